@@ -1,0 +1,17 @@
+"""xeemu: a vectorised emulator of SYCL work-group kernels for Intel Xe GPUs."""
+
+from xeemu.errors import (
+    Error,
+    KernelArgumentError,
+    KernelError,
+    KernelNotSupportedError,
+    MemoryAllocationError,
+    NDRangeError,
+)
+from xeemu.kernel import Kernel, kernel
+from xeemu.memory import Memory
+from xeemu.ndrange import NDRange
+from xeemu.program import Program
+from xeemu.workgroup import SubGroup, WorkGroup
+from xeemu.device import Device, device, devices
+from xeemu.launch import launch

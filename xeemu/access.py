@@ -1,0 +1,386 @@
+"""Memory operations over a chunk: addresses from lane forms or arrays, then slices, gathers and scatters.
+
+All work-items and private axes of an access are flattened to `n` elements per group. Where the mask is static, only the
+elements it leaves in are touched.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu import intervals, serial
+from xeemu.forms import Form
+from xeemu.memory import poison
+from xeemu.primitives import Access
+from xeemu.values import Buffer, Chunk, Emitted, materialise
+
+_INT32_LIMIT = 2**31
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Lanes:
+    """The elements of an access that take part.
+
+    Attributes:
+      shape: the work-group's and the private axes.
+      chosen: their flat positions, `[n]`.
+      mask: `[G, n]`, `[n]` or broadcastable: which of them are active, or None if all are.
+    """
+
+    shape: tuple[int, ...]
+    chosen: np.ndarray
+    mask: jax.Array | None
+
+    @property
+    def count(self) -> int:
+        return len(self.chosen)
+
+    @property
+    def all(self) -> bool:
+        return self.count == math.prod(self.shape)
+
+    def pattern(self, form: Form) -> np.ndarray:
+        """`[n]` static part of an operand's form."""
+        aligned = form.pattern if form.pattern.ndim else form.pattern.reshape((1,) * len(self.shape))
+        return np.broadcast_to(aligned, self.shape).reshape(-1)[self.chosen]
+
+    def array(self, operand: Emitted, chunk: Chunk) -> jax.Array:
+        """An operand as `[G or 1, n or 1]`."""
+        if operand.known.form is not None:
+            form = dataclasses.replace(operand.known.form, pattern=self.pattern(operand.known.form))
+            flat = materialise(form, operand.base, operand.dtype, operand.known.varying, chunk)
+            return flat if operand.known.varying else flat[None]
+        array = operand.array(chunk)
+        array = array if operand.known.varying else array[None]
+        if not operand.shape:
+            return array.reshape(-1, 1)
+        array = jnp.broadcast_to(array, (array.shape[0], *self.shape)).reshape(array.shape[0], -1)
+        return array if self.all else array[:, self.chosen]
+
+
+def lanes(access: Access, mask: Emitted | None, masks: Sequence[jax.Array | None], chunk: Chunk) -> Lanes:
+    """The elements of an access that take part.
+
+    Args:
+      access: the operation.
+      mask: its `where`.
+      masks: further masks, each `[G or 1, L or 1]`: of the control flow, of work-items that do not exist.
+      chunk: the work-groups.
+    """
+    everyone = Lanes(access.shape, np.arange(math.prod(access.shape)), None)
+    dynamic = []
+    if mask is not None and mask.known.form is not None and mask.known.form.constant:
+        everyone = dataclasses.replace(everyone, chosen=np.flatnonzero(everyone.pattern(mask.known.form)))
+    elif mask is not None:
+        dynamic.append(everyone.array(mask, chunk))
+    private = math.prod(access.shape) // chunk.geometry.items if access.shape else 1
+    items = everyone.chosen // private
+    dynamic += [m if m.shape[1] == 1 else m[:, items] for m in masks if m is not None]
+    combined = None
+    for one in dynamic:
+        combined = one if combined is None else combined & one
+    return dataclasses.replace(everyone, mask=combined)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Address:
+    """Where the elements of an access lie in a memory.
+
+    Attributes:
+      index: `[G or 1, n]` or `[G or 1, 1]` linear element index; within bounds wherever `inside` holds.
+      inside: `[G or 1, n or 1]` whether the index is within bounds, or None if it is proved to be.
+      form: the lane form of the linear index with an `[n]` pattern, or None.
+      base: the form's base, or None.
+    """
+
+    index: jax.Array
+    inside: jax.Array | None
+    form: Form | None
+    base: jax.Array | None
+
+
+def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chunk) -> Address:
+    """The address of an access from its index components."""
+    dtype = np.dtype(np.int32 if _extent(buffer, chunk) < _INT32_LIMIT else np.int64)
+    strides = [math.prod(buffer.shape[d + 1 :]) for d in range(len(buffer.shape))]
+    form, base = _linear_form(indices, strides, where, dtype)
+    inside, index = None, jnp.zeros((1, 1), dtype)
+    for component, stride, size in zip(indices, strides, buffer.shape, strict=True):
+        array = where.array(component, chunk)
+        if not _proved(component, where, size):
+            within = _in_range(array, size)
+            inside = within if inside is None else inside & within
+            array = jnp.where(within, array, array.dtype.type(0))
+        index = index + array.astype(dtype) * dtype.type(stride)
+    return Address(index, inside, form, base)
+
+
+def _extent(buffer: Buffer, chunk: Chunk) -> int:
+    copies = {"global": 1, "local": chunk.count, "private": chunk.count * chunk.geometry.items}[buffer.space]
+    return buffer.elements * copies
+
+
+def _linear_form(
+    indices: Sequence[Emitted], strides: Sequence[int], where: Lanes, dtype: np.dtype
+) -> tuple[Form | None, jax.Array | None]:
+    forms = [i.known.form for i in indices]
+    if any(f is None for f in forms):
+        return None, None
+    known = [f for f in forms if f is not None]
+    pattern = np.sum([where.pattern(f) * s for f, s in zip(known, strides, strict=True)], axis=0)
+    steps = tuple(
+        int(x) for x in np.sum([np.multiply(f.steps, s) for f, s in zip(known, strides, strict=True)], axis=0)
+    )
+    bases = [i.base.astype(dtype) * dtype.type(s) for i, s in zip(indices, strides, strict=True) if i.base is not None]
+    base = None
+    for one in bases:
+        base = one if base is None else base + one
+    return Form(base is not None, steps, pattern), base
+
+
+def _proved(component: Emitted, where: Lanes, size: int) -> bool:
+    form = component.known.form
+    if form is not None and form.constant:
+        return intervals.within(intervals.of_array(where.pattern(form)), (0, size - 1)) if where.count else True
+    return intervals.within(component.known.interval, (0, size - 1))
+
+
+def _in_range(index: jax.Array, size: int) -> jax.Array:
+    """`0 <= index < size` by one unsigned comparison, in a width in which neither wraps."""
+    if index.dtype.itemsize < 4:
+        index = index.astype(np.int32)
+    unsigned = np.dtype(f"u{index.dtype.itemsize}")
+    limit = min(size, int(jnp.iinfo(unsigned).max))
+    return index.astype(unsigned) < unsigned.type(limit)
+
+
+def load(
+    buffer: Buffer, indices: Sequence[Emitted], where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk
+) -> jax.Array:
+    """`[G, *shape]` loaded values, or `shape` if they do not vary between groups."""
+    dtype = buffer.data.dtype
+    if not where.count:
+        values = jnp.zeros((1, 0), dtype)
+    else:
+        address = locate(buffer, indices, where, chunk)
+        values = _read(buffer, address, where, varying, chunk)
+    full = _expanded(values, where, other, chunk, dtype)
+    if varying:
+        return jnp.broadcast_to(full, (chunk.count, full.shape[1])).reshape(chunk.count, *where.shape)
+    return full.reshape(where.shape)
+
+
+def _read(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> jax.Array:
+    if address.inside is None:
+        sliced = _slice(buffer, address, where.count, varying, chunk)
+        return _gather(buffer, address, where, chunk) if sliced is None else sliced
+    window = _checked_window(buffer, address, where.count, varying, chunk)
+    if window is not None:
+        start, fits = window
+        rows = chunk.count if varying else 1
+        return lax.cond(
+            fits,
+            lambda data: lax.dynamic_slice(data, (start,), (rows * where.count,)).reshape(rows, where.count),
+            lambda data: jnp.broadcast_to(_gather(buffer.holding(data), address, where, chunk), (rows, where.count)),
+            buffer.data,
+        )
+    return _gather(buffer, address, where, chunk)
+
+
+def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax.Array:
+    values = buffer.data.at[_place(buffer, address.index, where, chunk)].get(mode="promise_in_bounds")
+    return values if address.inside is None else jnp.where(address.inside, values, poison(values.dtype))
+
+
+def _place(buffer: Buffer, index: jax.Array, where: Lanes, chunk: Chunk) -> jax.Array:
+    """`[G or 1, n]` position in the buffer of a linear index into the memory of a group or work-item."""
+    if buffer.space == "global":
+        return index
+    groups = np.arange(chunk.count, dtype=index.dtype)[:, None]
+    if buffer.space == "local":
+        return index + groups * index.dtype.type(buffer.elements)
+    items = chunk.geometry.items
+    item = (where.chosen // (math.prod(where.shape) // items)).astype(index.dtype)
+    return index * index.dtype.type(chunk.count * items) + (groups * index.dtype.type(items) + item)
+
+
+def _slice(buffer: Buffer, address: Address, n: int, varying: bool, chunk: Chunk) -> jax.Array | None:
+    """The loaded values as a slice of the buffer, if they are one; the address is proved to be within bounds."""
+    form = address.form
+    if form is None:
+        return None
+    start = _start(address, chunk)
+    if buffer.space == "global":
+        step = chunk.linear_step(form)
+        if not _consecutive(form.pattern) or (varying and step != n):
+            return None
+        rows = chunk.count if varying else 1
+        return lax.dynamic_slice(buffer.data, (start,), (rows * n,)).reshape(rows, n)
+    if not form.uniform:
+        return None
+    if buffer.space == "local":
+        if not _consecutive(form.pattern):
+            return None
+        return lax.dynamic_slice(_by_group(buffer, chunk), (0, start), (chunk.count, n))
+    if n != chunk.geometry.items or (form.pattern != form.pattern[0]).any():
+        return None
+    return lax.dynamic_slice(_by_element(buffer), (start, 0), (1, chunk.count * n)).reshape(chunk.count, n)
+
+
+def _start(address: Address, chunk: Chunk) -> jax.Array:
+    """The linear index of the first element of the first group of the chunk."""
+    assert address.form is not None
+    dtype = address.index.dtype
+    start = jnp.asarray(address.form.pattern[0].astype(dtype))
+    if address.base is not None:
+        start = start + address.base
+    step = chunk.linear_step(address.form)
+    return start + jnp.asarray(chunk.first).astype(dtype) * dtype.type(step) if step else start
+
+
+def _checked_window(
+    buffer: Buffer, address: Address, n: int, varying: bool, chunk: Chunk
+) -> tuple[jax.Array, jax.Array] | None:
+    """Start of a contiguous window that the program itself must find to be within bounds, and whether it is.
+
+    Only on a CPU, where a branch costs less than a gather.
+    """
+    form = address.form
+    if not chunk.on_cpu or form is None or buffer.space != "global" or len(buffer.shape) != 1:
+        return None
+    if not _consecutive(form.pattern) or chunk.linear_step(form) != (n if varying else 0):
+        return None
+    start = _start(address, chunk)
+    last = buffer.elements - (chunk.count if varying else 1) * n
+    return (start, (start >= 0) & (start <= last)) if last >= 0 else None
+
+
+def _consecutive(pattern: np.ndarray) -> bool:
+    return bool((np.diff(pattern) == 1).all())
+
+
+def _by_group(buffer: Buffer, chunk: Chunk) -> jax.Array:
+    return buffer.data.reshape(chunk.count, buffer.elements)
+
+
+def _by_element(buffer: Buffer) -> jax.Array:
+    return buffer.data.reshape(buffer.elements, -1)
+
+
+def _expanded(values: jax.Array, where: Lanes, other: Emitted | None, chunk: Chunk, dtype: np.dtype) -> jax.Array:
+    """`[G or 1, all elements]`: the loaded values in their places, `other` where the mask leaves elements out."""
+    if other is None:
+        return values
+    everyone = dataclasses.replace(where, chosen=np.arange(math.prod(where.shape)))
+    rest = everyone.array(other, chunk).astype(dtype)
+    if where.mask is not None:
+        inactive = rest if rest.shape[1] == 1 else rest[:, where.chosen]
+        values = jnp.where(where.mask, values, inactive)
+    if where.all:
+        return values
+    chosen = np.zeros(everyone.count, bool)
+    chosen[where.chosen] = True
+    place = np.maximum(np.cumsum(chosen) - 1, 0)
+    spread = values[:, place] if where.count else jnp.zeros((1, everyone.count), dtype)
+    return jnp.where(chosen, spread, rest)
+
+
+def store(buffer: Buffer, indices: Sequence[Emitted], value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
+    """The memory after a plain store; of several stores to one element, some one stays."""
+    if not where.count:
+        return buffer
+    address = locate(buffer, indices, where, chunk)
+    values = where.array(value, chunk).astype(buffer.data.dtype)
+    if address.inside is None:
+        stored = _store_slice(buffer, address, values, where, chunk)
+        if stored is not None:
+            return stored
+    target = _target(buffer, address, where, chunk)
+    return buffer.holding(_scatter(buffer.data, "store", target, values, _always(address, where)))
+
+
+def _store_slice(buffer: Buffer, address: Address, values: jax.Array, where: Lanes, chunk: Chunk) -> Buffer | None:
+    """A store to consecutive elements as the update of a slice; masked-out ones are written back as they were."""
+    n = where.count
+    if address.form is None:
+        return None
+    old = _slice(buffer, address, n, True, chunk)
+    if old is None:
+        return None
+    new = jnp.broadcast_to(values, old.shape)
+    if where.mask is not None:
+        new = jnp.where(where.mask, new, old)
+    start = _start(address, chunk)
+    if buffer.space == "global":
+        return buffer.holding(lax.dynamic_update_slice(buffer.data, new.reshape(-1), (start,)))
+    if buffer.space == "local":
+        updated = lax.dynamic_update_slice(_by_group(buffer, chunk), new, (0, start))
+    else:
+        updated = lax.dynamic_update_slice(_by_element(buffer), new.reshape(1, -1), (start, 0))
+    return buffer.holding(updated.reshape(-1))
+
+
+def _always(address: Address, where: Lanes) -> bool:
+    """Whether every element takes part and is within bounds."""
+    return address.inside is None and where.mask is None
+
+
+def _target(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax.Array:
+    """`[G, n]` positions in the buffer; its end, which scatters drop, for elements that take no part."""
+    place = _place(buffer, address.index, where, chunk)
+    for condition in (address.inside, where.mask):
+        if condition is not None:
+            place = jnp.where(condition, place, place.dtype.type(buffer.data.shape[0]))
+    return jnp.broadcast_to(place, (chunk.count, where.count))
+
+
+def _scatter(data: jax.Array, op: str, target: jax.Array, values: jax.Array, always: bool) -> jax.Array:
+    values = jnp.broadcast_to(values, target.shape).reshape(-1)
+    places = data.at[target.reshape(-1)]
+    update = {"store": places.set, "add": places.add, "min": places.min, "max": places.max}[op]
+    return update(values, mode="promise_in_bounds" if always else "drop")
+
+
+def atomic(
+    buffer: Buffer, op: str, indices: Sequence[Emitted], values: Sequence[Emitted], where: Lanes, chunk: Chunk
+) -> Buffer:
+    """The memory after atomic updates whose old values nobody asked for."""
+    if not where.count:
+        return buffer
+    address = locate(buffer, indices, where, chunk)
+    arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
+    target = _target(buffer, address, where, chunk)
+    exact = not (chunk.deterministic and jnp.issubdtype(buffer.data.dtype, jnp.floating) and op in ("add", "sub"))
+    if op in ("store", "add", "min", "max", "sub") and exact:
+        operand = -arrays[0] if op == "sub" else arrays[0]
+        done = _scatter(buffer.data, "add" if op == "sub" else op, target, operand, _always(address, where))
+        return buffer.holding(done)
+    _, data = _in_order(buffer, op, target, arrays)
+    return buffer.holding(data)
+
+
+def fetch(
+    buffer: Buffer, op: str, indices: Sequence[Emitted], values: Sequence[Emitted], where: Lanes, chunk: Chunk
+) -> tuple[jax.Array, Buffer]:
+    """`[G, *shape]` old values of atomic updates, and the memory after them."""
+    missing = poison(buffer.data.dtype)
+    count = math.prod(where.shape)
+    if not where.count:
+        return jnp.full((chunk.count, *where.shape), missing), buffer
+    address = locate(buffer, indices, where, chunk)
+    arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
+    old, data = _in_order(buffer, op, _target(buffer, address, where, chunk), arrays)
+    if not where.all:
+        old = jnp.full((chunk.count, count), missing).at[:, where.chosen].set(old, unique_indices=True)
+    return old.reshape(chunk.count, *where.shape), buffer.holding(data)
+
+
+def _in_order(buffer: Buffer, op: str, target: jax.Array, arrays: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    flat = [jnp.broadcast_to(a, target.shape).reshape(-1) for a in arrays]
+    old, data = serial.apply(buffer.data, op, target.reshape(-1), flat)
+    return old.reshape(target.shape), data

@@ -1,0 +1,405 @@
+"""The static pass over a program: what is known of every variable before anything is emitted.
+
+For each variable: whether it differs between work-groups, the interval of its values, and its lane form. All fixpoints
+over loops are found here, per call path, so that the interpreter emits in one pass.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu import forms, intervals, jaxprs, primitives
+from xeemu.forms import BaseRule, Form
+from xeemu.geometry import Geometry
+from xeemu.intervals import Interval
+from xeemu.jaxprs import Body
+from xeemu.program import Program
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Value:
+    """What is known of a variable.
+
+    Attributes:
+      varying: whether it differs between work-groups; if so it gets a leading axis of groups.
+      interval: the values that it takes in any group, work-item and iteration; None if it is not an integer or bool.
+      form: its lane form, or None.
+      space: for a memory its space, else None. All versions of a memory share one `Value` object.
+    """
+
+    varying: bool
+    interval: Interval | None = None
+    form: Form | None = None
+    space: str | None = None
+
+
+@dataclasses.dataclass(eq=False)
+class Plan:
+    """The analysis of one (sub)program on one call path.
+
+    Attributes:
+      values: what is known of each variable.
+      bases: for a variable with a form, how its base comes from the bases of its equation's operands; a variable that
+        is missing is its own base.
+      inner: for each structured equation the plans of its bodies (of `while`: the predicate's, then the body's).
+      places: for each `cond`, for each result that is a memory the number of the branch operand that it is the next
+        version of, for others None.
+    """
+
+    values: dict[jex_core.Var, Value] = dataclasses.field(default_factory=dict)
+    bases: dict[jex_core.Var, BaseRule] = dataclasses.field(default_factory=dict)
+    inner: dict[int, tuple["Plan", ...]] = dataclasses.field(default_factory=dict)
+    places: dict[int, tuple[int | None, ...]] = dataclasses.field(default_factory=dict)
+
+    def value(self, atom: jaxprs.Atom, dimensions: int) -> Value:
+        return _literal(atom, dimensions) if jaxprs.is_literal(atom) else self.values[atom]
+
+
+def analyse(program: Program) -> Plan:
+    """The plan of a whole program."""
+    analysis = _Analysis(program.geometry)
+    inputs = [
+        Value(False, space="global") if memory else _unknown(v.aval, False, analysis.dimensions)
+        for memory, v in zip(program.arguments, program.body.invars, strict=True)
+    ]
+    return analysis.body(program.body, inputs)
+
+
+def _literal(atom: jaxprs.Atom, dimensions: int) -> Value:
+    return _known(jaxprs.literal(atom), dimensions)
+
+
+def _known(array: Any, dimensions: int) -> Value:
+    values = np.asarray(array)
+    return Value(False, intervals.of_array(values), forms.constant(values, dimensions))
+
+
+def _unknown(aval: Any, varying: bool, dimensions: int) -> Value:
+    """A value of which only the dtype is known; a uniform integer scalar is its own base."""
+    interval = intervals.of_dtype(aval.dtype)
+    return _own_base(Value(varying, interval), aval, dimensions)
+
+
+def _own_base(value: Value, aval: Any, dimensions: int) -> Value:
+    integer = value.interval is not None and aval.dtype != bool
+    if value.form is None and integer and not value.varying and aval.shape == ():
+        return dataclasses.replace(value, form=forms.scalar(dimensions))
+    return value
+
+
+@dataclasses.dataclass(frozen=True)
+class _Analysis:
+    geometry: Geometry
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.geometry.group_range)
+
+    def body(self, body: Body, inputs: Sequence[Value]) -> Plan:
+        plan = Plan()
+        plan.values |= dict(zip(body.invars, inputs, strict=True))
+        plan.values |= {v: _known(array, self.dimensions) for v, array in body.constants}
+        for number, eqn in enumerate(body.eqns):
+            operands = [plan.value(a, self.dimensions) for a in eqn.invars]
+            results = self._equation(plan, number, eqn, operands)
+            plan.values |= dict(zip(eqn.outvars, results, strict=True))
+        return plan
+
+    def outputs(self, body: Body, plan: Plan) -> list[Value]:
+        return [plan.value(a, self.dimensions) for a in body.outvars]
+
+    def _equation(self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Value]) -> list[Value]:
+        if eqn.primitive in primitives.LANGUAGE:
+            return self._language(eqn, operands)
+        match jaxprs.structure(eqn):
+            case jaxprs.Call(body):
+                plan.inner[number] = (self.body(body, operands),)
+                return self.outputs(body, plan.inner[number][0])
+            case jaxprs.Cond(branches):
+                return self._cond(plan, number, branches, operands)
+            case jaxprs.Scan() as scan:
+                return self._scan(plan, number, scan, operands)
+            case jaxprs.While() as loop:
+                return self._while(plan, number, loop, operands)
+        return self._operation(plan, eqn, operands)
+
+    def _operation(self, plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Value]) -> list[Value]:
+        varying = any(o.varying for o in operands)
+        if len(eqn.outvars) != 1:
+            return [_unknown(v.aval, varying, self.dimensions) for v in eqn.outvars]
+        aval = eqn.outvars[0].aval
+        dtype_interval = intervals.of_dtype(aval.dtype) if hasattr(aval, "dtype") else None
+        if dtype_interval is None:
+            return [Value(varying)]
+        exact = intervals.of_equation(eqn, [o.interval for o in operands])
+        fits = intervals.within(exact, dtype_interval)
+        form, rule = self._form(eqn, operands, fits)
+        if form is not None and form.constant:
+            exact, fits = intervals.of_array(form.pattern), True
+        if form is not None and rule is not None:
+            plan.bases[eqn.outvars[0]] = rule
+        value = Value(varying, exact if fits else dtype_interval, form)
+        return [_own_base(value, aval, self.dimensions)]
+
+    def _form(self, eqn: jex_core.JaxprEqn, operands: list[Value], fits: bool) -> tuple[Form | None, BaseRule | None]:
+        if eqn.primitive.name == "iota":
+            return forms.iota(eqn, self.dimensions), None
+        result = forms.of_equation(eqn, [o.form for o in operands])
+        if result is None or not (fits or result[0].constant):
+            return None, None
+        return result
+
+    def _language(self, eqn: jex_core.JaxprEqn, operands: list[Value]) -> list[Value]:
+        p, dimensions = eqn.params, self.dimensions
+        if eqn.primitive is primitives.local_id_p:
+            return [_known(local_id(self.geometry.local_range, p["dim"]), dimensions)]
+        if eqn.primitive is primitives.group_id_p:
+            return [self._group_id(p["dim"])]
+        if eqn.primitive is primitives.allocate_p:
+            return [Value(True, space=p["space"])]
+        if eqn.primitive is primitives.collective_p:
+            return [_unknown(eqn.outvars[0].aval, any(o.varying for o in operands), dimensions)]
+        if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
+            return [o for o in operands if o.space]
+        memory = operands[0]
+        loaded = _unknown(eqn.outvars[0].aval, self._load_varies(eqn, operands), dimensions)
+        if eqn.primitive is primitives.load_p:
+            return [loaded]
+        if eqn.primitive is primitives.store_p:
+            return [memory]
+        values = [dataclasses.replace(loaded, varying=True, form=None)] if p["fetch"] else []
+        return [loaded] if p["op"] == "load" else [*values, memory]
+
+    def _load_varies(self, eqn: jex_core.JaxprEqn, operands: list[Value]) -> bool:
+        """Global memory is shared: a load by a uniform index gives every group the same."""
+        return operands[0].space != "global" or any(o.varying for o in operands[1:])
+
+    def _group_id(self, dim: int | None) -> Value:
+        counts = self.geometry.group_range
+        steps = group_strides(counts) if dim is None else tuple(int(d == dim) for d in range(len(counts)))
+        count = self.geometry.groups if dim is None else counts[dim]
+        if count <= 1:
+            return _known(np.zeros((), np.int64), len(counts))
+        return Value(True, (0, count - 1), Form(False, steps, np.zeros((), np.int64)))
+
+    def _cond(self, plan: Plan, number: int, branches: Sequence[Body], operands: list[Value]) -> list[Value]:
+        chosen, *rest = operands
+        plan.inner[number] = tuple(self.body(b, rest) for b in branches)
+        outputs = [self.outputs(b, p) for b, p in zip(branches, plan.inner[number], strict=True)]
+        plan.places[number] = tuple(rest.index(v) if v.space else None for v in outputs[0])
+        return [self._chosen(alternatives, chosen.varying) for alternatives in zip(*outputs, strict=True)]
+
+    def _chosen(self, alternatives: Sequence[Value], varying: bool) -> Value:
+        first = alternatives[0]
+        if first.space:
+            return first
+        joined = first
+        for other in alternatives[1:]:
+            joined = self._join(joined, other)
+        return dataclasses.replace(joined, varying=True, form=None) if varying else joined
+
+    def _join(self, a: Value, b: Value) -> Value:
+        if a.space:
+            return a
+        varying = a.varying or b.varying
+        return Value(varying, intervals.join(a.interval, b.interval), forms.join(a.form, b.form))
+
+    def _scan(self, plan: Plan, number: int, scan: jaxprs.Scan, operands: list[Value]) -> list[Value]:
+        consts, carries = operands[: scan.consts], operands[scan.consts : scan.consts + scan.carries]
+        elements = [
+            self._element(x, v.aval)
+            for x, v in zip(
+                operands[scan.consts + scan.carries :], scan.body.invars[scan.consts + scan.carries :], strict=True
+            )
+        ]
+        trips = (0, max(scan.length - 1, 0))
+        inner, carried = self._loop(scan.body, consts, carries, elements, trips)
+        plan.inner[number] = (inner,)
+        stacked = self.outputs(scan.body, inner)[scan.carries :]
+        counted = self._counters(scan.body, scan.consts, carries, (scan.length, scan.length))
+        return _counted(carried, counted) + [Value(v.varying, v.interval) for v in stacked]
+
+    def _element(self, x: Value, aval: Any) -> Value:
+        return _own_base(Value(x.varying, x.interval), aval, self.dimensions)
+
+    def _while(self, plan: Plan, number: int, loop: jaxprs.While, operands: list[Value]) -> list[Value]:
+        first, last = loop.predicate_consts, loop.predicate_consts + loop.body_consts
+        predicate_consts, consts, carries = operands[:first], operands[first:last], operands[last:]
+        trips = self._trips(loop, predicate_consts, carries)
+        inner, carried = self._loop(loop.body, consts, carries, [], trips)
+        if trips:
+            # The predicate, and what follows the loop, also see the counter after the last iteration.
+            counted = self._counters(loop.body, len(consts), carries, (trips[0], trips[1] + 1))
+            carried = _counted(carried, counted)
+        predicate = self.body(loop.predicate, predicate_consts + carried)
+        if self.outputs(loop.predicate, predicate)[0].varying:
+            inner, carried = self._varying_loop(loop, consts, carried)
+            predicate = self.body(loop.predicate, predicate_consts + carried)
+        plan.inner[number] = (predicate, inner)
+        return carried
+
+    def _varying_loop(self, loop: jaxprs.While, consts: list[Value], carries: list[Value]) -> tuple[Plan, list[Value]]:
+        """A loop that some groups leave earlier: whatever it changes differs between groups."""
+        inputs = loop.body.invars[loop.body_consts :]
+        changed = [v is not out for v, out in zip(inputs, loop.body.outvars, strict=True)]
+        varying = [
+            Value(True, intervals.of_dtype(v.aval.dtype)) if now and not c.space else c
+            for c, now, v in zip(carries, changed, inputs, strict=True)
+        ]
+        return self._loop(loop.body, consts, varying, [], None)
+
+    def _loop(
+        self,
+        body: Body,
+        consts: list[Value],
+        carries: list[Value],
+        elements: list[Value],
+        trips: Interval | None,
+    ) -> tuple[Plan, list[Value]]:
+        """The plan of a loop's body and what is known of its carries at the start of every iteration and at the end."""
+        counters = self._counters(body, len(consts), carries, trips) if trips else {}
+        entry = _counted(carries, counters)
+        for attempt in range(_PATIENCE + 2):
+            plan = self.body(body, [*consts, *entry, *elements])
+            after = self.outputs(body, plan)[: len(carries)]
+            joined = [self._join(a, b) for a, b in zip(entry, after, strict=True)]
+            joined = _counted(joined, counters)
+            if all(_settled(a, b) for a, b in zip(entry, joined, strict=True)):
+                return plan, entry
+            avals = [v.aval for v in body.invars[len(consts) : len(consts) + len(carries)]]
+            if attempt >= _PATIENCE:
+                joined = [_widened(a, b, aval, attempt) for a, b, aval in zip(entry, joined, avals, strict=True)]
+            entry = [self._rebased(v, aval) for v, aval in zip(joined, avals, strict=True)]
+        raise AssertionError("widened intervals and lost forms settle")
+
+    def _rebased(self, value: Value, aval: Any) -> Value:
+        return value if value.space else _own_base(value, aval, self.dimensions)
+
+    def _counters(self, body: Body, consts: int, carries: Sequence[Value], trips: Interval) -> dict[int, Interval]:
+        """The intervals of the carries that grow by a constant in each iteration, over the given iterations."""
+        found = {}
+        for k, (start, var) in enumerate(zip(carries, body.invars[consts:], strict=False)):
+            step = _increment(body, var, body.outvars[k])
+            limits = intervals.of_dtype(var.aval.dtype) if start.interval and not start.space else None
+            if step is None or limits is None or start.interval is None:
+                continue
+            ends = [x + step * t for x in start.interval for t in trips]
+            if intervals.within((min(ends), max(ends)), limits):
+                found[k] = (min(ends), max(ends))
+        return found
+
+    def _trips(self, loop: jaxprs.While, consts: Sequence[Value], carries: Sequence[Value]) -> Interval | None:
+        """The iterations of a loop that counts a carry by 1 up to a bound, as `fori_loop` with traced bounds does."""
+        eqns, carry_vars = loop.predicate.eqns, loop.predicate.invars[loop.predicate_consts :]
+        if len(eqns) != 1 or eqns[0].primitive.name != "lt" or loop.predicate.outvars[0] is not eqns[0].outvars[0]:
+            return None
+        counter, bound = eqns[0].invars
+        known = dict(zip(loop.predicate.invars, [*consts, *carries], strict=True))
+        if jaxprs.is_literal(counter) or counter not in carry_vars:
+            return None
+        k = carry_vars.index(counter)
+        if _increment(loop.body, loop.body.invars[loop.body_consts + k], loop.body.outvars[k]) != 1:
+            return None
+        if not jaxprs.is_literal(bound) and not _kept(loop, bound, carry_vars):
+            return None
+        limit = _literal(bound, self.dimensions).interval if jaxprs.is_literal(bound) else known[bound].interval
+        start = carries[k].interval
+        return (0, max(limit[1] - 1 - start[0], 0)) if limit and start else None
+
+
+# After so many rounds a loop's intervals are widened to the dtype's, in the round after that forms are given up.
+_PATIENCE = 3
+
+
+def _counted(carries: Sequence[Value], counters: dict[int, Interval]) -> list[Value]:
+    return [dataclasses.replace(c, interval=counters[k]) if k in counters else c for k, c in enumerate(carries)]
+
+
+def _settled(a: Value, b: Value) -> bool:
+    return a.varying == b.varying and a.interval == b.interval and forms.same(a.form, b.form)
+
+
+def _widened(a: Value, b: Value, aval: Any, attempt: int) -> Value:
+    if b.space:
+        return b
+    interval = b.interval if a.interval == b.interval else intervals.of_dtype(aval.dtype)
+    return Value(b.varying, interval, b.form if attempt == _PATIENCE else None)
+
+
+def _increment(body: Body, var: jex_core.Var, result: jaxprs.Atom) -> int | None:
+    """The constant that `body` adds to `var` to make `result`."""
+    eqn = next((e for e in body.eqns if result in e.outvars), None) if not jaxprs.is_literal(result) else None
+    if eqn is None or eqn.primitive.name not in ("add", "sub"):
+        return None
+    a, b = eqn.invars
+    if b is var and eqn.primitive.name == "add":
+        a, b = b, a
+    if a is not var or not jaxprs.is_literal(b) or jaxprs.literal(b).ndim:
+        return None
+    value = jaxprs.literal(b)
+    return (int(value) if eqn.primitive.name == "add" else -int(value)) if value.dtype.kind in "iu" else None
+
+
+def _kept(loop: jaxprs.While, bound: jaxprs.Atom, carry_vars: Sequence[jex_core.Var]) -> bool:
+    """Whether the loop leaves `bound` as it is."""
+    if bound not in carry_vars:
+        return True
+    k = carry_vars.index(bound)
+    return loop.body.outvars[k] is loop.body.invars[loop.body_consts + k]
+
+
+def local_id(local_range: tuple[int, ...], dim: int | None) -> np.ndarray:
+    """`local_range` array of the ids in a dimension, or of the linear ids."""
+    if dim is None:
+        return np.arange(np.prod(local_range)).reshape(local_range)
+    return np.indices(local_range)[dim]
+
+
+def group_strides(group_range: tuple[int, ...]) -> tuple[int, ...]:
+    """What a step in each dimension of the group id adds to the linear group id."""
+    return tuple(int(np.prod(group_range[d + 1 :], dtype=np.int64)) for d in range(len(group_range)))
+
+
+def group_bytes(program: Program, plan: Plan) -> int:
+    """Working set of one group: its memories and what it keeps in registers, as if nothing were fused."""
+    memories = program.local_bytes + program.private_bytes * program.geometry.items
+    return memories + _live_bytes(program.body, plan)
+
+
+def _live_bytes(body: Body, plan: Plan) -> int:
+    """The most bytes of varying values that are alive at once in a (sub)program."""
+    last_use = {a: n for n, eqn in enumerate(body.eqns) for a in eqn.invars if not jaxprs.is_literal(a)}
+    last_use |= {a: len(body.eqns) for a in body.outvars if not jaxprs.is_literal(a)}
+    alive: dict[Any, int] = {v: _bytes(v, plan) for v in body.invars if v in last_use}
+    most = sum(alive.values())
+    for number, eqn in enumerate(body.eqns):
+        inner = max((_inner_bytes(eqn, plan, number)), default=0)
+        alive |= {v: _bytes(v, plan) for v in eqn.outvars}
+        most = max(most, sum(alive.values()) + inner)
+        alive = {v: size for v, size in alive.items() if last_use.get(v, -1) > number}
+    return most
+
+
+def _inner_bytes(eqn: jex_core.JaxprEqn, plan: Plan, number: int) -> list[int]:
+    match jaxprs.structure(eqn):
+        case jaxprs.Call(body):
+            bodies: tuple[Body, ...] = (body,)
+        case jaxprs.Cond(branches):
+            bodies = branches
+        case jaxprs.Scan(body=body):
+            bodies = (body,)
+        case jaxprs.While(predicate=predicate, body=body):
+            bodies = (predicate, body)
+        case _:
+            return []
+    return [_live_bytes(b, p) for b, p in zip(bodies, plan.inner[number], strict=True)]
+
+
+def _bytes(variable: jex_core.Var, plan: Plan) -> int:
+    known = plan.values[variable]
+    if known.space or not known.varying or known.form is not None:
+        return 0
+    return int(np.prod(variable.aval.shape, dtype=np.int64)) * variable.aval.dtype.itemsize

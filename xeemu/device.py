@@ -1,0 +1,596 @@
+"""Device: an immutable description of a modelled device, every figure with its source, and the presets.
+
+A source has a confidence: `H` read in a vendor's own table or in a raw measurement, `M` a third party's measurement or
+report, an engineer's comment or a compiler's model, `L` recalled or contradicted elsewhere, `D` derived from others,
+`C` chosen by xeemu or by the user. A figure without a source is `None`, and a model that needs it says so.
+"""
+
+import dataclasses
+import difflib
+import functools
+import itertools
+import math
+import numbers
+import operator
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from xeemu.errors import KernelArgumentError
+
+_KB = 1024
+_MB = 1024 * _KB
+_UNITS = {"B": 1, "KB": _KB, "MB": _MB, "GB": 1024 * _MB}
+
+
+class Source(NamedTuple):
+    """Where the value of one field of a `Device` comes from."""
+
+    field: str
+    value: object
+    confidence: str
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
+class Device:
+    """A modelled device: what a launch, the occupancy and the cost model need to know of it.
+
+    Immutable and hashable; `dataclasses.replace(device, slm_banks=32)` makes a what-if. Names follow the Xe machine: an
+    *Xe core* is a subslice of Gen9, a dual subslice of Xe-LP and an SM of the H200; a *thread* runs one sub-group.
+    "Per core" is per Xe core, cycles are of `clock_hz`, and a latency is what a dependent access waits for.
+
+    Attributes:
+      name: short id, as `xe.launch(..., device=name)` takes it.
+      full_name: marketing name.
+      architecture: `gen9`, `xe-lp`, `xe-hpg`, `xe-hpc`, `xe2`, `hopper` or `cpu`.
+
+      sub_group_sizes: the sizes that a kernel may require, ascending.
+      default_sub_group_size: the size where a kernel requires none.
+      max_work_group_size: work-items.
+      local_mem_type: SYCL's query: `local` (dedicated), `global` (an abstraction of global memory) or `none`.
+      local_mem_size: SYCL's query: bytes of local memory that one work-group may have; 0 where the type is `none`.
+      fp64_native: whether double precision has its own instructions.
+      private_mem_size: bytes of private memory that one work-item may have, where the device limits it.
+      local_mem_variable: environment variable that sets `local_mem_size` (see `in_environment`).
+      private_mem_variable: environment variable that sets `private_mem_size`.
+
+      xe_cores: Xe cores of the device.
+      vector_engines_per_core: vector engines (EU) of an Xe core.
+      threads_per_engine: hardware threads of a vector engine.
+      grf_bytes_per_thread: register file of a thread in the default (small) mode.
+      grf_register_bytes: one register.
+      large_grf_factor: in large-GRF mode a thread has so many times the registers, and an engine 1/so many threads.
+      max_work_groups_per_core: work-groups without barriers resident on an Xe core.
+      barrier_registers_per_core: work-groups with barriers resident on an Xe core.
+      fused_engines: whether pairs of engines run sends in lockstep.
+
+      slm_bytes_per_core: SLM of an Xe core, shared by its resident work-groups.
+      slm_sizes_bytes: sizes that a work-group's SLM is rounded up to, ascending.
+      slm_granule_bytes: multiple that it is rounded up to, where there is no list of sizes.
+      slm_reserved_bytes_per_group: SLM that the system takes for each resident work-group.
+      request_lanes: lanes of one memory request; a wider sub-group is split.
+      slm_banks: banks of the SLM.
+      slm_bank_bytes: bytes of a bank that one pass serves.
+      slm_same_word_stores_conflict: whether lanes that store to one word take a pass each.
+      slm_bytes_per_cycle: peak SLM bandwidth of an Xe core. It exceeds `slm_banks * slm_bank_bytes` where the measured
+        bandwidth contradicts the documented bank geometry.
+      slm_latency_cycles: of a load without conflicts.
+
+      l1_bytes_per_core: L1 data cache.
+      l1_bytes_per_cycle: peak L1 (data port) bandwidth of an Xe core.
+      l1_latency_cycles: of an L1 hit.
+      l2_bytes: last-level cache of the device (L3 before Xe-HPG).
+      l2_bytes_per_cycle: peak L2 bandwidth of the device.
+      l2_latency_cycles: of an L2 hit.
+      dram_bytes_per_s: peak memory bandwidth.
+      dram_latency_cycles: of a miss everywhere.
+      line_bytes: cache line.
+      sector_bytes: part of a line that is moved alone; `None` where a line is not known to be divided.
+
+      clock_hz: highest clock.
+      fp32_flops_per_cycle: of the device; a multiply-add counts two.
+      send_cycles: cycles that a 32-bit, 16-lane memory message occupies the issue port.
+      barrier_latency_cycles: of a work-group barrier, without waiting for late sub-groups.
+      barrier_cycles_per_sub_group: what each sub-group adds to it.
+      same_address_atomics_per_cycle: lanes per cycle of the device that update one address of global memory.
+      launch_overhead_s: from submission to the end of an empty launch.
+      group_dispatch_s: seconds per work-group that the dispatcher of the device takes.
+
+      sources: a `Source` for every figure that is not `None`. Two devices that differ in it alone are equal.
+
+    Raises:
+      KernelArgumentError: a figure is not a positive number, or the figures contradict each other.
+    """
+
+    name: str
+    full_name: str
+    architecture: str
+
+    sub_group_sizes: tuple[int, ...]
+    default_sub_group_size: int
+    max_work_group_size: int
+    local_mem_type: Literal["local", "global", "none"]
+    local_mem_size: int
+    fp64_native: bool
+    private_mem_size: int | None = None
+    local_mem_variable: str | None = None
+    private_mem_variable: str | None = None
+
+    xe_cores: int | None = None
+    vector_engines_per_core: int | None = None
+    threads_per_engine: int | None = None
+    grf_bytes_per_thread: int | None = None
+    grf_register_bytes: int | None = None
+    large_grf_factor: int | None = None
+    max_work_groups_per_core: int | None = None
+    barrier_registers_per_core: int | None = None
+    fused_engines: bool | None = None
+
+    slm_bytes_per_core: int | None = None
+    slm_sizes_bytes: tuple[int, ...] | None = None
+    slm_granule_bytes: int | None = None
+    slm_reserved_bytes_per_group: int | None = None
+    request_lanes: int | None = None
+    slm_banks: int | None = None
+    slm_bank_bytes: int | None = None
+    slm_same_word_stores_conflict: bool | None = None
+    slm_bytes_per_cycle: float | None = None
+    slm_latency_cycles: float | None = None
+
+    l1_bytes_per_core: int | None = None
+    l1_bytes_per_cycle: float | None = None
+    l1_latency_cycles: float | None = None
+    l2_bytes: int | None = None
+    l2_bytes_per_cycle: float | None = None
+    l2_latency_cycles: float | None = None
+    dram_bytes_per_s: float | None = None
+    dram_latency_cycles: float | None = None
+    line_bytes: int | None = None
+    sector_bytes: int | None = None
+
+    clock_hz: float | None = None
+    fp32_flops_per_cycle: float | None = None
+    send_cycles: float | None = None
+    barrier_latency_cycles: float | None = None
+    barrier_cycles_per_sub_group: float | None = None
+    same_address_atomics_per_cycle: float | None = None
+    launch_overhead_s: float | None = None
+    group_dispatch_s: float | None = None
+
+    sources: tuple[Source, ...] = dataclasses.field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            self._check_figure(field)
+        if self.default_sub_group_size not in self.sub_group_sizes:
+            self._refuse(
+                f"default_sub_group_size is {self.default_sub_group_size}, which is not among the sub_group_sizes "
+                f"{self.sub_group_sizes}"
+            )
+        if self.local_mem_type not in ("local", "global", "none"):
+            self._refuse(f"local_mem_type is {self.local_mem_type!r}; give 'local', 'global' or 'none'")
+        if (self.local_mem_size == 0) != (self.local_mem_type == "none"):
+            self._refuse(
+                f"local_mem_size is {self.local_mem_size} and local_mem_type is {self.local_mem_type!r}; the size is 0 "
+                "if and only if the type is 'none'"
+            )
+
+    def __repr__(self) -> str:
+        """The name and what a user has changed, since a preset has more than forty figures."""
+        sourced = {source.field: source.value for source in self.sources}
+        figures = {field: getattr(self, field) for field in _figure_names()}
+        changed = [f"{field}={value!r}" for field, value in figures.items() if sourced.get(field) != value]
+        return f"Device({', '.join([repr(self.name), *changed])})"
+
+    @property
+    def threads_per_core(self) -> int | None:
+        """Hardware threads of an Xe core, in the small-GRF mode."""
+        if self.vector_engines_per_core is None or self.threads_per_engine is None:
+            return None
+        return self.vector_engines_per_core * self.threads_per_engine
+
+    def largest_work_group(self, local_bytes_per_work_item: int) -> int:
+        """The largest work-group whose work-items have so many bytes of local memory each.
+
+        64 KB and 512 bytes per work-item give 128. The result need not be a multiple of a sub-group.
+
+        Args:
+          local_bytes_per_work_item: bytes; 0 gives `max_work_group_size`.
+
+        Raises:
+          KernelArgumentError: it is negative, not an integer, or over `local_mem_size`.
+        """
+        try:
+            bytes_ = operator.index(local_bytes_per_work_item)
+        except TypeError:
+            bytes_ = -1
+        if not 0 <= bytes_ <= self.local_mem_size:
+            raise KernelArgumentError(
+                f"{local_bytes_per_work_item!r} bytes of local memory per work-item do not fit {self.name}; give a "
+                f"whole number from 0 to {self.local_mem_size}, its local_mem_size"
+            )
+        return min(self.max_work_group_size, self.local_mem_size // bytes_) if bytes_ else self.max_work_group_size
+
+    def in_environment(self, environ: Mapping[str, str] = os.environ) -> "Device":
+        """The device with the memory sizes that the environment sets, as Intel's CPU runtime reads them.
+
+        `CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE` and `CL_CONFIG_CPU_FORCE_PRIVATE_MEM_SIZE` are an integer with the unit B,
+        KB, MB or GB (powers of 1024), such as `8MB`, `256KB` or `1024B`: upper case, no space, no fraction. The value
+        *sets* the size, as in the runtime, so one below the default lowers the limit. An empty variable counts as not
+        set. A device without such variables is returned as it is.
+
+        Raises:
+          KernelArgumentError: a variable is not such a size (where the runtime would silently ignore it).
+        """
+        forced: dict[str, Any] = {}
+        variables = {"local_mem_size": self.local_mem_variable, "private_mem_size": self.private_mem_variable}
+        for field, variable in variables.items():
+            if variable and environ.get(variable):
+                forced[field] = _size_bytes(variable, environ[variable])
+        if not forced:
+            return self
+        kept = tuple(source for source in self.sources if source.field not in forced)
+        return dataclasses.replace(self, sources=kept + _figures("C", "set in the environment", **forced), **forced)
+
+    def source(self, field: str) -> str | None:
+        """Where a figure comes from, with its confidence in brackets; `None` if the figure is not known.
+
+        Raises:
+          KernelArgumentError: a device has no such figure.
+        """
+        if field not in _figure_names():
+            raise KernelArgumentError(f"a device has no figure {field!r}{_did_you_mean(field, _figure_names())}")
+        value = getattr(self, field)
+        if value is None:
+            return None
+        source = next((s for s in self.sources if s.field == field), None)
+        if source is None:
+            return "given without a source [C]"
+        where = f"{source.text} [{source.confidence}]"
+        return where if source.value == value else f"what-if, instead of {source.value}: {where}"
+
+    def _check_figure(self, field: dataclasses.Field[Any]) -> None:
+        value = getattr(self, field.name)
+        if field.type in _NUMBERS and not _is_figure(value, field):
+            kind, optional = _NUMBERS[field.type]
+            unknown = ", or None where it is not known" if optional else ""
+            what = "a whole number" if kind is numbers.Integral else "a number"
+            self._refuse(f"{field.name} is {value!r}; give {what} greater than 0{unknown}")
+        if field.type in _SIZES and not _is_ascending(value, optional=_SIZES[field.type]):
+            self._refuse(f"{field.name} is {value!r}; give a tuple of ascending whole numbers, such as (16, 32)")
+
+    def _refuse(self, why: str) -> None:
+        raise KernelArgumentError(f"device {self.name!r}: {why}")
+
+
+# What the annotation of a field says of its value: the kind of its numbers, and whether it may be unknown.
+_NUMBERS: dict[Any, tuple[Any, bool]] = {
+    int: (numbers.Integral, False),
+    int | None: (numbers.Integral, True),
+    float | None: (numbers.Real, True),
+}
+_SIZES: dict[Any, bool] = {tuple[int, ...]: False, tuple[int, ...] | None: True}
+
+
+def _is_figure(value: Any, field: dataclasses.Field[Any]) -> bool:
+    kind, optional = _NUMBERS[field.type]
+    if value is None:
+        return optional
+    if isinstance(value, bool) or not isinstance(value, kind):
+        return False
+    # local_mem_size alone may be 0: a device can be without local memory.
+    return bool(0 < value < math.inf) or (value == 0 and field.name == "local_mem_size")
+
+
+def _is_ascending(value: object, optional: bool) -> bool:
+    if value is None:
+        return optional
+    if not isinstance(value, tuple) or not value or not all(type(item) is int for item in value):
+        return False
+    return value[0] > 0 and all(a < b for a, b in itertools.pairwise(value))
+
+
+def _size_bytes(variable: str, text: str) -> int:
+    match = re.fullmatch(r"([0-9]+)(B|KB|MB|GB)", text)
+    if match is None or int(match[1]) == 0:
+        raise KernelArgumentError(
+            f"the environment variable {variable} is {text!r}; write an integer greater than 0 with the unit B, KB, MB "
+            f"or GB, such as {variable}=8MB, 256KB or 1024B, or unset it"
+        )
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _figures(confidence: str, text: str, **values: object) -> tuple[Source, ...]:
+    return tuple(Source(field, value, confidence, text) for field, value in values.items())
+
+
+# --- Sources and figures of architectures ---
+
+_CALCULATOR = ("H", "Intel GPU Occupancy Calculator")
+_NEO = ("H", "NEO (intel/compute-runtime) hardware and capability tables")
+_IGC = ("H", "IGC (intel/intel-graphics-compiler) Platform.hpp")
+_GUIDE = "Intel oneAPI GPU Optimization Guide"
+_NOMINAL = ("H", f"{_GUIDE}, memory system of the Max series, nominal")
+_SCHEDULER = ("M", "IGC vISA LatencyTable, the compiler's scheduling model for Xe and later")
+_PRODUCT = "Intel product page"
+_RECALLED = ("L", "recalled, no document at hand")
+_ALCF = "ALCF deep dive (colleeneb/abc-pvc-deepdive)"
+_B60 = ("M", "measured on an Arc Pro B60 (tinafengfun/intel-b60-microbench)")
+_H200 = ("H", "measured on an H200 by micro-benchmarks and hardware counters")
+_HOPPER = "NVIDIA Hopper tuning guide"
+
+_SLM_SIZES_TO_64K = tuple(kb * _KB for kb in (1, 2, 4, 8, 16, 32, 64))
+_SLM_SIZES_TO_128K = tuple(kb * _KB for kb in (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128))
+
+
+def _default_sub_group(size: int) -> tuple[Source, ...]:
+    return _figures("C", "chosen by xeemu for the architecture", default_sub_group_size=size)
+
+
+def _documented_banks(confidence: str, otherwise: str = "") -> tuple[Source, ...]:
+    # The guide repeats one geometry for every generation; engineers disagree with it from Xe-HPG on.
+    text = f"{_GUIDE}: 64 consecutive bytes in 16 banks of 4 bytes{otherwise}"
+    return _figures(confidence, text, slm_banks=16, slm_bank_bytes=4, request_lanes=16)
+
+
+_ANY_INTEL_GPU = _figures("H", f"{_GUIDE}: SLM is on the chip", local_mem_type="local")
+_UP_TO_XE_HPG = (
+    *_ANY_INTEL_GPU,
+    *_figures(*_CALCULATOR, sub_group_sizes=(8, 16, 32), local_mem_size=64 * _KB, slm_sizes_bytes=_SLM_SIZES_TO_64K),
+    *_figures(*_IGC, grf_register_bytes=32, grf_bytes_per_thread=128 * 32),
+    *_figures(*_NEO, line_bytes=64),
+    *_default_sub_group(16),
+)
+_FROM_XE_HPC = (
+    *_ANY_INTEL_GPU,
+    *_figures(
+        *_CALCULATOR,
+        vector_engines_per_core=8,
+        threads_per_engine=8,
+        sub_group_sizes=(16, 32),
+        max_work_group_size=1024,
+        max_work_groups_per_core=64,
+        barrier_registers_per_core=64,
+        local_mem_size=128 * _KB,
+        slm_bytes_per_core=128 * _KB,
+        slm_sizes_bytes=_SLM_SIZES_TO_128K,
+    ),
+    *_figures(*_IGC, grf_register_bytes=64, grf_bytes_per_thread=128 * 64, large_grf_factor=2),
+    *_figures(*_NEO, fp64_native=True, fused_engines=False),
+    *_figures(*_SCHEDULER, barrier_latency_cycles=30),
+    *_default_sub_group(32),
+)
+_STORES_CONFLICT = _figures(
+    "H", "Intel OpenCL developer guide, 2019: stores to one bank conflict", slm_same_word_stores_conflict=True
+)
+
+_ARCHITECTURES: dict[str, tuple[Source, ...]] = {
+    "gen9": (
+        *_UP_TO_XE_HPG,
+        *_figures(
+            *_CALCULATOR,
+            vector_engines_per_core=8,
+            threads_per_engine=7,
+            max_work_group_size=256,
+            max_work_groups_per_core=56,
+            barrier_registers_per_core=32,
+            slm_bytes_per_core=64 * _KB,
+        ),
+        *_figures(*_NEO, fp64_native=True),
+        *_documented_banks("H"),
+        *_STORES_CONFLICT,
+        *_figures("H", "Intel Gen9 whitepaper", slm_bytes_per_cycle=64, l1_bytes_per_cycle=64),
+        *_figures(
+            "M",
+            "HeCBench on a P630, 1.29e9 lanes/s at 1.2 GHz; confounded if the compiler merged the lanes",
+            same_address_atomics_per_cycle=1.07,
+        ),
+    ),
+    "xe-lp": (
+        *_UP_TO_XE_HPG,
+        *_figures(
+            *_CALCULATOR,
+            vector_engines_per_core=16,
+            threads_per_engine=7,
+            max_work_group_size=512,
+            max_work_groups_per_core=112,
+            barrier_registers_per_core=64,
+            slm_bytes_per_core=64 * _KB,
+        ),
+        *_figures(*_NEO, fp64_native=False, fused_engines=True),
+        *_documented_banks("H"),
+        *_STORES_CONFLICT,
+        *_figures("M", f"{_GUIDE}; SLM taken as the data port", slm_bytes_per_cycle=128, l1_bytes_per_cycle=128),
+        *_figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
+        *_figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30),
+    ),
+    "xe-hpg": (
+        *_UP_TO_XE_HPG,
+        *_figures(
+            *_CALCULATOR,
+            vector_engines_per_core=16,
+            threads_per_engine=8,
+            max_work_group_size=1024,
+            max_work_groups_per_core=128,
+            barrier_registers_per_core=128,
+            slm_bytes_per_core=128 * _KB,
+        ),
+        *_figures(*_IGC, large_grf_factor=2),
+        *_figures(*_NEO, fp64_native=False, fused_engines=True),
+        *_documented_banks("M", "; oneDNN plans for 32 banks of 8 bytes"),
+        *_figures("L", "as Xe-LP; the guide's figure for loads and stores is 512", slm_bytes_per_cycle=128),
+        *_figures("L", f"{_GUIDE}, marketing figure", l1_bytes_per_cycle=512),
+        *_figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
+        *_figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30),
+    ),
+    "xe-hpc": (
+        *_FROM_XE_HPC,
+        *_documented_banks("M", "; Triton engineers: 64 banks of 8 bytes, or 65"),
+        *_figures(*_NEO, line_bytes=64),
+        *_figures("M", f"{_ALCF}: 46 to 52 TB/s over 128 Xe cores", slm_bytes_per_cycle=256),
+        *_figures(*_NOMINAL, slm_latency_cycles=30, send_cycles=6),
+        *_figures("M", "Hot Chips: 105 TB/s; the guide says 1024, triads reach 140 to 280", l1_bytes_per_cycle=512),
+        *_figures("H", f"{_ALCF}, pointer chase on a Max 1550", l1_latency_cycles=61, l1_bytes_per_core=512 * _KB),
+        *_figures("H", f"{_ALCF}, pointer chase on a Max 1550", l2_latency_cycles=425, dram_latency_cycles=858),
+    ),
+    "xe2": (
+        *_FROM_XE_HPC,
+        *_documented_banks("L", "; 32 banks of 4 bytes would fit the measured bandwidth"),
+        *_figures("L", "assumed as before Xe2; NEO reports 256", line_bytes=64),
+        *_figures("M", "ExecuTorch study on B580 and B70, about 127 and 112", slm_bytes_per_cycle=128),
+        *_figures(*_B60, slm_latency_cycles=46, l1_latency_cycles=71, l2_latency_cycles=230),
+    ),
+    "hopper": (
+        *_figures("H", _HOPPER, slm_bytes_per_core=228 * _KB, slm_reserved_bytes_per_group=1 * _KB),
+        *_figures("H", _HOPPER, local_mem_type="local", local_mem_size=227 * _KB, max_work_groups_per_core=32),
+        *_figures("D", f"{_HOPPER}: 64 warps per SM, here in 4 processing blocks", threads_per_engine=16),
+        *_figures("D", f"{_HOPPER}: 65536 registers per SM for 64 warps", grf_bytes_per_thread=65536 * 4 // 64),
+        *_figures(*_RECALLED, vector_engines_per_core=4),
+        *_figures("M", "CUDA's limit; launched on an H200", max_work_group_size=1024),
+        *_figures(*_H200, sub_group_sizes=(32,), request_lanes=32),
+        *_figures(*_H200, slm_banks=32, slm_bank_bytes=4, slm_same_word_stores_conflict=False),
+        *_figures(*_H200, slm_granule_bytes=128, line_bytes=128, sector_bytes=32, fp64_native=True),
+        *_default_sub_group(32),
+    ),
+    "cpu": (
+        *_figures(
+            "M",
+            "clinfo of Intel CPU Runtime for OpenCL in public reports",
+            max_work_group_size=8192,
+            local_mem_type="global",
+            fp64_native=True,
+        ),
+        *_figures("M", "Intel dpctl documentation, CPU device", sub_group_sizes=(4, 8, 16, 32, 64)),
+        *_figures("H", "minimum of the OpenCL full profile", local_mem_size=32 * _KB),
+        *_figures(
+            "M",
+            "Intel oneAPI DPC++/C++ Compiler guide, runtime environment variables and defaults",
+            private_mem_size=32 * _KB,
+            local_mem_variable="CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE",
+            private_mem_variable="CL_CONFIG_CPU_FORCE_PRIVATE_MEM_SIZE",
+        ),
+        *_default_sub_group(16),
+    ),
+}
+
+
+# --- Presets ---
+
+
+def _preset(name: str, full_name: str, architecture: str, *own: Source) -> Device:
+    sources = (*_ARCHITECTURES[architecture], *own)
+    figures: dict[str, Any] = {source.field: source.value for source in sources}
+    if len(figures) != len(sources):
+        raise ValueError(f"the preset {name} has a field twice")
+    return Device(name=name, full_name=full_name, architecture=architecture, sources=sources, **figures)
+
+
+_DEVICES = (
+    _preset(
+        "hd530",
+        "Intel HD Graphics 530",
+        "gen9",
+        *_figures(*_NEO, xe_cores=3, l2_bytes=768 * _KB, fp32_flops_per_cycle=384),
+        *_figures("H", "Intel Gen9 whitepaper, 64 B per subslice and cycle", l2_bytes_per_cycle=192),
+        *_figures("M", _PRODUCT, clock_hz=1.15e9),
+        *_figures("L", "two channels of DDR4-2133", dram_bytes_per_s=34.1e9),
+        *_figures("M", "clpeak, Windows", launch_overhead_s=34.2e-6),
+    ),
+    _preset(
+        "iris_xe",
+        "Intel Iris Xe Graphics",
+        "xe-lp",
+        *_figures(*_NEO, xe_cores=6, l2_bytes=3840 * _KB, fp32_flops_per_cycle=1536),
+        *_figures("M", f"{_GUIDE}: 8 banks of 64 bytes per cycle", l2_bytes_per_cycle=512),
+        *_figures("M", _PRODUCT, clock_hz=1.3e9),
+        *_figures("L", "LPDDR4x; depends on the platform", dram_bytes_per_s=68e9),
+    ),
+    _preset(
+        "a770",
+        "Intel Arc A770 Graphics",
+        "xe-hpg",
+        *_figures("H", _PRODUCT, xe_cores=32, fp32_flops_per_cycle=8192, l2_bytes=16 * _MB),
+        *_figures("H", _PRODUCT, clock_hz=2.4e9, dram_bytes_per_s=560e9),
+        *_figures("L", f"{_GUIDE}: about 32 x 64 bytes per cycle", l2_bytes_per_cycle=2048),
+    ),
+    _preset(
+        "max1100",
+        "Intel Data Center GPU Max 1100",
+        "xe-hpc",
+        *_figures("M", _PRODUCT, xe_cores=56, fp32_flops_per_cycle=14336, l2_bytes=108 * _MB),
+        *_figures("M", _PRODUCT, clock_hz=1.55e9, dram_bytes_per_s=1229e9),
+    ),
+    _preset(
+        "max1550",
+        "Intel Data Center GPU Max 1550",
+        "xe-hpc",
+        *_figures("H", _PRODUCT, xe_cores=128, fp32_flops_per_cycle=32768, l2_bytes=408 * _MB),
+        *_figures("H", _PRODUCT, clock_hz=1.6e9, dram_bytes_per_s=3276.8e9),
+        *_figures("D", "Hot Chips: 13 TB/s, at 1.6 GHz", l2_bytes_per_cycle=13e12 / 1.6e9),
+    ),
+    _preset(
+        "arc140v",
+        "Intel Arc 140V Graphics",
+        "xe2",
+        *_figures("M", _PRODUCT, xe_cores=8, fp32_flops_per_cycle=2048),
+        *_figures(*_RECALLED, l2_bytes=8 * _MB, clock_hz=2.05e9, dram_bytes_per_s=136.5e9),
+    ),
+    _preset(
+        "b580",
+        "Intel Arc B580 Graphics",
+        "xe2",
+        *_figures("H", _PRODUCT, xe_cores=20, fp32_flops_per_cycle=5120, l2_bytes=18 * _MB),
+        *_figures("H", _PRODUCT, clock_hz=2.85e9, dram_bytes_per_s=456e9),
+        *_figures(*_B60, launch_overhead_s=6e-6, group_dispatch_s=40.1e-9),
+    ),
+    _preset(
+        "h200",
+        "NVIDIA H200 SXM",
+        "hopper",
+        *_figures("H", "NVIDIA product page", xe_cores=132, fp32_flops_per_cycle=33792, l2_bytes=50 * _MB),
+        *_figures("H", "NVIDIA product page", clock_hz=1.98e9, dram_bytes_per_s=4800e9),
+        *_figures(*_H200, slm_bytes_per_cycle=128, slm_latency_cycles=23.4),
+        *_figures(*_H200, l1_bytes_per_core=192 * _KB, l1_bytes_per_cycle=128, l1_latency_cycles=32),
+        *_figures(*_H200, l2_bytes_per_cycle=7.1e12 / 1.98e9, l2_latency_cycles=281, dram_latency_cycles=672),
+        *_figures(*_H200, barrier_latency_cycles=12.8, barrier_cycles_per_sub_group=2.0),
+        *_figures(*_H200, same_address_atomics_per_cycle=1 / (0.733e-9 * 1.98e9)),
+        *_figures(*_H200, launch_overhead_s=4.6e-6, group_dispatch_s=0.60e-9),
+    ),
+    _preset("cpu", "Intel CPU OpenCL device", "cpu"),
+)
+
+
+def devices() -> tuple[Device, ...]:
+    """The presets: Intel GPUs by generation, then the H200, then the CPU device."""
+    return _DEVICES
+
+
+def device(name: str | Device) -> Device:
+    """The preset called `name`; a `Device` is returned as it is.
+
+    Raises:
+      KernelArgumentError: there is no such preset; the message lists them and suggests the nearest.
+    """
+    if isinstance(name, Device):
+        return name
+    for preset in _DEVICES:
+        if preset.name == name:
+            return preset
+    names = [preset.name for preset in _DEVICES]
+    raise KernelArgumentError(
+        f"there is no device {name!r}{_did_you_mean(str(name).lower(), names)}. The devices are {', '.join(names)}; "
+        "an xe.Device of your own is welcome too"
+    )
+
+
+@functools.cache
+def _figure_names() -> tuple[str, ...]:
+    identity = ("name", "full_name", "architecture", "sources")
+    return tuple(field.name for field in dataclasses.fields(Device) if field.name not in identity)
+
+
+def _did_you_mean(name: str, names: Sequence[str]) -> str:
+    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    return f" (did you mean {nearest[0]!r}?)" if nearest else ""

@@ -1,0 +1,46 @@
+"""The exceptions of xeemu, each carrying the name of SYCL's `errc` value as `.code`.
+
+A message says what happened, with the numbers; where; and what to write instead.
+"""
+
+from typing import ClassVar
+
+
+class Error(Exception):
+    """Base of every error that xeemu raises on purpose.
+
+    Attributes:
+      code: the name of the matching `sycl::errc` enumerator (SYCL 2020, section 4.13.3).
+    """
+
+    code: ClassVar[str] = "runtime"
+
+
+class NDRangeError(Error):
+    """The sizes of the launch do not fit each other, the kernel or the device."""
+
+    code = "nd_range"
+
+
+class KernelNotSupportedError(Error):
+    """The device lacks something that the kernel requires."""
+
+    code = "kernel_not_supported"
+
+
+class MemoryAllocationError(Error):
+    """A work-group asks for more local or private memory than the device has."""
+
+    code = "memory_allocation"
+
+
+class KernelArgumentError(Error):
+    """The arguments of a launch do not fit the kernel."""
+
+    code = "kernel_argument"
+
+
+class KernelError(Error):
+    """The kernel breaks a rule of the kernel language; the message names its line."""
+
+    code = "kernel"

@@ -1,0 +1,271 @@
+"""Lane forms: integers of the form `base + steps . group + pattern[lane]`.
+
+`base` is a scalar that every work-item of a chunk shares, `steps` one static int per dimension of the group id, and
+`pattern` a static array of the value's shape. The static part is a `Form`; the base is a traced scalar that the
+interpreter adds, or absent where it is 0. A form without base and steps is a constant, and constants fold. Forms are
+kept only for values that cannot overflow their dtype.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jax.extend import core as jex_core
+
+# Larger constants than this are ordinary arrays: folding them would cost more than it gains.
+_LARGEST_PATTERN = 1 << 18
+
+# How the bases of the operands (None: no base) make the base of the result.
+BaseRule = Callable[[Sequence[Any]], Any]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Form:
+    """The static part of a lane form.
+
+    Attributes:
+      based: whether a base, known only when the program runs, is added.
+      steps: what each dimension of the group id is multiplied with.
+      pattern: int64, the value's shape.
+    """
+
+    based: bool
+    steps: tuple[int, ...]
+    pattern: np.ndarray
+
+    @property
+    def constant(self) -> bool:
+        return not self.based and not any(self.steps)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all groups share the value."""
+        return not any(self.steps)
+
+
+def constant(values: Any, dimensions: int) -> Form | None:
+    """The form of a known array, if it is an integer or bool one of moderate size."""
+    array = np.asarray(values)
+    if array.size > _LARGEST_PATTERN or not (array.dtype == bool or np.issubdtype(array.dtype, np.integer)):
+        return None
+    if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**62:
+        return None
+    return Form(False, (0,) * dimensions, array.astype(np.int64))
+
+
+def scalar(dimensions: int) -> Form:
+    """The form of a uniform scalar that is its own base."""
+    return Form(True, (0,) * dimensions, np.zeros((), np.int64))
+
+
+def same(a: Form | None, b: Form | None) -> bool:
+    """Whether two forms have the same static part."""
+    if a is None or b is None:
+        return a is b
+    return a.based == b.based and a.steps == b.steps and np.array_equal(a.pattern, b.pattern)
+
+
+def join(a: Form | None, b: Form | None) -> Form | None:
+    """A form that fits both values, by leaving to the base what they differ in."""
+    if a is None or b is None or a.steps != b.steps or a.pattern.shape != b.pattern.shape:
+        return None
+    if same(a, b):
+        return a
+    pattern = a.pattern - _origin(a)
+    return Form(True, a.steps, pattern) if np.array_equal(pattern, b.pattern - _origin(b)) else None
+
+
+def offset(a: Form, joined: Form) -> int:
+    """What the base of a value grows by when its form `a` is replaced by the form `joined`."""
+    return _origin(a) - _origin(joined)
+
+
+def _origin(a: Form) -> int:
+    return int(a.pattern.flat[0]) if a.pattern.size else 0
+
+
+def of_equation(eqn: jex_core.JaxprEqn, operands: Sequence[Form | None]) -> tuple[Form, BaseRule] | None:
+    """The form of the exact result of `eqn` and the rule for its base; None if it has none."""
+    aval = eqn.outvars[0].aval
+    if any(o is None for o in operands) or np.prod(aval.shape, dtype=np.int64) > _LARGEST_PATTERN:
+        return None
+    forms = [o for o in operands if o is not None]
+    if forms and all(f.constant for f in forms):
+        return _folded(eqn, forms)
+    rule = _RULES.get(eqn.primitive.name)
+    result = rule(eqn, forms) if rule else None
+    if result is None:
+        return None
+    form, bases = result
+    return dataclasses.replace(form, pattern=np.broadcast_to(form.pattern, aval.shape)), bases
+
+
+def _folded(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+    """A constant result, computed by NumPy in the dtypes of the program."""
+    name, aval = eqn.primitive.name, eqn.outvars[0].aval
+    fold = _MOVES.get(name) or _FOLDS.get(name)
+    if fold is None:
+        return None
+    values = [f.pattern.astype(v.aval.dtype) for f, v in zip(forms, eqn.invars, strict=True)]
+    if not _defined(name, values):
+        return None
+    with np.errstate(all="ignore"):
+        result = np.broadcast_to(np.asarray(fold(eqn.params, *values)), aval.shape).astype(aval.dtype)
+    folded = constant(result, len(forms[0].steps))
+    return (folded, lambda bases: None) if folded else None
+
+
+def _add(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
+    a, b = forms
+    steps = tuple(x + y for x, y in zip(a.steps, b.steps, strict=True))
+    return Form(a.based or b.based, steps, a.pattern + b.pattern), _sum_of_bases
+
+
+def _sub(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
+    negative, _ = _scaled(forms[1], -1)
+    form, _ = _add(eqn, (forms[0], negative))
+    return form, lambda bases: _sum_of_bases((bases[0], _times(bases[1], -1)))
+
+
+def _sum_of_bases(bases: Sequence[Any]) -> Any:
+    present = [b for b in bases if b is not None]
+    return present[0] + present[1] if len(present) == 2 else present[0] if present else None
+
+
+def _times(base: Any, factor: int) -> Any:
+    return None if base is None else base * base.dtype.type(factor)
+
+
+def _scaled(form: Form, factor: int) -> tuple[Form, Callable[[Any], Any]]:
+    steps = tuple(s * factor for s in form.steps)
+    return Form(form.based, steps, form.pattern * factor), lambda base: _times(base, factor)
+
+
+def _mul(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+    for number, factors in ((0, forms[1]), (1, forms[0])):
+        if factors.constant and (factor := _single(factors.pattern)) is not None:
+            form, times = _scaled(forms[number], factor)
+            return form, lambda bases, number=number, times=times: times(bases[number])  # type: ignore[misc]
+    return None
+
+
+def _shift_left(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+    shift = _single(forms[1].pattern) if forms[1].constant else None
+    if shift is None or not 0 <= shift < 63:
+        return None
+    form, times = _scaled(forms[0], 1 << shift)
+    return form, lambda bases: times(bases[0])
+
+
+def _single(pattern: np.ndarray) -> int | None:
+    """The value of a pattern that is the same everywhere."""
+    first = pattern.flat[0] if pattern.size else 0
+    return int(first) if (pattern == first).all() else None
+
+
+def _moved(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
+    pattern = _MOVES[eqn.primitive.name](eqn.params, forms[0].pattern)
+    return dataclasses.replace(forms[0], pattern=pattern), lambda bases: bases[0]
+
+
+def _converted(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
+    dtype = eqn.outvars[0].aval.dtype
+    return forms[0], lambda bases: None if bases[0] is None else bases[0].astype(dtype)
+
+
+def _broadcast_in_dim(params: dict[str, Any], x: np.ndarray) -> np.ndarray:
+    shape = [1] * len(params["shape"])
+    for source_axis, axis in enumerate(params["broadcast_dimensions"]):
+        shape[axis] = x.shape[source_axis]
+    return np.broadcast_to(x.reshape(shape), params["shape"])
+
+
+def _sliced(params: dict[str, Any], x: np.ndarray) -> np.ndarray:
+    strides = params["strides"] or (1,) * x.ndim
+    return x[tuple(map(slice, params["start_indices"], params["limit_indices"], strides))]
+
+
+def _iota(params: dict[str, Any]) -> np.ndarray:
+    shape = [1] * len(params["shape"])
+    shape[params["dimension"]] = -1
+    return np.broadcast_to(np.arange(params["shape"][params["dimension"]]).reshape(shape), params["shape"])
+
+
+def iota(eqn: jex_core.JaxprEqn, dimensions: int) -> Form | None:
+    """The form of an `iota` equation, which has no operands."""
+    if np.prod(eqn.params["shape"], dtype=np.int64) > _LARGEST_PATTERN:
+        return None
+    return constant(_iota(eqn.params), dimensions)
+
+
+def _defined(name: str, values: Sequence[np.ndarray]) -> bool:
+    """Whether NumPy and XLA agree: division by zero and shifts beyond the width are left to XLA."""
+    if name in ("div", "rem"):
+        return bool((values[1] != 0).all())
+    if name.startswith("shift"):
+        return bool(((values[1] >= 0) & (values[1] < 8 * values[0].dtype.itemsize)).all())
+    return True
+
+
+def _truncated_division(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """C's division: towards zero."""
+    quotient = np.abs(a) // np.maximum(np.abs(b), 1)
+    return np.where((a < 0) != (b < 0), -quotient, quotient)
+
+
+def _logical_shift(x: np.ndarray, s: np.ndarray) -> np.ndarray:
+    return (x.view(f"u{x.dtype.itemsize}") >> s.astype(f"u{x.dtype.itemsize}")).view(x.dtype)
+
+
+# Operations that only move elements: they act on the pattern alone.
+_MOVES: dict[str, Callable[..., np.ndarray]] = {
+    "broadcast_in_dim": _broadcast_in_dim,
+    "reshape": lambda p, x: x.reshape(p["new_sizes"]),
+    "squeeze": lambda p, x: x.squeeze(tuple(p["dimensions"])),
+    "expand_dims": lambda p, x: np.expand_dims(x, tuple(p["dimensions"])),
+    "transpose": lambda p, x: x.transpose(p["permutation"]),
+    "slice": _sliced,
+    "rev": lambda p, x: np.flip(x, p["dimensions"]),
+    "copy": lambda p, x: x,
+}
+
+_FOLDS: dict[str, Callable[..., Any]] = {
+    "add": lambda p, a, b: a + b,
+    "sub": lambda p, a, b: a - b,
+    "mul": lambda p, a, b: a * b,
+    "neg": lambda p, a: -a,
+    "abs": lambda p, a: np.abs(a),
+    "sign": lambda p, a: np.sign(a),
+    "max": lambda p, a, b: np.maximum(a, b),
+    "min": lambda p, a, b: np.minimum(a, b),
+    "and": lambda p, a, b: a & b,
+    "or": lambda p, a, b: a | b,
+    "xor": lambda p, a, b: a ^ b,
+    "not": lambda p, a: ~a,
+    "div": lambda p, a, b: _truncated_division(a, b),
+    "rem": lambda p, a, b: a - _truncated_division(a, b) * b,
+    "shift_left": lambda p, a, b: a << b,
+    "shift_right_arithmetic": lambda p, a, b: a >> b,
+    "shift_right_logical": lambda p, a, b: _logical_shift(a, b),
+    "eq": lambda p, a, b: a == b,
+    "ne": lambda p, a, b: a != b,
+    "lt": lambda p, a, b: a < b,
+    "le": lambda p, a, b: a <= b,
+    "gt": lambda p, a, b: a > b,
+    "ge": lambda p, a, b: a >= b,
+    "select_n": lambda p, which, *cases: np.choose(which.astype(np.intp), cases),
+    "clamp": lambda p, low, x, high: np.clip(x, low, high),
+    "convert_element_type": lambda p, x: x.astype(p["new_dtype"]),
+    "integer_pow": lambda p, x: x ** np.asarray(p["y"], x.dtype) if p["y"] >= 0 else 1 // x,
+}
+
+_RULES: dict[str, Callable[[jex_core.JaxprEqn, Sequence[Form]], tuple[Form, BaseRule] | None]] = {
+    **{name: _moved for name in _MOVES},
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "shift_left": _shift_left,
+    "neg": lambda eqn, forms: (lambda r: (r[0], lambda bases: r[1](bases[0])))(_scaled(forms[0], -1)),
+    "convert_element_type": _converted,
+}

@@ -1,0 +1,378 @@
+"""The interpreter: emits a program over a chunk of work-groups as ordinary JAX operations.
+
+A value that differs between groups has a leading axis of groups; arithmetic is lifted by `vmap` of its primitive.
+Control flow whose predicate differs between groups becomes a mask on the memory operations.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.extend import core as jex_core
+
+from xeemu import access, forms, jaxprs, primitives
+from xeemu.analysis import Plan, Value, local_id
+from xeemu.jaxprs import Body
+from xeemu.memory import poison
+from xeemu.program import Program
+from xeemu.values import Buffer, Chunk, Emitted
+
+Item = Emitted | Buffer
+
+
+def run(program: Program, plan: Plan, arguments: Sequence[jax.Array], chunk: Chunk) -> list[jax.Array]:
+    """Runs a program for the groups of a chunk.
+
+    Args:
+      program: the program.
+      plan: its analysis.
+      arguments: the launch's arguments: flat global memories and scalars.
+      chunk: the groups.
+
+    Returns:
+      For each result of the kernel the flat global memory after the chunk.
+    """
+    inputs: list[Item] = [
+        Buffer(a, "global", memory.shape) if memory else _scalar(a, plan.values[v])
+        for a, memory, v in zip(arguments, program.arguments, program.body.invars, strict=True)
+    ]
+    outputs = _Interpreter(chunk, chunk.present()).body(program.body, plan, inputs, None)
+    return [_memory(o).data for o in outputs]
+
+
+def _scalar(array: jax.Array, known: Value) -> Emitted:
+    return _computed(array, known, array.shape, array.dtype)
+
+
+def _computed(array: jax.Array, known: Value, shape: tuple[int, ...], dtype: Any) -> Emitted:
+    """A value given by an array; a uniform integer scalar is its own base."""
+    based = known.form is not None and known.form.based
+    return Emitted(known, shape, np.dtype(dtype), array if based else None, array)
+
+
+def _memory(item: Item) -> Buffer:
+    assert isinstance(item, Buffer)
+    return item
+
+
+def _value(item: Item) -> Emitted:
+    assert isinstance(item, Emitted)
+    return item
+
+
+@dataclasses.dataclass(frozen=True)
+class _Interpreter:
+    """Emits programs for one chunk.
+
+    Attributes:
+      chunk: the groups.
+      present: `[G, L]` mask of the work-items that exist, or None.
+    """
+
+    chunk: Chunk
+    present: jax.Array | None
+
+    def body(self, body: Body, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
+        """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
+        items: dict[Any, Item] = dict(zip(body.invars, inputs, strict=True))
+        for v, array in body.constants:
+            items[v] = self._constant(np.asarray(array), plan.values[v])
+        for number, eqn in enumerate(body.eqns):
+            operands = [self._read(items, plan, a) for a in eqn.invars]
+            results = self._equation(plan, number, eqn, operands, active)
+            items |= dict(zip(eqn.outvars, results, strict=True))
+        return [self._read(items, plan, a) for a in body.outvars]
+
+    def _read(self, items: dict[Any, Item], plan: Plan, atom: jaxprs.Atom) -> Item:
+        if jaxprs.is_literal(atom):
+            return self._constant(jaxprs.literal(atom), plan.value(atom, self._dimensions))
+        return items[atom]
+
+    def _constant(self, array: np.ndarray, known: Value) -> Emitted:
+        return Emitted(known, array.shape, array.dtype, None, jnp.asarray(array))
+
+    def _equation(
+        self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Item], active: jax.Array | None
+    ) -> list[Item]:
+        if eqn.primitive in primitives.LANGUAGE:
+            return self._language(plan, eqn, operands, active)
+        match jaxprs.structure(eqn):
+            case jaxprs.Call(body):
+                return self.body(body, plan.inner[number][0], operands, active)
+            case jaxprs.Cond(branches):
+                return self._cond(plan, number, eqn, branches, operands, active)
+            case jaxprs.Scan() as scan:
+                return self._scan(plan, number, eqn, scan, operands, active)
+            case jaxprs.While() as loop:
+                return self._while(plan, number, eqn, loop, operands, active)
+        return self._operation(plan, eqn, [_value(o) for o in operands])
+
+    def _operation(self, plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted]) -> list[Item]:
+        """An ordinary JAX operation: its lane form if it has one, else the operation itself, lifted over the groups."""
+        if len(eqn.outvars) == 1 and (known := plan.values[eqn.outvars[0]]).form is not None:
+            rule = plan.bases.get(eqn.outvars[0])
+            aval = eqn.outvars[0].aval
+            if rule is not None or known.form.constant:
+                base = rule([o.base for o in operands]) if rule else None
+                return [Emitted(known, aval.shape, aval.dtype, base)]
+        return self._named(plan, eqn.outvars, self._lifted(lambda *xs: _bind(eqn, xs), operands))
+
+    def _lifted(self, function: Callable[..., list[jax.Array]], operands: Sequence[Emitted]) -> list[jax.Array]:
+        arrays = [o.array(self.chunk) for o in operands]
+        axes = [0 if o.known.varying else None for o in operands]
+        if all(axis is None for axis in axes):
+            return function(*arrays)
+        return jax.vmap(function, in_axes=axes)(*arrays)
+
+    # The language's own operations.
+
+    def _language(
+        self, plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Item], active: jax.Array | None
+    ) -> list[Item]:
+        p = eqn.params
+        if eqn.primitive in (primitives.local_id_p, primitives.group_id_p):
+            aval = eqn.outvars[0].aval
+            return [Emitted(plan.values[eqn.outvars[0]], aval.shape, aval.dtype)]
+        if eqn.primitive is primitives.allocate_p:
+            return [self._allocate(p["space"], p["shape"], p["dtype"])]
+        if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
+            return [o for o in operands if isinstance(o, Buffer)]
+        if eqn.primitive is primitives.collective_p:
+            values = [_value(o) for o in operands]
+            result = self._lifted(lambda *xs: [p["collective"].apply(*xs)], values)
+            return self._named(plan, eqn.outvars, result)
+        return self._access(plan, eqn, _memory(operands[0]), [_value(o) for o in operands[1:]], active)
+
+    def _named(self, plan: Plan, variables: Sequence[jex_core.Var], arrays: Sequence[jax.Array]) -> list[Item]:
+        """The values of variables, given by arrays."""
+        return [
+            _computed(a, plan.values[v], v.aval.shape, v.aval.dtype) for a, v in zip(arrays, variables, strict=True)
+        ]
+
+    def _allocate(self, space: str, shape: tuple[int, ...], dtype: np.dtype) -> Buffer:
+        copies = self.chunk.count * (self.chunk.geometry.items if space == "private" else 1)
+        return Buffer(jnp.full(int(np.prod(shape)) * copies, poison(dtype)), space, shape)
+
+    def _access(
+        self, plan: Plan, eqn: jex_core.JaxprEqn, buffer: Buffer, operands: list[Emitted], active: jax.Array | None
+    ) -> list[Item]:
+        what: primitives.Access = eqn.params["access"]
+        indices, rest = operands[: what.rank], operands[what.rank :]
+        op = eqn.params.get("op", eqn.primitive.name)
+        if op in ("load", "xe_load"):
+            mask, other = rest if what.masked else (None, None)
+            varying = plan.values[eqn.outvars[0]].varying
+            where = access.lanes(what, mask, [], self.chunk)
+            return self._named(plan, eqn.outvars, [access.load(buffer, indices, where, other, varying, self.chunk)])
+        values, mask = (rest[:-1], rest[-1]) if what.masked else (rest, None)
+        where = access.lanes(what, mask, [None if active is None else active[:, None], self.present], self.chunk)
+        if eqn.primitive is primitives.store_p:
+            return [access.store(buffer, indices, values[0], where, self.chunk)]
+        if not eqn.params["fetch"]:
+            return [access.atomic(buffer, op, indices, values, where, self.chunk)]
+        old, after = access.fetch(buffer, op, indices, values, where, self.chunk)
+        return [*self._named(plan, eqn.outvars[:1], [old]), after]
+
+    # Control flow.
+
+    def _pack(self, item: Item, known: Value) -> jax.Array | None:
+        """What a loop carries of an item: a memory's contents, a form's base, or an array; None if nothing changes."""
+        if isinstance(item, Buffer):
+            return item.data
+        if known.form is None:
+            array = item.array(self.chunk)
+            lift = known.varying and not item.known.varying
+            return jnp.broadcast_to(array, (self.chunk.count, *array.shape)) if lift else array
+        if not known.form.based:
+            return None
+        assert item.known.form is not None
+        offset = item.dtype.type(forms.offset(item.known.form, known.form))
+        if item.base is None:
+            return jnp.asarray(offset)
+        return item.base + offset if offset else item.base
+
+    def _unpack(self, packed: jax.Array | None, like: Item, known: Value) -> Item:
+        if isinstance(like, Buffer):
+            assert packed is not None
+            return like.holding(packed)
+        if known.form is None:
+            return Emitted(known, like.shape, like.dtype, None, packed)
+        return Emitted(known, like.shape, like.dtype, packed)
+
+    def _scan(
+        self,
+        plan: Plan,
+        number: int,
+        eqn: jex_core.JaxprEqn,
+        scan: jaxprs.Scan,
+        operands: list[Item],
+        active: jax.Array | None,
+    ) -> list[Item]:
+        (inner,) = plan.inner[number]
+        first_element = scan.consts + scan.carries
+        consts, carries = operands[: scan.consts], operands[scan.consts : first_element]
+        elements = [_value(o) for o in operands[first_element:]]
+        known = [inner.values[v] for v in scan.body.invars[scan.consts : first_element]]
+
+        def step(packed: list[Any], rows: list[jax.Array]) -> tuple[list[Any], list[jax.Array]]:
+            inside = self._unpacked(packed, carries, known)
+            given = self._named(inner, scan.body.invars[first_element:], rows)
+            outputs = self.body(scan.body, inner, [*consts, *inside, *given], active)
+            stacked = [_value(o).array(self.chunk) for o in outputs[scan.carries :]]
+            return self._packed(outputs[: scan.carries], known), stacked
+
+        rows = [_rows(e.array(self.chunk), e.known.varying, 1, 0) for e in elements]
+        first = self._packed(carries, known)
+        last, stacked = lax.scan(step, first, rows, length=scan.length, reverse=scan.reverse)
+        final = [plan.values[v] for v in eqn.outvars[: scan.carries]]
+        stacks = [
+            _rows(s, plan.values[v].varying, 0, 1) for s, v in zip(stacked, eqn.outvars[scan.carries :], strict=True)
+        ]
+        return self._unpacked(last, carries, final) + self._named(plan, eqn.outvars[scan.carries :], stacks)
+
+    def _while(
+        self,
+        plan: Plan,
+        number: int,
+        eqn: jex_core.JaxprEqn,
+        loop: jaxprs.While,
+        operands: list[Item],
+        active: jax.Array | None,
+    ) -> list[Item]:
+        predicate, inner = plan.inner[number]
+        first_carry = loop.predicate_consts + loop.body_consts
+        predicate_consts, consts = operands[: loop.predicate_consts], operands[loop.predicate_consts : first_carry]
+        carries = operands[first_carry:]
+        known = [inner.values[v] for v in loop.body.invars[loop.body_consts :]]
+
+        def goes_on(packed: list[Any], running: jax.Array | None) -> Emitted:
+            inside = self._unpacked(packed, carries, known)
+            return _value(self.body(loop.predicate, predicate, [*predicate_consts, *inside], running)[0])
+
+        def step(packed: list[Any], running: jax.Array | None) -> list[Any]:
+            inside = self._unpacked(packed, carries, known)
+            return self._packed(self.body(loop.body, inner, [*consts, *inside], running), known)
+
+        first = self._packed(carries, known)
+        if not predicate.value(loop.predicate.outvars[0], self._dimensions).varying:
+            last = lax.while_loop(
+                lambda packed: goes_on(packed, active).array(self.chunk), lambda packed: step(packed, active), first
+            )
+        else:
+            last = self._varying_while(goes_on, step, first, [bool(k.space) for k in known], active)
+        return self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars])
+
+    def _varying_while(
+        self,
+        goes_on: Callable[[list[Any], jax.Array], Emitted],
+        step: Callable[[list[Any], jax.Array], list[Any]],
+        first: list[Any],
+        is_memory: list[bool],
+        active: jax.Array | None,
+    ) -> list[Any]:
+        """A loop that groups leave at different times: those that have left keep their values and touch no memory."""
+        everyone = jnp.ones(self.chunk.count, bool) if active is None else active
+
+        def body(state: tuple[list[Any], jax.Array]) -> tuple[list[Any], jax.Array]:
+            packed, running = state
+            after = [
+                new if memory else _selected(running, new, old)
+                for new, old, memory in zip(step(packed, running), packed, is_memory, strict=True)
+            ]
+            return after, running & goes_on(after, running).array(self.chunk)
+
+        start = (first, everyone & goes_on(first, everyone).array(self.chunk))
+        return lax.while_loop(lambda state: state[1].any(), body, start)[0]
+
+    def _cond(
+        self,
+        plan: Plan,
+        number: int,
+        eqn: jex_core.JaxprEqn,
+        branches: Sequence[Body],
+        operands: list[Item],
+        active: jax.Array | None,
+    ) -> list[Item]:
+        chosen, rest = _value(operands[0]), operands[1:]
+        known = [plan.values[v] for v in eqn.outvars]
+        places = plan.places[number]
+
+        def branch(k: int, given: list[Item], running: jax.Array | None) -> list[Any]:
+            return self._packed(self.body(branches[k], plan.inner[number][k], given, running), known)
+
+        likes: list[Item] = [
+            rest[place] if place is not None else Emitted(value, v.aval.shape, v.aval.dtype)
+            for place, value, v in zip(places, known, eqn.outvars, strict=True)
+        ]
+        which = chosen.array(self.chunk)
+        if not chosen.known.varying:
+            choices = [lambda k=k: branch(k, rest, active) for k in range(len(branches))]  # type: ignore[misc]
+            return self._unpacked(lax.switch(which, choices), likes, known)
+        which = jnp.clip(which, 0, len(branches) - 1)
+        packed = self._blank(likes, known)
+        for k in range(len(branches)):
+            running = (which == k) if active is None else active & (which == k)
+            packed = self._masked_branch(
+                lambda given, k=k, r=running: branch(k, given, r), packed, rest, places, running
+            )  # type: ignore[misc]
+        return self._unpacked(packed, likes, known)
+
+    def _blank(self, likes: Sequence[Item], known: Sequence[Value]) -> list[Any]:
+        """The results before any branch has run: the memories as they are, and values that will be overwritten."""
+        return [
+            item.data if isinstance(item, Buffer) else jnp.zeros((self.chunk.count, *item.shape), item.dtype)
+            for item in likes
+        ]
+
+    def _masked_branch(
+        self,
+        branch: Callable[[list[Item]], list[Any]],
+        packed: list[Any],
+        operands: Sequence[Item],
+        places: Sequence[int | None],
+        running: jax.Array,
+    ) -> list[Any]:
+        """The results after one branch has run for the groups that take it."""
+
+        def run(before: list[Any]) -> list[Any]:
+            given = list(operands)
+            for place, data in zip(places, before, strict=True):
+                if place is not None:
+                    given[place] = _memory(given[place]).holding(data)
+            return [
+                new if place is not None else _selected(running, new, old)
+                for new, old, place in zip(branch(given), before, places, strict=True)
+            ]
+
+        # On a CPU a branch that no group of the chunk takes is skipped; on a GPU that would stop the launch to look.
+        return lax.cond(running.any(), run, lambda before: before, packed) if self.chunk.on_cpu else run(packed)
+
+    @property
+    def _dimensions(self) -> int:
+        return len(self.chunk.geometry.group_range)
+
+    def _packed(self, items: Sequence[Item], known: Sequence[Value]) -> list[Any]:
+        return [self._pack(item, k) for item, k in zip(items, known, strict=True)]
+
+    def _unpacked(self, packed: Sequence[Any], likes: Sequence[Item], known: Sequence[Value]) -> list[Item]:
+        return [self._unpack(p, like, k) for p, like, k in zip(packed, likes, known, strict=True)]
+
+
+def _rows(array: jax.Array, varying: bool, source: int, target: int) -> jax.Array:
+    return jnp.moveaxis(array, source, target) if varying else array
+
+
+def _selected(running: jax.Array, new: jax.Array | None, old: jax.Array | None) -> jax.Array | None:
+    """`new` for the groups that run, `old` for the others; what does not differ between groups never changes."""
+    if new is None or old is None or new is old:
+        return new
+    return jnp.where(running.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
+
+
+def _bind(eqn: jex_core.JaxprEqn, operands: Sequence[jax.Array]) -> list[jax.Array]:
+    results = eqn.primitive.bind(*operands, **eqn.params)
+    return list(results) if eqn.primitive.multiple_results else [results]

@@ -1,0 +1,258 @@
+"""Intervals: what values an integer or bool variable of a program can take.
+
+An interval is a pair of Python ints, both included. The rules compute in unbounded integers; whoever uses them compares
+the result with the variable's dtype to see whether it can overflow.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core as jex_core
+
+Interval = tuple[int, int]
+_Known = Sequence[Interval | None]
+
+
+def of_dtype(dtype: Any) -> Interval | None:
+    """All values of a dtype; None if it is neither integer nor bool."""
+    if np.dtype(dtype) == bool:
+        return (0, 1)
+    if jnp.issubdtype(dtype, jnp.integer):
+        info = jnp.iinfo(dtype)
+        return (int(info.min), int(info.max))
+    return None
+
+
+def of_array(values: np.ndarray) -> Interval | None:
+    """The least and greatest element of an integer or bool array."""
+    if of_dtype(values.dtype) is None or not values.size:
+        return of_dtype(values.dtype)
+    return (int(values.min()), int(values.max()))
+
+
+def join(*intervals: Interval | None) -> Interval | None:
+    """The least interval that holds all of them."""
+    known = [i for i in intervals if i is not None]
+    if len(known) < len(intervals):
+        return None
+    return (min(lo for lo, _ in known), max(hi for _, hi in known))
+
+
+def within(inner: Interval | None, outer: Interval | None) -> bool:
+    return inner is not None and outer is not None and outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def of_equation(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    """The interval of the exact result of `eqn`, before any overflow; None if no rule tells it."""
+    rule = _RULES.get(eqn.primitive.name)
+    return rule(eqn, operands) if rule else None
+
+
+def _corners(combine: Callable[[int, int], int]) -> Callable[..., Interval | None]:
+    """For operations that are monotone in each operand: the extremes lie in the corners."""
+
+    def rule(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+        if any(o is None for o in operands):
+            return None
+        ends = [combine(*ends) for ends in itertools.product(*(o for o in operands if o))]
+        return (min(ends), max(ends))
+
+    return rule
+
+
+def _same(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    return operands[0]
+
+
+def _join_all(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    return join(*operands)
+
+
+def _unary(function: Callable[[Interval], Interval]) -> Callable[..., Interval | None]:
+    return lambda _, operands: function(operands[0]) if operands[0] else None
+
+
+def _binary(function: Callable[[Interval, Interval], Interval | None]) -> Callable[..., Interval | None]:
+    return lambda _, operands: function(operands[0], operands[1]) if operands[0] and operands[1] else None
+
+
+def _absolute(a: Interval) -> Interval:
+    ends = (abs(a[0]), abs(a[1]))
+    return (0 if a[0] <= 0 <= a[1] else min(ends), max(ends))
+
+
+def _and(a: Interval, b: Interval) -> Interval | None:
+    if a[0] == a[1] and b[0] == b[1]:
+        return (a[0] & b[0],) * 2
+    upper = [hi for lo, hi in (a, b) if lo >= 0]
+    return (0, min(upper)) if upper else None
+
+
+def _or(a: Interval, b: Interval) -> Interval | None:
+    if a[0] < 0 or b[0] < 0:
+        return None
+    return (max(a[0], b[0]), (1 << max(a[1], b[1]).bit_length()) - 1)
+
+
+def _xor(a: Interval, b: Interval) -> Interval | None:
+    if a[0] == a[1] and b[0] == b[1]:
+        return (a[0] ^ b[0],) * 2
+    return (0, (1 << max(a[1], b[1]).bit_length()) - 1) if min(a[0], b[0]) >= 0 else None
+
+
+def _not(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    low, high = operands[0] or (0, 0)
+    dtype = eqn.outvars[0].aval.dtype
+    top = 1 if dtype == bool else -1 if jnp.issubdtype(dtype, jnp.signedinteger) else int(jnp.iinfo(dtype).max)
+    return (top - high, top - low)
+
+
+def _shift(function: Callable[[int, int], int]) -> Callable[..., Interval | None]:
+    corners = _corners(function)
+
+    def rule(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+        bits = 8 * eqn.outvars[0].aval.dtype.itemsize
+        return corners(eqn, operands) if within(operands[1], (0, bits - 1)) else None
+
+    return rule
+
+
+def _logical_shift(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    value = operands[0]
+    return _shift(lambda x, s: x >> s)(eqn, operands) if value and value[0] >= 0 else None
+
+
+def _div(a: Interval, b: Interval) -> Interval | None:
+    if b[0] <= 0:
+        return None
+    ends = [(abs(x) // y) * (1 if x >= 0 else -1) for x in a for y in b]
+    return (min(ends), max(ends))
+
+
+def _rem(a: Interval, b: Interval) -> Interval | None:
+    if b[0] <= 0:
+        return None
+    top = b[1] - 1
+    low = 0 if a[0] >= 0 else max(-top, a[0])
+    return (low, max(min(top, a[1]), 0)) if a[1] >= b[0] or low < 0 else (max(low, a[0]), a[1])
+
+
+def _compare(certain: Callable[[Interval, Interval], bool | None]) -> Callable[..., Interval | None]:
+    def rule(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+        a, b = operands
+        outcome = certain(a, b) if a and b else None
+        return (0, 1) if outcome is None else (int(outcome), int(outcome))
+
+    return rule
+
+
+def _less(a: Interval, b: Interval) -> bool | None:
+    return True if a[1] < b[0] else False if a[0] >= b[1] else None
+
+
+def _less_equal(a: Interval, b: Interval) -> bool | None:
+    return True if a[1] <= b[0] else False if a[0] > b[1] else None
+
+
+def _equal(a: Interval, b: Interval) -> bool | None:
+    if a == b and a[0] == a[1]:
+        return True
+    return False if a[1] < b[0] or b[1] < a[0] else None
+
+
+def _negated(certain: Callable[[Interval, Interval], bool | None]) -> Callable[[Interval, Interval], bool | None]:
+    def result(a: Interval, b: Interval) -> bool | None:
+        outcome = certain(a, b)
+        return None if outcome is None else not outcome
+
+    return result
+
+
+def _select(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    which, *cases = operands
+    if which and which[0] == which[1] and 0 <= which[0] < len(cases):
+        return cases[which[0]]
+    return join(*cases)
+
+
+def _clamp(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    low, x, high = operands
+    if not (low and x and high):
+        return None
+    return (min(max(x[0], low[0]), high[0]), min(max(x[1], low[1]), high[1]))
+
+
+def _convert(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    if eqn.outvars[0].aval.dtype == bool:
+        return (0, 1)
+    return operands[0]
+
+
+def _iota(eqn: jex_core.JaxprEqn, _: _Known) -> Interval | None:
+    return (0, max(eqn.params["shape"][eqn.params["dimension"]] - 1, 0))
+
+
+def _sum(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    if operands[0] is None:
+        return None
+    terms = math.prod(eqn.invars[0].aval.shape[axis] for axis in eqn.params["axes"])
+    return (operands[0][0] * terms, operands[0][1] * terms)
+
+
+def _argument(eqn: jex_core.JaxprEqn, _: _Known) -> Interval | None:
+    return (0, max(math.prod(eqn.invars[0].aval.shape[axis] for axis in eqn.params["axes"]) - 1, 0))
+
+
+def _power(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    exponent, base = eqn.params["y"], operands[0]
+    if base is None or exponent < 0:
+        return None
+    ends = [x**exponent for x in base] + ([0] if base[0] <= 0 <= base[1] else [])
+    return (min(ends), max(ends))
+
+
+_MOVED = (
+    "broadcast_in_dim reshape transpose squeeze slice rev copy copy_p expand_dims reduce_max reduce_min cummax cummin "
+    "dynamic_slice stop_gradient split"
+).split()
+
+_RULES: dict[str, Callable[[jex_core.JaxprEqn, _Known], Interval | None]] = {
+    **{name: _same for name in _MOVED},
+    "concatenate": _join_all,
+    "pad": _join_all,
+    "add": _corners(lambda x, y: x + y),
+    "sub": _corners(lambda x, y: x - y),
+    "mul": _corners(lambda x, y: x * y),
+    "max": _corners(max),
+    "min": _corners(min),
+    "neg": _unary(lambda a: (-a[1], -a[0])),
+    "abs": _unary(_absolute),
+    "sign": _unary(lambda a: ((a[0] > 0) - (a[0] < 0), (a[1] > 0) - (a[1] < 0))),
+    "clamp": _clamp,
+    "and": _binary(_and),
+    "or": _binary(_or),
+    "xor": _binary(_xor),
+    "not": _not,
+    "shift_left": _shift(lambda x, s: x << s),
+    "shift_right_arithmetic": _shift(lambda x, s: x >> s),
+    "shift_right_logical": _logical_shift,
+    "div": _binary(_div),
+    "rem": _binary(_rem),
+    "lt": _compare(_less),
+    "le": _compare(_less_equal),
+    "gt": _compare(_negated(_less_equal)),
+    "ge": _compare(_negated(_less)),
+    "eq": _compare(_equal),
+    "ne": _compare(_negated(_equal)),
+    "select_n": _select,
+    "convert_element_type": _convert,
+    "integer_pow": _power,
+    "iota": _iota,
+    "reduce_sum": _sum,
+    "argmax": _argument,
+    "argmin": _argument,
+}

@@ -1,0 +1,120 @@
+"""The parameters of JAX's structured equations: the only module that knows how a jaxpr holds other jaxprs.
+
+JAX 0.10 and 0.11 differ here: `scan` counts its operands or describes them as trees, and a `ClosedJaxpr` became a
+`Jaxpr` whose `.jaxpr` is itself. Both have `.jaxpr.eqns` and `.consts`.
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from jax.extend import core as jex_core
+
+Atom = jex_core.Var | jex_core.Literal
+
+
+@dataclasses.dataclass(frozen=True)
+class Body:
+    """A jaxpr with the constants it closes over."""
+
+    closed: Any
+
+    @property
+    def eqns(self) -> list[jex_core.JaxprEqn]:
+        return self.closed.jaxpr.eqns
+
+    @property
+    def invars(self) -> list[jex_core.Var]:
+        return self.closed.jaxpr.invars
+
+    @property
+    def outvars(self) -> list[Atom]:
+        return self.closed.jaxpr.outvars
+
+    @property
+    def constants(self) -> list[tuple[jex_core.Var, Any]]:
+        """The constant variables and their arrays."""
+        return list(zip(self.closed.jaxpr.constvars, getattr(self.closed, "consts", ()), strict=True))
+
+
+@dataclasses.dataclass(frozen=True)
+class Scan:
+    """`lax.scan`, also what `fori_loop` with a known trip count becomes.
+
+    The body takes constants, carries and elements, and gives carries and elements.
+    """
+
+    body: Body
+    consts: int
+    carries: int
+    length: int
+    reverse: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class While:
+    """`lax.while_loop`; the operands are the predicate's constants, the body's constants and the carries."""
+
+    predicate: Body
+    predicate_consts: int
+    body: Body
+    body_consts: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Cond:
+    """`lax.cond` or `switch`; operand 0 is the branch's number, the others go to the branch."""
+
+    branches: tuple[Body, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A jaxpr that runs once: nested jit, custom derivative rules, checkpoints."""
+
+    body: Body
+
+
+Structure = Scan | While | Cond | Call
+_CALLS = frozenset(
+    "jit pjit closed_call core_call eval_jaxpr remat2 checkpoint custom_jvp_call custom_vjp_call "
+    "custom_vjp_call_jaxpr".split()
+)
+_CALLED = ("jaxpr", "call_jaxpr", "fun_jaxpr")
+
+
+def structure(eqn: jex_core.JaxprEqn) -> Structure | None:
+    """What `eqn` contains, or None if it is a plain operation."""
+    name, params = eqn.primitive.name, eqn.params
+    if name == "scan":
+        return _scan(params)
+    if name == "while":
+        return While(
+            Body(params["cond_jaxpr"]), params["cond_nconsts"], Body(params["body_jaxpr"]), params["body_nconsts"]
+        )
+    if name == "cond":
+        return Cond(tuple(Body(branch) for branch in params["branches"]))
+    return _call(params) if name in _CALLS else None
+
+
+def literal(atom: jex_core.Literal) -> np.ndarray:
+    """The value of a literal, in its own dtype."""
+    return np.asarray(atom.val, atom.aval.dtype)
+
+
+def is_literal(atom: Atom) -> bool:
+    return isinstance(atom, jex_core.Literal)
+
+
+def _scan(params: dict[str, Any]) -> Scan:
+    if "ft_in" in params:
+        consts, carries, _ = (len(part) for part in params["ft_in"].unpack())
+    else:
+        consts, carries = params["num_consts"], params["num_carry"]
+    return Scan(Body(params["jaxpr"]), consts, carries, params["length"], params["reverse"])
+
+
+def _call(params: dict[str, Any]) -> Call:
+    inner = next(params[key] for key in _CALLED if key in params)
+    # `remat2` of JAX 0.10 holds a jaxpr without constants.
+    return Call(Body(inner if hasattr(inner, "jaxpr") else jex_core.ClosedJaxpr(inner, ())))

@@ -1,0 +1,255 @@
+"""launch: a kernel over an nd-range as a function over arrays."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu import analysis, conversions, geometry, interpreter, limits, program
+from xeemu.analysis import Plan
+from xeemu.device import Device, device as find_device
+from xeemu.errors import KernelArgumentError
+from xeemu.geometry import Geometry
+from xeemu.kernel import Kernel
+from xeemu.ndrange import NDRange
+from xeemu.program import Program
+from xeemu.values import Chunk
+
+DEFAULT_DEVICE = "max1550"
+
+# A chunk's working set unless the user says otherwise: about a core's cache on a CPU, enough to fill a GPU.
+_CHUNK_BYTES = {"cpu": 1 << 20}
+_GPU_CHUNK_BYTES = 2 << 30
+
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+    """What shapes the emulation but not its results."""
+
+    memory_bytes: int | None
+    deterministic: bool
+    donate: bool
+    platform: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Prepared:
+    """A traced, analysed and checked kernel, ready to be emitted.
+
+    Attributes:
+      program: the traced kernel.
+      plan: its analysis.
+      chunk: work-groups that are emulated together.
+      options: how it is emulated.
+    """
+
+    program: Program
+    plan: Plan
+    chunk: int
+    options: _Options
+
+    def emit(self, *arguments: jax.Array) -> list[jax.Array]:
+        """The arrays that the kernel returns, as JAX operations on the launch's arguments."""
+        shapes = [a.shape for a in arguments]
+        flat = [a.reshape(-1) if a.ndim else a for a in arguments]
+        written = [
+            k
+            for k, memory in enumerate(self.program.arguments)
+            if memory is not None and memory in self.program.written
+        ]
+        final = dict(zip(written, self._all_chunks(flat, written), strict=True))
+        return [final.get(k, flat[k]).reshape(shapes[k]) for k in self.program.outputs]
+
+    def _all_chunks(self, flat: list[jax.Array], written: list[int]) -> list[jax.Array]:
+        sizes = self.program.geometry
+        full, rest = divmod(sizes.groups, self.chunk)
+        carry = [flat[k] for k in written]
+        if not written:
+            return carry
+
+        def step(first: Any, count: int, memories: Sequence[jax.Array]) -> list[jax.Array]:
+            return self._one_chunk(first, count, flat, written, memories)
+
+        if full > 1:
+            width = sizes.id_type.type(self.chunk)
+            carry = lax.fori_loop(0, full, lambda k, c: step(k.astype(sizes.id_type) * width, self.chunk, c), carry)
+        elif full:
+            carry = step(0, self.chunk, carry)
+        return step(full * self.chunk, rest, carry) if rest else carry
+
+    def _one_chunk(
+        self, first: Any, count: int, flat: list[jax.Array], written: list[int], memories: Sequence[jax.Array]
+    ) -> list[jax.Array]:
+        arguments = list(flat)
+        for k, data in zip(written, memories, strict=True):
+            arguments[k] = data
+        on_cpu = self.options.platform == "cpu"
+        chunk = Chunk(self.program.geometry, first, count, on_cpu, self.options.deterministic)
+        outputs = interpreter.run(self.program, self.plan, arguments, chunk)
+        returned = dict(zip(self.program.outputs, outputs, strict=True))
+        return [returned[k] for k in written]
+
+    @functools.cached_property
+    def compiled(self) -> Callable[..., list[jax.Array]]:
+        """`emit` as a compiled function."""
+        donated = self.program.outputs if self.options.donate else ()
+        options = {"xla_cpu_copy_insertion_use_region_analysis": True} if self.options.platform == "cpu" else None
+        return jax.jit(self.emit, donate_argnums=donated, compiler_options=options)
+
+
+def launch(
+    kernel: Kernel,
+    nd_range: NDRange,
+    device: str | Device = DEFAULT_DEVICE,
+    memory_bytes: int | None = None,
+    deterministic: bool = False,
+    donate: bool = False,
+) -> Callable[..., Any]:
+    """A kernel over an nd-range as a function over arrays.
+
+    Args:
+      kernel: what `@xe.kernel` made.
+      nd_range: global and local size; without a local size a plain range, of any size.
+      device: the modelled device, whose limits hold; where the emulation runs is JAX's choice.
+      memory_bytes: bound on the working set of the emulation beside arguments and results. By default about a core's
+        cache on a CPU, 2 GiB on a GPU; a single work-group is the least.
+      deterministic: whether float atomics give the same bits on every backend, at the price of speed.
+      donate: whether the results may take the place of the arguments they come from, which are then lost.
+
+    Returns:
+      A function `f(*arrays, **static)` that takes the kernel's arrays and scalars by position and its static parameters
+      by keyword, and gives what the kernel returns, with arrays in place of memories. Equal calls compile once.
+
+    Raises:
+      NDRangeError, KernelNotSupportedError, MemoryAllocationError: the sizes do not fit the device or the kernel.
+      KernelArgumentError: wrong arguments.
+      KernelError: the kernel breaks a rule of the kernel language.
+    """
+    if not isinstance(kernel, Kernel):
+        raise KernelArgumentError(
+            f"xe.launch takes a kernel, but got a {type(kernel).__name__}; decorate the function with @xe.kernel"
+        )
+    if not isinstance(nd_range, NDRange):
+        raise KernelArgumentError(
+            f"xe.launch takes an xe.NDRange, but got {nd_range!r}; write xe.NDRange({nd_range!r})"
+        )
+    modelled = find_device(device)
+
+    def call(*arguments: Any, **static: Any) -> Any:
+        given = _arguments(kernel, arguments)
+        inside_jit = any(isinstance(a, jax.core.Tracer) for a in given)
+        options = _Options(memory_bytes, deterministic, donate and not inside_jit, _platform(given))
+        prepared = prepare(
+            kernel, nd_range, modelled, tuple(map(_description, given)), kernel.bind_static(static), options
+        )
+        with jax.enable_x64(prepared.program.wide):
+            results = prepared.emit(*map(jnp.asarray, given)) if inside_jit else prepared.compiled(*given)
+        return jax.tree.unflatten(prepared.program.output_tree, results)
+
+    return call
+
+
+@functools.lru_cache(maxsize=512)
+def prepare(
+    kernel: Kernel,
+    nd_range: NDRange,
+    device: Device,
+    arguments: tuple["_Description", ...],
+    static: tuple[tuple[str, Hashable], ...],
+    options: _Options,
+) -> Prepared:
+    """Checks, traces and analyses a launch; cached, so that equal launches are compiled once."""
+    traced = traced_program(kernel, nd_range, device, arguments, static)
+    limits.check_memory(traced.local_bytes, traced.private_bytes, device)
+    plan = analysis.analyse(traced)
+    conversions.check(traced, plan)
+    return Prepared(traced, plan, _chunk(traced, plan, options), options)
+
+
+def traced_program(
+    kernel: Kernel,
+    nd_range: NDRange,
+    device: Device,
+    arguments: tuple["_Description", ...],
+    static: tuple[tuple[str, Hashable], ...],
+) -> Program:
+    """The program of a launch, after the checks of its sizes."""
+    limits.check_sizes(nd_range, device, kernel.work_group_size, kernel.sub_group_size)
+    sizes = _geometry(kernel, nd_range, device, arguments)
+    structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak) for a in arguments]
+    return program.trace(kernel, sizes, structs, static)
+
+
+def _geometry(kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequence["_Description"]) -> Geometry:
+    lanes = limits.sub_group_size(device, kernel.sub_group_size)
+    largest = max((math.prod(a.shape) for a in arguments), default=0)
+    return geometry.cut(nd_range, lanes, kernel.work_group_size, largest, device.max_work_group_size)
+
+
+def _chunk(traced: Program, plan: Plan, options: _Options) -> int:
+    """How many groups to emulate together."""
+    per_group = analysis.group_bytes(traced, plan)
+    budget = options.memory_bytes or _CHUNK_BYTES.get(options.platform, _GPU_CHUNK_BYTES)
+    groups = max(traced.geometry.groups, 1)
+    most = max(1, min(groups, budget // max(per_group, 1)))
+    # A divisor of the number of groups needs no second, smaller emission for the rest.
+    divisors = (n for n in range(most, most // 2, -1) if groups % n == 0)
+    return next(divisors, most)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Description:
+    """Shape and type of an argument, hashable."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    weak: bool
+
+
+def _description(x: Any) -> _Description:
+    if isinstance(x, jax.Array):
+        return _Description(x.shape, np.dtype(x.dtype), bool(x.aval.weak_type))
+    if isinstance(x, bool | int | float) and not isinstance(x, np.generic):
+        return _Description((), np.dtype({bool: np.bool_, int: np.int32, float: np.float32}[type(x)]), True)
+    return _Description(np.shape(x), np.dtype(x.dtype), False)
+
+
+def _platform(given: Sequence[Any]) -> str:
+    for x in given:
+        if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer):
+            return next(iter(x.devices())).platform
+    return jax.default_backend()
+
+
+def _arguments(kernel: Kernel, arguments: Sequence[Any]) -> list[Any]:
+    names = kernel.parameters
+    if len(arguments) != len(names):
+        raise KernelArgumentError(
+            f"kernel {kernel.name} takes {len(names)} arguments ({', '.join(names)}), but got {len(arguments)}"
+        )
+    return [_argument(kernel, name, x) for name, x in zip(names, arguments, strict=True)]
+
+
+def _argument(kernel: Kernel, name: str, x: Any) -> Any:
+    where = f"argument {name} of kernel {kernel.name}"
+    if isinstance(x, bool):
+        return np.bool_(x)
+    if isinstance(x, int) and not isinstance(x, np.generic) and not -(2**31) <= x < 2**31:
+        raise KernelArgumentError(f"{where} is {x}, beyond 32 bits; pass np.int64({x}) or np.uint64({x})")
+    if isinstance(x, int | float) and not isinstance(x, np.generic):
+        return x
+    if not isinstance(x, (jax.Array, np.ndarray, np.generic)):
+        raise KernelArgumentError(
+            f"{where} is a {type(x).__name__}; pass an array (np.asarray(...)) or a scalar; a static parameter is "
+            "keyword-only in the kernel and goes by name"
+        )
+    numeric = x.dtype == bool or jnp.issubdtype(x.dtype, jnp.integer) or jnp.issubdtype(x.dtype, jnp.floating)
+    if not numeric or x.dtype.itemsize > 8:
+        raise KernelArgumentError(f"{where} has dtype {x.dtype}; it holds bool, integers or floats of 8 to 64 bits")
+    return x

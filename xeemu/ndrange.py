@@ -1,0 +1,69 @@
+"""NDRange: the global and local size of a launch."""
+
+import dataclasses
+import math
+import operator
+from collections.abc import Sequence
+
+from xeemu.errors import NDRangeError
+
+_MAX_DIMENSIONS = 3
+
+
+@dataclasses.dataclass(frozen=True, init=False)
+class NDRange:
+    """The index space of a launch, as `sycl::nd_range` or, without a local size, as `sycl::range`.
+
+    Dimensions count as in SYCL: the last one is contiguous. Sizes are ints or tuples of one to three ints.
+
+    Attributes:
+      global_size: work-items per dimension.
+      local_size: work-items of one work-group per dimension, or `None` for a plain range, whose groups the runtime
+        chooses.
+
+    A global size of 0 is allowed and launches nothing. That the local size divides the global size is checked by the
+    launch, as in SYCL (`limits.check_sizes`).
+
+    Raises:
+      NDRangeError: a size is not an integer or is negative, a local size is 0, there are more than three dimensions, or
+        the two sizes differ in their number of dimensions.
+    """
+
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...] | None
+
+    def __init__(self, global_size: int | Sequence[int], local_size: int | Sequence[int] | None = None):
+        global_ = _sizes("global size", global_size, least=0)
+        local = None if local_size is None else _sizes("local size", local_size, least=1)
+        if local is not None and len(local) != len(global_):
+            raise NDRangeError(
+                f"the global size {global_} has {len(global_)} dimensions but the local size {local} has {len(local)}; "
+                "give both the same number"
+            )
+        object.__setattr__(self, "global_size", global_)
+        object.__setattr__(self, "local_size", local)
+
+    @property
+    def dimensions(self) -> int:
+        """Number of dimensions, 1 to 3."""
+        return len(self.global_size)
+
+    @property
+    def size(self) -> int:
+        """Number of work-items in the launch."""
+        return math.prod(self.global_size)
+
+
+def _sizes(what: str, value: int | Sequence[int], least: int) -> tuple[int, ...]:
+    items = tuple(value) if isinstance(value, Sequence) else (value,)
+    if not 1 <= len(items) <= _MAX_DIMENSIONS:
+        raise NDRangeError(f"the {what} {items} has {len(items)} dimensions; an nd-range has 1 to {_MAX_DIMENSIONS}")
+    try:
+        sizes = tuple(operator.index(item) for item in items)
+    except TypeError:
+        raise NDRangeError(
+            f"the {what} {value!r} is not made of integers; write for example NDRange(1024, 64)"
+        ) from None
+    if min(sizes) < least:
+        raise NDRangeError(f"the {what} {sizes} has a dimension of {min(sizes)}; the least is {least}")
+    return sizes

@@ -1,0 +1,161 @@
+"""Program: a kernel traced for one work-group, which everything else interprets."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from xeemu import linearity, source
+from xeemu.errors import Error, KernelError
+from xeemu.geometry import Geometry
+from xeemu.jaxprs import Body
+from xeemu.kernel import Kernel
+from xeemu.linearity import Allocation
+from xeemu.memory import Description, Memory
+from xeemu.workgroup import NeedsWideTypes, WorkGroup
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Program:
+    """A kernel as a jaxpr for one work-group, with what is known about its memories.
+
+    Attributes:
+      kernel: what was traced.
+      geometry: the sizes it was traced for.
+      static: the static parameters, sorted by name.
+      body: the jaxpr; its inputs are the launch's arguments, its outputs the memories that the kernel returns.
+      arguments: for each input its global memory, or None for a scalar.
+      allocations: the local and private memories.
+      written: the memories that are stored to or updated atomically.
+      outputs: for each result the number of the argument that it is the last version of.
+      output_tree: the structure of what the kernel returns.
+      wide: whether JAX's 64-bit types were on.
+    """
+
+    kernel: Kernel
+    geometry: Geometry
+    static: tuple[tuple[str, Any], ...]
+    body: Body
+    arguments: tuple[Allocation | None, ...]
+    allocations: tuple[Allocation, ...]
+    written: frozenset[Allocation]
+    outputs: tuple[int, ...]
+    output_tree: Any
+    wide: bool
+
+    @property
+    def local_bytes(self) -> int:
+        """Local memory of one work-group."""
+        return sum(a.nbytes for a in self.allocations if a.space == "local")
+
+    @property
+    def private_bytes(self) -> int:
+        """Private memory of one work-item."""
+        return sum(a.nbytes for a in self.allocations if a.space == "private")
+
+    def __str__(self) -> str:
+        from xeemu import listing
+
+        return listing.of_program(self)
+
+
+def trace(
+    kernel: Kernel, geometry: Geometry, arguments: Sequence[jax.ShapeDtypeStruct], static: tuple[tuple[str, Any], ...]
+) -> Program:
+    """Traces `kernel` for one work-group and checks it.
+
+    Args:
+      kernel: the kernel.
+      geometry: sizes of the launch.
+      arguments: shapes and dtypes of the launch's arrays and scalars, as given: 64-bit ones not cut.
+      static: the static parameters.
+
+    Raises:
+      KernelError: the kernel breaks a rule of the language.
+    """
+    wide = geometry.id_type.itemsize == 8 or any(a.dtype.itemsize == 8 for a in arguments)
+    try:
+        return _trace(kernel, geometry, arguments, static, wide)
+    except NeedsWideTypes:
+        return _trace(kernel, geometry, arguments, static, True)
+
+
+def _trace(
+    kernel: Kernel,
+    geometry: Geometry,
+    arguments: Sequence[jax.ShapeDtypeStruct],
+    static: tuple[tuple[str, Any], ...],
+    wide: bool,
+) -> Program:
+    returned: list[Any] = []
+    definition = source.of_function(kernel.function.__code__)
+
+    def run(*values: jax.Array) -> list[jax.Array]:
+        taken = [_parameter(v, name, geometry) for v, name in zip(values, kernel.parameters, strict=True)]
+        result = kernel.function(WorkGroup(geometry), *taken, **dict(static))
+        leaves, tree = jax.tree.flatten(result, is_leaf=lambda x: isinstance(x, Memory))
+        returned.append(tree)
+        return [_returned(leaf, kernel, definition) for leaf in leaves]
+
+    with jax.enable_x64(wide):
+        body = Body(_traced(run, arguments, kernel))
+    memories = tuple(
+        Allocation(name, "global", a.shape, np.dtype(a.dtype), definition) if a.shape else None
+        for a, name in zip(arguments, kernel.parameters, strict=True)
+    )
+    usage = linearity.check(body, memories, definition)
+    outputs = tuple(_argument(memories, a, definition) for a in usage.outputs)
+    return Program(
+        kernel, geometry, static, body, memories, usage.allocations, usage.written, outputs, returned[-1], wide
+    )
+
+
+def _parameter(value: jax.Array, name: str, geometry: Geometry) -> Any:
+    return Memory(value, Description("global", geometry.local_range, name)) if value.ndim else value
+
+
+def _returned(leaf: Any, kernel: Kernel, definition: source.Site) -> jax.Array:
+    if isinstance(leaf, Memory):
+        return leaf._version
+    raise source.kernel_error(
+        f"kernel {kernel.name} returns a {type(leaf).__name__}; a kernel returns the global memories that it changed: "
+        "store the values in one",
+        definition,
+    )
+
+
+def _argument(memories: Sequence[Allocation | None], returned: Allocation, definition: source.Site) -> int:
+    if returned not in memories:
+        raise source.kernel_error(
+            f"the kernel returns {returned.space} memory {returned.name}, which ends with its work-group; "
+            "store its elements in a global memory",
+            definition,
+        )
+    return memories.index(returned)
+
+
+def _traced(run: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct], kernel: Kernel) -> Any:
+    """The jaxpr of `run`; what JAX refuses in a kernel is told in the kernel's terms, with its line."""
+    try:
+        return jax.make_jaxpr(run)(*arguments)
+    except (Error, NeedsWideTypes):
+        raise
+    except (jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError) as error:
+        raise _value_needed(error, kernel) from None
+    except jax.errors.ConcretizationTypeError as error:
+        raise _value_needed(error, kernel) from None
+    except TypeError as error:
+        site = source.of_exception(error, kernel.function.__code__)
+        raise KernelError(f"JAX refuses an operation of kernel {kernel.name}: {error}\n  at {site}") from error
+
+
+def _value_needed(error: Exception, kernel: Kernel) -> KernelError:
+    site = source.of_exception(error, kernel.function.__code__)
+    return source.kernel_error(
+        f"kernel {kernel.name} needs the value of an array in Python, but the array is known only as the kernel runs; "
+        "where it differs between work-items, mask the memory operations with where= or choose with jnp.where; where it "
+        "is one value for the work-group, use lax.cond, lax.while_loop or lax.fori_loop",
+        site,
+    )

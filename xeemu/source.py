@@ -1,0 +1,132 @@
+"""Site: the place in the user's file that an operation of a kernel comes from."""
+
+import dataclasses
+import functools
+import linecache
+import os
+import sys
+from collections.abc import Iterable
+from types import CodeType
+
+import jax
+from jax.extend import core as jex_core
+
+from xeemu.errors import KernelError
+
+# Frames of these directories are never the user's; the collection of kernels inside the package is a user of it.
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_KERNELS = os.path.join(_PACKAGE, "kernels")
+_JAX = os.path.dirname(os.path.abspath(jax.__file__))
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """One line of the user's source.
+
+    Attributes:
+      file: path as Python knows it (a notebook cell has a made-up one).
+      line: 1-based; 0 if it is not known.
+      text: the line without its indentation; empty if the source is not at hand.
+    """
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}"
+        return f"{place}: {self.text}" if self.text else place
+
+
+UNKNOWN = Site("<unknown>", 0, "")
+
+
+def of_equation(eqn: jex_core.JaxprEqn) -> Site:
+    """The user's line that bound `eqn`, also inside loops, nested jit and device functions."""
+    traceback = eqn.source_info.traceback
+    if traceback is None:
+        return UNKNOWN
+    codes, offsets = traceback.raw_frames()
+    for code, offset in zip(codes, offsets, strict=True):
+        if _is_users(code.co_filename):
+            return _site(code.co_filename, _line(code, offset))
+    return UNKNOWN
+
+
+def of_caller() -> Site:
+    """The user's line that is being executed: the innermost frame outside xeemu and JAX."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if _is_users(frame.f_code.co_filename):
+            return _site(frame.f_code.co_filename, frame.f_lineno)
+        frame = frame.f_back  # type: ignore[assignment]
+    return UNKNOWN
+
+
+def of_exception(error: BaseException, code: CodeType) -> Site:
+    """The innermost line of the user that `error` passed through, at or below the function whose code is `code`."""
+    entries: list[tuple[str, int]] = []
+    inside = False
+    traceback = error.__traceback__
+    while traceback is not None:
+        frame = traceback.tb_frame
+        inside = inside or frame.f_code is code
+        if inside and _is_users(frame.f_code.co_filename):
+            entries.append((frame.f_code.co_filename, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    return _site(*entries[-1]) if entries else UNKNOWN
+
+
+def of_function(code: CodeType) -> Site:
+    """The line on which a function is defined."""
+    return _site(code.co_filename, code.co_firstlineno)
+
+
+def assigned_name(site: Site) -> str | None:
+    """The variable that the line assigns to (`tile = wg.local(...)` gives `tile`), if it is a plain assignment."""
+    target, equals, _ = site.text.partition("=")
+    target = target.strip()
+    return target if equals and target.isidentifier() else None
+
+
+def _line(code: CodeType, offset: int) -> int:
+    positions: Iterable[tuple[int | None, ...]] = code.co_positions()
+    for index, position in enumerate(positions):
+        if index == offset // 2:
+            return position[0] or code.co_firstlineno
+    return code.co_firstlineno
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_users(filename: str) -> bool:
+    if filename.startswith("<frozen"):
+        return False
+    path = os.path.abspath(filename)
+    if path.startswith(_KERNELS + os.sep):
+        return True
+    return not path.startswith((_PACKAGE + os.sep, _JAX + os.sep))
+
+
+def _site(file: str, line: int) -> Site:
+    return Site(file, line, linecache.getline(file, line).strip())
+
+
+def kernel_error(message: str, site: Site | None = None) -> KernelError:
+    """An error of the kernel language that names the user's line (by default the one being executed)."""
+    return KernelError(f"{message}\n  at {site or of_caller()}")
+
+
+def called_by_user(eqn: jex_core.JaxprEqn) -> str:
+    """The name of the function that the user's line called, on the way to binding `eqn`."""
+    traceback = eqn.source_info.traceback
+    called = ""
+    for code in traceback.raw_frames()[0] if traceback is not None else ():
+        if _is_users(code.co_filename):
+            return called
+        if code.co_name not in _WRAPPERS:
+            called = code.co_name
+    return called
+
+
+# JAX's frames between a user's call and the function called.
+_WRAPPERS = frozenset({"reraise_with_filtered_traceback", "cache_miss", "deferring_binary_op", "meth", "wrapper"})

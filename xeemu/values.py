@@ -1,0 +1,133 @@
+"""The values of an emitted program: arrays over a chunk of work-groups, lane forms, and the memories' contents."""
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.analysis import Value, group_strides, local_id
+from xeemu.forms import Form
+from xeemu.geometry import Geometry
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Chunk:
+    """Consecutive work-groups that are emulated together, in lockstep.
+
+    Attributes:
+      geometry: the sizes of the launch.
+      first: linear id of the first group, a traced scalar or an int.
+      count: number of groups, `G`.
+      on_cpu: whether the emulation runs on a CPU, where branches and slices pay.
+      deterministic: whether float atomics are applied in one order.
+    """
+
+    geometry: Geometry
+    first: Any
+    count: int
+    on_cpu: bool
+    deterministic: bool
+
+    # Nothing here is cached: an array first made inside a loop must not be used outside it.
+
+    def linear_ids(self) -> jax.Array:
+        """`[G]` linear group ids."""
+        dtype = self.geometry.id_type
+        return jnp.asarray(self.first, dtype) + np.arange(self.count, dtype=dtype)
+
+    def group_ids(self, d: int) -> jax.Array:
+        """`[G]` group ids in dimension `d`."""
+        counts = self.geometry.group_range
+        ids = self.linear_ids()
+        stride = group_strides(counts)[d]
+        if stride > 1:
+            ids = ids // ids.dtype.type(stride)
+        return ids if d == 0 else ids % ids.dtype.type(counts[d])
+
+    def linear_step(self, form: Form) -> int | None:
+        """What one more linear group id adds to a form, if that is the same everywhere."""
+        counts = self.geometry.group_range
+        relevant = [(s, t) for s, t, n in zip(form.steps, group_strides(counts), counts, strict=True) if n > 1]
+        if not relevant:
+            return 0
+        step, stride = relevant[-1]
+        return step if all(s == step * (t // stride) for s, t in relevant) else None
+
+    def present(self) -> jax.Array | None:
+        """`[G, L]` mask of the work-items inside the global range, or None if all are."""
+        geometry = self.geometry
+        if not geometry.ragged:
+            return None
+        mask = jnp.ones((), bool)
+        for d, (n, s) in enumerate(zip(geometry.global_range, geometry.local_range, strict=True)):
+            if n % s:
+                start = self.group_ids(d) * geometry.id_type.type(s)
+                ids = local_id(geometry.local_range, d).reshape(-1).astype(geometry.id_type)
+                mask = mask & (start[:, None] + ids < geometry.id_type.type(n))
+        return mask
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Emitted:
+    """A value of the program as emitted for a chunk.
+
+    Attributes:
+      known: the static analysis of it.
+      shape: its shape for one work-group.
+      dtype: its dtype.
+      base: the base of its lane form; None if it has none.
+      computed: the array, if it was not left as a lane form.
+    """
+
+    known: Value
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    base: Any = None
+    computed: jax.Array | None = None
+
+    def array(self, chunk: Chunk) -> jax.Array:
+        """`[G, *shape]` if it varies between groups, else `shape`."""
+        if self.computed is not None:
+            return self.computed
+        assert self.known.form is not None
+        return materialise(self.known.form, self.base, self.dtype, self.known.varying, chunk)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Buffer:
+    """The contents of a memory for a chunk, flat.
+
+    Attributes:
+      data: `[elements]` for global memory, which all groups share; `[G * elements]` for local memory; for private
+        memory `[elements * G * L]`, so that the work-items' copies of one element lie side by side.
+      space: `"global"`, `"local"` or `"private"`.
+      shape: elements per dimension (of one work-item, for private memory).
+    """
+
+    data: jax.Array
+    space: str
+    shape: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    def holding(self, data: jax.Array) -> "Buffer":
+        return dataclasses.replace(self, data=data)
+
+
+def materialise(form: Form, base: Any, dtype: Any, varying: bool, chunk: Chunk) -> jax.Array:
+    """A lane form as an array."""
+    pattern = jnp.asarray(form.pattern.astype(dtype))
+    if base is not None:
+        pattern = pattern + base.astype(dtype)
+    if not varying:
+        return pattern
+    groups = jnp.zeros(chunk.count, dtype)
+    for d, step in enumerate(form.steps):
+        if step:
+            groups = groups + chunk.group_ids(d).astype(dtype) * np.dtype(dtype).type(step)
+    return groups.reshape(-1, *(1,) * form.pattern.ndim) + pattern
