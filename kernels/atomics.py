@@ -11,7 +11,6 @@ import numpy as np
 from jax import lax
 
 import xeemu as xe
-from xeemu.device import Device
 from xeemu.kernels.example import Example, Inputs, Size
 
 
@@ -55,7 +54,7 @@ def _lab_inputs(size: Size) -> Inputs:
     return *_inputs(size), np.zeros(1, np.int32)
 
 
-def _run_lab(inputs: Inputs, size: Size, device: str | Device) -> Any:
+def _run_lab(inputs: Inputs, size: Size, device: str | xe.Device) -> Any:
     """The minimum, the maximum and, from them on the host, the mid-range."""
     minimum, maximum = xe.launch(atomics_lab, xe.NDRange(size[0]), device=device)(*inputs)
     return minimum, maximum, (np.asarray(minimum, np.float64) + np.asarray(maximum, np.float64)) / 2

@@ -1,7 +1,7 @@
 """The device query from "Local Memory and Atomics" (Intel, oneAPI training): size and type of local memory."""
 
-from xeemu import device as devices
 from xeemu.device import Device
+from xeemu.device import device as preset
 
 
 def device_info(device: str | Device = "max1550") -> tuple[str, ...]:
@@ -10,7 +10,7 @@ def device_info(device: str | Device = "max1550") -> tuple[str, ...]:
     Raises:
       KernelArgumentError: there is no such device.
     """
-    queried = devices.device(device)
+    queried = preset(device)
     return (
         f"device name   : {queried.full_name}",
         f"local_mem_size: {queried.local_mem_size}",

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import xeemu as xe
-from xeemu.device import Device
 from xeemu.errors import KernelArgumentError
 
 SEED = 2009  # of every example's random data, the one that the texts give to srand
@@ -48,10 +47,10 @@ class Example:
     work: Callable[[Size], int]
     unit: str
     static: Mapping[str, Hashable] = dataclasses.field(default_factory=dict)
-    run: Callable[[Inputs, Size, str | Device], Any] | None = None
+    run: Callable[[Inputs, Size, str | xe.Device], Any] | None = None
     rounding: float = 0.0
 
-    def launch(self, inputs: Inputs, size: Sequence[int] | None = None, device: str | Device = "max1550") -> Any:
+    def launch(self, inputs: Inputs, size: Sequence[int] | None = None, device: str | xe.Device = "max1550") -> Any:
         """Runs the example.
 
         Args:

@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 
 import xeemu as xe
-from xeemu.device import Device
 from xeemu.kernels.example import SEED, Example, Inputs, Size
 
 _GROUP = 128  # a power of two, as the tree needs
@@ -35,7 +34,7 @@ def tree_reduction(wg: xe.WorkGroup, data: xe.Memory, sums: xe.Memory) -> xe.Mem
         partial = wg.barrier(partial)
         stride *= 2
 
-    return sums.at[wg.group_linear_id()].set(partial[0], where=lid == 0)
+    return _store_sum(wg, partial, sums)
 
 
 @xe.kernel
@@ -52,18 +51,23 @@ def tree_reduction_sequential(wg: xe.WorkGroup, data: xe.Memory, sums: xe.Memory
         partial = wg.barrier(partial)
         stride //= 2
 
-    return sums.at[wg.group_linear_id()].set(partial[0], where=lid == 0)
+    return _store_sum(wg, partial, sums)
 
 
 def _load_pairs(wg: xe.WorkGroup, data: xe.Memory) -> xe.Memory:
     """Local memory with the sum of two elements for each work-item, 0 where there are none."""
     lid, first = wg.local_linear_id(), 2 * wg.global_linear_id()
-    partial = wg.local(wg.size, jnp.int32, name="partial")
+    partial = wg.local(wg.size, jnp.int32)
     partial = partial.at[lid].set(0)
     live = first < data.shape[0]
     pair = data.load(first, where=live) + data.load(first + 1, where=live)
     partial = partial.at[lid].set(pair, where=live)
     return wg.barrier(partial)
+
+
+def _store_sum(wg: xe.WorkGroup, partial: xe.Memory, sums: xe.Memory) -> xe.Memory:
+    first = wg.local_linear_id() == 0
+    return sums.at[wg.group_linear_id()].set(partial.load(0, where=first), where=first)
 
 
 def _groups(elements: int) -> int:
@@ -80,7 +84,7 @@ def _inputs(size: Size) -> Inputs:
     return np.pad(data, (0, size[0] % 2)), np.zeros(_groups(size[0]), np.int32)
 
 
-def _run(inputs: Inputs, size: Size, device: str | Device, kernel: xe.Kernel) -> Any:
+def _run(inputs: Inputs, size: Size, device: str | xe.Device, kernel: xe.Kernel) -> Any:
     """Launches until one sum is left."""
     sums = xe.launch(kernel, _nd_range(size), device=device)(*inputs)
     while sums.size > 1:

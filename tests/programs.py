@@ -233,7 +233,7 @@ class Barrier:
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
-    """`form` is `python`, `fori`, `scan`, or `while`, which also asks `condition` before each of at most `trips` trips."""
+    """`form` is `python`, `fori`, `scan`, or `while`, which asks `condition` before each of at most `trips` trips."""
 
     form: str
     trips: Expression
@@ -498,7 +498,7 @@ class _Group:
         return self.inputs[name] if name in self.inputs else state.memories[name]
 
     def index(self, index: Index, width: int, value: Callable[[Expression], Any]) -> Any:
-        """The index as the language takes it; the elements of a wide access are a private axis of its last component."""
+        """The index as the language takes it; a wide access has a private axis."""
         *rest, last = map(value, index)
         if width > 1:
             last = jnp.broadcast_to(last, self.local_range)
@@ -687,7 +687,7 @@ def programs(draw: st.DrawFn, plain: bool = False, wide: bool = True) -> Program
     items, groups = math.prod(local_range or (1,)), math.prod(group_range)
     writer = _Writer(draw, group_range, local_range, draw(st.sampled_from((8, 16))), types)
     writer.declare(items, groups)
-    body = (*writer.block(draw(st.integers(1, 6)), depth=0), *writer.epilogue(items, groups))
+    body = (*writer.block(draw(st.integers(1, 8)), depth=0), *writer.epilogue(items, groups))
     return Program(
         group_range,
         local_range,

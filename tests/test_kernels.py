@@ -81,7 +81,7 @@ class TestKernels:
     def test_device_does_not_change_the_result(self, name):
         e, size = EXAMPLES_FOR_TESTS[name], SIZES[name][0]
         inputs = e.inputs(size)
-        assert_agrees(e.launch(inputs, size, device="arc-a770"), e.reference(*inputs), e.rounding)
+        assert_agrees(e.launch(inputs, size, device="a770"), e.reference(*inputs), e.rounding)
 
     @pytest.mark.parametrize(("stride", "iterations"), [(1, 0), (2, 1), (17, 10), (64, 70_000)])
     def test_slm_bank_at_other_strides(self, stride, iterations):

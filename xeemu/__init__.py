@@ -14,4 +14,4 @@ from xeemu.ndrange import NDRange
 from xeemu.program import Program
 from xeemu.workgroup import SubGroup, WorkGroup
 from xeemu.device import Device, device, devices
-from xeemu.launch import launch
+from xeemu.launch import launch, trace

@@ -193,7 +193,8 @@ def _read(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: 
 
 
 def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax.Array:
-    values = buffer.data.at[_place(buffer, address.index, where, chunk)].get(mode="promise_in_bounds")
+    place = buffer.data.reshape(-1).at[_place(buffer, address.index, where, chunk)]
+    values = place.get(mode="promise_in_bounds", wrap_negative_indices=False)
     return values if address.inside is None else jnp.where(address.inside, values, poison(values.dtype))
 
 
@@ -223,13 +224,14 @@ def _slice(buffer: Buffer, address: Address, n: int, varying: bool, chunk: Chunk
         return lax.dynamic_slice(buffer.data, (start,), (rows * n,)).reshape(rows, n)
     if not form.uniform:
         return None
+    zero = start.dtype.type(0)
     if buffer.space == "local":
         if not _consecutive(form.pattern):
             return None
-        return lax.dynamic_slice(_by_group(buffer, chunk), (0, start), (chunk.count, n))
+        return lax.dynamic_slice(buffer.data, (zero, start), (chunk.count, n))
     if n != chunk.geometry.items or (form.pattern != form.pattern[0]).any():
         return None
-    return lax.dynamic_slice(_by_element(buffer), (start, 0), (1, chunk.count * n)).reshape(chunk.count, n)
+    return lax.dynamic_slice(buffer.data, (start, zero), (1, chunk.count * n)).reshape(chunk.count, n)
 
 
 def _start(address: Address, chunk: Chunk) -> jax.Array:
@@ -262,14 +264,6 @@ def _checked_window(
 
 def _consecutive(pattern: np.ndarray) -> bool:
     return bool((np.diff(pattern) == 1).all())
-
-
-def _by_group(buffer: Buffer, chunk: Chunk) -> jax.Array:
-    return buffer.data.reshape(chunk.count, buffer.elements)
-
-
-def _by_element(buffer: Buffer) -> jax.Array:
-    return buffer.data.reshape(buffer.elements, -1)
 
 
 def _expanded(values: jax.Array, where: Lanes, other: Emitted | None, chunk: Chunk, dtype: np.dtype) -> jax.Array:
@@ -316,13 +310,12 @@ def _store_slice(buffer: Buffer, address: Address, values: jax.Array, where: Lan
     if where.mask is not None:
         new = jnp.where(where.mask, new, old)
     start = _start(address, chunk)
+    zero = start.dtype.type(0)
     if buffer.space == "global":
         return buffer.holding(lax.dynamic_update_slice(buffer.data, new.reshape(-1), (start,)))
     if buffer.space == "local":
-        updated = lax.dynamic_update_slice(_by_group(buffer, chunk), new, (0, start))
-    else:
-        updated = lax.dynamic_update_slice(_by_element(buffer), new.reshape(1, -1), (start, 0))
-    return buffer.holding(updated.reshape(-1))
+        return buffer.holding(lax.dynamic_update_slice(buffer.data, new, (zero, start)))
+    return buffer.holding(lax.dynamic_update_slice(buffer.data, new.reshape(1, -1), (start, zero)))
 
 
 def _always(address: Address, where: Lanes) -> bool:
@@ -335,15 +328,16 @@ def _target(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax
     place = _place(buffer, address.index, where, chunk)
     for condition in (address.inside, where.mask):
         if condition is not None:
-            place = jnp.where(condition, place, place.dtype.type(buffer.data.shape[0]))
+            place = jnp.where(condition, place, place.dtype.type(buffer.data.size))
     return jnp.broadcast_to(place, (chunk.count, where.count))
 
 
 def _scatter(data: jax.Array, op: str, target: jax.Array, values: jax.Array, always: bool) -> jax.Array:
     values = jnp.broadcast_to(values, target.shape).reshape(-1)
-    places = data.at[target.reshape(-1)]
+    places = data.reshape(-1).at[target.reshape(-1)]
     update = {"store": places.set, "add": places.add, "min": places.min, "max": places.max}[op]
-    return update(values, mode="promise_in_bounds" if always else "drop")
+    updated = update(values, mode="promise_in_bounds" if always else "drop", wrap_negative_indices=False)
+    return updated.reshape(data.shape)
 
 
 def atomic(
@@ -382,5 +376,5 @@ def fetch(
 
 def _in_order(buffer: Buffer, op: str, target: jax.Array, arrays: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
     flat = [jnp.broadcast_to(a, target.shape).reshape(-1) for a in arrays]
-    old, data = serial.apply(buffer.data, op, target.reshape(-1), flat)
-    return old.reshape(target.shape), data
+    old, data = serial.apply(buffer.data.reshape(-1), op, target.reshape(-1), flat)
+    return old.reshape(target.shape), data.reshape(buffer.data.shape)

@@ -14,6 +14,9 @@ from xeemu.memory import poison
 GROUP, SUB_GROUP = "group", "sub_group"
 OPERATIONS = ("add", "mul", "min", "max", "and", "or", "xor")
 
+# Beyond every lane, and such that the sum with a lane does not overflow.
+_FAR = 2**30
+
 _COMBINE = {
     "add": lax.add,
     "mul": lax.mul,
@@ -73,8 +76,9 @@ class Collective:
         return result.reshape(-1, *private)[:items].reshape(x.shape)
 
     def _argument(self, a: jax.Array, items: int, lanes: int) -> jax.Array:
-        """`[rows, lanes]`; for a group's broadcast and other scalars `[1, 1]`."""
-        return _rows(a.reshape(items), lanes, np.int32(0)) if a.ndim else a.reshape(1, 1)
+        """`[rows, lanes]` int32, scalars as `[1, 1]`; what is no lane of a group stays none."""
+        lane = _narrowed(a)
+        return _rows(lane.reshape(items), lanes, np.int32(0)) if a.ndim else lane.reshape(1, 1)
 
     def _rows_result(self, rows: jax.Array, argument: list[jax.Array], items: int) -> jax.Array:
         if self.kind == "reduce":
@@ -115,6 +119,11 @@ def _extremes(dtype: np.dtype) -> tuple[np.generic, np.generic]:
     return dtype.type(info.min), dtype.type(info.max)
 
 
+def _narrowed(a: jax.Array) -> jax.Array:
+    limit = min(_FAR, int(jnp.iinfo(a.dtype).max))
+    return jnp.clip(a, max(-limit, int(jnp.iinfo(a.dtype).min)), limit).astype(np.int32)
+
+
 def _rows(x: jax.Array, lanes: int, fill: np.generic) -> jax.Array:
     """`[items, ...]` as `[rows, lanes, ...]`, the absent lanes of the last row filled."""
     rows = -(-x.shape[0] // lanes)
@@ -142,7 +151,7 @@ def _exclusive(op: str | None, inclusive: jax.Array) -> jax.Array:
 def _take(rows: jax.Array, lane: jax.Array, items: int) -> jax.Array:
     """`rows[r, lane[r, l]]`, the poison value where that lane lies outside the sub-group or is absent."""
     count, lanes = rows.shape[:2]
-    present = (lane >= 0) & (lane < lanes) & (np.arange(count)[:, None] * lanes + lane < items)
+    present = (lane >= 0) & (lane < lanes) & (np.arange(count, dtype=np.int32)[:, None] * lanes + lane < items)
     extra = (1,) * (rows.ndim - 2)
     taken = jnp.take_along_axis(rows, jnp.where(present, lane, 0).reshape(*lane.shape, *extra), axis=1)
     return jnp.where(present.reshape(*lane.shape, *extra), taken, poison(rows.dtype))

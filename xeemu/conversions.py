@@ -62,7 +62,7 @@ class _Check:
                 consts = loop.predicate_consts
                 carries = len(given) - consts - loop.body_consts
                 return self._loop(loop.body, plan.inner[number][1], given[consts:], loop.body_consts, carries)
-        if eqn.primitive in (primitives.store_p, primitives.atomic_p):
+        if eqn.primitive in (primitives.store_p, primitives.atomic_p) and eqn.params.get("op") != "load":
             self._store(plan, eqn, given)
         return [v.aval.dtype.itemsize == _WIDE and self._makes(eqn, given) for v in eqn.outvars]
 

@@ -5,6 +5,7 @@ Control flow whose predicate differs between groups becomes a mask on the memory
 """
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -154,8 +155,9 @@ class _Interpreter:
         ]
 
     def _allocate(self, space: str, shape: tuple[int, ...], dtype: np.dtype) -> Buffer:
-        copies = self.chunk.count * (self.chunk.geometry.items if space == "private" else 1)
-        return Buffer(jnp.full(int(np.prod(shape)) * copies, poison(dtype)), space, shape)
+        count, elements = self.chunk.count, math.prod(shape)
+        sizes = (count, elements) if space == "local" else (elements, count * self.chunk.geometry.items)
+        return Buffer(jnp.full(sizes, poison(dtype)), space, shape)
 
     def _access(
         self, plan: Plan, eqn: jex_core.JaxprEqn, buffer: Buffer, operands: list[Emitted], active: jax.Array | None

@@ -131,15 +131,7 @@ def launch(
       KernelArgumentError: wrong arguments.
       KernelError: the kernel breaks a rule of the kernel language.
     """
-    if not isinstance(kernel, Kernel):
-        raise KernelArgumentError(
-            f"xe.launch takes a kernel, but got a {type(kernel).__name__}; decorate the function with @xe.kernel"
-        )
-    if not isinstance(nd_range, NDRange):
-        raise KernelArgumentError(
-            f"xe.launch takes an xe.NDRange, but got {nd_range!r}; write xe.NDRange({nd_range!r})"
-        )
-    modelled = find_device(device)
+    modelled = _checked(kernel, nd_range, device)
 
     def call(*arguments: Any, **static: Any) -> Any:
         given = _arguments(kernel, arguments)
@@ -153,6 +145,36 @@ def launch(
         return jax.tree.unflatten(prepared.program.output_tree, results)
 
     return call
+
+
+def trace(
+    kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVICE
+) -> Callable[..., Program]:
+    """The program that a launch of a kernel runs: `f(*arrays, **static)`, where shapes and dtypes alone count.
+
+    Args:
+      kernel, nd_range, device: as for `launch`.
+
+    Returns:
+      A function that takes arrays or `jax.ShapeDtypeStruct`s and gives the `Program`, whose `str` is a readable listing.
+    """
+    modelled = _checked(kernel, nd_range, device)
+
+    def call(*arguments: Any, **static: Any) -> Program:
+        given = tuple(map(_description, _arguments(kernel, arguments)))
+        return traced_program(kernel, nd_range, modelled, given, kernel.bind_static(static))
+
+    return call
+
+
+def _checked(kernel: Any, nd_range: Any, device: str | Device) -> Device:
+    if not isinstance(kernel, Kernel):
+        raise KernelArgumentError(
+            f"a launch takes a kernel, but got a {type(kernel).__name__}; decorate the function with @xe.kernel"
+        )
+    if not isinstance(nd_range, NDRange):
+        raise KernelArgumentError(f"a launch takes an xe.NDRange, but got {nd_range!r}; write xe.NDRange({nd_range!r})")
+    return find_device(device)
 
 
 @functools.lru_cache(maxsize=512)
@@ -244,7 +266,7 @@ def _argument(kernel: Kernel, name: str, x: Any) -> Any:
         raise KernelArgumentError(f"{where} is {x}, beyond 32 bits; pass np.int64({x}) or np.uint64({x})")
     if isinstance(x, int | float) and not isinstance(x, np.generic):
         return x
-    if not isinstance(x, (jax.Array, np.ndarray, np.generic)):
+    if not isinstance(x, (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)):
         raise KernelArgumentError(
             f"{where} is a {type(x).__name__}; pass an array (np.asarray(...)) or a scalar; a static parameter is "
             "keyword-only in the kernel and goes by name"

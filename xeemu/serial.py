@@ -44,13 +44,14 @@ def apply(data: jax.Array, op: str, addresses: jax.Array, values: list[jax.Array
     ordered, order = lax.sort((addresses, numbers), num_keys=1, is_stable=True)
     first = jnp.concatenate([jnp.ones(1, bool), ordered[1:] != ordered[:-1]])
     last = jnp.concatenate([first[1:], jnp.ones(1, bool)])
-    initial = data.at[ordered].get(mode="fill", fill_value=poison(data.dtype))
+    initial = data.at[ordered].get(mode="fill", fill_value=poison(data.dtype), wrap_negative_indices=False)
     operands = [v[order] for v in values]
     start = lax.cummax(jnp.where(first, numbers, np.int32(0)))
     old, new = _segments(op, initial, operands, first, start, numbers)
     target = jnp.where(last, ordered, ordered.dtype.type(data.shape[0]))
-    data = data.at[target].set(new, mode="drop", unique_indices=False)
-    return jnp.zeros_like(old).at[order].set(old, unique_indices=True, mode="promise_in_bounds"), data
+    data = data.at[target].set(new, mode="drop", wrap_negative_indices=False)
+    unsorted = jnp.zeros_like(old).at[order]
+    return unsorted.set(old, unique_indices=True, mode="promise_in_bounds", wrap_negative_indices=False), data
 
 
 def _segments(

@@ -98,11 +98,12 @@ class Emitted:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Buffer:
-    """The contents of a memory for a chunk, flat.
+    """The contents of a memory for a chunk.
 
     Attributes:
-      data: `[elements]` for global memory, which all groups share; `[G * elements]` for local memory; for private
-        memory `[elements * G * L]`, so that the work-items' copies of one element lie side by side.
+      data: `[elements]` for global memory, which all groups share; `[G, elements]` for local memory; for private memory
+        `[elements, G * L]`, so that the work-items' copies of one element lie side by side. Slices are taken from this
+        shape and gathers from the flat array: XLA updates both in place, but not a slice of a reshaped array.
       space: `"global"`, `"local"` or `"private"`.
       shape: elements per dimension (of one work-item, for private memory).
     """
