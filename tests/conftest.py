@@ -1,7 +1,5 @@
 """Strictness for all tests: no implicit promotion of dtypes, and the same hypothesis examples in every run."""
 
-import os
-
 import hypothesis
 import jax
 import pytest

@@ -1,5 +1,6 @@
 """xeemu: a vectorised emulator of SYCL work-group kernels for Intel Xe GPUs."""
 
+from xeemu.device import Device, device, devices
 from xeemu.errors import (
     Error,
     KernelArgumentError,
@@ -9,9 +10,29 @@ from xeemu.errors import (
     NDRangeError,
 )
 from xeemu.kernel import Kernel, kernel
+from xeemu.launch import launch, trace
 from xeemu.memory import Memory
 from xeemu.ndrange import NDRange
 from xeemu.program import Program
 from xeemu.workgroup import SubGroup, WorkGroup
-from xeemu.device import Device, device, devices
-from xeemu.launch import launch, trace
+
+__all__ = [
+    "Device",
+    "Error",
+    "Kernel",
+    "KernelArgumentError",
+    "KernelError",
+    "KernelNotSupportedError",
+    "Memory",
+    "MemoryAllocationError",
+    "NDRange",
+    "NDRangeError",
+    "Program",
+    "SubGroup",
+    "WorkGroup",
+    "device",
+    "devices",
+    "kernel",
+    "launch",
+    "trace",
+]

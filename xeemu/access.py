@@ -6,7 +6,7 @@ elements it leaves in are touched.
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -335,8 +335,13 @@ def _target(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax
 def _scatter(data: jax.Array, op: str, target: jax.Array, values: jax.Array, always: bool) -> jax.Array:
     values = jnp.broadcast_to(values, target.shape).reshape(-1)
     places = data.reshape(-1).at[target.reshape(-1)]
-    update = {"store": places.set, "add": places.add, "min": places.min, "max": places.max}[op]
-    updated = update(values, mode="promise_in_bounds" if always else "drop", wrap_negative_indices=False)
+    updates: dict[str, Callable[..., jax.Array]] = {
+        "store": places.set,
+        "add": places.add,
+        "min": places.min,
+        "max": places.max,
+    }
+    updated = updates[op](values, mode="promise_in_bounds" if always else "drop", wrap_negative_indices=False)
     return updated.reshape(data.shape)
 
 

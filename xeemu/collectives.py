@@ -26,6 +26,8 @@ _COMBINE = {
     "or": lax.bitwise_or,
     "xor": lax.bitwise_xor,
 }
+# C++ converts the sum, product, least and greatest of two bools back to bool.
+_COMBINE_BOOL = {"add": "or", "mul": "and", "min": "and", "max": "or"}
 _SCAN = {"add": lax.cumsum, "mul": lax.cumprod, "min": lax.cummin, "max": lax.cummax}
 
 
@@ -97,7 +99,7 @@ class Collective:
         return _take(rows, jnp.broadcast_to(source_lane, rows.shape[:2]), items)
 
 
-def identity(op: str | None, dtype: Any) -> np.generic:
+def identity(op: str | None, dtype: Any) -> Any:
     """The neutral element of `op` (SYCL's `known_identity`)."""
     dtype = np.dtype(dtype)
     if op in ("add", "or", "xor"):
@@ -105,13 +107,13 @@ def identity(op: str | None, dtype: Any) -> np.generic:
     if op == "mul":
         return dtype.type(1)
     if op == "and":
-        return np.bool_(True) if dtype == bool else np.bitwise_not(dtype.type(0))
+        return np.bool_(True) if dtype.kind == "b" else np.bitwise_not(dtype.type(0))
     low, high = _extremes(dtype)
     return high if op == "min" else low
 
 
 def _extremes(dtype: np.dtype) -> tuple[np.generic, np.generic]:
-    if dtype == bool:
+    if dtype.kind == "b":
         return np.bool_(False), np.bool_(True)
     if jnp.issubdtype(dtype, jnp.floating):
         return dtype.type(-np.inf), dtype.type(np.inf)
@@ -124,7 +126,7 @@ def _narrowed(a: jax.Array) -> jax.Array:
     return jnp.clip(a, max(-limit, int(jnp.iinfo(a.dtype).min)), limit).astype(np.int32)
 
 
-def _rows(x: jax.Array, lanes: int, fill: np.generic) -> jax.Array:
+def _rows(x: jax.Array, lanes: int, fill: Any) -> jax.Array:
     """`[items, ...]` as `[rows, lanes, ...]`, the absent lanes of the last row filled."""
     rows = -(-x.shape[0] // lanes)
     missing = rows * lanes - x.shape[0]
@@ -133,14 +135,19 @@ def _rows(x: jax.Array, lanes: int, fill: np.generic) -> jax.Array:
     return x.reshape(rows, lanes, *x.shape[1:])
 
 
+def _operation(op: str | None, dtype: Any) -> str:
+    return _COMBINE_BOOL.get(op or "", op or "") if dtype.kind == "b" else op or ""
+
+
 def _reduce(op: str | None, rows: jax.Array) -> jax.Array:
-    combine = _COMBINE[op or ""]
+    combine = _COMBINE[_operation(op, rows.dtype)]
     return lax.reduce(rows, identity(op, rows.dtype), combine, (1,))[:, None]
 
 
 def _scan(op: str | None, rows: jax.Array) -> jax.Array:
-    scan = _SCAN.get(op or "")
-    return scan(rows, axis=1) if scan else lax.associative_scan(_COMBINE[op or ""], rows, axis=1)
+    name = _operation(op, rows.dtype)
+    scan = _SCAN.get(name)
+    return scan(rows, axis=1) if scan else lax.associative_scan(_COMBINE[name], rows, axis=1)
 
 
 def _exclusive(op: str | None, inclusive: jax.Array) -> jax.Array:

@@ -1,14 +1,14 @@
 """The check of stored values whose dtype alone does not tell if bits are lost.
 
-Two kinds reach this check (`operands.may_be_lossless`): weakly typed integers, which must be shown to fit, and values of
-64 bits in a kernel that is traced with 64-bit types, which must be so wide only because that mode is on.
+Two kinds reach this check (`operands.may_be_lossless`): weakly typed integers, which must be shown to fit, and values
+of 64 bits in a kernel that is traced with 64-bit types, which must be so wide only because that mode is on.
 """
 
 import numpy as np
 from jax.extend import core as jex_core
 
 from xeemu import intervals, jaxprs, operands, primitives, source
-from xeemu.analysis import Plan
+from xeemu.analysis import Plan, Value
 from xeemu.jaxprs import Atom, Body
 from xeemu.program import Program
 
@@ -24,18 +24,21 @@ def check(program: Program, plan: Plan) -> None:
       KernelError: a stored value could lose bits.
     """
     inputs = [v.aval.dtype.itemsize == _WIDE for v in program.body.invars]
-    _Check(program).body(program.body, plan, inputs)
+    memories = zip(program.arguments, program.body.invars, strict=True)
+    names = {plan.values[v]: memory.name for memory, v in memories if memory}
+    _Check(program, names).body(program.body, plan, inputs)
 
 
 class _Check:
     """Follows which 64-bit values carry 64-bit data; values of 32 bits and less never do."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, names: dict[Value, str]):
         self._program = program
+        self._names = names  # of memories, all versions of which share one `Value`
 
     def body(self, body: Body, plan: Plan, inputs: list[bool]) -> list[bool]:
         genuine: dict[jex_core.Var, bool] = dict(zip(body.invars, inputs, strict=True))
-        genuine |= {v: False for v, _ in body.constants}
+        genuine |= {v: _beyond_32_bits(np.asarray(array)) for v, array in body.constants}
         for number, eqn in enumerate(body.eqns):
             operands_ = [self._genuine(genuine, a) for a in eqn.invars]
             results = self._equation(plan, number, eqn, operands_)
@@ -44,8 +47,7 @@ class _Check:
 
     def _genuine(self, genuine: dict[jex_core.Var, bool], atom: Atom) -> bool:
         if jaxprs.is_literal(atom):
-            interval = intervals.of_array(jaxprs.literal(atom))
-            return interval is not None and not intervals.within(interval, (-(2**31), 2**32 - 1))
+            return _beyond_32_bits(jaxprs.literal(atom))
         return genuine[atom]
 
     def _equation(self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, given: list[bool]) -> list[bool]:
@@ -62,6 +64,8 @@ class _Check:
                 consts = loop.predicate_consts
                 carries = len(given) - consts - loop.body_consts
                 return self._loop(loop.body, plan.inner[number][1], given[consts:], loop.body_consts, carries)
+        if eqn.primitive is primitives.allocate_p:
+            self._names[plan.values[eqn.outvars[0]]] = eqn.params["name"]
         if eqn.primitive in (primitives.store_p, primitives.atomic_p) and eqn.params.get("op") != "load":
             self._store(plan, eqn, given)
         return [v.aval.dtype.itemsize == _WIDE and self._makes(eqn, given) for v in eqn.outvars]
@@ -86,6 +90,8 @@ class _Check:
             )
             return ids or memory or any(given)
         narrow = all(v.aval.dtype.itemsize < _WIDE for v in eqn.invars)
+        if eqn.primitive.name == "bitcast_convert_type":
+            return True
         if eqn.primitive.name == "convert_element_type" and narrow:
             return _explicit(eqn)
         return any(given)
@@ -97,7 +103,7 @@ class _Check:
         for atom, genuine in zip(eqn.invars[1 + access.rank : last], given[1 + access.rank : last], strict=True):
             if atom.aval.dtype == dtype or not self._may_lose(plan, atom, genuine, dtype):
                 continue
-            name = "a memory"
+            name = self._names[plan.value(eqn.invars[0], 0)]
             raise source.kernel_error(operands.lossy(atom.aval.dtype, dtype, name), source.of_equation(eqn))
 
     def _may_lose(self, plan: Plan, atom: Atom, genuine: bool, dtype: np.dtype) -> bool:
@@ -105,6 +111,12 @@ class _Check:
         if intervals.within(interval, intervals.of_dtype(dtype)) and interval != intervals.of_dtype(atom.aval.dtype):
             return False
         return genuine or atom.aval.dtype.itemsize < _WIDE
+
+
+def _beyond_32_bits(values: np.ndarray) -> bool:
+    """Whether integers need more than 32 bits, signed or unsigned; floats count as widened by the mode."""
+    interval = intervals.of_array(values)
+    return interval is not None and not intervals.within(interval, (-(2**31), 2**32 - 1))
 
 
 def _explicit(eqn: jex_core.JaxprEqn) -> bool:

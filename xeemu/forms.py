@@ -7,6 +7,7 @@ kept only for values that cannot overflow their dtype.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,7 +48,7 @@ class Form:
 def constant(values: Any, dimensions: int) -> Form | None:
     """The form of a known array, if it is an integer or bool one of moderate size."""
     array = np.asarray(values)
-    if array.size > _LARGEST_PATTERN or not (array.dtype == bool or np.issubdtype(array.dtype, np.integer)):
+    if array.size > _LARGEST_PATTERN or not (array.dtype.kind == "b" or np.issubdtype(array.dtype, np.integer)):
         return None
     if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**62:
         return None
@@ -134,7 +135,8 @@ def _sum_of_bases(bases: Sequence[Any]) -> Any:
 
 
 def _times(base: Any, factor: int) -> Any:
-    return None if base is None else base * base.dtype.type(factor)
+    """In the base's dtype, modulo its range: only the whole value is known not to overflow."""
+    return None if base is None else base * np.asarray(factor).astype(base.dtype)
 
 
 def _scaled(form: Form, factor: int) -> tuple[Form, Callable[[Any], Any]]:
@@ -146,8 +148,12 @@ def _mul(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] |
     for number, factors in ((0, forms[1]), (1, forms[0])):
         if factors.constant and (factor := _single(factors.pattern)) is not None:
             form, times = _scaled(forms[number], factor)
-            return form, lambda bases, number=number, times=times: times(bases[number])  # type: ignore[misc]
+            return form, functools.partial(_base_of, number, times)
     return None
+
+
+def _base_of(number: int, times: Callable[[Any], Any], bases: Sequence[Any]) -> Any:
+    return times(bases[number])
 
 
 def _shift_left(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
@@ -169,8 +175,10 @@ def _moved(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRul
     return dataclasses.replace(forms[0], pattern=pattern), lambda bases: bases[0]
 
 
-def _converted(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
+def _converted(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
     dtype = eqn.outvars[0].aval.dtype
+    if dtype.kind == "b":
+        return None
     return forms[0], lambda bases: None if bases[0] is None else bases[0].astype(dtype)
 
 
@@ -261,7 +269,7 @@ _FOLDS: dict[str, Callable[..., Any]] = {
 }
 
 _RULES: dict[str, Callable[[jex_core.JaxprEqn, Sequence[Form]], tuple[Form, BaseRule] | None]] = {
-    **{name: _moved for name in _MOVES},
+    **dict.fromkeys(_MOVES, _moved),
     "add": _add,
     "sub": _sub,
     "mul": _mul,

@@ -5,6 +5,7 @@ Control flow whose predicate differs between groups becomes a mask on the memory
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,8 +16,8 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
-from xeemu import access, forms, jaxprs, primitives
-from xeemu.analysis import Plan, Value, local_id
+from xeemu import access, forms, jaxprs, primitives, unrolling
+from xeemu.analysis import Plan, Value
 from xeemu.jaxprs import Body
 from xeemu.memory import poison
 from xeemu.program import Program
@@ -229,7 +230,8 @@ class _Interpreter:
 
         rows = [_rows(e.array(self.chunk), e.known.varying, 1, 0) for e in elements]
         first = self._packed(carries, known)
-        last, stacked = lax.scan(step, first, rows, length=scan.length, reverse=scan.reverse)
+        unroll = unrolling.factor(scan.body, inner, self.chunk.on_cpu)
+        last, stacked = lax.scan(step, first, rows, length=scan.length, reverse=scan.reverse, unroll=unroll)
         final = [plan.values[v] for v in eqn.outvars[: scan.carries]]
         stacks = [
             _rows(s, plan.values[v].varying, 0, 1) for s, v in zip(stacked, eqn.outvars[scan.carries :], strict=True)
@@ -303,7 +305,7 @@ class _Interpreter:
         known = [plan.values[v] for v in eqn.outvars]
         places = plan.places[number]
 
-        def branch(k: int, given: list[Item], running: jax.Array | None) -> list[Any]:
+        def branch(k: int, running: jax.Array | None, given: list[Item]) -> list[Any]:
             return self._packed(self.body(branches[k], plan.inner[number][k], given, running), known)
 
         likes: list[Item] = [
@@ -312,15 +314,13 @@ class _Interpreter:
         ]
         which = chosen.array(self.chunk)
         if not chosen.known.varying:
-            choices = [lambda k=k: branch(k, rest, active) for k in range(len(branches))]  # type: ignore[misc]
+            choices = [functools.partial(branch, k, active, rest) for k in range(len(branches))]
             return self._unpacked(lax.switch(which, choices), likes, known)
         which = jnp.clip(which, 0, len(branches) - 1)
         packed = self._blank(likes, known)
         for k in range(len(branches)):
             running = (which == k) if active is None else active & (which == k)
-            packed = self._masked_branch(
-                lambda given, k=k, r=running: branch(k, given, r), packed, rest, places, running
-            )  # type: ignore[misc]
+            packed = self._masked_branch(functools.partial(branch, k, running), packed, rest, places, running)
         return self._unpacked(packed, likes, known)
 
     def _blank(self, likes: Sequence[Item], known: Sequence[Value]) -> list[Any]:

@@ -107,7 +107,7 @@ def _xor(a: Interval, b: Interval) -> Interval | None:
 def _not(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
     low, high = operands[0] or (0, 0)
     dtype = eqn.outvars[0].aval.dtype
-    top = 1 if dtype == bool else -1 if jnp.issubdtype(dtype, jnp.signedinteger) else int(jnp.iinfo(dtype).max)
+    top = 1 if dtype.kind == "b" else -1 if jnp.issubdtype(dtype, jnp.signedinteger) else int(jnp.iinfo(dtype).max)
     return (top - high, top - low)
 
 
@@ -187,7 +187,7 @@ def _clamp(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
 
 
 def _convert(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
-    if eqn.outvars[0].aval.dtype == bool:
+    if eqn.outvars[0].aval.dtype.kind == "b":
         return (0, 1)
     return operands[0]
 
@@ -215,13 +215,29 @@ def _power(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
     return (min(ends), max(ends))
 
 
-_MOVED = (
-    "broadcast_in_dim reshape transpose squeeze slice rev copy copy_p expand_dims reduce_max reduce_min cummax cummin "
-    "dynamic_slice stop_gradient split"
-).split()
+# Operations whose results are among the elements of their first operand.
+_MOVED = frozenset(
+    {
+        "broadcast_in_dim",
+        "copy",
+        "cummax",
+        "cummin",
+        "dynamic_slice",
+        "expand_dims",
+        "reduce_max",
+        "reduce_min",
+        "reshape",
+        "rev",
+        "slice",
+        "split",
+        "squeeze",
+        "stop_gradient",
+        "transpose",
+    }
+)
 
 _RULES: dict[str, Callable[[jex_core.JaxprEqn, _Known], Interval | None]] = {
-    **{name: _same for name in _MOVED},
+    **dict.fromkeys(_MOVED, _same),
     "concatenate": _join_all,
     "pad": _join_all,
     "add": _corners(lambda x, y: x + y),

@@ -5,12 +5,12 @@ JAX 0.10 and 0.11 differ here: `scan` counts its operands or describes them as t
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from jax.extend import core as jex_core
 
-Atom = jex_core.Var | jex_core.Literal
+Atom: TypeAlias = jex_core.Var | jex_core.Literal
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,8 +77,18 @@ class Call:
 
 Structure = Scan | While | Cond | Call
 _CALLS = frozenset(
-    "jit pjit closed_call core_call eval_jaxpr remat2 checkpoint custom_jvp_call custom_vjp_call "
-    "custom_vjp_call_jaxpr".split()
+    {
+        "checkpoint",
+        "closed_call",
+        "core_call",
+        "custom_jvp_call",
+        "custom_vjp_call",
+        "custom_vjp_call_jaxpr",
+        "eval_jaxpr",
+        "jit",
+        "pjit",
+        "remat2",
+    }
 )
 _CALLED = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 

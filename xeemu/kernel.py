@@ -32,7 +32,7 @@ class Kernel:
         kinds = [parameter.kind for parameter in self._signature().parameters.values()]
         if not kinds or kinds[0] not in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
             raise KernelArgumentError(
-                f"kernel {self.name} takes no work-group; its first parameter is the work-group: def {self.name}(wg, ...)"
+                f"kernel {self.name} takes no work-group; its first parameter is one: def {self.name}(wg, ...)"
                 f"\n  at {source.of_function(self.function.__code__)}"
             )
         if inspect.Parameter.VAR_POSITIONAL in kinds or inspect.Parameter.VAR_KEYWORD in kinds:
@@ -89,7 +89,7 @@ def _check_hashable(kernel: str, name: str, value: Any) -> None:
         hash(value)
     except TypeError:
         raise KernelArgumentError(
-            f"the static parameter {name} of kernel {kernel} is a {type(value).__name__}, which cannot be hashed; static "
+            f"the static parameter {name} of kernel {kernel} is a {type(value).__name__}, which has no hash; static "
             "parameters are constants such as ints, strings and tuples; pass an array by position"
         ) from None
 
@@ -114,9 +114,10 @@ def kernel(
       sub_group_size: the size that the kernel requires, as `[[sycl::reqd_sub_group_size]]`.
       work_group_size: the size that the kernel requires, as `[[sycl::reqd_work_group_size]]`; an int or a tuple.
     """
-    size = (work_group_size,) if isinstance(work_group_size, int) else work_group_size and tuple(work_group_size)
-    if size and not (1 <= len(size) <= 3 and math.prod(size) > 0):
+    given = (work_group_size,) if isinstance(work_group_size, int) else work_group_size
+    size = None if given is None else tuple(given)
+    if size is not None and not (1 <= len(size) <= 3 and math.prod(size) > 0):
         raise KernelArgumentError(f"work_group_size={work_group_size!r}; give one to three positive integers")
     if function is None:
-        return lambda f: Kernel(f, sub_group_size, size or None)
-    return Kernel(function, sub_group_size, size or None)
+        return lambda f: Kernel(f, sub_group_size, size)
+    return Kernel(function, sub_group_size, size)

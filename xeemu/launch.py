@@ -13,7 +13,8 @@ from jax import lax
 
 from xeemu import analysis, conversions, geometry, interpreter, limits, program
 from xeemu.analysis import Plan
-from xeemu.device import Device, device as find_device
+from xeemu.device import Device
+from xeemu.device import device as find_device
 from xeemu.errors import KernelArgumentError
 from xeemu.geometry import Geometry
 from xeemu.kernel import Kernel
@@ -63,7 +64,9 @@ class Prepared:
             for k, memory in enumerate(self.program.arguments)
             if memory is not None and memory in self.program.written
         ]
-        final = dict(zip(written, self._all_chunks(flat, written), strict=True))
+        # A user's strictness about ranks holds for the kernel, which is traced by now.
+        with jax.numpy_rank_promotion("allow"):
+            final = dict(zip(written, self._all_chunks(flat, written), strict=True))
         return [final.get(k, flat[k]).reshape(shapes[k]) for k in self.program.outputs]
 
     def _all_chunks(self, flat: list[jax.Array], written: list[int]) -> list[jax.Array]:
@@ -147,16 +150,14 @@ def launch(
     return call
 
 
-def trace(
-    kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVICE
-) -> Callable[..., Program]:
+def trace(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVICE) -> Callable[..., Program]:
     """The program that a launch of a kernel runs: `f(*arrays, **static)`, where shapes and dtypes alone count.
 
     Args:
       kernel, nd_range, device: as for `launch`.
 
     Returns:
-      A function that takes arrays or `jax.ShapeDtypeStruct`s and gives the `Program`, whose `str` is a readable listing.
+      A function that takes arrays or `jax.ShapeDtypeStruct`s and gives the `Program`, whose `str` is a listing.
     """
     modelled = _checked(kernel, nd_range, device)
 

@@ -145,7 +145,7 @@ class _Walk:
         site, p = source.of_equation(eqn), eqn.params
         if nested:
             raise kernel_error(
-                f"{p['space']} memory {p['name']} is made inside a loop or branch; make it before, at the kernel's level",
+                f"{p['space']} memory {p['name']} is made inside a loop or branch; make it before, outside them",
                 site,
             )
         allocation = Allocation(p["name"], p["space"], p["shape"], p["dtype"], site)
@@ -173,6 +173,8 @@ class _Walk:
         entries = [_entered(operands) for _ in bodies]
         outputs = [self.body(b, inside, nested) for b, inside in zip(bodies, entries, strict=True)]
         results: Versions = []
+        for versions in outputs:
+            _check_alive(versions, "a branch or function", eqn)
         for alternatives in zip(*outputs, strict=True):
             if len({v.of if v else None for v in alternatives}) > 1:
                 names = " or ".join(v.of.name if v else "a value" for v in alternatives)
@@ -199,19 +201,27 @@ class _Walk:
         self.body(loop.predicate, inside, nested=True)
         if updated := next((v for v in filter(None, inside) if v.ended), None):
             raise kernel_error(
-                f"{updated.of.name} is updated in the predicate of a loop, which cannot return it; update it in the body",
+                f"{updated.of.name} is updated in a loop's predicate, which cannot return it; update it in the body",
                 source.of_equation(updated.ended),
             )
         carries = len(operands) - first_carry
-        return self._loop(loop.body, operands[loop.predicate_consts :], loop.body_consts, carries, eqn)
+        results = self._loop(loop.body, operands[loop.predicate_consts :], loop.body_consts, carries, eqn)
+        for version in filter(None, operands[: loop.predicate_consts]):
+            if version.ended:
+                what = f"the predicate of a loop uses {version.of.name}, from outside the loop, as it was before"
+                _fail_fork(version, what, source.of_equation(eqn))
+        return results
 
     def _loop(self, body: Body, operands: Versions, consts: int, carries: int, eqn: jex_core.JaxprEqn) -> Versions:
         inside = _entered(operands)
         outputs = self.body(body, inside, nested=True)[:carries]
+        _check_alive(outputs, "the body of a loop", eqn)
         for version in filter(None, inside[:consts]):
             if version.ended:
+                name = version.of.name
                 raise kernel_error(
-                    f"{version.of.name} is updated in a loop that does not carry it; make it part of the loop's carry",
+                    f"{name} is updated in a loop that does not carry the new version on; assign it, {name} = "
+                    f"{name}.at[...].set(...), and make it part of the loop's carry",
                     source.of_equation(version.ended),
                 )
         for before, after in zip(inside[consts : consts + carries], outputs, strict=True):
@@ -259,10 +269,17 @@ def _check_kept(version: Version, outputs: Versions) -> None:
     if version.of.space == "global" and version.written and not version.ended and version not in outputs:
         name = version.of.name
         raise kernel_error(
-            f"an update of global memory {name} is lost: its last version is not returned; end the kernel, loop body or "
-            f"branch with it, such as return {name}",
+            f"an update of global memory {name} is lost: its last version is not returned; end the kernel, loop body "
+            f"or branch with it, such as return {name}",
             source.of_equation(version.written),
         )
+
+
+def _check_alive(outputs: Versions, where: str, eqn: jex_core.JaxprEqn) -> None:
+    """What a sub-program returns must be the last version of a memory, or a value."""
+    for version in filter(None, outputs):
+        if version.ended:
+            _fail_fork(version, f"{where} returns {version.of.name} as it was before", source.of_equation(eqn))
 
 
 def _called(version: Version | None) -> str:
@@ -283,7 +300,7 @@ def _fail_fork(version: Version, what: str, site: Site) -> None:
 def _fail_array(version: Version, eqn: jex_core.JaxprEqn) -> None:
     name = version.of.name
     raise kernel_error(
-        f"{version.of.space} memory {name} is used as an array by {eqn.primitive.name}; load its elements by index, such "
-        f"as {name}[i]",
+        f"{version.of.space} memory {name} is used as an array by {eqn.primitive.name}; load its elements by index, "
+        f"such as {name}[i]",
         source.of_equation(eqn),
     )

@@ -110,7 +110,9 @@ class _Writer:
             case None:
                 yield indent + self._operation(eqn, names), place
 
-    def _call(self, eqn: jex_core.JaxprEqn, body: Body, names: dict[Any, str], indent: str) -> Iterator[tuple[str, str]]:
+    def _call(
+        self, eqn: jex_core.JaxprEqn, body: Body, names: dict[Any, str], indent: str
+    ) -> Iterator[tuple[str, str]]:
         inner = dict(zip(body.invars, (self._name(a, names) for a in eqn.invars), strict=True))
         yield from self._body(body, inner, indent)
         for v, out in zip(eqn.outvars, body.outvars, strict=True):

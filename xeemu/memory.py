@@ -19,7 +19,7 @@ _INTEGER_ONLY = frozenset({"and", "or", "xor"})
 _RELAXED = Ordering("relaxed", "device")
 
 
-def poison(dtype: Any) -> np.generic:
+def poison(dtype: Any) -> Any:
     """What uninitialised memory holds and an out-of-bounds load gives: NaN, True, or the bytes A5 A5 ... .
 
     The pattern is far from 0 and 1, large, odd, and negative in signed types, so that it shows in results.
@@ -36,11 +36,11 @@ def poison(dtype: Any) -> np.generic:
 class Description:
     """What a memory is, apart from its contents and version.
 
-    The name takes no part in comparisons, so that JAX accepts a loop or branch that swaps two memories of one shape:
-    `linearity` refuses it with the kernel's line.
+    Name and space take no part in comparisons, so that JAX accepts a loop or branch that swaps two memories of one
+    shape: `linearity` refuses it with the kernel's line.
     """
 
-    space: str
+    space: str = dataclasses.field(compare=False)
     local_range: tuple[int, ...]
     name: str = dataclasses.field(compare=False)
 
@@ -177,8 +177,15 @@ class Memory:
     def __iter__(self) -> NoReturn:
         raise source.kernel_error(f"{self.name} is a memory and cannot be iterated over; load its elements by index")
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+    def _not_an_array(self, *_: Any, **__: Any) -> NoReturn:
         raise source.kernel_error(f"{self.name} is a memory, not an array; load its elements by index: {self.name}[i]")
+
+    __array__ = __jax_array__ = __bool__ = __neg__ = __invert__ = __abs__ = _not_an_array
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _not_an_array
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __matmul__ = __pow__ = _not_an_array
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rmatmul__ = __rpow__ = _not_an_array
+    __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = __rand__ = __ror__ = __rxor__ = _not_an_array
+    __hash__ = object.__hash__
 
 
 class Stores:
@@ -320,7 +327,7 @@ def _check_atomic(memory: Memory, op: str) -> None:
     """SYCL 2020, section 4.15.3: which types and address spaces `sycl::atomic_ref` takes."""
     if memory.space == "private":
         raise source.kernel_error(
-            f"atomic {op} of {memory.name}, which is private: only its own work-item sees it; use a plain load and store"
+            f"atomic {op} of {memory.name}, which is private: only its own work-item sees it; load and store it plainly"
         )
     if np.dtype(memory.dtype) not in _ATOMIC_TYPES:
         raise source.kernel_error(

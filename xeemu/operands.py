@@ -57,7 +57,7 @@ def value(x: Any, dtype: np.dtype, name: str) -> jax.Array:
     if isinstance(x, bool | int | float) and not isinstance(x, np.generic):
         return _python_scalar(x, dtype, name)
     array = _as_array(x, f"the value for {name}")
-    if array.dtype == dtype or np.can_cast(array.dtype, dtype, "safe"):
+    if _widens(array.dtype, dtype):
         return array.astype(dtype)
     if may_be_lossless(array, dtype):
         return array
@@ -70,7 +70,13 @@ def may_be_lossless(array: jax.Array, dtype: np.dtype) -> bool:
     if integers and array.aval.weak_type:
         return True
     narrow = _NARROW.get(array.dtype)
-    return narrow is not None and np.can_cast(narrow, dtype, "safe")
+    return narrow is not None and _widens(narrow, dtype)
+
+
+def _widens(given: np.dtype, dtype: np.dtype) -> bool:
+    """Whether `dtype` holds every value of `given`; NumPy calls it safe to convert 64-bit integers to float64."""
+    rounds = jnp.issubdtype(given, jnp.integer) and given.itemsize == 8 and jnp.issubdtype(dtype, jnp.floating)
+    return given == dtype or (np.can_cast(given, dtype, "safe") and not rounds)
 
 
 def lossy(given: Any, dtype: Any, name: str) -> str:
@@ -153,7 +159,7 @@ def _as_array(x: Any, what: str) -> jax.Array:
 def _constant(x: np.ndarray, what: str) -> jax.Array:
     """A NumPy constant, which JAX would cut to 32 bits silently where its 64-bit mode is off."""
     narrow = _NARROW.get(x.dtype)
-    if narrow is None or jax.config.jax_enable_x64:
+    if narrow is None or jax.config.read("jax_enable_x64"):
         return jnp.asarray(x)
     cut = x.astype(narrow)
     if np.issubdtype(x.dtype, np.integer) and not np.array_equal(cut, x):
@@ -165,7 +171,7 @@ def _constant(x: np.ndarray, what: str) -> jax.Array:
 
 def _python_int(x: int, what: str) -> jax.Array:
     dtype = np.int32 if abs(x) < 2**31 else np.int64
-    if dtype == np.int64 and not jax.config.jax_enable_x64:
+    if dtype == np.int64 and not jax.config.read("jax_enable_x64"):
         raise source.kernel_error(f"{what} is {x}, which does not fit 32 bits")
     return jnp.asarray(x, dtype)
 
@@ -176,10 +182,22 @@ def _python_scalar(x: bool | int | float, dtype: np.dtype, name: str) -> jax.Arr
     elif jnp.issubdtype(dtype, jnp.integer):
         fits = not isinstance(x, float) and jnp.iinfo(dtype).min <= x <= jnp.iinfo(dtype).max
     else:
-        fits = isinstance(x, float) or int(np.float64(np.asarray(x).astype(dtype))) == x
+        fits = _fits_float(x, dtype)
     if not fits:
         raise source.kernel_error(
             f"the value {x!r} does not fit {name}, which holds {dtype}; write it in that type, "
             f"for example jnp.asarray({x!r}).astype(jnp.{dtype})"
         )
     return jnp.asarray(np.asarray(x).astype(dtype)) if math.isfinite(x) else jnp.asarray(x, dtype)
+
+
+def _fits_float(x: int | float, dtype: np.dtype) -> bool:
+    """Whether a finite number stays finite, and an integer exact."""
+    if not isinstance(x, int) and not math.isfinite(x):
+        return True
+    try:
+        with np.errstate(over="ignore"):
+            stored = float(np.asarray(float(x)).astype(dtype))
+    except OverflowError:
+        return False
+    return math.isfinite(stored) and (isinstance(x, float) or int(stored) == x)

@@ -1,7 +1,6 @@
 """WorkGroup and SubGroup: what a kernel asks of the group that it is written for."""
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -154,7 +153,7 @@ class WorkGroup:
             raise source.kernel_error(f"dimension {d!r} of a launch that has {count}; give 0 to {count - 1}")
         return d
 
-    def _id(self, value: int) -> np.generic:
+    def _id(self, value: int) -> Any:
         return self._geometry.id_type.type(value)
 
     def _local_id(self, dim: int | None) -> jax.Array:
@@ -170,7 +169,7 @@ class WorkGroup:
         if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n > 0 for n in sizes):
             raise source.kernel_error(f"{space} memory {name} of shape {shape!r}; give one to three positive integers")
         element = operands.element_type(dtype, f"{space} memory {name}")
-        if element.itemsize == 8 and not jax.config.jax_enable_x64:
+        if element.itemsize == 8 and not jax.config.read("jax_enable_x64"):
             raise NeedsWideTypes
         sizes = tuple(int(n) for n in sizes)
         version = primitives.allocate_p.bind(space=space, shape=sizes, dtype=element, name=name)[0]
@@ -290,7 +289,7 @@ class SubGroup:
         start = operands.index(base, 0, memory.name)
         return start + self.local_id().astype(start.dtype)
 
-    def _size(self) -> np.generic:
+    def _size(self) -> Any:
         return self._group._id(self.size)
 
     def _collect(self, kind: str, op: str | None, x: Any, *argument: jax.Array) -> jax.Array:

@@ -1,0 +1,358 @@
+"""The command `xeemu`: lists devices and examples, runs and traces kernels. The only module that prints."""
+
+import argparse
+import dataclasses
+import functools
+import importlib.metadata
+import math
+import os
+import platform
+import sys
+import textwrap
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+import xeemu as xe
+from xeemu import kernels, notation, runs, targets
+from xeemu.device import Device
+from xeemu.kernels.example import Example
+from xeemu.launch import DEFAULT_DEVICE
+from xeemu.limits import sub_group_size
+from xeemu.notation import UsageError
+from xeemu.runs import Run
+from xeemu.targets import KernelOptions
+from xeemu.verdict import describe
+
+_WIDTH = 80
+_LABEL = 16
+_BAR_ROWS = 16
+_BAR_WIDTH = 40
+_DIFFERENT, _REFUSED, _INTERRUPTED = 1, 2, 130  # exit codes
+
+_CONFIDENCE = (
+    "[H] a vendor's own table or a raw measurement  [M] a third party's measurement",
+    "[L] recalled or contradicted elsewhere  [D] derived  [C] chosen  ? not known",
+)
+_EXIT_CODES = "exit code: 0 done, 1 a result differs from its reference, 2 the command or the launch was refused"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carries out a command line and gives the exit code.
+
+    Args:
+      arguments: the words after `xeemu`; by default the process's own.
+    """
+    given = _parser().parse_args(arguments)
+    try:
+        code: int = given.command(given)
+        sys.stdout.flush()
+    except xe.Error as error:
+        return _refused(f"error ({error.code}): {error}")
+    except UsageError as error:
+        return _refused(f"error: {error}")
+    except (MemoryError, jax.errors.JaxRuntimeError) as error:
+        return _refused(f"error: this machine cannot run it: {error}")
+    except BrokenPipeError:
+        # Who read the output has enough of it; without this, Python would complain as it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    return code
+
+
+# --- Commands ---
+
+
+def _devices(given: argparse.Namespace) -> int:
+    if given.name is not None:
+        _print_device(xe.device(given.name).in_environment())
+        return 0
+    rows = [
+        (
+            device.name,
+            device.full_name,
+            " ".join(map(str, device.sub_group_sizes)),
+            str(device.max_work_group_size),
+            f"{device.in_environment().local_mem_size // 1024} KiB",
+        )
+        for device in xe.devices()
+    ]
+    _print_table(("name", "device", "sub-groups", "work-group", "local memory"), rows)
+    print(f"\nThe default is {DEFAULT_DEVICE}. xeemu devices NAME prints every figure with its source.")
+    return 0
+
+
+def _kernels(given: argparse.Namespace) -> int:
+    for example in kernels.EXAMPLES.values():
+        print(f"{example.name:25} {_named_size(example, example.size)}")
+        print(textwrap.fill(example.summary, _WIDTH, initial_indent="    ", subsequent_indent="    "))
+    print("\nxeemu run NAME runs one at this size; --size takes another.")
+    return 0
+
+
+def _run(given: argparse.Namespace) -> int:
+    options = _kernel_options(given)
+    device = xe.device(given.device)
+    if given.all:
+        if given.name is not None or given.size is not None or options.given:
+            raise UsageError("--all runs every example at its own size: leave out the name, --size and kernel options")
+        return _run_all(device, given)
+    target = _target(given, options)
+    run = runs.run(target.example, given.size, device, given.repeat, given.verify)
+    _print_run(run, device, "no reference" if target.bare else _why_not_verified(target.example, given.verify))
+    if target.bare or given.show:
+        _print_outputs(run.outputs, given.show)
+    return _DIFFERENT if run.verdict and not run.verdict.agrees else 0
+
+
+def _run_all(device: Device, given: argparse.Namespace) -> int:
+    start, differing, refused, verified = time.perf_counter(), 0, 0, 0
+    examples = kernels.EXAMPLES
+    print(_row("example", "size", "time", "rate", "verdict"))
+    for k, example in enumerate(examples.values(), 1):
+        try:
+            run = runs.run(example, None, device, given.repeat, given.verify, prefix=f"[{k} of {len(examples)}] ")
+        except xe.Error as error:
+            refused += 1
+            print(f"{example.name:24} error ({error.code}): {error}", flush=True)
+            continue
+        brief = run.verdict.brief if run.verdict else ("undefined" if example.reference is None else "-")
+        print(_row(example.name, _short_size(run.size), _seconds(run.time_s), _rate(run), brief), flush=True)
+        if run.verdict:
+            verified += run.verdict.agrees
+            differing += not run.verdict.agrees
+            if not run.verdict.agrees:
+                print(f"    {run.verdict.text}", flush=True)
+    counts = f"{len(examples)} examples: {verified} verified, {differing} differ, {refused} refused"
+    others = len(examples) - verified - differing - refused
+    print(
+        f"\n{counts}, {others} not verified, in {_seconds(time.perf_counter() - start)}{_peak_memory(', peak memory ')}"
+    )
+    if differing:
+        return _DIFFERENT
+    return _REFUSED if refused else 0
+
+
+def _trace(given: argparse.Namespace) -> int:
+    example = _target(given, _kernel_options(given)).example
+    size = example.sized(given.size)
+    launch = xe.trace(example.kernel, example.nd_range(size), device=given.device)
+    print(launch(*example.inputs(size), **example.static))
+    return 0
+
+
+def _target(given: argparse.Namespace, options: KernelOptions) -> targets.Target:
+    if given.name is None:
+        raise UsageError("name an example (xeemu kernels lists them) or path.py:NAME, or write --all")
+    return targets.find(given.name, given.size, options)
+
+
+def _kernel_options(given: argparse.Namespace) -> KernelOptions:
+    return KernelOptions(given.global_size, given.local_size, tuple(given.arg), tuple(given.static))
+
+
+def _why_not_verified(example: Example, verify: bool) -> str:
+    return "no reference, the result is undefined" if example.reference is None or verify else "--no-verify"
+
+
+# --- Printing ---
+
+
+def _print_device(device: Device) -> None:
+    print("\n".join(kernels.device_info(device)))
+    print(f"architecture  : {device.architecture}\n")
+    identity = ("name", "full_name", "architecture", "sources")
+    for field in (f.name for f in dataclasses.fields(device) if f.name not in identity):
+        value = f"{field:30} {_figure(getattr(device, field))}"
+        print(textwrap.fill(value, _WIDTH, subsequent_indent=" " * 31))
+        if source := device.source(field):
+            print(textwrap.fill(source, _WIDTH, initial_indent="    ", subsequent_indent="    "))
+    print("\n" + "\n".join(_CONFIDENCE))
+
+
+def _figure(value: object) -> str:
+    if value is None:
+        return "?"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _print_run(run: Run, device: Device, unverified: str) -> None:
+    example, nd_range = run.example, run.example.nd_range(run.size)
+    lanes = sub_group_size(device, example.kernel.sub_group_size)
+    local = "chosen by the runtime" if nd_range.local_size is None else _short_size(nd_range.local_size)
+    backend = jax.devices()[0]
+    first = f" (first run, with compilation: {_seconds(run.first_s)})" if run.again_s is not None else ""
+    _print_labelled(example.name, example.summary)
+    _print_labelled("size", _named_size(example, run.size))
+    _print_labelled("launch", f"global {_short_size(nd_range.global_size)}, local {local}, sub-group {lanes}")
+    _print_labelled("device", f"{device.name}, emulated on {backend.device_kind} by JAX {jax.__version__}")
+    _print_labelled("time", f"{_seconds(run.time_s)}{first or ', compilation included'}")
+    _print_labelled("rate", _rate(run))
+    if memory := _peak_memory():
+        _print_labelled("peak memory", memory)
+    _print_labelled("verdict", run.verdict.text if run.verdict else f"not verified: {unverified}")
+
+
+def _print_outputs(outputs: Any, show: bool) -> None:
+    for k, output in enumerate(jax.tree.leaves(outputs)):
+        flat = output.ravel()
+        values = " ".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in flat[:8].tolist())
+        more = " ..." if flat.size > 8 else ""
+        checksum = zlib.crc32(np.ascontiguousarray(output).view(np.uint8))
+        _print_labelled(f"output {k}", f"{describe(output)}, crc32 {checksum:08x}: {values}{more}")
+        if show:
+            _print_bars(flat.astype(np.float64))
+
+
+def _print_bars(values: np.ndarray) -> None:
+    """The elements added up in rows, as bars from 0."""
+    if not (values.size and np.isfinite(values).all() and values.min() >= 0):
+        _print_labelled("", "no bars: they are for finite values that are not negative")
+        return
+    low, high = int(values.argmin()), int(values.argmax())
+    _print_labelled("", f"sum {values.sum():.12g}, least {values[low]:.9g} at {low}, most {values[high]:.9g} at {high}")
+    rows = np.array_split(np.arange(values.size), min(_BAR_ROWS, values.size))
+    sums = [values[row].sum() for row in rows]
+    for row, total in zip(rows, sums, strict=True):
+        label = f"{row[0]}" if row.size == 1 else f"{row[0]}-{row[-1]}"
+        bar = "#" * round(_BAR_WIDTH * total / (max(sums) or 1))
+        print(f"{label:>{_LABEL - 1}} {total:>12.9g} {bar}".rstrip())
+
+
+def _print_labelled(label: str, text: str) -> None:
+    print(textwrap.fill(text, _WIDTH, initial_indent=f"{label:{_LABEL}}", subsequent_indent=" " * _LABEL))
+
+
+def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        print("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _row(name: str, size: str, time_: str, rate: str, brief: str) -> str:
+    return f"{name:24} {size:>12} {time_:>7} {rate:>22}  {brief}"
+
+
+def _named_size(example: Example, size: Sequence[int]) -> str:
+    return ", ".join(f"{number} {name}" for number, name in zip(size, example.size_names, strict=True))
+
+
+def _short_size(size: Sequence[int]) -> str:
+    return "x".join(map(str, size))
+
+
+def _seconds(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= factor:
+            return f"{_three_digits(seconds / factor)} {unit}"
+    return f"{_three_digits(seconds / 1e-6)} us"
+
+
+def _rate(run: Run) -> str:
+    power = min(4, max(0, int(math.log10(run.rate)) // 3))
+    return f"{_three_digits(run.rate / 1000**power)} {('', 'k', 'M', 'G', 'T')[power]} {run.example.unit}/s"
+
+
+def _three_digits(number: float) -> str:
+    return f"{number:.{max(0, 2 - int(math.log10(number)))}f}" if 1 <= number < 1000 else f"{number:.0f}"
+
+
+def _peak_memory(before: str = "") -> str:
+    """The most memory that the process has had; nothing where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return ""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return f"{before}{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30:.2f} GiB"
+
+
+def _refused(message: str) -> int:
+    print(message, file=sys.stderr)
+    return _REFUSED
+
+
+# --- The parser ---
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="xeemu",
+        description="Runs SYCL work-group kernels as they would run on an Intel Xe GPU, on JAX.",
+        epilog=_EXIT_CODES,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the versions of xeemu and what it runs on")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    add = functools.partial(_add_command, commands)
+
+    devices = add("devices", _devices, "list the modelled devices, or every figure of one")
+    devices.add_argument("name", nargs="?", metavar="NAME", help="print this device's figures with their sources")
+
+    add("kernels", _kernels, "list the examples")
+
+    run = add("run", _run, "run an example or a kernel of your own, and verify the result")
+    _add_target(run)
+    run.add_argument("--all", action="store_true", help="run every example at its own size")
+    run.add_argument(
+        "--verify", action=argparse.BooleanOptionalAction, default=True, help="compare with the reference (default)"
+    )
+    run.add_argument(
+        "--repeat",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="runs after the first, which compiles; the fastest counts (default: 1)",
+    )
+    run.add_argument("--show", action="store_true", help="print the outputs, with their values as bars")
+
+    _add_target(add("trace", _trace, "print the program of an example or a kernel of your own"))
+    return parser
+
+
+def _add_command(
+    commands: Any, name: str, command: Callable[[argparse.Namespace], int], help_: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=help_, description=f"{help_.capitalize()}.", formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.set_defaults(command=command)
+    return parser
+
+
+def _add_target(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = f"{notation.SYNTAX}\n\n{textwrap.fill(_EXIT_CODES, _WIDTH)}"
+    parser.add_argument("name", nargs="?", metavar="NAME", help="an example, or path.py:NAME in a file of your own")
+    parser.add_argument("--size", type=notation.sizes, metavar="A[xB...]", help="size of an example (default: its own)")
+    parser.add_argument("--device", default=DEFAULT_DEVICE, help="the modelled device (default: %(default)s)")
+    own = parser.add_argument_group("a kernel of your own, path.py:NAME")
+    own.add_argument("--global-size", type=notation.sizes, metavar="A[xB[xC]]", help="work-items of the launch")
+    own.add_argument("--local-size", type=notation.sizes, metavar="A[xB[xC]]", help="work-items of a work-group")
+    own.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE", help="an argument, see below")
+    own.add_argument("--static", action="append", default=[], metavar="NAME=VALUE", help="a static parameter")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs; write a whole number from 0")
+    return int(text)
+
+
+class _Version(argparse.Action):
+    """Prints versions, which are looked up only where they are asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(
+            f"xeemu {importlib.metadata.version('xeemu')} (JAX {jax.__version__}, NumPy {np.__version__}, "
+            f"Python {platform.python_version()})"
+        )
+        parser.exit()

@@ -1,0 +1,139 @@
+"""How sizes, arguments and static parameters are written on a command line."""
+
+import argparse
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.kernels.example import SEED
+from xeemu.verdict import describe
+
+SYNTAX = """\
+arguments of a kernel, one --arg for each of its parameters:
+  data=uint32[65536]        an array of random elements: integers over the whole
+                            range of the dtype, floats from 0 to 1
+  hist=uint32[256]:zeros    an array of zeros
+  a=float32[64,64]:arange   0, 1, 2, ... in C order
+  a=float32[64,64]:1.5      the same number everywhere
+  n=int32:5                 a scalar
+  data=input.npy            an array that numpy.save wrote
+static parameters of a kernel:
+  --static num_bins=256     a Python literal; anything else is taken as a string
+In some shells, such as zsh, an argument with brackets needs quotes."""
+
+_DTYPES: Mapping[str, np.dtype] = {
+    np.dtype(t).name: np.dtype(t)
+    for t in (
+        *(np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+        *(np.float16, jnp.bfloat16, np.float32, np.float64),
+    )
+}
+_ARRAY_OR_SCALAR = re.compile(r"(?P<dtype>\w+)(\[(?P<shape>[\d_, ]*)\])?(:(?P<fill>.+))?")
+
+
+class UsageError(Exception):
+    """A command that cannot be carried out as written; the message says what to write."""
+
+
+def sizes(text: str) -> tuple[int, ...]:
+    """The numbers of a size such as `4096`, `64x64` or `64,64`; the type of an option of argparse."""
+    try:
+        return tuple(int(number) for number in re.split("[x,]", text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a size; write whole numbers with x or commas between them, such as 4096 or 64x64"
+        ) from None
+
+
+def argument(text: str, position: int) -> tuple[str, Any]:
+    """The name and the value of an argument written as in `SYNTAX`.
+
+    Args:
+      text: `NAME=VALUE`.
+      position: number of the argument; arguments in different positions have different random elements.
+
+    Raises:
+      UsageError: it is not written so, or its file cannot be read.
+    """
+    name, written = _named("--arg", text, "data=uint32[65536]")
+    try:
+        return name, _value(written, position)
+    except (ValueError, OverflowError, OSError) as error:
+        raise UsageError(
+            f"--arg {text}: {error}; write for example {name}=uint32[65536], {name}=float32[64,64]:zeros, "
+            f"{name}=int32:5 or {name}=file.npy"
+        ) from None
+
+
+def static(text: str) -> tuple[str, Any]:
+    """The name and the value of a static parameter written as in `SYNTAX`."""
+    name, written = _named("--static", text, "num_bins=256")
+    try:
+        return name, ast.literal_eval(written)
+    except (ValueError, SyntaxError):
+        return name, written
+
+
+def _named(option: str, text: str, such_as: str) -> tuple[str, str]:
+    name, _, written = text.partition("=")
+    if not (name.isidentifier() and written):
+        raise UsageError(f"{option} {text}: write NAME=VALUE, such as {option} {such_as}")
+    return name, written
+
+
+def _value(written: str, position: int) -> Any:
+    match = _ARRAY_OR_SCALAR.fullmatch(written)
+    if match is None:
+        if written.endswith(".npy"):
+            return np.load(written, allow_pickle=False)
+        raise ValueError("it is no array, scalar or file")
+    dtype, fill = _dtype(match["dtype"]), match["fill"]
+    if match["shape"] is not None:
+        shape = tuple(int(extent) for extent in match["shape"].split(","))
+        return _array(shape, dtype, fill or "random", position)
+    if fill is None:
+        raise ValueError("an array has a shape, a scalar a value")
+    return _number(fill, dtype)
+
+
+def _dtype(name: str) -> np.dtype:
+    if name not in _DTYPES:
+        raise ValueError(f"{name!r} is no dtype; the dtypes are {', '.join(_DTYPES)}")
+    return _DTYPES[name]
+
+
+def _array(shape: tuple[int, ...], dtype: np.dtype, fill: str, position: int) -> np.ndarray:
+    if fill == "random":
+        return _random(shape, dtype, np.random.default_rng([SEED, position]))
+    if fill == "zeros":
+        return np.zeros(shape, dtype)
+    if fill == "arange":
+        return np.arange(np.prod(shape, dtype=np.int64)).astype(dtype).reshape(shape)
+    if not fill.endswith(".npy"):
+        return np.full(shape, _number(fill, dtype))
+    loaded = np.load(fill, allow_pickle=False)
+    if (loaded.dtype, loaded.shape) != (dtype, shape):
+        raise ValueError(f"{fill} holds {describe(loaded)}")
+    return loaded
+
+
+def _random(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
+    if dtype == np.bool_:
+        return rng.integers(2, size=shape).astype(dtype)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return rng.integers(limits.min, limits.max, size=shape, dtype=dtype, endpoint=True)
+    return rng.random(shape).astype(dtype)
+
+
+def _number(text: str, dtype: np.dtype) -> Any:
+    """A scalar of the dtype; an integer may be hexadecimal, a bool is 0 or 1."""
+    try:
+        number = int(text, 0) if dtype.kind in "iub" else float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no number of dtype {dtype}") from None
+    return np.full((), number, dtype)[()]
