@@ -1,10 +1,10 @@
 """The command `xeemu`: lists devices and examples, runs and traces kernels. The only module that prints."""
 
 import argparse
+import collections
 import dataclasses
 import functools
 import importlib.metadata
-import math
 import os
 import platform
 import sys
@@ -36,7 +36,8 @@ _DIFFERENT, _REFUSED, _INTERRUPTED = 1, 2, 130  # exit codes
 
 _CONFIDENCE = (
     "[H] a vendor's own table or a raw measurement  [M] a third party's measurement",
-    "[L] recalled or contradicted elsewhere  [D] derived  [C] chosen  ? not known",
+    "[L] recalled or contradicted elsewhere  [D] derived from others  [C] chosen",
+    "?   not known, or not a thing of this device",
 )
 _EXIT_CODES = "exit code: 0 done, 1 a result differs from its reference, 2 the command or the launch was refused"
 
@@ -105,38 +106,40 @@ def _run(given: argparse.Namespace) -> int:
         return _run_all(device, given)
     target = _target(given, options)
     run = runs.run(target.example, given.size, device, given.repeat, given.verify)
-    _print_run(run, device, "no reference" if target.bare else _why_not_verified(target.example, given.verify))
+    _print_run(run, device, "not verified: no reference" if target.bare else run.verdict.text)
     if target.bare or given.show:
         _print_outputs(run.outputs, given.show)
-    return _DIFFERENT if run.verdict and not run.verdict.agrees else 0
+    return _DIFFERENT if run.verdict.agrees is False else 0
 
 
 def _run_all(device: Device, given: argparse.Namespace) -> int:
-    start, differing, refused, verified = time.perf_counter(), 0, 0, 0
-    examples = kernels.EXAMPLES
+    start, total = time.perf_counter(), len(kernels.EXAMPLES)
     print(_row("example", "size", "time", "rate", "verdict"))
-    for k, example in enumerate(examples.values(), 1):
-        try:
-            run = runs.run(example, None, device, given.repeat, given.verify, prefix=f"[{k} of {len(examples)}] ")
-        except xe.Error as error:
-            refused += 1
-            print(f"{example.name:24} error ({error.code}): {error}", flush=True)
-            continue
-        brief = run.verdict.brief if run.verdict else ("undefined" if example.reference is None else "-")
-        print(_row(example.name, _short_size(run.size), _seconds(run.time_s), _rate(run), brief), flush=True)
-        if run.verdict:
-            verified += run.verdict.agrees
-            differing += not run.verdict.agrees
-            if not run.verdict.agrees:
-                print(f"    {run.verdict.text}", flush=True)
-    counts = f"{len(examples)} examples: {verified} verified, {differing} differ, {refused} refused"
-    others = len(examples) - verified - differing - refused
-    print(
-        f"\n{counts}, {others} not verified, in {_seconds(time.perf_counter() - start)}{_peak_memory(', peak memory ')}"
+    outcomes = collections.Counter(
+        _run_of_all(example, device, given, f"[{k} of {total}] ")
+        for k, example in enumerate(kernels.EXAMPLES.values(), 1)
     )
-    if differing:
+    counts = ", ".join(f"{outcomes[what]} {what}" for what in ("verified", "different", "refused", "not verified"))
+    print(f"\n{total} examples: {counts}")
+    memory = _peak_memory()
+    print(f"in {_seconds(time.perf_counter() - start)}" + (f", peak memory {memory}" if memory else ""))
+    if outcomes["different"]:
         return _DIFFERENT
-    return _REFUSED if refused else 0
+    return _REFUSED if outcomes["refused"] else 0
+
+
+def _run_of_all(example: Example, device: Device, given: argparse.Namespace, prefix: str) -> str:
+    """Runs one example, prints its row and says in a word how it ended."""
+    try:
+        run = runs.run(example, None, device, given.repeat, given.verify, prefix)
+    except xe.Error as error:
+        print(f"{example.name:24} error ({error.code}): {error}", flush=True)
+        return "refused"
+    verdict = run.verdict
+    print(_row(example.name, _short_size(run.size), _seconds(run.time_s), _rate(run), verdict.brief), flush=True)
+    if verdict.agrees is False:
+        print(textwrap.indent(verdict.text, "    "), flush=True)
+    return {True: "verified", False: "different", None: "not verified"}[verdict.agrees]
 
 
 def _trace(given: argparse.Namespace) -> int:
@@ -155,10 +158,6 @@ def _target(given: argparse.Namespace, options: KernelOptions) -> targets.Target
 
 def _kernel_options(given: argparse.Namespace) -> KernelOptions:
     return KernelOptions(given.global_size, given.local_size, tuple(given.arg), tuple(given.static))
-
-
-def _why_not_verified(example: Example, verify: bool) -> str:
-    return "no reference, the result is undefined" if example.reference is None or verify else "--no-verify"
 
 
 # --- Printing ---
@@ -186,21 +185,26 @@ def _figure(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _print_run(run: Run, device: Device, unverified: str) -> None:
+def _print_run(run: Run, device: Device, verdict: str) -> None:
     example, nd_range = run.example, run.example.nd_range(run.size)
-    lanes = sub_group_size(device, example.kernel.sub_group_size)
-    local = "chosen by the runtime" if nd_range.local_size is None else _short_size(nd_range.local_size)
-    backend = jax.devices()[0]
-    first = f" (first run, with compilation: {_seconds(run.first_s)})" if run.again_s is not None else ""
-    _print_labelled(example.name, example.summary)
+    first = f"first run, with compilation: {_seconds(run.first_s)}"
+    title = f"{example.name}: {example.summary}" if example.summary else example.name
+    print(textwrap.fill(title, _WIDTH, subsequent_indent="    "))
     _print_labelled("size", _named_size(example, run.size))
-    _print_labelled("launch", f"global {_short_size(nd_range.global_size)}, local {local}, sub-group {lanes}")
-    _print_labelled("device", f"{device.name}, emulated on {backend.device_kind} by JAX {jax.__version__}")
-    _print_labelled("time", f"{_seconds(run.time_s)}{first or ', compilation included'}")
+    _print_labelled("launch" if example.run is None else "first launch", _launch(example.kernel, nd_range, device))
+    _print_labelled("device", f"{device.name}, emulated on {jax.devices()[0].device_kind} by JAX {jax.__version__}")
+    _print_labelled("time", first if run.again_s is None else f"{_seconds(run.again_s)} ({first})")
     _print_labelled("rate", _rate(run))
     if memory := _peak_memory():
         _print_labelled("peak memory", memory)
-    _print_labelled("verdict", run.verdict.text if run.verdict else f"not verified: {unverified}")
+    _print_labelled("verdict", verdict)
+
+
+def _launch(kernel: xe.Kernel, nd_range: xe.NDRange, device: Device) -> str:
+    local = nd_range.local_size or kernel.work_group_size
+    lanes = sub_group_size(device, kernel.sub_group_size)
+    shown = _short_size(local) if local else "chosen by the runtime"
+    return f"global {_short_size(nd_range.global_size)}, local {shown}, sub-group {lanes}"
 
 
 def _print_outputs(outputs: Any, show: bool) -> None:
@@ -208,7 +212,7 @@ def _print_outputs(outputs: Any, show: bool) -> None:
         flat = output.ravel()
         values = " ".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in flat[:8].tolist())
         more = " ..." if flat.size > 8 else ""
-        checksum = zlib.crc32(np.ascontiguousarray(output).view(np.uint8))
+        checksum = zlib.crc32(output.tobytes())
         _print_labelled(f"output {k}", f"{describe(output)}, crc32 {checksum:08x}: {values}{more}")
         if show:
             _print_bars(flat.astype(np.float64))
@@ -244,7 +248,7 @@ def _row(name: str, size: str, time_: str, rate: str, brief: str) -> str:
 
 
 def _named_size(example: Example, size: Sequence[int]) -> str:
-    return ", ".join(f"{number} {name}" for number, name in zip(size, example.size_names, strict=True))
+    return ", ".join(f"{name} = {number}" for name, number in zip(example.size_names, size, strict=True))
 
 
 def _short_size(size: Sequence[int]) -> str:
@@ -252,29 +256,27 @@ def _short_size(size: Sequence[int]) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    for unit, factor in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= factor:
-            return f"{_three_digits(seconds / factor)} {unit}"
-    return f"{_three_digits(seconds / 1e-6)} us"
+    unit, factor = next(((u, f) for u, f in (("s", 1.0), ("ms", 1e-3)) if seconds >= f), ("us", 1e-6))
+    return f"{_three_digits(seconds / factor)} {unit}"
 
 
 def _rate(run: Run) -> str:
-    power = min(4, max(0, int(math.log10(run.rate)) // 3))
+    power = next((p for p in (4, 3, 2, 1) if run.rate >= 1000**p), 0)
     return f"{_three_digits(run.rate / 1000**power)} {('', 'k', 'M', 'G', 'T')[power]} {run.example.unit}/s"
 
 
 def _three_digits(number: float) -> str:
-    return f"{number:.{max(0, 2 - int(math.log10(number)))}f}" if 1 <= number < 1000 else f"{number:.0f}"
+    return f"{number:.{2 if number < 10 else 1 if number < 100 else 0}f}"
 
 
-def _peak_memory(before: str = "") -> str:
+def _peak_memory() -> str:
     """The most memory that the process has had; nothing where the system does not tell."""
     try:
         import resource
     except ImportError:
         return ""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return f"{before}{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30:.2f} GiB"
+    unit_bytes = 1 if sys.platform == "darwin" else 1024
+    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit_bytes / 2**30:.2f} GiB"
 
 
 def _refused(message: str) -> int:

@@ -30,7 +30,7 @@ _GPU_CHUNK_BYTES = 2 << 30
 
 
 @dataclasses.dataclass(frozen=True)
-class _Options:
+class Options:
     """What shapes the emulation but not its results."""
 
     memory_bytes: int | None
@@ -53,7 +53,7 @@ class Prepared:
     program: Program
     plan: Plan
     chunk: int
-    options: _Options
+    options: Options
 
     def emit(self, *arguments: jax.Array) -> list[jax.Array]:
         """The arrays that the kernel returns, as JAX operations on the launch's arguments."""
@@ -139,9 +139,9 @@ def launch(
     def call(*arguments: Any, **static: Any) -> Any:
         given = _arguments(kernel, arguments)
         inside_jit = any(isinstance(a, jax.core.Tracer) for a in given)
-        options = _Options(memory_bytes, deterministic, donate and not inside_jit, _platform(given))
+        options = Options(memory_bytes, deterministic, donate and not inside_jit, _platform(given))
         prepared = prepare(
-            kernel, nd_range, modelled, tuple(map(_description, given)), kernel.bind_static(static), options
+            kernel, nd_range, modelled, tuple(map(Description.of, given)), kernel.bind_static(static), options
         )
         with jax.enable_x64(prepared.program.wide):
             results = prepared.emit(*map(jnp.asarray, given)) if inside_jit else prepared.compiled(*given)
@@ -162,7 +162,7 @@ def trace(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVI
     modelled = _checked(kernel, nd_range, device)
 
     def call(*arguments: Any, **static: Any) -> Program:
-        given = tuple(map(_description, _arguments(kernel, arguments)))
+        given = tuple(map(Description.of, _arguments(kernel, arguments)))
         return traced_program(kernel, nd_range, modelled, given, kernel.bind_static(static))
 
     return call
@@ -183,9 +183,9 @@ def prepare(
     kernel: Kernel,
     nd_range: NDRange,
     device: Device,
-    arguments: tuple["_Description", ...],
+    arguments: tuple["Description", ...],
     static: tuple[tuple[str, Hashable], ...],
-    options: _Options,
+    options: Options,
 ) -> Prepared:
     """Checks, traces and analyses a launch; cached, so that equal launches are compiled once."""
     traced = traced_program(kernel, nd_range, device, arguments, static)
@@ -199,7 +199,7 @@ def traced_program(
     kernel: Kernel,
     nd_range: NDRange,
     device: Device,
-    arguments: tuple["_Description", ...],
+    arguments: tuple["Description", ...],
     static: tuple[tuple[str, Hashable], ...],
 ) -> Program:
     """The program of a launch, after the checks of its sizes."""
@@ -209,13 +209,13 @@ def traced_program(
     return program.trace(kernel, sizes, structs, static)
 
 
-def _geometry(kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequence["_Description"]) -> Geometry:
+def _geometry(kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequence["Description"]) -> Geometry:
     lanes = limits.sub_group_size(device, kernel.sub_group_size)
     largest = max((math.prod(a.shape) for a in arguments), default=0)
     return geometry.cut(nd_range, lanes, kernel.work_group_size, largest, device.max_work_group_size)
 
 
-def _chunk(traced: Program, plan: Plan, options: _Options) -> int:
+def _chunk(traced: Program, plan: Plan, options: Options) -> int:
     """How many groups to emulate together."""
     per_group = analysis.group_bytes(traced, plan)
     budget = options.memory_bytes or _CHUNK_BYTES.get(options.platform, _GPU_CHUNK_BYTES)
@@ -227,20 +227,19 @@ def _chunk(traced: Program, plan: Plan, options: _Options) -> int:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Description:
+class Description:
     """Shape and type of an argument, hashable."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
     weak: bool
 
-
-def _description(x: Any) -> _Description:
-    if isinstance(x, jax.Array):
-        return _Description(x.shape, np.dtype(x.dtype), bool(x.aval.weak_type))
-    if isinstance(x, bool | int | float) and not isinstance(x, np.generic):
-        return _Description((), np.dtype({bool: np.bool_, int: np.int32, float: np.float32}[type(x)]), True)
-    return _Description(np.shape(x), np.dtype(x.dtype), False)
+    @classmethod
+    def of(cls, x: Any) -> "Description":
+        """The description of an array, a scalar or a `jax.ShapeDtypeStruct`."""
+        if isinstance(x, bool | int | float) and not isinstance(x, np.generic):
+            return cls((), np.dtype({bool: np.bool_, int: np.int32, float: np.float32}[type(x)]), True)
+        return cls(tuple(np.shape(x)), np.dtype(x.dtype), bool(getattr(x, "weak_type", False)))
 
 
 def _platform(given: Sequence[Any]) -> str:

@@ -8,11 +8,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from xeemu import verdict
 from xeemu.device import Device
 from xeemu.kernels.example import Example
 from xeemu.progress import phase
-from xeemu.verdict import Verdict
+from xeemu.verdict import Verdict, compare
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Run:
       outputs: what it gave, a pytree of NumPy arrays.
       first_s: time of the first run, with tracing and compilation.
       again_s: the least time of the later runs; None if there were none.
-      verdict: how the outputs compare with the reference; None if they were not compared.
+      verdict: how the outputs compare with the reference.
     """
 
     example: Example
@@ -33,7 +32,7 @@ class Run:
     outputs: Any
     first_s: float
     again_s: float | None
-    verdict: Verdict | None
+    verdict: Verdict
 
     @property
     def time_s(self) -> float:
@@ -70,11 +69,17 @@ def run(
             _, seconds = _timed(example, inputs, sized, device)
         again_s = min(seconds, again_s or seconds)
     outputs = jax.tree.map(np.asarray, outputs)
-    judged = None
-    if verify and example.reference is not None:
-        with phase(f"{prefix}{example.name}: comparing with the reference"):
-            judged = verdict.compare(outputs, example.reference(*inputs), example.rounding)
-    return Run(example, sized, outputs, first_s, again_s, judged)
+    with phase(f"{prefix}{example.name}: comparing with the reference"):
+        verdict = _judge(example, inputs, outputs, verify)
+    return Run(example, sized, outputs, first_s, again_s, verdict)
+
+
+def _judge(example: Example, inputs: Any, outputs: Any, verify: bool) -> Verdict:
+    if example.reference is None:
+        return Verdict(None, "undefined", "not verified: no reference, the result is undefined")
+    if not verify:
+        return Verdict(None, "-", "not verified, as asked")
+    return compare(outputs, example.reference(*inputs), example.rounding)
 
 
 def _timed(example: Example, inputs: Any, size: tuple[int, ...], device: str | Device) -> tuple[Any, float]:

@@ -128,18 +128,19 @@ def _load(path: Path) -> ModuleType:
     """The module of a file, with the file's folder on the path for its own imports, as Python runs a script."""
     if not path.is_file():
         raise UsageError(f"there is no file {path}; write the path of a Python file, a colon and a name")
-    spec = importlib.util.spec_from_file_location(f"_xeemu_file_{path.stem}", path)
+    file = path.resolve()
+    spec = importlib.util.spec_from_file_location(f"_xeemu_file_{path.stem}", file)
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} is not a Python file; its name should end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    sys.path.insert(0, str(path.resolve().parent))
+    sys.path.insert(0, str(file.parent))
     try:
         spec.loader.exec_module(module)
     except xe.Error:
         raise
     except Exception as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
         where = f"\n  at {path}:{lines[-1]}" if lines else ""
         raise UsageError(f"{path} cannot be loaded: {type(error).__name__}: {error}{where}") from error
     return module

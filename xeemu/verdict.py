@@ -1,6 +1,7 @@
 """Verdict: whether the outputs of a run agree with a reference."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -12,12 +13,12 @@ class Verdict:
     """How outputs compare with a reference.
 
     Attributes:
-      agrees: whether they are as near as they should be.
+      agrees: whether they are as near as they should be; None if they were not compared.
       brief: a word or two, for a table.
       text: a sentence with the numbers.
     """
 
-    agrees: bool
+    agrees: bool | None
     brief: str
     text: str
 
@@ -32,7 +33,7 @@ def compare(outputs: Any, expected: Any, rounding: float = 0.0) -> Verdict:
     """
     got, structure = jax.tree.flatten(outputs)
     want, expected_structure = jax.tree.flatten(expected)
-    if structure != expected_structure:
+    if str(structure) != str(expected_structure):
         return _differs(f"the outputs are {structure}, the reference gives {expected_structure}")
     pairs = [(np.asarray(g), np.asarray(w)) for g, w in zip(got, want, strict=True)]
     for k, (g, w) in enumerate(pairs):
@@ -57,16 +58,13 @@ def _differs(text: str) -> Verdict:
     return Verdict(False, "DIFFERS", f"DIFFERS: {text}")
 
 
-def _first_difference(pairs: list[tuple[np.ndarray, np.ndarray]], rounding: float) -> Verdict:
-    for k, (g, w) in enumerate(pairs):
-        wrong = _relative(g, w) > rounding if rounding else _bits(g) != _bits(w)
-        if wrong.any():
-            first = np.unravel_index(int(wrong.argmax()), g.shape)
-            where = f"[{', '.join(map(str, first))}]"
-            break
+def _first_difference(pairs: Sequence[tuple[np.ndarray, np.ndarray]], rounding: float) -> Verdict:
+    wrong = [_relative(g, w) > rounding if rounding else _bits(g) != _bits(w) for g, w in pairs]
+    k = next(k for k, elements in enumerate(wrong) if elements.any())
+    (got, expected), first = pairs[k], np.unravel_index(int(wrong[k].argmax()), wrong[k].shape)
     return _differs(
-        f"{int(wrong.sum())} of {g.size} elements of output {k}, the first at {where}: got {g[first]}, the reference "
-        f"gives {w[first]}"
+        f"{int(wrong[k].sum())} of {got.size} elements of output {k}, the first at [{', '.join(map(str, first))}]: "
+        f"got {got[first]}, the reference gives {expected[first]}"
     )
 
 

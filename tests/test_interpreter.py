@@ -1,0 +1,172 @@
+"""What a launch is compiled to: nothing that nobody asked for, and no copies of memories."""
+
+import importlib
+import re
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import xeemu as xe
+from xeemu.kernels import EXAMPLES
+
+launching = importlib.import_module("xeemu.launch")  # the module; `xeemu.launch` is the function
+
+SMALL = {
+    "convolution_global": (1 << 16, 257),
+    "convolution_slm": (1 << 16, 257),
+    "histogram_private": (1 << 18,),
+    "histogram_registers": (1 << 18,),
+    "histogram_slm": (1 << 18,),
+    "histogram_slm_1024": (1 << 18,),
+    "matmul_tiled": (64, 64, 64),
+    "tree_reduction": (1 << 14,),
+    "tree_reduction_sequential": (1 << 14,),
+}
+
+
+def prepared(kernel: xe.Kernel, nd_range: xe.NDRange, *arguments: Any, memory_bytes: int | None = None, **static: Any):
+    options = launching.Options(memory_bytes, False, True, "cpu")
+    descriptions = tuple(map(launching.Description.of, arguments))
+    return launching.prepare(
+        kernel, nd_range, xe.device("max1550"), descriptions, kernel.bind_static(static), options
+    )
+
+
+def compiled_text(launch: Any, *arguments: Any) -> str:
+    with jax.enable_x64(launch.program.wide):
+        return launch.compiled.lower(*arguments).compile().as_text()
+
+
+def copies(hlo: str) -> list[int]:
+    """The elements of each copy in compiled code. One inside a fusion is a step of its loop, and copies no array."""
+    found, fused = [], False
+    for line in hlo.splitlines():
+        if head := re.match(r"^(?:ENTRY )?%?([\w.\-]+) .*\{$", line):
+            fused = head.group(1).startswith(("fused", "wrapped"))
+        elif not fused and (copy := re.search(r"= \w+\[([\d,]*)\]\S* copy\(", line)):
+            found.append(int(np.prod([int(n) for n in copy.group(1).split(",") if n])))
+    return found
+
+
+def copied_memories(launch: Any, *arguments: Any) -> list[int]:
+    """The copies as large as some memory of the launch is for a chunk."""
+    program, sizes = launch.program, {a.size for a in arguments if np.ndim(a)}
+    for memory in program.allocations:
+        copies_ = launch.chunk * (program.geometry.items if memory.space == "private" else 1)
+        sizes.add(memory.elements * copies_)
+    return [n for n in copies(compiled_text(launch, *arguments)) if n in sizes and n > 1]
+
+
+class TestCopies:
+    @pytest.mark.parametrize("name", EXAMPLES)
+    def test_no_memory_is_copied_but_for_its_first_contents(self, name):
+        """Each chunk begins with a fresh copy of the poison for each local memory; nothing else is copied."""
+        example = EXAMPLES[name]
+        inputs = example.inputs(SMALL.get(name, example.size))
+        nd_range = example.nd_range(SMALL.get(name, example.size))
+        launch = prepared(example.kernel, nd_range, *inputs, **example.static)
+        # Beside the copies proper: the one that the rest after the last full chunk makes.
+        parts = 2 if launch.program.geometry.groups % launch.chunk else 1
+        assert len(copied_memories(launch, *inputs)) <= parts * len(launch.program.allocations)
+
+    def test_a_loaded_value_that_outlives_the_update_makes_no_copy(self):
+        @xe.kernel
+        def swap(wg, data, old):
+            i = wg.global_id()
+            x = data[i ^ 1]
+            data = data.at[i].set(0)
+            return data, old.at[i].set(x)
+
+        n = 1 << 16
+        arguments = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
+        launch = prepared(swap, xe.NDRange(n, 64), *arguments, memory_bytes=1 << 14)
+        assert launch.chunk < n // 64
+        assert copied_memories(launch, *arguments) == []
+
+
+def loops(jaxpr: Any) -> list[Any]:
+    """The scan equations of a jaxpr, outermost first, also those inside others."""
+    found = []
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name == "scan":
+            found.append(eqn)
+        for value in eqn.params.values():
+            if hasattr(value, "jaxpr"):
+                found += loops(value.jaxpr)
+    return found
+
+
+class TestNothingExtra:
+    def test_a_launch_carries_its_memories_and_nothing_else(self):
+        example = EXAMPLES["histogram_slm"]
+        inputs = example.inputs((1 << 20,))
+        launch = prepared(
+            example.kernel, example.nd_range((1 << 20,)), *inputs, memory_bytes=1 << 14, **example.static
+        )
+        with jax.enable_x64(launch.program.wide):
+            jaxpr = jax.make_jaxpr(launch.emit)(*inputs).jaxpr
+        chunks, words = loops(jaxpr)
+        # The counter and the histogram of the launch; the counter and the bins of the group.
+        assert [v.aval.shape for v in chunks.outvars] == [(), (256,)]
+        assert [v.aval.shape for v in words.outvars] == [(), (launch.chunk, 256)]
+
+    def test_consecutive_accesses_are_slices(self):
+        @xe.kernel
+        def copy(wg, source, target):
+            i = wg.global_id()
+            return target.at[i].set(source[i])
+
+        n = 1 << 12
+        arguments = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
+        launch = prepared(copy, xe.NDRange(n, 64), *arguments)
+        names = {e.primitive.name for e in jax.make_jaxpr(launch.emit)(*arguments).jaxpr.eqns}
+        assert {"dynamic_slice", "dynamic_update_slice"} <= names
+        assert not names & {"gather", "scatter"}
+
+    def test_a_uniform_value_is_computed_once_for_all_groups(self):
+        @xe.kernel
+        def scale(wg, x, factor):
+            i = wg.global_id()
+            s = jnp.exp(factor)
+            return x.at[i].set(x[i] * s)
+
+        x = np.ones(256, np.float32)
+        launch = prepared(scale, xe.NDRange(256, 64), x, np.float32(2))
+        exps = [e for e in jax.make_jaxpr(launch.emit)(x, np.float32(2)).jaxpr.eqns if e.primitive.name == "exp"]
+        assert [e.outvars[0].aval.shape for e in exps] == [()]
+
+    def test_a_static_mask_touches_its_own_work_items_alone(self):
+        @xe.kernel
+        def first(wg, x, sums):
+            total = wg.reduce(x[wg.global_id()], "add")
+            return sums.at[wg.group_id()].set(total, where=wg.local_id() == 0)
+
+        x, sums = np.arange(1024, dtype=np.int32), np.zeros(16, np.int32)
+        launch = prepared(first, xe.NDRange(1024, 64), x, sums)
+        names = [e.primitive.name for e in jax.make_jaxpr(launch.emit)(x, sums).jaxpr.eqns]
+        assert "scatter" not in names
+        np.testing.assert_array_equal(launch.compiled(x, sums)[0], x.reshape(16, 64).sum(1))
+
+
+class TestLoops:
+    def test_a_streaming_loop_is_unrolled_and_one_with_stores_is_not(self):
+        @xe.kernel
+        def both(wg, x, y):
+            lid = wg.local_id()
+            tile = wg.local(128, jnp.int32)
+            tile = lax.fori_loop(0, 2, lambda k, tile: tile.at[64 * k + lid].set(x[lid]), tile)
+            tile = wg.barrier(tile)
+            t = lax.fori_loop(0, 64, lambda k, t: t + tile[lid + k], jnp.zeros(64, jnp.int32))
+            return y.at[lid].set(t)
+
+        x, y = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
+        launch = prepared(both, xe.NDRange(64, 64), x, y)
+        stores, streams = loops(jax.make_jaxpr(launch.emit)(x, y).jaxpr)
+        assert (stores.params["unroll"], streams.params["unroll"]) == (1, 8)
+        np.testing.assert_array_equal(
+            launch.compiled(x, y)[0], np.convolve(np.tile(np.arange(64), 2), np.ones(64), "valid")[:64]
+        )
