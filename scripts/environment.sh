@@ -29,8 +29,6 @@ make_environment() {
   echo "Installing xeemu${extra:+ with what its tests need} and JAX in .venv (once; some minutes on a slow network) ..." >&2
   rm -rf "$root/build" # else the wheel would keep modules that are gone from the sources
   "$bin/python" -m pip install --quiet --disable-pip-version-check "$root${extra:+[$extra]}"
-  # pip keeps an installed version whose number has not changed
-  "$bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$root"
   touch "$stamp"
 }
 

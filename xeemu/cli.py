@@ -91,7 +91,9 @@ def _devices(given: argparse.Namespace) -> int:
 
 def _kernels(given: argparse.Namespace) -> int:
     for example in kernels.EXAMPLES.values():
-        print(f"{example.name:25} {_named_size(example, example.size)}")
+        print(
+            textwrap.fill(f"{example.name:25} {_named_size(example, example.size)}", _WIDTH, subsequent_indent=" " * 26)
+        )
         print(textwrap.fill(example.summary, _WIDTH, initial_indent="    ", subsequent_indent="    "))
     print("\nxeemu run NAME runs one at this size; --size takes another.")
     return 0
@@ -133,7 +135,7 @@ def _run_of_all(example: Example, device: Device, given: argparse.Namespace, pre
     try:
         run = runs.run(example, None, device, given.repeat, given.verify, prefix)
     except xe.Error as error:
-        print(f"{example.name:24} error ({error.code}): {error}", flush=True)
+        print(f"{example.name:25} error ({error.code}): {error}", flush=True)
         return "refused"
     verdict = run.verdict
     print(_row(example.name, _short_size(run.size), _seconds(run.time_s), _rate(run), verdict.brief), flush=True)
@@ -244,7 +246,7 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _row(name: str, size: str, time_: str, rate: str, brief: str) -> str:
-    return f"{name:24} {size:>12} {time_:>7} {rate:>22}  {brief}"
+    return f"{name:25} {size:>12} {time_:>7} {rate:>22}  {brief}"
 
 
 def _named_size(example: Example, size: Sequence[int]) -> str:
@@ -262,7 +264,7 @@ def _seconds(seconds: float) -> str:
 
 def _rate(run: Run) -> str:
     power = next((p for p in (4, 3, 2, 1) if run.rate >= 1000**p), 0)
-    return f"{_three_digits(run.rate / 1000**power)} {('', 'k', 'M', 'G', 'T')[power]} {run.example.unit}/s"
+    return f"{_three_digits(run.rate / 1000**power)} {('', 'k ', 'M ', 'G ', 'T ')[power]}{run.example.unit}/s"
 
 
 def _three_digits(number: float) -> str:

@@ -178,7 +178,7 @@ def _python_int(x: int, what: str) -> jax.Array:
 
 def _python_scalar(x: bool | int | float, dtype: np.dtype, name: str) -> jax.Array:
     if jnp.issubdtype(dtype, jnp.bool_):
-        fits = isinstance(x, bool)
+        fits = not isinstance(x, float) and x in (0, 1)
     elif jnp.issubdtype(dtype, jnp.integer):
         fits = not isinstance(x, float) and jnp.iinfo(dtype).min <= x <= jnp.iinfo(dtype).max
     else:

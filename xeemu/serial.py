@@ -48,6 +48,7 @@ def apply(data: jax.Array, op: str, addresses: jax.Array, values: list[jax.Array
     operands = [v[order] for v in values]
     start = lax.cummax(jnp.where(first, numbers, np.int32(0)))
     old, new = _segments(op, initial, operands, first, start, numbers)
+    old = jnp.where(ordered < data.shape[0], old, poison(data.dtype))
     target = jnp.where(last, ordered, ordered.dtype.type(data.shape[0]))
     data = data.at[target].set(new, mode="drop", wrap_negative_indices=False)
     unsorted = jnp.zeros_like(old).at[order]

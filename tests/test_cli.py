@@ -1,0 +1,328 @@
+"""The command `xeemu`: what it prints, and its exit codes."""
+
+import dataclasses
+import sys
+import zlib
+
+import jax
+import numpy as np
+import pytest
+
+import xeemu as xe
+from xeemu import cli, kernels, runs
+from xeemu.kernels import EXAMPLES
+
+KERNELS = '''
+import xeemu as xe
+
+@xe.kernel
+def scale(wg, x, *, factor=3):
+    """Multiplies."""
+    return x.at[wg.global_id()].set(x[wg.global_id()] * factor)
+
+@xe.kernel(sub_group_size=8)
+def narrow(wg, x):
+    return x.at[wg.global_id()].set(x[wg.global_id()])
+
+@xe.kernel
+def forgetful(wg, x):
+    x.at[wg.global_id()].set(1)
+    return x
+'''
+
+
+@pytest.fixture(autouse=True)
+def untouched_path(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+@pytest.fixture
+def xeemu(capsys):
+    """Runs a command line; gives the exit code, the output and the errors."""
+
+    def run(*words):
+        try:
+            code = cli.main(words)
+        except SystemExit as exit_:
+            code = exit_.code
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "mine.py").write_text(KERNELS)
+    return tmp_path / "mine.py"
+
+
+@pytest.fixture
+def three_examples(monkeypatch):
+    """In place of the collection: one that agrees, one that differs and one without a reference."""
+    good = dataclasses.replace(EXAMPLES["reduction_atomics_buffer"], size=(100,))
+    wrong = dataclasses.replace(good, name="wrong", reference=lambda data, total: total - 1)
+    undefined = dataclasses.replace(good, name="undefined", reference=None)
+    monkeypatch.setattr(kernels, "EXAMPLES", {example.name: example for example in (good, wrong, undefined)})
+
+
+class TestDevices:
+    def test_lists_all_of_them_in_80_columns(self, xeemu):
+        code, out, err = xeemu("devices")
+        assert (code, err) == (0, "")
+        rows = {line.split()[0]: line for line in out.splitlines() if line}
+        for device in xe.devices():
+            assert device.full_name in rows[device.name]
+            assert f"{device.local_mem_size // 1024} KiB" in rows[device.name]
+            assert " ".join(map(str, device.sub_group_sizes)) in rows[device.name]
+        assert "The default is max1550" in out
+        assert out.isascii()
+        assert max(map(len, out.splitlines())) <= 80
+
+    @pytest.mark.parametrize("device", xe.devices(), ids=lambda device: device.name)
+    def test_prints_every_figure_with_its_source(self, xeemu, device):
+        code, out, _ = xeemu("devices", device.name)
+        assert code == 0
+        lines, words = out.splitlines(), " ".join(out.split())
+        for field in dataclasses.fields(device):
+            if field.name in ("name", "full_name", "architecture", "sources"):
+                continue
+            (row,) = (line for line in lines if line.split()[:1] == [field.name])
+            source = device.source(field.name)
+            assert (row.split()[1] == "?") == (source is None)
+            assert source is None or source in words
+        assert f"device name : {device.full_name}" in words
+        assert max(map(len, lines)) <= 80
+
+    def test_environment_sets_the_memory_of_the_cpu_device(self, xeemu, monkeypatch):
+        monkeypatch.setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "256KB")
+        assert "256 KiB" in xeemu("devices")[1]
+        assert "local_mem_size: 262144" in xeemu("devices", "cpu")[1]
+
+    def test_unknown_device(self, xeemu):
+        code, out, err = xeemu("devices", "b581")
+        assert (code, out) == (2, "")
+        assert err.startswith("error (kernel_argument): there is no device 'b581' (did you mean 'b580'?)")
+
+
+class TestKernels:
+    def test_lists_all_of_them_in_80_columns(self, xeemu):
+        code, out, err = xeemu("kernels")
+        assert (code, err) == (0, "")
+        words = " ".join(out.split())
+        for example in EXAMPLES.values():
+            sizes = ", ".join(f"{name} = {n}" for name, n in zip(example.size_names, example.size, strict=True))
+            assert f"{example.name} {sizes} {example.summary}" in words
+        assert out.isascii()
+        assert max(map(len, out.splitlines())) <= 80
+
+
+class TestRun:
+    def test_an_example_is_run_and_verified(self, xeemu):
+        code, out, err = xeemu("run", "histogram_slm", "--size", "16384", "--device", "a770")
+        assert (code, err) == (0, "")
+        rows = {line[:16].strip(): line[16:] for line in out.splitlines() if line[:16].strip()}
+        assert rows["size"] == "words = 16384"
+        assert rows["launch"] == "global 64, local 64, sub-group 16"
+        assert rows["device"] == f"a770, emulated on cpu by JAX {jax.__version__}"
+        assert rows["rate"].endswith(" updates/s")
+        assert "(first run, with compilation: " in rows["time"]
+        assert rows["peak memory"].endswith(" GiB")
+        assert rows["verdict"] == "bit-equal to the NumPy reference"
+
+    def test_show_draws_the_result(self, xeemu):
+        _, out, _ = xeemu("run", "histogram_slm", "--size", "16384", "--show", "--repeat", "0")
+        assert "sum 131072" in out
+        bars = [line.split() for line in out.splitlines()[-16:]]
+        assert [bar[0] for bar in bars] == [f"{k}-{k + 15}" for k in range(0, 256, 16)]
+        counts = [int(bar[1]) for bar in bars]
+        assert sum(counts) == 131072
+        assert [len(bar[2]) for bar in bars] == [round(40 * n / max(counts)) for n in counts]
+
+    def test_show_has_no_bars_for_negative_values(self, xeemu, file):
+        _, out, _ = xeemu("run", f"{file}:scale", "--global-size", "4", "--arg", "x=int32[4]:-1", "--show")
+        assert "no bars: they are for finite values that are not negative" in out
+
+    def test_a_difference_is_told_and_is_the_exit_code(self, xeemu, three_examples):
+        code, out, _ = xeemu("run", "wrong")
+        assert code == 1
+        assert "DIFFERS: 1 of 1 elements of output 0, the first at [0]: got 4950, the reference gives -1" in (
+            " ".join(out.split())
+        )
+
+    def test_undefined_results_are_not_verified(self, xeemu):
+        code, out, _ = xeemu("run", "reduction_racy")
+        assert code == 0
+        assert "not verified: no reference, the result is undefined" in out
+
+    def test_not_verified_as_asked(self, xeemu, three_examples):
+        code, out, _ = xeemu("run", "wrong", "--no-verify", "--repeat", "0")
+        assert code == 0
+        assert "not verified, as asked" in out
+        assert "time            first run, with compilation: " in out
+
+    def test_several_launches(self, xeemu):
+        code, out, _ = xeemu("run", "tree_reduction", "--size", "1000")
+        assert code == 0
+        assert "first launch    global 512, local 128, sub-group 32" in out
+
+    def test_a_kernel_of_a_file(self, xeemu, file):
+        words = ("--global-size", "64x2", "--local-size", "16,1", "--arg", "x=uint8[64]:arange", "--static", "factor=5")
+        code, out, err = xeemu("run", f"{file}:scale", *words)
+        assert (code, err) == (0, "")
+        output = 5 * np.arange(64, dtype=np.uint8)
+        assert out.startswith("scale: Multiplies.\n")
+        assert "launch          global 64x2, local 16x1, sub-group 32" in out
+        assert "not verified: no reference\n" in out
+        assert f"uint8[64], crc32 {zlib.crc32(output):08x}: 0 5 10 15 20 25 30 35 ..." in out
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (("histogram_slm", "--size", "16000"), "error (nd_range): the global size 62 is not divisible by the"),
+            (("histogram_slm", "--size", "4x4"), "error (kernel_argument): the size (4, 4) does not fit"),
+            (("histogram_slm", "--device", "pvc"), "error (kernel_argument): there is no device 'pvc'"),
+            (("histogram_private", "--device", "h200"), "error (kernel_not_supported): the kernel requires"),
+            (("{file}:narrow", "--global-size", "8", "--arg", "x=int8[8]"), "error (kernel_not_supported): the kernel"),
+            (("{file}:forgetful", "--global-size", "8", "--arg", "x=int8[8]"), "error (kernel): an update of"),
+            (("{file}:scale",), "error: {file}:scale is a kernel: write its sizes"),
+            ((), "error: name an example (xeemu kernels lists them) or path.py:NAME, or write --all"),
+            (("--all", "--size", "5"), "error: --all runs every example at its own size: leave out"),
+        ],
+    )
+    def test_what_is_refused(self, xeemu, file, words, message):
+        code, out, err = xeemu("run", *(word.format(file=file) for word in words))
+        assert (code, out) == (2, "")
+        assert err.startswith(message.format(file=file))
+        assert "Traceback" not in err
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (("--size", "big"), "argument --size: 'big' is not a size; write whole numbers"),
+            (("--repeat", "-1"), "argument --repeat: '-1' is not a number of runs; write a whole number from 0"),
+        ],
+    )
+    def test_options_that_cannot_be_read(self, xeemu, words, message):
+        code, _, err = xeemu("run", "histogram_slm", *words)
+        assert code == 2
+        assert message in err
+
+    def test_the_line_of_a_fault_is_told(self, xeemu, file):
+        _, _, err = xeemu("trace", f"{file}:forgetful", "--global-size", "8", "--arg", "x=int8[8]")
+        assert f"at {file}:15: x.at[wg.global_id()].set(1)" in err
+
+    def test_too_little_memory(self, xeemu, monkeypatch):
+        def fail(*_, **__):
+            raise MemoryError("Unable to allocate 8 EiB")
+
+        monkeypatch.setattr(runs, "run", fail)
+        code, _, err = xeemu("run", "histogram_slm")
+        assert (code, err) == (2, "error: this machine cannot run it: Unable to allocate 8 EiB\n")
+
+    def test_an_interrupt_ends_without_a_traceback(self, xeemu, monkeypatch):
+        def interrupt(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(runs, "run", interrupt)
+        assert xeemu("run", "histogram_slm") == (130, "", "")
+
+
+class TestRunAll:
+    def test_a_row_for_each_and_the_worst_exit_code(self, xeemu, three_examples):
+        code, out, err = xeemu("run", "--all")
+        assert (code, err) == (1, "")
+        header, good, wrong, detail, undefined, _, summary, total = out.splitlines()
+        assert header.split() == ["example", "size", "time", "rate", "verdict"]
+        assert good.split()[0] == "reduction_atomics_buffer"
+        assert good.split()[1] == "100"
+        assert good.endswith("elements/s  bit-equal")
+        assert wrong.endswith("DIFFERS")
+        assert detail.startswith("    DIFFERS: 1 of 1 elements")
+        assert undefined.endswith("undefined")
+        assert summary == "3 examples: 1 verified, 1 different, 0 refused, 1 not verified"
+        assert "peak memory" in total
+
+    def test_a_refused_launch_does_not_end_it(self, xeemu, monkeypatch):
+        names = ("histogram_private", "reduction_racy")
+        monkeypatch.setattr(kernels, "EXAMPLES", {name: EXAMPLES[name] for name in names})
+        code, out, _ = xeemu("run", "--all", "--device", "h200", "--no-verify")
+        assert code == 2
+        assert "histogram_private         error (kernel_not_supported): the kernel requires the sub-group" in out
+        assert "2 examples: 0 verified, 0 different, 1 refused, 1 not verified" in out
+
+    def test_rows_fit_80_columns(self):
+        widest = max(EXAMPLES.values(), key=lambda e: len(cli._short_size(e.size)))
+        rate = f"999 M {max((e.unit for e in EXAMPLES.values()), key=len)}/s"
+        assert len(cli._row(max(EXAMPLES, key=len), cli._short_size(widest.size), "99.9 ms", rate, "bit-equal")) <= 80
+
+    @pytest.mark.long
+    def test_every_example_at_the_size_of_its_text(self, xeemu):
+        code, out, _ = xeemu("run", "--all", "--repeat", "0")
+        assert code == 0
+        judged = sum(example.reference is not None for example in EXAMPLES.values())
+        assert f"{len(EXAMPLES)} examples: {judged} verified, 0 different, 0 refused" in out
+
+
+class TestRuns:
+    def test_the_fastest_later_run_counts(self):
+        e = EXAMPLES["reduction_atomics_buffer"]
+        run = runs.run(e, (10,), "max1550", repeat=3, verify=True)
+        assert run.size == (10,)
+        assert run.time_s == run.again_s
+        assert 0 < run.again_s < run.first_s
+        assert run.rate == 10 / run.again_s
+        assert run.verdict.agrees
+
+    def test_a_single_run_counts_with_its_compilation(self):
+        run = runs.run(EXAMPLES["reduction_atomics_buffer"], None, "max1550", repeat=0, verify=False)
+        assert run.again_s is None
+        assert run.time_s == run.first_s
+        assert run.verdict.agrees is None
+
+
+class TestTrace:
+    def test_prints_the_program(self, xeemu):
+        code, out, err = xeemu("trace", "histogram_slm", "--size", "16384")
+        example = EXAMPLES["histogram_slm"]
+        inputs = example.inputs((16384,))
+        program = xe.trace(example.kernel, example.nd_range((16384,)))(*inputs, **example.static)
+        assert (code, err) == (0, "")
+        assert out == f"{program}\n"
+
+    def test_prints_the_program_of_a_kernel_of_a_file(self, xeemu, file):
+        code, out, _ = xeemu("trace", f"{file}:scale", "--global-size", "64", "--arg", "x=uint8[64]")
+        assert code == 0
+        assert out.startswith("kernel scale ")
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("seconds", "text"),
+        [(0.0, "0.00 us"), (2.5e-5, "25.0 us"), (0.0123, "12.3 ms"), (1.0, "1.00 s"), (123.4, "123 s")],
+    )
+    def test_seconds(self, seconds, text):
+        assert cli._seconds(seconds) == text
+
+    @pytest.mark.parametrize(
+        ("rate", "text"),
+        [(0, "0.00 u/s"), (999, "999 u/s"), (1500, "1.50 k u/s"), (5.7e8, "570 M u/s"), (1e13, "10.0 T u/s")],
+    )
+    def test_rates(self, rate, text):
+        example = dataclasses.replace(EXAMPLES["histogram_slm"], work=lambda size: rate, unit="u")
+        assert cli._rate(runs.Run(example, (1,), None, 1.0, None, None)) == text
+
+
+class TestHelp:
+    @pytest.mark.parametrize("command", [(), ("devices",), ("kernels",), ("run",), ("trace",)])
+    def test_fits_80_columns(self, xeemu, command, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "80")
+        code, out, _ = xeemu(*command, "--help")
+        assert code == 0
+        assert out.startswith("usage: xeemu")
+        assert out.isascii()
+        assert max(map(len, out.splitlines())) <= 80
+
+    def test_a_command_is_needed(self, xeemu):
+        code, _, err = xeemu()
+        assert code == 2
+        assert "the following arguments are required: COMMAND" in err

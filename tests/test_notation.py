@@ -1,0 +1,110 @@
+"""The notation of sizes, arguments and static parameters on the command line."""
+
+import argparse
+
+import numpy as np
+import pytest
+
+from xeemu import notation
+from xeemu.notation import UsageError
+
+DTYPES = [
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", "float32", "float64"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("4096", (4096,)), ("64x32", (64, 32)), ("64,32,2", (64, 32, 2)), ("1_000", (1000,))]
+)
+def test_sizes(text, expected):
+    assert notation.sizes(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "x", "64x", "6.4", "64*64", "(64,64)"])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(argparse.ArgumentTypeError, match=r"is not a size; write whole numbers .* 4096 or 64x64"):
+        notation.sizes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a=int32[3]:zeros", np.zeros(3, np.int32)),
+        ("a=float32[2,3]:zeros", np.zeros((2, 3), np.float32)),
+        ("a=uint8[2, 200]:arange", np.arange(400).astype(np.uint8).reshape(2, 200)),
+        ("a=float64[4]:1.5", np.full(4, 1.5)),
+        ("a=int64[2]:-7", np.full(2, -7, np.int64)),
+        ("a=uint32[2]:0xFF", np.full(2, 255, np.uint32)),
+        ("a=bool[2]:1", np.ones(2, np.bool_)),
+        ("a=int32:5", np.int32(5)),
+        ("a=float16:-0.5", np.float16(-0.5)),
+        ("a=uint64:18446744073709551615", np.uint64(2**64 - 1)),
+    ],
+)
+def test_arguments(text, expected):
+    name, value = notation.argument(text, 0)
+    assert name == "a"
+    np.testing.assert_array_equal(value, expected, strict=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_random_elements(dtype):
+    """The same every time, others in another position, and over the whole range."""
+    text = f"a={dtype}[50,20]"
+    (_, first), (_, again), (_, other) = (notation.argument(text, k) for k in (0, 0, 1))
+    assert (first.dtype.name, first.shape) == (dtype, (50, 20))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+    low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if "int" in dtype else (0, 1)
+    assert abs(float(first.astype(np.float64).mean()) - (low + high) / 2) < 0.05 * (high - low)
+    assert (first.astype(np.float64) >= low).all()
+    assert (first.astype(np.float64) <= high).all()
+
+
+@pytest.mark.parametrize("text", ["a={}", "a=int16[2,2]:{}"])
+def test_files(tmp_path, text):
+    array = np.array([[1, 2], [3, 4]], np.int16)
+    np.save(tmp_path / "a.npy", array)
+    _, value = notation.argument(text.format(tmp_path / "a.npy"), 0)
+    np.testing.assert_array_equal(value, array, strict=True)
+
+
+def test_a_file_must_hold_what_was_said(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros(3, np.int16))
+    with pytest.raises(UsageError, match=r"a\.npy holds int16\[3\]"):
+        notation.argument(f"a=int16[4]:{tmp_path / 'a.npy'}", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a", r"--arg a: write NAME=VALUE, such as --arg data=uint32\[65536\]"),
+        ("=int32[3]", "write NAME=VALUE"),
+        ("a=", "write NAME=VALUE"),
+        ("a=int33[3]", "'int33' is no dtype; the dtypes are bool, int8, .* float64; write for example a=uint32"),
+        ("a=int32", "an array has a shape, a scalar a value; write for example"),
+        ("a=int32[]:5", "invalid literal"),
+        ("a=int32[-3]", "it is no array, scalar or file"),
+        ("a=int8[3]:300", "300 out of bounds for int8"),
+        ("a=int8:1.5", "'1.5' is no number of dtype int8"),
+        ("a=int8[3]:ones", "'ones' is no number of dtype int8"),
+        ("a=nothing.npy", "No such file"),
+    ],
+)
+def test_what_is_no_argument_is_refused(text, message):
+    with pytest.raises(UsageError, match=message):
+        notation.argument(text, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("n=256", 256), ("n=(1, 2)", (1, 2)), ("n=True", True), ("n=None", None), ("n=add", "add"), ("n='5'", "5")],
+)
+def test_static_parameters(text, expected):
+    assert notation.static(text) == ("n", expected)
+
+
+def test_a_static_parameter_needs_a_name():
+    with pytest.raises(UsageError, match="--static 256: write NAME=VALUE, such as --static num_bins=256"):
+        notation.static("256")

@@ -1,0 +1,39 @@
+"""The names that `import xeemu as xe` gives, all of them."""
+
+import xeemu as xe
+
+PUBLIC = [
+    "Device",
+    "Error",
+    "Kernel",
+    "KernelArgumentError",
+    "KernelError",
+    "KernelNotSupportedError",
+    "Memory",
+    "MemoryAllocationError",
+    "NDRange",
+    "NDRangeError",
+    "Program",
+    "SubGroup",
+    "WorkGroup",
+    "device",
+    "devices",
+    "kernel",
+    "launch",
+    "trace",
+]
+
+
+def test_all_is_the_documented_list():
+    assert xe.__all__ == PUBLIC
+
+
+def test_every_name_is_there_and_has_a_docstring():
+    for name in PUBLIC:
+        assert getattr(xe, name).__doc__, name
+
+
+def test_every_error_is_an_error_with_a_code_of_its_own():
+    errors = [value for name in PUBLIC if isinstance(value := getattr(xe, name), type) and name.endswith("Error")]
+    assert all(issubclass(error, xe.Error) for error in errors)
+    assert len({error.code for error in errors}) == len(errors) == 6
