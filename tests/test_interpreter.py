@@ -31,9 +31,7 @@ SMALL = {
 def prepared(kernel: xe.Kernel, nd_range: xe.NDRange, *arguments: Any, memory_bytes: int | None = None, **static: Any):
     options = launching.Options(memory_bytes, False, True, "cpu")
     descriptions = tuple(map(launching.Description.of, arguments))
-    return launching.prepare(
-        kernel, nd_range, xe.device("max1550"), descriptions, kernel.bind_static(static), options
-    )
+    return launching.prepare(kernel, nd_range, xe.device("max1550"), descriptions, kernel.bind_static(static), options)
 
 
 def compiled_text(launch: Any, *arguments: Any) -> str:
@@ -104,9 +102,7 @@ class TestNothingExtra:
     def test_a_launch_carries_its_memories_and_nothing_else(self):
         example = EXAMPLES["histogram_slm"]
         inputs = example.inputs((1 << 20,))
-        launch = prepared(
-            example.kernel, example.nd_range((1 << 20,)), *inputs, memory_bytes=1 << 14, **example.static
-        )
+        launch = prepared(example.kernel, example.nd_range((1 << 20,)), *inputs, memory_bytes=1 << 14, **example.static)
         with jax.enable_x64(launch.program.wide):
             jaxpr = jax.make_jaxpr(launch.emit)(*inputs).jaxpr
         chunks, words = loops(jaxpr)

@@ -106,7 +106,7 @@ def test_a_barrier_returns_what_it_is_given():
 
     @xe.kernel
     def look(wg, x):
-        a, b = wg.local(2, jnp.int32), wg.local((3, 4), jnp.uint8)
+        a, b = wg.local(2, jnp.int32, name="a"), wg.local((3, 4), jnp.uint8, name="b")
         for barrier in (wg.barrier, wg.sub_group.barrier, wg.fence):
             assert barrier() is None
             a = barrier(a)

@@ -5,6 +5,7 @@ elements it leaves in are touched.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -13,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu import intervals, serial
+from xeemu import forms, intervals, serial
 from xeemu.forms import Form
 from xeemu.memory import poison
 from xeemu.primitives import Access
@@ -96,19 +97,27 @@ class Address:
       inside: `[G or 1, n or 1]` whether the index is within bounds, or None if it is proved to be.
       form: the lane form of the linear index with an `[n]` pattern, or None.
       base: the form's base, or None.
+      exact: whether no index component is beyond the dtype of the address, where the form would only be right modulo it.
     """
 
     index: jax.Array
     inside: jax.Array | None
     form: Form | None
     base: jax.Array | None
+    exact: bool
+
+    def shifted(self, zero: jax.Array) -> "Address":
+        """The same address, known only when `zero` is."""
+        base = zero if self.base is None else self.base + zero
+        form = None if self.form is None else dataclasses.replace(self.form, based=True)
+        return dataclasses.replace(self, index=self.index + zero, form=form, base=base)
 
 
 def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chunk) -> Address:
     """The address of an access from its index components."""
     dtype = np.dtype(np.int32 if _extent(buffer, chunk) < _INT32_LIMIT else np.int64)
     strides = [math.prod(buffer.shape[d + 1 :]) for d in range(len(buffer.shape))]
-    form, base = _linear_form(indices, strides, where, dtype)
+    form, base = _linear_form(indices, strides, where, dtype, len(chunk.geometry.group_range))
     inside, index = None, jnp.zeros((1, 1), dtype)
     for component, stride, size in zip(indices, strides, buffer.shape, strict=True):
         array = where.array(component, chunk)
@@ -117,7 +126,8 @@ def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chun
             inside = within if inside is None else inside & within
             array = jnp.where(within, array, array.dtype.type(0))
         index = index + array.astype(dtype) * dtype.type(stride)
-    return Address(index, inside, form, base)
+    exact = all(intervals.within(i.known.interval, intervals.of_dtype(dtype)) for i in indices)
+    return Address(index, inside, form, base, exact)
 
 
 def _extent(buffer: Buffer, chunk: Chunk) -> int:
@@ -126,20 +136,19 @@ def _extent(buffer: Buffer, chunk: Chunk) -> int:
 
 
 def _linear_form(
-    indices: Sequence[Emitted], strides: Sequence[int], where: Lanes, dtype: np.dtype
+    indices: Sequence[Emitted], strides: Sequence[int], where: Lanes, dtype: np.dtype, dimensions: int
 ) -> tuple[Form | None, jax.Array | None]:
-    forms = [i.known.form for i in indices]
-    if any(f is None for f in forms):
-        return None, None
-    known = [f for f in forms if f is not None]
-    pattern = np.sum([where.pattern(f) * s for f, s in zip(known, strides, strict=True)], axis=0)
-    steps = tuple(
-        int(x) for x in np.sum([np.multiply(f.steps, s) for f, s in zip(known, strides, strict=True)], axis=0)
-    )
-    bases = [i.base.astype(dtype) * dtype.type(s) for i, s in zip(indices, strides, strict=True) if i.base is not None]
-    base = None
-    for one in bases:
-        base = one if base is None else base + one
+    pattern, base = np.zeros(where.count, np.int64), None
+    steps = (0,) * dimensions
+    for component, stride in zip(indices, strides, strict=True):
+        if component.known.form is None:
+            return None, None
+        form, own = forms.converted(component.known.form, component.base, dtype)
+        pattern = pattern + where.pattern(form) * stride
+        steps = tuple(a + b * stride for a, b in zip(steps, form.steps, strict=True))
+        if own is not None:
+            scaled = own * forms.wrapped(stride, dtype)
+            base = scaled if base is None else base + scaled
     return Form(base is not None, steps, pattern), base
 
 
@@ -160,24 +169,32 @@ def _in_range(index: jax.Array, size: int) -> jax.Array:
 
 
 def load(
-    buffer: Buffer, indices: Sequence[Emitted], where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk
+    buffer: Buffer,
+    address: Address,
+    where: Lanes,
+    other: Emitted | None,
+    varying: bool,
+    gathered: bool,
+    chunk: Chunk,
 ) -> jax.Array:
-    """`[G, *shape]` loaded values, or `shape` if they do not vary between groups."""
+    """`[G, *shape]` loaded values, or `shape` if they do not vary between groups; by a gather if `gathered`."""
     dtype = buffer.data.dtype
-    if not where.count:
+    read = _gather if gathered else functools.partial(_read, varying=varying)
+    if not buffer.elements:
+        values = jnp.full((1, where.count), poison(dtype))
+    elif not where.count:
         values = jnp.zeros((1, 0), dtype)
     else:
-        address = locate(buffer, indices, where, chunk)
-        values = _read(buffer, address, where, varying, chunk)
+        values = read(buffer, address, where, chunk=chunk)
     full = _expanded(values, where, other, chunk, dtype)
     if varying:
         return jnp.broadcast_to(full, (chunk.count, full.shape[1])).reshape(chunk.count, *where.shape)
     return full.reshape(where.shape)
 
 
-def _read(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> jax.Array:
+def _read(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, varying: bool) -> jax.Array:
     if address.inside is None:
-        sliced = _slice(buffer, address, where.count, varying, chunk)
+        sliced = _slice(buffer, address, where, varying, chunk)
         return _gather(buffer, address, where, chunk) if sliced is None else sliced
     window = _checked_window(buffer, address, where.count, varying, chunk)
     if window is not None:
@@ -210,9 +227,9 @@ def _place(buffer: Buffer, index: jax.Array, where: Lanes, chunk: Chunk) -> jax.
     return index * index.dtype.type(chunk.count * items) + (groups * index.dtype.type(items) + item)
 
 
-def _slice(buffer: Buffer, address: Address, n: int, varying: bool, chunk: Chunk) -> jax.Array | None:
+def _slice(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> jax.Array | None:
     """The loaded values as a slice of the buffer, if they are one; the address is proved to be within bounds."""
-    form = address.form
+    form, n = address.form, where.count
     if form is None:
         return None
     start = _start(address, chunk)
@@ -229,7 +246,8 @@ def _slice(buffer: Buffer, address: Address, n: int, varying: bool, chunk: Chunk
         if not _consecutive(form.pattern):
             return None
         return lax.dynamic_slice(buffer.data, (zero, start), (chunk.count, n))
-    if n != chunk.geometry.items or (form.pattern != form.pattern[0]).any():
+    one_each = where.all and len(where.shape) == len(chunk.geometry.local_range)
+    if not one_each or (form.pattern != form.pattern[0]).any():
         return None
     return lax.dynamic_slice(buffer.data, (start, zero), (1, chunk.count * n)).reshape(chunk.count, n)
 
@@ -238,11 +256,11 @@ def _start(address: Address, chunk: Chunk) -> jax.Array:
     """The linear index of the first element of the first group of the chunk."""
     assert address.form is not None
     dtype = address.index.dtype
-    start = jnp.asarray(address.form.pattern[0].astype(dtype))
+    start = jnp.asarray(forms.wrapped(int(address.form.pattern[0]), dtype))
     if address.base is not None:
         start = start + address.base
     step = chunk.linear_step(address.form)
-    return start + jnp.asarray(chunk.first).astype(dtype) * dtype.type(step) if step else start
+    return start + jnp.asarray(chunk.first).astype(dtype) * forms.wrapped(step, dtype) if step else start
 
 
 def _checked_window(
@@ -253,7 +271,7 @@ def _checked_window(
     Only on a CPU, where a branch costs less than a gather.
     """
     form = address.form
-    if not chunk.on_cpu or form is None or buffer.space != "global" or len(buffer.shape) != 1:
+    if not chunk.on_cpu or form is None or not address.exact or buffer.space != "global" or len(buffer.shape) != 1:
         return None
     if not _consecutive(form.pattern) or chunk.linear_step(form) != (n if varying else 0):
         return None
@@ -284,11 +302,10 @@ def _expanded(values: jax.Array, where: Lanes, other: Emitted | None, chunk: Chu
     return jnp.where(chosen, spread, rest)
 
 
-def store(buffer: Buffer, indices: Sequence[Emitted], value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
+def store(buffer: Buffer, address: Address, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
     """The memory after a plain store; of several stores to one element, some one stays."""
-    if not where.count:
+    if not where.count or not buffer.elements:
         return buffer
-    address = locate(buffer, indices, where, chunk)
     values = where.array(value, chunk).astype(buffer.data.dtype)
     if address.inside is None:
         stored = _store_slice(buffer, address, values, where, chunk)
@@ -300,10 +317,9 @@ def store(buffer: Buffer, indices: Sequence[Emitted], value: Emitted, where: Lan
 
 def _store_slice(buffer: Buffer, address: Address, values: jax.Array, where: Lanes, chunk: Chunk) -> Buffer | None:
     """A store to consecutive elements as the update of a slice; masked-out ones are written back as they were."""
-    n = where.count
     if address.form is None:
         return None
-    old = _slice(buffer, address, n, True, chunk)
+    old = _slice(buffer, address, where, True, chunk)
     if old is None:
         return None
     new = jnp.broadcast_to(values, old.shape)
@@ -345,13 +361,10 @@ def _scatter(data: jax.Array, op: str, target: jax.Array, values: jax.Array, alw
     return updated.reshape(data.shape)
 
 
-def atomic(
-    buffer: Buffer, op: str, indices: Sequence[Emitted], values: Sequence[Emitted], where: Lanes, chunk: Chunk
-) -> Buffer:
+def atomic(buffer: Buffer, op: str, address: Address, values: Sequence[Emitted], where: Lanes, chunk: Chunk) -> Buffer:
     """The memory after atomic updates whose old values nobody asked for."""
-    if not where.count:
+    if not where.count or not buffer.elements:
         return buffer
-    address = locate(buffer, indices, where, chunk)
     arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
     target = _target(buffer, address, where, chunk)
     exact = not (chunk.deterministic and jnp.issubdtype(buffer.data.dtype, jnp.floating) and op in ("add", "sub"))
@@ -364,14 +377,13 @@ def atomic(
 
 
 def fetch(
-    buffer: Buffer, op: str, indices: Sequence[Emitted], values: Sequence[Emitted], where: Lanes, chunk: Chunk
+    buffer: Buffer, op: str, address: Address, values: Sequence[Emitted], where: Lanes, chunk: Chunk
 ) -> tuple[jax.Array, Buffer]:
     """`[G, *shape]` old values of atomic updates, and the memory after them."""
     missing = poison(buffer.data.dtype)
     count = math.prod(where.shape)
-    if not where.count:
+    if not where.count or not buffer.elements:
         return jnp.full((chunk.count, *where.shape), missing), buffer
-    address = locate(buffer, indices, where, chunk)
     arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
     old, data = _in_order(buffer, op, _target(buffer, address, where, chunk), arrays)
     if not where.all:

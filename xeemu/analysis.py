@@ -148,9 +148,9 @@ class _Analysis:
         if eqn.primitive.name == "iota":
             return forms.iota(eqn, self.dimensions), None
         result = forms.of_equation(eqn, [o.form for o in operands])
-        if result is None or not (fits or result[0].constant):
-            return None, None
-        return result
+        # What is computed from constants alone was folded in the dtype, and cannot be beyond it.
+        folded = all(o.form is not None and o.form.constant for o in operands)
+        return result if result is not None and (fits or folded) else (None, None)
 
     def _language(self, eqn: jex_core.JaxprEqn, operands: list[Value]) -> list[Value]:
         p, dimensions = eqn.params, self.dimensions
@@ -262,7 +262,8 @@ class _Analysis:
         """The plan of a loop's body and what is known of its carries at the start of every iteration and at the end."""
         counters = self._counters(body, len(consts), carries, trips) if trips else {}
         entry = _counted(carries, counters)
-        for attempt in range(_PATIENCE + 2):
+        # Each round settles a carry at least, or tells the next one of a change; each is told three times at most.
+        for attempt in range(_PATIENCE + 3 * len(carries) + 2):
             plan = self.body(body, [*consts, *entry, *elements])
             after = self.outputs(body, plan)[: len(carries)]
             joined = [self._join(a, b) for a, b in zip(entry, after, strict=True)]
@@ -310,7 +311,7 @@ class _Analysis:
         return (0, max(limit[1] - 1 - start[0], 0)) if limit and start else None
 
 
-# After so many rounds a loop's intervals are widened to the dtype's, in the round after that forms are given up.
+# After so many rounds a loop's intervals are widened to the dtype's, and after one more its forms are given up.
 _PATIENCE = 3
 
 
@@ -326,7 +327,8 @@ def _widened(a: Value, b: Value, aval: Any, attempt: int) -> Value:
     if b.space:
         return b
     interval = b.interval if a.interval == b.interval else intervals.of_dtype(aval.dtype)
-    return Value(b.varying, interval, b.form if attempt == _PATIENCE else None)
+    keep = attempt == _PATIENCE or forms.same(a.form, b.form)
+    return Value(b.varying, interval, b.form if keep else None)
 
 
 def _increment(body: Body, var: jex_core.Var, result: jaxprs.Atom) -> int | None:

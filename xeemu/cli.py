@@ -225,7 +225,7 @@ def _print_bars(values: np.ndarray) -> None:
     if not (values.size and np.isfinite(values).all() and values.min() >= 0):
         _print_labelled("", "no bars: they are for finite values that are not negative")
         return
-    low, high = int(values.argmin()), int(values.argmax())
+    low, high = np.argmin(values), np.argmax(values)
     _print_labelled("", f"sum {values.sum():.12g}, least {values[low]:.9g} at {low}, most {values[high]:.9g} at {high}")
     rows = np.array_split(np.arange(values.size), min(_BAR_ROWS, values.size))
     sums = [values[row].sum() for row in rows]

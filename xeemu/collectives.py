@@ -37,7 +37,7 @@ class Collective:
 
     Attributes:
       level: `"group"` or `"sub_group"`.
-      kind: `"broadcast"`, `"reduce"`, `"inclusive_scan"`, `"exclusive_scan"`, `"shift"`, `"permute_xor"` or `"select"`.
+      kind: `"broadcast"`, `"reduce"`, `"inclusive_scan"`, `"exclusive_scan"`, `"shift_left"`, `"shift_right"`, `"permute_xor"` or `"select"`.
       op: the operation of a reduction or scan, else None.
       local_range: the work-group's axes.
       sub_group_size: lanes of a full sub-group.
@@ -93,7 +93,8 @@ class Collective:
         source_lane = {
             "broadcast": lambda a: a,
             "select": lambda a: a,
-            "shift": lambda a: lane + a,
+            "shift_left": lambda a: lane + a,
+            "shift_right": lambda a: lane - a,
             "permute_xor": lambda a: lane ^ a,
         }[self.kind](argument[0])
         return _take(rows, jnp.broadcast_to(source_lane, rows.shape[:2]), items)

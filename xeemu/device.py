@@ -62,6 +62,8 @@ class Device:
       grf_bytes_per_thread: register file of a thread in the default (small) mode.
       grf_register_bytes: one register.
       large_grf_factor: in large-GRF mode a thread has so many times the registers, and an engine 1/so many threads.
+      grf_granule_bytes: multiple that a thread's registers are rounded up to, where it takes no more than it needs.
+      max_registers_per_work_item: 32-bit registers that the instructions can name, where that is the limit.
       max_work_groups_per_core: work-groups without barriers resident on an Xe core.
       barrier_registers_per_core: work-groups with barriers resident on an Xe core.
       fused_engines: whether pairs of engines run sends in lockstep.
@@ -74,12 +76,21 @@ class Device:
       slm_banks: banks of the SLM.
       slm_bank_bytes: bytes of a bank that one pass serves.
       slm_same_word_stores_conflict: whether lanes that store to one word take a pass each.
+      slm_wide_accesses: how an access wider than a bank is served: by `lane_groups`, so many lanes at a time as need
+        `request_lanes` words, or by `components`, the first word of every lane, then the second.
+      slm_paired_lanes: a wide load whose lanes i and i ^ p have one address each, for one of these p and all i, serves
+        two lane groups at once.
+      slm_atomic_bytes: widest arithmetic atomic that the SLM carries out; wider ones are compare-and-exchange loops.
+      slm_float_atomics: whether the SLM adds floats; else that too is such a loop.
+      slm_shared_increments: whether lanes that add the constant 1 to one word, the result unused, share a pass.
+      slm_compare_exchange_passes: passes of a compare-and-exchange for each lane of a bank.
       slm_bytes_per_cycle: peak SLM bandwidth of an Xe core. It exceeds `slm_banks * slm_bank_bytes` where the measured
         bandwidth contradicts the documented bank geometry.
       slm_latency_cycles: of a load without conflicts.
 
       l1_bytes_per_core: L1 data cache.
       l1_bytes_per_cycle: peak L1 (data port) bandwidth of an Xe core.
+      l1_request_cycles: least cycles that a global request takes of the L1 of its Xe core.
       l1_latency_cycles: of an L1 hit.
       l2_bytes: last-level cache of the device (L3 before Xe-HPG).
       l2_bytes_per_cycle: peak L2 bandwidth of the device.
@@ -88,15 +99,26 @@ class Device:
       dram_latency_cycles: of a miss everywhere.
       line_bytes: cache line.
       sector_bytes: part of a line that is moved alone; `None` where a line is not known to be divided.
+      tag_bank_masks: bit k of a line's tag bank is the parity of the bits that its number shares with mask k; each bank
+        looks up one line per pass.
 
       clock_hz: highest clock.
       fp32_flops_per_cycle: of the device; a multiply-add counts two.
+      fp64_lanes_per_cycle: work-items of an Xe core whose double-precision operation starts in a cycle.
+      int32_lanes_per_cycle: the same for 32-bit integers.
+      special_lanes_per_cycle: the same for roots, exponentials and other transcendental functions.
+      shuffle_lanes_per_cycle: the same for exchanges inside a sub-group.
+      alu_latency_cycles: of an arithmetic instruction whose result the next one uses.
       send_cycles: cycles that a 32-bit, 16-lane memory message occupies the issue port.
       barrier_latency_cycles: of a work-group barrier, without waiting for late sub-groups.
       barrier_cycles_per_sub_group: what each sub-group adds to it.
       same_address_atomics_per_cycle: lanes per cycle of the device that update one address of global memory.
+      same_address_float_atomics_per_cycle: the same for sums of floating-point numbers.
+      atomic_slice_bytes: consecutive bytes of global memory whose atomics the same unit carries out.
+      atomic_slice_sends_per_cycle: updates of a sector per cycle that such a unit takes from different lanes.
       launch_overhead_s: from submission to the end of an empty launch.
       group_dispatch_s: seconds per work-group that the dispatcher of the device takes.
+      sub_group_dispatch_s: seconds per sub-group that it takes, where that is the longer.
 
       sources: a `Source` for every figure that is not `None`. Two devices that differ in it alone are equal.
 
@@ -124,6 +146,8 @@ class Device:
     grf_bytes_per_thread: int | None = None
     grf_register_bytes: int | None = None
     large_grf_factor: int | None = None
+    grf_granule_bytes: int | None = None
+    max_registers_per_work_item: int | None = None
     max_work_groups_per_core: int | None = None
     barrier_registers_per_core: int | None = None
     fused_engines: bool | None = None
@@ -136,11 +160,18 @@ class Device:
     slm_banks: int | None = None
     slm_bank_bytes: int | None = None
     slm_same_word_stores_conflict: bool | None = None
+    slm_wide_accesses: Literal["lane_groups", "components"] | None = None
+    slm_paired_lanes: tuple[int, ...] | None = None
+    slm_atomic_bytes: int | None = None
+    slm_float_atomics: bool | None = None
+    slm_shared_increments: bool | None = None
+    slm_compare_exchange_passes: int | None = None
     slm_bytes_per_cycle: float | None = None
     slm_latency_cycles: float | None = None
 
     l1_bytes_per_core: int | None = None
     l1_bytes_per_cycle: float | None = None
+    l1_request_cycles: float | None = None
     l1_latency_cycles: float | None = None
     l2_bytes: int | None = None
     l2_bytes_per_cycle: float | None = None
@@ -149,15 +180,25 @@ class Device:
     dram_latency_cycles: float | None = None
     line_bytes: int | None = None
     sector_bytes: int | None = None
+    tag_bank_masks: tuple[int, ...] | None = None
 
     clock_hz: float | None = None
     fp32_flops_per_cycle: float | None = None
+    fp64_lanes_per_cycle: float | None = None
+    int32_lanes_per_cycle: float | None = None
+    special_lanes_per_cycle: float | None = None
+    shuffle_lanes_per_cycle: float | None = None
+    alu_latency_cycles: float | None = None
     send_cycles: float | None = None
     barrier_latency_cycles: float | None = None
     barrier_cycles_per_sub_group: float | None = None
     same_address_atomics_per_cycle: float | None = None
+    same_address_float_atomics_per_cycle: float | None = None
+    atomic_slice_bytes: int | None = None
+    atomic_slice_sends_per_cycle: float | None = None
     launch_overhead_s: float | None = None
     group_dispatch_s: float | None = None
+    sub_group_dispatch_s: float | None = None
 
     sources: tuple[Source, ...] = dataclasses.field(default=(), compare=False)
 
@@ -321,6 +362,10 @@ _B60 = ("M", "measured on an Arc Pro B60 (tinafengfun/intel-b60-microbench)")
 _H200 = ("H", "measured on an H200 by micro-benchmarks and hardware counters")
 _HOPPER = "NVIDIA Hopper tuning guide"
 
+# Sums to 8 to 64 neighbouring words take 0.074 ns per lane, as if one unit took them all; sums to 512 words
+# (2 KB) take a quarter of what they take on one word, as if four did.
+_H200_ATOMIC_SLICE = {"atomic_slice_bytes": 512, "atomic_slice_sends_per_cycle": 1 / (8 * 0.074e-9 * 1.98e9)}
+
 _SLM_SIZES_TO_64K = tuple(kb * _KB for kb in (1, 2, 4, 8, 16, 32, 64))
 _SLM_SIZES_TO_128K = tuple(kb * _KB for kb in (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128))
 
@@ -359,11 +404,17 @@ _FROM_XE_HPC = (
     ),
     *_figures(*_IGC, grf_register_bytes=64, grf_bytes_per_thread=128 * 64, large_grf_factor=2),
     *_figures(*_NEO, fp64_native=True, fused_engines=False),
-    *_figures(*_SCHEDULER, barrier_latency_cycles=30),
+    *_figures(
+        "M", "sycl-tla pull request 631: 16 bytes per lane conflict unless striped", slm_wide_accesses="components"
+    ),
+    *_figures(*_SCHEDULER, barrier_latency_cycles=30, alu_latency_cycles=10),
     *_default_sub_group(32),
 )
 _STORES_CONFLICT = _figures(
     "H", "Intel OpenCL developer guide, 2019: stores to one bank conflict", slm_same_word_stores_conflict=True
+)
+_COMPONENTS = _figures(
+    "H", "Intel OpenCL developer guide, 2019: messages of up to four components", slm_wide_accesses="components"
 )
 
 _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
@@ -381,6 +432,7 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_figures(*_NEO, fp64_native=True),
         *_documented_banks("H"),
         *_STORES_CONFLICT,
+        *_COMPONENTS,
         *_figures("H", "Intel Gen9 whitepaper", slm_bytes_per_cycle=64, l1_bytes_per_cycle=64),
         *_figures(
             "M",
@@ -402,9 +454,10 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_figures(*_NEO, fp64_native=False, fused_engines=True),
         *_documented_banks("H"),
         *_STORES_CONFLICT,
+        *_COMPONENTS,
         *_figures("M", f"{_GUIDE}; SLM taken as the data port", slm_bytes_per_cycle=128, l1_bytes_per_cycle=128),
         *_figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
-        *_figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30),
+        *_figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
     ),
     "xe-hpg": (
         *_UP_TO_XE_HPG,
@@ -423,14 +476,14 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_figures("L", "as Xe-LP; the guide's figure for loads and stores is 512", slm_bytes_per_cycle=128),
         *_figures("L", f"{_GUIDE}, marketing figure", l1_bytes_per_cycle=512),
         *_figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
-        *_figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30),
+        *_figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
     ),
     "xe-hpc": (
         *_FROM_XE_HPC,
         *_documented_banks("M", "; Triton engineers: 64 banks of 8 bytes, or 65"),
         *_figures(*_NEO, line_bytes=64),
         *_figures("M", f"{_ALCF}: 46 to 52 TB/s over 128 Xe cores", slm_bytes_per_cycle=256),
-        *_figures(*_NOMINAL, slm_latency_cycles=30, send_cycles=6),
+        *_figures(*_NOMINAL, slm_latency_cycles=30, send_cycles=6, l1_request_cycles=1),
         *_figures("M", "Hot Chips: 105 TB/s; the guide says 1024, triads reach 140 to 280", l1_bytes_per_cycle=512),
         *_figures("H", f"{_ALCF}, pointer chase on a Max 1550", l1_latency_cycles=61, l1_bytes_per_core=512 * _KB),
         *_figures("H", f"{_ALCF}, pointer chase on a Max 1550", l2_latency_cycles=425, dram_latency_cycles=858),
@@ -451,6 +504,11 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_figures("M", "CUDA's limit; launched on an H200", max_work_group_size=1024),
         *_figures(*_H200, sub_group_sizes=(32,), request_lanes=32),
         *_figures(*_H200, slm_banks=32, slm_bank_bytes=4, slm_same_word_stores_conflict=False),
+        *_figures(*_H200, slm_wide_accesses="lane_groups", slm_paired_lanes=(1, 2), slm_atomic_bytes=4),
+        *_figures(*_H200, slm_float_atomics=False, slm_shared_increments=True, slm_compare_exchange_passes=2),
+        *_figures(*_H200, tag_bank_masks=(0x7AB5, 0xD5DA)),
+        *_figures("H", "measured on an H200; 512 would agree as well", grf_granule_bytes=1024),
+        *_figures("H", f"{_HOPPER}: registers per thread", max_registers_per_work_item=255),
         *_figures(*_H200, slm_granule_bytes=128, line_bytes=128, sector_bytes=32, fp64_native=True),
         *_default_sub_group(32),
     ),
@@ -556,7 +614,12 @@ _DEVICES = (
         *_figures(*_H200, l2_bytes_per_cycle=7.1e12 / 1.98e9, l2_latency_cycles=281, dram_latency_cycles=672),
         *_figures(*_H200, barrier_latency_cycles=12.8, barrier_cycles_per_sub_group=2.0),
         *_figures(*_H200, same_address_atomics_per_cycle=1 / (0.733e-9 * 1.98e9)),
+        *_figures(*_H200, same_address_float_atomics_per_cycle=1 / (1.756e-9 * 1.98e9)),
+        *_figures("D", "measured on an H200: 0.074 ns per lane, eight lanes of a sector", **_H200_ATOMIC_SLICE),
+        *_figures(*_H200, fp64_lanes_per_cycle=32 / 0.51, int32_lanes_per_cycle=32 / 0.51, alu_latency_cycles=4.6),
+        *_figures(*_H200, special_lanes_per_cycle=32 / 2.0, shuffle_lanes_per_cycle=32 / 1.0, l1_request_cycles=1.25),
         *_figures(*_H200, launch_overhead_s=4.6e-6, group_dispatch_s=0.60e-9),
+        *_figures("D", "measured on an H200: 0.86 ns per group of 32 sub-groups", sub_group_dispatch_s=0.86e-9 / 32),
     ),
     _preset("cpu", "Intel CPU OpenCL device", "cpu"),
 )

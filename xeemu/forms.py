@@ -136,7 +136,28 @@ def _sum_of_bases(bases: Sequence[Any]) -> Any:
 
 def _times(base: Any, factor: int) -> Any:
     """In the base's dtype, modulo its range: only the whole value is known not to overflow."""
-    return None if base is None else base * np.asarray(factor).astype(base.dtype)
+    return None if base is None else base * wrapped(factor, base.dtype)
+
+
+def wrapped(value: int, dtype: Any) -> Any:
+    """A Python int in a dtype, modulo its width, as bases and their arithmetic are."""
+    dtype = np.dtype(dtype)
+    return np.asarray(value & ((1 << 8 * dtype.itemsize) - 1), f"u{dtype.itemsize}").astype(dtype)[()]
+
+
+def converted(form: Form, base: Any, dtype: Any) -> tuple[Form, Any]:
+    """A form and its base in another dtype that holds all of its values.
+
+    A base is right modulo its own width only. Before it is widened the pattern's first element is moved to it: then it
+    is a value of the variable itself, of the first lane of the first group, and exact.
+    """
+    if base is None or base.dtype == np.dtype(dtype):
+        return form, base
+    if base.dtype.itemsize >= np.dtype(dtype).itemsize:
+        return form, base.astype(dtype)
+    origin = _origin(form)
+    exact = (base + wrapped(origin, base.dtype)).astype(dtype)
+    return dataclasses.replace(form, pattern=form.pattern - origin), exact
 
 
 def _scaled(form: Form, factor: int) -> tuple[Form, Callable[[Any], Any]]:
@@ -176,10 +197,14 @@ def _moved(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRul
 
 
 def _converted(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
-    dtype = eqn.outvars[0].aval.dtype
+    dtype, form = eqn.outvars[0].aval.dtype, forms[0]
     if dtype.kind == "b":
         return None
-    return forms[0], lambda bases: None if bases[0] is None else bases[0].astype(dtype)
+    if not form.based:
+        return form, lambda bases: None
+    widens = eqn.invars[0].aval.dtype.itemsize < dtype.itemsize
+    moved = dataclasses.replace(form, pattern=form.pattern - _origin(form)) if widens else form
+    return moved, lambda bases: converted(form, bases[0], dtype)[1]
 
 
 def _broadcast_in_dim(params: dict[str, Any], x: np.ndarray) -> np.ndarray:
@@ -204,7 +229,7 @@ def iota(eqn: jex_core.JaxprEqn, dimensions: int) -> Form | None:
     """The form of an `iota` equation, which has no operands."""
     if np.prod(eqn.params["shape"], dtype=np.int64) > _LARGEST_PATTERN:
         return None
-    return constant(_iota(eqn.params), dimensions)
+    return constant(_iota(eqn.params).astype(eqn.outvars[0].aval.dtype), dimensions)
 
 
 def _defined(name: str, values: Sequence[np.ndarray]) -> bool:
@@ -218,12 +243,18 @@ def _defined(name: str, values: Sequence[np.ndarray]) -> bool:
 
 def _truncated_division(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """C's division: towards zero."""
-    quotient = np.abs(a) // np.maximum(np.abs(b), 1)
-    return np.where((a < 0) != (b < 0), -quotient, quotient)
+    quotient = a // b
+    inexact = quotient * b != a
+    return quotient + (inexact & ((a < 0) != (b < 0))).astype(quotient.dtype)
 
 
 def _logical_shift(x: np.ndarray, s: np.ndarray) -> np.ndarray:
     return (x.view(f"u{x.dtype.itemsize}") >> s.astype(f"u{x.dtype.itemsize}")).view(x.dtype)
+
+
+def _arithmetic_shift(x: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """XLA takes the top bit for a sign in unsigned types too."""
+    return (x.view(f"i{x.dtype.itemsize}") >> s.astype(f"i{x.dtype.itemsize}")).view(x.dtype)
 
 
 # Operations that only move elements: they act on the pattern alone.
@@ -254,7 +285,7 @@ _FOLDS: dict[str, Callable[..., Any]] = {
     "div": lambda p, a, b: _truncated_division(a, b),
     "rem": lambda p, a, b: a - _truncated_division(a, b) * b,
     "shift_left": lambda p, a, b: a << b,
-    "shift_right_arithmetic": lambda p, a, b: a >> b,
+    "shift_right_arithmetic": lambda p, a, b: _arithmetic_shift(a, b),
     "shift_right_logical": lambda p, a, b: _logical_shift(a, b),
     "eq": lambda p, a, b: a == b,
     "ne": lambda p, a, b: a != b,

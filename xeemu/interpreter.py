@@ -16,17 +16,20 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
-from xeemu import access, forms, jaxprs, primitives, unrolling
+from xeemu import access, forms, hazards, jaxprs, primitives, unrolling
 from xeemu.analysis import Plan, Value
 from xeemu.jaxprs import Body
 from xeemu.memory import poison
+from xeemu.observer import Event, Observer
 from xeemu.program import Program
 from xeemu.values import Buffer, Chunk, Emitted
 
 Item = Emitted | Buffer
 
 
-def run(program: Program, plan: Plan, arguments: Sequence[jax.Array], chunk: Chunk) -> list[jax.Array]:
+def run(
+    program: Program, plan: Plan, arguments: Sequence[jax.Array], chunk: Chunk, observer: Observer
+) -> list[jax.Array]:
     """Runs a program for the groups of a chunk.
 
     Args:
@@ -34,6 +37,7 @@ def run(program: Program, plan: Plan, arguments: Sequence[jax.Array], chunk: Chu
       plan: its analysis.
       arguments: the launch's arguments: flat global memories and scalars.
       chunk: the groups.
+      observer: what watches; its state afterwards is the one after the chunk.
 
     Returns:
       For each result of the kernel the flat global memory after the chunk.
@@ -42,7 +46,7 @@ def run(program: Program, plan: Plan, arguments: Sequence[jax.Array], chunk: Chu
         Buffer(a, "global", memory.shape) if memory else _scalar(a, plan.values[v])
         for a, memory, v in zip(arguments, program.arguments, program.body.invars, strict=True)
     ]
-    outputs = _Interpreter(chunk, chunk.present()).body(program.body, plan, inputs, None)
+    outputs = _Interpreter(chunk, chunk.present(), observer).body(program.body, plan, inputs, None)
     return [_memory(o).data for o in outputs]
 
 
@@ -53,7 +57,7 @@ def _scalar(array: jax.Array, known: Value) -> Emitted:
 def _computed(array: jax.Array, known: Value, shape: tuple[int, ...], dtype: Any) -> Emitted:
     """A value given by an array; a uniform integer scalar is its own base."""
     based = known.form is not None and known.form.based
-    return Emitted(known, shape, np.dtype(dtype), array if based else None, array)
+    return Emitted(known, shape, dtype, array if based else None, array)
 
 
 def _memory(item: Item) -> Buffer:
@@ -73,19 +77,26 @@ class _Interpreter:
     Attributes:
       chunk: the groups.
       present: `[G, L]` mask of the work-items that exist, or None.
+      observer: is told of everything that is emitted.
     """
 
     chunk: Chunk
     present: jax.Array | None
+    observer: Observer
 
     def body(self, body: Body, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
         items: dict[Any, Item] = dict(zip(body.invars, inputs, strict=True))
         for v, array in body.constants:
             items[v] = self._constant(np.asarray(array), plan.values[v])
+        found = hazards.of_body(body)
         for number, eqn in enumerate(body.eqns):
             operands = [self._read(items, plan, a) for a in eqn.invars]
-            results = self._equation(plan, number, eqn, operands, active)
+            if eqn.primitive in primitives.ACCESSES:
+                before = [items[v] for v in found.waits.get(number, ())]
+                results = self._access(plan, eqn, operands, active, number in found.gathered, before)
+            else:
+                results = self._equation(plan, number, eqn, operands, active)
             items |= dict(zip(eqn.outvars, results, strict=True))
         return [self._read(items, plan, a) for a in body.outvars]
 
@@ -100,8 +111,10 @@ class _Interpreter:
     def _equation(
         self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Item], active: jax.Array | None
     ) -> list[Item]:
+        if jaxprs.structure(eqn) is None:
+            self.observer.on_operation(eqn, plan)
         if eqn.primitive in primitives.LANGUAGE:
-            return self._language(plan, eqn, operands, active)
+            return self._language(plan, eqn, operands)
         match jaxprs.structure(eqn):
             case jaxprs.Call(body):
                 return self.body(body, plan.inner[number][0], operands, active)
@@ -132,9 +145,7 @@ class _Interpreter:
 
     # The language's own operations.
 
-    def _language(
-        self, plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Item], active: jax.Array | None
-    ) -> list[Item]:
+    def _language(self, plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Item]) -> list[Item]:
         p = eqn.params
         if eqn.primitive in (primitives.local_id_p, primitives.group_id_p):
             aval = eqn.outvars[0].aval
@@ -143,11 +154,8 @@ class _Interpreter:
             return [self._allocate(p["space"], p["shape"], p["dtype"])]
         if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
             return [o for o in operands if isinstance(o, Buffer)]
-        if eqn.primitive is primitives.collective_p:
-            values = [_value(o) for o in operands]
-            result = self._lifted(lambda *xs: [p["collective"].apply(*xs)], values)
-            return self._named(plan, eqn.outvars, result)
-        return self._access(plan, eqn, _memory(operands[0]), [_value(o) for o in operands[1:]], active)
+        values = [_value(o) for o in operands]
+        return self._named(plan, eqn.outvars, self._lifted(lambda *xs: [p["collective"].apply(*xs)], values))
 
     def _named(self, plan: Plan, variables: Sequence[jex_core.Var], arrays: Sequence[jax.Array]) -> list[Item]:
         """The values of variables, given by arrays."""
@@ -161,23 +169,41 @@ class _Interpreter:
         return Buffer(jnp.full(sizes, poison(dtype)), space, shape)
 
     def _access(
-        self, plan: Plan, eqn: jex_core.JaxprEqn, buffer: Buffer, operands: list[Emitted], active: jax.Array | None
+        self,
+        plan: Plan,
+        eqn: jex_core.JaxprEqn,
+        operands: list[Item],
+        active: jax.Array | None,
+        gathered: bool,
+        before: list[Item],
     ) -> list[Item]:
+        """A memory operation; a load may have to be a gather, an update to wait for some values (see `hazards`)."""
         what: primitives.Access = eqn.params["access"]
-        indices, rest = operands[: what.rank], operands[what.rank :]
-        op = eqn.params.get("op", eqn.primitive.name)
-        if op in ("load", "xe_load"):
+        buffer, values = _memory(operands[0]), [_value(o) for o in operands[1:]]
+        indices, rest = values[: what.rank], values[what.rank :]
+        op = primitives.operation(eqn)
+        if op == "load":
             mask, other = rest if what.masked else (None, None)
+            masks: list[jax.Array | None] = []  # a load by work-items that do not run harms nobody
+        else:
+            mask, other = (rest.pop(), None) if what.masked else (None, None)
+            masks = [None if active is None else active[:, None], self.present]
+        where = access.lanes(what, mask, masks, self.chunk)
+        address = access.locate(buffer, indices, where, self.chunk)
+        for item in before:
+            done = item.data if isinstance(item, Buffer) else item.array(self.chunk)
+            address = address.shifted(hazards.opaque_zero(done, address.index.dtype))
+        self.observer.on_access(Event(eqn, op, what, buffer, address, where, active, self.present), self.chunk)
+        if op == "load":
             varying = plan.values[eqn.outvars[0]].varying
-            where = access.lanes(what, mask, [], self.chunk)
-            return self._named(plan, eqn.outvars, [access.load(buffer, indices, where, other, varying, self.chunk)])
-        values, mask = (rest[:-1], rest[-1]) if what.masked else (rest, None)
-        where = access.lanes(what, mask, [None if active is None else active[:, None], self.present], self.chunk)
+            return self._named(
+                plan, eqn.outvars, [access.load(buffer, address, where, other, varying, gathered, self.chunk)]
+            )
         if eqn.primitive is primitives.store_p:
-            return [access.store(buffer, indices, values[0], where, self.chunk)]
+            return [access.store(buffer, address, rest[0], where, self.chunk)]
         if not eqn.params["fetch"]:
-            return [access.atomic(buffer, op, indices, values, where, self.chunk)]
-        old, after = access.fetch(buffer, op, indices, values, where, self.chunk)
+            return [access.atomic(buffer, op, address, rest, where, self.chunk)]
+        old, after = access.fetch(buffer, op, address, rest, where, self.chunk)
         return [*self._named(plan, eqn.outvars[:1], [old]), after]
 
     # Control flow.
@@ -193,7 +219,7 @@ class _Interpreter:
         if not known.form.based:
             return None
         assert item.known.form is not None
-        offset = item.dtype.type(forms.offset(item.known.form, known.form))
+        offset = forms.wrapped(forms.offset(item.known.form, known.form), item.dtype)
         if item.base is None:
             return jnp.asarray(offset)
         return item.base + offset if offset else item.base
@@ -221,17 +247,21 @@ class _Interpreter:
         elements = [_value(o) for o in operands[first_element:]]
         known = [inner.values[v] for v in scan.body.invars[scan.consts : first_element]]
 
-        def step(packed: list[Any], rows: list[jax.Array]) -> tuple[list[Any], list[jax.Array]]:
+        def step(state: tuple[list[Any], Any], rows: list[jax.Array]) -> tuple[tuple[list[Any], Any], list[jax.Array]]:
+            packed, self.observer.state = state
             inside = self._unpacked(packed, carries, known)
             given = self._named(inner, scan.body.invars[first_element:], rows)
-            outputs = self.body(scan.body, inner, [*consts, *inside, *given], active)
+            with self.observer.repeated(scan.length):
+                outputs = self.body(scan.body, inner, [*consts, *inside, *given], active)
             stacked = [_value(o).array(self.chunk) for o in outputs[scan.carries :]]
-            return self._packed(outputs[: scan.carries], known), stacked
+            return (self._packed(outputs[: scan.carries], known), self.observer.state), stacked
 
         rows = [_rows(e.array(self.chunk), e.known.varying, 1, 0) for e in elements]
-        first = self._packed(carries, known)
+        first = (self._packed(carries, known), self.observer.state)
         unroll = unrolling.factor(scan.body, inner, self.chunk.on_cpu)
-        last, stacked = lax.scan(step, first, rows, length=scan.length, reverse=scan.reverse, unroll=unroll)
+        (last, self.observer.state), stacked = lax.scan(
+            step, first, rows, length=scan.length, reverse=scan.reverse, unroll=unroll
+        )
         final = [plan.values[v] for v in eqn.outvars[: scan.carries]]
         stacks = [
             _rows(s, plan.values[v].varying, 0, 1) for s, v in zip(stacked, eqn.outvars[scan.carries :], strict=True)
@@ -262,18 +292,38 @@ class _Interpreter:
             return self._packed(self.body(loop.body, inner, [*consts, *inside], running), known)
 
         first = self._packed(carries, known)
+        self.observer.begin()
         if not predicate.value(loop.predicate.outvars[0], self._dimensions).varying:
-            last = lax.while_loop(
-                lambda packed: goes_on(packed, active).array(self.chunk), lambda packed: step(packed, active), first
-            )
+            last = self._uniform_while(goes_on, step, first, active)
         else:
             last = self._varying_while(goes_on, step, first, [bool(k.space) for k in known], active)
         return self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars])
 
+    def _uniform_while(
+        self,
+        goes_on: Callable[[list[Any], jax.Array | None], Emitted],
+        step: Callable[[list[Any], jax.Array | None], list[Any]],
+        first: list[Any],
+        active: jax.Array | None,
+    ) -> list[Any]:
+        """A loop that all groups of the chunk leave together."""
+
+        def body(state: tuple[list[Any], Any, Any]) -> tuple[list[Any], Any, Any]:
+            packed, self.observer.state, turns = state
+            after = step(packed, active)
+            return after, self.observer.state, self.observer.turned(turns, active, self.chunk)
+
+        start = (first, self.observer.state, self.observer.turns)
+        last, self.observer.state, turns = lax.while_loop(
+            lambda state: goes_on(state[0], active).array(self.chunk), body, start
+        )
+        self.observer.settle(self.observer.leave(), turns)
+        return last
+
     def _varying_while(
         self,
-        goes_on: Callable[[list[Any], jax.Array], Emitted],
-        step: Callable[[list[Any], jax.Array], list[Any]],
+        goes_on: Callable[[list[Any], jax.Array | None], Emitted],
+        step: Callable[[list[Any], jax.Array | None], list[Any]],
         first: list[Any],
         is_memory: list[bool],
         active: jax.Array | None,
@@ -281,16 +331,20 @@ class _Interpreter:
         """A loop that groups leave at different times: those that have left keep their values and touch no memory."""
         everyone = jnp.ones(self.chunk.count, bool) if active is None else active
 
-        def body(state: tuple[list[Any], jax.Array]) -> tuple[list[Any], jax.Array]:
-            packed, running = state
+        def body(state: tuple[list[Any], jax.Array, Any, Any]) -> tuple[list[Any], jax.Array, Any, Any]:
+            packed, running, self.observer.state, turns = state
             after = [
                 new if memory else _selected(running, new, old)
                 for new, old, memory in zip(step(packed, running), packed, is_memory, strict=True)
             ]
-            return after, running & goes_on(after, running).array(self.chunk)
+            still = running & goes_on(after, running).array(self.chunk)
+            return after, still, self.observer.state, self.observer.turned(turns, running, self.chunk)
 
-        start = (first, everyone & goes_on(first, everyone).array(self.chunk))
-        return lax.while_loop(lambda state: state[1].any(), body, start)[0]
+        starting = everyone & goes_on(first, everyone).array(self.chunk)
+        start = (first, starting, self.observer.state, self.observer.turns)
+        last, _, self.observer.state, turns = lax.while_loop(lambda state: state[1].any(), body, start)
+        self.observer.settle(self.observer.leave(), turns)
+        return last
 
     def _cond(
         self,
@@ -312,18 +366,42 @@ class _Interpreter:
             rest[place] if place is not None else Emitted(value, v.aval.shape, v.aval.dtype)
             for place, value, v in zip(places, known, eqn.outvars, strict=True)
         ]
-        which = chosen.array(self.chunk)
+        which = jnp.clip(chosen.array(self.chunk), 0, len(branches) - 1)
         if not chosen.known.varying:
-            choices = [functools.partial(branch, k, active, rest) for k in range(len(branches))]
-            return self._unpacked(lax.switch(which, choices), likes, known)
-        which = jnp.clip(which, 0, len(branches) - 1)
-        packed = self._blank(likes, known)
+            packed = self._uniform_cond(branch, which, len(branches), rest, active)
+            return self._unpacked(packed, likes, known)
+        packed = self._blank(likes)
         for k in range(len(branches)):
             running = (which == k) if active is None else active & (which == k)
             packed = self._masked_branch(functools.partial(branch, k, running), packed, rest, places, running)
         return self._unpacked(packed, likes, known)
 
-    def _blank(self, likes: Sequence[Item], known: Sequence[Value]) -> list[Any]:
+    def _uniform_cond(
+        self,
+        branch: Callable[[int, jax.Array | None, list[Item]], list[Any]],
+        which: jax.Array,
+        count: int,
+        operands: list[Item],
+        active: jax.Array | None,
+    ) -> list[Any]:
+        """The results of the one branch that all groups of the chunk take."""
+        tallies: list[Any] = [None] * count
+
+        def run(k: int, state: Any) -> tuple[list[Any], Any]:
+            self.observer.state = state
+            self.observer.begin()
+            packed = branch(k, active, operands)
+            tallies[k] = self.observer.leave()
+            return packed, self.observer.state
+
+        choices = [functools.partial(run, k) for k in range(count)]
+        packed, self.observer.state = lax.switch(which, choices, self.observer.state)
+        for k, tally in enumerate(tallies):
+            running = jnp.broadcast_to(which == k, (self.chunk.count,))
+            self.observer.settle(tally, self.observer.turned(self.observer.turns, running, self.chunk))
+        return packed
+
+    def _blank(self, likes: Sequence[Item]) -> list[Any]:
         """The results before any branch has run: the memories as they are, and values that will be overwritten."""
         return [
             item.data if isinstance(item, Buffer) else jnp.zeros((self.chunk.count, *item.shape), item.dtype)
@@ -340,18 +418,28 @@ class _Interpreter:
     ) -> list[Any]:
         """The results after one branch has run for the groups that take it."""
 
-        def run(before: list[Any]) -> list[Any]:
+        tallies: list[Any] = []
+
+        def run(before: tuple[list[Any], Any]) -> tuple[list[Any], Any]:
+            results, self.observer.state = before
             given = list(operands)
-            for place, data in zip(places, before, strict=True):
+            for place, data in zip(places, results, strict=True):
                 if place is not None:
                     given[place] = _memory(given[place]).holding(data)
-            return [
+            self.observer.begin()
+            after = [
                 new if place is not None else _selected(running, new, old)
-                for new, old, place in zip(branch(given), before, places, strict=True)
+                for new, old, place in zip(branch(given), results, places, strict=True)
             ]
+            tallies.append(self.observer.leave())
+            return after, self.observer.state
 
+        before = (packed, self.observer.state)
         # On a CPU a branch that no group of the chunk takes is skipped; on a GPU that would stop the launch to look.
-        return lax.cond(running.any(), run, lambda before: before, packed) if self.chunk.on_cpu else run(packed)
+        after = lax.cond(running.any(), run, lambda unchanged: unchanged, before) if self.chunk.on_cpu else run(before)
+        results, self.observer.state = after
+        self.observer.settle(tallies[-1], self.observer.turned(self.observer.turns, running, self.chunk))
+        return results
 
     @property
     def _dimensions(self) -> int:

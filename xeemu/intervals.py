@@ -126,6 +126,13 @@ def _logical_shift(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
     return _shift(lambda x, s: x >> s)(eqn, operands) if value and value[0] >= 0 else None
 
 
+def _arithmetic_shift(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    """XLA takes the top bit for a sign in unsigned types too."""
+    bits = 8 * eqn.outvars[0].aval.dtype.itemsize
+    signed = within(operands[0], (-(1 << bits - 1), (1 << bits - 1) - 1))
+    return _shift(lambda x, s: x >> s)(eqn, operands) if signed else None
+
+
 def _div(a: Interval, b: Interval) -> Interval | None:
     if b[0] <= 0:
         return None
@@ -254,7 +261,7 @@ _RULES: dict[str, Callable[[jex_core.JaxprEqn, _Known], Interval | None]] = {
     "xor": _binary(_xor),
     "not": _not,
     "shift_left": _shift(lambda x, s: x << s),
-    "shift_right_arithmetic": _shift(lambda x, s: x >> s),
+    "shift_right_arithmetic": _arithmetic_shift,
     "shift_right_logical": _logical_shift,
     "div": _binary(_div),
     "rem": _binary(_rem),

@@ -19,6 +19,7 @@ from xeemu.errors import KernelArgumentError
 from xeemu.geometry import Geometry
 from xeemu.kernel import Kernel
 from xeemu.ndrange import NDRange
+from xeemu.observer import Observer
 from xeemu.program import Program
 from xeemu.values import Chunk
 
@@ -94,7 +95,7 @@ class Prepared:
             arguments[k] = data
         on_cpu = self.options.platform == "cpu"
         chunk = Chunk(self.program.geometry, first, count, on_cpu, self.options.deterministic)
-        outputs = interpreter.run(self.program, self.plan, arguments, chunk)
+        outputs = interpreter.run(self.program, self.plan, arguments, chunk, Observer())
         returned = dict(zip(self.program.outputs, outputs, strict=True))
         return [returned[k] for k in written]
 
@@ -102,8 +103,7 @@ class Prepared:
     def compiled(self) -> Callable[..., list[jax.Array]]:
         """`emit` as a compiled function."""
         donated = self.program.outputs if self.options.donate else ()
-        options = {"xla_cpu_copy_insertion_use_region_analysis": True} if self.options.platform == "cpu" else None
-        return jax.jit(self.emit, donate_argnums=donated, compiler_options=options)
+        return jax.jit(self.emit, donate_argnums=donated)
 
 
 def launch(

@@ -106,15 +106,22 @@ class _Walk:
         self.allocations: list[Allocation] = []
         self.written: set[Allocation] = set()
 
-    def body(self, body: Body, inputs: Versions, nested: bool) -> Versions:
-        """Walks `body`; returns the version behind each output, None for a value."""
+    def body(self, body: Body, inputs: Versions, nested: bool, returns: bool = True) -> Versions:
+        """Walks `body`; returns the version behind each output, None for a value.
+
+        Args:
+          body: the jaxpr.
+          inputs: the version behind each input.
+          nested: whether it is inside a loop or branch.
+          returns: whether it can return memories; the predicate of a loop cannot.
+        """
         versions: dict[Any, Version] = {v: m for v, m in zip(body.invars, inputs, strict=True) if m}
         for eqn in body.eqns:
             operands = [None if jaxprs.is_literal(a) else versions.get(a) for a in eqn.invars]
             results = self._equation(eqn, operands, nested)
             versions |= {v: m for v, m in zip(eqn.outvars, results, strict=True) if m}
         outputs = [None if jaxprs.is_literal(a) else versions.get(a) for a in body.outvars]
-        for version in versions.values():
+        for version in versions.values() if returns else ():
             _check_kept(version, outputs)
         return outputs
 
@@ -198,7 +205,7 @@ class _Walk:
         first_carry = loop.predicate_consts + loop.body_consts
         predicate = operands[: loop.predicate_consts] + operands[first_carry:]
         inside = _entered(predicate)
-        self.body(loop.predicate, inside, nested=True)
+        self.body(loop.predicate, inside, nested=True, returns=False)
         if updated := next((v for v in filter(None, inside) if v.ended), None):
             raise kernel_error(
                 f"{updated.of.name} is updated in a loop's predicate, which cannot return it; update it in the body",

@@ -36,11 +36,11 @@ def poison(dtype: Any) -> Any:
 class Description:
     """What a memory is, apart from its contents and version.
 
-    Name and space take no part in comparisons, so that JAX accepts a loop or branch that swaps two memories of one
-    shape: `linearity` refuses it with the kernel's line.
+    The name takes no part in comparisons, so that JAX accepts a loop or branch that swaps two memories of one shape:
+    `linearity` refuses it with the kernel's line. The space does, so that JAX traces a jitted device function anew for it.
     """
 
-    space: str = dataclasses.field(compare=False)
+    space: str
     local_range: tuple[int, ...]
     name: str = dataclasses.field(compare=False)
 

@@ -106,4 +106,12 @@ atomic_p = _primitive("atomic", _atomic_results)
 
 # What turns a memory into its next version; the operands that are memories come first.
 UPDATES = frozenset({store_p, atomic_p, barrier_p, fence_p})
+ACCESSES = frozenset({load_p, store_p, atomic_p})
 LANGUAGE = frozenset({local_id_p, group_id_p, allocate_p, load_p, store_p, atomic_p, barrier_p, fence_p, collective_p})
+
+
+def operation(eqn: jex_core.JaxprEqn) -> str:
+    """What an access does: `"load"`, `"store"`, or the name of the atomic operation."""
+    if eqn.primitive is atomic_p:
+        return str(eqn.params["op"])
+    return "load" if eqn.primitive is load_p else "store"

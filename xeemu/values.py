@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.analysis import Value, group_strides, local_id
-from xeemu.forms import Form
+from xeemu.forms import Form, wrapped
 from xeemu.geometry import Geometry
 
 
@@ -130,5 +130,5 @@ def materialise(form: Form, base: Any, dtype: Any, varying: bool, chunk: Chunk) 
     groups = jnp.zeros(chunk.count, dtype)
     for d, step in enumerate(form.steps):
         if step:
-            groups = groups + chunk.group_ids(d).astype(dtype) * np.dtype(dtype).type(step)
+            groups = groups + chunk.group_ids(d).astype(dtype) * wrapped(step, dtype)
     return groups.reshape(-1, *(1,) * form.pattern.ndim) + pattern

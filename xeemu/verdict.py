@@ -61,7 +61,7 @@ def _differs(text: str) -> Verdict:
 def _first_difference(pairs: Sequence[tuple[np.ndarray, np.ndarray]], rounding: float) -> Verdict:
     wrong = [_relative(g, w) > rounding if rounding else _bits(g) != _bits(w) for g, w in pairs]
     k = next(k for k, elements in enumerate(wrong) if elements.any())
-    (got, expected), first = pairs[k], np.unravel_index(int(wrong[k].argmax()), wrong[k].shape)
+    (got, expected), first = pairs[k], np.unravel_index(np.argmax(wrong[k]), wrong[k].shape)
     return _differs(
         f"{int(wrong[k].sum())} of {got.size} elements of output {k}, the first at [{', '.join(map(str, first))}]: "
         f"got {got[first]}, the reference gives {expected[first]}"

@@ -165,7 +165,7 @@ class WorkGroup:
 
     def _allocate(self, space: str, shape: int | Sequence[int], dtype: Any, name: str | None) -> Memory:
         name = name or source.assigned_name(source.of_caller()) or space
-        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
         if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n > 0 for n in sizes):
             raise source.kernel_error(f"{space} memory {name} of shape {shape!r}; give one to three positive integers")
         element = operands.element_type(dtype, f"{space} memory {name}")
@@ -258,11 +258,11 @@ class SubGroup:
 
     def shift_left(self, x: Any, delta: Any = 1) -> jax.Array:
         """`x` of the lane `delta` above."""
-        return self._collect("shift", None, x, self._group._lane(delta))
+        return self._collect("shift_left", None, x, self._group._lane(delta))
 
     def shift_right(self, x: Any, delta: Any = 1) -> jax.Array:
         """`x` of the lane `delta` below."""
-        return self._collect("shift", None, x, -self._group._lane(delta))
+        return self._collect("shift_right", None, x, self._group._lane(delta))
 
     def permute_xor(self, x: Any, mask: Any) -> jax.Array:
         """`x` of the lane whose number is this one's XOR `mask`."""

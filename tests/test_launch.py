@@ -1,0 +1,325 @@
+"""Launches: their arguments, what they cache, chunks, jit, donation."""
+
+import logging
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import xeemu as xe
+
+RANGE = xe.NDRange(12, 4)
+
+
+@xe.kernel
+def scale(wg, x, y, *, factor=2, offset=(0,)):
+    i = wg.global_id()
+    return y.at[i].set(x[i] * np.int32(factor) + np.int32(offset[0]))
+
+
+X = np.arange(12, dtype=np.int32)
+Y = np.zeros(12, np.int32)
+
+
+# --- Arguments ---
+
+
+@pytest.mark.parametrize(
+    "x", [X, jnp.asarray(X), X[::-1], np.arange(24, dtype=np.int32)[::2]], ids=["np", "jax", "rev", "step"]
+)
+def test_numpy_and_jax_arrays_of_any_layout(x):
+    result = xe.launch(scale, RANGE)(x, Y, factor=3, offset=(1,))
+    assert isinstance(result, jax.Array)
+    np.testing.assert_array_equal(result, 3 * np.asarray(x) + 1)
+
+
+def test_read_only_arrays_are_fine():
+    x = X.copy()
+    x.flags.writeable = False
+    np.testing.assert_array_equal(xe.launch(scale, RANGE)(x, x), 2 * X)
+
+
+NOT_AN_ARRAY = (
+    "argument {} of kernel scale is a {}; pass an array (np.asarray(...)) or a scalar; a static parameter is "
+    "keyword-only in the kernel and goes by name"
+)
+NOT_NUMBERS = "argument y of kernel scale has dtype {}; it holds bool, integers or floats of 8 to 64 bits"
+NO_STATIC = (
+    "kernel scale has no static parameter {}; it has factor, offset (keyword-only parameters are static; arrays go by "
+    "position)"
+)
+NO_HASH = (
+    "the static parameter {} of kernel scale is a {}, which has no hash; static parameters are constants such as ints, "
+    "strings and tuples; pass an array by position"
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "static", "message"),
+    [
+        ((X,), {}, "kernel scale takes 2 arguments (x, y), but got 1"),
+        ((X, Y, Y), {}, "kernel scale takes 2 arguments (x, y), but got 3"),
+        ((X,), {"y": Y}, "kernel scale takes 2 arguments (x, y), but got 1"),
+        (([1, 2], Y), {}, NOT_AN_ARRAY.format("x", "list")),
+        ((None, Y), {}, NOT_AN_ARRAY.format("x", "NoneType")),
+        ((X, "y"), {}, NOT_AN_ARRAY.format("y", "str")),
+        ((X, 2**31), {}, "argument y of kernel scale is 2147483648, beyond 32 bits; pass np.int64(2147483648)"),
+        (
+            (X, -(2**31) - 1),
+            {},
+            "argument y of kernel scale is -2147483649, beyond 32 bits; pass np.int64(-2147483649)",
+        ),
+        ((X, X.astype(np.complex64)), {}, NOT_NUMBERS.format("complex64")),
+        ((X, np.array(["a"])), {}, NOT_NUMBERS.format("<U1")),
+        ((X, np.array([None])), {}, NOT_NUMBERS.format("object")),
+        ((X, np.zeros(12, np.longdouble)), {}, NOT_NUMBERS.format("float128")),
+        ((X, Y), {"facto": 1}, NO_STATIC.format("facto")),
+        ((X, Y), {"b": 1, "a": 2}, NO_STATIC.format("a, b")),
+        ((X, Y), {"factor": X}, NO_HASH.format("factor", "ndarray")),
+        ((X, Y), {"offset": [0]}, NO_HASH.format("offset", "list")),
+    ],
+)
+def test_wrong_arguments(arguments, static, message):
+    with pytest.raises(xe.KernelArgumentError) as caught:
+        xe.launch(scale, RANGE)(*arguments, **static)
+    assert caught.value.code == "kernel_argument"
+    assert str(caught.value).startswith(message)
+
+
+def test_a_static_parameter_without_default_is_needed():
+    @xe.kernel
+    def kernel(wg, x, *, size, other=1):
+        return x
+
+    with pytest.raises(xe.KernelArgumentError, match=r"^kernel kernel needs the static parameter size by keyword$"):
+        xe.launch(kernel, RANGE)(X)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "nd_range", "message"),
+    [
+        (lambda wg: None, RANGE, "a launch takes a kernel, but got a function; decorate the function with @xe.kernel"),
+        (scale, 12, "a launch takes an xe.NDRange, but got 12; write xe.NDRange(12)"),
+        (scale, (12, 4), "a launch takes an xe.NDRange, but got (12, 4); write xe.NDRange((12, 4))"),
+    ],
+)
+def test_what_a_launch_takes(kernel, nd_range, message):
+    with pytest.raises(xe.KernelArgumentError) as caught:
+        xe.launch(kernel, nd_range)
+    assert str(caught.value) == message
+
+
+def test_a_kernel_without_arrays_or_results():
+    traced = []
+
+    @xe.kernel
+    def kernel(wg):
+        traced.append(wg.size)
+        wg.local(4, jnp.int32).at[0].set(1)
+
+    assert xe.launch(kernel, RANGE)() is None
+    assert traced == [4]
+
+
+# --- Ranges of no work-items ---
+
+
+@pytest.mark.parametrize(
+    "nd_range", [xe.NDRange(0, 4), xe.NDRange(0), xe.NDRange((4, 0)), xe.NDRange((0, 4), (2, 2))], ids=str
+)
+def test_a_range_of_no_work_items_changes_nothing(nd_range):
+    @xe.kernel
+    def kernel(wg, x, y):
+        return x.at[wg.global_linear_id()].set(7), y.atomic[wg.group_linear_id()].add(1)
+
+    x, y = xe.launch(kernel, nd_range)(X, Y)
+    np.testing.assert_array_equal(x, X)
+    np.testing.assert_array_equal(y, Y)
+
+
+# --- Chunks ---
+
+
+@pytest.mark.parametrize("groups", [1, 2, 7, 13])
+@pytest.mark.parametrize("memory_bytes", [1, 4 * 64 * 3, 4 * 64 * 5, None])
+def test_memory_bytes_bounds_the_groups_at_a_time(groups, memory_bytes):
+    """Also where the last chunk is not full: each group's local memory counts 256 bytes."""
+
+    @xe.kernel
+    def kernel(wg, x, out, total):
+        tile, lid = wg.local(64, jnp.int32), wg.local_id()
+        for k in range(0, 64, 8):
+            tile = tile.at[k + lid].set(x[wg.group_id() * 64 + k + lid])
+        tile = wg.barrier(tile)
+        value = tile[63 - lid]
+        return out.at[wg.global_id()].set(value), total.atomic[value % 4].add(1)
+
+    x = np.random.default_rng(0).integers(0, 99, groups * 64).astype(np.int32)
+    launch = xe.launch(kernel, xe.NDRange(groups * 8, 8), memory_bytes=memory_bytes)
+    out, total = launch(x, np.zeros(groups * 8, np.int32), np.zeros(4, np.int32))
+    expected = x.reshape(groups, 64)[:, :-9:-1].reshape(-1)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(total, np.bincount(expected % 4, minlength=4))
+
+
+@pytest.mark.parametrize("loop", ["while", "branch", "fori"])
+def test_group_ids_in_control_flow_are_the_same_in_every_chunk(loop):
+    """The number of the chunk must survive the loops inside it."""
+
+    @xe.kernel
+    def kernel(wg, out):
+        group, i = wg.group_id(), wg.global_id()
+        if loop == "while":
+            body = lambda s: (s[0] + 1, s[1].atomic[wg.group_id()].add(1))  # noqa: E731
+            return jax.lax.while_loop(lambda s: s[0] < group, body, (jnp.int32(0), out))[1]
+        if loop == "fori":
+            return jax.lax.fori_loop(0, group, lambda k, out: out.at[i].set(group * 100 + k), out)
+
+        def body(k, out):
+            return jax.lax.cond(k % 2 == group % 2, lambda o: o.at[i].set(k), lambda o: o, out)
+
+        return jax.lax.fori_loop(0, 5 - group, body, out)
+
+    launches = [xe.launch(kernel, xe.NDRange(20, 4), memory_bytes=bound)(np.zeros(20, np.int32)) for bound in (None, 1)]
+    np.testing.assert_array_equal(*launches)
+    group = np.arange(20) // 4
+    expected = {
+        "while": np.where(np.arange(20) < 5, 4 * np.arange(20), 0),
+        "fori": np.where(group > 0, group * 101 - 1, 0),
+        "branch": np.array([max((k for k in range(5 - g) if k % 2 == g % 2), default=0) for g in group]),
+    }[loop]
+    np.testing.assert_array_equal(launches[0], expected)
+
+
+# --- Compilation ---
+
+
+@pytest.fixture
+def compilations(caplog):
+    """The names of what JAX compiles."""
+    jax.config.update("jax_log_compiles", True)
+    yield lambda: [r.getMessage() for r in caplog.records if r.getMessage().startswith("Compiling")]
+    jax.config.update("jax_log_compiles", False)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_second_launch_compiles_nothing(compilations, caplog):
+    caplog.set_level(logging.WARNING)
+    kernel = xe.kernel(lambda wg, x: x.at[wg.global_id()].set(x[wg.global_id()] + 41))
+    x = X.copy()
+    first = xe.launch(kernel, RANGE)(x)
+    assert compilations()
+    caplog.clear()
+    second = xe.launch(kernel, xe.NDRange(12, 4))(x + 1)
+    third = xe.launch(kernel, RANGE)(jax.device_put(x + 2))
+    jax.block_until_ready((second, third))
+    own = [name for name in compilations() if "emit" in name]
+    assert own == []
+    np.testing.assert_array_equal(first, X + 41)
+    np.testing.assert_array_equal(second, X + 42)
+    np.testing.assert_array_equal(third, X + 43)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        lambda kernel: xe.launch(kernel, xe.NDRange(8, 4))(X, Y, factor=2),
+        lambda kernel: xe.launch(kernel, RANGE, device="hd530")(X, Y, factor=2),
+        lambda kernel: xe.launch(kernel, RANGE)(X, Y, factor=5),
+        lambda kernel: xe.launch(kernel, RANGE)(X, np.zeros(13, np.int32), factor=2),
+        lambda kernel: xe.launch(kernel, RANGE)(X, Y.astype(np.int64), factor=2),
+    ],
+    ids=["nd_range", "device", "static", "shape", "dtype"],
+)
+def test_another_launch_traces_anew(again):
+    traces = []
+
+    @xe.kernel
+    def kernel(wg, x, y, *, factor):
+        traces.append(factor)
+        return y.at[wg.global_id()].set(x[wg.global_id()] * np.int32(factor))
+
+    xe.launch(kernel, RANGE)(X, Y, factor=2)
+    xe.launch(kernel, RANGE)(X, Y, factor=2)
+    assert len(traces) == 1
+    again(kernel)
+    assert len(traces) == 2
+
+
+def test_static_parameters_that_are_equal_but_not_the_same_type_are_kept_apart():
+    seen = []
+
+    @xe.kernel
+    def kernel(wg, x, *, value):
+        seen.append(value)
+        return x.at[wg.global_id()].set(jnp.asarray(value).astype(jnp.int32) * (2 if isinstance(value, bool) else 3))
+
+    for value in (1, True, 1.0):
+        xe.launch(kernel, RANGE)(X, value=value)
+    assert [type(v) for v in seen] == [int, bool, float]
+
+
+# --- Inside jit ---
+
+
+def test_launches_are_part_of_a_larger_jit():
+    @jax.jit
+    def pipeline(x):
+        first = xe.launch(scale, RANGE)(x, jnp.zeros_like(x))
+        second = xe.launch(scale, RANGE, memory_bytes=1)(first + 1, jnp.zeros_like(x), factor=-1)
+        return jnp.cumsum(second), first
+
+    total, first = pipeline(X)
+    np.testing.assert_array_equal(first, 2 * X)
+    np.testing.assert_array_equal(total, np.cumsum(-(2 * X + 1)))
+
+
+def test_a_launch_in_scan_and_vmap_of_a_users_jit():
+    def step(x, _):
+        return xe.launch(scale, RANGE)(x, x), x[0]
+
+    last, _ = jax.jit(lambda x: jax.lax.scan(step, x, None, length=3))(X)
+    np.testing.assert_array_equal(last, 8 * X)
+    rows = jax.vmap(lambda x: xe.launch(scale, RANGE)(x, jnp.zeros_like(x)))(np.stack([X, X + 1]))
+    np.testing.assert_array_equal(rows, 2 * np.stack([X, X + 1]))
+
+
+def test_a_traced_scalar_goes_to_a_kernel():
+    @xe.kernel
+    def kernel(wg, n, out):
+        return out.at[wg.global_id()].set(wg.global_id() + n)
+
+    run = jax.jit(lambda n: xe.launch(kernel, RANGE)(n, jnp.zeros(12, jnp.int32)))
+    np.testing.assert_array_equal(run(5), X + 5)
+
+
+# --- Donation and determinism ---
+
+
+def test_donation_consumes_the_arrays_that_come_back():
+    x, y = jnp.asarray(X), jnp.asarray(Y)
+    result = xe.launch(scale, RANGE, donate=True)(x, y)
+    np.testing.assert_array_equal(result, 2 * X)
+    np.testing.assert_array_equal(x, X)
+    assert y.is_deleted()
+
+
+def test_without_donation_the_arrays_stay():
+    x, y = jnp.asarray(X), jnp.asarray(Y)
+    xe.launch(scale, RANGE)(x, y)
+    np.testing.assert_array_equal(y, Y)
+    np.testing.assert_array_equal(xe.launch(scale, RANGE, donate=True)(X, Y), 2 * X)
+    np.testing.assert_array_equal(Y, np.zeros(12))
+
+
+def test_deterministic_sums_do_not_depend_on_the_chunks():
+    @xe.kernel
+    def kernel(wg, x, total):
+        return total.atomic[wg.global_id() % 3].add(x[wg.global_id()])
+
+    x = np.random.default_rng(0).normal(size=96).astype(np.float32)
+    launch = [xe.launch(kernel, xe.NDRange(96, 8), deterministic=True) for _ in range(2)]
+    totals = [np.asarray(f(x, np.zeros(3, np.float32))) for f in launch]
+    assert totals[0].tobytes() == totals[1].tobytes()
+    np.testing.assert_allclose(totals[0], [x[k::3].sum() for k in range(3)], rtol=1e-5)

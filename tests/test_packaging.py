@@ -1,0 +1,85 @@
+"""What is installed: the wheel's files, the command, and what `scripts/demo` shows."""
+
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import jax
+import pytest
+
+ROOT = Path(__file__).parents[1]
+COMMAND = Path(sys.executable).parent / "xeemu"
+
+
+@pytest.fixture
+def distribution():
+    """xeemu as it was installed; without an installation there is nothing to test here."""
+    return importlib.metadata.distribution("xeemu")
+
+
+def xeemu(*words, **options):
+    return subprocess.run([COMMAND, *words], capture_output=True, text=True, check=False, **options)
+
+
+def test_holds_every_module_and_nothing_else(distribution):
+    """Each module of the repository is there, of `kernels/` too, and the mark of a typed package."""
+    expected = {f"xeemu/{path.name}" for path in (ROOT / "xeemu").glob("*.py")} | {"xeemu/py.typed"}
+    expected |= {f"xeemu/kernels/{path.name}" for path in (ROOT / "kernels").glob("*.py")}
+    installed = {str(file) for file in distribution.files if file.parts[0] == "xeemu" and file.suffix != ".pyc"}
+    assert installed == expected
+
+
+def test_says_what_the_project_says(distribution):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert distribution.version == project["version"]
+    assert distribution.metadata["Requires-Python"] == ">=3.11"
+    required = [re.match("[a-z]+", text)[0] for text in distribution.requires if "extra" not in text]
+    assert sorted(required) == ["chex", "jax", "jaxlib", "numpy"]
+    assert set(distribution.metadata.get_all("Provides-Extra")) == {"plot", "test"}
+
+
+def test_the_command_tells_its_version(distribution, tmp_path):
+    run = xeemu("--version", cwd=tmp_path)
+    assert run.returncode == 0
+    assert run.stdout.startswith(f"xeemu {distribution.version} (JAX {jax.__version__}, NumPy ")
+
+
+def test_the_command_does_not_mind_a_reader_that_leaves():
+    with subprocess.Popen([COMMAND, "kernels"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        run.stdout.close()
+        assert run.stderr.read() == b""
+    assert run.returncode == 0
+
+
+def test_an_error_is_no_traceback():
+    run = xeemu("run", "histogram_slm", "--size", "1000")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert re.fullmatch(r"error \(nd_range\): the global size 3 is not divisible by the local size 64.*\n", run.stderr)
+
+
+def test_the_demo_counts_16_million_words_in_time_and_memory(tmp_path):
+    """The histogram that `scripts/demo` shows: correct, under 60 s and under 2 GiB."""
+    command = re.search(r"xeemu\" (.*)$", (ROOT / "scripts" / "demo").read_text(), re.MULTILINE)[1].split()
+    with open(tmp_path / "out", "w") as out:
+        child = subprocess.Popen([COMMAND, *command], stdout=out)
+        _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    text = (tmp_path / "out").read_text()
+    assert child.returncode == 0
+    assert "words = 16777216" in text
+    assert "bit-equal to the NumPy reference" in text
+    assert "sum 134217728" in text
+    assert usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) < 2 * 2**30
+    assert usage.ru_utime + usage.ru_stime < 2 * 60
+
+
+@pytest.mark.parametrize("script", ["scripts/demo", "scripts/test", "scripts/test-long", ".ci/run"])
+def test_scripts_are_executable_bash(script):
+    path = ROOT / script
+    assert path.stat().st_mode & 0o111
+    assert path.read_text().startswith("#!/usr/bin/env bash\n")
+    assert subprocess.run(["bash", "-n", path], capture_output=True, check=False).stderr == b""

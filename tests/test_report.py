@@ -1,0 +1,426 @@
+"""The report: its text against golden ones, its plain data, and what changed from one to the next."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from xeemu.report import AtomicTotals, GlobalTotals, Hint, LocalTotals, Report, SiteReport
+from xeemu.timing import Term
+
+FILE = "kernels/transpose.py"
+N = 65536
+
+
+@dataclasses.dataclass(frozen=True)
+class Occupancy:
+    fraction: float | None = 1.0
+    average: float | None = 0.984
+    peak: float | None = 1.0
+    groups: int | None = 4
+    limiter: str | None = "hardware threads"
+    constraints: Mapping[str, int | None] = dataclasses.field(
+        default_factory=lambda: {"hardware threads": 4, "SLM": 128, "barriers": 64}
+    )
+    next_step: str | None = "15 sub-groups in a work-group would let 4 groups in"
+
+
+def site(line: int, source: str, memory: str, op: str, space: str, **counts: int | bool) -> SiteReport:
+    known = {"requests": N, "closed_form": True, **counts}
+    return SiteReport(file=FILE, line=line, source=source, memory=memory, op=op, space=space, **known)  # type: ignore[arg-type]
+
+
+ROW = {"lines": N, "sectors": N, "bytes_used": 64 * N, "bytes_moved": 64 * N}
+SITES = (
+    site(18, "v = src[y, x]", "src", "load", "global", **ROW),
+    site(19, "tile = tile.at[row, col].set(v)", "tile", "store", "local", passes=N, ideal_passes=N),
+    site(22, "v = tile[col, row]", "tile", "load", "local", passes=16 * N, ideal_passes=N),
+    site(23, "return dst.at[ty, tx].set(v)", "dst", "store", "global", **ROW),
+)
+HINT = Hint(
+    "bank conflict",
+    (SITES[2],),
+    "16-way: 1048576 passes for 65536 requests, 983040 of them in excess. Make the pitch of tile an odd number of "
+    "words.",
+    "At most 16x less SLM time for this line of source; no gain where SLM is not the bound.",
+)
+TERMS = (
+    Term("issue", 1114112, "instructions", 1024.0, 1088.0, 0.5),
+    Term("SLM", 1114112, "passes", 512.0, 2176.0, 0.9),
+    Term("atomics", 0, "updates", None, 0.0, 0.0),
+    Term("barriers", 65536, "arrivals", None, None, None),
+)
+NO_ATOMICS = AtomicTotals(local_requests=0, local_passes=0, global_operations=0, global_sectors=0, contention=0)
+NAIVE = Report(
+    kernel="transpose_naive",
+    device="max1550",
+    global_size=(1024, 1024),
+    local_size=(16, 16),
+    sub_group_size=16,
+    groups=4096,
+    slm_bytes=1024,
+    version="0.1.0",
+    file=FILE,
+    time_s=1.511e-6,
+    cycles=2418.25,
+    bound="SLM",
+    occupancy=Occupancy(),
+    sites=SITES,
+    slm=LocalTotals.of(SITES),
+    global_=GlobalTotals.of(SITES),
+    atomics=NO_ATOMICS,
+    barriers=4096,
+    instructions={"i32": 786432, "memory": 262144},
+    registers=24,
+    spill_bytes=0,
+    terms=TERMS,
+    hints=(HINT,),
+    not_modelled=("bank hashing", "write-back", "barriers: max1550 has no figure for them"),
+    marks={"slm": "=", "global_": "=", "barriers": "=", "instructions": "="},
+)
+
+GOLDEN = """\
+transpose_naive                                     xeemu 0.1.0   device max1550
+nd-range 1024x1024   work-group 16x16 = 256 items   sub-group 16   SLM 1 KiB
+transpose.py   4096 work-groups
+
+VERDICT
+  time       1.51 us = 2418 cycles, after the launch was submitted             ~
+  bound      SLM: 1114112 passes, 90% of the time                              ~
+  lever      H1 bank conflict (transpose.py:22)
+
+HINTS
+  H1 bank conflict   transpose.py:22   v = tile[col, row]
+     16-way: 1048576 passes for 65536 requests, 983040 of them in excess. Make
+     the pitch of tile an odd number of words.
+     At most 16x less SLM time for this line of source; no gain where SLM is not
+     the bound.
+
+SOURCE                                         req   passes   ideal   lines  eff
+  18  v = src[y, x]                          65536        .       .   65536 100%
+  19  tile = tile.at[row, col].set(v)        65536    65536   65536       .    .
+  22  v = tile[col, row]                     65536  1048576   65536       .    .
+  23  return dst.at[ty, tx].set(v)           65536        .       .   65536 100%
+
+SLM BANKS                     requests    passes     ideal  degree    excess   =
+   19 store  tile                65536     65536     65536    1.00         0
+   22 load   tile                65536   1048576     65536   16.00    983040
+  all                           131072   1114112    131072    8.50    983040
+
+GLOBAL MEMORY                requests    lines  sectors     used    moved  eff =
+   18 load   src                65536    65536    65536  4194304  4194304 100%
+   23 store  dst                65536    65536    65536  4194304  4194304 100%
+  all                          131072   131072   131072  8388608  8388608 100%
+
+INSTRUCTIONS                                                                   =
+  by class   i32 786432   memory 262144
+  barriers   4096 by work-groups                                               =
+  registers  24 bytes of a work-item, 0 of them spilled                        ~
+
+OCCUPANCY                work-groups per Xe core
+  hardware threads               4   <- limit
+  SLM                          128
+  barriers                      64
+  occupancy  100% in the steady state, 98% on average, 100% at the peak        ~
+  next step  15 sub-groups in a work-group would let 4 groups in
+
+BOUND                    work                  per cycle     cycles  share     ~
+  issue               1114112 instructions          1024       1088    50%
+  SLM                 1114112 passes                 512       2176    90% <-
+  barriers              65536 arrivals                 ?          ?      ?
+
+NOT MODELLED
+  bank hashing; write-back; barriers: max1550 has no figure for them
+"""
+
+
+def test_the_whole_report():
+    assert str(NAIVE) == GOLDEN.rstrip("\n")
+
+
+EMPTY = Report(
+    kernel="k",
+    device="cpu",
+    global_size=(64,),
+    local_size=(64,),
+    sub_group_size=16,
+    groups=1,
+    slm_bytes=0,
+    version="0.1.0",
+    file="k.py",
+    time_s=None,
+    cycles=None,
+    bound=None,
+    occupancy=None,
+    sites=(),
+    slm=LocalTotals.of(()),
+    global_=GlobalTotals.of(()),
+    atomics=NO_ATOMICS,
+    barriers=None,
+    instructions=None,
+    registers=None,
+    spill_bytes=None,
+    terms=(),
+)
+
+GOLDEN_EMPTY = """\
+k                                                       xeemu 0.1.0   device cpu
+nd-range 64   work-group 64 = 64 items   sub-group 16   SLM 0 B
+k.py   1 work-group
+
+VERDICT
+  time       ? = ? cycles, after the launch was submitted                      ?
+  bound      ?                                                                 ?
+
+INSTRUCTIONS                                                                   ?
+  by class   ?
+  barriers   ? by work-groups                                                  ?
+  registers  ? bytes of a work-item, ? of them spilled                         ?
+
+OCCUPANCY  ?
+"""
+
+
+def test_what_is_not_known_is_a_question_mark():
+    assert str(EMPTY) == GOLDEN_EMPTY.rstrip("\n")
+
+
+COUNTED = dataclasses.replace(
+    NAIVE,
+    sites=(
+        site(
+            7,
+            "bins = bins.atomic[x & 0xFF].add(1)",
+            "bins",
+            "atomic",
+            "local",
+            passes=3 * N,
+            ideal_passes=N,
+            closed_form=False,
+        ),
+        site(
+            9,
+            "h[k] gets t + 1",
+            "h",
+            "store",
+            "private",
+            lines=4 * N,
+            sectors=8 * N,
+            bytes_used=128 * N,
+            closed_form=False,
+        ),
+        site(9, "h[k] gets t + 1", "h", "load", "private", requests=12345678901, lines=None),
+        site(
+            12,
+            "hist = hist.atomic[k].add(n)",
+            "hist",
+            "atomic",
+            "global",
+            requests=40,
+            lines=40,
+            sectors=320,
+            bytes_used=1280,
+            bytes_moved=10240,
+        ),
+    ),
+    atomics=AtomicTotals(
+        local_requests=N, local_passes=3 * N, global_operations=1280, global_sectors=320, contention=None
+    ),
+    source=(
+        (6, "def count(k, bins):"),
+        (7, "    bins = bins.atomic[x & 0xFF].add(1)"),
+        (8, "    # füllt"),
+        (12, "hist = ..."),
+    ),
+    hints=(),
+    terms=(),
+    marks={},
+)
+
+GOLDEN_COUNTED = """\
+SOURCE                                         req   passes   ideal   lines  eff
+   6  def count(k, bins):
+   7      bins = bins.atomic[x & 0xFF...     65536   196608   65536       .    .
+   8      # f?llt
+   9  h[k] gets t + 1                       12.35G        .       .       ?    ?
+  12  hist = ...                                40        .       .      40  12%
+
+SLM BANKS                     requests    passes     ideal  degree    excess   ~
+    7*atomic bins                65536    196608     65536    3.00    131072
+     * counted as the kernel ran; the others follow from the source
+
+GLOBAL MEMORY                requests    lines  sectors     used    moved  eff ~
+    9*store  h                  65536   262144   524288  8388608        ?    ?
+    9 load   h                 12.35G        ?        ?        ?        ?    ?
+   12 atomic hist                  40       40      320     1280    10240  12%
+  all                          12.35G        ?        ?        ?        ?    ?
+     * counted as the kernel ran; the others follow from the source
+  atomics: 1280 lanes in 320 updates of a sector; the busiest address takes ?
+  lanes
+"""
+
+
+def test_source_atomics_private_memory_and_what_was_counted_as_it_ran():
+    report = dataclasses.replace(COUNTED, slm=LocalTotals.of(COUNTED.sites), global_=GlobalTotals.of(COUNTED.sites))
+    assert sections(report, "SOURCE", "SLM BANKS", "GLOBAL MEMORY") == GOLDEN_COUNTED
+
+
+def sections(report: Report, *titles: str) -> str:
+    blocks = str(report).split("\n\n")
+    return "\n\n".join(block for block in blocks if block.startswith(titles)) + "\n"
+
+
+def test_lines_of_other_files_follow_those_of_the_kernel():
+    elsewhere = dataclasses.replace(SITES[1], file="kernels/tiles.py", line=18)
+    report = dataclasses.replace(NAIVE, sites=(SITES[0], elsewhere))
+    assert sections(report, "SOURCE") == (
+        "SOURCE                                         req   passes   ideal   lines  eff\n"
+        "  18  v = src[y, x]                          65536        .       .   65536 100%\n"
+        "      tiles.py\n"
+        "  18  tile = tile.at[row, col].set(v)        65536    65536   65536       .    .\n"
+    )
+
+
+@pytest.mark.parametrize("report", [NAIVE, EMPTY, COUNTED])
+def test_text_is_ascii_of_80_columns_without_trailing_blanks(report):
+    text = str(report)
+    assert text.isascii()
+    assert all(len(line) <= 80 and line == line.rstrip() for line in text.splitlines())
+    assert text == str(dataclasses.replace(report))
+
+
+def test_long_names_and_many_sites_fit_too():
+    far = dataclasses.replace(SITES[2], file="a/" * 50 + "x" * 70 + ".py", source="y" * 200, memory="m" * 40)
+    hint = dataclasses.replace(HINT, sites=(far,) * 5)
+    report = dataclasses.replace(NAIVE, kernel="k" * 100, hints=(hint,), sites=(far,) * 3)
+    lines = str(report).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.strip() == "2 more" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "?"),
+        (0, "0"),
+        (0.5, "0.5"),
+        (999, "999"),
+        (1234.5, "1234"),
+        (9_999_999, "9999999"),
+        (10_000_000, "10M"),
+        (269_484_032, "269.5M"),
+        (999_999_999, "1G"),
+        (12_345_678_901, "12.35G"),
+        (4.2e12, "4.2T"),
+        (1e30, "1.000e+30"),
+    ],
+)
+def test_numbers_keep_seven_digits_or_four(value, text):
+    barriers = str(dataclasses.replace(NAIVE, barriers=value))
+    assert f"\n  barriers   {text} by work-groups" in barriers
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(2.5e-9, "2.5 ns"), (1e-6, "1 us"), (12.34e-6, "12.3 us"), (0.0123, "12.3 ms"), (2.0, "2 s")]
+)
+def test_times_have_units(seconds, text):
+    assert f"\n  time       {text} = " in str(dataclasses.replace(NAIVE, time_s=seconds))
+
+
+# --- Figures ---
+
+
+def test_degree_excess_and_efficiency():
+    conflicting = SITES[2]
+    assert (conflicting.degree, conflicting.excess, conflicting.efficiency) == (16, 15 * N, None)
+    assert SITES[0].efficiency == 1
+    assert (SITES[0].degree, SITES[0].excess) == (None, None)
+    assert dataclasses.replace(conflicting, requests=0, passes=0).degree is None
+
+
+def test_totals_are_sums_over_the_sites_of_a_space():
+    assert NAIVE.slm == LocalTotals(requests=2 * N, passes=17 * N, ideal_passes=2 * N, bytes=None)
+    assert NAIVE.slm.excess == 15 * N
+    assert NAIVE.global_ == GlobalTotals(
+        requests=2 * N, lines=2 * N, sectors=2 * N, bytes_used=128 * N, bytes_moved=128 * N
+    )
+    assert NAIVE.global_.efficiency == 1
+
+
+def test_a_sum_with_an_unknown_part_is_not_known_and_an_empty_one_is_zero():
+    unknown = (SITES[1], dataclasses.replace(SITES[2], passes=None))
+    assert LocalTotals.of(unknown).passes is None
+    assert LocalTotals.of(unknown).requests == 2 * N
+    assert LocalTotals.of(()).passes == 0
+    assert GlobalTotals.of(SITES[1:2]).lines == 0
+
+
+def test_marks():
+    assert NAIVE.mark("slm") == "="
+    assert NAIVE.mark("time_s") == "~"
+    assert dataclasses.replace(NAIVE, barriers=None).mark("barriers") == "?"
+
+
+# --- Plain data ---
+
+
+def test_to_dict_is_json_with_the_same_fields():
+    plain = NAIVE.to_dict()
+    assert list(plain) == [field.name for field in dataclasses.fields(Report)]
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["sites"][2]["passes"] == 16 * N
+    assert plain["sites"][2]["degree"] == 16
+    assert plain["slm"]["excess"] == 15 * N
+    assert plain["occupancy"]["constraints"] == {"hardware threads": 4, "SLM": 128, "barriers": 64}
+    assert plain["terms"][3]["cycles"] is None
+    assert EMPTY.to_dict()["time_s"] is None
+
+
+def test_html_is_the_text_escaped():
+    shown = NAIVE._repr_html_()
+    assert shown.startswith("<pre>transpose_naive ")
+    assert "&lt;- limit" in shown
+    assert "<-" not in shown
+
+
+# --- Differences ---
+
+
+def test_a_report_does_not_differ_from_its_copy():
+    assert NAIVE.diff(dataclasses.replace(NAIVE)) == ""
+
+
+def test_diff_has_a_row_for_each_figure_that_changed_and_no_other():
+    sites = (*SITES[:2], dataclasses.replace(SITES[2], line=30, passes=N), SITES[3])
+    padded = dataclasses.replace(
+        NAIVE,
+        kernel="transpose_padded",
+        sites=sites,
+        slm=LocalTotals.of(sites),
+        slm_bytes=1088,
+        hints=(),
+        time_s=1e-6,
+        spill_bytes=None,
+    )
+    assert padded.diff(NAIVE) == GOLDEN_DIFF.rstrip("\n")
+
+
+GOLDEN_DIFF = """\
+kernel                               transpose_n... -> transpose_p...
+slm_bytes                                      1024 -> 1088  (1.06x)
+time_s                                      1.51 us -> 1 us  (0.662x)
+slm.passes                                  1114112 -> 131072  (0.118x)
+slm.excess                                   983040 -> 0  (0x)
+spill_bytes                                       0 -> ?
+load tile: passes                           1048576 -> 65536  (0.0625x)
+load tile: degree                                16 -> 1  (0.0625x)
+hint: bank conflict load tile                 given -> -
+"""
+
+
+def test_a_site_that_only_one_report_has_is_in_the_diff():
+    longer = dataclasses.replace(NAIVE, sites=(*SITES, SITES[2]))
+    rows = longer.diff(NAIVE).splitlines()
+    assert rows[0].split() == ["load", "tile", "2:", "requests", "-", "->", "65536"]
+    assert all(row.startswith("load tile 2: ") for row in rows)

@@ -1,0 +1,112 @@
+"""What the lanes of a request have in common: which are first with a key, how many share it, who came before.
+
+Axis legend: `...` any leading axes, R hardware requests of one sub-group instruction, S lanes of one of them.
+
+A function works on NumPy arrays and, traced or not, on JAX arrays. It compares each lane with all others,
+one column at a time: S elementwise operations on the whole array, which XLA fuses into one loop, at a tenth of the cost
+of a sort.
+"""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Array = Any
+"""A NumPy array or a JAX array."""
+
+
+def namespace(*arrays: Array) -> ModuleType:
+    """`jax.numpy` if one of the arrays belongs to JAX, else `numpy`."""
+    return jnp if any(isinstance(array, jax.Array) for array in arrays) else np
+
+
+def requests(addresses: Array, active: Array, lanes: int | None) -> tuple[Array, Array]:
+    """Addresses and active mask as the hardware splits them.
+
+    Args:
+      addresses: integers `[..., lanes of a sub-group]`.
+      active: booleans that broadcast against `addresses`.
+      lanes: lanes of one request; `None`: a sub-group is one request.
+
+    Returns:
+      Both as `[..., R, S]`; missing lanes of the last request are not active.
+    """
+    xp = namespace(addresses, active)
+    addresses, active = xp.broadcast_arrays(xp.asarray(addresses), xp.asarray(active, dtype=bool))
+    size = addresses.shape[-1]
+    step = min(lanes or size, size)
+    if missing := -size % step:
+        padding = [(0, 0)] * (addresses.ndim - 1) + [(0, missing)]
+        addresses, active = xp.pad(addresses, padding), xp.pad(active, padding)
+    return split(addresses, step), split(active, step)
+
+
+def split(array: Array, lanes: int) -> Array:
+    """`[..., n * lanes]` as `[..., n, lanes]`."""
+    return array.reshape(*array.shape[:-1], -1, lanes)
+
+
+def first(active: Array, *keys: Array) -> Array:
+    """Marks the active lanes `[..., S]` which no earlier active lane equals in all keys `[..., S]`, each at least 0."""
+    xp = namespace(active, *keys)
+    lane = xp.arange(active.shape[-1])
+    # An inactive lane gets a key of its own: ~lane is negative, or near the top of an unsigned type.
+    head, *others = (xp.where(active, key, ~lane.astype(key.dtype)) for key in keys)
+    repeated = ~active
+    for j in range(active.shape[-1] - 1):
+        same = (head == head[..., j : j + 1]) & (lane > j)
+        for key in others:
+            same = same & (key == key[..., j : j + 1])
+        repeated = repeated | same
+    return ~repeated
+
+
+def sharing(active: Array, key: Array, keys: int) -> Array:
+    """For each active lane, the active lanes that have its key; 0 for the others.
+
+    Args:
+      active: booleans `[..., S]`.
+      key: integers `[..., S]` from 0 to `keys` - 1.
+      keys: the bound; a small one lets more lanes be compared at once.
+
+    Returns:
+      `[..., S]`, uint8 where the bounds allow: reduce before you convert.
+    """
+    key, xp = _narrow(active, key, keys), namespace(active, key)
+    count = xp.zeros_like(key)
+    for j in range(key.shape[-1]):
+        count = count + (key == key[..., j : j + 1]).astype(key.dtype)
+    # Not `active`: XLA would then compute it a second time here.
+    return xp.where(key < keys, count, xp.zeros_like(count))
+
+
+def rank(active: Array, key: Array) -> Array:
+    """For each active lane, the earlier active lanes that have its key (at least 0): int32 `[..., S]`."""
+    xp = namespace(active, key)
+    lane = xp.arange(key.shape[-1])
+    key = xp.where(active, key, ~lane.astype(key.dtype))
+    count = xp.zeros(key.shape, dtype=np.uint8)
+    for j in range(key.shape[-1] - 1):
+        count = count + ((key == key[..., j : j + 1]) & (lane > j)).astype(np.uint8)
+    return count.astype(np.int32)
+
+
+def repeat(times: int, step: Callable[[Array, Array], Array], state: Array) -> Array:
+    """`state = step(i, state)` for i from 0 to `times` - 1; for JAX one loop, which compiles once."""
+    if isinstance(state, jax.Array):
+        return jax.lax.fori_loop(0, times, step, state)
+    for i in range(times):
+        state = step(np.int32(i), state)
+    return state
+
+
+def _narrow(active: Array, key: Array, keys: int) -> Array:
+    """The keys in the narrowest type that also holds one of its own for each inactive lane."""
+    xp = namespace(active, key)
+    dtype = np.uint8 if keys + key.shape[-1] <= 256 else np.int32
+    own = keys + xp.arange(key.shape[-1])
+    return xp.where(active, key.astype(own.dtype), own).astype(dtype)
