@@ -1,7 +1,7 @@
 """Tables measured on one NVIDIA H200 with its hardware counters, in `tests/data`.
 
-`patterns_*.csv` are index tables of one request: bytes per lane, mask of active lanes, 32 byte offsets. `micro_*.csv` are
-the counters of one request with such a pattern, by operation; `occupancy.csv` the resident work-groups of an SM.
+`patterns_*.csv` are index tables of one request: bytes per lane, mask of active lanes, 32 byte offsets. `micro_*.csv`
+are the counters of one request with such a pattern, by operation; `occupancy.csv` the resident work-groups of an SM.
 """
 
 import csv

@@ -218,6 +218,18 @@ def test_a_mask_broadcasts_and_a_partial_request_is_filled_up():
     np.testing.assert_array_equal(got.passes, [2] * 7)
 
 
+@pytest.mark.parametrize(("width", "kind"), [(4, "load"), (8, "load"), (8, "add"), (4, "float_add")])
+def test_64_bit_addresses_count_as_32_bit_ones(width, kind):
+    rng = np.random.default_rng(4)
+    addresses, active = width * rng.integers(0, 64, (9, 32), dtype=np.int64), rng.random((9, 32)) < 0.7
+    with jax.enable_x64(True):
+        wide = counter(H200, width, kind, "jit")(addresses, active)
+    narrow = counter(H200, width, kind, "jit")(addresses.astype(np.int32), active)
+    for a, b in zip(wide, narrow, strict=True):
+        assert a.dtype == b.dtype == np.int32
+        np.testing.assert_array_equal(a, b)
+
+
 def test_both_kinds_of_arrays_agree_on_a_random_loop():
     rng = np.random.default_rng(5)
     addresses, active = 8 * rng.integers(0, 40, (50, 32), dtype=np.int32), rng.random((50, 32)) < 0.8

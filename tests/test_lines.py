@@ -161,7 +161,12 @@ def test_leading_axes_are_independent(dtype):
 
 def test_addresses_past_4_gb():
     far = (np.arange(32, dtype=np.int64) << 31) + 4
-    assert lines(far, H200)[:3] == (1, 32, 32)
+    for atomic in (False, True):
+        assert lines(far, H200, atomic=atomic)[:3] == (1, 32, 32)
+        with jax.enable_x64(True):
+            got = counter(H200, how="jit", atomic=atomic)(far, ALL)
+        assert got == lines(far, H200, atomic=atomic)
+        assert {part.dtype for part in got} == {np.dtype(np.int32)}
 
 
 # --- Errors ---

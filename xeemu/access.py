@@ -97,7 +97,7 @@ class Address:
       inside: `[G or 1, n or 1]` whether the index is within bounds, or None if it is proved to be.
       form: the lane form of the linear index with an `[n]` pattern, or None.
       base: the form's base, or None.
-      exact: whether no index component is beyond the dtype of the address, where the form would only be right modulo it.
+      exact: whether every index component fits the dtype of the address; else the form is right modulo its width only.
     """
 
     index: jax.Array
@@ -187,9 +187,10 @@ def load(
     else:
         values = read(buffer, address, where, chunk=chunk)
     full = _expanded(values, where, other, chunk, dtype)
+    elements = math.prod(where.shape)
     if varying:
-        return jnp.broadcast_to(full, (chunk.count, full.shape[1])).reshape(chunk.count, *where.shape)
-    return full.reshape(where.shape)
+        return jnp.broadcast_to(full, (chunk.count, elements)).reshape(chunk.count, *where.shape)
+    return jnp.broadcast_to(full, (1, elements)).reshape(where.shape)
 
 
 def _read(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, varying: bool) -> jax.Array:
@@ -367,12 +368,13 @@ def atomic(buffer: Buffer, op: str, address: Address, values: Sequence[Emitted],
         return buffer
     arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
     target = _target(buffer, address, where, chunk)
-    exact = not (chunk.deterministic and jnp.issubdtype(buffer.data.dtype, jnp.floating) and op in ("add", "sub"))
-    if op in ("store", "add", "min", "max", "sub") and exact:
+    # On a CPU a scatter is sequential.
+    any_order = chunk.on_cpu or not (chunk.deterministic and _rounds(buffer, op))
+    if op in ("store", "add", "min", "max", "sub") and any_order:
         operand = -arrays[0] if op == "sub" else arrays[0]
         done = _scatter(buffer.data, "add" if op == "sub" else op, target, operand, _always(address, where))
         return buffer.holding(done)
-    _, data = _in_order(buffer, op, target, arrays)
+    _, data = _in_order(buffer, op, target, arrays, chunk)
     return buffer.holding(data)
 
 
@@ -385,13 +387,25 @@ def fetch(
     if not where.count or not buffer.elements:
         return jnp.full((chunk.count, *where.shape), missing), buffer
     arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
-    old, data = _in_order(buffer, op, _target(buffer, address, where, chunk), arrays)
+    old, data = _in_order(buffer, op, _target(buffer, address, where, chunk), arrays, chunk)
     if not where.all:
         old = jnp.full((chunk.count, count), missing).at[:, where.chosen].set(old, unique_indices=True)
     return old.reshape(chunk.count, *where.shape), buffer.holding(data)
 
 
-def _in_order(buffer: Buffer, op: str, target: jax.Array, arrays: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
+def _in_order(
+    buffer: Buffer, op: str, target: jax.Array, arrays: Sequence[jax.Array], chunk: Chunk
+) -> tuple[jax.Array, jax.Array]:
+    """Old values and the memory after atomic operations in the order of the work-items."""
     flat = [jnp.broadcast_to(a, target.shape).reshape(-1) for a in arrays]
-    old, data = serial.apply(buffer.data.reshape(-1), op, target.reshape(-1), flat)
+    data, addresses = buffer.data.reshape(-1), target.reshape(-1)
+    if chunk.deterministic and _rounds(buffer, op):
+        old, data = serial.in_sequence(data, addresses, -flat[0] if op == "sub" else flat[0])
+    else:
+        old, data = serial.apply(data, op, addresses, flat)
     return old.reshape(target.shape), data.reshape(buffer.data.shape)
+
+
+def _rounds(buffer: Buffer, op: str) -> bool:
+    """Whether the result of an operation depends on the order of the work-items by rounding."""
+    return bool(jnp.issubdtype(buffer.data.dtype, jnp.floating)) and op in ("add", "sub")

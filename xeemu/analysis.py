@@ -45,14 +45,14 @@ class Plan:
       bases: for a variable with a form, how its base comes from the bases of its equation's operands; a variable that
         is missing is its own base.
       inner: for each structured equation the plans of its bodies (of `while`: the predicate's, then the body's).
-      places: for each `cond`, for each result that is a memory the number of the branch operand that it is the next
-        version of, for others None.
+      places: for each `cond`, for each result that is a memory the numbers of the branch operands that it is the next
+        version of (several, if branches reach it in different ways), for others None.
     """
 
     values: dict[jex_core.Var, Value] = dataclasses.field(default_factory=dict)
     bases: dict[jex_core.Var, BaseRule] = dataclasses.field(default_factory=dict)
     inner: dict[int, tuple["Plan", ...]] = dataclasses.field(default_factory=dict)
-    places: dict[int, tuple[int | None, ...]] = dataclasses.field(default_factory=dict)
+    places: dict[int, tuple[tuple[int, ...] | None, ...]] = dataclasses.field(default_factory=dict)
 
     def value(self, atom: jaxprs.Atom, dimensions: int) -> Value:
         return _literal(atom, dimensions) if jaxprs.is_literal(atom) else self.values[atom]
@@ -189,7 +189,9 @@ class _Analysis:
         chosen, *rest = operands
         plan.inner[number] = tuple(self.body(b, rest) for b in branches)
         outputs = [self.outputs(b, p) for b, p in zip(branches, plan.inner[number], strict=True)]
-        plan.places[number] = tuple(rest.index(v) if v.space else None for v in outputs[0])
+        plan.places[number] = tuple(
+            tuple(k for k, operand in enumerate(rest) if operand is v) if v.space else None for v in outputs[0]
+        )
         return [self._chosen(alternatives, chosen.varying) for alternatives in zip(*outputs, strict=True)]
 
     def _chosen(self, alternatives: Sequence[Value], varying: bool) -> Value:
@@ -386,18 +388,8 @@ def _live_bytes(body: Body, plan: Plan) -> int:
 
 
 def _inner_bytes(eqn: jex_core.JaxprEqn, plan: Plan, number: int) -> list[int]:
-    match jaxprs.structure(eqn):
-        case jaxprs.Call(body):
-            bodies: tuple[Body, ...] = (body,)
-        case jaxprs.Cond(branches):
-            bodies = branches
-        case jaxprs.Scan(body=body):
-            bodies = (body,)
-        case jaxprs.While(predicate=predicate, body=body):
-            bodies = (predicate, body)
-        case _:
-            return []
-    return [_live_bytes(b, p) for b, p in zip(bodies, plan.inner[number], strict=True)]
+    bodies = jaxprs.bodies(eqn)
+    return [_live_bytes(b, p) for b, p in zip(bodies, plan.inner[number], strict=True)] if bodies else []
 
 
 def _bytes(variable: jex_core.Var, plan: Plan) -> int:

@@ -235,7 +235,7 @@ def _rounds(addresses: Array, active: Array, device: Device, width: int) -> Arra
     size, step = addresses.shape[-1], _group_lanes(addresses, device, width)
     if step == size:
         return xp.where(active, lanes.rank(active, bank) + np.int32(1), np.int32(0))
-    lane = xp.arange(size)
+    lane = xp.arange(size, dtype=np.int32)
     queue = bank + (lane // step * banks).astype(bank.dtype)
 
     def succeed(i: Array, end: Array) -> Array:

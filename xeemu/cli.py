@@ -216,7 +216,7 @@ def _print_outputs(outputs: Any, show: bool) -> None:
         more = " ..." if flat.size > 8 else ""
         checksum = zlib.crc32(output.tobytes())
         _print_labelled(f"output {k}", f"{describe(output)}, crc32 {checksum:08x}: {values}{more}")
-        if show:
+        if show and flat.size > 1:
             _print_bars(flat.astype(np.float64))
 
 

@@ -37,7 +37,8 @@ class Collective:
 
     Attributes:
       level: `"group"` or `"sub_group"`.
-      kind: `"broadcast"`, `"reduce"`, `"inclusive_scan"`, `"exclusive_scan"`, `"shift_left"`, `"shift_right"`, `"permute_xor"` or `"select"`.
+      kind: `"broadcast"`, `"reduce"`, `"inclusive_scan"`, `"exclusive_scan"`, `"shift_left"`, `"shift_right"`,
+        `"permute_xor"` or `"select"`.
       op: the operation of a reduction or scan, else None.
       local_range: the work-group's axes.
       sub_group_size: lanes of a full sub-group.

@@ -23,7 +23,8 @@ def check(program: Program, plan: Plan) -> None:
     Raises:
       KernelError: a stored value could lose bits.
     """
-    inputs = [v.aval.dtype.itemsize == _WIDE for v in program.body.invars]
+    # A Python scalar has passed the launch only if it fits 32 bits.
+    inputs = [v.aval.dtype.itemsize == _WIDE and not v.aval.weak_type for v in program.body.invars]
     memories = zip(program.arguments, program.body.invars, strict=True)
     names = {plan.values[v]: memory.name for memory, v in memories if memory}
     _Check(program, names).body(program.body, plan, inputs)
@@ -66,7 +67,7 @@ class _Check:
                 return self._loop(loop.body, plan.inner[number][1], given[consts:], loop.body_consts, carries)
         if eqn.primitive is primitives.allocate_p:
             self._names[plan.values[eqn.outvars[0]]] = eqn.params["name"]
-        if eqn.primitive in (primitives.store_p, primitives.atomic_p) and eqn.params.get("op") != "load":
+        if eqn.primitive in primitives.ACCESSES:
             self._store(plan, eqn, given)
         return [v.aval.dtype.itemsize == _WIDE and self._makes(eqn, given) for v in eqn.outvars]
 
@@ -99,8 +100,11 @@ class _Check:
     def _store(self, plan: Plan, eqn: jex_core.JaxprEqn, given: list[bool]) -> None:
         access: primitives.Access = eqn.params["access"]
         dtype = eqn.invars[0].aval.dtype
-        last = len(eqn.invars) - access.masked
-        for atom, genuine in zip(eqn.invars[1 + access.rank : last], given[1 + access.rank : last], strict=True):
+        # The mask is bool and stands before what a masked-out load gives, or at the end.
+        first = 1 + access.rank
+        for atom, genuine in zip(eqn.invars[first:], given[first:], strict=True):
+            if atom.aval.dtype.kind == "b" and access.masked:
+                continue
             if atom.aval.dtype == dtype or not self._may_lose(plan, atom, genuine, dtype):
                 continue
             name = self._names[plan.value(eqn.invars[0], 0)]

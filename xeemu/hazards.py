@@ -1,12 +1,12 @@
 """Loads that must be done before an update of their memory may take place.
 
-XLA updates an array in place only if it can see that every read of the old contents comes first; else it copies the whole
-array. It sees what depends on what, and it repeats cheap reads (slices) in every place that uses them. So where a
+XLA updates an array in place only if it can see that every read of the old contents comes first; else it copies the
+whole array. It sees what depends on what, and it repeats cheap reads (slices) in every place that uses them. So where a
 loaded value is used after an update of its memory, or the update does not depend on the load at all, the load is made
 a gather, which is not repeated, and the update is made to depend on it.
 
-(The XLA option that avoids these copies, `xla_cpu_copy_insertion_use_region_analysis`, gave wrong results on JAX 0.10.2:
-a loop counter updated before its last use. `tests/test_control_flow.py` holds the kernel that showed it.)
+The XLA option that avoids these copies, `xla_cpu_copy_insertion_use_region_analysis`, gave wrong results on JAX 0.10.2:
+a loop counter was updated before its last use. `tests/test_control_flow.py` holds the kernel that showed it.
 """
 
 import dataclasses

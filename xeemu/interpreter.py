@@ -43,7 +43,7 @@ def run(
       For each result of the kernel the flat global memory after the chunk.
     """
     inputs: list[Item] = [
-        Buffer(a, "global", memory.shape) if memory else _scalar(a, plan.values[v])
+        Buffer(a, "global", memory.shape) if memory else _scalar(jnp.asarray(a, v.aval.dtype), plan.values[v])
         for a, memory, v in zip(arguments, program.arguments, program.body.invars, strict=True)
     ]
     outputs = _Interpreter(chunk, chunk.present(), observer).body(program.body, plan, inputs, None)
@@ -363,7 +363,7 @@ class _Interpreter:
             return self._packed(self.body(branches[k], plan.inner[number][k], given, running), known)
 
         likes: list[Item] = [
-            rest[place] if place is not None else Emitted(value, v.aval.shape, v.aval.dtype)
+            rest[place[0]] if place else Emitted(value, v.aval.shape, v.aval.dtype)
             for place, value, v in zip(places, known, eqn.outvars, strict=True)
         ]
         which = jnp.clip(chosen.array(self.chunk), 0, len(branches) - 1)
@@ -413,7 +413,7 @@ class _Interpreter:
         branch: Callable[[list[Item]], list[Any]],
         packed: list[Any],
         operands: Sequence[Item],
-        places: Sequence[int | None],
+        places: Sequence[tuple[int, ...] | None],
         running: jax.Array,
     ) -> list[Any]:
         """The results after one branch has run for the groups that take it."""
@@ -424,11 +424,11 @@ class _Interpreter:
             results, self.observer.state = before
             given = list(operands)
             for place, data in zip(places, results, strict=True):
-                if place is not None:
-                    given[place] = _memory(given[place]).holding(data)
+                for k in place or ():
+                    given[k] = _memory(given[k]).holding(data)
             self.observer.begin()
             after = [
-                new if place is not None else _selected(running, new, old)
+                new if place else _selected(running, new, old)
                 for new, old, place in zip(branch(given), results, places, strict=True)
             ]
             tallies.append(self.observer.leave())

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
@@ -18,7 +19,9 @@ _Known = Sequence[Interval | None]
 
 
 def of_dtype(dtype: Any) -> Interval | None:
-    """All values of a dtype; None if it is neither integer nor bool."""
+    """All values of a dtype; None if it is neither integer nor bool, such as JAX's random keys."""
+    if jnp.issubdtype(dtype, jax.dtypes.extended):
+        return None
     if np.dtype(dtype) == bool:
         return (0, 1)
     if jnp.issubdtype(dtype, jnp.integer):

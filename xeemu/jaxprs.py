@@ -107,6 +107,18 @@ def structure(eqn: jex_core.JaxprEqn) -> Structure | None:
     return _call(params) if name in _CALLS else None
 
 
+def bodies(eqn: jex_core.JaxprEqn) -> tuple[Body, ...]:
+    """The bodies that a structured equation holds; none of a plain operation."""
+    match structure(eqn):
+        case Call(body) | Scan(body=body):
+            return (body,)
+        case While(predicate=predicate, body=body):
+            return (predicate, body)
+        case Cond(branches):
+            return branches
+    return ()
+
+
 def literal(atom: jex_core.Literal) -> np.ndarray:
     """The value of a literal, in its own dtype."""
     return np.asarray(atom.val, atom.aval.dtype)

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import inspect
 import math
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
@@ -27,6 +28,11 @@ class Kernel:
     work_group_size: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.function, types.FunctionType):
+            raise KernelArgumentError(
+                f"@xe.kernel takes a function, but got a {type(self.function).__name__}; write the kernel with def, "
+                "and jit what launches it"
+            )
         for attribute in (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__"):
             object.__setattr__(self, attribute, getattr(self.function, attribute, self.function))
         kinds = [parameter.kind for parameter in self._signature().parameters.values()]
@@ -68,6 +74,11 @@ class Kernel:
     def bind_static(self, given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
         """The static parameters with their defaults, sorted by name; they must be known, complete and hashable."""
         known = {p.name: p.default for p in self._signature().parameters.values() if p.kind == p.KEYWORD_ONLY}
+        if by_name := [name for name in self.parameters if name in given]:
+            raise KernelArgumentError(
+                f"kernel {self.name} takes {', '.join(by_name)} by position, not by keyword; its arguments are "
+                f"({', '.join(self.parameters)})"
+            )
         if unknown := sorted(set(given) - set(known)):
             raise KernelArgumentError(
                 f"kernel {self.name} has no static parameter {', '.join(unknown)}; it has {', '.join(known) or 'none'} "

@@ -53,16 +53,16 @@ def split(array: Array, lanes: int) -> Array:
 def first(active: Array, *keys: Array) -> Array:
     """Marks the active lanes `[..., S]` which no earlier active lane equals in all keys `[..., S]`, each at least 0."""
     xp = namespace(active, *keys)
-    lane = xp.arange(active.shape[-1])
+    lane = xp.arange(active.shape[-1], dtype=np.int32)
     # An inactive lane gets a key of its own: ~lane is negative, or near the top of an unsigned type.
     head, *others = (xp.where(active, key, ~lane.astype(key.dtype)) for key in keys)
-    repeated = ~active
-    for j in range(active.shape[-1] - 1):
-        same = (head == head[..., j : j + 1]) & (lane > j)
+    earliest = xp.zeros(head.shape, dtype=np.int32)
+    for j in reversed(range(active.shape[-1])):
+        same = head == head[..., j : j + 1]
         for key in others:
             same = same & (key == key[..., j : j + 1])
-        repeated = repeated | same
-    return ~repeated
+        earliest = xp.where(same, np.int32(j), earliest)
+    return active & (earliest == lane)
 
 
 def sharing(active: Array, key: Array, keys: int) -> Array:
@@ -87,7 +87,7 @@ def sharing(active: Array, key: Array, keys: int) -> Array:
 def rank(active: Array, key: Array) -> Array:
     """For each active lane, the earlier active lanes that have its key (at least 0): int32 `[..., S]`."""
     xp = namespace(active, key)
-    lane = xp.arange(key.shape[-1])
+    lane = xp.arange(key.shape[-1], dtype=np.int32)
     key = xp.where(active, key, ~lane.astype(key.dtype))
     count = xp.zeros(key.shape, dtype=np.uint8)
     for j in range(key.shape[-1] - 1):
@@ -98,7 +98,7 @@ def rank(active: Array, key: Array) -> Array:
 def repeat(times: int, step: Callable[[Array, Array], Array], state: Array) -> Array:
     """`state = step(i, state)` for i from 0 to `times` - 1; for JAX one loop, which compiles once."""
     if isinstance(state, jax.Array):
-        return jax.lax.fori_loop(0, times, step, state)
+        return jax.lax.fori_loop(np.int32(0), np.int32(times), step, state)
     for i in range(times):
         state = step(np.int32(i), state)
     return state
@@ -108,5 +108,5 @@ def _narrow(active: Array, key: Array, keys: int) -> Array:
     """The keys in the narrowest type that also holds one of its own for each inactive lane."""
     xp = namespace(active, key)
     dtype = np.uint8 if keys + key.shape[-1] <= 256 else np.int32
-    own = keys + xp.arange(key.shape[-1])
+    own = keys + xp.arange(key.shape[-1], dtype=np.int32)
     return xp.where(active, key.astype(own.dtype), own).astype(dtype)

@@ -32,7 +32,7 @@ _GPU_CHUNK_BYTES = 2 << 30
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What shapes the emulation but not its results."""
+    """How a launch is emulated."""
 
     memory_bytes: int | None
     deterministic: bool
@@ -135,14 +135,17 @@ def launch(
       KernelError: the kernel breaks a rule of the kernel language.
     """
     modelled = _checked(kernel, nd_range, device)
+    if memory_bytes is not None and memory_bytes < 1:
+        raise KernelArgumentError(
+            f"memory_bytes={memory_bytes}; give a positive number of bytes, or None for the default"
+        )
 
     def call(*arguments: Any, **static: Any) -> Any:
-        given = _arguments(kernel, arguments)
+        bound = kernel.bind_static(static)
+        given = _arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic))
         inside_jit = any(isinstance(a, jax.core.Tracer) for a in given)
         options = Options(memory_bytes, deterministic, donate and not inside_jit, _platform(given))
-        prepared = prepare(
-            kernel, nd_range, modelled, tuple(map(Description.of, given)), kernel.bind_static(static), options
-        )
+        prepared = prepare(kernel, nd_range, modelled, tuple(map(Description.of, given)), bound, options)
         with jax.enable_x64(prepared.program.wide):
             results = prepared.emit(*map(jnp.asarray, given)) if inside_jit else prepared.compiled(*given)
         return jax.tree.unflatten(prepared.program.output_tree, results)
@@ -162,7 +165,7 @@ def trace(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVI
     modelled = _checked(kernel, nd_range, device)
 
     def call(*arguments: Any, **static: Any) -> Program:
-        given = tuple(map(Description.of, _arguments(kernel, arguments)))
+        given = tuple(map(Description.of, _arguments(kernel, arguments, _SHAPED)))
         return traced_program(kernel, nd_range, modelled, given, kernel.bind_static(static))
 
     return call
@@ -178,7 +181,6 @@ def _checked(kernel: Any, nd_range: Any, device: str | Device) -> Device:
     return find_device(device)
 
 
-@functools.lru_cache(maxsize=512)
 def prepare(
     kernel: Kernel,
     nd_range: NDRange,
@@ -188,6 +190,20 @@ def prepare(
     options: Options,
 ) -> Prepared:
     """Checks, traces and analyses a launch; cached, so that equal launches are compiled once."""
+    # Static values that are equal may differ in type or sign (4 and 4.0, 0.0 and -0.0); their text does too.
+    return _prepared(kernel, nd_range, device, arguments, static, repr(static), options)
+
+
+@functools.lru_cache(maxsize=512)
+def _prepared(
+    kernel: Kernel,
+    nd_range: NDRange,
+    device: Device,
+    arguments: tuple["Description", ...],
+    static: tuple[tuple[str, Hashable], ...],
+    _spelled: str,
+    options: Options,
+) -> Prepared:
     traced = traced_program(kernel, nd_range, device, arguments, static)
     limits.check_memory(traced.local_bytes, traced.private_bytes, device)
     plan = analysis.analyse(traced)
@@ -249,16 +265,19 @@ def _platform(given: Sequence[Any]) -> str:
     return jax.default_backend()
 
 
-def _arguments(kernel: Kernel, arguments: Sequence[Any]) -> list[Any]:
+_SHAPED = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
+
+
+def _arguments(kernel: Kernel, arguments: Sequence[Any], allowed: Any) -> list[Any]:
     names = kernel.parameters
     if len(arguments) != len(names):
         raise KernelArgumentError(
             f"kernel {kernel.name} takes {len(names)} arguments ({', '.join(names)}), but got {len(arguments)}"
         )
-    return [_argument(kernel, name, x) for name, x in zip(names, arguments, strict=True)]
+    return [_argument(kernel, name, x, allowed) for name, x in zip(names, arguments, strict=True)]
 
 
-def _argument(kernel: Kernel, name: str, x: Any) -> Any:
+def _argument(kernel: Kernel, name: str, x: Any, allowed: Any) -> Any:
     where = f"argument {name} of kernel {kernel.name}"
     if isinstance(x, bool):
         return np.bool_(x)
@@ -266,7 +285,7 @@ def _argument(kernel: Kernel, name: str, x: Any) -> Any:
         raise KernelArgumentError(f"{where} is {x}, beyond 32 bits; pass np.int64({x}) or np.uint64({x})")
     if isinstance(x, int | float) and not isinstance(x, np.generic):
         return x
-    if not isinstance(x, (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)):
+    if not isinstance(x, allowed):
         raise KernelArgumentError(
             f"{where} is a {type(x).__name__}; pass an array (np.asarray(...)) or a scalar; a static parameter is "
             "keyword-only in the kernel and goes by name"

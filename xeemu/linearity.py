@@ -221,7 +221,10 @@ class _Walk:
 
     def _loop(self, body: Body, operands: Versions, consts: int, carries: int, eqn: jex_core.JaxprEqn) -> Versions:
         inside = _entered(operands)
-        outputs = self.body(body, inside, nested=True)[:carries]
+        outputs = self.body(body, inside, nested=True)
+        if stacked := next(filter(None, outputs[carries:]), None):
+            _fail_array(stacked, eqn)
+        outputs = outputs[:carries]
         _check_alive(outputs, "the body of a loop", eqn)
         for version in filter(None, inside[:consts]):
             if version.ended:

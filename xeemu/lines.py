@@ -125,7 +125,7 @@ def _leads(count: Array, turn: Array) -> Array:
     """Marks, for each turn, the one lane `[..., S]` with its greatest count."""
     xp = lanes.namespace(count, turn)
     size = count.shape[-1]
-    score = count * np.int32(size) + xp.arange(size).astype(np.int32)
+    score = count * np.int32(size) + xp.arange(size, dtype=np.int32)
     beaten = count == 0
     for j in range(size):
         beaten = beaten | ((turn == turn[..., j : j + 1]) & (score < score[..., j : j + 1]))

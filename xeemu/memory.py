@@ -37,7 +37,7 @@ class Description:
     """What a memory is, apart from its contents and version.
 
     The name takes no part in comparisons, so that JAX accepts a loop or branch that swaps two memories of one shape:
-    `linearity` refuses it with the kernel's line. The space does, so that JAX traces a jitted device function anew for it.
+    `linearity` refuses it with the kernel's line. The space does: JAX traces a jitted device function anew for it.
     """
 
     space: str
@@ -187,6 +187,11 @@ class Memory:
     __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = __rand__ = __ror__ = __rxor__ = _not_an_array
     __hash__ = object.__hash__
 
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(jax.Array, name):
+            self._not_an_array()
+        raise AttributeError(f"a memory has no attribute {name!r}")
+
 
 class Stores:
     """The plain stores of a memory: `m.at[i].set(x)`."""
@@ -220,6 +225,13 @@ class Atomics:
 
     def __init__(self, memory: Memory, ordering: Ordering):
         self._memory, self._ordering = memory, ordering
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if not hasattr(AtomicTo, name):
+            raise AttributeError(f"the atomic operations have no attribute {name!r}")
+        raise source.kernel_error(
+            f"{self._memory.name}.atomic.{name}(...) names no element; write {self._memory.name}.atomic[i].{name}(...)"
+        )
 
     def __call__(self, order: str = "relaxed", scope: str = "device") -> "Atomics":
         """The same with another order (SYCL's `memory_order`) and scope (`memory_scope`)."""

@@ -46,9 +46,9 @@ class Event:
 class Observer:
     """Watches nothing.
 
-    What is emitted between `begin` and `leave` may run any number of times; `settle` tells how often, in the pytree that
-    `turned` makes from `turns`. JAX may trace a loop's body more than once, so that one operation may be told twice
-    within one `begin`.
+    What is emitted between `begin` and `leave` may run any number of times; `settle` tells how often, in the pytree
+    that `turned` makes from `turns`. JAX may trace a loop's body more than once, so that one operation may be told
+    twice within one `begin`.
 
     Attributes:
       state: the pytree that loops and branches carry.

@@ -20,14 +20,20 @@ _BITS = frozenset({8, 16, 32, 64})
 def element_type(dtype: Any, what: str) -> np.dtype:
     """`dtype` as a NumPy dtype that a memory can hold: bool, integer or floating, of 8 to 64 bits."""
     resolved = np.dtype(dtype)
-    is_number = jnp.issubdtype(resolved, jnp.bool_) or (
-        jnp.issubdtype(resolved, jnp.number) and not jnp.issubdtype(resolved, jnp.complexfloating)
-    )
-    if not is_number or 8 * resolved.itemsize not in _BITS:
+    if _bits(resolved) not in _BITS:
         raise source.kernel_error(
             f"{what} has dtype {resolved}; a memory holds bool, integer or floating elements of 8, 16, 32 or 64 bits"
         )
     return resolved
+
+
+def _bits(dtype: np.dtype) -> int | None:
+    """Width of an element; None if it is neither bool, integer nor floating."""
+    if dtype.kind == "b":
+        return 8
+    if jnp.issubdtype(dtype, jnp.integer):
+        return int(jnp.iinfo(dtype).bits)
+    return int(jnp.finfo(dtype).bits) if jnp.issubdtype(dtype, jnp.floating) else None
 
 
 def index(component: Any, position: int, name: str) -> jax.Array:
@@ -39,13 +45,13 @@ def index(component: Any, position: int, name: str) -> jax.Array:
         )
     if isinstance(component, int) and not isinstance(component, bool):
         return _python_int(component, f"the index of {name} in dimension {position}")
-    array = _as_array(component, f"the index of {name} in dimension {position}")
-    if not jnp.issubdtype(array.dtype, jnp.integer):
-        hint = "use it as where= instead" if array.dtype == bool else "convert it with .astype(jnp.int32)"
+    given = array(component, f"the index of {name} in dimension {position}")
+    if not jnp.issubdtype(given.dtype, jnp.integer):
+        hint = "use it as where= instead" if given.dtype == bool else "convert it with .astype(jnp.int32)"
         raise source.kernel_error(
-            f"the index of {name} in dimension {position} has dtype {array.dtype}; an index is an integer: {hint}"
+            f"the index of {name} in dimension {position} has dtype {given.dtype}; an index is an integer: {hint}"
         )
-    return array
+    return given
 
 
 def value(x: Any, dtype: np.dtype, name: str) -> jax.Array:
@@ -56,12 +62,12 @@ def value(x: Any, dtype: np.dtype, name: str) -> jax.Array:
     """
     if isinstance(x, bool | int | float) and not isinstance(x, np.generic):
         return _python_scalar(x, dtype, name)
-    array = _as_array(x, f"the value for {name}")
-    if _widens(array.dtype, dtype):
-        return array.astype(dtype)
-    if may_be_lossless(array, dtype):
-        return array
-    raise source.kernel_error(lossy(array.dtype, dtype, name))
+    given = array(x, f"the value for {name}")
+    if _widens(given.dtype, dtype):
+        return given.astype(dtype)
+    if may_be_lossless(given, dtype):
+        return given
+    raise source.kernel_error(lossy(given.dtype, dtype, name))
 
 
 def may_be_lossless(array: jax.Array, dtype: np.dtype) -> bool:
@@ -98,12 +104,12 @@ def mask(where: Any, name: str) -> jax.Array | None:
     """The mask of an access, or None if every work-item takes part."""
     if where is None or where is True:
         return None
-    array = _as_array(where, f"where= of an access to {name}")
-    if array.dtype != bool:
+    given = array(where, f"where= of an access to {name}")
+    if given.dtype != bool:
         raise source.kernel_error(
-            f"where= of an access to {name} has dtype {array.dtype}; a mask is bool: write a comparison, such as x != 0"
+            f"where= of an access to {name} has dtype {given.dtype}; a mask is bool: write a comparison, such as x != 0"
         )
-    return array
+    return given
 
 
 def align(
@@ -146,10 +152,11 @@ def _private_axes(shapes: list[tuple[str, tuple[int, ...]]], memory: str) -> tup
         ) from None
 
 
-def _as_array(x: Any, what: str) -> jax.Array:
+def array(x: Any, what: str) -> jax.Array:
+    """`x` as a JAX array: a NumPy constant is not cut to 32 bits silently, and only arrays and numbers pass."""
     if isinstance(x, np.ndarray | np.generic):
         return _constant(np.asarray(x), what)
-    if not isinstance(x, (jax.Array, bool, int, float)):
+    if not isinstance(x, (jax.Array, bool, int, float)) and not hasattr(x, "__jax_array__"):
         raise source.kernel_error(
             f"{what} is a {type(x).__name__}; give an array of the work-group's shape or a scalar"
         )

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from xeemu import linearity, source
+from xeemu import linearity, separation, source, waiting
 from xeemu.errors import Error, KernelError
 from xeemu.geometry import Geometry
 from xeemu.jaxprs import Body
@@ -15,6 +15,13 @@ from xeemu.kernel import Kernel
 from xeemu.linearity import Allocation
 from xeemu.memory import Description, Memory
 from xeemu.workgroup import NeedsWideTypes, WorkGroup
+
+# Python asked for the value of a traced array: `if x:`, `range(x)`, `np.asarray(x)`.
+_NEEDS_VALUE = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -100,16 +107,31 @@ def _trace(
         return [_returned(leaf, kernel, definition) for leaf in leaves]
 
     with jax.enable_x64(wide):
-        body = Body(_traced(run, arguments, kernel))
+        body = Body(_traced(run, [_widened(a, wide) for a in arguments], kernel))
+    if any(isinstance(value, jax.core.Tracer) for _, value in body.constants):
+        raise source.kernel_error(
+            f"kernel {kernel.name} uses a value of a surrounding jit, vmap or grad; pass it to the launch by position",
+            definition,
+        )
     memories = tuple(
         Allocation(name, "global", a.shape, np.dtype(a.dtype), definition) if a.shape else None
         for a, name in zip(arguments, kernel.parameters, strict=True)
     )
     usage = linearity.check(body, memories, definition)
+    waiting.check(body)
+    if geometry.plain:
+        separation.check(body, geometry)
     outputs = tuple(_argument(memories, a, definition) for a in usage.outputs)
     return Program(
         kernel, geometry, static, body, memories, usage.allocations, usage.written, outputs, returned[-1], wide
     )
+
+
+def _widened(argument: jax.ShapeDtypeStruct, wide: bool) -> jax.ShapeDtypeStruct:
+    """A Python scalar has the default width of the mode that the kernel is traced in."""
+    if not (wide and argument.weak_type and not argument.shape) or argument.dtype.kind not in "iuf":
+        return argument
+    return jax.ShapeDtypeStruct((), np.dtype(f"{argument.dtype.kind}8"), weak_type=True)
 
 
 def _parameter(value: jax.Array, name: str, geometry: Geometry) -> Any:
@@ -120,7 +142,7 @@ def _returned(leaf: Any, kernel: Kernel, definition: source.Site) -> jax.Array:
     if isinstance(leaf, Memory):
         return leaf._version
     raise source.kernel_error(
-        f"kernel {kernel.name} returns a {type(leaf).__name__}; a kernel returns the global memories that it changed: "
+        f"kernel {kernel.name} returns {source.called(leaf)}; a kernel returns the global memories that it changed: "
         "store the values in one",
         definition,
     )
@@ -142,11 +164,14 @@ def _traced(run: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct], 
         return jax.make_jaxpr(run)(*arguments)
     except (Error, NeedsWideTypes):
         raise
-    except (jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError) as error:
+    except _NEEDS_VALUE as error:
         raise _value_needed(error, kernel) from None
-    except jax.errors.ConcretizationTypeError as error:
-        raise _value_needed(error, kernel) from None
-    except TypeError as error:
+    except Exception as error:
+        # What the user's own lines raise is theirs; what JAX and NumPy raise is told with the kernel's line.
+        if source.raised_by_user(error):
+            raise
+        if "truth value of an array" in str(error):
+            raise _value_needed(error, kernel) from None
         site = source.of_exception(error, kernel.function.__code__)
         raise KernelError(f"JAX refuses an operation of kernel {kernel.name}: {error}\n  at {site}") from error
 

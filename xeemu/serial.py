@@ -55,6 +55,40 @@ def apply(data: jax.Array, op: str, addresses: jax.Array, values: list[jax.Array
     return unsorted.set(old, unique_indices=True, mode="promise_in_bounds", wrap_negative_indices=False), data
 
 
+def in_sequence(data: jax.Array, addresses: jax.Array, values: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Adds to memory one value after the other, so that the rounding depends on nothing but their order.
+
+    Args:
+      data: `[M]` memory.
+      addresses: `[N]` in the order of the work-items; those that take no part have address `M`.
+      values: `[N]`.
+
+    Returns:
+      `[N]` old values, the poison value for those that take no part; and the memory. It takes as many steps as values
+      meet on one address.
+    """
+    numbers = jnp.arange(addresses.shape[0], dtype=np.int32)
+    ordered, order = lax.sort((addresses, numbers), num_keys=1, is_stable=True)
+    first = jnp.concatenate([jnp.ones(1, bool), ordered[1:] != ordered[:-1]])
+    rank = numbers - lax.cummax(jnp.where(first, numbers, np.int32(0)))
+    taking_part = ordered < data.shape[0]
+    sorted_values = values[order]
+
+    def step(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+        turn, old, memory = state
+        now = taking_part & (rank == turn)
+        target = jnp.where(now, ordered, ordered.dtype.type(data.shape[0]))
+        before = memory.at[target].get(mode="fill", fill_value=0, wrap_negative_indices=False)
+        memory = memory.at[target].set(before + sorted_values, mode="drop", wrap_negative_indices=False)
+        return turn + 1, jnp.where(now, before, old), memory
+
+    turns = jnp.max(jnp.where(taking_part, rank, np.int32(-1))) + 1
+    start = (jnp.zeros((), np.int32), jnp.full(addresses.shape, poison(data.dtype)), data)
+    _, old, data = lax.while_loop(lambda state: state[0] < turns, step, start)
+    unsorted = jnp.zeros_like(old).at[order]
+    return unsorted.set(old, unique_indices=True, mode="promise_in_bounds", wrap_negative_indices=False), data
+
+
 def _segments(
     op: str, initial: jax.Array, operands: list[jax.Array], first: jax.Array, start: jax.Array, numbers: jax.Array
 ) -> tuple[jax.Array, jax.Array]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from types import CodeType
 
 import jax
+import numpy as np
 from jax.extend import core as jex_core
 
 from xeemu.errors import KernelError
@@ -16,7 +17,7 @@ from xeemu.errors import KernelError
 # Frames of these directories are never the user's; the collection of kernels inside the package is a user of it.
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _KERNELS = os.path.join(_PACKAGE, "kernels")
-_JAX = os.path.dirname(os.path.abspath(jax.__file__))
+_LIBRARIES = tuple(os.path.dirname(os.path.abspath(str(library.__file__))) + os.sep for library in (jax, np))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,9 +78,32 @@ def of_exception(error: BaseException, code: CodeType) -> Site:
     return _site(*entries[-1]) if entries else UNKNOWN
 
 
+def raised_by_user(error: BaseException) -> bool:
+    """Whether the line that raised `error` is the user's own, not one of a library that it called."""
+    if any(_FILTERED in note for note in getattr(error, "__notes__", ())):
+        return False
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and _is_users(traceback.tb_frame.f_code.co_filename)
+
+
+# JAX says so where it has taken its own frames out of a traceback.
+_FILTERED = "JAX has removed its internal frames"
+
+
+def called(x: object) -> str:
+    """What a message calls a value: an array, whatever its class, or its type."""
+    return "an array" if isinstance(x, jax.Array) else f"a {type(x).__name__}"
+
+
 def of_function(code: CodeType) -> Site:
-    """The line on which a function is defined."""
-    return _site(code.co_filename, code.co_firstlineno)
+    """The line on which a function is defined, below its decorators."""
+    first = code.co_firstlineno
+    body = min((line for _, _, line in code.co_lines() if line and line > first), default=first)
+    lines = range(first, body + 1)
+    defined = (n for n in lines if linecache.getline(code.co_filename, n).lstrip().startswith(("def ", "async def ")))
+    return _site(code.co_filename, next(defined, first))
 
 
 def assigned_name(site: Site) -> str | None:
@@ -104,7 +128,7 @@ def _is_users(filename: str) -> bool:
     path = os.path.abspath(filename)
     if path.startswith(_KERNELS + os.sep):
         return True
-    return not path.startswith((_PACKAGE + os.sep, _JAX + os.sep))
+    return not path.startswith((_PACKAGE + os.sep, *_LIBRARIES))
 
 
 def _site(file: str, line: int) -> Site:

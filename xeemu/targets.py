@@ -73,8 +73,8 @@ def find(name: str, size: Sequence[int] | None, options: KernelOptions) -> Targe
 
 def _of_kernel(name: str, kernel: xe.Kernel, options: KernelOptions) -> Example:
     """A bare kernel with the launch that the options describe."""
-    if options.global_size is None:
-        raise UsageError(f"{name} is a kernel: write its sizes, such as --global-size 4096 --local-size 64")
+    if options.global_size is None or min(options.global_size) < 1:
+        raise UsageError(f"{name} is a kernel: write its sizes, from 1, such as --global-size 4096 --local-size 64")
     nd_range = xe.NDRange(options.global_size, options.local_size)
     given = dict(notation.argument(text, position) for position, text in enumerate(options.arguments))
     _check_names(kernel, given)

@@ -150,7 +150,8 @@ class WorkGroup:
     def _dimension(self, d: int) -> int:
         count = len(self._geometry.local_range)
         if not isinstance(d, int) or not 0 <= d < count:
-            raise source.kernel_error(f"dimension {d!r} of a launch that has {count}; give 0 to {count - 1}")
+            allowed = "0" if count == 1 else f"0 to {count - 1}"
+            raise source.kernel_error(f"dimension {d!r} of a launch that has {count}; give {allowed}")
         return d
 
     def _id(self, value: int) -> Any:
@@ -165,7 +166,7 @@ class WorkGroup:
 
     def _allocate(self, space: str, shape: int | Sequence[int], dtype: Any, name: str | None) -> Memory:
         name = name or source.assigned_name(source.of_caller()) or space
-        sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+        sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
         if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n > 0 for n in sizes):
             raise source.kernel_error(f"{space} memory {name} of shape {shape!r}; give one to three positive integers")
         element = operands.element_type(dtype, f"{space} memory {name}")
@@ -196,7 +197,7 @@ class WorkGroup:
 
     def _per_item(self, x: Any, what: str) -> jax.Array:
         """`x` with the work-group's axes in full."""
-        array = jnp.asarray(x)
+        array = operands.array(x, what)
         local_range = self._geometry.local_range
         (aligned,), private = operands.align([("the operand", array)], local_range, what)
         return jnp.broadcast_to(aligned, local_range + private)
@@ -305,7 +306,7 @@ def _versions(memories: tuple[Memory, ...]) -> list[jax.Array]:
     for memory in memories:
         if not isinstance(memory, Memory):
             raise source.kernel_error(
-                f"a barrier or fence orders memories, but got a {type(memory).__name__}; "
+                f"a barrier or fence orders memories, but got {source.called(memory)}; "
                 "pass the memories themselves: tile = wg.barrier(tile)"
             )
     return [memory._version for memory in memories]
