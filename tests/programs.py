@@ -697,18 +697,18 @@ Phase = str | Own | Single
 
 
 @st.composite
-def programs(draw: st.DrawFn, plain: bool = False, wide: bool = True) -> Program:
+def programs(draw: st.DrawFn, plain: bool = False, types: tuple[str, ...] = NARROW_TYPES + WIDE_TYPES) -> Program:
     """A random program.
 
     Args:
       draw: hypothesis's.
       plain: whether it is launched over a plain range, and so does without groups.
-      wide: whether its types may have 64 bits.
+      types: what its memories may hold, besides int32.
     """
     group_range, local_range = (draw(_plain_sizes()), None) if plain else draw(_group_sizes())
-    types = (INT32, *draw(st.lists(st.sampled_from(NARROW_TYPES + WIDE_TYPES * wide), max_size=2, unique=True)))
+    chosen = (INT32, *draw(st.lists(st.sampled_from(types), max_size=2, unique=True)))
     items, groups = math.prod(local_range or (1,)), math.prod(group_range)
-    writer = _Writer(draw, group_range, local_range, draw(st.sampled_from((8, 16))), types)
+    writer = _Writer(draw, group_range, local_range, draw(st.sampled_from((8, 16))), chosen)
     writer.declare(items, groups)
     body = (*writer.block(draw(st.integers(1, 8)), depth=0), *writer.epilogue(items, groups))
     return Program(
@@ -716,7 +716,7 @@ def programs(draw: st.DrawFn, plain: bool = False, wide: bool = True) -> Program
         local_range,
         writer.sub_group_size,
         tuple(writer.buffers.values()),
-        types,
+        chosen,
         uniforms=2,
         argument=draw(SMALL),
         seed=draw(st.integers(0, 7)),

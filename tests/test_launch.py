@@ -60,7 +60,7 @@ NO_HASH = (
     [
         ((X,), {}, "kernel scale takes 2 arguments (x, y), but got 1"),
         ((X, Y, Y), {}, "kernel scale takes 2 arguments (x, y), but got 3"),
-        ((X,), {"y": Y}, "kernel scale takes 2 arguments (x, y), but got 1"),
+        ((X,), {"y": Y}, "kernel scale takes y by position, not by keyword; its arguments are (x, y)"),
         (([1, 2], Y), {}, NOT_AN_ARRAY.format("x", "list")),
         ((None, Y), {}, NOT_AN_ARRAY.format("x", "NoneType")),
         ((X, "y"), {}, NOT_AN_ARRAY.format("y", "str")),

@@ -270,12 +270,12 @@ def int_mask(wg, x, y):
 # --- Memories that are not arrays ---
 
 
-@refused("the value for x is a Memory; give an array of the work-group's shape or a scalar")
+@refused("y is a memory, not an array; load its elements by index: y[i]")
 def memory_as_a_value(wg, x, y):
     return x.at[wg.global_id()].set(y)  # <-
 
 
-@refused("the index of x in dimension 0 is a Memory; give an array of the work-group's shape or a scalar")
+@refused("y is a memory, not an array; load its elements by index: y[i]")
 def memory_as_an_index(wg, x, y):
     return x.at[y].set(1)  # <-
 

@@ -75,7 +75,7 @@ def _bits(array: np.ndarray) -> np.ndarray:
 
 def _relative(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """|got - expected| / |expected|, 0 where the bits agree, infinite where that is no number."""
-    g, w = got.astype(np.float64), expected.astype(np.float64)
     with np.errstate(all="ignore"):
+        g, w = got.astype(np.float64), expected.astype(np.float64)
         difference = np.abs(g - w) / np.abs(w)
     return np.where(_bits(got) == _bits(expected), 0.0, np.nan_to_num(difference, nan=np.inf))
