@@ -1,10 +1,9 @@
 """The kernels of the texts that xeemu was built for, each with its inputs and a NumPy reference."""
 
-import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from xeemu.errors import KernelArgumentError
+from xeemu.errors import KernelArgumentError, did_you_mean
 from xeemu.kernels import atomics, convolution, histogram, matmul, reduction, slm_bank, table_copy
 from xeemu.kernels.device_info import device_info
 from xeemu.kernels.example import Example
@@ -24,6 +23,5 @@ def example(name: str) -> Example:
     """
     if name in EXAMPLES:
         return EXAMPLES[name]
-    nearest = difflib.get_close_matches(name, EXAMPLES, n=1)
-    hint = f" (did you mean {nearest[0]!r}?)" if nearest else ""
+    hint = did_you_mean(name, tuple(EXAMPLES))
     raise KernelArgumentError(f"there is no example {name!r}{hint}. The examples are {', '.join(EXAMPLES)}")

@@ -135,6 +135,17 @@ def _reference(data: np.ndarray, hist: np.ndarray, field: type[np.generic], mask
     return hist + np.pad(folded, (0, hist.size - folded.size))
 
 
+def _nd_range(size: Size) -> xe.NDRange:
+    """Each work-item counts a block of words; the text has no remainder."""
+    of_a_group = _BLOCK * _GROUP
+    if size[0] % of_a_group:
+        raise xe.KernelArgumentError(
+            f"the histograms take whole groups of {_GROUP} work-items with {_BLOCK} words each; {size[0]} words are "
+            f"no multiple of {of_a_group}; give for example {-(-size[0] // of_a_group) * of_a_group}"
+        )
+    return xe.NDRange(size[0] // _BLOCK, _GROUP)
+
+
 def _example(
     name: str, where: str, kernel: xe.Kernel, field: type[np.generic], mask: int, num_bins: int = 256, **static: int
 ) -> Example:
@@ -144,7 +155,7 @@ def _example(
         kernel=kernel,
         size=(4096 * 4096,),
         size_names=("words",),
-        nd_range=lambda size: xe.NDRange(size[0] // _BLOCK, _GROUP),
+        nd_range=_nd_range,
         inputs=functools.partial(_inputs, num_bins=num_bins),
         reference=functools.partial(_reference, field=field, mask=mask),
         work=lambda size: size[0] * (_WORD_BITS // (8 * np.dtype(field).itemsize)),

@@ -178,7 +178,7 @@ class TestRun:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (("histogram_slm", "--size", "16000"), "error (nd_range): the global size 62 is not divisible by the"),
+            (("convolution_slm", "--size", "1000x3"), "error (nd_range): the global size 1000 is not divisible by the"),
             (("histogram_slm", "--size", "4x4"), "error (kernel_argument): the size (4, 4) does not fit"),
             (("histogram_slm", "--device", "pvc"), "error (kernel_argument): there is no device 'pvc'"),
             (("histogram_private", "--device", "h200"), "error (kernel_not_supported): the kernel requires"),

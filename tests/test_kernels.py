@@ -254,3 +254,9 @@ class TestDeviceInfo:
         assert name.startswith("device name   : Intel Data Center GPU Max")
         assert size == "local_mem_size: 131072"
         assert type_ == "local_mem_type: info::local_mem_type::local"
+
+
+class TestHistogramSizes:
+    def test_words_that_fill_no_group_are_refused(self):
+        with pytest.raises(xe.KernelArgumentError, match=r"16385 words are no multiple of 16384; give for example 32768"):
+            EXAMPLES["histogram_slm"].nd_range((16385,))

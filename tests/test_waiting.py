@@ -26,7 +26,7 @@ def waits_in_the_body(wg, flags):
 
 @pytest.mark.parametrize("kernel", [waits_in_the_predicate, waits_in_the_body])
 def test_a_waiting_loop_is_refused_with_its_line(kernel):
-    with pytest.raises(xe.KernelError, match="^a loop waits for other work-groups") as caught:
+    with pytest.raises(xe.KernelError, match=r"^a loop waits for other work-groups") as caught:
         launch(kernel)
     assert "split the kernel into two launches" in str(caught.value)
     assert str(caught.value).endswith("# here")

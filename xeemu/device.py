@@ -6,7 +6,6 @@ report, an engineer's comment or a compiler's model, `L` recalled or contradicte
 """
 
 import dataclasses
-import difflib
 import functools
 import itertools
 import math
@@ -14,10 +13,10 @@ import numbers
 import operator
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from xeemu.errors import KernelArgumentError
+from xeemu.errors import KernelArgumentError, did_you_mean
 
 _KB = 1024
 _MB = 1024 * _KB
@@ -282,7 +281,7 @@ class Device:
           KernelArgumentError: a device has no such figure.
         """
         if field not in _figure_names():
-            raise KernelArgumentError(f"a device has no figure {field!r}{_did_you_mean(field, _figure_names())}")
+            raise KernelArgumentError(f"a device has no figure {field!r}{did_you_mean(field, _figure_names())}")
         value = getattr(self, field)
         if value is None:
             return None
@@ -643,7 +642,7 @@ def device(name: str | Device) -> Device:
             return preset
     names = [preset.name for preset in _DEVICES]
     raise KernelArgumentError(
-        f"there is no device {name!r}{_did_you_mean(str(name).lower(), names)}. The devices are {', '.join(names)}; "
+        f"there is no device {name!r}{did_you_mean(str(name).lower(), names)}. The devices are {', '.join(names)}; "
         "an xe.Device of your own is welcome too"
     )
 
@@ -652,8 +651,3 @@ def device(name: str | Device) -> Device:
 def _figure_names() -> tuple[str, ...]:
     identity = ("name", "full_name", "architecture", "sources")
     return tuple(field.name for field in dataclasses.fields(Device) if field.name not in identity)
-
-
-def _did_you_mean(name: str, names: Sequence[str]) -> str:
-    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-    return f" (did you mean {nearest[0]!r}?)" if nearest else ""

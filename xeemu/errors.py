@@ -3,6 +3,8 @@
 A message says what happened, with the numbers; where; and what to write instead.
 """
 
+import difflib
+from collections.abc import Sequence
 from typing import ClassVar
 
 
@@ -44,3 +46,9 @@ class KernelError(Error):
     """The kernel breaks a rule of the kernel language; the message names its line."""
 
     code = "kernel"
+
+
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """The part of a message that suggests the nearest of some names, empty if none is near."""
+    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    return f" (did you mean {nearest[0]!r}?)" if nearest else ""

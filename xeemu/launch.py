@@ -191,7 +191,10 @@ def prepare(
 ) -> Prepared:
     """Checks, traces and analyses a launch; cached, so that equal launches are compiled once."""
     # Static values that are equal may differ in type or sign (4 and 4.0, 0.0 and -0.0); their text does too.
-    return _prepared(kernel, nd_range, device, arguments, static, repr(static), options)
+    prepared = _prepared(kernel, nd_range, device, arguments, static, repr(static), options)
+    # Each time: the environment may have changed the limits.
+    limits.check_memory(prepared.program.local_bytes, prepared.program.private_bytes, device)
+    return prepared
 
 
 @functools.lru_cache(maxsize=512)
@@ -205,7 +208,6 @@ def _prepared(
     options: Options,
 ) -> Prepared:
     traced = traced_program(kernel, nd_range, device, arguments, static)
-    limits.check_memory(traced.local_bytes, traced.private_bytes, device)
     plan = analysis.analyse(traced)
     conversions.check(traced, plan)
     return Prepared(traced, plan, _chunk(traced, plan, options), options)
