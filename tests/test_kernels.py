@@ -258,5 +258,6 @@ class TestDeviceInfo:
 
 class TestHistogramSizes:
     def test_words_that_fill_no_group_are_refused(self):
-        with pytest.raises(xe.KernelArgumentError, match=r"16385 words are no multiple of 16384; give for example 32768"):
+        message = "16385 words are no multiple of 16384; give for example 32768"
+        with pytest.raises(xe.KernelArgumentError, match=message):
             EXAMPLES["histogram_slm"].nd_range((16385,))
