@@ -672,7 +672,6 @@ class _WorkItem:
 
 # --- The strategy ---
 
-GROUP_IDS = ("group_id", "group_linear_id")
 SMALL = st.integers(-3, 8)
 FREE, READ, ATOMIC, MIXED = "free", "read", "atomic", "mixed"
 FAMILIES = (("add", "sub"), ("min",), ("max",), ("and",), ("or",), ("xor",))
@@ -710,7 +709,8 @@ def programs(draw: st.DrawFn, plain: bool = False, types: tuple[str, ...] = NARR
     items, groups = math.prod(local_range or (1,)), math.prod(group_range)
     writer = _Writer(draw, group_range, local_range, draw(st.sampled_from((8, 16))), chosen)
     writer.declare(items, groups)
-    body = (*writer.block(draw(st.integers(1, 8)), depth=0), *writer.epilogue(items, groups))
+    drawn = writer.block(draw(st.integers(2, 10)), depth=0)
+    body = (*writer.prologue(), *drawn, *writer.epilogue(items, groups))
     return Program(
         group_range,
         local_range,
@@ -907,6 +907,15 @@ class _Writer:
         groups = () if self.local_range is None else (LINEAR_GROUP, Id("group_id", self.number(0, self.rank - 1)))
         counters = tuple(Counter(depth) for depth in range(self.counters))
         return self.pick(*groups, *counters, *self.uniforms, Argument(), Const(self.draw(SMALL)))
+
+    def group(self) -> Expression:
+        """The number of the group, where there are groups."""
+        return Argument() if self.local_range is None else LINEAR_GROUP
+
+    def scalar_below(self, limit: int) -> Expression:
+        """A scalar from 0 to `limit`, exclusive, which mostly differs between groups."""
+        varied = self.pick(self.group, self.group, self.uniform)()
+        return _binary("remainder", _binary("add", varied, self.number(0, limit)), limit)
 
     def mask(self) -> Expression | None:
         return self.truth(1) if self.pick(False, False, True) else None
@@ -1154,7 +1163,7 @@ class _Writer:
     def loop(self, depth: int) -> list[Statement]:
         form = self.pick("fori", "while", "scan", "python")
         static = form in ("python", "scan") or self.maybe()
-        trips = Const(self.number(0, 3)) if static else _binary("remainder", self.uniform(), 4)
+        trips = Const(self.number(0, 3)) if static else self.scalar_below(4)
         self.counters += 1
         condition = Binary(self.pick(*COMPARISONS), self.uniform(1), self.uniform(1)) if form == "while" else None
         entry, ended = dict(self.phases), self.ended
@@ -1172,21 +1181,31 @@ class _Writer:
         return end in (FREE, entry) or (name not in self.ended and end != MIXED)
 
     def choose(self, depth: int) -> list[Statement]:
-        entry, index = dict(self.phases), self.uniform()
+        count = self.pick(2, 2, 3)
+        entry, index = dict(self.phases), self.pick(self.uniform, *[functools.partial(self.scalar_below, count)] * 2)()
         branches, ends = [], []
-        for _ in range(self.pick(2, 2, 3)):
+        for _ in range(count):
             self.phases = dict(entry)
-            branches.append(self.block(self.number(0, 2), depth + 1))
+            branches.append(self.block(self.number(1, 2), depth + 1))
             ends.append(dict(self.phases))
         self.after_one_of(*ends)
         return [Choose(index, tuple(branches))]
 
-    # The end of a program, which makes all that it holds visible.
+    # The ends of a program: values that differ in the beginning, and all that it holds made visible in the end.
+
+    def prologue(self) -> list[Statement]:
+        loads: list[Statement] = [
+            Load(register, name, (_binary("remainder", LINEAR_GLOBAL, self.buffers[name].shape[0]),))
+            for register, name in zip(self.registers, self.names("input"), strict=True)
+        ]
+        return [*loads, Assign(Uniform(0), self.group()), Assign(Uniform(1), Argument())]
 
     def epilogue(self, items: int, groups: int) -> list[Statement]:
         after: list[Statement] = [Barrier(tuple(self.phases))] if self.phases else []
         for register, output in zip(self.registers, self.names("output"), strict=True):
             after.append(Store(output, self.slots[output].index, register))
+        uniforms = self.add("output", (items * groups, len(self.uniforms)), INT32)
+        after += [Store(uniforms, (LINEAR_GLOBAL, Const(uniform.number)), uniform) for uniform in self.uniforms]
         for name in self.names("local"):
             after += self.copy(name, items, LINEAR_GROUP, groups)
         for name in self.names("private"):

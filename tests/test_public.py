@@ -13,13 +13,18 @@ PUBLIC = [
     "MemoryAllocationError",
     "NDRange",
     "NDRangeError",
+    "Occupancy",
     "Program",
+    "Report",
     "SubGroup",
     "WorkGroup",
     "device",
     "devices",
+    "estimate",
     "kernel",
     "launch",
+    "occupancy",
+    "profile",
     "trace",
 ]
 

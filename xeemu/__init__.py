@@ -1,5 +1,6 @@
 """xeemu: a vectorised emulator of SYCL work-group kernels for Intel Xe GPUs."""
 
+from xeemu.costing import estimate, profile
 from xeemu.device import Device, device, devices
 from xeemu.errors import (
     Error,
@@ -13,7 +14,9 @@ from xeemu.kernel import Kernel, kernel
 from xeemu.launch import launch, trace
 from xeemu.memory import Memory
 from xeemu.ndrange import NDRange
+from xeemu.occupancy import Occupancy, occupancy
 from xeemu.program import Program
+from xeemu.report import Report
 from xeemu.workgroup import SubGroup, WorkGroup
 
 __all__ = [
@@ -27,12 +30,17 @@ __all__ = [
     "MemoryAllocationError",
     "NDRange",
     "NDRangeError",
+    "Occupancy",
     "Program",
+    "Report",
     "SubGroup",
     "WorkGroup",
     "device",
     "devices",
+    "estimate",
     "kernel",
     "launch",
+    "occupancy",
+    "profile",
     "trace",
 ]

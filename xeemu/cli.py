@@ -1,10 +1,11 @@
-"""The command `xeemu`: lists devices and examples, runs and traces kernels. The only module that prints."""
+"""The command `xeemu`: lists devices and examples, runs, traces and costs kernels. The only module that prints."""
 
 import argparse
 import collections
 import dataclasses
 import functools
 import importlib.metadata
+import json
 import os
 import platform
 import sys
@@ -24,6 +25,7 @@ from xeemu.kernels.example import Example
 from xeemu.launch import DEFAULT_DEVICE
 from xeemu.limits import sub_group_size
 from xeemu.notation import UsageError
+from xeemu.progress import phase
 from xeemu.runs import Run
 from xeemu.targets import KernelOptions
 from xeemu.verdict import describe
@@ -149,6 +151,52 @@ def _trace(given: argparse.Namespace) -> int:
     size = example.sized(given.size)
     launch = xe.trace(example.kernel, example.nd_range(size), device=given.device)
     print(launch(*example.inputs(size), **example.static))
+    return 0
+
+
+def _profile(given: argparse.Namespace) -> int:
+    example = _target(given, _kernel_options(given)).example
+    size = example.sized(given.size)
+    launch = xe.profile(example.kernel, example.nd_range(size), device=given.device)
+    with phase(f"{example.name}: counting"):
+        _, report = launch(*example.inputs(size), **example.static)
+    return _print_report(report, given.json)
+
+
+def _estimate(given: argparse.Namespace) -> int:
+    example = _target(given, _kernel_options(given)).example
+    size = example.sized(given.size)
+    launch = xe.estimate(example.kernel, example.nd_range(size), device=given.device)
+    with phase(f"{example.name}: estimating"):
+        report = launch(*example.inputs(size), **example.static)
+    return _print_report(report, given.json)
+
+
+def _occupancy(given: argparse.Namespace) -> int:
+    found = xe.occupancy(
+        given.device,
+        given.local_size,
+        slm_bytes=given.slm,
+        registers=given.registers,
+        sub_group_size=given.sub_group,
+        barriers=given.barriers,
+    )
+    if given.json:
+        print(json.dumps(dataclasses.asdict(found), indent=2))
+        return 0
+    shares = {"occupancy": found.fraction, "resident groups": found.groups, "limiter": found.limiter}
+    for label, value in shares.items():
+        _print_labelled(label, f"{100 * value:.4g} %" if label == "occupancy" and value is not None else _figure(value))
+    _print_labelled("threads", f"{found.threads_per_group} of a work-group, {found.sub_group_size} work-items each")
+    _print_labelled("local memory", f"{found.slm_bytes} bytes of a work-group as the device allocates it")
+    for name, groups in found.constraints.items():
+        _print_labelled(f"  {name}", f"{groups} work-groups per Xe core")
+    _print_labelled("next step", found.next_step)
+    return 0
+
+
+def _print_report(report: xe.Report, as_json: bool) -> int:
+    print(json.dumps(report.to_dict(), indent=2) if as_json else report)
     return 0
 
 
@@ -320,6 +368,16 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--show", action="store_true", help="print the outputs, with their values as bars")
 
     _add_target(add("trace", _trace, "print the program of an example or a kernel of your own"))
+
+    for name, command, help_ in (
+        ("profile", _profile, "run an example or a kernel of your own, and report what it costs"),
+        ("estimate", _estimate, "report what it costs as far as shapes tell, without running it"),
+    ):
+        costing = add(name, command, help_)
+        _add_target(costing)
+        _add_json(costing)
+
+    _add_occupancy(add("occupancy", _occupancy, "tell how many work-groups an Xe core holds, and what limits them"))
     return parser
 
 
@@ -343,6 +401,24 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     own.add_argument("--local-size", type=notation.sizes, metavar="A[xB[xC]]", help="work-items of a work-group")
     own.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE", help="an argument, see below")
     own.add_argument("--static", action="append", default=[], metavar="NAME=VALUE", help="a static parameter")
+
+
+def _add_occupancy(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", default=DEFAULT_DEVICE, help="the modelled device (default: %(default)s)")
+    parser.add_argument(
+        "--local-size", type=notation.sizes, required=True, metavar="A[xB[xC]]", help="work-items of a work-group"
+    )
+    parser.add_argument("--slm", type=int, default=0, metavar="BYTES", help="local memory of a work-group (default: 0)")
+    parser.add_argument("--sub-group", type=int, metavar="N", help="work-items of a sub-group (default: the device's)")
+    parser.add_argument("--registers", type=int, metavar="N", help="32-bit registers of a work-item")
+    parser.add_argument(
+        "--barriers", action=argparse.BooleanOptionalAction, default=True, help="the kernel has barriers (default)"
+    )
+    _add_json(parser)
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
 def _count(text: str) -> int:

@@ -190,10 +190,10 @@ class _Interpreter:
             masks = [None if active is None else active[:, None], self.present]
         where = access.lanes(what, mask, masks, self.chunk)
         address = access.locate(buffer, indices, where, self.chunk)
+        self.observer.on_access(Event(eqn, op, what, buffer, address, where, active, self.present), self.chunk)
         for item in before:
             done = item.data if isinstance(item, Buffer) else item.array(self.chunk)
             address = address.shifted(hazards.opaque_zero(done, address.index.dtype))
-        self.observer.on_access(Event(eqn, op, what, buffer, address, where, active, self.present), self.chunk)
         if op == "load":
             varying = plan.values[eqn.outvars[0]].varying
             return self._named(
@@ -398,6 +398,7 @@ class _Interpreter:
         packed, self.observer.state = lax.switch(which, choices, self.observer.state)
         for k, tally in enumerate(tallies):
             running = jnp.broadcast_to(which == k, (self.chunk.count,))
+            running = running if active is None else running & active
             self.observer.settle(tally, self.observer.turned(self.observer.turns, running, self.chunk))
         return packed
 

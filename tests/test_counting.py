@@ -1,0 +1,338 @@
+"""What the counting observer counts, against a second, obvious count and against itself by another way."""
+
+import collections
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import xeemu as xe
+from xeemu import costing, kernels
+from xeemu.launch import Description, Options, prepare
+
+# --- A scalar count of requests, passes and lines: 16 lanes at a time, 16 banks of 4 bytes, lines of 64 bytes ---
+
+
+class Tally:
+    """Counts by (space, op, memory), one work-group's access after the other."""
+
+    def __init__(self, lanes):
+        self.lanes, self.counts = lanes, collections.defaultdict(collections.Counter)
+
+    def access(self, space, op, memory, index, width=4):
+        """`index`: for each work-item the element, or None."""
+        for start in range(0, len(index), self.lanes):
+            lanes = index[start : start + self.lanes]
+            for first in range(0, len(lanes), 16):
+                self._request(space, op, memory, [i * width for i in lanes[first : first + 16] if i is not None], width)
+
+    def scalar(self, space, memory, items, index, width=4):
+        """A load by a scalar index: one lane of each sub-group."""
+        for _ in range(math.ceil(items / self.lanes)):
+            self._request(space, "load", memory, [index * width], width)
+
+    def _request(self, space, op, memory, addresses, width):
+        if not addresses:
+            return
+        count = self.counts[space, op, memory]
+        count["requests"] += 1
+        if space == "local":
+            words = [a // 4 for a in addresses]
+            turns = set(words) if op == "load" else words
+            count["passes"] += max(collections.Counter(w % 16 for w in turns).values())
+            count["ideal_passes"] += 1
+        elif op == "atomic":
+            by_word = collections.Counter(addresses)
+            by_line = collections.defaultdict(int)
+            for address, lanes in by_word.items():
+                by_line[address // 64] = max(by_line[address // 64], lanes)
+            count["sectors"] += sum(by_line.values())
+        else:
+            count["lines"] += len({a // 64 for a in addresses})
+            count["bytes_used"] += width * len(set(addresses))
+
+
+def assert_counted(report, tally):
+    """Every figure that the tally has is the report's, summed over the sites of one operation and memory."""
+    found = collections.defaultdict(collections.Counter)
+    for site in report.sites:
+        names = tally.counts[site.space, site.op, site.memory]
+        found[site.space, site.op, site.memory].update({name: getattr(site, name) for name in names})
+    assert found == tally.counts
+
+
+def profiled(name, size, device="max1550", **static):
+    example = kernels.example(name)
+    launch = xe.profile(example.kernel, example.nd_range(size), device=device)
+    return launch(*example.inputs(size), **{**example.static, **static})[1]
+
+
+# --- The kernels of the texts ---
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3, 8, 16, 17, 64])
+def test_slm_bank_against_a_scalar_count(stride):
+    tally, iterations = Tally(32), 5
+    lane = [j * stride for j in range(32)]
+    for group in range(2):
+        tally.access("local", "store", "slm", lane)
+        for _ in range(iterations):
+            tally.access("local", "load", "slm", lane)
+            tally.access("local", "store", "slm", lane)
+        tally.access("local", "load", "slm", lane)
+        tally.access("global", "store", "data", [group * 32 + j for j in range(32)])
+    assert_counted(profiled("slm_bank_16", (64,), stride=stride, iterations=iterations), tally)
+
+
+def test_stride_16_gives_a_16th_of_the_bandwidth_and_stride_1_all_of_it():
+    slow, fast = (profiled("slm_bank_16", (32,), stride=stride, iterations=9).slm for stride in (16, 1))
+    assert fast.passes == fast.ideal_passes
+    assert slow.passes == 16 * fast.passes
+
+
+def test_convolution_slm_against_a_scalar_count():
+    n, m, size = 1024, 33, 256
+    tally, half = Tally(32), m // 2
+    for group in range(n // size):
+        items = range(group * size, (group + 1) * size)
+        tally.access("global", "load", "data", list(items))
+        tally.access("local", "store", "cache", [lid + half for lid in range(size)])
+        for j in range(half):
+            first, last = [None] * size, [None] * size
+            first[0], last[-1] = j, size + half + j
+            if group > 0:
+                tally.access("global", "load", "data", [items[0] - half + j] + [None] * (size - 1))
+            tally.access("local", "store", "cache", first)
+            if group < n // size - 1:
+                tally.access("global", "load", "data", [None] * (size - 1) + [items[-1] + 1 + j])
+            tally.access("local", "store", "cache", last)
+        for j in range(m):
+            tally.access("local", "load", "cache", [lid + j for lid in range(size)])
+            tally.scalar("global", "taps", size, j)
+        tally.access("global", "store", "out", list(items))
+    assert_counted(profiled("convolution_slm", (n, m)), tally)
+
+
+def test_table_copies_against_a_scalar_count():
+    entries, groups, size = 100, 3, 64
+    for name in ("table_copy_bad", "table_copy_good", "table_copy_loop"):
+        tally = Tally(32)
+        for group in range(groups):
+            if name == "table_copy_bad":
+                for index in range(entries):
+                    tally.scalar("global", "table", size, index)
+                    tally.access("local", "store", "slm_table", [index] * size)
+            else:
+                for step in range(0, entries, size):
+                    index = [i if i < entries else None for i in range(step, step + size)]
+                    tally.access("global", "load", "table", index)
+                    tally.access("local", "store", "slm_table", index)
+            items = range(group * size, (group + 1) * size)
+            tally.access("local", "load", "slm_table", [entries - 1 - i % entries for i in items])
+            tally.access("global", "store", "out", list(items))
+        assert_counted(profiled(name, (entries, groups, size)), tally)
+
+
+def test_matmul_local_against_a_scalar_count():
+    n = 16
+    tally = Tally(32)
+    rows = [(x, y) for x in range(n) for y in range(n)]
+    for memory in ("a", "b"):
+        tally.access("global", "load", memory, [x * n + y for x, y in rows])
+        tally.access("local", "store", f"{memory}_local", [x * n + y for x, y in rows])
+    for k in range(n):
+        tally.access("local", "load", "a_local", [x * n + k for x, _ in rows])
+        tally.access("local", "load", "b_local", [k * n + y for _, y in rows])
+    tally.access("global", "store", "c", [x * n + y for x, y in rows])
+    assert_counted(profiled("matmul_local", (n,)), tally)
+
+
+def test_tree_reduction_against_a_scalar_count():
+    elements, size = 600, 128
+    tally = Tally(32)
+    for group in range(math.ceil(elements / (2 * size))):
+        first = [2 * i if 2 * i < elements else None for i in range(group * size, (group + 1) * size)]
+        lids = list(range(size))
+        tally.access("local", "store", "partial", lids)
+        tally.access("global", "load", "data", first)
+        tally.access("global", "load", "data", [None if i is None else i + 1 for i in first])
+        tally.access("local", "store", "partial", [None if i is None else i // 2 % size for i in first])
+        stride = 1
+        while stride < size:
+            live = [2 * stride * lid if 2 * stride * lid < size else None for lid in lids]
+            tally.access("local", "load", "partial", live)
+            tally.access("local", "load", "partial", [None if i is None else i + stride for i in live])
+            tally.access("local", "store", "partial", live)
+            stride *= 2
+        tally.access("local", "load", "partial", [0] + [None] * (size - 1))
+        tally.access("global", "store", "sums", [group] + [None] * (size - 1))
+    assert_counted(profiled("tree_reduction", (elements,)), tally)
+
+
+def test_histogram_slm_against_a_scalar_count():
+    groups, size, block, bins = 3, 64, 4, 256
+    data = np.random.default_rng(1).integers(2**63, size=groups * size * block, dtype=np.uint64)
+    kernel = kernels.example("histogram_slm").kernel
+    _, report = xe.profile(kernel, xe.NDRange(groups * size, size))(data, np.zeros(bins, np.uint64), block=block)
+    tally = Tally(32)
+    for group in range(groups):
+        own = [[k * size + lid for lid in range(size)] for k in range(bins // size)]
+        for index in own:
+            tally.access("local", "atomic", "bins", index)
+            tally.access("local", "atomic", "bins", index)
+            tally.access("global", "atomic", "hist", index, width=8)
+        for k in range(block):
+            base = group * size * block
+            words = [base + lane // 32 * 32 * block + 32 * k + lane % 32 for lane in range(size)]
+            tally.access("global", "load", "data", words, width=8)
+            for shift in range(0, 64, 8):
+                tally.access("local", "atomic", "bins", [int(data[w]) >> shift & 255 for w in words])
+    assert_counted(report, tally)
+    assert report.atomics.global_operations == groups * bins
+    assert report.atomics.contention == groups
+
+
+# --- One access, known at trace time and known only as the kernel runs ---
+
+
+@xe.kernel(sub_group_size=32)
+def closed(wg, table, memory, *, index):
+    i = jnp.asarray(np.array(index), jnp.int32).reshape(wg.size)
+    tile = wg.local(memory.shape[0], memory.dtype)
+    tile = tile.at[i].set(memory[i])
+    tile = tile.at[i].set(tile[i])
+    return memory.at[i].set(tile[i])
+
+
+@xe.kernel(sub_group_size=32)
+def counted(wg, table, memory, *, index):
+    i = table[wg.local_id()]
+    tile = wg.local(memory.shape[0], memory.dtype)
+    tile = tile.at[i].set(memory[i])
+    tile = tile.at[i].set(tile[i])
+    return memory.at[i].set(tile[i])
+
+
+@pytest.mark.parametrize("device", ["max1550", "h200"])
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
+def test_closed_form_is_what_is_counted_from_data(device, dtype):
+    rng = np.random.default_rng(3)
+    lanes = np.arange(64, dtype=np.int32)
+    for index in (lanes, 16 * lanes % 256, rng.integers(256, size=64)):
+        arguments = index.astype(np.int32), np.zeros(256, dtype)
+        reports = []
+        for kernel in (closed, counted):
+            launch = xe.profile(kernel, xe.NDRange(256, 64), device=device)
+            reports.append(launch(*arguments, index=tuple(map(int, index)))[1])
+        known, ran = ([site for site in r.sites if site.memory != "table"] for r in reports)
+        assert all(site.closed_form for site in known)
+        assert not any(site.closed_form for site in ran)
+        names = ("memory", "op", "requests", "passes", "ideal_passes", "lines", "sectors", "bytes_moved")
+        assert [[getattr(s, n) for n in names] for s in known] == [[getattr(s, n) for n in names] for s in ran]
+        outside = [[s.bytes_used for s in sites if s.space == "global"] for sites in (known, ran)]
+        assert outside[0] == outside[1]
+
+
+@xe.kernel(sub_group_size=16)
+def vectors(wg, memory, *, width):
+    i = wg.local_id()[:, None] * width + jnp.arange(width)
+    tile = wg.local(wg.size * width, jnp.float32)
+    tile = tile.at[i].set(memory[i])
+    return memory.at[i].set(tile[i])
+
+
+def test_private_axes_that_lie_side_by_side_are_one_access():
+    for width, requests, bytes_ in ((1, 1, 4), (2, 1, 8), (4, 1, 16), (8, 2, 16), (3, 3, 4)):
+        _, report = xe.profile(vectors, xe.NDRange(16, 16))(np.zeros(16 * width, np.float32), width=width)
+        assert [site.requests for site in report.sites] == [requests] * 4, width
+        assert report.global_.bytes_used == 2 * 16 * 4 * width
+        assert report.slm.ideal_passes == 2 * requests * bytes_ // 4
+
+
+# --- Loops and branches whose course is known only as the program runs ---
+
+
+@xe.kernel(sub_group_size=16)
+def uneven(wg, times, out):
+    tile = wg.local(64, jnp.int32)
+    i = wg.local_id()
+
+    def add(carry):
+        k, tile = carry
+        tile = lax.fori_loop(0, 3, lambda _, tile: tile.at[i].set(k), tile)
+        return k + 1, wg.barrier(tile)
+
+    _, tile = lax.while_loop(lambda carry: carry[0] < times[wg.group_id()], add, (0, tile))
+    tile = lax.cond(wg.group_id() == 1, lambda tile: tile.at[16 * (i % 4)].set(1), lambda tile: tile, tile)
+    return out.at[wg.global_id()].set(tile[i])
+
+
+def test_a_loop_is_counted_as_often_as_each_group_runs_it():
+    times = np.array([0, 5, 2, 9], np.int32)
+    _, report = xe.profile(uneven, xe.NDRange(64, 16), device="max1550")(times[:4], np.zeros(64, np.int32))
+    in_loop, in_branch = [site for site in report.sites if site.op == "store" and site.space == "local"]
+    assert in_loop.requests == in_loop.passes == 3 * times.sum()
+    assert (in_branch.requests, in_branch.passes) == (1, 16)
+    assert report.barriers == times.sum()
+    assert report.instructions["barrier"] == times.sum()
+    known = xe.estimate(uneven, xe.NDRange(64, 16))(times, np.zeros(64, np.int32))
+    assert next(site for site in known.sites if site.line == in_branch.line).passes == 16
+    assert next(site for site in known.sites if site.line == in_loop.line).passes is None
+
+
+@xe.kernel(sub_group_size=16)
+def counted_loop(wg, end, data, out):
+    total = lax.fori_loop(0, end, lambda k, t: t + data[k + wg.local_id()], jnp.zeros(wg.size, jnp.int32))
+    return out.at[wg.global_id()].set(total)
+
+
+def test_a_loop_with_a_traced_end_takes_the_lines_of_each_start():
+    arguments = np.int32(9), np.zeros(64, np.int32), np.zeros(32, np.int32)
+    _, report = xe.profile(counted_loop, xe.NDRange(32, 16))(*arguments)
+    load = next(site for site in report.sites if site.op == "load")
+    assert (load.requests, load.lines) == (2 * 9, 2 * (1 + 8 * 2))
+    assert xe.estimate(counted_loop, xe.NDRange(32, 16))(*arguments).to_dict() == report.to_dict()
+
+
+@xe.kernel(sub_group_size=16)
+def spinning(wg, flags, out):
+    k = lax.while_loop(lambda k: flags[k] == 0, lambda k: k + 1, jnp.int32(0))
+    return out.at[wg.global_id()].set(k)
+
+
+def test_an_access_in_a_predicate_is_not_known():
+    flags = np.array([0, 0, 1], np.int32)
+    out, report = xe.profile(spinning, xe.NDRange(16, 16))(flags, np.zeros(16, np.int32))
+    assert (out == 2).all()
+    (load,) = [site for site in report.sites if site.memory == "flags"]
+    assert load.requests is None
+    assert report.mark("global_") == "?"
+
+
+# --- Chunks ---
+
+
+def _totals(name, size, memory_bytes):
+    example = kernels.example(name)
+    inputs = example.inputs(size)
+    static = example.kernel.bind_static(dict(example.static))
+    options = Options(memory_bytes, False, False, "cpu")
+    device = xe.device("max1550")
+    prepared = prepare(
+        example.kernel, example.nd_range(size), device, tuple(map(Description.of, inputs)), static, options
+    )
+    counted_ = costing._counted(prepared, device)
+    with jax.enable_x64(True):
+        results = counted_.compiled(*counted_.converted(inputs))
+    counts = counted_.counts([np.asarray(r) for r in results[counted_.outputs :]])
+    return prepared.chunk, [f.tolist() for f in counts.figures], counts.classes.tolist()
+
+
+@pytest.mark.parametrize(("name", "size"), [("convolution_slm", (2048, 33)), ("histogram_slm", (64 * 256 * 5,))])
+def test_chunks_change_no_count(name, size):
+    (many, *whole), (one, *cut), (some, *last) = (_totals(name, size, b) for b in (None, 1, 12000))
+    assert one == 1 < some < many
+    assert cut == whole == last
