@@ -163,8 +163,8 @@ refused = refusals.Refusals(RANGE)
 
 
 @refused(
-    "an update of global memory x is lost: its last version is not returned; end the kernel, loop body or branch with "
-    "it, such as return x"
+    "an update of global memory x is lost: its last version is not returned; assign it, x = x.at[...].set(...), and "
+    "end the kernel, loop body or branch with it, such as return x"
 )
 def update_that_is_not_returned(wg, x, y):
     x = x.at[0].set(1)  # <-
@@ -172,8 +172,8 @@ def update_that_is_not_returned(wg, x, y):
 
 
 @refused(
-    "an update of global memory x is lost: its last version is not returned; end the kernel, loop body or branch with "
-    "it, such as return x"
+    "an update of global memory x is lost: its last version is not returned; assign it, x = x.at[...].set(...), and "
+    "end the kernel, loop body or branch with it, such as return x"
 )
 def last_update_that_is_not_returned(wg, x, y):
     x = x.at[0].set(1)
@@ -182,16 +182,16 @@ def last_update_that_is_not_returned(wg, x, y):
 
 
 @refused(
-    "an update of global memory x is lost: its last version is not returned; end the kernel, loop body or branch with "
-    "it, such as return x"
+    "an update of global memory x is lost: its last version is not returned; assign it, x = x.at[...].set(...), and "
+    "end the kernel, loop body or branch with it, such as return x"
 )
 def kernel_that_returns_nothing(wg, x, y):
     x.at[0].set(1)  # <-
 
 
 @refused(
-    "an update of global memory x is lost: its last version is not returned; end the kernel, loop body or branch with "
-    "it, such as return x"
+    "an update of global memory x is lost: its last version is not returned; assign it, x = x.at[...].set(...), and "
+    "end the kernel, loop body or branch with it, such as return x"
 )
 def branch_that_loses_an_update(wg, x, y):
     def write(x):

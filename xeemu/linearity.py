@@ -279,8 +279,8 @@ def _check_kept(version: Version, outputs: Versions) -> None:
     if version.of.space == "global" and version.written and not version.ended and version not in outputs:
         name = version.of.name
         raise kernel_error(
-            f"an update of global memory {name} is lost: its last version is not returned; end the kernel, loop body "
-            f"or branch with it, such as return {name}",
+            f"an update of global memory {name} is lost: its last version is not returned; assign it, "
+            f"{name} = {name}.at[...].set(...), and end the kernel, loop body or branch with it, such as return {name}",
             source.of_equation(version.written),
         )
 
