@@ -12,6 +12,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.kernels import EXAMPLES
+from xeemu.memory import poison
 
 launching = importlib.import_module("xeemu.launch")  # the module; `xeemu.launch` is the function
 
@@ -166,3 +167,21 @@ class TestLoops:
         np.testing.assert_array_equal(
             launch.compiled(x, y)[0], np.convolve(np.tile(np.arange(64), 2), np.ones(64), "valid")[:64]
         )
+
+
+class TestWindows:
+    @pytest.mark.parametrize("offset", [-65, -64, -1, 0, 1, 63, 64, 65])
+    @pytest.mark.parametrize("memory_bytes", [1, 1 << 20])
+    def test_a_window_that_reaches_over_an_end_gives_poison_there(self, offset, memory_bytes):
+        @xe.kernel
+        def shifted(wg, x, y):
+            i = wg.global_id()
+            return y.at[i].set(x[i + offset])
+
+        n = 256
+        x, y = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
+        index = np.arange(n) + offset
+        inside = (index >= 0) & (index < n)
+        expected = np.where(inside, x[np.clip(index, 0, n - 1)], poison(np.int32))
+        result = xe.launch(shifted, xe.NDRange(n, 64), memory_bytes=memory_bytes)(x, y)
+        np.testing.assert_array_equal(result, expected)
