@@ -21,14 +21,14 @@ from xeemu.errors import KernelArgumentError
 from xeemu.jaxprs import Body
 from xeemu.kernel import Kernel
 from xeemu.launch import (
-    _SHAPED,
     DEFAULT_DEVICE,
+    SHAPED,
     Description,
     Options,
     Prepared,
-    _arguments,
-    _checked,
-    _platform,
+    checked_arguments,
+    checked_device,
+    platform_of,
     prepare,
 )
 from xeemu.ndrange import NDRange
@@ -55,12 +55,12 @@ def profile(
     Raises:
       NDRangeError, KernelNotSupportedError, MemoryAllocationError, KernelArgumentError, KernelError: as `xe.launch`.
     """
-    modelled = _checked(kernel, nd_range, device)
+    modelled = checked_device(kernel, nd_range, device)
     if sample is not None:
         raise KernelArgumentError("counting on a sample of work-groups is not available; leave out sample=")
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Report]:
-        given = _arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic))
+        given = checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic))
         if any(isinstance(a, jax.core.Tracer) for a in given):
             raise KernelArgumentError("xe.profile gives plain numbers, so it cannot be part of a jit; call it outside")
         counted = _prepared(kernel, nd_range, modelled, given, static)
@@ -88,10 +88,10 @@ def estimate(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_D
     Raises:
       As `profile`.
     """
-    modelled = _checked(kernel, nd_range, device)
+    modelled = checked_device(kernel, nd_range, device)
 
     def call(*arguments: Any, **static: Any) -> Report:
-        given = _arguments(kernel, arguments, _SHAPED)
+        given = checked_arguments(kernel, arguments, SHAPED)
         counted = _prepared(kernel, nd_range, modelled, given, static)
         unknown = [isinstance(a, jax.ShapeDtypeStruct) or bool(np.shape(a)) for a in given]
         return _report(counted, _without_run(counted, given, unknown))
@@ -109,7 +109,7 @@ def _without_run(counted: "Counted", given: Sequence[Any], unknown: Sequence[boo
 
 
 def _prepared(kernel: Kernel, nd_range: NDRange, device: Device, given: Sequence[Any], static: Any) -> "Counted":
-    options = Options(None, False, False, _platform(given))
+    options = Options(None, False, False, platform_of(given))
     descriptions = tuple(map(Description.of, given))
     return _counted(prepare(kernel, nd_range, device, descriptions, kernel.bind_static(static), options), device)
 

@@ -134,7 +134,7 @@ def launch(
       KernelArgumentError: wrong arguments.
       KernelError: the kernel breaks a rule of the kernel language.
     """
-    modelled = _checked(kernel, nd_range, device)
+    modelled = checked_device(kernel, nd_range, device)
     if memory_bytes is not None and memory_bytes < 1:
         raise KernelArgumentError(
             f"memory_bytes={memory_bytes}; give a positive number of bytes, or None for the default"
@@ -142,9 +142,9 @@ def launch(
 
     def call(*arguments: Any, **static: Any) -> Any:
         bound = kernel.bind_static(static)
-        given = _arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic))
+        given = checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic))
         inside_jit = any(isinstance(a, jax.core.Tracer) for a in given)
-        options = Options(memory_bytes, deterministic, donate and not inside_jit, _platform(given))
+        options = Options(memory_bytes, deterministic, donate and not inside_jit, platform_of(given))
         prepared = prepare(kernel, nd_range, modelled, tuple(map(Description.of, given)), bound, options)
         with jax.enable_x64(prepared.program.wide):
             results = prepared.emit(*map(jnp.asarray, given)) if inside_jit else prepared.compiled(*given)
@@ -162,16 +162,17 @@ def trace(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVI
     Returns:
       A function that takes arrays or `jax.ShapeDtypeStruct`s and gives the `Program`, whose `str` is a listing.
     """
-    modelled = _checked(kernel, nd_range, device)
+    modelled = checked_device(kernel, nd_range, device)
 
     def call(*arguments: Any, **static: Any) -> Program:
-        given = tuple(map(Description.of, _arguments(kernel, arguments, _SHAPED)))
+        given = tuple(map(Description.of, checked_arguments(kernel, arguments, SHAPED)))
         return traced_program(kernel, nd_range, modelled, given, kernel.bind_static(static))
 
     return call
 
 
-def _checked(kernel: Any, nd_range: Any, device: str | Device) -> Device:
+def checked_device(kernel: Any, nd_range: Any, device: str | Device) -> Device:
+    """The modelled device of a launch, after the check that a kernel and an nd-range were given."""
     if not isinstance(kernel, Kernel):
         raise KernelArgumentError(
             f"a launch takes a kernel, but got a {type(kernel).__name__}; decorate the function with @xe.kernel"
@@ -260,17 +261,20 @@ class Description:
         return cls(tuple(np.shape(x)), np.dtype(x.dtype), bool(getattr(x, "weak_type", False)))
 
 
-def _platform(given: Sequence[Any]) -> str:
+def platform_of(given: Sequence[Any]) -> str:
+    """The platform on which JAX will run a launch with these arguments."""
     for x in given:
         if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer):
             return next(iter(x.devices())).platform
     return jax.default_backend()
 
 
-_SHAPED = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
+# What has a shape and a dtype; a launch itself takes no `ShapeDtypeStruct`.
+SHAPED = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
 
 
-def _arguments(kernel: Kernel, arguments: Sequence[Any], allowed: Any) -> list[Any]:
+def checked_arguments(kernel: Kernel, arguments: Sequence[Any], allowed: Any) -> list[Any]:
+    """A launch's arguments, of the classes allowed, in the number that the kernel takes."""
     names = kernel.parameters
     if len(arguments) != len(names):
         raise KernelArgumentError(
