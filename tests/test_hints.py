@@ -4,9 +4,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
-from xeemu import hints
+from xeemu import bankmap, hints
 from xeemu.device import device
 from xeemu.report import AtomicTotals, Hint, SiteReport
 from xeemu.timing import Term
@@ -48,7 +49,21 @@ def kinds(*sites: SiteReport, **others: Any) -> list[str]:
 
 # --- Bank conflicts ---
 
-COLUMNS = site(9, "tile", "load", "local", passes=32 * N, ideal_passes=N)
+COLUMNS = site(9, "tile", "load", "local", passes=32 * N, ideal_passes=N, shape=(32, 32))
+
+
+def test_a_bank_conflict_in_a_row_of_words_tells_to_spread_them():
+    (hint,) = give(dataclasses.replace(COLUMNS, shape=(1024,)))
+    assert "leave one word free after every 32: the word i + i // 32 in place of i." in hint.text
+
+
+def test_stores_to_one_word_are_for_one_work_item():
+    lanes = np.zeros((1, 16), np.int64)
+    shown = bankmap.draw(lanes, lanes == 0, device("hd530"), 4, "store")
+    one = site(9, "flag", "store", "local", passes=16 * N, ideal_passes=N, shape=(1,), bank_map=shown)
+    (hint,) = give(one)
+    assert "Lanes of a request store to one word, one after the other." in hint.text
+    assert "where=wg.local_linear_id() == 0" in hint.text
 
 
 def test_a_bank_conflict_tells_to_pad_the_pitch():
@@ -56,7 +71,9 @@ def test_a_bank_conflict_tells_to_pad_the_pitch():
     assert hint.kind == "bank conflict"
     assert hint.sites == (COLUMNS,)
     assert hint.text.startswith(f"32-way: {32 * N} passes for {N} requests, {31 * N} of them in excess.")
-    assert "Make the pitch of tile an odd number of words" in hint.text
+    assert (
+        "Make the pitch of tile an odd number of words; one more column does: wg.local((32, 32 + 1), ...)." in hint.text
+    )
     assert hint.bound == "At most 32x less SLM time for this line of source; no gain where SLM is not the bound."
 
 
@@ -100,6 +117,12 @@ def test_a_table_copied_by_every_work_item():
     assert f"{N} requests copy table to slm one word at a time" in hint.text
     assert "Let every work-item copy a part" in hint.text
     assert hint.bound.startswith("At most 256x fewer requests")
+
+
+def test_a_table_copied_by_one_work_item():
+    (hint,) = give(dataclasses.replace(LOAD, lanes=N), dataclasses.replace(STORE, lanes=N))
+    assert "one work-item of a group copies, while the others wait" in hint.text
+    assert hint.bound.startswith("At most 32x fewer requests")
 
 
 def test_a_table_copied_by_every_work_item_where_stores_of_one_word_conflict():

@@ -285,7 +285,7 @@ class _Analysis:
         """The intervals of the carries that grow by a constant in each iteration, over the given iterations."""
         found = {}
         for k, (start, var) in enumerate(zip(carries, body.invars[consts:], strict=False)):
-            step = _increment(body, var, body.outvars[k])
+            step = increment(body, var, body.outvars[k])
             limits = intervals.of_dtype(var.aval.dtype) if start.interval and not start.space else None
             if step is None or limits is None or start.interval is None:
                 continue
@@ -295,19 +295,12 @@ class _Analysis:
         return found
 
     def _trips(self, loop: jaxprs.While, consts: Sequence[Value], carries: Sequence[Value]) -> Interval | None:
-        """The iterations of a loop that counts a carry by 1 up to a bound, as `fori_loop` with traced bounds does."""
-        eqns, carry_vars = loop.predicate.eqns, loop.predicate.invars[loop.predicate_consts :]
-        if len(eqns) != 1 or eqns[0].primitive.name != "lt" or loop.predicate.outvars[0] is not eqns[0].outvars[0]:
+        """The numbers of the first and the last iteration of a loop that counts up to a bound."""
+        found = counter(loop)
+        if found is None:
             return None
-        counter, bound = eqns[0].invars
+        k, bound = found
         known = dict(zip(loop.predicate.invars, [*consts, *carries], strict=True))
-        if jaxprs.is_literal(counter) or counter not in carry_vars:
-            return None
-        k = carry_vars.index(counter)
-        if _increment(loop.body, loop.body.invars[loop.body_consts + k], loop.body.outvars[k]) != 1:
-            return None
-        if not jaxprs.is_literal(bound) and not _kept(loop, bound, carry_vars):
-            return None
         limit = _literal(bound, self.dimensions).interval if jaxprs.is_literal(bound) else known[bound].interval
         start = carries[k].interval
         return (0, max(limit[1] - 1 - start[0], 0)) if limit and start else None
@@ -333,7 +326,25 @@ def _widened(a: Value, b: Value, aval: Any, attempt: int) -> Value:
     return Value(b.varying, interval, b.form if keep else None)
 
 
-def _increment(body: Body, var: jex_core.Var, result: jaxprs.Atom) -> int | None:
+def counter(loop: jaxprs.While) -> tuple[int, jaxprs.Atom] | None:
+    """Of a loop that counts a carry by 1 up to a bound, as `fori_loop` with traced bounds does: both, in its predicate.
+
+    Returns:
+      The carry's number, and the bound: a literal, or an input of the predicate that the loop leaves as it is.
+    """
+    eqns, carry_vars = loop.predicate.eqns, loop.predicate.invars[loop.predicate_consts :]
+    if len(eqns) != 1 or eqns[0].primitive.name != "lt" or loop.predicate.outvars[0] is not eqns[0].outvars[0]:
+        return None
+    counted, bound = eqns[0].invars
+    if jaxprs.is_literal(counted) or counted not in carry_vars:
+        return None
+    k = carry_vars.index(counted)
+    if increment(loop.body, loop.body.invars[loop.body_consts + k], loop.body.outvars[k]) != 1:
+        return None
+    return (k, bound) if jaxprs.is_literal(bound) or _kept(loop, bound, carry_vars) else None
+
+
+def increment(body: Body, var: jex_core.Var, result: jaxprs.Atom) -> int | None:
     """The constant that `body` adds to `var` to make `result`."""
     eqn = next((e for e in body.eqns if result in e.outvars), None) if not jaxprs.is_literal(result) else None
     if eqn is None or eqn.primitive.name not in ("add", "sub"):

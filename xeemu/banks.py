@@ -88,6 +88,28 @@ def bank_passes(addresses: Array, active: Array, device: Device, *, width: int =
     return BankPasses(*(part.sum(-1, dtype=np.int32) for part in cost))
 
 
+def bank_counts(addresses: Array, active: Array, device: Device, *, width: int = 4, kind: Kind = "load") -> Array:
+    """What each bank has to serve for accesses of sub-groups: int32 `[..., R, B]`.
+
+    A row is what the banks do at once: a hardware request, or of one that is wider than a bank a lane group or a
+    component. The number of a bank is that of the different words (of the lanes, where they take turns), and a row
+    takes as many passes as its greatest number; where lane groups merge, fewer.
+
+    Arguments as of `bank_passes`, with NumPy arrays.
+    """
+    _check(device, width, kind)
+    addresses, active = lanes.requests(addresses, active, device.request_lanes)
+    words, step = _lane_words(device, width), _group_lanes(addresses, device, width)
+    unit, bank, banks = _units(addresses, device, width)
+    unit, bank, active = (lanes.split(part, step) for part in (unit, bank, active))
+    counted = lanes.first(active, unit) if _shares_words(device, kind) else active
+    counts = (counted[..., None] & (bank[..., None] == np.arange(banks))).sum(-2, dtype=np.int32)
+    rows = np.repeat(counts.reshape(*counts.shape[:-3], -1, banks), words, axis=-1)
+    # The next component of all lanes lies one bank further.
+    turns = np.stack([np.roll(rows, c, axis=-1) for c in range(_components(device, width))], axis=-2)
+    return turns.reshape(*rows.shape[:-2], -1, rows.shape[-1])
+
+
 def retry_load_passes(addresses: Array, active: Array, device: Device, *, width: int, kind: Kind) -> Array:
     """Passes of the loads inside an atomic that is a compare-and-exchange loop, int32 `[...]`; 0 where it is none.
 
@@ -127,6 +149,13 @@ def _words(device: Device, width: int) -> int:
     return max(1, width // device.slm_bank_bytes)
 
 
+def _shares_words(device: Device, kind: str) -> bool:
+    """Whether lanes on one word share a pass."""
+    if kind == "store":
+        return device.slm_same_word_stores_conflict is False
+    return kind == "load" or (kind == "increment" and bool(device.slm_shared_increments))
+
+
 def _lane_words(device: Device, width: int) -> int:
     """Words of a lane that one pass serves."""
     return _words(device, width) if device.slm_wide_accesses == "lane_groups" else 1
@@ -149,7 +178,7 @@ def _loops(device: Device, width: int, kind: str) -> bool:
 
 def _access(addresses: Array, active: Array, device: Device, width: int, kind: str) -> BankPasses:
     xp = lanes.namespace(addresses, active)
-    shared = kind != "store" or device.slm_same_word_stores_conflict is False
+    shared = _shares_words(device, kind)
     step = _group_lanes(addresses, device, width)
     passes, ideal = _degrees(addresses, active, device, width, step, shared)
     if kind == "load" and device.slm_paired_lanes and step < addresses.shape[-1]:

@@ -1,270 +1,176 @@
-"""The observer that counts requests, bank passes, lines, instructions and barriers.
+"""The observer that counts what cannot be known before the run: accesses, executions, lanes on an address.
 
-What an access costs is known at trace time where its lane form is, where the work-items of a group take part together,
-and where it is within bounds (see `costs`). Outside loops and branches whose course is known only as the program runs,
-that is multiplied out when the program is traced, and nothing is emitted; inside, it is multiplied by the executions.
-All other accesses are counted lane by lane as the program runs. The numbers are the same either way.
+What a census knows it leaves alone, so that of a kernel whose addresses do not depend on data nothing is counted here.
+With a sample, accesses that are measured lane by lane are so for the work-groups of the sample alone.
 
-Not counted: accesses in the predicate of a `while_loop`, whose sites stay unknown, and the bytes used of accesses to
-local memory that are counted lane by lane.
+Not counted: the bytes used of accesses to local memory that are measured lane by lane.
 """
 
-import contextlib
 import dataclasses
+import functools
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jax.extend import core as jex_core
 
-from xeemu import instructions, requests, sites
-from xeemu.analysis import Plan, group_strides
-from xeemu.costs import FIGURES, Access, Row, Tally
-from xeemu.device import Device
-from xeemu.geometry import Geometry
+from xeemu import census
+from xeemu.analysis import Plan
+from xeemu.census import Census, Execution
+from xeemu.costs import FIGURES
+from xeemu.linearity import Allocation
+from xeemu.observed import Observed
 from xeemu.observer import Event, Observer
-from xeemu.program import Program
-from xeemu.sites import Memory, Operation, Place
+from xeemu.sampling import Sample
+from xeemu.schedule import Key, Place
 from xeemu.values import Chunk
 
-_LARGEST_TALLY = 1 << 24
-_BLOCK = 1 << 22
+State = dict[str, list[jax.Array]]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Ledger:
-    """What there is to count in a program.
+    """What there is to count in a launch.
 
     Attributes:
-      geometry: the sizes of the launch.
-      device: the modelled device.
-      operations: its memory operations, by `id` of their equation.
-      places: the memory operations of the source that are counted.
-      unknown: those of them that cannot be counted, on any data.
-      tallied: global memories with atomic updates, whose lanes are added up for each address.
-      in_registers: private memories that are only indexed by constants, so that they need no memory.
-      paths: how many call paths lead to each equation, by its `id`.
-      fused: `id`s of the products that multiply-adds take in.
-      heads: `id`s of the first operations of the bodies of loops with a known number of iterations.
+      census: what is known already.
+      sample: the work-groups that are measured lane by lane; None for all.
     """
 
-    geometry: Geometry
-    device: Device
-    operations: Mapping[int, Operation]
-    places: tuple[Place, ...]
-    unknown: frozenset[Place]
-    tallied: tuple[Memory, ...]
-    in_registers: frozenset[Memory]
-    paths: Mapping[int, int]
-    fused: frozenset[int]
-    heads: frozenset[int]
+    census: Census
+    sample: Sample | None
 
-    @classmethod
-    def of(cls, program: Program, plan: Plan, device: Device) -> "Ledger":
-        operations = sites.of_program(program, plan)
-        private = [o for o in operations.values() if o.place.memory.space == "private"]
-        computed = {o.place.memory for o in private if not o.constant_index}
-        in_registers = frozenset(o.place.memory for o in private) - computed
-        counted = [o for o in operations.values() if o.place.memory not in in_registers]
-        return cls(
-            geometry=program.geometry,
-            device=device,
-            operations=operations,
-            places=tuple(dict.fromkeys(o.place for o in counted)),
-            unknown=frozenset(o.place for o in counted if o.in_predicate or not _has_geometry(o.place, device)),
-            tallied=tuple(dict.fromkeys(o.place.memory for o in counted if _is_tallied(o))),
-            in_registers=in_registers,
-            paths=sites.equation_paths(program.body),
-            fused=frozenset(instructions.fused(program.body)),
-            heads=frozenset(sites.loop_heads(program.body)),
-        )
+    @functools.cached_property
+    def places(self) -> tuple[Place, ...]:
+        """The memory operations of the source some of whose figures are missing."""
+        return tuple(dict.fromkeys(self.census.place(key) for key in self.census.left))
 
-    def zeros(self) -> dict[str, list[jax.Array]]:
-        """The state in which nothing was counted."""
+    @functools.cached_property
+    def paths(self) -> tuple[Plan, ...]:
+        """The call paths of whose bodies the number of executions is missing."""
+        return tuple(plan for plan, times in self.census.executions.items() if times is None)
+
+    @functools.cached_property
+    def shown(self) -> Mapping[Key, int]:
+        """Accesses to local memory of which an execution is kept to be shown: their numbers."""
+        keys = [key for key in self.census.left if self.census.place(key).memory.space == "local"]
+        return {key: number for number, key in enumerate(keys)}
+
+    @functools.cached_property
+    def tallied(self) -> tuple[Allocation, ...]:
+        """The memories of which the updates of some elements are missing."""
+        return tuple(dict.fromkeys(self.census.place(key).memory for key in self.census.untallied))
+
+    def zeros(self) -> State:
+        """The state in which nothing was counted.
+
+        Keys:
+          figures: int64 `[F]` for each place.
+          sums, squares: float64 `[F]` for each place, over the groups of a sample.
+          turns: an int64 for each path.
+          tallies: uint32 `[elements]` for each memory.
+          elements, taken: for each access that is shown the last execution by the first group: `[n]` elements of the
+            memory, and which of them were accessed, n being all elements of the access.
+        """
+        sizes = [math.prod(self.census.operations[key][0].access.shape) for key in self.shown]
+        blank = [jnp.zeros(len(FIGURES), np.int64) for _ in self.places]
+        sampled = [jnp.zeros(len(FIGURES), np.float64) for _ in self.places if self.sample]
         return {
-            "figures": [jnp.zeros(len(FIGURES), np.int64) for _ in self.places],
-            "classes": [jnp.zeros(len(instructions.CLASSES), np.int64)],
-            "tallies": [jnp.zeros(math.prod(memory.shape), np.uint32) for memory in self.tallied],
+            "figures": blank,
+            "sums": sampled,
+            "squares": list(sampled),
+            "turns": [jnp.zeros((), np.int64) for _ in self.paths],
+            "tallies": [jnp.zeros(memory.elements, np.uint32) for memory in self.tallied],
+            "elements": [jnp.zeros(size, np.int32) for size in sizes],
+            "taken": [jnp.zeros(size, bool) for size in sizes],
         }
-
-
-def _has_geometry(place: Place, device: Device) -> bool:
-    figure = device.slm_banks if place.memory.space == "local" else device.line_bytes
-    return figure is not None
-
-
-def _is_tallied(operation: Operation) -> bool:
-    updates = operation.place.op == "atomic" and operation.eqn.params.get("op", "load") != "load"
-    memory = operation.place.memory
-    return updates and memory.space == "global" and math.prod(memory.shape) <= _LARGEST_TALLY
-
-
-@dataclasses.dataclass(eq=False)
-class Told:
-    """What one equation adds to an execution of a frame.
-
-    Attributes:
-      times: tellings; JAX may trace a loop's body more than once, and does so to the same effect.
-      weight: executions by a group, summed over the tellings.
-      what: the cost of a memory operation, or class and number of the instructions of a group for another one.
-    """
-
-    times: int
-    weight: int
-    what: Row | instructions.Count
-
-
-Frame = dict[int, list[Told]]
 
 
 class Counting(Observer):
     """Counts what one chunk of work-groups does.
 
     Attributes:
-      state: see `Ledger.zeros`.
-      root: after the emission, what each group does outside of frames.
+      state: what was counted, see `Ledger.zeros`, and under `groups` int64 `[sampled groups, F]` for each place.
     """
 
-    def __init__(self, ledger: Ledger, chunk: Chunk, state: Any) -> None:
-        self.ledger, self.chunk, self.state = ledger, chunk, state
-        self.turns = jnp.zeros(chunk.count, np.int64)
-        self.root: Frame = {}
-        self._frames = [self.root]
-        self._weights = [1]
+    watches = True
 
-    # Frames.
+    def __init__(self, ledger: Ledger, chunk: Chunk, state: State) -> None:
+        self.ledger, self.chunk = ledger, chunk
+        self.drawn = ledger.sample.drawn(chunk) if ledger.sample else None
+        slots = ledger.sample.slots if ledger.sample else 0
+        self.state = {**state, "groups": [jnp.zeros((slots, len(FIGURES)), np.int64) for _ in state["sums"]]}
+        self._paths = {plan: number for number, plan in enumerate(ledger.paths)}
 
-    @contextlib.contextmanager
-    def repeated(self, times: int) -> Iterator[None]:
-        self._weights.append(self._weights[-1] * times)
-        yield
-        self._weights.pop()
+    def close(self) -> State:
+        """What was counted up to the end of the chunk."""
+        groups = [g.astype(np.float64) for g in self.state["groups"]]
+        return {
+            **{kind: arrays for kind, arrays in self.state.items() if kind != "groups"},
+            "sums": [total + g.sum(0) for total, g in zip(self.state["sums"], groups, strict=True)],
+            "squares": [total + (g * g).sum(0) for total, g in zip(self.state["squares"], groups, strict=True)],
+        }
 
-    def begin(self) -> None:
-        self._frames.append({})
-        self._weights.append(1)
-
-    def leave(self) -> Frame:
-        self._weights.pop()
-        return self._frames.pop()
-
-    def turned(self, turns: Any, running: jax.Array | None, chunk: Chunk) -> Any:
-        return turns + (np.int64(1) if running is None else running.astype(np.int64))
-
-    def settle(self, told: Frame, turns: Any) -> None:
-        self._add_instructions(("control", requests.sub_groups(self.ledger.geometry)), turns.sum())
-        for what, weight in executions(told, self.ledger):
-            if isinstance(what, Row):
-                self._add_row(what, turns * np.int64(weight))
-            else:
-                self._add_instructions(what, turns.sum() * np.int64(weight))
-
-    # What is told.
-
-    def on_operation(self, eqn: jex_core.JaxprEqn, plan: Plan) -> None:
-        self._tell_branch(eqn)
-        if id(eqn) in self.ledger.fused:
-            return
-        count = instructions.of_equation(eqn, plan, self.ledger.geometry)
-        if count is not None:
-            name, number = count
-            self._tell(id(eqn), (name, number * requests.sub_groups(self.ledger.geometry)))
+    def on_body(self, plan: Plan, running: jax.Array | None, chunk: Chunk) -> None:
+        if plan in self._paths:
+            times = jnp.int64(chunk.count) if running is None else running.sum(dtype=np.int64)
+            self._add("turns", self._paths[plan], times)
 
     def on_access(self, event: Event, chunk: Chunk) -> None:
-        self._tell_branch(event.eqn)
-        operation = self.ledger.operations[id(event.eqn)]
-        place = operation.place
-        if place.memory in self.ledger.in_registers or not event.lanes.count:
+        key = event.plan, event.number
+        missing, untallied = key in self._left, key in self.ledger.census.untallied
+        if not (missing or untallied) or not event.lanes.count:
             return
-        access = Access(event, operation, self.ledger.device, chunk)
-        self._tell(id(event.eqn), ("memory", access.layout.instructions))
-        if place in self.ledger.unknown:
-            return
-        row = access.row()
-        if row is None:
-            self._add(place, access.by_lanes())
-            self._tally_lanes(access)
-        elif access.mask_is_static and event.address.inside is None and self._is_settled(access, row):
-            self._tell(id(event.eqn), row)
+        observed = self._observed(key, event)
+        if missing:
+            self._measure(self.ledger.places.index(observed.meter.operation.place), observed)
+        if untallied:
+            self._tally(observed)
+        if key in self.ledger.shown:
+            self._show(self.ledger.shown[key], observed)
+
+    @functools.cached_property
+    def _left(self) -> frozenset[Key]:
+        return frozenset(self.ledger.census.left)
+
+    def _observed(self, key: Key, event: Event) -> Observed:
+        taken = self.ledger.census
+        meter = census.running_meter(taken.operations[key], event.lanes.chosen, taken.device, taken.geometry)
+        return Observed(event, meter, self.chunk)
+
+    def _measure(self, place: int, observed: Observed) -> None:
+        if observed.by_form:
+            self._add("figures", place, observed.tabulated())
+        elif self.drawn is None:
+            self._add("figures", place, observed.by_lanes().sum(0))
         else:
-            self._add(place, self._checked(access, row))
-            self._tally_lanes(access)
+            figures = observed.by_lanes(self.drawn.groups)
+            self._add("groups", place, jnp.where(self.drawn.present[:, None], figures, np.int64(0)))
 
-    def _tell_branch(self, eqn: jex_core.JaxprEqn) -> None:
-        """The branch of an iteration of a loop, told with the first operation of its body."""
-        if id(eqn) in self.ledger.heads:
-            self._tell(id(eqn), ("control", requests.sub_groups(self.ledger.geometry)))
-
-    def _is_settled(self, access: Access, row: Row) -> bool:
-        """Whether the executions alone tell what to add."""
-        starts_known = len(row.table) == 1 or access.base is None
-        return starts_known and (access.memory not in self.ledger.tallied or row.tally is not None)
-
-    def _tell(self, key: int, what: Row | instructions.Count) -> None:
-        """Notes what each execution of the frame does."""
-        entries = self._frames[-1].setdefault(key, [])
-        entry = next((e for e in entries if _same(e.what, what)), None)
-        if entry is None:
-            entry = Told(0, 0, what)
-            entries.append(entry)
-        entry.times += 1
-        entry.weight += self._weights[-1]
-
-    # What is emitted.
-
-    def _checked(self, access: Access, row: Row) -> jax.Array:
-        """The figures of an access; lane by lane if some group is not within bounds as a whole."""
-        times = access.executions
-        if access.event.address.inside is None:
-            return self._figures(row, times, access.base)
-        fast, slow = lambda: self._figures(row, times, access.base), lambda: access.relocated().by_lanes()
-        return lax.cond(access.fits(times), fast, slow)
-
-    def _figures(self, row: Row, times: jax.Array, base: Any) -> jax.Array:
-        """int64 `[F]` of `[G]` executions."""
-        if len(row.table) == 1:
-            return jnp.asarray(row.table[0]) * times.sum()
-        ids = [self.chunk.group_ids(d) for d in range(len(row.steps))]
-        start = row.starts(ids, base)
-        if not isinstance(start, jax.Array):
-            return jnp.asarray(row.table[int(start)]) * times.sum()
-        if start.ndim == 0:
-            return jnp.asarray(row.table)[start] * times.sum()
-        return (jnp.asarray(row.table)[start] * times[:, None]).sum(0)
-
-    def _add_row(self, row: Row, times: jax.Array) -> None:
-        self._add(row.place, self._figures(row, times, None))
-        if row.tally is not None and row.tally.memory in self.ledger.tallied:
-            ids = [self.chunk.group_ids(d) for d in range(len(row.steps))]
-            first = sum((i.astype(np.int64) * np.int64(s) for i, s in zip(ids, row.steps, strict=True)), jnp.int64(0))
-            elements = jnp.reshape(first, (-1, 1)) + jnp.asarray(row.tally.elements)
-            taken = times[:, None] * jnp.asarray(row.tally.lanes)
-            if len(elements) == 1:
-                taken = taken.sum(0, keepdims=True)
-            self._add_tally(row.tally.memory, elements, taken.astype(np.uint32))
-
-    def _tally_lanes(self, access: Access) -> None:
-        if access.operation.place.op == "atomic" and access.memory in self.ledger.tallied:
-            self._add_tally(access.memory, *access.lanes_by_element())
-
-    def _add_tally(self, memory: Memory, elements: jax.Array, taken: jax.Array) -> None:
-        number = self.ledger.tallied.index(memory)
+    def _tally(self, observed: Observed) -> None:
+        number = self.ledger.tallied.index(observed.memory)
+        elements, taken = observed.elements(), observed.taken()
+        if self.drawn is not None:
+            elements, taken = (a if len(a) == 1 else a[self.drawn.groups] for a in (elements, taken))
+            taken = taken & self.drawn.present[:, None]
+        groups = self.chunk.count if self.drawn is None else len(self.drawn.groups)
+        shape = (groups, observed.where.count)
+        elements, taken = (jnp.broadcast_to(array, shape).reshape(-1) for array in (elements, taken))
         tally = self.state["tallies"][number]
-        self._put("tallies", number, tally.at[elements.reshape(-1)].add(taken.reshape(-1), mode="drop"))
+        self._put("tallies", number, tally.at[elements].add(taken.astype(np.uint32), mode="drop"))
 
-    def _add(self, place: Place, figures: jax.Array) -> None:
-        number = self.ledger.places.index(place)
-        self._put("figures", number, self.state["figures"][number] + figures)
+    def _show(self, number: int, observed: Observed) -> None:
+        """Keeps what the first group of the launch accesses, where it does."""
+        chosen = observed.where.chosen
+        elements, taken = (jnp.broadcast_to(a[0], chosen.shape) for a in (observed.elements(), observed.taken()))
+        first = (jnp.asarray(self.chunk.first) == 0) & taken.any()
+        for kind, new in (("elements", elements.astype(np.int32)), ("taken", taken)):
+            old = self.state[kind][number]
+            self._put(kind, number, jnp.where(first, jnp.zeros_like(old).at[chosen].set(new), old))
 
-    def _add_instructions(self, count: instructions.Count, times: jax.Array) -> None:
-        name, number = count
-        each = np.zeros(len(instructions.CLASSES), np.int64)
-        each[instructions.CLASSES.index(name)] = number
-        self._put("classes", 0, self.state["classes"][0] + jnp.asarray(each) * times)
+    def _add(self, kind: str, number: int, amount: jax.Array) -> None:
+        self._put(kind, number, self.state[kind][number] + amount)
 
     def _put(self, kind: str, number: int, array: jax.Array) -> None:
         entries = list(self.state[kind])
@@ -272,64 +178,105 @@ class Counting(Observer):
         self.state = {**self.state, kind: entries}
 
 
-def _same(a: Row | instructions.Count, b: Row | instructions.Count) -> bool:
-    if isinstance(a, Row) and isinstance(b, Row):
-        return a.same(b)
-    return not isinstance(a, Row) and not isinstance(b, Row) and a == b
-
-
-def executions(told: Frame, ledger: Ledger) -> Iterator[tuple[Row | instructions.Count, int]]:
-    """What a frame was told, and how often a group does it in one execution of the frame."""
-    for key, entries in told.items():
-        for entry in entries:
-            yield entry.what, entry.weight * ledger.paths[key] // max(entry.times, ledger.paths[key])
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
-class Static:
-    """What all groups of a launch do outside of frames, as arrays like those of `Ledger.zeros`."""
+class Counts:
+    """All counts of a launch; None is not known.
 
-    figures: list[np.ndarray]
-    classes: np.ndarray
-    tallies: list[np.ndarray]
+    Attributes:
+      figures: those of each place of the census by their name, see `costs.FIGURES`.
+      errors: standard errors `[F]` of those that were counted on a sample, for each place; None where nothing was.
+      executions: for each call path.
+      tallies: for each memory of the census lanes by element.
+      shown: for each place of local memory an execution, where there is one.
+    """
 
-
-def static(root: Frame, ledger: Ledger) -> Static:
-    """Multiplies out what every group of the launch does."""
-    figures = [np.zeros(len(FIGURES), np.int64) for _ in ledger.places]
-    classes = np.zeros(len(instructions.CLASSES), np.int64)
-    tallies = [np.zeros(math.prod(memory.shape), np.int64) for memory in ledger.tallied]
-    groups = ledger.geometry.groups
-    ids = _group_ids(ledger.geometry)
-    for what, weight in executions(root, ledger):
-        if not isinstance(what, Row):
-            classes[instructions.CLASSES.index(what[0])] += what[1] * weight * groups
-            continue
-        starts = np.broadcast_to(what.starts(ids), (groups,))
-        each = np.bincount(starts, minlength=len(what.table))
-        figures[ledger.places.index(what.place)] += weight * (each @ what.table)
-        if what.tally is not None and what.tally.memory in ledger.tallied:
-            tallies[ledger.tallied.index(what.tally.memory)] += weight * _tallied(what.tally, ids, groups)
-    return Static(figures, classes, tallies)
+    figures: Mapping[Place, Mapping[str, int | None]]
+    errors: Mapping[Place, np.ndarray | None]
+    executions: Mapping[Plan, int | None]
+    tallies: Mapping[Allocation, np.ndarray | None]
+    shown: Mapping[Place, Execution]
 
 
-def _group_ids(geometry: Geometry) -> list[np.ndarray]:
-    """`[groups]` ids in each dimension."""
-    linear, counts = np.arange(geometry.groups), geometry.group_range
-    return [linear // stride % count for stride, count in zip(group_strides(counts), counts, strict=True)]
+def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> Counts:
+    """What the census and a run have counted together.
+
+    Args:
+      ledger: what there was to count.
+      state: the observer's state after the last chunk; None without a run.
+    """
+    taken = ledger.census
+    known = _known(taken)
+    errors: dict[Place, np.ndarray | None] = dict.fromkeys(known)
+    executions, tallies = dict(taken.executions), dict(taken.tallies)
+    if state is None:
+        figures = {place: _partial(place, total, taken) for place, total in known.items()}
+        tallied = {memory: None if memory in ledger.tallied else tally for memory, tally in tallies.items()}
+        return Counts(figures, errors, executions, tallied, _worst(taken))
+    for number, place in enumerate(ledger.places):
+        known[place] = known[place] + state["figures"][number]
+        if ledger.sample is not None:
+            totals, errors[place] = ledger.sample.totals(state["sums"][number], state["squares"][number])
+            known[place] = known[place] + totals
+    executions |= {plan: int(turns) for plan, turns in zip(ledger.paths, state["turns"], strict=True)}
+    scale = 1.0 if ledger.sample is None else ledger.sample.scale
+    tallies |= {
+        memory: taken.tallies[memory] + np.rint(tally * scale).astype(np.int64)
+        for memory, tally in zip(ledger.tallied, state["tallies"], strict=True)
+    }
+    figures = {
+        place: _named(total) if place in ledger.places else _partial(place, total, taken)
+        for place, total in known.items()
+    }
+    return Counts(figures, errors, executions, tallies, _worst(taken) | _seen(ledger, state))
 
 
-def _tallied(tally: Tally, ids: list[np.ndarray], groups: int) -> np.ndarray:
-    """Lanes of all groups on each element."""
-    size = math.prod(tally.memory.shape)
-    if not any(tally.steps):
-        return groups * np.bincount(tally.elements, tally.lanes, minlength=size).astype(np.int64)
-    first = np.zeros(groups, np.int64)
-    for step, id_ in zip(tally.steps, ids, strict=True):
-        first += step * id_
-    total, block = np.zeros(size, np.int64), max(1, _BLOCK // len(tally.elements))
-    for start in range(0, groups, block):
-        elements = (first[start : start + block, None] + tally.elements).reshape(-1)
-        taken = np.broadcast_to(tally.lanes, (len(elements) // len(tally.lanes), len(tally.lanes))).reshape(-1)
-        total += np.bincount(elements, taken, minlength=size).astype(np.int64)
+def _named(total: np.ndarray) -> Mapping[str, int | None]:
+    return dict(zip(FIGURES, map(int, total), strict=True))
+
+
+def _partial(place: Place, total: np.ndarray, taken: Census) -> Mapping[str, int | None]:
+    """The figures of a place from the census alone; where some are missing, requests and lanes if these are there."""
+    missing = [issued for key, issued in taken.issued.items() if taken.place(key) == place]
+    if not missing:
+        return _named(total)
+    figures: dict[str, int | None] = dict.fromkeys(FIGURES)
+    issued = [part for part in missing if part is not None]
+    if len(issued) == len(missing):
+        known = _named(total)
+        figures["requests"] = (known["requests"] or 0) + sum(part.requests for part in issued)
+        figures["lanes"] = (known["lanes"] or 0) + sum(part.lanes for part in issued)
+    return figures
+
+
+def _worst(taken: Census) -> dict[Place, Execution]:
+    """For each place of local memory the execution with the most excess passes that the census has seen."""
+    found: dict[Place, Execution] = {}
+    for key, count in taken.counts.items():
+        if count is not None and count.worst is not None:
+            before = found.get(taken.place(key))
+            if before is None or before.excess < count.worst.excess:
+                found[taken.place(key)] = count.worst
+    return found
+
+
+def _seen(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]]) -> dict[Place, Execution]:
+    """Executions of what was counted as the kernel ran."""
+    found: dict[Place, Execution] = {}
+    for key, number in ledger.shown.items():
+        taken = state["taken"][number]
+        if taken.any():
+            operation = ledger.census.operations[key][0]
+            every = np.arange(taken.size)
+            meter = census.running_meter((operation,), every, ledger.census.device, ledger.census.geometry)
+            elements = state["elements"][number].astype(np.int64)
+            found.setdefault(operation.place, census.execution(meter, elements[None], taken[None], 0))
+    return found
+
+
+def _known(taken: Census) -> dict[Place, np.ndarray]:
+    """int64 `[F]` of what the census has counted at each place."""
+    total = {place: np.zeros(len(FIGURES), np.int64) for place in taken.places}
+    for key, count in taken.counts.items():
+        if count is not None:
+            total[taken.place(key)] = total[taken.place(key)] + count.figures
     return total

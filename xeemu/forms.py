@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex_core
 
+from xeemu import folding
+
 # Larger constants than this are ordinary arrays: folding them would cost more than it gains.
 _LARGEST_PATTERN = 1 << 18
 
@@ -105,11 +107,11 @@ def of_equation(eqn: jex_core.JaxprEqn, operands: Sequence[Form | None]) -> tupl
 def _folded(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
     """A constant result, computed by NumPy in the dtypes of the program."""
     name, aval = eqn.primitive.name, eqn.outvars[0].aval
-    fold = _MOVES.get(name) or _FOLDS.get(name)
+    fold = folding.MOVES.get(name) or folding.ELEMENTWISE.get(name)
     if fold is None:
         return None
     values = [f.pattern.astype(v.aval.dtype) for f, v in zip(forms, eqn.invars, strict=True)]
-    if not _defined(name, values):
+    if not folding.defined(name, values):
         return None
     with np.errstate(all="ignore"):
         result = np.broadcast_to(np.asarray(fold(eqn.params, *values)), aval.shape).astype(aval.dtype)
@@ -192,7 +194,7 @@ def _single(pattern: np.ndarray) -> int | None:
 
 
 def _moved(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
-    pattern = _MOVES[eqn.primitive.name](eqn.params, forms[0].pattern)
+    pattern = folding.MOVES[eqn.primitive.name](eqn.params, forms[0].pattern)
     return dataclasses.replace(forms[0], pattern=pattern), lambda bases: bases[0]
 
 
@@ -207,100 +209,15 @@ def _converted(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, Bas
     return moved, lambda bases: converted(form, bases[0], dtype)[1]
 
 
-def _broadcast_in_dim(params: dict[str, Any], x: np.ndarray) -> np.ndarray:
-    shape = [1] * len(params["shape"])
-    for source_axis, axis in enumerate(params["broadcast_dimensions"]):
-        shape[axis] = x.shape[source_axis]
-    return np.broadcast_to(x.reshape(shape), params["shape"])
-
-
-def _sliced(params: dict[str, Any], x: np.ndarray) -> np.ndarray:
-    strides = params["strides"] or (1,) * x.ndim
-    return x[tuple(map(slice, params["start_indices"], params["limit_indices"], strides))]
-
-
-def _iota(params: dict[str, Any]) -> np.ndarray:
-    shape = [1] * len(params["shape"])
-    shape[params["dimension"]] = -1
-    return np.broadcast_to(np.arange(params["shape"][params["dimension"]]).reshape(shape), params["shape"])
-
-
 def iota(eqn: jex_core.JaxprEqn, dimensions: int) -> Form | None:
     """The form of an `iota` equation, which has no operands."""
     if np.prod(eqn.params["shape"], dtype=np.int64) > _LARGEST_PATTERN:
         return None
-    return constant(_iota(eqn.params).astype(eqn.outvars[0].aval.dtype), dimensions)
+    return constant(folding.iota(eqn.params).astype(eqn.outvars[0].aval.dtype), dimensions)
 
-
-def _defined(name: str, values: Sequence[np.ndarray]) -> bool:
-    """Whether NumPy and XLA agree: division by zero and shifts beyond the width are left to XLA."""
-    if name in ("div", "rem"):
-        return bool((values[1] != 0).all())
-    if name.startswith("shift"):
-        return bool(((values[1] >= 0) & (values[1] < 8 * values[0].dtype.itemsize)).all())
-    return True
-
-
-def _truncated_division(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """C's division: towards zero."""
-    quotient = a // b
-    inexact = quotient * b != a
-    return quotient + (inexact & ((a < 0) != (b < 0))).astype(quotient.dtype)
-
-
-def _logical_shift(x: np.ndarray, s: np.ndarray) -> np.ndarray:
-    return (x.view(f"u{x.dtype.itemsize}") >> s.astype(f"u{x.dtype.itemsize}")).view(x.dtype)
-
-
-def _arithmetic_shift(x: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """XLA takes the top bit for a sign in unsigned types too."""
-    return (x.view(f"i{x.dtype.itemsize}") >> s.astype(f"i{x.dtype.itemsize}")).view(x.dtype)
-
-
-# Operations that only move elements: they act on the pattern alone.
-_MOVES: dict[str, Callable[..., np.ndarray]] = {
-    "broadcast_in_dim": _broadcast_in_dim,
-    "reshape": lambda p, x: x.reshape(p["new_sizes"]),
-    "squeeze": lambda p, x: x.squeeze(tuple(p["dimensions"])),
-    "expand_dims": lambda p, x: np.expand_dims(x, tuple(p["dimensions"])),
-    "transpose": lambda p, x: x.transpose(p["permutation"]),
-    "slice": _sliced,
-    "rev": lambda p, x: np.flip(x, p["dimensions"]),
-    "copy": lambda p, x: x,
-}
-
-_FOLDS: dict[str, Callable[..., Any]] = {
-    "add": lambda p, a, b: a + b,
-    "sub": lambda p, a, b: a - b,
-    "mul": lambda p, a, b: a * b,
-    "neg": lambda p, a: -a,
-    "abs": lambda p, a: np.abs(a),
-    "sign": lambda p, a: np.sign(a),
-    "max": lambda p, a, b: np.maximum(a, b),
-    "min": lambda p, a, b: np.minimum(a, b),
-    "and": lambda p, a, b: a & b,
-    "or": lambda p, a, b: a | b,
-    "xor": lambda p, a, b: a ^ b,
-    "not": lambda p, a: ~a,
-    "div": lambda p, a, b: _truncated_division(a, b),
-    "rem": lambda p, a, b: a - _truncated_division(a, b) * b,
-    "shift_left": lambda p, a, b: a << b,
-    "shift_right_arithmetic": lambda p, a, b: _arithmetic_shift(a, b),
-    "shift_right_logical": lambda p, a, b: _logical_shift(a, b),
-    "eq": lambda p, a, b: a == b,
-    "ne": lambda p, a, b: a != b,
-    "lt": lambda p, a, b: a < b,
-    "le": lambda p, a, b: a <= b,
-    "gt": lambda p, a, b: a > b,
-    "ge": lambda p, a, b: a >= b,
-    "select_n": lambda p, which, *cases: np.choose(which.astype(np.intp), cases),
-    "clamp": lambda p, low, x, high: np.clip(x, low, high),
-    "convert_element_type": lambda p, x: x.astype(p["new_dtype"]),
-    "integer_pow": lambda p, x: x ** np.asarray(p["y"], x.dtype) if p["y"] >= 0 else 1 // x,
-}
 
 _RULES: dict[str, Callable[[jex_core.JaxprEqn, Sequence[Form]], tuple[Form, BaseRule] | None]] = {
-    **dict.fromkeys(_MOVES, _moved),
+    **dict.fromkeys(folding.MOVES, _moved),
     "add": _add,
     "sub": _sub,
     "mul": _mul,

@@ -6,6 +6,7 @@ pattern loads; a launch that another resource binds does not get faster, and the
 
 from collections.abc import Iterable, Sequence
 
+from xeemu.bankmap import BankMap
 from xeemu.device import Device
 from xeemu.report import AtomicTotals, Hint, OccupancyLike, SiteReport
 from xeemu.timing import Term
@@ -42,11 +43,11 @@ def give(
       group_size: work-items of each of them.
       device: the modelled device.
     """
-    copies = list(_table_copies(sites, groups, group_size))
+    copies = list(_table_copies(sites, groups, group_size, device))
     # Where stores of one word conflict, a copy's store does; sharing out the copy is the remedy for that too.
     others = [site for site in sites if all(site not in hint.sites for hint in copies)]
     found = [
-        *((_CONFLICTS, hint) for hint in _bank_conflicts(others)),
+        *((_CONFLICTS, hint) for hint in _bank_conflicts(others, device)),
         *((_COPIES, hint) for hint in copies),
         *((_LINES, hint) for hint in _uncoalesced(sites, device)),
         *((_ATOMICS, hint) for hint in _contended_atomics(sites, atomics, terms, groups)),
@@ -66,21 +67,45 @@ _ATOMICS = ("atomics", "L2")
 _WAITS = ("latency",)
 
 
-def _bank_conflicts(sites: Iterable[SiteReport]) -> Iterable[Hint]:
+def _bank_conflicts(sites: Iterable[SiteReport], device: Device) -> Iterable[Hint]:
     conflicting = [site for site in sites if site.space == "local" and (site.excess or 0) > 0]
     conflicting = [site for site in conflicting if (_times(site) or 0.0) >= _CONFLICT_DEGREE]
     for site in sorted(conflicting, key=lambda site: -(site.excess or 0)):
-        yield _contended_local(site) if site.op == "atomic" else _conflict(site)
+        yield _contended_local(site) if site.op == "atomic" else _conflict(site, device)
 
 
-def _conflict(site: SiteReport) -> Hint:
+def _conflict(site: SiteReport, device: Device) -> Hint:
     text = (
-        f"{_way(site)}: {site.passes} passes for {site.requests} requests, {site.excess} of them in excess. Lanes of a "
-        "request touch different words of one bank, as where they step through a row by a multiple of the number of "
-        f"banks. Make the pitch of {site.memory} an odd number of words: one more column is enough, "
-        f"wg.local((rows, columns + 1), ...)."
+        f"{_way(site)}: {site.passes} passes for {site.requests} requests, {site.excess} of them in excess. "
+        f"{_why(site)} {_remedy(site, device)}"
     )
     return Hint("bank conflict", (site,), text, _slm_bound(site))
+
+
+def _why(site: SiteReport) -> str:
+    if site.bank_map is not None and site.op == "store" and _is_one_word_map(site.bank_map):
+        return "Lanes of a request store to one word, one after the other."
+    return "Lanes of a request touch different words of one bank."
+
+
+def _remedy(site: SiteReport, device: Device) -> str:
+    if site.bank_map is not None and site.op == "store" and _is_one_word_map(site.bank_map):
+        return "Let one work-item store what all agree on: where=wg.local_linear_id() == 0."
+    if len(site.shape) > 1:
+        wider = ", ".join(map(str, (*site.shape[:-1], f"{site.shape[-1]} + 1")))
+        return (
+            f"Make the pitch of {site.memory} an odd number of words; one more column does: wg.local(({wider}), ...)."
+        )
+    return (
+        "Let neighbouring work-items touch neighbouring words, or leave one word free after every "
+        f"{device.slm_banks}: the word i + i // {device.slm_banks} in place of i."
+    )
+
+
+def _is_one_word_map(shown: BankMap) -> bool:
+    """Whether all lanes of each request are on one word."""
+    words = [{a // shown.bank_bytes for a in row if a is not None} for row in shown.addresses]
+    return any(words) and all(len(touched) <= 1 for touched in words)
 
 
 def _contended_local(site: SiteReport) -> Hint:
@@ -92,25 +117,32 @@ def _contended_local(site: SiteReport) -> Hint:
     return Hint("contended atomics", (site,), text, _slm_bound(site))
 
 
-def _table_copies(sites: Sequence[SiteReport], groups: int, group_size: int) -> Iterable[Hint]:
+def _table_copies(sites: Sequence[SiteReport], groups: int, group_size: int, device: Device) -> Iterable[Hint]:
     for load in sites:
         if load.space != "global" or load.op != "load" or not _is_one_word(load):
             continue
         store = next((site for site in sites if _stores_what_was_loaded(site, load)), None)
         # A copy of one word by each work-group leaves nothing to share out.
         if store is not None and (load.requests or 0) > groups:
-            yield _table_copy(load, store, group_size)
+            yield _table_copy(load, store, group_size, device)
 
 
-def _table_copy(load: SiteReport, store: SiteReport, group_size: int) -> Hint:
-    text = (
-        f"{load.requests} requests copy {load.memory} to {store.memory} one word at a time: all lanes of a request "
-        "load and store the same word, and every sub-group copies the whole of it. Let every work-item copy a part: "
-        "for k in range(0, n, wg.size), the word k + wg.local_linear_id(), then a barrier."
+def _table_copy(load: SiteReport, store: SiteReport, group_size: int, device: Device) -> Hint:
+    alone = store.lanes is not None and store.lanes == store.requests
+    who = (
+        "one work-item of a group copies, while the others wait"
+        if alone
+        else "every work-item copies, all the same one"
     )
+    text = (
+        f"{load.requests} requests copy {load.memory} to {store.memory} one word at a time: {who}. Let every work-item "
+        "copy a part: for k in range(0, n, wg.size), the word k + wg.local_linear_id(), then a barrier."
+    )
+    # A request of the whole sub-group, or of as many of its lanes as the device takes at once, copies a word for each.
+    most = min(group_size, device.request_lanes or group_size) if alone else group_size
     bound = (
-        f"At most {group_size}x fewer requests for the copy, one for each of the group's work-items; no gain where "
-        "neither SLM nor L1 nor issue is the bound."
+        f"At most {most}x fewer requests for the copy, with a word for every lane; no gain where neither SLM nor L1 "
+        "nor issue is the bound."
     )
     return Hint("table copy", (load, store), text, bound)
 

@@ -86,6 +86,7 @@ class _Interpreter:
 
     def body(self, body: Body, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
+        self.observer.on_body(plan, active, self.chunk)
         items: dict[Any, Item] = dict(zip(body.invars, inputs, strict=True))
         for v, array in body.constants:
             items[v] = self._constant(np.asarray(array), plan.values[v])
@@ -94,7 +95,7 @@ class _Interpreter:
             operands = [self._read(items, plan, a) for a in eqn.invars]
             if eqn.primitive in primitives.ACCESSES:
                 before = [items[v] for v in found.waits.get(number, ())]
-                results = self._access(plan, eqn, operands, active, number in found.gathered, before)
+                results = self._access(plan, number, eqn, operands, active, number in found.gathered, before)
             else:
                 results = self._equation(plan, number, eqn, operands, active)
             items |= dict(zip(eqn.outvars, results, strict=True))
@@ -111,8 +112,6 @@ class _Interpreter:
     def _equation(
         self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Item], active: jax.Array | None
     ) -> list[Item]:
-        if jaxprs.structure(eqn) is None:
-            self.observer.on_operation(eqn, plan)
         if eqn.primitive in primitives.LANGUAGE:
             return self._language(plan, eqn, operands)
         match jaxprs.structure(eqn):
@@ -171,6 +170,7 @@ class _Interpreter:
     def _access(
         self,
         plan: Plan,
+        number: int,
         eqn: jex_core.JaxprEqn,
         operands: list[Item],
         active: jax.Array | None,
@@ -190,7 +190,7 @@ class _Interpreter:
             masks = [None if active is None else active[:, None], self.present]
         where = access.lanes(what, mask, masks, self.chunk)
         address = access.locate(buffer, indices, where, self.chunk)
-        self.observer.on_access(Event(eqn, op, what, buffer, address, where, active, self.present), self.chunk)
+        self.observer.on_access(Event(plan, number, buffer, address, where, active, self.present), self.chunk)
         for item in before:
             done = item.data if isinstance(item, Buffer) else item.array(self.chunk)
             address = address.shifted(hazards.opaque_zero(done, address.index.dtype))
@@ -251,8 +251,7 @@ class _Interpreter:
             packed, self.observer.state = state
             inside = self._unpacked(packed, carries, known)
             given = self._named(inner, scan.body.invars[first_element:], rows)
-            with self.observer.repeated(scan.length):
-                outputs = self.body(scan.body, inner, [*consts, *inside, *given], active)
+            outputs = self.body(scan.body, inner, [*consts, *inside, *given], active)
             stacked = [_value(o).array(self.chunk) for o in outputs[scan.carries :]]
             return (self._packed(outputs[: scan.carries], known), self.observer.state), stacked
 
@@ -292,7 +291,6 @@ class _Interpreter:
             return self._packed(self.body(loop.body, inner, [*consts, *inside], running), known)
 
         first = self._packed(carries, known)
-        self.observer.begin()
         if not predicate.value(loop.predicate.outvars[0], self._dimensions).varying:
             last = self._uniform_while(goes_on, step, first, active)
         else:
@@ -307,17 +305,19 @@ class _Interpreter:
         active: jax.Array | None,
     ) -> list[Any]:
         """A loop that all groups of the chunk leave together."""
+        if not self.observer.watches:
+            return lax.while_loop(
+                lambda state: goes_on(state, active).array(self.chunk), lambda s: step(s, active), first
+            )
 
-        def body(state: tuple[list[Any], Any, Any]) -> tuple[list[Any], Any, Any]:
-            packed, self.observer.state, turns = state
+        # JAX's predicate can leave no trace in the observer's state, so the body tests whether there will be another.
+        def body(state: tuple[list[Any], jax.Array, Any]) -> tuple[list[Any], jax.Array, Any]:
+            packed, _, self.observer.state = state
             after = step(packed, active)
-            return after, self.observer.state, self.observer.turned(turns, active, self.chunk)
+            return after, goes_on(after, active).array(self.chunk), self.observer.state
 
-        start = (first, self.observer.state, self.observer.turns)
-        last, self.observer.state, turns = lax.while_loop(
-            lambda state: goes_on(state[0], active).array(self.chunk), body, start
-        )
-        self.observer.settle(self.observer.leave(), turns)
+        start = (first, goes_on(first, active).array(self.chunk), self.observer.state)
+        last, _, self.observer.state = lax.while_loop(lambda state: state[1], body, start)
         return last
 
     def _varying_while(
@@ -331,19 +331,18 @@ class _Interpreter:
         """A loop that groups leave at different times: those that have left keep their values and touch no memory."""
         everyone = jnp.ones(self.chunk.count, bool) if active is None else active
 
-        def body(state: tuple[list[Any], jax.Array, Any, Any]) -> tuple[list[Any], jax.Array, Any, Any]:
-            packed, running, self.observer.state, turns = state
+        def body(state: tuple[list[Any], jax.Array, Any]) -> tuple[list[Any], jax.Array, Any]:
+            packed, running, self.observer.state = state
             after = [
                 new if memory else _selected(running, new, old)
                 for new, old, memory in zip(step(packed, running), packed, is_memory, strict=True)
             ]
             still = running & goes_on(after, running).array(self.chunk)
-            return after, still, self.observer.state, self.observer.turned(turns, running, self.chunk)
+            return after, still, self.observer.state
 
         starting = everyone & goes_on(first, everyone).array(self.chunk)
-        start = (first, starting, self.observer.state, self.observer.turns)
-        last, _, self.observer.state, turns = lax.while_loop(lambda state: state[1].any(), body, start)
-        self.observer.settle(self.observer.leave(), turns)
+        start = (first, starting, self.observer.state)
+        last, _, self.observer.state = lax.while_loop(lambda state: state[1].any(), body, start)
         return last
 
     def _cond(
@@ -385,21 +384,13 @@ class _Interpreter:
         active: jax.Array | None,
     ) -> list[Any]:
         """The results of the one branch that all groups of the chunk take."""
-        tallies: list[Any] = [None] * count
 
         def run(k: int, state: Any) -> tuple[list[Any], Any]:
             self.observer.state = state
-            self.observer.begin()
-            packed = branch(k, active, operands)
-            tallies[k] = self.observer.leave()
-            return packed, self.observer.state
+            return branch(k, active, operands), self.observer.state
 
         choices = [functools.partial(run, k) for k in range(count)]
         packed, self.observer.state = lax.switch(which, choices, self.observer.state)
-        for k, tally in enumerate(tallies):
-            running = jnp.broadcast_to(which == k, (self.chunk.count,))
-            running = running if active is None else running & active
-            self.observer.settle(tally, self.observer.turned(self.observer.turns, running, self.chunk))
         return packed
 
     def _blank(self, likes: Sequence[Item]) -> list[Any]:
@@ -419,27 +410,22 @@ class _Interpreter:
     ) -> list[Any]:
         """The results after one branch has run for the groups that take it."""
 
-        tallies: list[Any] = []
-
         def run(before: tuple[list[Any], Any]) -> tuple[list[Any], Any]:
             results, self.observer.state = before
             given = list(operands)
             for place, data in zip(places, results, strict=True):
                 for k in place or ():
                     given[k] = _memory(given[k]).holding(data)
-            self.observer.begin()
             after = [
                 new if place else _selected(running, new, old)
                 for new, old, place in zip(branch(given), results, places, strict=True)
             ]
-            tallies.append(self.observer.leave())
             return after, self.observer.state
 
         before = (packed, self.observer.state)
         # On a CPU a branch that no group of the chunk takes is skipped; on a GPU that would stop the launch to look.
         after = lax.cond(running.any(), run, lambda unchanged: unchanged, before) if self.chunk.on_cpu else run(before)
         results, self.observer.state = after
-        self.observer.settle(tallies[-1], self.observer.turned(self.observer.turns, running, self.chunk))
         return results
 
     @property

@@ -25,6 +25,9 @@ from xeemu.values import Chunk
 
 DEFAULT_DEVICE = "max1550"
 
+Watch = Callable[[Chunk, Any], Observer]
+_Carry = tuple[list[jax.Array], Any]
+
 # A chunk's working set unless the user says otherwise: about a core's cache on a CPU, enough to fill a GPU.
 _CHUNK_BYTES = {"cpu": 1 << 20}
 _GPU_CHUNK_BYTES = 2 << 30
@@ -58,6 +61,16 @@ class Prepared:
 
     def emit(self, *arguments: jax.Array) -> list[jax.Array]:
         """The arrays that the kernel returns, as JAX operations on the launch's arguments."""
+        return self.watched(arguments, lambda chunk, state: Observer(), ())[0]
+
+    def watched(self, arguments: Sequence[jax.Array], watch: Watch, state: Any) -> tuple[list[jax.Array], Any]:
+        """The same, and the state that an observer of every chunk leaves.
+
+        Args:
+          arguments: the launch's.
+          watch: makes the observer of a chunk from the chunk and the state before it.
+          state: before the first chunk, a pytree.
+        """
         shapes = [a.shape for a in arguments]
         flat = [a.reshape(-1) if a.ndim else a for a in arguments]
         written = [
@@ -67,18 +80,19 @@ class Prepared:
         ]
         # A user's strictness about ranks holds for the kernel, which is traced by now.
         with jax.numpy_rank_promotion("allow"):
-            final = dict(zip(written, self._all_chunks(flat, written), strict=True))
-        return [final.get(k, flat[k]).reshape(shapes[k]) for k in self.program.outputs]
+            memories, state = self._all_chunks(flat, written, watch, state)
+        final = dict(zip(written, memories, strict=True))
+        return [final.get(k, flat[k]).reshape(shapes[k]) for k in self.program.outputs], state
 
-    def _all_chunks(self, flat: list[jax.Array], written: list[int]) -> list[jax.Array]:
+    def _all_chunks(self, flat: list[jax.Array], written: list[int], watch: Watch, state: Any) -> _Carry:
         sizes = self.program.geometry
         full, rest = divmod(sizes.groups, self.chunk)
-        carry = [flat[k] for k in written]
-        if not written:
+        carry = [flat[k] for k in written], state
+        if not jax.tree.leaves(carry):
             return carry
 
-        def step(first: Any, count: int, memories: Sequence[jax.Array]) -> list[jax.Array]:
-            return self._one_chunk(first, count, flat, written, memories)
+        def step(first: Any, count: int, carry: _Carry) -> _Carry:
+            return self._one_chunk(first, count, flat, written, watch, carry)
 
         if full > 1:
             width = sizes.id_type.type(self.chunk)
@@ -88,16 +102,18 @@ class Prepared:
         return step(full * self.chunk, rest, carry) if rest else carry
 
     def _one_chunk(
-        self, first: Any, count: int, flat: list[jax.Array], written: list[int], memories: Sequence[jax.Array]
-    ) -> list[jax.Array]:
+        self, first: Any, count: int, flat: list[jax.Array], written: list[int], watch: Watch, carry: _Carry
+    ) -> _Carry:
+        memories, state = carry
         arguments = list(flat)
         for k, data in zip(written, memories, strict=True):
             arguments[k] = data
         on_cpu = self.options.platform == "cpu"
         chunk = Chunk(self.program.geometry, first, count, on_cpu, self.options.deterministic)
-        outputs = interpreter.run(self.program, self.plan, arguments, chunk, Observer())
+        observer = watch(chunk, state)
+        outputs = interpreter.run(self.program, self.plan, arguments, chunk, observer)
         returned = dict(zip(self.program.outputs, outputs, strict=True))
-        return [returned[k] for k in written]
+        return [returned[k] for k in written], observer.close()
 
     @functools.cached_property
     def compiled(self) -> Callable[..., list[jax.Array]]:

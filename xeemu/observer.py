@@ -4,17 +4,13 @@ The interpreter tells an observer of every operation as it emits it, and carries
 loops and branches. This base class watches nothing and has no state, so that with it not one operation more is emitted.
 """
 
-import contextlib
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import jax
-from jax.extend import core as jex_core
 
 from xeemu.access import Address, Lanes
 from xeemu.analysis import Plan
-from xeemu.primitives import Access
 from xeemu.values import Buffer, Chunk
 
 
@@ -23,9 +19,8 @@ class Event:
     """One memory operation as it is emitted.
 
     Attributes:
-      eqn: the equation.
-      op: `"load"`, `"store"`, or the atomic operation's name.
-      access: the static part of the operation.
+      plan: the call path.
+      number: of the equation in the path's body.
       buffer: the memory before it.
       address: where its elements lie.
       lanes: which of them take part; for a load as if all groups and work-items of the chunk ran.
@@ -33,9 +28,8 @@ class Event:
       present: `[G, L]` mask of the work-items that exist, or None for all.
     """
 
-    eqn: jex_core.JaxprEqn
-    op: str
-    access: Access
+    plan: Plan
+    number: int
     buffer: Buffer
     address: Address
     lanes: Lanes
@@ -46,38 +40,22 @@ class Event:
 class Observer:
     """Watches nothing.
 
-    What is emitted between `begin` and `leave` may run any number of times; `settle` tells how often, in the pytree
-    that `turned` makes from `turns`. JAX may trace a loop's body more than once, so that one operation may be told
-    twice within one `begin`.
+    JAX may trace a loop's body more than once; what is told then is told again, with the state from before.
 
     Attributes:
+      watches: whether there is anything to tell it; if not, loops test their predicates where JAX does.
       state: the pytree that loops and branches carry.
-      turns: the count of no executions.
     """
 
+    watches = False
     state: Any = ()
-    turns: Any = ()
 
     def on_access(self, event: Event, chunk: Chunk) -> None:
         """A memory operation is emitted."""
 
-    def on_operation(self, eqn: jex_core.JaxprEqn, plan: Plan) -> None:
-        """Another operation is emitted: arithmetic, a barrier, a fence, a collective."""
+    def on_body(self, plan: Plan, running: jax.Array | None, chunk: Chunk) -> None:
+        """A body of the program begins, for the groups of a `[G]` mask or for all."""
 
-    @contextlib.contextmanager
-    def repeated(self, times: int) -> Iterator[None]:
-        """What is emitted inside runs `times` times."""
-        yield
-
-    def begin(self) -> None:
-        """What follows runs as often as `settle` will tell."""
-
-    def leave(self) -> Any:
-        """Ends what `begin` began, and gives what was told in between."""
-
-    def turned(self, turns: Any, running: jax.Array | None, chunk: Chunk) -> Any:
-        """The count of executions after one more by the groups of a `[G]` mask, or by all."""
-        return turns
-
-    def settle(self, told: Any, turns: Any) -> None:
-        """What was told ran so often."""
+    def close(self) -> Any:
+        """The chunk ends; gives the state for the next one."""
+        return self.state

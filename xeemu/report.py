@@ -15,6 +15,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Protocol
 
+from xeemu.bankmap import BankMap
 from xeemu.timing import Term
 
 _WIDTH = 80
@@ -52,6 +53,9 @@ class SiteReport:
       memory: the name of the memory in the kernel.
       op: `load`, `store` or `atomic`.
       space: `local`, `global` or `private`.
+      shape: elements of the memory in each dimension (of one work-item, for private memory).
+      dtype: of its elements.
+      lanes: work-items that took part, summed over the requests.
       requests: memory instructions of sub-groups, as the device splits them.
       passes: bank passes; of local memory.
       ideal_passes: passes without conflicts; of local memory.
@@ -60,6 +64,9 @@ class SiteReport:
       bytes_used: different bytes that the lanes of a request use, summed over requests.
       bytes_moved: bytes of the sectors (lines, where they are not divided) that the requests touch.
       closed_form: whether the counts were known at trace time, so that no run was needed.
+      errors: standard errors of the counts, by name, where they were made on a sample of the work-groups.
+      bank_map: of local memory, one execution by a work-group: in closed form the one with the most excess passes, else
+        the last one of the first group.
     """
 
     file: str
@@ -68,6 +75,9 @@ class SiteReport:
     memory: str
     op: _Op
     space: _Space
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    lanes: int | None = None
     requests: int | None = None
     passes: int | None = None
     ideal_passes: int | None = None
@@ -76,6 +86,8 @@ class SiteReport:
     bytes_used: int | None = None
     bytes_moved: int | None = None
     closed_form: bool = False
+    errors: Mapping[str, float] | None = None
+    bank_map: BankMap | None = None
 
     @property
     def degree(self) -> float | None:
@@ -214,7 +226,9 @@ class Report:
       terms: what each resource would take, were it alone.
       hints: what could be written instead.
       not_modelled: the assumptions that this report leaned on.
-      marks: how a figure, named as the attribute, is known: `=` counted exactly, `~` modelled, `?` not known.
+      sampled_groups: work-groups on which was counted what depends on data; None for all.
+      marks: how a figure, named as the attribute, is known: `=` counted exactly, `~` modelled or estimated from a
+        sample, `?` not known.
     """
 
     kernel: str
@@ -243,6 +257,7 @@ class Report:
     terms: tuple[Term, ...]
     hints: tuple[Hint, ...] = ()
     not_modelled: tuple[str, ...] = ()
+    sampled_groups: int | None = None
     marks: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def mark(self, name: str) -> str:
@@ -361,9 +376,37 @@ def _banks(report: Report) -> list[str]:
     lines = [_marked(f"{'SLM BANKS':28}{heads}", report.mark("slm"))]
     for site in sites:
         lines.append(f"{_label(site)}{_bank_figures(site)}")
+        lines += _errors(site, ("requests", "passes", "ideal_passes"), 10)
     if len(sites) > 1:
         lines.append(f"{'  all':28}{_bank_figures(report.slm)}")
-    return lines + _footnote(sites)
+    return lines + _footnote(report, sites) + _worst_map(sites)
+
+
+def _worst_map(sites: list[SiteReport]) -> list[str]:
+    """The bank map of the site with the most excess passes."""
+    worst = max((site for site in sites if site.bank_map), key=lambda site: site.excess or 0, default=None)
+    if worst is None or worst.bank_map is None or not worst.excess:
+        return []
+    which = "the worst execution" if worst.closed_form else "an execution"
+    title = (
+        f"{which} of the {worst.op} in line {worst.line} by a work-group: a row for each request with what each bank "
+        "has to serve, and its passes"
+    )
+    return ["", *_wrap(title, "  "), *(f"     {line}" for line in worst.bank_map.lines())]
+
+
+def _errors(site: SiteReport, names: tuple[str, ...], width: int) -> list[str]:
+    """A row with the standard errors of a site's figures, in per cent, under them."""
+    if site.errors is None:
+        return []
+    shown = (_relative(site.errors.get(name), getattr(site, name)) for name in names)
+    return [f"{'      standard error':28}{''.join(f'{figure:>{width}}' for figure in shown)}"]
+
+
+def _relative(error: float | None, figure: int | None) -> str:
+    if error is None or figure is None or not math.isfinite(error):
+        return "?"
+    return f"{100 * error / figure if figure else 0:.2g}%"
 
 
 def _bank_figures(counts: SiteReport | LocalTotals) -> str:
@@ -381,9 +424,10 @@ def _global(report: Report) -> list[str]:
     lines = [_marked(f"{'GLOBAL MEMORY':28}{heads}", report.mark("global_"))]
     for site in sites:
         lines.append(f"{_label(site)}{_line_figures(site)}")
+        lines += _errors(site, ("requests", "lines", "sectors", "bytes_used", "bytes_moved"), 9)
     if len(sites) > 1:
         lines.append(f"{'  all':28}{_line_figures(report.global_)}")
-    lines += _footnote(sites)
+    lines += _footnote(report, sites)
     if report.atomics.global_operations != 0:
         lines += _wrap(_atomic_text(report.atomics), "  ")
     return lines
@@ -395,9 +439,12 @@ def _line_figures(counts: SiteReport | GlobalTotals) -> str:
     return f"{figures}{used:>9}{moved:>9}{_percent(counts.efficiency):>5}"
 
 
-def _footnote(sites: list[SiteReport]) -> list[str]:
-    ran = any(not site.closed_form for site in sites)
-    return ["     * counted as the kernel ran; the others follow from the source"] if ran else []
+def _footnote(report: Report, sites: list[SiteReport]) -> list[str]:
+    labels = {_how(site) for site in sites}
+    lines = ["     * counted as the kernel ran; the others follow from the source"] if "*" in labels else []
+    if "~" in labels:
+        lines.append(f"     ~ estimated from {report.sampled_groups} of {report.groups} work-groups, drawn at random")
+    return lines
 
 
 def _atomic_text(atomics: AtomicTotals) -> str:
@@ -455,8 +502,14 @@ def _assumed(report: Report) -> list[str]:
 
 
 def _label(site: SiteReport) -> str:
-    how = " " if site.closed_form else "*"
-    return f"{site.line:>5}{how}{site.op:7}{_cut(site.memory, 14):15}"
+    return f"{site.line:>5}{_how(site)}{site.op:7}{_cut(site.memory, 14):15}"
+
+
+def _how(site: SiteReport) -> str:
+    """A sign for how the counts of a site are known."""
+    if site.closed_form:
+        return " "
+    return "*" if site.errors is None else "~"
 
 
 def _place(site: SiteReport) -> str:

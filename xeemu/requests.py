@@ -3,8 +3,8 @@
 Axis legend: n elements of the access that take part in a group, Q instructions of sub-groups, S lanes.
 
 Sub-groups are consecutive work-items by linear id, the last one may be partial. Private elements that lie side by side
-and are aligned form one access of 8 or 16 bytes, others take an instruction each. A load by a scalar index is one
-request of one lane for each sub-group.
+form one access of up to 16 bytes, others take an instruction each. A load by a scalar index is one request of one lane
+for each sub-group.
 """
 
 import dataclasses
@@ -12,11 +12,9 @@ import math
 
 import numpy as np
 
-from xeemu.access import Lanes
-from xeemu.forms import Form
 from xeemu.geometry import Geometry
 
-_WIDEST_BYTES = 16
+WIDEST_BYTES = 16
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,13 +48,20 @@ def sub_groups(geometry: Geometry) -> int:
     return -(-geometry.items // geometry.sub_group_size)
 
 
-def layout(where: Lanes, geometry: Geometry, width: int) -> Layout:
-    """The instructions of an access of `width` private elements at once."""
-    if not where.shape:
+def layout(shape: tuple[int, ...], chosen: np.ndarray, geometry: Geometry, width: int) -> Layout:
+    """The instructions of an access of `width` private elements at once.
+
+    Args:
+      shape: the work-items' axes and the private ones; `()` for a scalar index.
+      chosen: `[n]` flat positions of the elements that take part.
+      geometry: the sizes of the launch.
+      width: elements of a lane that lie side by side.
+    """
+    if not shape:
         return Layout(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), 1, sub_groups(geometry))
     lanes, items = geometry.sub_group_size, geometry.items
-    slot = np.full(math.prod(where.shape), -1)
-    slot[where.chosen] = np.arange(where.count)
+    slot = np.full(math.prod(shape), -1)
+    slot[chosen] = np.arange(len(chosen))
     first = slot.reshape(items, -1, width)[..., 0]
     padded = np.full((sub_groups(geometry) * lanes, first.shape[1]), -1)
     padded[:items] = first
@@ -65,27 +70,3 @@ def layout(where: Lanes, geometry: Geometry, width: int) -> Layout:
     used = (rows >= 0).any(-1)
     rows, item = rows[used], item[used]
     return Layout(rows, np.where(rows >= 0, item, 0), width, 1)
-
-
-def width(where: Lanes, geometry: Geometry, form: Form | None, itemsize: int) -> int:
-    """How many private elements a lane accesses at once: as many as are known to lie side by side and aligned."""
-    private = math.prod(where.shape) // geometry.items if where.shape else 1
-    if form is None or form.based or private == 1:
-        return 1
-    slot = np.full(math.prod(where.shape), -1)
-    slot[where.chosen] = form.pattern
-    widest = _WIDEST_BYTES // itemsize
-    while widest > 1:
-        aligned = private % widest == 0 and all(step % widest == 0 for step in form.steps)
-        if aligned and _together(slot.reshape(-1, widest)):
-            return widest
-        widest //= 2
-    return 1
-
-
-def _together(elements: np.ndarray) -> bool:
-    """Whether each row is left out as a whole, or is aligned and consecutive."""
-    size = elements.shape[1]
-    out = (elements < 0).all(-1)
-    inside = (elements[:, 0] % size == 0) & (np.diff(elements, axis=-1) == 1).all(-1) & (elements[:, 0] >= 0)
-    return bool((out | inside).all())

@@ -1,22 +1,24 @@
 """Tabulation: a report from counts, with what follows from them: occupancy, time, hints."""
 
-import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu import hints, instructions, requests, timing
-from xeemu.costs import FIGURES
-from xeemu.counting import Ledger
+from xeemu import bankmap, hints, instructions, requests, timing
+from xeemu.bankmap import BankMap
+from xeemu.census import Census
+from xeemu.costs import FIGURES, kind
+from xeemu.counting import Counts, Ledger
 from xeemu.device import Device
 from xeemu.errors import Error
 from xeemu.launch import Prepared
+from xeemu.linearity import Allocation
 from xeemu.occupancy import Occupancy, occupancy
 from xeemu.registers import live_bytes
 from xeemu.report import AtomicTotals, GlobalTotals, LocalTotals, Report, SiteReport
-from xeemu.sites import Memory, Place
+from xeemu.schedule import Place
 from xeemu.timing import Work
 
 # Registers for temporaries, in proportion to those for live values: what makes one row of Intel's published spill table
@@ -31,23 +33,6 @@ _NOT_MODELLED = (
 )
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Counts:
-    """What was counted over a launch, in the order of the ledger's places; None is not known.
-
-    Attributes:
-      figures: int64 `[F]` for each place.
-      classes: instructions by class.
-      tallies: for each tallied memory lanes by element.
-      closed_form: for each place whether its figures follow from shapes and scalars alone.
-    """
-
-    figures: Sequence[np.ndarray | None]
-    classes: np.ndarray | None
-    tallies: Sequence[np.ndarray | None]
-    closed_form: Sequence[bool]
-
-
 def tabulate(
     prepared: Prepared, ledger: Ledger, counts: Counts, version: str, source: tuple[tuple[int, str], ...]
 ) -> Report:
@@ -60,18 +45,20 @@ def tabulate(
       version: of xeemu.
       source: lines of the kernel with their numbers.
     """
-    program, geometry, device = prepared.program, ledger.geometry, ledger.device
-    sites = tuple(_site(place, f, closed, ledger) for place, f, closed in _rows(ledger, counts))
-    by_place = dict(zip(ledger.places, sites, strict=True))
-    classes, barriers = _classes(counts.classes, requests.sub_groups(geometry))
-    registers = _registers(prepared, ledger)
+    taken, program = ledger.census, prepared.program
+    geometry, device = taken.geometry, taken.device
+    by_place = {place: _site(place, counts, ledger) for place in taken.places}
+    sites = tuple(by_place.values())
+    classes, barriers = _classes(counts, taken, _total(site.requests for site in sites))
+    registers = _registers(prepared, taken)
     spill = _spill(registers, device, geometry.sub_group_size)
-    atomics = _atomics(by_place, counts, ledger)
-    resident = _occupancy(prepared, ledger, registers, bool(barriers))
-    work = _work(by_place, classes, barriers, atomics, ledger)
+    atomics = _atomics(by_place, counts, taken)
+    resident = _occupancy(prepared, taken, registers, bool(barriers))
+    work = _work(by_place, classes, barriers, atomics, taken)
     time = timing.predict(work, device, resident.groups if resident else None) if work is not None else None
     terms = time.terms if time else ()
     slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
+    local, outside = ([s for s in sites if (s.space == "local") is inside] for inside in (True, False))
     ordered = tuple(sorted(sites, key=lambda site: (site.file, site.line)))
     return Report(
         kernel=program.kernel.name,
@@ -99,29 +86,24 @@ def tabulate(
         terms=terms,
         hints=hints.give(ordered, atomics, resident, terms, geometry.groups, geometry.items, device),
         not_modelled=(*_NOT_MODELLED, *_missing(time)),
+        sampled_groups=ledger.sample.size if ledger.sample else None,
         marks={
-            "slm": _mark(slm.requests, slm.passes, slm.ideal_passes),
-            "global_": _mark(global_.requests, global_.lines, global_.bytes_moved),
-            "atomics": _mark(atomics.local_requests, atomics.global_operations, atomics.contention),
-            "sites": _mark(*(site.requests for site in sites)),
+            "slm": _mark(local, slm.requests, slm.passes, slm.ideal_passes),
+            "global_": _mark(outside, global_.requests, global_.lines, global_.bytes_moved),
+            "atomics": _mark(sites, atomics.local_requests, atomics.global_operations, atomics.contention),
+            "sites": _mark(sites, *(site.requests for site in sites)),
             "barriers": "=",
         },
     )
 
 
-def _rows(ledger: Ledger, counts: Counts) -> Iterable[tuple[Place, np.ndarray | None, bool]]:
-    for place, figures, closed in zip(ledger.places, counts.figures, counts.closed_form, strict=True):
-        yield place, None if place in ledger.unknown else figures, closed and place not in ledger.unknown
-
-
-def _site(place: Place, figures: np.ndarray | None, closed_form: bool, ledger: Ledger) -> SiteReport:
-    known: Mapping[str, int | None] = dict.fromkeys(FIGURES)
-    if figures is not None:
-        known = dict(zip(FIGURES, map(int, figures), strict=True))
+def _site(place: Place, counts: Counts, ledger: Ledger) -> SiteReport:
+    taken = ledger.census
+    known, device = counts.figures[place], taken.device
     local = place.memory.space == "local"
-    sector = ledger.device.sector_bytes or ledger.device.line_bytes
+    sector = device.sector_bytes or device.line_bytes
     sectors = known["sectors"]
-    counted_used = not local or not known["requests"] or bool(known["bytes_used"])
+    counted_used = not local or not known["requests"] or place not in ledger.places
     return SiteReport(
         file=place.site.file,
         line=place.site.line,
@@ -129,6 +111,9 @@ def _site(place: Place, figures: np.ndarray | None, closed_form: bool, ledger: L
         memory=place.memory.name,
         op=place.op,
         space=place.memory.space,  # type: ignore[arg-type]
+        shape=place.memory.shape,
+        dtype=str(place.memory.dtype),
+        lanes=known["lanes"],
         requests=known["requests"],
         passes=known["passes"] if local else None,
         ideal_passes=known["ideal_passes"] if local else None,
@@ -136,20 +121,49 @@ def _site(place: Place, figures: np.ndarray | None, closed_form: bool, ledger: L
         sectors=None if local else sectors,
         bytes_used=known["bytes_used"] if counted_used else None,
         bytes_moved=None if local or sectors is None or sector is None else sectors * sector,
-        closed_form=closed_form,
+        closed_form=known["passes"] is not None and place not in ledger.places,
+        errors=_site_errors(counts.errors[place], local, sector),
+        bank_map=_bank_map(place, counts, taken),
     )
 
 
-def _classes(classes: np.ndarray | None, sub_groups: int) -> tuple[dict[str, int] | None, int | None]:
+def _site_errors(errors: np.ndarray | None, local: bool, sector_bytes: int | None) -> Mapping[str, float] | None:
+    if errors is None:
+        return None
+    known = dict(zip(FIGURES, map(float, errors), strict=True))
+    if local:
+        return {name: known[name] for name in ("requests", "passes", "ideal_passes")}
+    moved = {"bytes_moved": known["sectors"] * sector_bytes} if sector_bytes else {}
+    return {name: known[name] for name in ("requests", "lines", "sectors", "bytes_used")} | moved
+
+
+def _bank_map(place: Place, counts: Counts, taken: Census) -> BankMap | None:
+    shown = counts.shown.get(place)
+    if shown is None:
+        return None
+    operation = next(operations[0] for operations in taken.operations.values() if operations[0].place == place)
+    return bankmap.draw(shown.addresses, shown.active, taken.device, shown.width_bytes, kind(operation))
+
+
+def _classes(counts: Counts, taken: Census, memory_requests: int | None) -> tuple[dict[str, int] | None, int | None]:
     """Instructions by class, those that there are; and the barriers of work-groups."""
-    if classes is None:
-        return None, None
-    counted = dict(zip(instructions.CLASSES, map(int, classes), strict=True))
-    return {name: count for name, count in counted.items() if count}, counted["barrier"] // sub_groups
+    total: dict[str, int] = {"memory": memory_requests or 0}
+    for plan, each in taken.instructions.items():
+        times = counts.executions[plan] if taken.executions[plan] is None else 1
+        if times is None and each:
+            return None, None
+        for name, number in each.items():
+            total[name] = total.get(name, 0) + number * (times or 0)
+    barriers = total.get("barrier", 0) // requests.sub_groups(taken.geometry)
+    known = {name: total[name] for name in instructions.CLASSES if total.get(name)}
+    return None if memory_requests is None else known, barriers
 
 
-def _mark(*figures: int | None) -> str:
-    return "?" if None in figures else "="
+def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:
+    """How figures of some sites are known."""
+    if None in figures:
+        return "?"
+    return "~" if any(site.errors is not None for site in sites) else "="
 
 
 def _missing(time: timing.Timing | None) -> tuple[str, ...]:
@@ -160,11 +174,11 @@ def _missing(time: timing.Timing | None) -> tuple[str, ...]:
 # --- Registers and occupancy ---
 
 
-def _registers(prepared: Prepared, ledger: Ledger) -> int:
+def _registers(prepared: Prepared, taken: Census) -> int:
     """Bytes of registers that a work-item needs: live values, private memory without computed index, temporaries."""
-    program, geometry = prepared.program, ledger.geometry
+    program, geometry = prepared.program, taken.geometry
     live = live_bytes(program.body, prepared.plan, geometry)
-    private = sum(math.prod(m.shape) * m.dtype.itemsize for m in ledger.in_registers)
+    private = sum(math.prod(m.shape) * m.dtype.itemsize for m in taken.in_registers)
     return math.ceil((live + private) * (1 + _TEMPORARIES))
 
 
@@ -180,8 +194,8 @@ def _spill(registers: int, device: Device, lanes: int) -> int | None:
     return None if there is None else max(0, registers - there)
 
 
-def _occupancy(prepared: Prepared, ledger: Ledger, registers: int, barriers: bool) -> Occupancy | None:
-    geometry, device = ledger.geometry, ledger.device
+def _occupancy(prepared: Prepared, census: Census, registers: int, barriers: bool) -> Occupancy | None:
+    geometry, device = census.geometry, census.device
     there = _register_bytes(device, geometry.sub_group_size)
     taken = None if there is None else max(1, math.ceil(min(registers, there) / _REGISTER_BYTES))
     try:
@@ -205,39 +219,29 @@ def _occupancy(prepared: Prepared, ledger: Ledger, registers: int, barriers: boo
 _Sites = Mapping[Place, SiteReport]
 
 
-def _updates(ledger: Ledger) -> frozenset[Place]:
+def _updates(taken: Census) -> frozenset[Place]:
     """The places of atomic operations that are more than loads."""
-    return frozenset(
-        o.place
-        for o in ledger.operations.values()
-        if o.place.op == "atomic" and o.eqn.params.get("op", "load") != "load"
-    )
+    return frozenset(o.place for (o, *_) in taken.operations.values() if o.updates)
 
 
-def _atomics(sites: _Sites, counts: Counts, ledger: Ledger) -> AtomicTotals:
-    updates = _updates(ledger)
+def _atomics(sites: _Sites, counts: Counts, taken: Census) -> AtomicTotals:
+    updates = _updates(taken)
     local = [site for place, site in sites.items() if place in updates and site.space == "local"]
     remote = {place: site for place, site in sites.items() if place in updates and site.space == "global"}
-    lanes = {
-        place: None if f is None else int(f[FIGURES.index("lanes")])
-        for place, f in zip(ledger.places, counts.figures, strict=True)
-        if place in remote
-    }
     return AtomicTotals(
         local_requests=_total(site.requests for site in local),
         local_passes=_total(site.passes for site in local),
-        global_operations=_total(lanes.values()),
+        global_operations=_total(site.lanes for site in remote.values()),
         global_sectors=_total(site.sectors for site in remote.values()),
-        contention=_contention({place.memory for place in remote}, counts, ledger),
+        contention=_contention({place.memory for place in remote}, counts),
     )
 
 
-def _contention(memories: set[Memory], counts: Counts, ledger: Ledger) -> int | None:
-    tallies = dict(zip(ledger.tallied, counts.tallies, strict=True))
+def _contention(memories: set[Allocation], counts: Counts) -> int | None:
     most = 0
     for memory in memories:
-        tally = tallies.get(memory)
-        if tally is None or any(place.memory == memory for place in ledger.unknown):
+        tally = counts.tallies.get(memory)
+        if tally is None:
             return None
         most = max(most, int(tally.max(initial=0)))
     return most
@@ -248,13 +252,13 @@ def _work(
     classes: Mapping[str, int] | None,
     barriers: int | None,
     atomics: AtomicTotals,
-    ledger: Ledger,
+    taken: Census,
 ) -> Work | None:
-    geometry = ledger.geometry
+    geometry = taken.geometry
     if not geometry.groups:
         return None
-    waited = {o.place for o in ledger.operations.values() if o.fetches}
-    updates = _updates(ledger)
+    waited = {o.place for (o, *_) in taken.operations.values() if o.fetches}
+    updates = _updates(taken)
     local = [site for site in sites.values() if site.space == "local"]
     loads = [site for place, site in sites.items() if place in waited and site.space == "local"]
     remote = [site for site in sites.values() if site.space != "local"]
@@ -285,7 +289,7 @@ def _work(
 
 def _touched(sites: _Sites, parts: int) -> float | None:
     """At most so many bytes of different lines does one of so many parts of a launch touch."""
-    moved: dict[Memory, float] = {}
+    moved: dict[Allocation, float] = {}
     for place, site in sites.items():
         if site.bytes_moved is None:
             return None
