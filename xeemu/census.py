@@ -7,12 +7,12 @@ for all of them. All other accesses are counted as the kernel runs (`counting`);
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from xeemu import analysis, expressions, instructions, progressions, requests
+from xeemu import analysis, expressions, instructions, progressions
 from xeemu.analysis import Plan
 from xeemu.costs import FIGURES, Meter
 from xeemu.device import Device
@@ -58,6 +58,10 @@ class Count:
     figures: np.ndarray
     worst: Execution | None
 
+    def named(self, figure: str) -> int:
+        """One of the figures by its name."""
+        return int(self.figures[FIGURES.index(figure)])
+
 
 class Issued(NamedTuple):
     """All executions of an access whose addresses are not known: requests with an active lane, and their lanes."""
@@ -80,8 +84,8 @@ class Census:
       counts: for each of them its count, or None where it has to be counted as the kernel runs.
       issued: of those without a count the requests and their lanes, where at least these are known.
       executions: for each call path how often its body is executed, by all groups; None where that depends on data.
-      instructions: for each call path the instructions by class of all its executions, or of one if they are not
-        known; without those that access memory, which are the requests.
+      instructions: for each call path the instructions by class that a sub-group executes each time; without those
+        that access memory, which are the requests.
       tallies: for each global memory with atomic updates of moderate size, the lanes that update each element.
       untallied: updates that are missing there.
     """
@@ -93,7 +97,7 @@ class Census:
     counts: Mapping[Key, Count | None]
     issued: Mapping[Key, "Issued | None"]
     executions: Mapping[Plan, int | None]
-    instructions: Mapping[Plan, Mapping[str, int]]
+    instructions: Mapping[Plan, Mapping[str, float]]
     tallies: Mapping[Allocation, np.ndarray]
     untallied: frozenset[Key]
 
@@ -105,6 +109,11 @@ class Census:
     def places(self) -> tuple[Place, ...]:
         """The memory operations of the source."""
         return tuple(dict.fromkeys(self.place(key) for key in self.operations))
+
+    @functools.cached_property
+    def updates(self) -> frozenset[Place]:
+        """The places of atomic operations that are more than loads."""
+        return frozenset(o.place for (o, *_) in self.operations.values() if o.updates)
 
     def place(self, key: Key) -> Place:
         """Where in the source an access comes from."""
@@ -146,8 +155,6 @@ def take(schedule: Schedule, device: Device, blank: bool = False) -> Census:
     counts = {key: None if blank else counter.count(operations) for key, operations in by_key.items()}
     open_ = {key: operations for key, operations in by_key.items() if counts[key] is None}
     executions = {plan: None if blank else _sum(map(_executions, frames)) for plan, frames in by_plan.items()}
-    fused = instructions.fused(schedule.root.body)
-    per_frame = functools.partial(_frame_instructions, schedule.geometry, fused)
     return Census(
         schedule=schedule,
         device=device,
@@ -156,7 +163,7 @@ def take(schedule: Schedule, device: Device, blank: bool = False) -> Census:
         counts=counts,
         issued={key: None if blank else counter.issued(operations) for key, operations in open_.items()},
         executions=executions,
-        instructions={plan: _instructions(frames, executions[plan], per_frame) for plan, frames in by_plan.items()},
+        instructions=instructions.of_paths(schedule.root, schedule.geometry),
         tallies=tallies,
         untallied=untallied,
     )
@@ -183,7 +190,7 @@ def _by_plan(schedule: Schedule) -> dict[Plan, list[Frame]]:
     return found
 
 
-# --- Executions and instructions ---
+# --- Executions ---
 
 
 def _executions(frame: Frame) -> int | None:
@@ -214,36 +221,6 @@ def _weights(grid: Grid, weights: Sequence[np.ndarray], conditions: Sequence[Exp
 def _sum(numbers: Iterable[int | None]) -> int | None:
     known = list(numbers)
     return None if None in known else sum(number for number in known if number is not None)
-
-
-def _instructions(
-    frames: Sequence[Frame], executions: int | None, per_frame: Callable[[Frame], Mapping[str, int]]
-) -> Mapping[str, int]:
-    """Of all executions of some frames; of one execution of the first frame if their number is not known."""
-    if executions is None:
-        return per_frame(frames[0])
-    total: dict[str, int] = {}
-    for frame in frames:
-        times = _executions(frame) or 0
-        for name, number in per_frame(frame).items():
-            total[name] = total.get(name, 0) + number * times
-    return total
-
-
-def _frame_instructions(geometry: Geometry, fused: set[int], frame: Frame) -> Mapping[str, int]:
-    """What a group's sub-groups execute in one execution of a frame, without memory operations and inner frames."""
-    counted: dict[str, int] = {}
-    sub_groups = requests.sub_groups(geometry)
-    equations = [
-        (name, number * sub_groups)
-        for eqn in frame.body.eqns
-        if id(eqn) not in fused and (count := instructions.of_equation(eqn, frame.plan, geometry))
-        for name, number in (count,)
-    ]
-    branch = [("control", sub_groups)] if frame.kind in ("branch", "iteration") else []
-    for name, number in (*equations, *branch):
-        counted[name] = counted.get(name, 0) + number
-    return counted
 
 
 # --- Accesses ---
@@ -465,6 +442,24 @@ def _flat(grid: Grid, e: Expression, shape: tuple[int, ...], chosen: np.ndarray)
     values = values.reshape(-1, *e.shape)
     whole = np.broadcast_to(values, (len(values), *shape)).reshape(len(values), -1)
     return whole if whole.shape[1] == len(chosen) else whole[:, chosen]
+
+
+def elements(operation: Operation, grid: Grid, index: Expression, mask: Expression) -> np.ndarray:
+    """`[k]` elements that an access touches at the points of a grid, all executions together.
+
+    Args:
+      operation: the access.
+      grid: the points.
+      index: its linear index.
+      mask: which lanes take part.
+    """
+    shape, chosen = operation.access.shape, _chosen(operation)
+    taken = _flat(grid, mask, shape, chosen)
+    for condition in operation.frame.conditions:
+        taken = taken & _flat(grid, condition, (), np.arange(1))
+    places = _flat(grid, index, shape, chosen)
+    places, taken = np.broadcast_arrays(places, taken)
+    return places[taken]
 
 
 _NOTHING = Count(np.zeros(len(FIGURES), np.int64), None)

@@ -23,8 +23,8 @@ from xeemu.linearity import Allocation
 from xeemu.requests import Layout
 from xeemu.schedule import Operation
 
-FIGURES = ("requests", "passes", "ideal_passes", "bytes_used", "lines", "sectors", "lanes")
-"""Passes are of local memory; lines and sectors of global and private memory; lanes are those that take part."""
+FIGURES = ("requests", "passes", "ideal_passes", "bytes_used", "lines", "sectors", "lanes", "l1_passes")
+"""Passes are of local memory; lines, sectors and passes of the L1 of global and private memory; lanes take part."""
 
 Array = Any
 
@@ -92,20 +92,21 @@ class Meter:
         offset = sub_group * self.memory.elements * size + lane
         return index * index.dtype.type(size) + offset.astype(index.dtype)
 
-    def figures(self, index: Array, active: Array, with_bytes: bool) -> Array:
+    def figures(self, index: Array, active: Array, every: bool) -> Array:
         """int64 `[C, F]` of an access.
 
         Args:
           index: `[C, n or 1]` linear index of each element, interleaved.
           active: `[C, n or 1]` which of them take part.
-          with_bytes: whether the bytes used in local memory are asked for, which costs time.
+          every: whether the bytes used in local memory and the passes of the L1 are asked for, which cost time; else
+            they are 0.
         """
         xp = lanes.namespace(index, active)
-        whole = self._figures(self.wide, index, active, with_bytes)
+        whole = self._figures(self.wide, index, active, every)
         if not self.aligned:
             # A vector that begins between two multiples of its size is accessed element by element.
             ratio = self.wide.width
-            apart = self._figures(self.narrow, index, active, with_bytes)
+            apart = self._figures(self.narrow, index, active, every)
             apart = apart.reshape(*apart.shape[:-2], -1, ratio, apart.shape[-1]).sum(-2)
             place, on = self.laid_out(self.wide, index, active)
             begins = (~on | (place % place.dtype.type(ratio) == 0)).all(-1)
@@ -127,7 +128,7 @@ class Meter:
         shape = (max(place.shape[0], on.shape[0]), *layout.slot.shape)
         return xp.broadcast_to(place, shape), xp.broadcast_to(on, shape)
 
-    def _figures(self, layout: Layout, index: Array, active: Array, with_bytes: bool) -> Array:
+    def _figures(self, layout: Layout, index: Array, active: Array, every: bool) -> Array:
         """int64 `[C, Q, F]`."""
         index, active = self.laid_out(layout, index, active)
         xp, itemsize = lanes.namespace(index, active), self.memory.dtype.itemsize
@@ -137,13 +138,22 @@ class Meter:
         taking_part = layout.width * active.sum(-1, dtype=np.int32)
         if self.memory.space == "local":
             passes = banks.bank_passes(addresses, active, self.device, width=width, kind=kind(self.operation))
-            used = self._lines(addresses, active, width, False).bytes_used if with_bytes else zero
-            parts = (passes.requests, passes.passes, passes.ideal_passes, used, zero, zero, taking_part)
+            used = self._lines(addresses, active, width, False).bytes_used if every else zero
+            parts = (passes.requests, passes.passes, passes.ideal_passes, used, zero, zero, taking_part, zero)
         else:
             touched = self._lines(addresses, active, width, self.operation.updates)
             used, sectors = touched.bytes_used, touched.sectors
-            parts = (touched.requests, zero, zero, used, touched.lines, sectors, taking_part)
+            l1 = self._l1_passes(addresses, active, width) if every else zero
+            parts = (touched.requests, zero, zero, used, touched.lines, sectors, taking_part, l1)
         return xp.stack([part.astype(np.int64) for part in parts], -1)
+
+    def _l1_passes(self, addresses: Array, active: Array, width: int) -> Array:
+        """Passes of the L1 for requests to global memory: of its tags or of its banks, whichever take longer."""
+        if self.device.tag_bank_masks is None or self.device.slm_banks is None or self.operation.updates:
+            return lanes.namespace(addresses, active).zeros(addresses.shape[:-1], np.int32)
+        tags = lines.line_counts(addresses, active, self.device, width=width).tag_passes
+        data = banks.bank_passes(addresses, active, _unmerged(self.device), width=width, kind="load").passes
+        return lanes.namespace(addresses, active).maximum(tags, data)
 
     def _lines(self, addresses: Array, active: Array, width: int, atomic: bool) -> lines.LineCounts:
         return lines.line_counts(addresses, active, _lined(self.device), width=width, atomic=atomic)
@@ -168,6 +178,12 @@ def _placed(array: Array, layout: Layout) -> Array:
     if slot.size == array.shape[1] and (slot.reshape(-1) == np.arange(slot.size)).all():
         return array.reshape(array.shape[0], *slot.shape)
     return array[:, np.maximum(slot, 0)]
+
+
+@functools.lru_cache(maxsize=64)
+def _unmerged(device: Device) -> Device:
+    """The device's L1, which has the banks of its SLM, but does not merge lane groups."""
+    return dataclasses.replace(device, slm_paired_lanes=None)
 
 
 @functools.lru_cache(maxsize=64)

@@ -98,6 +98,7 @@ class Device:
       dram_latency_cycles: of a miss everywhere.
       line_bytes: cache line.
       sector_bytes: part of a line that is moved alone; `None` where a line is not known to be divided.
+      dram_access_bytes: least that DRAM moves at once, where it is more than a sector.
       tag_bank_masks: bit k of a line's tag bank is the parity of the bits that its number shares with mask k; each bank
         looks up one line per pass.
 
@@ -179,6 +180,7 @@ class Device:
     dram_latency_cycles: float | None = None
     line_bytes: int | None = None
     sector_bytes: int | None = None
+    dram_access_bytes: int | None = None
     tag_bank_masks: tuple[int, ...] | None = None
 
     clock_hz: float | None = None
@@ -506,6 +508,7 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_figures(*_H200, slm_wide_accesses="lane_groups", slm_paired_lanes=(1, 2), slm_atomic_bytes=4),
         *_figures(*_H200, slm_float_atomics=False, slm_shared_increments=True, slm_compare_exchange_passes=2),
         *_figures(*_H200, tag_bank_masks=(0x7AB5, 0xD5DA)),
+        *_figures("H", "measured on an H200: loads 48 bytes apart move pieces of 64 bytes", dram_access_bytes=64),
         *_figures("H", "measured on an H200; 512 would agree as well", grf_granule_bytes=1024),
         *_figures("H", f"{_HOPPER}: registers per thread", max_registers_per_work_item=255),
         *_figures(*_H200, slm_granule_bytes=128, line_bytes=128, sector_bytes=32, fp64_native=True),

@@ -84,10 +84,11 @@ class Operation:
 
     @property
     def adds_one(self) -> bool:
-        """Whether it is an atomic addition of the constant 1 whose old value is not used."""
-        one = self.values[0] if self.values else None
-        alone = self.name == "add" and not self.fetches
-        return alone and one is not None and one.constant and bool((one.array == 1).all())
+        """Whether it is an atomic addition of the constant 1, also to a compiler, whose old value is not used."""
+        if self.name != "add" or self.fetches:
+            return False
+        added = self.frame.plan.value(self.eqn.invars[1 + self.access.rank], len(self.place.memory.shape)).form
+        return added is not None and added.constant and bool((added.pattern == 1).all())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -124,6 +125,8 @@ class Frame:
       conditions: bool scalars that hold in every execution.
       certain: whether boxes and conditions tell the executions exactly.
       parent: the frame around it.
+      number: of the equation in the parent's body that it comes from.
+      counted: of an iteration, whether it is of a loop with a constant number of iterations.
       steps: what it does, in order.
     """
 
@@ -134,6 +137,8 @@ class Frame:
     conditions: tuple[Expression, ...]
     certain: bool
     parent: "Frame | None" = None
+    number: int | None = None
+    counted: bool = False
     steps: list["Operation | Meeting | Frame"] = dataclasses.field(default_factory=list)
 
     def frames(self) -> Iterator["Frame"]:
@@ -228,7 +233,7 @@ class _Walk:
             return self._language(frame, number, eqn, operands)
         match jaxprs.structure(eqn):
             case jaxprs.Call(body):
-                inner = self._inside(frame, "call", body, frame.plan.inner[number][0])
+                inner = self._inside(frame, number, "call", body, frame.plan.inner[number][0])
                 return self.body(inner, operands)
             case jaxprs.Cond(branches):
                 return self._cond(frame, number, eqn, branches, operands)
@@ -238,10 +243,10 @@ class _Walk:
                 return self._while(frame, number, eqn, loop, operands)
         return [_operation(frame.plan, eqn, v, operands) for v in eqn.outvars]
 
-    def _inside(self, frame: Frame, kind: Kind, body: Body, plan: Plan, **changes: Any) -> Frame:
-        """A new frame with the executions of the one around it, but for the changes."""
+    def _inside(self, frame: Frame, number: int, kind: Kind, body: Body, plan: Plan, **changes: Any) -> Frame:
+        """A new frame of an equation, with the executions of the frame around it but for the changes."""
         known = {"boxes": frame.boxes, "conditions": frame.conditions, "certain": frame.certain, **changes}
-        inner = Frame(kind, body, plan, parent=frame, **known)
+        inner = Frame(kind, body, plan, parent=frame, number=number, **known)
         frame.steps.append(inner)
         return inner
 
@@ -293,7 +298,7 @@ class _Walk:
         outputs = []
         for k, (branch, plan) in enumerate(zip(branches, frame.plan.inner[number], strict=True)):
             taken = self._is_taken(which, k, len(branches))
-            inner = self._inside(frame, "branch", branch, plan, **_narrowed(frame, frame.boxes, taken))
+            inner = self._inside(frame, number, "branch", branch, plan, **_narrowed(frame, frame.boxes, taken))
             outputs.append(self.body(inner, rest))
         return [
             self._joined(frame.plan, which, v, list(alternatives))
@@ -325,13 +330,16 @@ class _Walk:
         if not scan.length:
             return [*carries, *stacked]
         if self._is_iterated(frame, scan, plan, consts, carries, elements):
-            return [*self._iterations(frame, scan, plan, consts, carries, elements), *stacked]
+            return [*self._iterations(frame, number, scan, plan, consts, carries, elements), *stacked]
         axis = Axis("loop", scan.length)
         counter = expressions.of_axis(axis)
         inside = _carried(plan, scan.body, scan.consts, carries, counter)
         taken = [_element(x, counter, scan) for x in elements]
         boxes = [{**box, axis: range(scan.length)} for box in frame.boxes]
-        self.body(self._inside(frame, "iteration", scan.body, plan, boxes=boxes), [*consts, *inside, *taken])
+        self.body(
+            self._inside(frame, number, "iteration", scan.body, plan, boxes=boxes, counted=True),
+            [*consts, *inside, *taken],
+        )
         end = expressions.constant(scan.length, np.int64)
         after = _carried(plan, scan.body, scan.consts, carries, end)
         return [*_known_after(frame.plan, eqn, after), *stacked]
@@ -358,6 +366,7 @@ class _Walk:
     def _iterations(
         self,
         frame: Frame,
+        number: int,
         scan: jaxprs.Scan,
         plan: Plan,
         consts: Sequence[Item],
@@ -367,7 +376,7 @@ class _Walk:
         """A frame for each iteration."""
         for k in range(scan.length):
             counter = expressions.constant(k, np.int64)
-            inner = self._inside(frame, "iteration", scan.body, plan)
+            inner = self._inside(frame, number, "iteration", scan.body, plan, counted=True)
             carries = self.body(inner, [*consts, *carries, *(_element(x, counter, scan) for x in elements)])
             carries = carries[: scan.carries]
         return carries
@@ -385,9 +394,9 @@ class _Walk:
             return settled
         predicate, plan = frame.plan.inner[number]
         inside = _carried(plan, loop.body, loop.body_consts, given.carries, None)
-        test = self._inside(frame, "test", loop.predicate, predicate, certain=False)
+        test = self._inside(frame, number, "test", loop.predicate, predicate, certain=False)
         self.body(test, [*given.tested, *inside])
-        iteration = self._inside(frame, "iteration", loop.body, plan, certain=False)
+        iteration = self._inside(frame, number, "iteration", loop.body, plan, certain=False)
         self.body(iteration, [*given.consts, *inside])
         return _known_after(frame.plan, eqn, inside)
 
@@ -421,14 +430,14 @@ class _Walk:
         inside = _carried(plan, loop.body, loop.body_consts, given.carries, counter)
         boxes = [{**box, axis: range(axis.size)} for box in frame.boxes]
         executed = _narrowed(frame, boxes, expressions.compare("le", counter, trips))
-        self.body(self._inside(frame, "test", loop.predicate, predicate, **executed), [*given.tested, *inside])
+        self.body(self._inside(frame, number, "test", loop.predicate, predicate, **executed), [*given.tested, *inside])
         if most:
             axis = Axis("loop", most)
             counter = expressions.of_axis(axis)
             inside = _carried(plan, loop.body, loop.body_consts, given.carries, counter)
             boxes = [{**box, axis: range(axis.size)} for box in frame.boxes]
             executed = _narrowed(frame, boxes, expressions.compare("lt", counter, trips))
-            self.body(self._inside(frame, "iteration", loop.body, plan, **executed), [*given.consts, *inside])
+            self.body(self._inside(frame, number, "iteration", loop.body, plan, **executed), [*given.consts, *inside])
         return _carried(plan, loop.body, loop.body_consts, given.carries, trips)
 
     def _tested(self, frame: Frame, number: int, loop: jaxprs.While, given: "_Given") -> Sequence[Item] | None:
@@ -436,13 +445,13 @@ class _Walk:
         predicate, plan = frame.plan.inner[number]
         carries, steps = given.carries, len(frame.steps)
         for _ in range(_MOST_ITERATIONS):
-            test = self._inside(frame, "test", loop.predicate, predicate)
+            test = self._inside(frame, number, "test", loop.predicate, predicate)
             (goes_on,) = self.body(test, [*given.tested, *carries])
             if not (isinstance(goes_on, Expression) and goes_on.constant) or self._walks > _MOST_WALKS:
                 break
             if not goes_on.array:
                 return carries
-            carries = self.body(self._inside(frame, "iteration", loop.body, plan), [*given.consts, *carries])
+            carries = self.body(self._inside(frame, number, "iteration", loop.body, plan), [*given.consts, *carries])
         del frame.steps[steps:]
         return None
 

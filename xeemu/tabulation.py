@@ -3,10 +3,9 @@
 import math
 from collections.abc import Iterable, Mapping
 
-import jax.numpy as jnp
 import numpy as np
 
-from xeemu import bankmap, hints, instructions, requests, timing
+from xeemu import bankmap, hints, instructions, requests, timing, workload
 from xeemu.bankmap import BankMap
 from xeemu.census import Census
 from xeemu.costs import FIGURES, kind
@@ -19,7 +18,6 @@ from xeemu.occupancy import Occupancy, occupancy
 from xeemu.registers import live_bytes
 from xeemu.report import AtomicTotals, GlobalTotals, LocalTotals, Report, SiteReport
 from xeemu.schedule import Place
-from xeemu.timing import Work
 
 # Registers for temporaries, in proportion to those for live values: what makes one row of Intel's published spill table
 # come out, which leaves the others within 11 %.
@@ -54,7 +52,7 @@ def tabulate(
     spill = _spill(registers, device, geometry.sub_group_size)
     atomics = _atomics(by_place, counts, taken)
     resident = _occupancy(prepared, taken, registers, bool(barriers))
-    work = _work(by_place, classes, barriers, atomics, taken)
+    work = workload.of_launch(by_place, classes, barriers, atomics, taken, resident)
     time = timing.predict(work, device, resident.groups if resident else None) if work is not None else None
     terms = time.terms if time else ()
     slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
@@ -147,15 +145,16 @@ def _bank_map(place: Place, counts: Counts, taken: Census) -> BankMap | None:
 
 def _classes(counts: Counts, taken: Census, memory_requests: int | None) -> tuple[dict[str, int] | None, int | None]:
     """Instructions by class, those that there are; and the barriers of work-groups."""
-    total: dict[str, int] = {"memory": memory_requests or 0}
+    total: dict[str, float] = {"memory": memory_requests or 0}
+    sub_groups = requests.sub_groups(taken.geometry)
     for plan, each in taken.instructions.items():
-        times = counts.executions[plan] if taken.executions[plan] is None else 1
+        times = counts.executions[plan]
         if times is None and each:
             return None, None
         for name, number in each.items():
-            total[name] = total.get(name, 0) + number * (times or 0)
-    barriers = total.get("barrier", 0) // requests.sub_groups(taken.geometry)
-    known = {name: total[name] for name in instructions.CLASSES if total.get(name)}
+            total[name] = total.get(name, 0) + number * (times or 0) * sub_groups
+    barriers = round(total.get("barrier", 0)) // sub_groups
+    known = {name: round(total[name]) for name in instructions.CLASSES if total.get(name)}
     return None if memory_requests is None else known, barriers
 
 
@@ -216,16 +215,8 @@ def _occupancy(prepared: Prepared, census: Census, registers: int, barriers: boo
 # --- Totals ---
 
 
-_Sites = Mapping[Place, SiteReport]
-
-
-def _updates(taken: Census) -> frozenset[Place]:
-    """The places of atomic operations that are more than loads."""
-    return frozenset(o.place for (o, *_) in taken.operations.values() if o.updates)
-
-
-def _atomics(sites: _Sites, counts: Counts, taken: Census) -> AtomicTotals:
-    updates = _updates(taken)
+def _atomics(sites: Mapping[Place, SiteReport], counts: Counts, taken: Census) -> AtomicTotals:
+    updates = taken.updates
     local = [site for place, site in sites.items() if place in updates and site.space == "local"]
     remote = {place: site for place, site in sites.items() if place in updates and site.space == "global"}
     return AtomicTotals(
@@ -245,59 +236,6 @@ def _contention(memories: set[Allocation], counts: Counts) -> int | None:
             return None
         most = max(most, int(tally.max(initial=0)))
     return most
-
-
-def _work(
-    sites: _Sites,
-    classes: Mapping[str, int] | None,
-    barriers: int | None,
-    atomics: AtomicTotals,
-    taken: Census,
-) -> Work | None:
-    geometry = taken.geometry
-    if not geometry.groups:
-        return None
-    waited = {o.place for (o, *_) in taken.operations.values() if o.fetches}
-    updates = _updates(taken)
-    local = [site for site in sites.values() if site.space == "local"]
-    loads = [site for place, site in sites.items() if place in waited and site.space == "local"]
-    remote = [site for site in sites.values() if site.space != "local"]
-    remote_loads = [site for place, site in sites.items() if place in waited and site.space != "local"]
-    plain = {place: site for place, site in sites.items() if place not in updates and site.space != "local"}
-    atomic = [place.memory.dtype for place in updates if place.memory.space == "global"]
-    return Work(
-        groups=geometry.groups,
-        sub_groups=geometry.groups * requests.sub_groups(geometry),
-        sub_group_size=geometry.sub_group_size,
-        instructions=classes,
-        local_loads=_total(site.requests for site in loads),
-        local_load_passes=_total(site.passes for site in loads),
-        local_passes=_total(site.passes for site in local),
-        global_requests=_total(site.requests for site in remote),
-        global_loads=_total(site.requests for site in remote_loads),
-        bytes_moved=_total(site.bytes_moved for site in plain.values()),
-        group_bytes=_touched(plain, geometry.groups),
-        footprint_bytes=_touched(plain, 1),
-        atomic_lanes=atomics.global_operations,
-        atomic_sends=atomics.global_sectors,
-        atomic_contention=atomics.contention,
-        atomic_bytes=max((dtype.itemsize for dtype in atomic), default=4),
-        atomic_floats=any(bool(jnp.issubdtype(dtype, jnp.floating)) for dtype in atomic),
-        barriers=barriers,
-    )
-
-
-def _touched(sites: _Sites, parts: int) -> float | None:
-    """At most so many bytes of different lines does one of so many parts of a launch touch."""
-    moved: dict[Allocation, float] = {}
-    for place, site in sites.items():
-        if site.bytes_moved is None:
-            return None
-        moved[place.memory] = moved.get(place.memory, 0.0) + site.bytes_moved / parts
-    return sum(
-        min(bytes_, math.prod(memory.shape) * memory.dtype.itemsize) if memory.space == "global" else bytes_
-        for memory, bytes_ in moved.items()
-    )
 
 
 def _total(values: Iterable[int | None]) -> int | None:

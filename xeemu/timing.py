@@ -32,7 +32,7 @@ SLM and L1 add up before the sum of cubes: they are one memory behind one port.
 
 Three numbers are xeemu's own, the same for all devices and kernels: the power 3, the second instruction, and the four
 loads in flight to which compilers unroll counted loops. All else is counted, or a figure of the device with its source.
-The script `validate-times` holds the model against a GPU's times.
+The script `validate` holds the model against a GPU's times.
 """
 
 import dataclasses
@@ -79,11 +79,8 @@ class Work:
       bytes_moved: of whole sectors (or lines, where the device does not divide them) that these requests touch.
       l1_passes: bank passes of all requests to global memory, where the L1 has the banks of the SLM (lanes on one word
         do not share a pass there); `None` takes them to be as many as the bytes need.
-      l2_bytes: bytes that pass the L1. Where not known, all that are moved do, but a group fetches its lines once
-        (`group_bytes`) and a core fetches the launch's data once if it fits the L1 (`footprint_bytes`).
-      dram_bytes: bytes that pass the L2. Where not known: none if the launch's data fit the L2, else each byte once.
-      group_bytes: bytes of the different lines that one work-group touches, on average.
-      footprint_bytes: bytes of the different lines that the launch touches.
+      l2_bytes: bytes that pass the L1, without those of atomics.
+      dram_bytes: bytes that pass the L2.
       atomic_lanes: lanes of atomic operations on global memory.
       atomic_sends: updates of a sector that they need: over its sectors, the most lanes on one word.
       atomic_contention: lanes on the busiest address.
@@ -105,10 +102,8 @@ class Work:
     global_loads: float | None = 0
     bytes_moved: float | None = 0
     l1_passes: float | None = None
-    l2_bytes: float | None = None
-    dram_bytes: float | None = None
-    group_bytes: float | None = None
-    footprint_bytes: float | None = None
+    l2_bytes: float | None = 0
+    dram_bytes: float | None = 0
     atomic_lanes: float | None = 0
     atomic_sends: float | None = 0
     atomic_contention: float | None = 0
@@ -264,7 +259,7 @@ def _l1(work: Work, device: Device, cores: float | None) -> Term:
 
 
 def _l2(work: Work, device: Device) -> Term:
-    bytes_ = _l2_bytes(work, device)
+    bytes_ = work.l2_bytes
     if work.atomic_sends:
         sector = device.sector_bytes or device.line_bytes
         sent = _product(2 * work.atomic_sends, sector)
@@ -276,7 +271,7 @@ def _l2(work: Work, device: Device) -> Term:
 
 def _dram(work: Work, device: Device) -> Term:
     peak = _product(_SUSTAINED_DRAM, _quotient(device.dram_bytes_per_s, device.clock_hz))
-    return _term("DRAM", _dram_bytes(work, device), "bytes", peak)
+    return _term("DRAM", work.dram_bytes, "bytes", peak)
 
 
 def _atomics(work: Work, device: Device) -> Term:
@@ -348,8 +343,8 @@ def _local_wait(work: Work, device: Device) -> float | None:
 def _global_wait(work: Work, device: Device) -> float | None:
     if not work.global_loads:
         return work.global_loads
-    past_l1 = _quotient(_l2_bytes(work, device), work.bytes_moved)
-    past_l2 = _quotient(_dram_bytes(work, device), _l2_bytes(work, device))
+    past_l1 = _quotient(work.l2_bytes, work.bytes_moved)
+    past_l2 = _quotient(work.dram_bytes, work.l2_bytes)
     steps = (device.l1_latency_cycles, device.l2_latency_cycles, device.dram_latency_cycles)
     l1, l2, dram = steps
     if past_l1 is None or past_l2 is None or l1 is None or l2 is None:
@@ -375,34 +370,6 @@ def _rounds(loads: float, work: Work) -> float | None:
         return None
     arrivals = work.barriers * work.sub_groups / work.groups
     return max(loads / work.loads_in_flight, min(loads, arrivals))
-
-
-# --- What passes the caches ---
-
-
-def _l2_bytes(work: Work, device: Device) -> float | None:
-    if work.l2_bytes is not None:
-        return work.l2_bytes
-    moved, l1 = work.bytes_moved, device.l1_bytes_per_core
-    if moved is None:
-        return None
-    limits = [moved]
-    if work.group_bytes is not None:
-        limits.append(work.groups * work.group_bytes)
-    if work.footprint_bytes is not None and l1 is not None and work.footprint_bytes <= l1 and device.xe_cores:
-        limits.append(work.footprint_bytes * min(work.groups, device.xe_cores))
-    return min(limits)
-
-
-def _dram_bytes(work: Work, device: Device) -> float | None:
-    if work.dram_bytes is not None:
-        return work.dram_bytes
-    past_l1 = _l2_bytes(work, device)
-    if not past_l1:
-        return past_l1
-    if work.footprint_bytes is None or device.l2_bytes is None:
-        return None
-    return 0.0 if work.footprint_bytes <= device.l2_bytes else min(past_l1, work.footprint_bytes)
 
 
 # --- Arithmetic with figures that may not be known ---

@@ -1,0 +1,68 @@
+"""What passes the caches, by hand: an L1 of 1000 bytes in each of 10 cores, an L2 of 100000."""
+
+import dataclasses
+
+import pytest
+
+import xeemu as xe
+from xeemu.caches import Loaded, Scratch, Stored, Traffic, past_l1, past_l2
+from xeemu.footprint import Footprint
+
+SMALL = dataclasses.replace(xe.device("h200"), l1_bytes_per_core=1000, l2_bytes=100_000, xe_cores=10)
+
+
+def traffic(*loads, stores=(), scratch=None, groups=100, resident=20.0, other_bytes=0.0):
+    return Traffic(groups, resident, loads, stores, scratch, other_bytes)
+
+
+def loaded(moved, group, launch, pieces=None):
+    sectors = Footprint(group, launch)
+    return Loaded(moved, sectors, pieces or sectors)
+
+
+def test_what_a_group_loads_twice_passes_the_l1_once():
+    assert past_l1(traffic(loaded(100 * 800, 400, 40_000)), SMALL) == 100 * 400
+    assert past_l1(traffic(loaded(100 * 200, 400, 40_000)), SMALL) == 100 * 200
+
+
+def test_what_fits_the_l1_passes_it_once_for_each_core():
+    assert past_l1(traffic(loaded(100 * 800, 400, 900)), SMALL) == 10 * 900
+    assert past_l1(traffic(loaded(4 * 800, 400, 900), groups=4), SMALL) == 4 * 400
+    together = traffic(loaded(100 * 800, 400, 900), loaded(100 * 800, 400, 900))
+    assert past_l1(together, SMALL) == 2 * 100 * 400
+
+
+def test_stores_pass_the_l1():
+    assert past_l1(traffic(stores=[Stored(5000, Footprint(50, 5000), True)]), SMALL) == 5000
+
+
+@pytest.mark.parametrize(("group_bytes", "passed"), [(500, 0), (501, 7000)])
+def test_scratch_stays_in_the_l1_where_that_of_all_resident_groups_fits(group_bytes, passed):
+    assert past_l1(traffic(scratch=Scratch(7000, group_bytes)), SMALL) == passed
+
+
+def test_what_fits_the_l2_is_not_fetched():
+    assert past_l2(traffic(loaded(10**6, 10_000, 60_000)), SMALL) == 0
+    assert past_l2(traffic(loaded(10**6, 10_000, 60_000), other_bytes=50_000), SMALL) > 60_000
+
+
+def test_what_does_not_fit_is_fetched_once_and_what_is_asked_for_again_in_part():
+    stream = traffic(loaded(200_000, 2000, 200_000))
+    assert past_l2(stream, SMALL) == 200_000
+    again = traffic(loaded(10**6, 4000, 200_000))
+    assert past_l2(again, SMALL) == 200_000 + (1 - 0.5) * (400_000 - 200_000)
+
+
+def test_sectors_are_fetched_in_the_pieces_that_memory_moves():
+    strided = traffic(loaded(200_000, 2000, 200_000, pieces=Footprint(4000, 400_000)))
+    assert past_l2(strided, SMALL) == 400_000
+
+
+@pytest.mark.parametrize(("whole", "times"), [(True, 1), (False, 2)])
+def test_stores_with_gaps_fetch_what_lies_between_them(whole, times):
+    store = Stored(200_000, Footprint(2000, 200_000), whole)
+    assert past_l2(traffic(stores=[store]), SMALL) == times * 200_000
+
+
+def test_without_the_size_of_the_l2_what_passes_it_is_not_known():
+    assert past_l2(traffic(loaded(1, 1, 1)), dataclasses.replace(SMALL, l2_bytes=None)) is None

@@ -1,0 +1,94 @@
+"""The footprint of accesses, against the addresses of all work-items listed by NumPy."""
+
+import jax
+import jax.numpy as jnp
+import launches
+import numpy as np
+import pytest
+from jax import lax
+
+import xeemu as xe
+from xeemu import footprint
+
+GROUPS, SIZE = 24, 32
+
+
+def of_loads(kernel, *arguments, **static):
+    """`(group, launch)` bytes of the sectors that the loads from the first argument touch."""
+    ready = launches.prepared(kernel, xe.NDRange(GROUPS * SIZE, SIZE), arguments, static)
+    taken = launches.taken(ready, arguments)
+    first = [o for os in taken.operations.values() for o in os if o.place.memory.name == "x"]
+    return footprint.of_memory(first, taken, None, 32)
+
+
+def listed(addresses):
+    """The same of `[groups, n]` elements of 4 bytes, a group in the middle standing for each."""
+    sectors = addresses * 4 // 32
+    return 32.0 * len(np.unique(sectors[GROUPS // 2])), 32.0 * len(np.unique(sectors))
+
+
+def words(n):
+    return jax.ShapeDtypeStruct((n,), np.dtype(np.uint32))
+
+
+ITEMS = np.arange(GROUPS * SIZE).reshape(GROUPS, SIZE)
+
+
+@xe.kernel(sub_group_size=32)
+def strided(wg, x, y, *, stride):
+    i = wg.global_id()
+    return y.at[i].set(x[i * stride])
+
+
+@pytest.mark.parametrize("stride", [1, 2, 8, 16])
+def test_a_stride(stride):
+    assert of_loads(strided, words(GROUPS * SIZE * stride), words(GROUPS * SIZE), stride=stride).group == pytest.approx(
+        listed(ITEMS * stride)[0]
+    )
+
+
+@pytest.mark.parametrize("stride", [1, 2, 8])
+def test_a_stride_over_the_launch(stride):
+    found = of_loads(strided, words(GROUPS * SIZE * stride), words(GROUPS * SIZE), stride=stride)
+    assert found.launch == listed(ITEMS * stride)[1]
+
+
+@xe.kernel(sub_group_size=32)
+def windowed(wg, x, y, *, width):
+    i = wg.global_id()
+    total = lax.fori_loop(0, width, lambda k, t: t + x[i + k], jnp.zeros(SIZE, jnp.uint32))
+    return y.at[i].set(total)
+
+
+@pytest.mark.parametrize("width", [1, 5, 64])
+def test_windows_that_overlap(width):
+    n = GROUPS * SIZE
+    addresses = (ITEMS[:, :, None] + np.arange(width)).reshape(GROUPS, -1)
+    found = of_loads(windowed, words(n + width), words(n), width=width)
+    assert (found.group, found.launch) == listed(addresses)
+
+
+@xe.kernel(sub_group_size=32)
+def shared(wg, x, y):
+    i = wg.global_id()
+    return y.at[i].set(x[wg.local_id()] + x[64 + wg.local_id()])
+
+
+def test_what_all_groups_share_and_two_loads_of_one_memory():
+    addresses = np.tile(np.concatenate([np.arange(SIZE), 64 + np.arange(SIZE)]), (GROUPS, 1))
+    found = of_loads(shared, words(128), words(GROUPS * SIZE))
+    assert (found.group, found.launch) == listed(addresses)
+
+
+@xe.kernel(sub_group_size=32)
+def gathered(wg, x, y):
+    i = wg.global_id()
+    return y.at[i].set(x[y[i]])
+
+
+def test_what_depends_on_data_is_bounded_by_what_is_moved_and_by_the_memory():
+    ready = launches.prepared(gathered, xe.NDRange(GROUPS * SIZE, SIZE), (words(100), words(GROUPS * SIZE)))
+    taken = launches.taken(ready, (words(100), words(GROUPS * SIZE)))
+    loads = [o for os in taken.operations.values() for o in os if o.place.memory.name == "x"]
+    assert footprint.of_memory(loads, taken, None, 32) is None
+    assert footprint.of_memory(loads, taken, 2400.0, 32) == footprint.Footprint(100.0, 416.0)

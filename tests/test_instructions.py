@@ -1,0 +1,160 @@
+"""The instructions that a compiler would make of a kernel, against counts by hand for one sub-group of 32."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+import xeemu as xe
+
+
+def floats(n=32, dtype=jnp.float32):
+    return jax.ShapeDtypeStruct((n,), dtype)
+
+
+def instructions(function, *arguments, items=32, size=32, **static):
+    """Those of the launch, without the requests to memory."""
+    kernel = xe.kernel(sub_group_size=32)(function)
+    counted = dict(xe.estimate(kernel, xe.NDRange(items, size), device="h200")(*arguments, **static).instructions)
+    counted.pop("memory")
+    return counted
+
+
+def test_a_product_and_a_sum_are_one_instruction():
+    def axpy(wg, a, x, y):
+        i = wg.global_id()
+        return y.at[i].set(a * x[i] + y[i])
+
+    assert instructions(axpy, jnp.float32(2), floats(), floats()) == {"f32": 1}
+
+
+def test_a_product_that_is_stored_too_is_carried_out():
+    def both(wg, x, y, z):
+        i = wg.global_id()
+        product = x[i] * x[i]
+        return y.at[i].set(product), z.at[i].set(product + x[i])
+
+    assert instructions(both, floats(), floats(), floats()) == {"f32": 2}
+
+
+def test_equal_operations_are_carried_out_once():
+    def twice(wg, x, y):
+        i = wg.global_id()
+        v = x[i]
+        return y.at[i].set(jnp.minimum(v, 1 - v) + jnp.exp(v) - jnp.exp(v))
+
+    assert instructions(twice, floats(), floats()) == {"f32": 4, "special": 1}
+
+
+def test_what_a_loop_does_not_change_is_computed_before_it():
+    def scaled(wg, x, y, *, inside):
+        i = wg.global_id()
+        v = x[i]
+
+        def step(k, t):
+            return t + (jnp.sqrt(v) if inside else jnp.sqrt(t))
+
+        return y.at[i].set(lax.fori_loop(0, 40, step, v))
+
+    # 40 sums; for 4 iterations at a time a step, a comparison and a branch.
+    assert instructions(scaled, floats(), floats(), inside=True) == {"f32": 40, "special": 1, "i32": 20, "control": 10}
+    assert instructions(scaled, floats(), floats(), inside=False)["special"] == 40
+
+
+def test_addresses_that_step_through_a_loop_are_free_and_others_are_not():
+    def summed(wg, x, y, *, mask):
+        i = wg.global_id()
+
+        def step(k, t):
+            place = i + 32 * k
+            return t + x[place & mask if mask else place]
+
+        return y.at[i].set(lax.fori_loop(0, 8, step, jnp.zeros(32, jnp.float32)))
+
+    overhead = {"f32": 8, "i32": 4, "control": 2}
+    assert instructions(summed, floats(256), floats(), mask=0) == overhead
+    assert instructions(summed, floats(256), floats(), mask=170)["i32"] > overhead["i32"]
+
+
+def test_a_loop_with_a_barrier_is_not_unrolled():
+    def stepping(wg, y):
+        i = wg.local_id()
+        local = wg.local(32, jnp.float32)
+        local = wg.barrier(local.at[i].set(y[i]))
+        local = lax.fori_loop(0, 8, lambda k, m: wg.barrier(m.at[i].set(m[i] + 1)), local)
+        return y.at[i].set(local[i])
+
+    assert instructions(stepping, floats()) == {"f32": 8, "i32": 16, "control": 8, "barrier": 9}
+
+
+def test_barriers_are_counted_for_each_sub_group():
+    def meeting(wg, y):
+        local = wg.local(128, jnp.float32)
+        local = wg.barrier(local.at[wg.local_id()].set(0))
+        return y.at[wg.global_id()].set(local[wg.local_id()])
+
+    assert instructions(meeting, floats(512), items=512, size=128)["barrier"] == 16
+
+
+@pytest.mark.parametrize(("mask", "words"), [(None, 2), (0xFF, 1), (0xFF << 32, 2)])
+def test_only_the_words_of_64_bits_that_are_needed_are_computed(mask, words):
+    def mixed(wg, x, y):
+        i = wg.global_id()
+        value = x[i] ^ (x[i] << 3)
+        return y.at[i].set(value if mask is None else value & mask)
+
+    extra = 0 if mask is None else words if mask > 0xFF else 1
+    integers = floats(32, jnp.uint64)
+    assert instructions(mixed, integers, integers) == {"i32": 2 * words + extra}
+
+
+@pytest.mark.parametrize(("by", "quotient", "remainder"), [(8, 1, 1), (7, 2, 2), (None, 20, 20)])
+def test_what_follows_from_constants_is_free(by, quotient, remainder):
+    """JAX's remainder of unsigned integers tests for 0 and for signs, of which nothing is left."""
+
+    def divided(wg, x, y, *, op):
+        i = wg.global_id()
+        v = x[i]
+        other = jnp.uint32(by) if by else x[i + 32]
+        return y.at[i].set(v // other if op == "quotient" else v % other)
+
+    integers = floats(64, jnp.uint32)
+    zero_test = 0 if by else 2
+    assert instructions(divided, integers, integers, op="quotient") == {"i32": quotient}
+    assert instructions(divided, integers, integers, op="remainder") == {"i32": remainder + zero_test}
+
+
+def test_what_nothing_uses_is_not_computed():
+    def idle(wg, x, y):
+        i = wg.global_id()
+        jnp.exp(x[i])
+        return y.at[i].set(0)
+
+    assert instructions(idle, floats(), floats()) == {}
+
+
+def test_private_elements_take_an_instruction_each():
+    def vectors(wg, x, y):
+        i = wg.global_id()[:, None] * 4 + jnp.arange(4)
+        return y.at[i].set(x[i] + 1)
+
+    assert instructions(vectors, floats(128), floats(128)) == {"f32": 4}
+
+
+def test_group_algorithms_take_a_shuffle_for_each_step():
+    def reduced(wg, x, y):
+        i = wg.global_id()
+        return y.at[i].set(wg.sub_group.reduce(x[i], "add"))
+
+    assert instructions(reduced, floats(), floats()) == {"shuffle": 5}
+
+
+def test_a_loop_whose_length_depends_on_data_is_counted_as_it_runs():
+    @xe.kernel(sub_group_size=32)
+    def halving(wg, n, y):
+        k = lax.while_loop(lambda k: k < n, lambda k: k + 1, jnp.int32(0))
+        return y.at[wg.global_id()].set(jnp.full(32, k, jnp.float32))
+
+    y = jnp.zeros(32, jnp.float32)
+    ten, thirty = (xe.profile(halving, xe.NDRange(32, 32), device="h200")(n, y)[1].instructions for n in (10, 30))
+    assert thirty["control"] - ten["control"] == 20
