@@ -199,7 +199,7 @@ class TestRun:
         ("words", "message"),
         [
             (("--size", "big"), "argument --size: 'big' is not a size; write whole numbers"),
-            (("--repeat", "-1"), "argument --repeat: '-1' is not a number of runs; write a whole number from 0"),
+            (("--repeat", "-1"), "argument --repeat: '-1' is not a number; write a whole number from 0"),
         ],
     )
     def test_options_that_cannot_be_read(self, xeemu, words, message):

@@ -157,7 +157,7 @@ def _trace(given: argparse.Namespace) -> int:
 def _profile(given: argparse.Namespace) -> int:
     example = _target(given, _kernel_options(given)).example
     size = example.sized(given.size)
-    launch = xe.profile(example.kernel, example.nd_range(size), device=given.device)
+    launch = xe.profile(example.kernel, example.nd_range(size), device=given.device, sample=given.sample)
     with phase(f"{example.name}: counting"):
         _, report = launch(*example.inputs(size), **example.static)
     return _print_report(report, given.json)
@@ -376,6 +376,13 @@ def _parser() -> argparse.ArgumentParser:
         costing = add(name, command, help_)
         _add_target(costing)
         _add_json(costing)
+        if name == "profile":
+            costing.add_argument(
+                "--sample",
+                type=_count,
+                metavar="GROUPS",
+                help="count what depends on data on so many work-groups, drawn at random (default: on all)",
+            )
 
     _add_occupancy(add("occupancy", _occupancy, "tell how many work-groups an Xe core holds, and what limits them"))
     return parser
@@ -423,7 +430,7 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs; write a whole number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number; write a whole number from 0")
     return int(text)
 
 
