@@ -1,8 +1,8 @@
 """What is known of a launch before it runs, for tests of the parts that a report is made from."""
 
 import xeemu as xe
-from xeemu import census, costing, schedule
-from xeemu.launch import Description, Options, Prepared, prepare
+from xeemu import census, schedule
+from xeemu.launch import Description, Options, Prepared, prepare, scalars
 
 
 def prepared(kernel, nd_range, arguments, static=None, device="h200", memory_bytes=None) -> Prepared:
@@ -13,5 +13,5 @@ def prepared(kernel, nd_range, arguments, static=None, device="h200", memory_byt
 
 def taken(ready: Prepared, arguments, device="h200", blank=False) -> census.Census:
     """The census of a launch."""
-    plan = schedule.of_program(ready.program, ready.plan, costing._scalars(arguments))
+    plan = schedule.of_program(ready.program, ready.plan, scalars(arguments))
     return census.take(plan, xe.device(device), blank)

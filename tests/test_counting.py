@@ -14,7 +14,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu import census, costing, counting, kernels, sampling, schedule
-from xeemu.launch import Description, Options, prepare
+from xeemu.launch import Description, Options, prepare, scalars
 
 # --- A scalar count of requests, passes and lines: 16 lanes at a time, 16 banks of 4 bytes, lines of 64 bytes ---
 
@@ -339,7 +339,7 @@ def _counts(kernel, nd_range, arguments, static, device="max1550", memory_bytes=
     options, device = Options(memory_bytes, False, False, "cpu"), xe.device(device)
     bound = kernel.bind_static(static)
     prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, arguments)), bound, options)
-    plan = schedule.of_program(prepared.program, prepared.plan, costing._scalars(arguments))
+    plan = schedule.of_program(prepared.program, prepared.plan, scalars(arguments))
     drawn = sample and sampling.draw(prepared.program.geometry.groups, prepared.chunk, sample)
     ledger = counting.Ledger(census.take(plan, device, blank), drawn)
     _, state = costing.Counted(prepared, ledger).run(arguments)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xeemu import analysis, expressions, instructions, progressions
+from xeemu import addresses, instructions, progressions
 from xeemu.analysis import Plan
 from xeemu.costs import FIGURES, Meter
 from xeemu.device import Device
@@ -228,53 +228,12 @@ def _sum(numbers: Iterable[int | None]) -> int | None:
 
 def meter(operation: Operation, device: Device, geometry: Geometry) -> Meter:
     """The meter of an access, of the elements that a constant mask leaves it."""
-    return Meter.of(operation, [linear_index(operation)], _chosen(operation), device, geometry)
+    return Meter.of(operation, [addresses.linear_index(operation)], addresses.chosen(operation), device, geometry)
 
 
 def running_meter(operations: Sequence[Operation], chosen: np.ndarray, device: Device, geometry: Geometry) -> Meter:
     """The meter of an access as the kernel runs it, of the elements chosen, whichever of some operations it is."""
-    return Meter.of(operations[0], [linear_index(o) for o in operations], chosen, device, geometry)
-
-
-def linear_index(operation: Operation) -> Expression:
-    """The number of the element that is accessed, in row-major order."""
-    memory, total = operation.place.memory, expressions.constant(0, np.int64)
-    for d, component in enumerate(operation.index):
-        total = expressions.add(total, expressions.scale(component, math.prod(memory.shape[d + 1 :])))
-    return total
-
-
-def lane_mask(operation: Operation, schedule: Schedule) -> Expression:
-    """Which elements take part: those that the mask leaves, within bounds, of work-items that exist."""
-    mask = operation.mask or expressions.constant(True)
-    for component, size in zip(operation.index, operation.place.memory.shape, strict=True):
-        low, high = expressions.constant(0, np.int64), expressions.constant(size, np.int64)
-        if component.interval is None or component.interval[0] < 0:
-            mask = expressions.both(mask, expressions.compare("ge", component, low))
-        if component.interval is None or component.interval[1] >= size:
-            mask = expressions.both(mask, expressions.compare("lt", component, high))
-    return expressions.both(mask, _present(operation, schedule))
-
-
-def _present(operation: Operation, schedule: Schedule) -> Expression:
-    """Which work-items lie inside the global range."""
-    geometry, mask = schedule.geometry, expressions.constant(True)
-    for d, (n, s) in enumerate(zip(geometry.global_range, geometry.local_range, strict=True)):
-        if n % s and operation.access.shape:
-            ids = analysis.local_id(geometry.local_range, d)
-            padding = (1,) * (len(operation.access.shape) - ids.ndim)
-            first = expressions.scale(expressions.of_axis(schedule.groups[d]), s)
-            id_ = expressions.add(first, expressions.constant(ids.reshape(ids.shape + padding), np.int64))
-            mask = expressions.both(mask, expressions.compare("lt", id_, expressions.constant(n, np.int64)))
-    return mask
-
-
-def _chosen(operation: Operation) -> np.ndarray:
-    """`[n]` flat positions of the elements that a constant mask leaves."""
-    shape, mask = operation.access.shape, operation.mask
-    if mask is None or not mask.constant:
-        return np.arange(math.prod(shape))
-    return np.flatnonzero(np.broadcast_to(mask.array, shape))
+    return Meter.of(operations[0], [addresses.linear_index(o) for o in operations], chosen, device, geometry)
 
 
 def _periods(
@@ -304,7 +263,7 @@ class _Counter:
         return _added(known)
 
     def _of_operation(self, operation: Operation) -> Count | None:
-        index, mask = linear_index(operation), lane_mask(operation, self.schedule)
+        index, mask = addresses.linear_index(operation), addresses.lane_mask(operation, self.schedule)
         known = operation.frame.certain and index.known and mask.known
         if not known or not has_geometry(operation.place.memory, self.device):
             return None
@@ -328,7 +287,7 @@ class _Counter:
         if not len(executed):
             return _NOTHING
         shape = gauge.operation.access.shape
-        elements, active = (_flat(grid, e, shape, gauge.chosen)[executed] for e in (index, mask))
+        elements, active = (addresses.flat(grid, e, shape, gauge.chosen)[executed] for e in (index, mask))
         elements = gauge.interleaved(np.where(active, elements, 0))
         figures = gauge.figures(elements, active, True)
         return Count(times[executed] @ figures, _worst(gauge, elements, active, figures))
@@ -342,7 +301,8 @@ class _Counter:
         return Issued(sum(count.requests for count in known), sum(count.lanes for count in known))
 
     def _issued(self, operation: Operation) -> Issued | None:
-        mask, gauge = lane_mask(operation, self.schedule), meter(operation, self.device, self.schedule.geometry)
+        mask = addresses.lane_mask(operation, self.schedule)
+        gauge = meter(operation, self.device, self.schedule.geometry)
         if not (operation.frame.certain and mask.known and gauge.aligned):
             return None
         try:
@@ -357,7 +317,7 @@ class _Counter:
         if math.prod(map(len, weights)) * len(gauge.chosen) > _MOST_LANES:
             raise TooLarge
         times = _weights(grid, weights, conditions).reshape(-1)
-        active = _flat(grid, mask, gauge.operation.access.shape, gauge.chosen)
+        active = addresses.flat(grid, mask, gauge.operation.access.shape, gauge.chosen)
         requests_, lanes_ = gauge.issued(active)
         return Issued(int(times @ requests_), int(times @ lanes_))
 
@@ -379,10 +339,10 @@ class _Counter:
         """int64 `[elements]` lanes of an equation on each element; None if that is not known."""
         total = np.zeros(operations[0].place.memory.elements, np.int64)
         for operation in operations:
-            index, mask = linear_index(operation), lane_mask(operation, self.schedule)
+            index, mask = addresses.linear_index(operation), addresses.lane_mask(operation, self.schedule)
             if not (operation.frame.certain and index.known and mask.known):
                 return None
-            note = functools.partial(self._note, total, operation, _chosen(operation), index, mask)
+            note = functools.partial(self._note, total, operation, addresses.chosen(operation), index, mask)
             try:
                 progressions.divided(operation.frame.boxes, note)
             except TooLarge:
@@ -408,7 +368,7 @@ class _Counter:
         for part in _blocks(inside.box, moving, size // _BLOCK + 1):
             grid, weights = Progressions(part).representatives(periods)
             times = _weights(grid, weights, operation.frame.conditions).reshape(-1)
-            elements, active = (_flat(grid, e, operation.access.shape, chosen) for e in (index, mask))
+            elements, active = (addresses.flat(grid, e, operation.access.shape, chosen) for e in (index, mask))
             shape = (len(times), len(chosen))
             lanes = np.broadcast_to(active * times[:, None], shape).reshape(-1)
             places = np.broadcast_to(np.where(active, elements, 0), shape).reshape(-1)
@@ -429,37 +389,6 @@ def _blocks(box: Box, moving: set[Axis], parts: int) -> Iterator[Box]:
     length = max(1, len(indices) // parts)
     for start in range(0, len(indices), length):
         yield {**box, longest: indices[start : start + length]}
-
-
-def _flat(grid: Grid, e: Expression, shape: tuple[int, ...], chosen: np.ndarray) -> np.ndarray:
-    """`[points, n or 1]` values of an expression for the elements of an access."""
-    values = grid.of(e)
-    lead = tuple(len(points) for points in grid.points.values())
-    if not e.shape:
-        return np.broadcast_to(values, lead).reshape(-1, 1)
-    rank = len(lead)
-    values = np.broadcast_to(values, lead + values.shape[rank:])
-    values = values.reshape(-1, *e.shape)
-    whole = np.broadcast_to(values, (len(values), *shape)).reshape(len(values), -1)
-    return whole if whole.shape[1] == len(chosen) else whole[:, chosen]
-
-
-def elements(operation: Operation, grid: Grid, index: Expression, mask: Expression) -> np.ndarray:
-    """`[k]` elements that an access touches at the points of a grid, all executions together.
-
-    Args:
-      operation: the access.
-      grid: the points.
-      index: its linear index.
-      mask: which lanes take part.
-    """
-    shape, chosen = operation.access.shape, _chosen(operation)
-    taken = _flat(grid, mask, shape, chosen)
-    for condition in operation.frame.conditions:
-        taken = taken & _flat(grid, condition, (), np.arange(1))
-    places = _flat(grid, index, shape, chosen)
-    places, taken = np.broadcast_arrays(places, taken)
-    return places[taken]
 
 
 _NOTHING = Count(np.zeros(len(FIGURES), np.int64), None)

@@ -19,13 +19,12 @@ from xeemu.kernel import Kernel
 from xeemu.launch import (
     DEFAULT_DEVICE,
     SHAPED,
-    Description,
-    Options,
     Prepared,
     checked_arguments,
     checked_device,
-    platform_of,
-    prepare,
+    outside_jit,
+    prepare_alone,
+    scalars,
 )
 from xeemu.ndrange import NDRange
 from xeemu.report import Report
@@ -57,11 +56,9 @@ def profile(
         raise KernelArgumentError(f"sample is {sample!r}; give the number of work-groups to count, from 1, or None")
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Report]:
-        given = checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic))
-        if any(isinstance(a, jax.core.Tracer) for a in given):
-            raise KernelArgumentError("xe.profile gives plain numbers, so it cannot be part of a jit; call it outside")
-        prepared = _prepared(kernel, nd_range, modelled, given, static)
-        taken = _census(prepared, modelled, _scalars(given))
+        given = outside_jit("xe.profile", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
+        prepared = prepare_alone(kernel, nd_range, modelled, given, static)
+        taken = _census(prepared, modelled, scalars(given))
         counted = _counted(taken, prepared, sample)
         outputs, state = counted.run(given)
         report = counted.known_report if state is None else _report(counted, state)
@@ -88,20 +85,10 @@ def estimate(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_D
 
     def call(*arguments: Any, **static: Any) -> Report:
         given = checked_arguments(kernel, arguments, SHAPED)
-        prepared = _prepared(kernel, nd_range, modelled, given, static)
-        return _counted(_census(prepared, modelled, _scalars(given)), prepared, None).known_report
+        prepared = prepare_alone(kernel, nd_range, modelled, given, static)
+        return _counted(_census(prepared, modelled, scalars(given)), prepared, None).known_report
 
     return call
-
-
-def _prepared(kernel: Kernel, nd_range: NDRange, device: Device, given: Sequence[Any], static: Any) -> Prepared:
-    options = Options(None, False, False, platform_of(given))
-    return prepare(kernel, nd_range, device, tuple(map(Description.of, given)), kernel.bind_static(static), options)
-
-
-def _scalars(given: Sequence[Any]) -> tuple[Hashable, ...]:
-    """For each argument its value if it is a scalar that is known, else None."""
-    return tuple(None if isinstance(a, jax.ShapeDtypeStruct) or np.shape(a) else np.asarray(a).item() for a in given)
 
 
 @functools.lru_cache(maxsize=128)
@@ -126,21 +113,13 @@ class Counted:
     def run(self, given: Sequence[Any]) -> tuple[list[np.ndarray], Mapping[str, Any] | None]:
         """The kernel's outputs, and what was counted; nothing if the census is complete."""
         if self.ledger.census.complete:
-            with jax.enable_x64(self.prepared.program.wide):
-                return [np.asarray(output) for output in self.prepared.compiled(*given)], None
-        with jax.enable_x64(True):
-            outputs, state = self.compiled(*self._converted(given))
-        return [np.asarray(output) for output in outputs], jax.tree.map(np.asarray, state)
+            return self.prepared.run(given), None
+        return self.prepared.run_watched(given, self.compiled)
 
     @functools.cached_property
     def known_report(self) -> Report:
         """The report without a run."""
         return _report(self, None)
-
-    def _converted(self, given: Sequence[Any]) -> list[Any]:
-        """Scalars in the dtypes that the program was traced for; arrays as they are."""
-        avals = [v.aval for v in self.prepared.program.body.invars]
-        return [np.asarray(a, v.dtype) if not np.shape(a) else a for a, v in zip(given, avals, strict=True)]
 
     @functools.cached_property
     def compiled(self) -> Callable[..., tuple[list[jax.Array], State]]:

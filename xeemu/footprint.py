@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from xeemu import progressions
-from xeemu.census import Census, elements, lane_mask, linear_index
+from xeemu import addresses, progressions
+from xeemu.census import Census
 from xeemu.expressions import Axis, Expression, TooLarge
 from xeemu.progressions import Box, Progressions
 from xeemu.schedule import Operation
@@ -78,8 +78,8 @@ class _Touched:
 
 def _touched(operations: Sequence[Operation], taken: Census) -> _Touched | None:
     """What is known of accesses before the run; None if something is not."""
-    indices = [linear_index(operation) for operation in operations]
-    masks = [lane_mask(operation, taken.schedule) for operation in operations]
+    indices = [addresses.linear_index(operation) for operation in operations]
+    masks = [addresses.lane_mask(operation, taken.schedule) for operation in operations]
     known = all(e.known for e in (*indices, *masks)) and all(o.frame.certain for o in operations)
     boxes = [box for operation in operations for box in operation.frame.boxes]
     if not known or not boxes:
@@ -90,7 +90,7 @@ def _touched(operations: Sequence[Operation], taken: Census) -> _Touched | None:
     moving = [axis for axis in groups if any(axis in index.axes for index in indices)]
     memory = operations[0].place.memory
     try:
-        addresses = [
+        touched = [
             _addresses(operation, index, mask, box)
             for operation, index, mask in zip(operations, indices, masks, strict=True)
             for box in _around(operation.frame.boxes, middle)
@@ -104,7 +104,7 @@ def _touched(operations: Sequence[Operation], taken: Census) -> _Touched | None:
     low = min(low for each in ends for low, _ in each)
     high = min(max(high for each in ends for _, high in each), memory.elements - 1)
     size = memory.dtype.itemsize
-    return _Touched(np.concatenate(addresses) * size, max(low, 0) * size, high * size, _points(largest, moving))
+    return _Touched(np.concatenate(touched) * size, max(low, 0) * size, high * size, _points(largest, moving))
 
 
 def _extremes(index: Expression, inside: Progressions) -> tuple[int, int]:
@@ -129,4 +129,4 @@ def _addresses(operation: Operation, index: Expression, mask: Expression, box: B
     if math.prod(points.values()) * math.prod(operation.access.shape) > _MOST_ELEMENTS:
         raise TooLarge
     grid, _ = Progressions(box).representatives(points)
-    return elements(operation, grid, index, mask)
+    return addresses.elements(operation, grid, index, mask)

@@ -49,6 +49,10 @@ def within(inner: Interval | None, outer: Interval | None) -> bool:
     return inner is not None and outer is not None and outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
+def disjoint(a: Interval, b: Interval) -> bool:
+    return a[1] < b[0] or b[1] < a[0]
+
+
 def of_equation(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
     """The interval of the exact result of `eqn`, before any overflow; None if no rule tells it."""
     rule = _RULES.get(eqn.primitive.name)

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -115,6 +115,22 @@ class Prepared:
         returned = dict(zip(self.program.outputs, outputs, strict=True))
         return [returned[k] for k in written], observer.close()
 
+    def run(self, given: Sequence[Any]) -> list[np.ndarray]:
+        """The arrays that the kernel returns, of a launch's arguments as they were given."""
+        with jax.enable_x64(self.program.wide):
+            return [np.asarray(output) for output in self.compiled(*given)]
+
+    def run_watched(
+        self, given: Sequence[Any], compiled: Callable[..., tuple[list[jax.Array], Any]]
+    ) -> tuple[list[np.ndarray], Any]:
+        """The same by a compiled function that watches as well, with 64-bit types on; and the state that it leaves."""
+        # Scalars in the dtypes that the program was traced for; arrays as they are.
+        avals = [v.aval for v in self.program.body.invars]
+        arguments = [np.asarray(a, v.dtype) if not np.shape(a) else a for a, v in zip(given, avals, strict=True)]
+        with jax.enable_x64(True):
+            outputs, state = compiled(*arguments)
+        return [np.asarray(output) for output in outputs], jax.tree.map(np.asarray, state)
+
     @functools.cached_property
     def compiled(self) -> Callable[..., list[jax.Array]]:
         """`emit` as a compiled function."""
@@ -185,6 +201,26 @@ def trace(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVI
         return traced_program(kernel, nd_range, modelled, given, kernel.bind_static(static))
 
     return call
+
+
+def prepare_alone(
+    kernel: Kernel, nd_range: NDRange, device: Device, given: Sequence[Any], static: Mapping[str, Any]
+) -> Prepared:
+    """Prepares a launch that is no part of a larger computation."""
+    options = Options(None, False, False, platform_of(given))
+    return prepare(kernel, nd_range, device, tuple(map(Description.of, given)), kernel.bind_static(static), options)
+
+
+def scalars(given: Sequence[Any]) -> tuple[Hashable, ...]:
+    """For each argument its value if it is a scalar that is known, else None."""
+    return tuple(None if isinstance(a, jax.ShapeDtypeStruct) or np.shape(a) else np.asarray(a).item() for a in given)
+
+
+def outside_jit(what: str, given: list[Any]) -> list[Any]:
+    """The arguments of a function whose results are plain values, after the check that they are known."""
+    if any(isinstance(a, jax.core.Tracer) for a in given):
+        raise KernelArgumentError(f"{what} gives plain values, so it cannot be part of a jit; call it outside")
+    return given
 
 
 def checked_device(kernel: Any, nd_range: Any, device: str | Device) -> Device:
