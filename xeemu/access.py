@@ -211,12 +211,12 @@ def _read(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, varying:
 
 
 def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax.Array:
-    place = buffer.data.reshape(-1).at[_place(buffer, address.index, where, chunk)]
-    values = place.get(mode="promise_in_bounds", wrap_negative_indices=False)
+    found = buffer.data.reshape(-1).at[places(buffer, address.index, where, chunk)]
+    values = found.get(mode="promise_in_bounds", wrap_negative_indices=False)
     return values if address.inside is None else jnp.where(address.inside, values, poison(values.dtype))
 
 
-def _place(buffer: Buffer, index: jax.Array, where: Lanes, chunk: Chunk) -> jax.Array:
+def places(buffer: Buffer, index: jax.Array, where: Lanes, chunk: Chunk) -> jax.Array:
     """`[G or 1, n]` position in the buffer of a linear index into the memory of a group or work-item."""
     if buffer.space == "global":
         return index
@@ -342,7 +342,7 @@ def _always(address: Address, where: Lanes) -> bool:
 
 def _target(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax.Array:
     """`[G, n]` positions in the buffer; its end, which scatters drop, for elements that take no part."""
-    place = _place(buffer, address.index, where, chunk)
+    place = places(buffer, address.index, where, chunk)
     for condition in (address.inside, where.mask):
         if condition is not None:
             place = jnp.where(condition, place, place.dtype.type(buffer.data.size))

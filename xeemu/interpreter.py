@@ -20,7 +20,7 @@ from xeemu import access, forms, hazards, jaxprs, primitives, unrolling
 from xeemu.analysis import Plan, Value
 from xeemu.jaxprs import Body
 from xeemu.memory import poison
-from xeemu.observer import Event, Observer
+from xeemu.observer import Event, Observer, Passage
 from xeemu.program import Program
 from xeemu.values import Buffer, Chunk, Emitted
 
@@ -112,6 +112,8 @@ class _Interpreter:
     def _equation(
         self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Item], active: jax.Array | None
     ) -> list[Item]:
+        if eqn.primitive is primitives.barrier_p:
+            return self._barrier(plan, number, eqn, operands, active)
         if eqn.primitive in primitives.LANGUAGE:
             return self._language(plan, eqn, operands)
         match jaxprs.structure(eqn):
@@ -151,10 +153,17 @@ class _Interpreter:
             return [Emitted(plan.values[eqn.outvars[0]], aval.shape, aval.dtype)]
         if eqn.primitive is primitives.allocate_p:
             return [self._allocate(p["space"], p["shape"], p["dtype"])]
-        if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
-            return [o for o in operands if isinstance(o, Buffer)]
+        if eqn.primitive is primitives.fence_p:
+            return operands
         values = [_value(o) for o in operands]
         return self._named(plan, eqn.outvars, self._lifted(lambda *xs: [p["collective"].apply(*xs)], values))
+
+    def _barrier(
+        self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Item], active: jax.Array | None
+    ) -> list[Item]:
+        mask = _value(operands[-1]) if eqn.params["masked"] else None
+        self.observer.on_barrier(Passage(plan, number, mask, active), self.chunk)
+        return [o for o in operands if isinstance(o, Buffer)]
 
     def _named(self, plan: Plan, variables: Sequence[jex_core.Var], arrays: Sequence[jax.Array]) -> list[Item]:
         """The values of variables, given by arrays."""
@@ -190,7 +199,8 @@ class _Interpreter:
             masks = [None if active is None else active[:, None], self.present]
         where = access.lanes(what, mask, masks, self.chunk)
         address = access.locate(buffer, indices, where, self.chunk)
-        self.observer.on_access(Event(plan, number, buffer, address, where, active, self.present), self.chunk)
+        event = Event(plan, number, buffer, address, where, active, self.present, tuple(indices), tuple(rest))
+        self.observer.on_access(event, self.chunk)
         for item in before:
             done = item.data if isinstance(item, Buffer) else item.array(self.chunk)
             address = address.shifted(hazards.opaque_zero(done, address.index.dtype))
@@ -200,7 +210,9 @@ class _Interpreter:
                 plan, eqn.outvars, [access.load(buffer, address, where, other, varying, gathered, self.chunk)]
             )
         if eqn.primitive is primitives.store_p:
-            return [access.store(buffer, address, rest[0], where, self.chunk)]
+            after = access.store(buffer, address, rest[0], where, self.chunk)
+            self.observer.on_stored(event, after, self.chunk)
+            return [after]
         if not eqn.params["fetch"]:
             return [access.atomic(buffer, op, address, rest, where, self.chunk)]
         old, after = access.fetch(buffer, op, address, rest, where, self.chunk)
@@ -292,9 +304,11 @@ class _Interpreter:
 
         first = self._packed(carries, known)
         if not predicate.value(loop.predicate.outvars[0], self._dimensions).varying:
-            last = self._uniform_while(goes_on, step, first, active)
+            last, exceeded = self._uniform_while(goes_on, step, first, active)
         else:
-            last = self._varying_while(goes_on, step, first, [bool(k.space) for k in known], active)
+            last, exceeded = self._varying_while(goes_on, step, first, [bool(k.space) for k in known], active)
+        if exceeded is not None:
+            self.observer.on_limit(plan, number, exceeded, self.chunk)
         return self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars])
 
     def _uniform_while(
@@ -303,22 +317,20 @@ class _Interpreter:
         step: Callable[[list[Any], jax.Array | None], list[Any]],
         first: list[Any],
         active: jax.Array | None,
-    ) -> list[Any]:
-        """A loop that all groups of the chunk leave together."""
+    ) -> tuple[list[Any], jax.Array | None]:
+        """A loop that all groups of the chunk leave together; and whether it was left at the observer's limit."""
         if not self.observer.watches:
-            return lax.while_loop(
+            last = lax.while_loop(
                 lambda state: goes_on(state, active).array(self.chunk), lambda s: step(s, active), first
             )
+            return last, None
 
         # JAX's predicate can leave no trace in the observer's state, so the body tests whether there will be another.
-        def body(state: tuple[list[Any], jax.Array, Any]) -> tuple[list[Any], jax.Array, Any]:
-            packed, _, self.observer.state = state
+        def body(packed: list[Any], _: jax.Array) -> tuple[list[Any], jax.Array]:
             after = step(packed, active)
-            return after, goes_on(after, active).array(self.chunk), self.observer.state
+            return after, goes_on(after, active).array(self.chunk)
 
-        start = (first, goes_on(first, active).array(self.chunk), self.observer.state)
-        last, _, self.observer.state = lax.while_loop(lambda state: state[1], body, start)
-        return last
+        return self._watched_while(body, first, goes_on(first, active).array(self.chunk))
 
     def _varying_while(
         self,
@@ -327,23 +339,37 @@ class _Interpreter:
         first: list[Any],
         is_memory: list[bool],
         active: jax.Array | None,
-    ) -> list[Any]:
+    ) -> tuple[list[Any], jax.Array | None]:
         """A loop that groups leave at different times: those that have left keep their values and touch no memory."""
         everyone = jnp.ones(self.chunk.count, bool) if active is None else active
 
-        def body(state: tuple[list[Any], jax.Array, Any]) -> tuple[list[Any], jax.Array, Any]:
-            packed, running, self.observer.state = state
+        def body(packed: list[Any], running: jax.Array) -> tuple[list[Any], jax.Array]:
             after = [
                 new if memory else _selected(running, new, old)
                 for new, old, memory in zip(step(packed, running), packed, is_memory, strict=True)
             ]
-            still = running & goes_on(after, running).array(self.chunk)
-            return after, still, self.observer.state
+            return after, running & goes_on(after, running).array(self.chunk)
 
-        starting = everyone & goes_on(first, everyone).array(self.chunk)
-        start = (first, starting, self.observer.state)
-        last, _, self.observer.state = lax.while_loop(lambda state: state[1].any(), body, start)
-        return last
+        return self._watched_while(body, first, everyone & goes_on(first, everyone).array(self.chunk))
+
+    def _watched_while(
+        self, body: Callable[[list[Any], jax.Array], tuple[list[Any], jax.Array]], first: list[Any], starts: jax.Array
+    ) -> tuple[list[Any], jax.Array | None]:
+        """A loop whose body tells which groups go on, and that carries the observer's state."""
+        limit = self.observer.max_iterations
+
+        def watched(state: tuple[Any, ...]) -> tuple[Any, ...]:
+            packed, running, self.observer.state, *turn = state
+            after, still = body(packed, running)
+            return after, still, self.observer.state, *(t + np.int32(1) for t in turn)
+
+        def again(state: tuple[Any, ...]) -> jax.Array:
+            running: jax.Array = state[1].any()
+            return running if limit is None else running & (state[3] < limit)
+
+        start = (first, starts, self.observer.state, *(() if limit is None else (jnp.int32(0),)))
+        last, running, self.observer.state, *_ = lax.while_loop(again, watched, start)
+        return last, None if limit is None else running.any()
 
     def _cond(
         self,

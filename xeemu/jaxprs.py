@@ -5,6 +5,7 @@ JAX 0.10 and 0.11 differ here: `scan` counts its operands or describes them as t
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -116,6 +117,26 @@ def bodies(eqn: jex_core.JaxprEqn) -> tuple[Body, ...]:
             return (predicate, body)
         case Cond(branches):
             return branches
+    return ()
+
+
+def given(structure: Structure | None, operands: Sequence[Atom], number: int) -> Sequence[Atom]:
+    """The operands of an equation that go into its body of that number, see `bodies`."""
+    match structure:
+        case Cond():
+            return operands[1:]
+        case While(predicate_consts=first, body_consts=consts):
+            return [*operands[:first], *operands[first + consts :]] if number == 0 else operands[first:]
+    return operands
+
+
+def carried(structure: Structure | None, inner: Body) -> Sequence[Atom]:
+    """The inputs of a loop's body that its first results become."""
+    match structure:
+        case Scan(consts=consts, carries=carries):
+            return inner.invars[consts : consts + carries]
+        case While(body_consts=consts):
+            return inner.invars[consts:]
     return ()
 
 
