@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from xeemu import cli
 
 ROOT = Path(__file__).parents[1]
@@ -16,12 +18,13 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
-def test_the_program_prints_the_output_that_follows_it(tmp_path):
-    (program,) = blocks("python")
-    file = tmp_path / "histogram.py"
-    file.write_text(program)
+@pytest.mark.parametrize(("program", "name", "output"), [(0, "histogram", 0), (1, "mirror", 2)])
+def test_a_program_prints_the_output_that_follows_it(program, name, output, tmp_path):
+    assert len(blocks("python")) == 2
+    file = tmp_path / f"{name}.py"
+    file.write_text(blocks("python")[program])
     run = subprocess.run([sys.executable, file.name], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert run.stdout.replace(f"{tmp_path}/", "") == blocks("text")[0]
+    assert run.stdout.replace(f"{tmp_path}/", "") == blocks("text")[output]
     assert run.stderr == ""
 
 
@@ -42,7 +45,7 @@ def test_the_table_of_modules_is_complete():
 
 def test_the_commands_are_accepted():
     commands = re.findall(r"^xeemu (.*)$", blocks("bash")[1], re.MULTILINE)
-    assert len(commands) == 11
+    assert len(commands) == 12
     for command in commands:
         words = shlex.split(command.replace("[", "").replace("]", ""), comments=True)
         cli._parser().parse_args(words)

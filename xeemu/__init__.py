@@ -1,5 +1,6 @@
 """xeemu: a vectorised emulator of SYCL work-group kernels for Intel Xe GPUs."""
 
+from xeemu.checking import check
 from xeemu.costing import estimate, profile
 from xeemu.device import Device, device, devices
 from xeemu.errors import (
@@ -10,6 +11,7 @@ from xeemu.errors import (
     MemoryAllocationError,
     NDRangeError,
 )
+from xeemu.findings import Finding, Findings, WorkItem
 from xeemu.kernel import Kernel, kernel
 from xeemu.launch import launch, trace
 from xeemu.memory import Memory
@@ -22,6 +24,8 @@ from xeemu.workgroup import SubGroup, WorkGroup
 __all__ = [
     "Device",
     "Error",
+    "Finding",
+    "Findings",
     "Kernel",
     "KernelArgumentError",
     "KernelError",
@@ -35,6 +39,8 @@ __all__ = [
     "Report",
     "SubGroup",
     "WorkGroup",
+    "WorkItem",
+    "check",
     "device",
     "devices",
     "estimate",

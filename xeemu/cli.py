@@ -1,4 +1,4 @@
-"""The command `xeemu`: lists devices and examples, runs, traces and costs kernels. The only module that prints."""
+"""The command `xeemu`: runs, traces, checks and costs kernels, lists devices. The only module that prints."""
 
 import argparse
 import collections
@@ -20,6 +20,7 @@ import numpy as np
 
 import xeemu as xe
 from xeemu import kernels, notation, runs, targets
+from xeemu.checking import MAX_ITERATIONS
 from xeemu.device import Device
 from xeemu.kernels.example import Example
 from xeemu.launch import DEFAULT_DEVICE
@@ -27,6 +28,7 @@ from xeemu.limits import sub_group_size
 from xeemu.notation import UsageError
 from xeemu.progress import phase
 from xeemu.runs import Run
+from xeemu.source import Site
 from xeemu.targets import KernelOptions
 from xeemu.verdict import describe
 
@@ -34,14 +36,17 @@ _WIDTH = 80
 _LABEL = 16
 _BAR_ROWS = 16
 _BAR_WIDTH = 40
-_DIFFERENT, _REFUSED, _INTERRUPTED = 1, 2, 130  # exit codes
+_DIFFERENT, _FOUND, _REFUSED, _INTERRUPTED = 1, 1, 2, 130  # exit codes
 
 _CONFIDENCE = (
     "[H] a vendor's own table or a raw measurement  [M] a third party's measurement",
     "[L] recalled or contradicted elsewhere  [D] derived from others  [C] chosen",
     "?   not known, or not a thing of this device",
 )
-_EXIT_CODES = "exit code: 0 done, 1 a result differs from its reference, 2 the command or the launch was refused"
+_EXIT_CODES = (
+    "exit code: 0 done, 1 a result differs from its reference or a check has findings, 2 the command or the launch was "
+    "refused"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -172,6 +177,23 @@ def _estimate(given: argparse.Namespace) -> int:
     return _print_report(report, given.json)
 
 
+def _check(given: argparse.Namespace) -> int:
+    example = _target(given, _kernel_options(given)).example
+    size = example.sized(given.size)
+    nd_range = example.nd_range(size)
+    launch = xe.check(example.kernel, nd_range, device=given.device, max_iterations=given.max_iterations)
+    with phase(f"{example.name}: checking"):
+        _, findings = launch(*example.inputs(size), **example.static)
+    if given.json:
+        print(json.dumps(findings.to_dict(), indent=2))
+    else:
+        device = xe.device(given.device)
+        print(f"{example.name}: {_launch(example.kernel, nd_range, device)}, device {device.name}\n\n{findings}\n")
+        _print_sites("proved", findings.proved)
+        _print_sites("watched", findings.watched)
+    return _FOUND if findings else 0
+
+
 def _occupancy(given: argparse.Namespace) -> int:
     found = xe.occupancy(
         given.device,
@@ -248,6 +270,14 @@ def _print_run(run: Run, device: Device, verdict: str) -> None:
     if memory := _peak_memory():
         _print_labelled("peak memory", memory)
     _print_labelled("verdict", verdict)
+
+
+def _print_sites(label: str, sites: Sequence[Site]) -> None:
+    files: dict[str, list[str]] = {}
+    for site in sites:
+        files.setdefault(os.path.basename(site.file), []).append(str(site.line))
+    text = "; ".join(f"{file} line{'s' * (len(lines) > 1)} {', '.join(lines)}" for file, lines in files.items())
+    _print_labelled(label, text or "nothing")
 
 
 def _launch(kernel: xe.Kernel, nd_range: xe.NDRange, device: Device) -> str:
@@ -368,6 +398,17 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--show", action="store_true", help="print the outputs, with their values as bars")
 
     _add_target(add("trace", _trace, "print the program of an example or a kernel of your own"))
+
+    check = add("check", _check, "run an example or a kernel of your own, and tell what is wrong with it")
+    _add_target(check)
+    check.add_argument(
+        "--max-iterations",
+        type=_count,
+        default=MAX_ITERATIONS,
+        metavar="N",
+        help="give up a loop that tests a predicate after so many (default: %(default)s)",
+    )
+    _add_json(check)
 
     for name, command, help_ in (
         ("profile", _profile, "run an example or a kernel of your own, and report what it costs"),

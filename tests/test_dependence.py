@@ -1,0 +1,58 @@
+"""What a store depends on, through values, loops, branches and memories."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from launches import prepared
+
+import xeemu as xe
+from xeemu import dependence, schedule
+
+
+@xe.kernel
+def kernel(wg, x, out, *, how="not"):
+    i = wg.global_id()
+    first, tile = x[i], wg.local(32, jnp.int32)
+    tile = tile.at[wg.local_id()].set(first if how == "memory" else i)
+    flag = first[0] > 0
+    value = {
+        "not": lambda: i,
+        "plain": lambda: jnp.sin(first.astype(jnp.float32)).astype(jnp.int32),
+        "memory": lambda: tile[wg.local_id()],
+        "jit": lambda: jax.jit(lambda a, b: (b, a))(i, first)[0],
+        "jit's other": lambda: jax.jit(lambda a, b: (b, a))(i, first)[1],
+        "loop": lambda: lax.fori_loop(0, 3, lambda k, c: (c[1], c[2], first), (i, i, i))[0],
+        "scan": lambda: lax.scan(lambda c, y: (c + y, c), i, jnp.stack([first] * 2))[1][1],
+        "while": lambda: lax.while_loop(lambda c: c[0] < first[0], lambda c: (c[0] + 1, i), (0, i))[1],
+        "branch": lambda: lax.cond(flag, lambda: i, lambda: i + 1),
+        "branch's value": lambda: lax.cond(i[0] > 0, lambda: i, lambda: first),
+    }[how]()
+    return out.at[i].set(value)
+
+
+@pytest.mark.parametrize(
+    ("how", "depends"),
+    [
+        ("not", False),
+        ("plain", True),
+        ("memory", True),
+        ("jit", True),
+        ("jit's other", False),
+        ("loop", True),
+        ("scan", True),
+        ("while", True),
+        ("branch", True),
+        ("branch's value", True),
+    ],
+)
+def test_a_store_depends_on_a_load(how, depends):
+    x = np.zeros(64, np.int32)
+    ready = prepared(kernel, xe.NDRange(64, 32), (x, x), {"how": how}, device="max1550")
+    plan = schedule.of_program(ready.program, ready.plan, (None, None))
+    memory = {o.key: o.place.memory for o in plan.root.operations()}
+    (load,) = (o.key for o in plan.root.operations() if o.name == "load" and o.place.memory.name == "x")
+    (store,) = (o.key for o in plan.root.operations() if o.name == "store" and o.place.memory.name == "out")
+    found = dependence.dependent_updates(plan.root.body, plan.root.plan, [load], memory.get)
+    assert (store in found) == depends

@@ -1,0 +1,133 @@
+"""Where barriers divide a program, and which accesses may meet between two of them."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from launches import prepared
+
+import xeemu as xe
+from xeemu import epochs, schedule
+
+
+def of_kernel(kernel, *arguments, **static):
+    ready = prepared(kernel, xe.NDRange(64, 32), arguments, static, device="max1550")
+    scalars = [None if np.shape(a) else np.asarray(a).item() for a in arguments]
+    return schedule.of_program(ready.program, ready.plan, scalars)
+
+
+def text(operation):
+    return f"{operation.name} {operation.place.memory.name} {operation.place.site.line - first_line(operation)}"
+
+
+def first_line(operation):
+    frame = operation.frame
+    while frame.parent is not None:
+        frame = frame.parent
+    return min(o.place.site.line for o in frame.operations())
+
+
+def pairs(plan, memory="tile"):
+    return {tuple(map(text, pair)) for pair in epochs.meeting_pairs(plan) if pair[0].place.memory.name == memory}
+
+
+def counts(plan, memory="tile", sub_groups=False):
+    """For each access to a memory its count of barriers, and what the loops around it add."""
+    (found,) = {o.place.memory for o in plan.root.operations() if o.place.memory.name == memory}
+    clocks = epochs.epochs(plan, found, sub_groups)
+    return [(c.offset, tuple(c.steps.values())) for o, c in clocks.items() if o.place.memory is found]
+
+
+@xe.kernel
+def straight(wg, x, *, mask=None):
+    lid = wg.local_id()
+    tile = wg.local(32, jnp.int32)
+    tile = tile.at[lid].set(1)
+    tile = wg.barrier(tile, where=None if mask is None else (lid < 99 if mask else lid < 16))
+    y = tile[lid]
+    tile = wg.sub_group.barrier(tile)
+    tile = tile.at[lid].set(y)
+    x = wg.barrier(x)
+    return x.at[lid].set(tile[lid])
+
+
+X = np.zeros(64, np.int32)
+
+
+@pytest.mark.parametrize("mask", [None, True])
+def test_barriers_divide_a_straight_program(mask):
+    plan = of_kernel(straight, X, mask=mask)
+    assert counts(plan) == [(0, ()), (1, ()), (1, ()), (1, ())]
+    assert counts(plan, sub_groups=True) == [(0, ()), (1, ()), (2, ()), (2, ())]
+    alone = {("store tile 0",) * 2, ("load tile 2",) * 2, ("store tile 4",) * 2, ("load tile 6",) * 2}
+    later = {("load tile 2", "store tile 4"), ("load tile 2", "load tile 6"), ("store tile 4", "load tile 6")}
+    assert pairs(plan) == alone | later
+
+
+def test_a_barrier_for_some_work_items_divides_nothing():
+    plan = of_kernel(straight, X, mask=False)
+    assert counts(plan) == [(0, ())] * 4
+    assert ("store tile 0", "load tile 6") in pairs(plan)
+
+
+@xe.kernel
+def looped(wg, x, trips, *, inner=3, second=True):
+    lid = wg.local_id()
+    tile = wg.local(32, jnp.int32)
+
+    def turn(k, tile):
+        tile = tile.at[lid].set(k)
+        tile = lax.fori_loop(0, inner, lambda j, tile: wg.barrier(tile.at[lid].set(j)), tile)
+        tile = tile.at[lid].set(2)
+        return wg.barrier(tile) if second else tile
+
+    tile = lax.fori_loop(0, trips if trips is not None else 5, turn, tile)
+    return x.at[lid].set(tile[lid])
+
+
+@xe.kernel
+def five_turns(wg, x, *, second=True):
+    return looped.function(wg, x, 5, second=second)
+
+
+def test_loops_add_their_barriers():
+    plan = of_kernel(five_turns, X)
+    assert counts(plan) == [(0, (4,)), (0, (4, 1)), (3, (4,)), (20, ())]
+    # One barrier at its end orders each turn of a loop with the next.
+    assert ("store tile 0", "store tile 1") in pairs(plan)
+    assert ("store tile 0", "store tile 2") not in pairs(plan)
+    assert ("store tile 2", "store tile 0") not in pairs(plan)
+
+
+def test_a_loop_without_a_barrier_at_its_end_meets_its_own_head():
+    assert ("store tile 2", "store tile 0") in pairs(of_kernel(five_turns, X, second=False))
+
+
+def test_a_loop_that_data_ends_counts_no_barriers():
+    @xe.kernel
+    def data_ends(wg, x):
+        return looped.function(wg, x, x[0])
+
+    assert all(offset == 0 and not any(steps) for offset, steps in counts(of_kernel(data_ends, X)))
+
+
+@xe.kernel
+def branched(wg, x, *, both=False):
+    lid = wg.local_id()
+    tile = wg.local(32, jnp.int32)
+    tile = tile.at[lid].set(1)
+    tile = lax.cond(x[0] > 0, wg.barrier, wg.barrier if both else lambda tile: tile, tile)
+    return x.at[lid + 1].set(tile[31 - lid])
+
+
+def test_a_barrier_in_one_branch_divides_only_what_takes_it():
+    assert ("store tile 0", "load tile 2") in pairs(of_kernel(branched, X))
+    assert ("store tile 0", "load tile 2") not in pairs(of_kernel(branched, X, both=True))
+
+
+def test_time_goes_on_from_access_to_access():
+    plan = of_kernel(five_turns, X)
+    operations = [o for o in plan.root.operations() if o.place.memory.name == "tile"]
+    clocks = epochs.times(plan)
+    assert [clocks[o].offset for o in operations] == [0, 1, 4, 25]
+    assert [list(clocks[o].steps.values()) for o in operations] == [[5], [5, 1], [5], []]

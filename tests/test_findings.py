@@ -1,0 +1,358 @@
+"""What a finding says, word by word, and what it holds."""
+
+import inspect
+import json
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import xeemu as xe
+
+
+def line(kernel, mark):
+    """The place and text of a kernel's line with a mark, as messages show them."""
+    lines, first = inspect.getsourcelines(kernel.function)
+    number = next(n for n, text in enumerate(lines, first) if text.rstrip().endswith(f"# {mark}"))
+    return f"{__file__}:{number}: {lines[number - first].strip()}"
+
+
+def number(kernel, mark):
+    return int(line(kernel, mark).split(":")[1])
+
+
+def only(kernel, nd_range, *arguments, **static):
+    _, findings = xe.check(kernel, nd_range)(*arguments, **static)
+    (finding,) = findings
+    return finding
+
+
+N = xe.NDRange(128, 64)
+OUT = np.zeros(128, np.int32)
+
+
+@xe.kernel(sub_group_size=16)
+def swap(wg, out, *, distance=63):
+    lid = wg.local_id()
+    tile = wg.local(64, jnp.int32)
+    tile = tile.at[lid].set(lid)  # write
+    other = tile[lid ^ distance]  # read
+    return out.at[wg.global_id()].set(other)
+
+
+def test_a_race_across_sub_groups():
+    finding = only(swap, N, OUT)
+    assert (
+        str(finding)
+        == f"""\
+error: data-race between sub-groups of a work-group on local memory tile[63], before any barrier (128 times)
+  store {line(swap, "write")}
+    by work-item 63: local 63 of group 0, sub-group 3
+  load {line(swap, "read")}
+    by work-item 0: local 0 of group 0, sub-group 0
+  No barrier orders the two. All are between sub-groups, which run at their own pace.
+  Write tile = wg.barrier(tile) between lines {number(swap, "write")} and {number(swap, "read")}."""
+    )
+
+
+def test_a_race_inside_a_sub_group():
+    finding = only(swap, N, OUT, distance=1)
+    assert (
+        str(finding)
+        == f"""\
+error: data-race between work-items of one sub-group on local memory tile[1], before any barrier (128 times)
+  store {line(swap, "write")}
+    by work-item 1: local 1 of group 0, sub-group 0
+  load {line(swap, "read")}
+    by work-item 0: local 0 of group 0, sub-group 0
+  No barrier orders the two. All are inside one sub-group: right only in lockstep, at sub-group size
+  16.
+  Write tile = wg.barrier(tile) between lines {number(swap, "write")} and {number(swap, "read")}."""
+    )
+
+
+def test_what_a_finding_holds():
+    finding = only(swap, N, OUT)
+    assert (finding.kind, finding.severity, finding.space, finding.memory) == ("data-race", "error", "local", "tile")
+    assert [site.line for site in finding.sites] == [number(swap, "write"), number(swap, "read")]
+    assert finding.address == (63,)
+    assert finding.groups == ((0,),)
+    assert finding.work_items == (xe.WorkItem((63,), (63,), (0,), 3), xe.WorkItem((0,), (0,), (0,), 0))
+    assert finding.count == 128
+    assert hash(finding) == hash(only(swap, N, OUT))
+
+
+@xe.kernel
+def turns(wg, out):
+    lid = wg.local_id()
+    tile = wg.local(64, jnp.int32)
+
+    def turn(k, carry):
+        tile, x = carry
+        tile = tile.at[lid].set(x + k)  # write
+        tile = wg.barrier(tile)
+        return tile, tile[63 - lid]  # read
+
+    tile, x = lax.fori_loop(0, 4, turn, (tile, lid))
+    return out.at[wg.global_id()].set(x)
+
+
+def test_a_race_between_two_turns_of_a_loop():
+    finding = only(turns, N, OUT)
+    assert str(finding).splitlines() == [
+        "error: data-race between sub-groups of a work-group on local memory tile[0], after 1 barrier (384 times)",
+        f"  load {line(turns, 'read')}",
+        "    by work-item 63: local 63 of group 0, sub-group 1",
+        f"  store {line(turns, 'write')}",
+        "    by work-item 0: local 0 of group 0, sub-group 0",
+        "  No barrier orders the two. All are between sub-groups, which run at their own pace.",
+        f"  Write tile = wg.barrier(tile) at the end of the loop, after line {number(turns, 'read')}.",
+    ]
+
+
+@xe.kernel
+def total(wg, x):
+    return x.at[0].set(x[1] + wg.group_id())  # both
+
+
+def test_a_race_between_work_groups():
+    finding = only(total, xe.NDRange(2, 1), OUT)
+    assert (
+        str(finding)
+        == f"""\
+error: data-race between work-groups on global memory x[0] (2 times)
+  store {line(total, "both")}
+    by work-item 1: local 0 of group 1, sub-group 0
+  store {line(total, "both")}
+    by work-item 0: local 0 of group 0, sub-group 0
+  Nothing orders the work-groups of a launch.
+  Use atomic operations, x.atomic[...], give each work-group elements of its own, or split the
+  launch: what one launch writes, the next may read."""
+    )
+
+
+def test_a_race_between_the_work_items_of_a_plain_range():
+    lines = str(only(total, xe.NDRange(512), OUT)).splitlines()
+    assert lines[0] == "error: data-race between work-items on global memory x[0] (512 times)"
+    assert lines[-3] == "  Nothing orders the work-items of a launch."
+
+
+@xe.kernel
+def narrow(wg, x):
+    return x.atomic(scope="work_group")[0].add(1)  # add
+
+
+def test_a_scope_that_is_too_narrow():
+    finding = only(narrow, N, OUT)
+    assert (
+        str(finding)
+        == f"""\
+error: data-race between work-groups on global memory x[0] (128 times)
+  atomic add of scope work_group {line(narrow, "add")}
+    by work-item 127: local 63 of group 1, sub-group 1
+  atomic add of scope work_group {line(narrow, "add")}
+    by work-item 0: local 0 of group 0, sub-group 0
+  Both are atomic, but their scope does not hold both work-items.
+  Widen it: x.atomic(scope="device")[...]."""
+    )
+
+
+@xe.kernel
+def flags(wg, x):
+    return x.at[5].set(1)  # store
+
+
+def test_stores_of_one_value():
+    finding = only(flags, xe.NDRange(64, 64), OUT)
+    assert finding.severity == "note"
+    assert str(finding).splitlines()[0] == (
+        "note: data-race between sub-groups of a work-group on global memory x[5], before any barrier (64 times)"
+    )
+    assert str(finding).splitlines()[5:] == [
+        "  All store the same value and nobody reads it in between, so that the result is the same; the",
+        "  language calls it a race nevertheless.",
+        "  Let one work-item store, where=wg.local_linear_id() == 0, or each its own part.",
+    ]
+
+
+@xe.kernel
+def halo(wg, x, out):
+    lid = wg.local_id()
+    tile = wg.local((3, 22), jnp.int32, name="halo")
+    tile = tile.at[lid // 22 % 3, lid % 22].set(x[wg.global_id()], where=lid < 60)
+    tile = wg.barrier(tile)
+    return out.at[wg.global_id()].set(tile[2, 21 - lid % 8])  # read
+
+
+def test_an_uninitialised_read():
+    finding = only(halo, N, OUT, OUT)
+    assert (
+        str(finding)
+        == f"""\
+error: uninitialized-read: load of local memory halo[2, 21], which nothing was stored to before (96 times)
+  load {line(halo, "read")}
+    by work-item 0: local 0 of group 0, sub-group 0
+  By then the work-group had written 60 of 66 elements of halo, the first at [0, 0], the last at [2,
+  15].
+  Store to every element before it is read, as by halo = halo.at[...].set(0), with a barrier in
+  between."""
+    )
+
+
+@xe.kernel
+def shift(wg, x, out):
+    i = wg.global_id()
+    return out.at[i].set(x[i + 1, i - i])  # read
+
+
+def test_an_access_out_of_bounds():
+    finding = only(shift, N, np.zeros((128, 2), np.int32), OUT)
+    assert (
+        str(finding)
+        == f"""\
+error: out-of-bounds load of global memory x[128, 0]
+  load {line(shift, "read")}
+    by work-item 127: local 63 of group 1, sub-group 1
+  Valid is 0 to 127 and 0 to 1; such a load gives the poison value here, and is undefined on
+  hardware.
+  Mask the access, where=(i >= 0) & (i < 128) for component 0 of the index i, or make x larger."""
+    )
+
+
+@xe.kernel
+def early(wg, x):
+    return wg.barrier(x, where=wg.global_id() < 100)  # barrier
+
+
+def test_a_barrier_that_some_do_not_reach():
+    finding = only(early, N, OUT)
+    assert (
+        str(finding)
+        == f"""\
+error: barrier-divergence: 36 of 64 work-items of group 1 reach a barrier
+  barrier {line(early, "barrier")}
+    reached by work-item 64: local 0 of group 1, sub-group 0
+    not by work-item 100: local 36 of group 1, sub-group 1
+  On hardware the others wait for ever, or leave together with those at another barrier.
+  Let all work-items of the group come to one barrier, and mask the accesses around it with where=
+  instead."""
+    )
+
+
+@xe.kernel
+def fence(wg, out):
+    lid = wg.local_id()
+    a, b = wg.local(64, jnp.int32, name="a"), wg.local(64, jnp.int32, name="b")
+    a = a.at[lid].set(lid)
+    b = b.at[lid].set(lid)  # write
+    a = wg.barrier(a)  # barrier
+    return out.at[wg.global_id()].set(a[63 - lid] + b[63 - lid])  # read
+
+
+def test_a_barrier_of_another_memory():
+    finding = only(fence, N, OUT)
+    shown, reasons = str(finding).splitlines()[:5], " ".join(" ".join(str(finding).splitlines()[5:]).split())
+    assert shown == [
+        "error: wrong-fence between sub-groups of a work-group on local memory b[63], after 1 barrier (128 times)",
+        f"  store {line(fence, 'write')}",
+        "    by work-item 63: local 63 of group 0, sub-group 1",
+        f"  load {line(fence, 'read')}",
+        "    by work-item 0: local 0 of group 0, sub-group 0",
+    ]
+    assert reasons == (
+        f"A barrier lies between, but none that was given b (line {number(fence, 'barrier')}). It orders a: the other "
+        "accesses need not have reached memory. Give it the memory as well: a, b = wg.barrier(a, b)."
+    )
+
+
+@xe.kernel
+def roll(wg, x):
+    i = wg.global_id()
+    return x.at[i].set(jnp.flip(x[i]))  # flip
+
+
+def test_an_operation_that_mixes_work_items():
+    finding = only(roll, xe.NDRange(64, 64), OUT)
+    assert (
+        str(finding)
+        == f"""\
+note: cross-item: rev mixes the values of work-items
+  {line(roll, "flip")}
+  A work-item has no access to another's registers, so this has no counterpart on hardware.
+  Use a group algorithm (wg.reduce, wg.inclusive_scan, wg.broadcast), a sub-group's (shift_left,
+  permute_xor, select), or local memory with a barrier."""
+    )
+
+
+# --- All findings of a check ---
+
+
+@xe.kernel
+def both(wg, x, out):
+    i = wg.global_id()
+    out = out.at[0].set(1)
+    return out.at[i + 1].set(x[i])
+
+
+def test_errors_come_first_and_are_told_apart():
+    _, findings = xe.check(both, xe.NDRange(64, 64))(OUT, np.zeros(64, np.int32))
+    assert [f.kind for f in findings] == ["out-of-bounds", "data-race"]
+    assert [f.kind for f in findings.errors] == ["out-of-bounds"]
+    assert str(findings) == f"{findings[0]}\n\n{findings[1]}"
+
+
+def test_no_findings():
+    _, findings = xe.check(total, xe.NDRange(1, 1))(OUT)
+    assert findings == ()
+    assert str(findings) == "no findings"
+
+
+def test_what_was_proved_and_what_was_watched():
+    index = np.arange(128, dtype=np.int32)[::-1].copy()
+
+    @xe.kernel
+    def gather(wg, x, index, out):
+        i = wg.global_id()
+        j = index[i]  # known
+        y = x[j]  # data
+        return out.at[i].set(y)  # known too
+
+    _, findings = xe.check(gather, N)(OUT, index, OUT)
+    assert not findings
+    assert [site.line for site in findings.watched] == [number(gather, "data")]
+    assert [site.line for site in findings.proved] == [number(gather, "known"), number(gather, "known too")]
+
+
+def test_findings_as_data():
+    _, findings = xe.check(swap, N)(OUT)
+    plain = json.loads(json.dumps(findings.to_dict()))
+    assert plain["findings"][0]["text"] == str(findings[0])
+    assert plain["findings"][0]["work_items"][0]["sub_group"] == 3
+    assert [site["line"] for site in plain["watched"]] == [number(swap, "write"), number(swap, "read")]
+
+
+# --- Loops without an end, and wrong arguments ---
+
+
+@xe.kernel
+def endless(wg, x, out):
+    def step(carry):
+        n, x = carry
+        return n + x[0], x
+
+    n, _ = lax.while_loop(lambda carry: carry[0] < 10, step, (0, x))  # loop
+    return out.at[wg.global_id()].set(n)
+
+
+def test_a_loop_that_does_not_end_is_given_up():
+    assert xe.check(endless, N)(np.ones(128, np.int32), OUT)[1] == ()
+    with pytest.raises(xe.KernelError, match="a loop has not ended after 1000 iterations") as error:
+        xe.check(endless, N, max_iterations=1000)(OUT, OUT)
+    assert str(error.value).endswith(f"at {line(endless, 'loop')}")
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2**31, 1.5, "many", True, None])
+def test_a_wrong_number_of_iterations(wrong):
+    with pytest.raises(xe.KernelArgumentError, match="max_iterations is"):
+        xe.check(endless, N, max_iterations=wrong)

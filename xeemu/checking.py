@@ -1,0 +1,113 @@
+"""check: what is wrong with a kernel; proved before the run where addresses are known, else watched as it runs."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from xeemu import judgement, proofs, schedule, source
+from xeemu.device import Device
+from xeemu.errors import KernelArgumentError, KernelError
+from xeemu.findings import Findings
+from xeemu.kernel import Kernel
+from xeemu.launch import (
+    DEFAULT_DEVICE,
+    Prepared,
+    checked_arguments,
+    checked_device,
+    outside_jit,
+    prepare_alone,
+    scalars,
+)
+from xeemu.ndrange import NDRange
+from xeemu.watching import State, Watch, Watching
+
+MAX_ITERATIONS = 1_000_000
+
+
+def check(
+    kernel: Kernel,
+    nd_range: NDRange,
+    device: str | Device = DEFAULT_DEVICE,
+    max_iterations: int = MAX_ITERATIONS,
+) -> Callable[..., tuple[Any, Findings]]:
+    """A kernel over an nd-range as a function that also tells what is wrong with it.
+
+    Data races, uninitialised reads, accesses out of bounds, barriers that a part of a group reaches, barriers of the
+    wrong memories, and operations that mix work-items. What follows from addresses that are known is proved, for every
+    input; the rest is watched in this run. That work-items run in lockstep here hides nothing.
+
+    Args:
+      kernel: what `@xe.kernel` made.
+      nd_range: global and local size, as for `xe.launch`.
+      device: the modelled device.
+      max_iterations: after which a loop that tests a predicate is given up.
+
+    Returns:
+      A function `f(*arrays, **static)` that gives the outputs, the bits of `xe.launch`, as NumPy arrays; and the
+      `Findings`. Equal calls compile once.
+
+    Raises:
+      NDRangeError, KernelNotSupportedError, MemoryAllocationError, KernelArgumentError, KernelError: as `xe.launch`.
+      KernelError: a loop has gone on for `max_iterations`.
+    """
+    modelled = checked_device(kernel, nd_range, device)
+    if isinstance(max_iterations, bool) or not isinstance(max_iterations, int) or not 1 <= max_iterations < 2**31:
+        raise KernelArgumentError(
+            f"max_iterations is {max_iterations!r}; give a number of iterations, from 1 to 2^31-1"
+        )
+
+    def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
+        given = outside_jit("xe.check", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
+        prepared = prepare_alone(kernel, nd_range, modelled, given, static)
+        checked = _checked(prepared, scalars(given), max_iterations)
+        outputs, state = checked.run(given)
+        found = judgement.judge(prepared.program, checked.watch, state)
+        return jax.tree.unflatten(prepared.program.output_tree, outputs), found
+
+    return call
+
+
+@functools.lru_cache(maxsize=128)
+def _checked(prepared: Prepared, known: tuple[Hashable, ...], max_iterations: int) -> "Checked":
+    program = prepared.program
+    what = proofs.of_schedule(schedule.of_program(program, prepared.plan, known), program.written)
+    return Checked(prepared, Watch(what, max_iterations))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Checked:
+    """A prepared launch together with what has to be watched in it."""
+
+    prepared: Prepared
+    watch: Watch
+
+    def run(self, given: Sequence[Any]) -> tuple[list[np.ndarray], Mapping[str, Any] | None]:
+        """The kernel's outputs, and what was found; nothing if all was proved."""
+        if self.watch.proofs.complete:
+            return self.prepared.run(given), None
+        outputs, state = self.prepared.run_watched(given, self.compiled)
+        self._stopped(state)
+        return outputs, state
+
+    def _stopped(self, state: Mapping[str, Any]) -> None:
+        for (plan, number), exceeded in zip(self.watch.loops, state["exceeded"], strict=True):
+            if exceeded:
+                body = self.watch.proofs.bodies[plan]
+                raise KernelError(
+                    f"a loop has not ended after {self.watch.max_iterations} iterations; if it would in the end, give "
+                    f"xe.check more with max_iterations=\n  at {source.of_equation(body.eqns[number])}"
+                )
+
+    @functools.cached_property
+    def compiled(self) -> Callable[..., tuple[list[jax.Array], State]]:
+        """The launch with its observer, to be called with 64-bit types on."""
+
+        def run(*arguments: jax.Array) -> tuple[list[jax.Array], State]:
+            watch = functools.partial(Watching, self.watch)
+            return self.prepared.watched(arguments, watch, self.watch.zeros())
+
+        return jax.jit(run)

@@ -1,0 +1,163 @@
+"""Assertions and hypothesis strategies for property tests of kernels, in the manner of chex.
+
+    @hypothesis.given(xt.nd_ranges(dimensions=1))
+    def test_scale(nd_range):
+        x = np.arange(nd_range.size, dtype=np.int32)
+        xt.assert_clean(scale, nd_range, x)
+        xt.assert_matches(scale, lambda x: 3 * x, nd_range, x)
+
+The strategies need hypothesis (`pip install 'xeemu[testing]'`), the assertions do not.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from xeemu.checking import check
+from xeemu.device import Device
+from xeemu.device import device as find_device
+from xeemu.errors import KernelArgumentError
+from xeemu.kernel import Kernel
+from xeemu.launch import DEFAULT_DEVICE, launch
+from xeemu.ndrange import NDRange
+from xeemu.verdict import compare
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+_MOST_ITEMS = 256
+
+
+def assert_clean(
+    kernel: Kernel,
+    nd_range: NDRange,
+    *arguments: Any,
+    device: str | Device = DEFAULT_DEVICE,
+    notes: bool = False,
+    **static: Any,
+) -> Any:
+    """Asserts that `xe.check` finds nothing.
+
+    Args:
+      kernel, nd_range, device: as for `xe.check`.
+      *arguments: the launch's arrays and scalars.
+      notes: whether findings that are mere notes are let pass.
+      **static: the kernel's static parameters.
+
+    Returns:
+      The outputs.
+
+    Raises:
+      AssertionError: there are findings; the message holds them all.
+    """
+    outputs, findings = check(kernel, nd_range, device=device)(*arguments, **static)
+    found = findings.errors if notes else tuple(findings)
+    if found:
+        listed = "\n\n".join(map(str, found))
+        raise AssertionError(f"{_launched(kernel, nd_range)} has {len(found)} finding(s):\n\n{listed}")
+    return outputs
+
+
+def assert_matches(
+    kernel: Kernel,
+    reference: Callable[..., Any],
+    nd_range: NDRange,
+    *arguments: Any,
+    device: str | Device = DEFAULT_DEVICE,
+    rounding: float = 0.0,
+    **static: Any,
+) -> Any:
+    """Asserts that a launch gives what a reference gives.
+
+    Args:
+      kernel, nd_range, device: as for `xe.launch`.
+      reference: takes the same arrays and scalars and gives what the kernel should return, as NumPy arrays of the
+        same dtypes and shapes.
+      *arguments: the launch's arrays and scalars.
+      rounding: the largest relative difference of an element; 0 asks for equal bits.
+      **static: the kernel's static parameters.
+
+    Returns:
+      The outputs.
+
+    Raises:
+      AssertionError: they differ; the message tells where first.
+    """
+    outputs = launch(kernel, nd_range, device=device)(*arguments, **static)
+    verdict = compare(outputs, reference(*map(np.asarray, arguments)), rounding)
+    if not verdict.agrees:
+        raise AssertionError(f"{_launched(kernel, nd_range)}: {verdict.text}")
+    return jax.tree.map(np.asarray, outputs)
+
+
+def nd_ranges(
+    dimensions: int | Sequence[int] = (1, 2, 3),
+    most_items: int = _MOST_ITEMS,
+    most_groups: int = 8,
+    device: str | Device = DEFAULT_DEVICE,
+) -> "SearchStrategy[NDRange]":
+    """A strategy for nd-ranges with a local size that a device can launch; they shrink to few, small work-groups.
+
+    Args:
+      dimensions: how many there may be.
+      most_items: the largest work-group, no more than the device's.
+      most_groups: the most work-groups of a launch.
+      device: the modelled device.
+    """
+    st = _strategies()
+    allowed = (dimensions,) if isinstance(dimensions, int) else tuple(dimensions)
+    if not allowed or not set(allowed) <= {1, 2, 3}:
+        raise KernelArgumentError(f"dimensions is {dimensions!r}; an nd-range has 1, 2 or 3")
+    largest = min(most_items, find_device(device).max_work_group_size or most_items)
+    if largest < 1 or most_groups < 1:
+        raise KernelArgumentError(f"most_items={most_items}, most_groups={most_groups}; give positive numbers")
+
+    @st.composite
+    def draw_range(draw: Callable[[Any], Any]) -> NDRange:
+        rank = draw(st.sampled_from(allowed))
+        local = _factors(draw, st, rank, largest)
+        groups = _factors(draw, st, rank, most_groups)
+        return NDRange(tuple(g * s for g, s in zip(groups, local, strict=True)), local)
+
+    strategy: SearchStrategy[NDRange] = draw_range()
+    return strategy
+
+
+def masks(shape: int | Sequence[int]) -> "SearchStrategy[np.ndarray]":
+    """A strategy for bool masks of a shape, such as a work-group's; all, none and one work-item come up often.
+
+    Args:
+      shape: of the mask.
+    """
+    st = _strategies()
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    count = int(np.prod(sizes, dtype=np.int64))
+
+    def of_bits(bits: int) -> np.ndarray:
+        return np.array([bits >> k & 1 for k in range(count)], bool).reshape(sizes)
+
+    ones = st.integers(0, max(count - 1, 0)).map(lambda k: 1 << k)
+    return st.one_of(st.just(0), st.just((1 << count) - 1), ones, st.integers(0, (1 << count) - 1)).map(of_bits)
+
+
+def _factors(draw: Callable[[Any], Any], st: Any, rank: int, most: int) -> tuple[int, ...]:
+    """So many numbers from 1 with a product up to `most`; the contiguous dimension, the last, has the first choice."""
+    chosen: list[int] = []
+    for _ in range(rank):
+        chosen.insert(0, draw(st.integers(1, max(most, 1))))
+        most //= chosen[0]
+    return tuple(chosen)
+
+
+def _strategies() -> Any:
+    try:
+        from hypothesis import strategies
+    except ImportError as error:
+        raise ImportError("the strategies need hypothesis; run pip install 'xeemu[testing]'") from error
+    return strategies
+
+
+def _launched(kernel: Kernel, nd_range: NDRange) -> str:
+    return f"kernel {kernel.name} over {nd_range}"
