@@ -13,6 +13,9 @@ yields where work-items meet, and gets there what the meeting gives:
 Between two yields a work-item runs alone, and the work-items run in order. A race-free kernel cannot tell that from
 any other order; a race raises `Race`. Every atomic operation is a meeting: it is executed for the work-items in order
 before any of them goes on, which is the order the emulator promises. Groups run one after the other.
+
+Under a `schedule`, the work-items of all groups take turns at every access instead, in the order that it gives, and a
+race shows in the results. A kernel that is to run so yields its accesses too: `x = yield item.loading(tile, 3 - lane)`.
 """
 
 import collections
@@ -21,12 +24,14 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 Poison = Callable[[np.dtype], np.generic]
 Body = Callable[..., Generator[Any, Any, None]]
+# From the work-items of a launch to their numbers, those first that shall go on first; asked again for every step.
+Schedule = Callable[[Sequence["Item"]], Iterable[int]]
 
 COMBINE = {
     "add": np.add,
@@ -57,6 +62,24 @@ class Divergence(AssertionError):
     """The work-items of a group do not all reach the same meeting."""
 
 
+class Stamp(NamedTuple):
+    """A kind of access, who made it, and how many barriers of the group and of the sub-group came before."""
+
+    kind: str
+    group: int
+    epoch: int
+    sub_group: int
+    sub_epoch: int
+
+    def orders(self, other: "Stamp") -> bool:
+        """Whether a barrier lies between accesses of different work-items."""
+        in_sub_group = self.sub_group == other.sub_group and self.sub_epoch != other.sub_epoch
+        return self.group == other.group and (self.epoch != other.epoch or in_sub_group)
+
+    def is_harmless(self, other: "Stamp") -> bool:
+        return self.kind == other.kind != "store"
+
+
 class Memory:
     """One memory, and who accessed which element in which epoch.
 
@@ -69,12 +92,12 @@ class Memory:
     def __init__(self, name: str, data: np.ndarray, poison: Poison, private: bool = False):
         self.name, self.data, self.private = name, data, private
         self.poison = poison(data.dtype)
-        self._epoch: dict[int, int] = collections.defaultdict(int)
-        self._seen: dict[tuple[int, ...], dict[tuple[str, int, int], set[int]]] = {}
+        self._epoch: dict[tuple[int, ...], int] = collections.defaultdict(int)
+        self._seen: dict[tuple[int, ...], dict[Stamp, set[int]]] = {}
 
-    def begin_epoch(self, group: int) -> None:
-        """What `group` does from here on comes after all that it did."""
-        self._epoch[group] += 1
+    def begin_epoch(self, *scope: int) -> None:
+        """What `scope`, a group or a sub-group of a group, does from here on comes after all that it did."""
+        self._epoch[scope] += 1
 
     def place(self, index: Any) -> tuple[int, ...] | None:
         """The index as Python ints, or None out of bounds in some dimension."""
@@ -86,23 +109,72 @@ class Memory:
         """Raises `Race` if another work-item's access to `place` conflicts with this one."""
         if self.private:
             return
-        me, group, epoch = item.local_linear, item.group_linear, self._epoch[item.group_linear]
+        me, group, row = item.local_linear, item.group_linear, int(item.sub_group_group_id())
+        stamp = Stamp(kind, group, self._epoch[group,], row, self._epoch[group, row])
         seen = self._seen.setdefault(place, collections.defaultdict(set))
-        for (other_kind, other_group, other_epoch), items in seen.items():
-            ordered = other_group == group and other_epoch != epoch
-            harmless = kind == other_kind != "store"
-            if not ordered and not harmless and (other_group != group or items - {me}):
+        for other, items in seen.items():
+            apart = other.group != group or items - {me}
+            if apart and not stamp.orders(other) and not stamp.is_harmless(other):
                 raise Race(
-                    f"{other_kind} by {items} of group {other_group}, {kind} by {me} of {group}: {self.name}{place}"
+                    f"{other.kind} by {items} of group {other.group}, {kind} by {me} of {group}: {self.name}{place}"
                 )
-        seen[kind, group, epoch].add(me)
+        seen[stamp].add(me)
+
+    def load(self, index: Any, where: bool, other: Any) -> np.generic:
+        """The element; the poison value out of bounds; `other` where masked out."""
+        if not where:
+            return self.data.dtype.type(other)
+        place = self.place(index)
+        return self.poison if place is None else self.data[place]
+
+    def store(self, index: Any, x: Any, where: bool) -> None:
+        """Stores `x`; nothing out of bounds or where masked out."""
+        place = self.place(index) if where else None
+        if place is not None:
+            self.data[place] = x
+
+    def update(self, index: Any, op: str, operands: Sequence[Any], where: bool) -> np.generic:
+        """Updates the element, and gives its old value; the poison value where nothing is done."""
+        place = self.place(index) if where else None
+        if place is None:
+            return self.poison
+        old = self.data[place]
+        self.data[place] = UPDATE[op](old, *operands)
+        return old
 
 
 @dataclasses.dataclass(frozen=True)
 class Barrier:
-    """A meeting of the group that orders the accesses to `memories`."""
+    """A meeting of the group, or of each sub-group, that orders its accesses to `memories`."""
 
     memories: tuple[Memory, ...]
+    sub_group: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Load:
+    """A load of one work-item; it answers with what is loaded."""
+
+    memory: Memory
+    index: Any
+    where: bool
+    other: Any
+
+    def carry_out(self) -> Any:
+        return self.memory.load(self.index, self.where, self.other)
+
+
+@dataclasses.dataclass(frozen=True)
+class Store:
+    """A store of one work-item."""
+
+    memory: Memory
+    index: Any
+    x: Any
+    where: bool
+
+    def carry_out(self) -> None:
+        self.memory.store(self.index, self.x, self.where)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,6 +186,9 @@ class Atomic:
     op: str
     operands: tuple[Any, ...]
     where: bool
+
+    def carry_out(self) -> Any:
+        return self.memory.update(self.index, self.op, self.operands, self.where)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,6 +211,7 @@ class Item:
       group_range, local_range: sizes per dimension.
       sub_group_size: lanes of a full sub-group.
       locals: the group's local memories by name.
+      scheduled: whether it must wait for its turn with every access.
     """
 
     group: tuple[int, ...]
@@ -145,6 +221,7 @@ class Item:
     sub_group_size: int
     poison: Poison
     locals: dict[str, Memory]
+    scheduled: bool = False
 
     @property
     def local_linear(self) -> int:
@@ -191,24 +268,32 @@ class Item:
         return Memory(name, _poisoned(shape, dtype, self.poison), self.poison, private=True)
 
     def load(self, memory: Memory, index: Any, where: bool = True, other: Any = 0) -> np.generic:
-        """The element; the poison value out of bounds; `other` where masked out."""
-        if not where:
-            return memory.data.dtype.type(other)
-        place = memory.place(index)
-        if place is None:
-            return memory.poison
-        memory.record("load", place, self)
-        return memory.data[place]
+        """Loads at once."""
+        self._record("load", memory, index, where)
+        return memory.load(index, where, other)
 
     def store(self, memory: Memory, index: Any, x: Any, where: bool = True) -> None:
-        """Stores `x`; nothing out of bounds or where masked out."""
+        """Stores at once."""
+        self._record("store", memory, index, where)
+        memory.store(index, x, where)
+
+    def _record(self, kind: str, memory: Memory, index: Any, where: bool) -> None:
+        assert memory.private or not self.scheduled, "under a schedule, yield the accesses"
         place = memory.place(index) if where else None
         if place is not None:
-            memory.record("store", place, self)
-            memory.data[place] = x
+            memory.record(kind, place, self)
+
+    def loading(self, memory: Memory, index: Any, where: bool = True, other: Any = 0) -> Load:
+        return Load(memory, index, bool(where), other)
+
+    def storing(self, memory: Memory, index: Any, x: Any, where: bool = True) -> Store:
+        return Store(memory, index, x, bool(where))
 
     def barrier(self, *memories: Memory) -> Barrier:
         return Barrier(memories)
+
+    def sub_group_barrier(self, *memories: Memory) -> Barrier:
+        return Barrier(memories, sub_group=True)
 
     def atomic(self, memory: Memory, index: Any, op: str, *operands: Any, where: bool = True) -> Atomic:
         return Atomic(memory, index, op, operands, bool(where))
@@ -229,6 +314,7 @@ def run(
     sub_group_size: int,
     poison: Poison,
     order: Iterable[int] | None = None,
+    schedule: Schedule | None = None,
 ) -> list[Any]:
     """Runs `body(item, *arguments)` for every work-item.
 
@@ -239,21 +325,24 @@ def run(
       sub_group_size: lanes of a full sub-group.
       poison: dtype -> the poison value.
       order: the groups' linear ids in the order in which they run; 0, 1, ... by default.
+      schedule: the order in which all work-items take turns, races or not; none by default.
 
     Returns:
       The arguments after the launch.
     """
     group_range = tuple(n // size for n, size in zip(global_size, local_size, strict=True))
     held = [Memory(f"argument {n}", a.copy(), poison) if np.ndim(a) else a for n, a in enumerate(arguments)]
+    groups = []
+    for group in order if order is not None else range(math.prod(group_range)):
+        group_id = tuple(int(i) for i in np.unravel_index(group, group_range))
+        sizes = (group_range, tuple(local_size), sub_group_size, poison, {}, schedule is not None)
+        groups.append([Item(group_id, local, *sizes) for local in itertools.product(*map(range, local_size))])
     with np.errstate(all="ignore"):
-        for group in order if order is not None else range(math.prod(group_range)):
-            locals_: dict[str, Memory] = {}
-            group_id = tuple(int(i) for i in np.unravel_index(group, group_range))
-            items = [
-                Item(group_id, local, group_range, tuple(local_size), sub_group_size, poison, locals_)
-                for local in itertools.product(*map(range, local_size))
-            ]
-            _run_group(items, [body(item, *held) for item in items])
+        if schedule is not None:
+            _Interleaved(groups, [body(item, *held) for items in groups for item in items]).run(schedule)
+        else:
+            for items in groups:
+                _run_group(items, [body(item, *held) for item in items])
     return [a.data if isinstance(a, Memory) else a for a in held]
 
 
@@ -282,13 +371,22 @@ def serial_order_exists(initial: Any, final: Any, changes: Iterable[tuple[Any, A
 def _run_group(items: list[Item], programs: list[Generator[Any, Any, None]]) -> None:
     answers: list[Any] = [None] * len(items)
     while True:
-        requests = [_next_request(program, answer) for program, answer in zip(programs, answers, strict=True)]
+        requests = [_next_meeting(*each) for each in zip(items, programs, answers, strict=True)]
         if all(request is None for request in requests):
             return
         if len({_meeting(request) for request in requests}) > 1:
             kinds = collections.Counter(_meeting(request)[0] for request in requests)
             raise Divergence(f"work-items of group {items[0].group} are at different places: {dict(kinds)}")
         answers = _meet(items, requests)
+
+
+def _next_meeting(item: Item, program: Generator[Any, Any, None], answer: Any) -> Any:
+    """The work-item's next request to meet others; its accesses on the way there are carried out at once."""
+    request = _next_request(program, answer)
+    while isinstance(request, Load | Store):
+        item._record("load" if isinstance(request, Load) else "store", request.memory, request.index, request.where)
+        request = _next_request(program, request.carry_out())
+    return request
 
 
 def _next_request(program: Generator[Any, Any, None], answer: Any) -> Any:
@@ -301,8 +399,8 @@ def _next_request(program: Generator[Any, Any, None], answer: Any) -> Any:
 def _meeting(request: Any) -> tuple[Any, ...]:
     """What has to be the same for all work-items that meet."""
     match request:
-        case Barrier(memories):
-            return ("barrier", *map(id, memories))
+        case Barrier(memories, sub_group):
+            return ("sub-group barrier" if sub_group else "barrier", *map(id, memories))
         case Atomic(memory, _, op):
             return ("atomic", id(memory), op)
         case Collective(sub_group, kind, op):
@@ -313,8 +411,9 @@ def _meeting(request: Any) -> tuple[Any, ...]:
 def _meet(items: list[Item], requests: list[Any]) -> list[Any]:
     first = requests[0]
     if isinstance(first, Barrier):
-        for memory in first.memories:
-            memory.begin_epoch(items[0].group_linear)
+        rows = {(int(item.sub_group_group_id()),) for item in items} if first.sub_group else {()}
+        for memory, row in itertools.product(first.memories, rows):
+            memory.begin_epoch(items[0].group_linear, *row)
         return [None] * len(items)
     if isinstance(first, Atomic):
         return _atomics(items, requests)
@@ -333,9 +432,81 @@ def _atomics(items: list[Item], requests: list[Atomic]) -> list[Any]:
         active.sort(key=lambda k: bool(memory.data[places[k]] == requests[k].operands[0]))
     for k in active:
         memory.record("atomic", places[k], items[k])
-        answers[k] = memory.data[places[k]]
-        memory.data[places[k]] = UPDATE[requests[k].op](answers[k], *requests[k].operands)
+        answers[k] = requests[k].carry_out()
     return answers
+
+
+class _Interleaved:
+    """All work-items of a launch, that take turns at every access.
+
+    A barrier stops nobody: it holds back the accesses to its memories. Who has crossed more barriers of a memory than
+    others that meet there waits with the next access to that memory until they have crossed as many. So accesses to a
+    memory that a barrier was not given pass it, as nothing forbids them to. Collectives are waited for by all.
+
+    Attributes:
+      requests: what each work-item will do at its next turn; None after its end.
+      crossed: for each work-item, how many barriers of a sub-group or group it has crossed with a memory.
+    """
+
+    def __init__(self, groups: Sequence[Sequence[Item]], programs: Sequence[Generator[Any, Any, None]]):
+        self.items, self.programs = [item for items in groups for item in items], programs
+        self.crossed: list[collections.Counter[tuple[bool, Memory]]] = [collections.Counter() for _ in self.items]
+        self.requests: list[Any] = [None] * len(self.items)
+        self.of_group, self.of_sub_group = collections.defaultdict(list), collections.defaultdict(list)
+        for k, item in enumerate(self.items):
+            self.of_group[item.group_linear].append(k)
+            self.of_sub_group[item.group_linear, item.sub_group_group_id()].append(k)
+
+    def run(self, schedule: Schedule) -> None:
+        for k in range(len(self.items)):
+            self.advance(k, None)
+        while any(request is not None for request in self.requests):
+            k = next((k for k in schedule(self.items) if self.may_go_on(k)), None)
+            if k is None:
+                raise Divergence(f"nobody can go on: {collections.Counter(map(_meeting, self.requests))}")
+            self.go_on(k)
+        for row in self.of_group.values():
+            if any(self.crossed[k] != self.crossed[row[0]] for k in row):
+                raise Divergence(f"work-items of group {self.items[row[0]].group} crossed different barriers")
+
+    def peers(self, k: int, sub_group: bool) -> list[int]:
+        """The work-items of a work-item's sub-group or group, itself among them."""
+        item = self.items[k]
+        if sub_group:
+            return self.of_sub_group[item.group_linear, item.sub_group_group_id()]
+        return self.of_group[item.group_linear]
+
+    def may_go_on(self, k: int) -> bool:
+        request = self.requests[k]
+        if isinstance(request, Collective):
+            return len({_meeting(self.requests[j]) for j in self.peers(k, request.sub_group)}) == 1
+        if request is None or not request.where:
+            return request is not None
+        levels = [level for level in (False, True) if self.crossed[k][level, request.memory]]
+        return all(
+            self.crossed[j][level, request.memory] >= self.crossed[k][level, request.memory]
+            for level in levels
+            for j in self.peers(k, level)
+        )
+
+    def go_on(self, k: int) -> None:
+        """Carries out the work-item's request, a collective for all that meet there."""
+        request = self.requests[k]
+        if not isinstance(request, Collective):
+            self.advance(k, request.carry_out())
+            return
+        row = self.peers(k, request.sub_group)
+        answers = _algorithm([self.requests[j] for j in row], self.items[k].poison)
+        for j, answer in zip(row, answers, strict=True):
+            self.advance(j, answer)
+
+    def advance(self, k: int, answer: Any) -> None:
+        """The work-item runs up to its next access or collective, across the barriers before it."""
+        request = _next_request(self.programs[k], answer)
+        while isinstance(request, Barrier):
+            self.crossed[k].update((request.sub_group, memory) for memory in request.memories)
+            request = _next_request(self.programs[k], None)
+        self.requests[k] = request
 
 
 def _algorithm(row: list[Collective], poison: Poison) -> list[Any]:
