@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu import analysis, conversions, geometry, interpreter, limits, program
+from xeemu import analysis, conversions, geometry, interpreter, limits, program, sharding
 from xeemu.analysis import Plan
 from xeemu.device import Device
 from xeemu.device import device as find_device
@@ -41,6 +41,25 @@ class Options:
     deterministic: bool
     donate: bool
     platform: str
+    mesh: jax.sharding.Mesh | None = None
+
+    @property
+    def shards(self) -> int:
+        """Devices that share a launch."""
+        return self.mesh.size if self.mesh else 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """The part of a launch's chunks that one of several devices carries out.
+
+    Attributes:
+      number: of the device, a traced scalar.
+      bounds: the first chunk of each device, and the end; the last device has what is left of a chunk as well.
+    """
+
+    number: jax.Array
+    bounds: tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -63,13 +82,16 @@ class Prepared:
         """The arrays that the kernel returns, as JAX operations on the launch's arguments."""
         return self.watched(arguments, lambda chunk, state: Observer(), ())[0]
 
-    def watched(self, arguments: Sequence[jax.Array], watch: Watch, state: Any) -> tuple[list[jax.Array], Any]:
+    def watched(
+        self, arguments: Sequence[jax.Array], watch: Watch, state: Any, share: Share | None = None
+    ) -> tuple[list[jax.Array], Any]:
         """The same, and the state that an observer of every chunk leaves.
 
         Args:
           arguments: the launch's.
           watch: makes the observer of a chunk from the chunk and the state before it.
           state: before the first chunk, a pytree.
+          share: the chunks to carry out; None for all.
         """
         shapes = [a.shape for a in arguments]
         flat = [a.reshape(-1) if a.ndim else a for a in arguments]
@@ -80,13 +102,19 @@ class Prepared:
         ]
         # A user's strictness about ranks holds for the kernel, which is traced by now.
         with jax.numpy_rank_promotion("allow"):
-            memories, state = self._all_chunks(flat, written, watch, state)
+            memories, state = self._all_chunks(flat, written, watch, state, share)
         final = dict(zip(written, memories, strict=True))
         return [final.get(k, flat[k]).reshape(shapes[k]) for k in self.program.outputs], state
 
-    def _all_chunks(self, flat: list[jax.Array], written: list[int], watch: Watch, state: Any) -> _Carry:
-        sizes = self.program.geometry
-        full, rest = divmod(sizes.groups, self.chunk)
+    @property
+    def chunks(self) -> tuple[int, int]:
+        """The number of full chunks, and the groups that are left."""
+        return divmod(self.program.geometry.groups, self.chunk)
+
+    def _all_chunks(
+        self, flat: list[jax.Array], written: list[int], watch: Watch, state: Any, share: Share | None
+    ) -> _Carry:
+        full, rest = self.chunks
         carry = [flat[k] for k in written], state
         if not jax.tree.leaves(carry):
             return carry
@@ -94,9 +122,18 @@ class Prepared:
         def step(first: Any, count: int, carry: _Carry) -> _Carry:
             return self._one_chunk(first, count, flat, written, watch, carry)
 
+        def numbered(k: jax.Array, carry: _Carry) -> _Carry:
+            id_type = self.program.geometry.id_type
+            return step(k.astype(id_type) * id_type.type(self.chunk), self.chunk, carry)
+
+        if share is not None:
+            bounds = np.asarray(share.bounds, np.int32)
+            low, high = jnp.asarray(bounds[:-1])[share.number], jnp.asarray(bounds[1:])[share.number]
+            carry = lax.fori_loop(low, high, numbered, carry)
+            is_last = share.number == len(bounds) - 2
+            return lax.cond(is_last, lambda c: step(full * self.chunk, rest, c), lambda c: c, carry) if rest else carry
         if full > 1:
-            width = sizes.id_type.type(self.chunk)
-            carry = lax.fori_loop(0, full, lambda k, c: step(k.astype(sizes.id_type) * width, self.chunk, c), carry)
+            carry = lax.fori_loop(0, full, numbered, carry)
         elif full:
             carry = step(0, self.chunk, carry)
         return step(full * self.chunk, rest, carry) if rest else carry
@@ -145,6 +182,7 @@ def launch(
     memory_bytes: int | None = None,
     deterministic: bool = False,
     donate: bool = False,
+    mesh: jax.sharding.Mesh | None = None,
 ) -> Callable[..., Any]:
     """A kernel over an nd-range as a function over arrays.
 
@@ -156,6 +194,8 @@ def launch(
         cache on a CPU, 2 GiB on a GPU; a single work-group is the least.
       deterministic: whether float atomics give the same bits on every backend, at the price of speed.
       donate: whether the results may take the place of the arguments they come from, which are then lost.
+      mesh: devices of JAX that share the work-groups of the launch, in the order of the mesh. Arguments go to all of
+        them; a result is divided along its first axis where each device writes a part of its own, else all have it.
 
     Returns:
       A function `f(*arrays, **static)` that takes the kernel's arrays and scalars by position and its static parameters
@@ -164,9 +204,14 @@ def launch(
     Raises:
       NDRangeError, KernelNotSupportedError, MemoryAllocationError: the sizes do not fit the device or the kernel.
       KernelArgumentError: wrong arguments.
-      KernelError: the kernel breaks a rule of the kernel language.
+      KernelError: the kernel breaks a rule of the kernel language, or what the devices of a mesh have written cannot
+        be put together.
     """
     modelled = checked_device(kernel, nd_range, device)
+    if mesh is not None and not isinstance(mesh, jax.sharding.Mesh):
+        raise KernelArgumentError(
+            f"mesh is {mesh!r}; give a jax.sharding.Mesh, as by jax.make_mesh((len(jax.devices()),), ('groups',))"
+        )
     if memory_bytes is not None and memory_bytes < 1:
         raise KernelArgumentError(
             f"memory_bytes={memory_bytes}; give a positive number of bytes, or None for the default"
@@ -176,8 +221,12 @@ def launch(
         bound = kernel.bind_static(static)
         given = checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic))
         inside_jit = any(isinstance(a, jax.core.Tracer) for a in given)
-        options = Options(memory_bytes, deterministic, donate and not inside_jit, platform_of(given))
+        platform = mesh.devices.flat[0].platform if mesh else platform_of(given)
+        options = Options(memory_bytes, deterministic, donate and not inside_jit, platform, mesh)
         prepared = prepare(kernel, nd_range, modelled, tuple(map(Description.of, given)), bound, options)
+        if mesh is not None:
+            results = sharding.of_launch(prepared, mesh).run(given, inside_jit)
+            return jax.tree.unflatten(prepared.program.output_tree, results)
         with jax.enable_x64(prepared.program.wide):
             results = prepared.emit(*map(jnp.asarray, given)) if inside_jit else prepared.compiled(*given)
         return jax.tree.unflatten(prepared.program.output_tree, results)
@@ -291,6 +340,8 @@ def _chunk(traced: Program, plan: Plan, options: Options) -> int:
     per_group = analysis.group_bytes(traced, plan)
     budget = options.memory_bytes or _CHUNK_BYTES.get(options.platform, _GPU_CHUNK_BYTES)
     groups = max(traced.geometry.groups, 1)
+    # Shards of equal size where there can be such.
+    groups = -(-groups // options.shards)
     most = max(1, min(groups, budget // max(per_group, 1)))
     # A divisor of the number of groups needs no second, smaller emission for the rest.
     divisors = (n for n in range(most, most // 2, -1) if groups % n == 0)

@@ -1,0 +1,199 @@
+"""Launches over four host devices, each beside the same launch on one; run by test_sharding, which reads the outcomes.
+
+As a script it prints, as JSON, for each case whether the results are the bits of one device and divided, or the error.
+With `--process K --port P` it is process K of two with two devices each.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={2 if '--process' in sys.argv else 4}"
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+import xeemu as xe
+from xeemu import kernels
+
+N = 4096
+X = np.random.default_rng(0).integers(-(2**31), 2**31, size=N, dtype=np.int32)
+FLOATS = X.view(np.float32).copy()
+
+
+@xe.kernel
+def scale(wg, x, out):
+    i = wg.global_linear_id()
+    return out.at[i].set(x[i] * 3)
+
+
+@xe.kernel
+def mirror(wg, x, out):
+    i = wg.global_linear_id()
+    return out.at[out.shape[0] - 1 - i].set(x[i])
+
+
+@xe.kernel
+def scatter(wg, x, index, out):
+    i = wg.global_linear_id()
+    return out.at[index[i]].set(x[i])
+
+
+@xe.kernel
+def update(wg, x, out, *, op="add"):
+    i = wg.global_linear_id()
+    return getattr(out.atomic[i % 16], op)(x[i])
+
+
+@xe.kernel
+def add_and_sub(wg, x, out):
+    i = wg.global_linear_id()
+    return out.atomic[i % 16].add(x[i]).atomic[i % 8].sub(1)
+
+
+@xe.kernel
+def two_memories(wg, x, out, total):
+    i = wg.global_linear_id()
+    return {"out": out.at[i].set(x[i]), "total": total.atomic[0].add(x[i])}
+
+
+@xe.kernel
+def in_place(wg, x):
+    i = wg.global_linear_id()
+    return x.at[i].set(x[i] + 1)
+
+
+@xe.kernel
+def rows(wg, x, out):
+    r, c = wg.global_id(0), wg.global_id(1)
+    return out.at[r, c].set(x[r * 64 + c])
+
+
+@xe.kernel
+def clash(wg, out):
+    return out.at[3].set(wg.group_linear_id())
+
+
+@xe.kernel
+def agree(wg, out):
+    return out.at[3].set(7)
+
+
+@xe.kernel
+def old(wg, x, out):
+    value, out = out.atomic[0].fetch_add(1)
+    return x.at[wg.global_linear_id()].set(value), out
+
+
+@xe.kernel
+def mixed(wg, out):
+    return out.atomic[0].add(1).atomic[1].max(2)
+
+
+@xe.kernel
+def stored_and_added(wg, out):
+    i = wg.global_linear_id()
+    return out.at[i].set(1).atomic[i].add(1)
+
+
+@xe.kernel
+def read_back(wg, out):
+    i = wg.global_linear_id()
+    x = out[i]
+    return out.atomic[0].add(x)
+
+
+@xe.kernel
+def ragged(wg, out):
+    return out.atomic[lax.rem(wg.global_linear_id(), 10)].add(1)
+
+
+def zeros(n, dtype=np.int32):
+    return np.zeros(n, dtype)
+
+
+def cases():
+    """Name: kernel, nd-range, arguments, static parameters, bound on the working set."""
+    whole, small = xe.NDRange(N, 64), 1 << 12
+    index = np.random.default_rng(1).permutation(N).astype(np.int32)
+    for op in ("add", "sub", "min", "max", "and_", "or_", "xor"):
+        yield f"atomic {op}", update, whole, (X, zeros(16)), {"op": op}, small
+    for op in ("min", "max"):
+        yield f"float {op}", update, whole, (np.nan_to_num(FLOATS), zeros(16, np.float32)), {"op": op}, small
+    yield "slice", scale, whole, (X, zeros(N)), {}, small
+    yield "slice 64 bits", scale, whole, (X.astype(np.int64) << 20, zeros(N, np.int64)), {}, small
+    yield "slice in one chunk", scale, xe.NDRange(N, 1024), (X, zeros(N)), {}, None
+    yield "mirrored", mirror, whole, (X, zeros(N)), {}, small
+    yield "mirrored floats", mirror, whole, (FLOATS, zeros(N, np.float32)), {}, small
+    yield "mirrored bytes", mirror, whole, (X.astype(np.int8), zeros(N, np.int8)), {}, small
+    yield "scattered", scatter, whole, (X, index, zeros(N)), {}, small
+    yield "scattered bools", scatter, whole, (X > 0, index, zeros(N, bool)), {}, small
+    yield "add and sub", add_and_sub, whole, (X, zeros(16)), {}, small
+    yield "two memories", two_memories, whole, (X, zeros(N), zeros(1)), {}, small
+    yield "in place", in_place, whole, (X,), {}, small
+    yield "rows", rows, xe.NDRange((64, 64), (4, 16)), (X, zeros((64, 64))), {}, small
+    yield "columns of groups", rows, xe.NDRange((64, 64), (16, 64)), (X, zeros((64, 64))), {}, small
+    yield "3 groups", scale, xe.NDRange(192, 64), (X, zeros(N)), {}, small
+    yield "no group", scale, xe.NDRange(0, 64), (X, zeros(N)), {}, small
+    yield "plain range", ragged, xe.NDRange(1003), (zeros(10),), {}, small
+    yield "last chunk not full", ragged, xe.NDRange(64 * 37, 64), (zeros(10),), {}, 1 << 10
+    yield "agreeing", agree, whole, (zeros(8),), {}, small
+    yield "clash", clash, whole, (zeros(8),), {}, small
+    yield "old value", old, whole, (X, zeros(8)), {}, small
+    yield "mixed", mixed, whole, (zeros(8),), {}, small
+    yield "stored and added", stored_and_added, whole, (zeros(N),), {}, small
+    yield "read back", read_back, whole, (zeros(N),), {}, small
+    for name, size in (
+        ("convolution_slm", (2048, 33)),
+        ("histogram_slm", (16384 * 8,)),
+        ("matmul_tiled", (64, 40, 48)),
+    ):
+        e = kernels.EXAMPLES[name]
+        yield name, e.kernel, e.nd_range(size), e.inputs(size), e.static, 1 << 16
+
+
+def outcome(mesh, gather, kernel, nd_range, arguments, static, memory_bytes):
+    one = xe.launch(kernel, nd_range, memory_bytes=memory_bytes)(*arguments, **static)
+    try:
+        several = xe.launch(kernel, nd_range, memory_bytes=memory_bytes, mesh=mesh)(*arguments, **static)
+    except xe.Error as error:
+        return {"error": str(error)}
+    pairs = list(zip(jax.tree.leaves(one), jax.tree.leaves(several), strict=True))
+    same = [np.asarray(a).tobytes() == gather(b).tobytes() and a.dtype == b.dtype for a, b in pairs]
+    return {
+        "same": all(same),
+        "sliced": [tuple(b.sharding.spec) != () and b.sharding.spec[0] is not None for _, b in pairs],
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--process", type=int)
+    parser.add_argument("--port", type=int)
+    given = parser.parse_args()
+    gather = np.asarray
+    if given.process is not None:
+        from jax.experimental import multihost_utils
+
+        jax.distributed.initialize(f"localhost:{given.port}", 2, given.process)
+        gather = lambda b: np.asarray(multihost_utils.process_allgather(b, tiled=True))  # noqa: E731
+    mesh = jax.make_mesh((4,), ("groups",))
+    results = {name: outcome(mesh, gather, *case) for name, *case in cases()}
+    square = jax.make_mesh((2, 2), ("a", "b"))
+    results["mesh of two axes"] = outcome(square, gather, scale, xe.NDRange(N, 64), (X, zeros(N)), {}, 1 << 12)
+    if given.process is None:
+        launch = xe.launch(scale, xe.NDRange(N, 64), mesh=mesh)
+        inside = jax.jit(lambda x: launch(x, jnp.zeros(N, np.int32)) + 1)(X)
+        results["inside jit"] = {"same": bool((np.asarray(inside) == 3 * X + 1).all()), "sliced": []}
+        try:
+            jax.jit(xe.launch(scatter, xe.NDRange(N, 64), mesh=mesh))(X, X, zeros(N))
+        except xe.Error as error:
+            results["unproved inside jit"] = {"error": str(error)}
+    print(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()

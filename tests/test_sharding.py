@@ -1,0 +1,93 @@
+"""A launch over several devices gives the bits of one device, or says what cannot be put together."""
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import xeemu as xe
+
+SCRIPT = Path(__file__).with_name("sharded.py")
+SLICED = {"slice", "slice 64 bits", "slice in one chunk", "in place", "rows", "mesh of two axes", "convolution_slm"}
+REFUSED = {
+    "clash": "two devices have stored different values to out[3]",
+    "old value": "out is updated by add, which gives the old value, in a launch over several devices",
+    "mixed": "out is updated by max and by add in a launch over several devices",
+    "stored and added": "out is updated by store and by add",
+    "read back": "out is read in a launch over several devices, each of which sees its own updates alone",
+    "unproved inside jit": "inside a jit, a launch over several devices must be known to keep their stores apart",
+}
+
+
+def finished(process):
+    out, error = process.communicate(timeout=500)
+    assert process.returncode == 0, error[-3000:]
+    return json.loads(out.splitlines()[-1])
+
+
+def started(*arguments):
+    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    return finished(started())
+
+
+NAMES = (
+    *(f"atomic {op}" for op in ("add", "sub", "min", "max", "and_", "or_", "xor")),
+    *("float min", "float max", "slice", "slice 64 bits", "slice in one chunk", "mirrored", "mirrored floats"),
+    *("mirrored bytes", "scattered", "scattered bools", "add and sub", "two memories", "in place", "rows"),
+    *("columns of groups", "3 groups", "no group", "plain range", "last chunk not full", "agreeing"),
+    *("convolution_slm", "histogram_slm", "matmul_tiled", "mesh of two axes", "inside jit"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_four_devices_give_the_bits_of_one(name, outcomes):
+    assert outcomes[name].get("same"), outcomes[name]
+
+
+@pytest.mark.parametrize("name", SLICED)
+def test_a_result_is_divided_where_each_device_writes_its_part(name, outcomes):
+    assert outcomes[name]["sliced"] == [True]
+
+
+@pytest.mark.parametrize("name", ["mirrored", "scattered", "atomic add", "3 groups"])
+def test_any_other_result_is_on_all_devices(name, outcomes):
+    assert outcomes[name]["sliced"] == [False]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_put_together_is_refused_with_its_line(name, outcomes):
+    assert REFUSED[name] in outcomes[name]["error"]
+    assert "sharded.py:" in outcomes[name]["error"]
+
+
+def test_every_case_is_looked_at(outcomes):
+    assert set(outcomes) == {*NAMES, *REFUSED}
+
+
+def test_two_processes_give_the_bits_of_one_device():
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    processes = [started("--process", k, "--port", port) for k in range(2)]
+    first, second = map(finished, processes)
+    assert first == second
+    for name in set(NAMES) - {"inside jit"}:
+        assert first[name].get("same"), (name, first[name])
+
+
+@pytest.mark.parametrize("mesh", [4, "groups", ["cpu"]])
+def test_a_mesh_is_a_mesh(mesh):
+    @xe.kernel
+    def nothing(wg, x):
+        return x
+
+    with pytest.raises(xe.KernelArgumentError, match=r"give a jax.sharding.Mesh"):
+        xe.launch(nothing, xe.NDRange(64, 64), mesh=mesh)
