@@ -18,7 +18,7 @@ from xeemu import forms, intervals, serial
 from xeemu.forms import Form
 from xeemu.memory import poison
 from xeemu.primitives import Access
-from xeemu.values import Buffer, Chunk, Emitted, materialise
+from xeemu.values import Buffer, Chunk, Emitted, Update, materialise
 
 _INT32_LIMIT = 2**31
 
@@ -362,20 +362,45 @@ def _scatter(data: jax.Array, op: str, target: jax.Array, values: jax.Array, alw
     return updated.reshape(data.shape)
 
 
-def atomic(buffer: Buffer, op: str, address: Address, values: Sequence[Emitted], where: Lanes, chunk: Chunk) -> Buffer:
-    """The memory after atomic updates whose old values nobody asked for."""
+def atomic(
+    buffer: Buffer, op: str, address: Address, values: Sequence[Emitted], where: Lanes, chunk: Chunk, joined: bool
+) -> Buffer:
+    """The memory after atomic updates whose old values nobody asked for.
+
+    Args:
+      buffer: the memory before.
+      op: the operation.
+      address, where: the elements.
+      values: what to combine them with.
+      chunk: the work-groups.
+      joined: whether the update may wait for the next one, which is the only other use of the memory.
+    """
     if not where.count or not buffer.elements:
-        return buffer
+        return buffer if joined else _carried_out(buffer, op)
     arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
     target = _target(buffer, address, where, chunk)
     # On a CPU a scatter is sequential.
     any_order = chunk.on_cpu or not (chunk.deterministic and _rounds(buffer, op))
     if op in ("store", "add", "min", "max", "sub") and any_order:
-        operand = -arrays[0] if op == "sub" else arrays[0]
-        done = _scatter(buffer.data, "add" if op == "sub" else op, target, operand, _always(address, where))
-        return buffer.holding(done)
+        operand = jnp.broadcast_to(-arrays[0] if op == "sub" else arrays[0], target.shape)
+        update = Update(target, operand, _always(address, where))
+        waiting = dataclasses.replace(buffer, pending=(*buffer.pending, update))
+        return waiting if joined else _carried_out(waiting, op)
     _, data = _in_order(buffer, op, target, arrays, chunk)
     return buffer.holding(data)
+
+
+def _carried_out(buffer: Buffer, op: str) -> Buffer:
+    """A memory after the updates that wait for it, all by one operation."""
+    updates = buffer.pending
+    if not updates:
+        return buffer
+    target, values = (
+        jnp.concatenate(arrays, axis=1) if len(updates) > 1 else arrays[0]
+        for arrays in zip(*((update.target, update.values) for update in updates), strict=True)
+    )
+    always = all(update.always for update in updates)
+    return buffer.holding(_scatter(buffer.data, "add" if op == "sub" else op, target, values, always))
 
 
 def fetch(

@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
-from xeemu import access, forms, hazards, jaxprs, primitives, unrolling
+from xeemu import access, forms, hazards, jaxprs, joining, primitives, unrolling
 from xeemu.analysis import Plan, Value
 from xeemu.jaxprs import Body
 from xeemu.memory import poison
@@ -71,6 +71,21 @@ def _value(item: Item) -> Emitted:
 
 
 @dataclasses.dataclass(frozen=True)
+class _How:
+    """How a memory operation has to be emitted beside others.
+
+    Attributes:
+      gathered: whether a load must be a gather (see `hazards`).
+      joined: whether an update may wait for the next one (see `joining`).
+      before: what must be computed before it (see `hazards`).
+    """
+
+    gathered: bool
+    joined: bool
+    before: list[Item]
+
+
+@dataclasses.dataclass(frozen=True)
 class _Interpreter:
     """Emits programs for one chunk.
 
@@ -91,11 +106,14 @@ class _Interpreter:
         for v, array in body.constants:
             items[v] = self._constant(np.asarray(array), plan.values[v])
         found = hazards.of_body(body)
+        # On a CPU a scatter takes its elements one after the other anyway.
+        joined = frozenset() if self.chunk.on_cpu else joining.of_body(body, self.chunk.deterministic)
         for number, eqn in enumerate(body.eqns):
             operands = [self._read(items, plan, a) for a in eqn.invars]
             if eqn.primitive in primitives.ACCESSES:
                 before = [items[v] for v in found.waits.get(number, ())]
-                results = self._access(plan, number, eqn, operands, active, number in found.gathered, before)
+                how = _How(number in found.gathered, number in joined, before)
+                results = self._access(plan, number, eqn, operands, active, how)
             else:
                 results = self._equation(plan, number, eqn, operands, active)
             items |= dict(zip(eqn.outvars, results, strict=True))
@@ -183,10 +201,9 @@ class _Interpreter:
         eqn: jex_core.JaxprEqn,
         operands: list[Item],
         active: jax.Array | None,
-        gathered: bool,
-        before: list[Item],
+        how: "_How",
     ) -> list[Item]:
-        """A memory operation; a load may have to be a gather, an update to wait for some values (see `hazards`)."""
+        """A memory operation."""
         what: primitives.Access = eqn.params["access"]
         buffer, values = _memory(operands[0]), [_value(o) for o in operands[1:]]
         indices, rest = values[: what.rank], values[what.rank :]
@@ -201,20 +218,20 @@ class _Interpreter:
         address = access.locate(buffer, indices, where, self.chunk)
         event = Event(plan, number, buffer, address, where, active, self.present, tuple(indices), tuple(rest))
         self.observer.on_access(event, self.chunk)
-        for item in before:
+        for item in how.before:
             done = item.data if isinstance(item, Buffer) else item.array(self.chunk)
             address = address.shifted(hazards.opaque_zero(done, address.index.dtype))
         if op == "load":
             varying = plan.values[eqn.outvars[0]].varying
             return self._named(
-                plan, eqn.outvars, [access.load(buffer, address, where, other, varying, gathered, self.chunk)]
+                plan, eqn.outvars, [access.load(buffer, address, where, other, varying, how.gathered, self.chunk)]
             )
         if eqn.primitive is primitives.store_p:
             after = access.store(buffer, address, rest[0], where, self.chunk)
             self.observer.on_stored(event, after, self.chunk)
             return [after]
         if not eqn.params["fetch"]:
-            return [access.atomic(buffer, op, address, rest, where, self.chunk)]
+            return [access.atomic(buffer, op, address, rest, where, self.chunk, how.joined)]
         old, after = access.fetch(buffer, op, address, rest, where, self.chunk)
         return [*self._named(plan, eqn.outvars[:1], [old]), after]
 

@@ -106,18 +106,36 @@ class Buffer:
         shape and gathers from the flat array: XLA updates both in place, but not a slice of a reshaped array.
       space: `"global"`, `"local"` or `"private"`.
       shape: elements per dimension (of one work-item, for private memory).
+      pending: updates that are still to be carried out, together with the next one (see `joining`).
     """
 
     data: jax.Array
     space: str
     shape: tuple[int, ...]
+    pending: tuple["Update", ...] = ()
 
     @property
     def elements(self) -> int:
         return math.prod(self.shape)
 
     def holding(self, data: jax.Array) -> "Buffer":
-        return dataclasses.replace(self, data=data)
+        """The same memory with other contents, and no updates that are still to be carried out."""
+        return dataclasses.replace(self, data=data, pending=())
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Update:
+    """Elements to update by an operation whose order does not matter.
+
+    Attributes:
+      target: `[G, n]` positions in the flat contents; beyond their end for elements that take no part.
+      values: `[G, n]` what to combine them with.
+      always: whether every element takes part.
+    """
+
+    target: jax.Array
+    values: jax.Array
+    always: bool
 
 
 def materialise(form: Form, base: Any, dtype: Any, varying: bool, chunk: Chunk) -> jax.Array:

@@ -1,0 +1,49 @@
+"""Atomic updates that are carried out together with the next one.
+
+A GPU starts a kernel for each scatter. Where updates of a memory by one commutative operation follow each other, with
+old values that nobody asks for and no other use of the memory in between, one scatter does them all.
+"""
+
+import collections
+
+import jax.numpy as jnp
+from jax.extend import core as jex_core
+
+from xeemu import jaxprs, primitives
+from xeemu.jaxprs import Body
+
+_JOINED = {"add": "add", "sub": "add", "min": "min", "max": "max"}
+
+
+def of_body(body: Body, deterministic: bool) -> frozenset[int]:
+    """The numbers of the updates of a (sub)program that may wait for the next one.
+
+    Args:
+      body: the program.
+      deterministic: whether sums of floats have to be taken in order.
+    """
+    uses = collections.Counter(
+        atom for operands in (*(e.invars for e in body.eqns), body.outvars) for atom in operands if _is_variable(atom)
+    )
+    updates = {e.invars[0]: e for e in body.eqns if _joined(e, deterministic)}
+    return frozenset(
+        number
+        for number, eqn in enumerate(body.eqns)
+        if (op := _joined(eqn, deterministic))
+        and uses[eqn.outvars[0]] == 1
+        and eqn.outvars[0] in updates
+        and _joined(updates[eqn.outvars[0]], deterministic) == op
+    )
+
+
+def _joined(eqn: jex_core.JaxprEqn, deterministic: bool) -> str | None:
+    """The operation by which an equation updates a memory, if several of them may be done at once."""
+    if eqn.primitive is not primitives.atomic_p or eqn.params["fetch"]:
+        return None
+    rounds = deterministic and jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.floating)
+    op = _JOINED.get(primitives.operation(eqn))
+    return None if rounds and op == "add" else op
+
+
+def _is_variable(atom: jaxprs.Atom) -> bool:
+    return not jaxprs.is_literal(atom)
