@@ -175,11 +175,12 @@ def load(
     other: Emitted | None,
     varying: bool,
     gathered: bool,
+    view: "View | None",
     chunk: Chunk,
 ) -> jax.Array:
     """`[G, *shape]` loaded values, or `shape` if they do not vary between groups; by a gather if `gathered`."""
     dtype = buffer.data.dtype
-    read = _gather if gathered else functools.partial(_read, varying=varying)
+    read = _gather if gathered else functools.partial(_read, varying=varying, view=view)
     if not buffer.elements:
         values = jnp.full((1, where.count), poison(dtype))
     elif not where.count:
@@ -193,9 +194,56 @@ def load(
     return jnp.broadcast_to(full, (1, elements)).reshape(where.shape)
 
 
-def _read(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, varying: bool) -> jax.Array:
+@dataclasses.dataclass(frozen=True, eq=False)
+class View:
+    """A load in one of several iterations of a loop, in each of which it starts `move` elements further.
+
+    Attributes:
+      move: may be negative.
+      turn, turns: which of how many iterations it is.
+      windows: under `number` the window with the slices of all iterations, once the first one has been emitted.
+      number: of the load.
+    """
+
+    move: int
+    turn: int
+    turns: int
+    windows: dict[int, jax.Array]
+    number: int
+
+    @property
+    def reach(self) -> int:
+        """How far apart the first and the last slice start."""
+        return abs(self.move) * (self.turns - 1)
+
+    def cut(self, data: jax.Array, starts: Sequence[jax.Array], sizes: Sequence[int], axis: int) -> jax.Array:
+        """This iteration's slice, `sizes` from `starts`, which moves along an axis."""
+        if not self.turn:
+            back = self.reach if self.move < 0 else 0
+            first, longer = list(starts), list(sizes)
+            first[axis] = first[axis] - first[axis].dtype.type(back)
+            longer[axis] += self.reach
+            self.windows[self.number] = lax.dynamic_slice(data, first, longer)
+        place = self.move * self.turn + (self.reach if self.move < 0 else 0)
+        return lax.slice_in_dim(self.windows[self.number], place, place + sizes[axis], axis=axis)
+
+
+# A window this many times as long as one slice would be more than the compiler keeps at hand.
+_LONGEST_WINDOW = 2
+_SHORT_WINDOW = 512
+
+
+def _cut(data: jax.Array, starts: Sequence[jax.Array], sizes: Sequence[int], axis: int, view: View | None) -> jax.Array:
+    """A slice of a buffer, along an axis on which further iterations of a loop may go on."""
+    long = view is not None and view.reach > max(_LONGEST_WINDOW * sizes[axis], _SHORT_WINDOW)
+    if view is None or long:
+        return lax.dynamic_slice(data, starts, sizes)
+    return view.cut(data, starts, sizes, axis)
+
+
+def _read(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, varying: bool, view: View | None) -> jax.Array:
     if address.inside is None:
-        sliced = _slice(buffer, address, where, varying, chunk)
+        sliced = _slice(buffer, address, where, varying, chunk, view)
         return _gather(buffer, address, where, chunk) if sliced is None else sliced
     window = _checked_window(buffer, address, where.count, varying, chunk)
     if window is not None:
@@ -228,7 +276,9 @@ def places(buffer: Buffer, index: jax.Array, where: Lanes, chunk: Chunk) -> jax.
     return index * index.dtype.type(chunk.count * items) + (groups * index.dtype.type(items) + item)
 
 
-def _slice(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> jax.Array | None:
+def _slice(
+    buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, view: View | None = None
+) -> jax.Array | None:
     """The loaded values as a slice of the buffer, if they are one; the address is proved to be within bounds."""
     form, n = address.form, where.count
     if form is None:
@@ -239,14 +289,14 @@ def _slice(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk:
         if not _consecutive(form.pattern) or (varying and step != n):
             return None
         rows = chunk.count if varying else 1
-        return lax.dynamic_slice(buffer.data, (start,), (rows * n,)).reshape(rows, n)
+        return _cut(buffer.data, (start,), (rows * n,), 0, view).reshape(rows, n)
     if not form.uniform:
         return None
     zero = start.dtype.type(0)
     if buffer.space == "local":
         if not _consecutive(form.pattern):
             return None
-        return lax.dynamic_slice(buffer.data, (zero, start), (chunk.count, n))
+        return _cut(buffer.data, (zero, start), (chunk.count, n), 1, view)
     one_each = where.all and len(where.shape) == len(chunk.geometry.local_range)
     if not one_each or (form.pattern != form.pattern[0]).any():
         return None

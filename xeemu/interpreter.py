@@ -22,6 +22,7 @@ from xeemu.jaxprs import Body
 from xeemu.memory import poison
 from xeemu.observer import Event, Observer, Passage
 from xeemu.program import Program
+from xeemu.unrolling import Block
 from xeemu.values import Buffer, Chunk, Emitted
 
 Item = Emitted | Buffer
@@ -93,11 +94,13 @@ class _Interpreter:
       chunk: the groups.
       present: `[G, L]` mask of the work-items that exist, or None.
       observer: is told of everything that is emitted.
+      block: the iterations of a loop that are being emitted together, if there are any.
     """
 
     chunk: Chunk
     present: jax.Array | None
     observer: Observer
+    block: Block | None = None
 
     def body(self, body: Body, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
@@ -223,9 +226,9 @@ class _Interpreter:
             address = address.shifted(hazards.opaque_zero(done, address.index.dtype))
         if op == "load":
             varying = plan.values[eqn.outvars[0]].varying
-            return self._named(
-                plan, eqn.outvars, [access.load(buffer, address, where, other, varying, how.gathered, self.chunk)]
-            )
+            view = self._view(number)
+            loaded = access.load(buffer, address, where, other, varying, how.gathered, view, self.chunk)
+            return self._named(plan, eqn.outvars, [loaded])
         if eqn.primitive is primitives.store_p:
             after = access.store(buffer, address, rest[0], where, self.chunk)
             self.observer.on_stored(event, after, self.chunk)
@@ -234,6 +237,12 @@ class _Interpreter:
             return [access.atomic(buffer, op, address, rest, where, self.chunk, how.joined)]
         old, after = access.fetch(buffer, op, address, rest, where, self.chunk)
         return [*self._named(plan, eqn.outvars[:1], [old]), after]
+
+    def _view(self, number: int) -> access.View | None:
+        """Of a load that moves on steadily through a block of iterations the window with all its slices."""
+        if self.block is None or number not in self.block.moves:
+            return None
+        return access.View(self.block.moves[number], self.block.turn, self.block.turns, self.block.windows, number)
 
     # Control flow.
 
@@ -284,9 +293,18 @@ class _Interpreter:
             stacked = [_value(o).array(self.chunk) for o in outputs[scan.carries :]]
             return (self._packed(outputs[: scan.carries], known), self.observer.state), stacked
 
+        unroll = unrolling.factor(scan.body, inner, self.chunk.on_cpu)
+        if (
+            unroll > 1
+            and not self.chunk.on_cpu
+            and scan.length > 1
+            and len(eqn.outvars) == scan.carries
+            and not elements
+        ):
+            last = self._blocks(inner, scan, consts, carries, known, active, unroll)
+            return self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars])
         rows = [_rows(e.array(self.chunk), e.known.varying, 1, 0) for e in elements]
         first = (self._packed(carries, known), self.observer.state)
-        unroll = unrolling.factor(scan.body, inner, self.chunk.on_cpu)
         (last, self.observer.state), stacked = lax.scan(
             step, first, rows, length=scan.length, reverse=scan.reverse, unroll=unroll
         )
@@ -295,6 +313,38 @@ class _Interpreter:
             _rows(s, plan.values[v].varying, 0, 1) for s, v in zip(stacked, eqn.outvars[scan.carries :], strict=True)
         ]
         return self._unpacked(last, carries, final) + self._named(plan, eqn.outvars[scan.carries :], stacks)
+
+    def _blocks(
+        self,
+        inner: Plan,
+        scan: jaxprs.Scan,
+        consts: list[Item],
+        carries: list[Item],
+        known: Sequence[Value],
+        active: jax.Array | None,
+        unroll: int,
+    ) -> list[Any]:
+        """What a loop that streams carries in the end, emitted by blocks of iterations."""
+        moves = unrolling.moves(scan.body, scan.consts)
+
+        def block(turns: int, state: tuple[list[Any], Any]) -> tuple[list[Any], Any]:
+            packed, self.observer.state = state
+            windows: dict[int, Any] = {}
+            for turn in range(turns):
+                emitter = dataclasses.replace(self, block=Block(turn, turns, moves, windows))
+                inside = self._unpacked(packed, carries, known)
+                packed = self._packed(emitter.body(scan.body, inner, [*consts, *inside], active), known)
+            return packed, self.observer.state
+
+        turns = min(unroll, scan.length)
+        full, rest = divmod(scan.length, turns)
+        state = (self._packed(carries, known), self.observer.state)
+        if full > 1:
+            state, _ = lax.scan(lambda s, _: (block(turns, s), None), state, None, length=full)
+        else:
+            state = block(turns, state)
+        last, self.observer.state = block(rest, state) if rest else state
+        return last
 
     def _while(
         self,

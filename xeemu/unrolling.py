@@ -1,18 +1,24 @@
-"""Which loops are emitted several iterations at a time.
+"""Which loops are emitted several iterations at a time, and which of their loads move on steadily.
 
 A loop that only streams, loading slices and computing on them, gains: the slices of several iterations fuse into one
 pass over its accumulators. A loop with stores, barriers, gathers or inner loops does not fuse, and only grows.
+
+On a GPU slices that start a constant further in each iteration are parts of one *window*, at constant places of it: the
+compiler then sees which of them overlap, and loads each element once for several iterations.
 """
+
+import dataclasses
+from typing import Any
 
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu import jaxprs, primitives
+from xeemu import analysis, jaxprs, primitives
 from xeemu.analysis import Plan
 from xeemu.jaxprs import Body
 
 # Iterations at a time, found by measuring the convolution of the collection on a 2-core CPU and on an H200.
-_ON_CPU, _ON_GPU = 8, 32
+_ON_CPU, _ON_GPU = 8, 64
 _LARGEST_BODY = 24
 
 
@@ -38,3 +44,70 @@ def _is_slice(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
     index = eqn.invars[1]
     form = None if access.rank > 1 or access.masked or jaxprs.is_literal(index) else plan.values[index].form
     return form is not None and bool((np.diff(form.pattern.reshape(-1)) == 1).all())
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Block:
+    """Iterations of a loop that are emitted together.
+
+    Attributes:
+      turn: which of them is being emitted.
+      turns: how many there are.
+      moves: for the number of a load how much further it starts in each iteration.
+      windows: of such a load the window that holds all its slices; filled in the first iteration.
+    """
+
+    turn: int
+    turns: int
+    moves: dict[int, int]
+    windows: dict[int, Any]
+
+    @property
+    def first(self) -> bool:
+        return self.turn == 0
+
+
+def moves(body: Body, consts: int) -> dict[int, int]:
+    """For the number of each load by one index how much that grows from one iteration of a loop to the next.
+
+    Args:
+      body: the loop's, whose inputs are constants and then carries.
+      consts: number of constants.
+    """
+    growth: dict[Any, int] = dict.fromkeys(body.invars[:consts], 0) | {v: 0 for v, _ in body.constants}
+    for v, out in zip(body.invars[consts:], body.outvars, strict=False):
+        step = 0 if out is v else analysis.increment(body, v, out)
+        if step is not None:
+            growth[v] = step
+    found: dict[int, int] = {}
+    for number, eqn in enumerate(body.eqns):
+        if eqn.primitive is primitives.load_p:
+            step = _growth(eqn.invars[1], growth)
+            if step is not None and eqn.params["access"].rank == 1:
+                found[number] = step
+        elif (step := _result(eqn, growth)) is not None:
+            growth |= dict.fromkeys(eqn.outvars, step)
+    return found
+
+
+def _result(eqn: jex_core.JaxprEqn, growth: dict[Any, int]) -> int | None:
+    """How much the results of an operation grow in each iteration; None if that is not known."""
+    name, steps = eqn.primitive.name, [_growth(a, growth) for a in eqn.invars]
+    if eqn.primitive in (primitives.local_id_p, primitives.group_id_p):
+        return 0
+    if eqn.primitive in primitives.LANGUAGE or None in steps:
+        return None
+    known = [step for step in steps if step is not None]
+    if name in ("add", "sub"):
+        return known[0] + (known[1] if name == "add" else -known[1])
+    if name in ("broadcast_in_dim", "reshape", "squeeze", "convert_element_type"):
+        return known[0]
+    if name == "mul" and any(map(jaxprs.is_literal, eqn.invars)):
+        number = int(jaxprs.is_literal(eqn.invars[1]))
+        factor = jaxprs.literal(eqn.invars[number])
+        return known[1 - number] * int(factor) if factor.dtype.kind in "iu" and not factor.ndim else None
+    return None if any(known) else 0
+
+
+def _growth(atom: jaxprs.Atom, growth: dict[Any, int]) -> int | None:
+    return 0 if jaxprs.is_literal(atom) else growth.get(atom)
