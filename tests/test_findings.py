@@ -52,7 +52,7 @@ error: data-race between sub-groups of a work-group on local memory tile[63], be
   load {line(swap, "read")}
     by work-item 0: local 0 of group 0, sub-group 0
   No barrier orders the two. All are between sub-groups, which run at their own pace.
-  Write tile = wg.barrier(tile) between lines {number(swap, "write")} and {number(swap, "read")}."""
+  Write tile = wg.barrier(tile) after line {number(swap, "write")} and before line {number(swap, "read")}."""
     )
 
 
@@ -68,7 +68,7 @@ error: data-race between work-items of one sub-group on local memory tile[1], be
     by work-item 0: local 0 of group 0, sub-group 0
   No barrier orders the two. All are inside one sub-group: right only in lockstep, at sub-group size
   16.
-  Write tile = wg.barrier(tile) between lines {number(swap, "write")} and {number(swap, "read")}."""
+  Write tile = wg.barrier(tile) after line {number(swap, "write")} and before line {number(swap, "read")}."""
     )
 
 
@@ -356,3 +356,33 @@ def test_a_loop_that_does_not_end_is_given_up():
 def test_a_wrong_number_of_iterations(wrong):
     with pytest.raises(xe.KernelArgumentError, match="max_iterations is"):
         xe.check(endless, N, max_iterations=wrong)
+
+
+# --- Advice ---
+
+
+@xe.kernel
+def everywhere(wg, x):
+    return x.at[0].set(3)
+
+
+def test_work_groups_that_store_one_value_are_told_to_let_one_do_it():
+    assert "where=wg.global_linear_id() == 0" in str(only(everywhere, N, OUT))
+
+
+def helper(tile, i):
+    return tile[i]
+
+
+@xe.kernel
+def with_a_helper(wg, x):
+    lid = wg.local_id()
+    tile = wg.local(64, jnp.int32)
+    tile = tile.at[lid].set(lid)  # write
+    return x.at[wg.global_id()].set(helper(tile, 63 - lid))
+
+
+def test_lines_are_put_in_the_order_of_the_program():
+    finding = only(with_a_helper, N, OUT)
+    (read,) = {site.line for site in finding.sites} - {number(with_a_helper, "write")}
+    assert f"after line {number(with_a_helper, 'write')} and before line {read}." in str(finding)

@@ -192,3 +192,77 @@ def columns(wg, x, *, width=512):
 def test_groups_keep_apart_in_two_dimensions(shape, width, apart):
     x = np.zeros(shape[0] * shape[1], np.int8)
     assert bool(proved(columns, xe.NDRange(shape, (16, 16)), x, width=width).races) != apart
+
+
+# --- What must not be proved: each of these once was ---
+
+
+@xe.kernel
+def after_a_counted_loop(wg, x, n):
+    lid = wg.local_id()
+    tile = wg.local(64, jnp.int32)
+    tile = lax.fori_loop(0, n, lambda k, tile: wg.barrier(tile).at[lid].set(k), tile)
+    return x.at[wg.global_id()].set(tile[63 - lid])
+
+
+@xe.kernel
+def body_and_next_predicate(wg, x):
+    lid = wg.local_id()
+    limit = wg.local(1, jnp.int32)
+    limit = wg.barrier(limit.at[0].set(0, where=lid == 0))
+
+    def body(carry):
+        limit, k = carry
+        limit = wg.barrier(limit)
+        return limit.at[0].set(k + 1, where=lid == 0), k + 1
+
+    lax.while_loop(lambda carry: carry[0][0] < 5, body, (limit, jnp.int32(0)))
+    return x.at[wg.global_id()].set(lid)
+
+
+@xe.kernel
+def periods_of_different_lengths(wg, x):
+    lid, g = wg.local_id(), wg.group_id()
+    x = x.at[(g // 3) * 16 + g % 3].set(1, where=lid == 0)
+    x = wg.barrier(x)
+    return x.at[(g // 4) * 16 + g % 4].set(2, where=lid == 0)
+
+
+@xe.kernel
+def written_further_on_by_each_group(wg, index, out):
+    lid, g = wg.local_id(), wg.group_id()
+    tile = wg.local(71, jnp.int32)
+    tile = wg.barrier(tile.at[lid + g].set(1))
+    return out.at[wg.global_id()].set(tile[index[wg.global_id()] & 63])
+
+
+@xe.kernel
+def of_no_element(wg, x, empty):
+    return x.at[wg.global_id()].set(empty[wg.local_id()])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "nd_range", "arguments", "kind", "count"),
+    [
+        (after_a_counted_loop, xe.NDRange(128, 64), (np.zeros(128, np.int32), np.int32(5)), "data-race", 128),
+        (body_and_next_predicate, xe.NDRange(128, 64), (np.zeros(128, np.int32),), "data-race", None),
+        (periods_of_different_lengths, xe.NDRange(80, 16), (np.zeros(64, np.int32),), "data-race", None),
+        (periods_of_different_lengths, xe.NDRange(2**26, 16), (np.zeros(2**25, np.int8),), "data-race", None),
+        (
+            written_further_on_by_each_group,
+            xe.NDRange(512, 64),
+            (np.zeros(512, np.int32), np.zeros(512, np.int32)),
+            "uninitialized-read",
+            448,
+        ),
+        (of_no_element, xe.NDRange(16, 8), (np.zeros(16, np.int32), np.zeros(0, np.int32)), "out-of-bounds", 16),
+    ],
+)
+def test_a_defect_is_not_proved_away(kernel, nd_range, arguments, kind, count):
+    if nd_range.size > 2**20:
+        assert proved(kernel, nd_range, *arguments).races
+        return
+    _, findings = checked(kernel, nd_range, arguments)
+    (finding,) = findings
+    assert (finding.kind, finding.severity) == (kind, "error")
+    assert count is None or finding.count == count

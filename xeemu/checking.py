@@ -94,6 +94,11 @@ class Checked:
         return outputs, state
 
     def _stopped(self, state: Mapping[str, Any]) -> None:
+        if state["passed"] > self.watch.most_barriers:
+            raise KernelError(
+                f"a work-group has passed {state['passed']} barriers, more than the {self.watch.most_barriers} that a "
+                "check of so large a launch tells apart; check it with fewer work-groups or iterations"
+            )
         for (plan, number), exceeded in zip(self.watch.loops, state["exceeded"], strict=True):
             if exceeded:
                 body = self.watch.proofs.bodies[plan]

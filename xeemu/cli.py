@@ -274,7 +274,7 @@ def _print_run(run: Run, device: Device, verdict: str) -> None:
 
 def _print_sites(label: str, sites: Sequence[Site]) -> None:
     files: dict[str, list[str]] = {}
-    for site in sites:
+    for site in sorted(sites, key=lambda site: site.line):
         files.setdefault(os.path.basename(site.file), []).append(str(site.line))
     text = "; ".join(f"{file} line{'s' * (len(lines) > 1)} {', '.join(lines)}" for file, lines in files.items())
     _print_labelled(label, text or "nothing")

@@ -127,16 +127,16 @@ def keeps_to_groups(pair: Pair, schedule: Schedule) -> bool:
     if not all(map(instances.is_known, pair)):
         return False
     operations = tuple(dict.fromkeys(pair))
-    return _is_enumerated_apart(operations, schedule) or _is_lattice_apart(operations, schedule)
+    try:
+        return _is_enumerated_apart(operations, schedule)
+    except TooLarge:
+        return _is_lattice_apart(operations, schedule)
 
 
 def _is_enumerated_apart(operations: Sequence[Operation], schedule: Schedule) -> bool:
     whole = instances.everywhere(schedule)
-    try:
-        executed = [instances.of_operation(o, schedule, whole, (), False) for o in operations]
-        return not _collide([_Use((e.element,), e.group) for e in executed])
-    except TooLarge:
-        return False
+    executed = [instances.of_operation(o, schedule, whole, (), False) for o in operations]
+    return not _collide([_Use((e.element,), e.group) for e in executed])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -146,11 +146,13 @@ class _Lattice:
     Attributes:
       element: `[k]` elements of the first groups.
       group: `[k]` which of these accesses it.
+      periods: for each axis how many first groups there are.
       shifts: for each axis how far the next groups' elements are away, and how many times there are.
     """
 
     element: np.ndarray
     group: np.ndarray
+    periods: tuple[int, ...]
     shifts: tuple[tuple[int, int], ...]
 
 
@@ -165,7 +167,7 @@ def _is_lattice_apart(operations: Sequence[Operation], schedule: Schedule) -> bo
         if lattice is None:
             return False
         ranges = tuple((box[axis].start, box[axis].stop) for axis in schedule.groups)
-        alike.setdefault((ranges, lattice.shifts), []).append(lattice)
+        alike.setdefault((ranges, lattice.periods, lattice.shifts), []).append(lattice)
     merged = [_merged(lattices) for lattices in alike.values()]
     hulls = sorted(_hull(lattice) for lattice in merged)
     separate = all(a[1] < b[0] for a, b in itertools.pairwise(hulls))
@@ -190,7 +192,8 @@ def _lattices(operation: Operation, schedule: Schedule) -> list[tuple[Box, _Latt
             shifts.append((int(growth[0]), -(-len(indices) // period)))
         there = dataclasses.replace(operation, frame=dataclasses.replace(operation.frame, boxes=[inside.box]))
         executed = instances.of_operation(there, schedule, region, (), False)
-        return inside.box, _Lattice(executed.element, executed.group, tuple(shifts))
+        periods = tuple(len(first) for first in region.values())
+        return inside.box, _Lattice(executed.element, executed.group, periods, tuple(shifts))
 
     parts = progressions.divided(operation.frame.boxes, examine)
     return [(box, lattice) for box, lattice in parts if lattice is None or len(lattice.element)]
@@ -199,7 +202,7 @@ def _lattices(operation: Operation, schedule: Schedule) -> list[tuple[Box, _Latt
 def _merged(lattices: Sequence[_Lattice]) -> _Lattice:
     element = np.concatenate([lattice.element for lattice in lattices])
     group = np.concatenate([lattice.group for lattice in lattices])
-    return _Lattice(element, group, lattices[0].shifts)
+    return _Lattice(element, group, lattices[0].periods, lattices[0].shifts)
 
 
 def _hull(lattice: _Lattice) -> tuple[int, int]:

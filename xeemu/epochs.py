@@ -124,7 +124,7 @@ def _clocks(root: Frame, ticks: Callable[[Step], bool], counts: Callable[[Frame]
         total = 0
         for part in _parts(frame.steps):
             if isinstance(part, tuple):
-                total += max(_turns(f) for f in part) * sum(map(length, part)) if all(map(counts, part)) else 0
+                total += sum(_turns(f) * length(f) for f in part) if all(map(counts, part)) else 0
             else:
                 total += ticks(part)
         return total
@@ -141,7 +141,7 @@ def _clocks(root: Frame, ticks: Callable[[Step], bool], counts: Callable[[Frame]
             for inner in part:
                 visit(inner, start, {**steps, **dict.fromkeys(own_axes(inner) if turn else (), turn)}, counted)
                 start += length(inner) if counted else 0
-            offset += max(map(_turns, part)) * turn
+            offset += sum(_turns(f) * length(f) for f in part) if counted else 0
 
     visit(root, 0, {}, True)
     return found
@@ -214,17 +214,25 @@ class _Reaching:
         """The frames of one equation: branches, or a function, or the tests and iterations of a loop."""
         if frames and frames[0].kind == "branch":
             return _union([self.frame(f, live) for f in frames])
+        test: Frame | None = None
         for frame, after in itertools.zip_longest(frames, frames[1:]):
             if is_loop(frame):
-                live = self._loop(frame, live)
+                live, test = self._loop(test, frame, live), None
+            elif frame.kind == "test" and after is not None and is_loop(after):
+                test = frame
             else:
-                looped = frame.kind == "test" and after is not None and is_loop(after)
-                live = self._loop(frame, live) if looped else self.frame(frame, live)
+                live = self.frame(frame, live)
         return live
 
-    def _loop(self, frame: Frame, live: Live) -> Live:
-        once = _union([live, self.frame(frame, live)])
-        after = self.frame(frame, once)
+    def _loop(self, test: Frame | None, frame: Frame, live: Live) -> Live:
+        """A loop, whose predicate is tested before each iteration and once more in the end."""
+
+        def tested(live: Live) -> Live:
+            return self.frame(test, live) if test is not None else live
+
+        before = tested(live)
+        once = _union([before, tested(self.frame(frame, before))])
+        after = tested(self.frame(frame, once))
         return after if _is_always_executed(frame) else _union([once, after])
 
 

@@ -47,7 +47,8 @@ def _doubtful(
     writing = [o for o in uses if writes(o) and instances.is_exact(o, schedule)]
     known = [o for o in reading if instances.is_known(o)]
     try:
-        regions = instances.regions(list(dict.fromkeys([*writing, *known])), schedule)
+        # What data reads does not move with the groups, so neither may what stands for all of them.
+        regions = instances.regions(list(dict.fromkeys([*writing, *known])), schedule, fixed=True)
         proofs = [_Proof(memory, schedule, times, region, writing) for region in regions]
     except TooLarge:
         yield from reading

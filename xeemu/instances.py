@@ -56,7 +56,10 @@ def is_exact(operation: Operation, schedule: Schedule) -> bool:
 
 
 def regions(
-    operations: Sequence[Operation], schedule: Schedule, paced: Callable[[Axis], bool] = lambda loop: False
+    operations: Sequence[Operation],
+    schedule: Schedule,
+    paced: Callable[[Axis], bool] = lambda loop: False,
+    fixed: bool = False,
 ) -> list[Region]:
     """Groups and iterations that stand for the whole launch as far as some known accesses go.
 
@@ -67,6 +70,7 @@ def regions(
       operations: the accesses.
       schedule: their program.
       paced: whether a loop has a barrier, so that only accesses of neighbouring iterations meet.
+      fixed: whether groups stand for others only if they access the very same elements.
 
     Raises:
       TooLarge: there are too many.
@@ -78,7 +82,7 @@ def regions(
     loops = dict.fromkeys(axis for fact in facts for axis in fact.box if axis not in schedule.groups)
     turns = {axis: _turns(axis, facts, paced(axis)) for axis in loops}
     return [
-        {axis: _indices(axis, part, facts) for axis, part in zip(schedule.groups, parts, strict=True)} | turns
+        {axis: _indices(axis, part, facts, fixed) for axis, part in zip(schedule.groups, parts, strict=True)} | turns
         for parts in itertools.product(*cuts)
     ]
 
@@ -114,10 +118,11 @@ def _cuts(axis: Axis, boxes: Sequence[Box]) -> list[range]:
     return [range(a, b) for a, b in itertools.pairwise(ends)]
 
 
-def _indices(axis: Axis, part: range, facts: Sequence[_Fact]) -> np.ndarray:
+def _indices(axis: Axis, part: range, facts: Sequence[_Fact], fixed: bool) -> np.ndarray:
     """The first groups along a part of an axis, after which all repeats."""
     period, growth = _common(axis, part, facts)
-    count = len(part) if len(growth) > 1 else min(period, len(part))
+    moving = len(growth) > 1 or (fixed and any(growth))
+    count = len(part) if moving else min(period, len(part))
     return np.arange(part.start, part.start + _few(count))
 
 

@@ -122,7 +122,7 @@ class _Judge:
     ) -> tuple[str, str, str]:
         """How severe a conflict is, why it is one, and what to write instead."""
         if self._is_benign(number):
-            return NOTE, *_SAME_VALUE
+            return NOTE, *_same_value(case)
         name = pair[0].place.memory.name
         if all(spot.ordering is not None for spot in pair):
             return ERROR, *_narrow(name, case)
@@ -138,7 +138,24 @@ class _Judge:
             explanation += f" All are inside one sub-group: right only in lockstep, at sub-group size {lanes}."
         elif not self.state["conflicts"][number][ITEMS]:
             explanation += " All are between sub-groups, which run at their own pace."
-        return ERROR, explanation, _barrier_advice(name, pair, order)
+        return ERROR, explanation, self._barrier_advice(name, order)
+
+    def _barrier_advice(self, name: str, order: tuple[Spot, Spot]) -> str:
+        barrier = f"{name} = wg.barrier({name})"
+        if order[0] == order[1]:
+            return (
+                f"Let each work-item store to elements of its own, use atomic operations ({name}.atomic[...]), or, if "
+                f"the accesses belong to two turns of a loop, end a turn with {barrier}."
+            )
+        first, second = (spot.place.site.line for spot in order)
+        if first == second:
+            return (
+                f"Use an atomic operation, {name}.atomic[...].add(...), or split the line and write {barrier} between."
+            )
+        steps = [Spot.of(o) for o in self.watch.proofs.schedule.root.operations()]
+        if steps.index(order[0]) > steps.index(order[1]):
+            return f"Write {barrier} at the end of the loop, after line {first}."
+        return f"Write {barrier} after line {first} and before line {second}."
 
     def _wrong_fence(self, memory: Allocation) -> tuple[str, str]:
         barriers = [m for m in self.watch.proofs.meetings.values() if epochs.is_group_barrier(m)]
@@ -256,16 +273,20 @@ class _Judge:
         return f"atomic {name}" if spot.place.op == "atomic" else name
 
 
-_SAME_VALUE = (
-    "All store the same value and nobody reads it in between, so that the result is the same; the language calls it a "
-    "race nevertheless.",
-    "Let one work-item store, where=wg.local_linear_id() == 0, or each its own part.",
-)
 _FLAGGED = (
     "One work-group releases after its access, the other acquires before its own: they are ordered if the flag was "
     "seen, which is a matter of data.",
     "See that the second access is masked wherever the flag was not seen.",
 )
+
+
+def _same_value(case: int) -> tuple[str, str]:
+    one = "global" if case == GROUPS else "local"
+    return (
+        "All store the same value and nobody reads it in between, so that the result is the same; the language calls "
+        "it a race nevertheless.",
+        f"Let one work-item store, where=wg.{one}_linear_id() == 0, or each its own part.",
+    )
 
 
 def _narrow(name: str, case: int) -> tuple[str, str]:
@@ -284,18 +305,3 @@ def _between_groups(name: str, pair: tuple[Spot, Spot], plain: bool) -> tuple[st
         f"{both}, {name}.atomic[...], give each {whom} elements of its own, or split the launch: what one launch "
         "writes, the next may read.",
     )
-
-
-def _barrier_advice(name: str, pair: tuple[Spot, Spot], order: tuple[Spot, Spot]) -> str:
-    barrier = f"{name} = wg.barrier({name})"
-    if pair[0] == pair[1]:
-        return (
-            f"Let each work-item store to elements of its own, use atomic operations ({name}.atomic[...]), or, if the "
-            f"accesses belong to two turns of a loop, end a turn with {barrier}."
-        )
-    first, second = (spot.place.site.line for spot in order)
-    if first == second:
-        return f"Use an atomic operation, {name}.atomic[...].add(...), or split the line and write {barrier} between."
-    if first > second:
-        return f"Write {barrier} at the end of the loop, after line {first}."
-    return f"Write {barrier} between lines {first} and {second}."

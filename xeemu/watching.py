@@ -123,6 +123,11 @@ class Watch:
             for memory in self.memories
         }
 
+    @property
+    def most_barriers(self) -> int:
+        """Barriers of a group whose accesses can be told apart."""
+        return min((layout.most_barriers for layout in self.layouts.values()), default=2**62)
+
     @functools.cached_property
     def layered(self) -> frozenset[Allocation]:
         """The memories that barriers of sub-groups order."""
@@ -164,6 +169,7 @@ class Watch:
           examples: for each pair int64 `[CASES, 7]`, see `Conflict`.
           beyond, unwritten, parted: for each spot or barrier an int64 count and an example.
           exceeded: for each loop whether it was stopped.
+          passed: the most barriers that a group has passed.
           shared: for each spot of global memory its stamps.
         """
         count = jnp.zeros((), np.int64)
@@ -179,6 +185,7 @@ class Watch:
             "unwritten": [found(len(Unwritten._fields)) for _ in self.unwritten],
             "parted": [found(len(Parted._fields)) for _ in self.barriers],
             "exceeded": [jnp.zeros((), bool) for _ in self.loops],
+            "passed": count,
             "shared": {n: self.stamps(s, 1) for n, s in enumerate(self.spots) if s.place.memory.space == "global"},
         }
 
@@ -215,7 +222,9 @@ class Watching(Observer):
 
     def close(self) -> State:
         """What was found up to the end of the chunk."""
-        return {kind: self.state[kind] for kind in self.watch.zeros()}
+        counts = [self.state["barriers"], *self.state["sub_epochs"]]
+        passed = functools.reduce(jnp.maximum, (count.max() for count in counts), self.state["passed"])
+        return {kind: self.state[kind] for kind in self.watch.zeros()} | {"passed": passed}
 
     def on_access(self, event: Event, chunk: Chunk) -> None:
         operation = self._executed(event)
@@ -224,6 +233,8 @@ class Watching(Observer):
         spot = Spot.of(operation)
         if operation.key in self.watch.proofs.bounds:
             self._check_bounds(event, self.watch.bounds.index(spot))
+        if not event.buffer.elements:
+            return
         if operation.key in self.watch.proofs.unwritten:
             self._check_written(event, self.watch.unwritten.index(spot), operation.place.memory)
         if operation.place.memory in self.watch.initialised and initialisation.writes(operation):
@@ -233,7 +244,7 @@ class Watching(Observer):
 
     def on_stored(self, event: Event, after: Buffer, chunk: Chunk) -> None:
         operation = self._executed(event)
-        if operation is not None and Spot.of(operation) in self.watch.spots:
+        if operation is not None and event.buffer.elements and Spot.of(operation) in self.watch.spots:
             self._check_races(event, Spot.of(operation), after)
 
     def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
@@ -258,8 +269,8 @@ class Watching(Observer):
             self._put("exceeded", loop, self.state["exceeded"][loop] | exceeded)
 
     def _executed(self, event: Event) -> Operation | None:
-        """The access of an event; None if it touches nothing, or lies in a branch that is known never to be taken."""
-        if not (event.lanes.count and event.buffer.elements):
+        """The access of an event; None if no lane takes part, or in a branch that is known never to be taken."""
+        if not event.lanes.count:
             return None
         return next(iter(self.watch.proofs.operations.get((event.plan, event.number), ())), None)
 
