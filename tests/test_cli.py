@@ -1,6 +1,8 @@
 """The command `xeemu`: what it prints, and its exit codes."""
 
 import dataclasses
+import json
+import re
 import sys
 import zlib
 
@@ -295,6 +297,69 @@ class TestTrace:
         assert out.startswith("kernel scale ")
 
 
+class TestTune:
+    def test_prints_the_table(self, xeemu, file):
+        words = ("--local-size", "64,32,2048", "--static", "factor=2,3", "--device", "a770,b580", "--sub-group", "16")
+        code, out, err = xeemu("tune", f"{file}:scale", *words, "--global-size", "4096", "--arg", "x=float32[4096]")
+        assert (code, err) == (0, "")
+        assert out.startswith("scale: 12 configurations, 8 timed, 4 invalid\nglobal_size 4096   sub_group_size 16\n")
+        assert "  2 configurations   local_size 2048   device b580\n     nd_range: the local size 2048 makes a" in out
+
+    def test_an_example_has_sizes_and_static_parameters_of_its_own(self, xeemu):
+        code, out, _ = xeemu("tune", "convolution_slm", "--size", "65536x17", "--json", "--device", "a770")
+        assert code == 0
+        (row,) = json.loads(out)["rows"]
+        example = EXAMPLES["convolution_slm"]
+        shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in example.inputs((65536, 17))]
+        report = xe.estimate(example.kernel, example.nd_range((65536, 17)), "a770")(*shapes, **example.static)
+        assert row["time_s"] == report.time_s
+
+    def test_a_global_size_that_depends_on_the_rest(self, xeemu, file):
+        words = ("--local-size", "64", "--static", "factor=1,4", "--arg", "x=float32[4096]", "--json")
+        _, out, _ = xeemu("tune", f"{file}:scale", "--global-size", "4096 // factor", *words)
+        rows = json.loads(out)["rows"]
+        assert sorted(row["configuration"]["global_size"] for row in rows) == [1024, 4096]
+
+    def test_the_first_rows(self, xeemu, file):
+        words = ("--local-size", "32,64,128,2048", "--global-size", "4096", "--arg", "x=float32[4096]", "--top", "2")
+        code, out, _ = xeemu("tune", f"{file}:scale", *words)
+        assert code == 0
+        assert out.startswith("scale: 2 configurations, 2 timed\n")
+        assert out.endswith("\n2 configurations more, 1 of them invalid\n")
+
+    def test_rows_are_saved(self, xeemu, file, tmp_path):
+        words = ("--global-size", "4096", "--arg", "x=float32[4096]", "--save", str(tmp_path / "rows.jsonl"))
+        first = xeemu("tune", f"{file}:scale", "--local-size", "32,64", *words)
+        saved = (tmp_path / "rows.jsonl").read_text()
+        assert len(saved.splitlines()) == 2
+        assert xeemu("tune", f"{file}:scale", "--local-size", "32,64", *words) == first
+        assert (tmp_path / "rows.jsonl").read_text() == saved
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (("{file}:scale",), "error: {file}:scale is a kernel: write its sizes"),
+            (("{file}:scale", "--global-size", "64"), "error: kernel scale takes x; write also --arg x="),
+            (("convolution_slm", "--arg", "x=int32:1"), "error: convolution_slm is an example, with a launch of its"),
+            (("convolution_slm", "--static", "n=1"), "error (kernel_argument): the space has 'n', which is no part"),
+            (("convolution_slm", "--device", "a770,b581"), "error (kernel_argument): there is no device 'b581'"),
+            (("convolution_slm", "--global-size", "64//n"), "error: --global-size 64//n: n is not known; names are "),
+            (("convolution_slm", "--sample", "0"), "error (kernel_argument): sample is 0; give the number"),
+            (("convolution_slm", "--save", "/"), "error (kernel_argument): save='/' cannot be read: "),
+        ],
+    )
+    def test_what_is_refused(self, xeemu, file, words, message):
+        code, out, err = xeemu("tune", *(word.format(file=file) for word in words))
+        assert (code, out) == (2, "")
+        assert err.startswith(message.format(file=file))
+
+    def test_nothing_but_invalid_configurations(self, xeemu, file):
+        words = ("--global-size", "64", "--local-size", "48", "--arg", "x=float32[64]")
+        code, out, _ = xeemu("tune", f"{file}:scale", *words)
+        assert code == 2
+        assert "nd_range: the global size 64 is not divisible by the local size 48" in out
+
+
 class TestNumbers:
     @pytest.mark.parametrize(
         ("seconds", "text"),
@@ -313,7 +378,7 @@ class TestNumbers:
 
 
 class TestHelp:
-    @pytest.mark.parametrize("command", [(), ("devices",), ("kernels",), ("run",), ("trace",)])
+    @pytest.mark.parametrize("command", [(), ("devices",), ("kernels",), ("run",), ("trace",), ("tune",)])
     def test_fits_80_columns(self, xeemu, command, monkeypatch):
         monkeypatch.setenv("COLUMNS", "80")
         code, out, _ = xeemu(*command, "--help")
@@ -326,3 +391,50 @@ class TestHelp:
         code, _, err = xeemu()
         assert code == 2
         assert "the following arguments are required: COMMAND" in err
+
+
+class TestCheck:
+    def test_a_clean_example_ends_with_0(self, capsys):
+        assert cli.main(["check", "histogram_slm", "--size", "16384"]) == 0
+        out = capsys.readouterr().out
+        assert re.match(r"histogram_slm: global \d+, local 64, sub-group \d+, device max1550\n\nno findings\n", out)
+        assert re.search(r"^proved +histogram\.py lines \d+(, \d+)+", out, re.MULTILINE)
+        assert re.search(r"^watched +nothing$", out, re.MULTILINE)
+
+    def test_findings_end_with_1(self, capsys):
+        assert cli.main(["check", "reduction_racy"]) == 1
+        assert "error: data-race between work-items on global memory total[0]" in capsys.readouterr().out
+
+    def test_findings_as_json(self, capsys):
+        assert cli.main(["check", "reduction_racy", "--json"]) == 1
+        found = json.loads(capsys.readouterr().out)["findings"]
+        assert [finding["kind"] for finding in found] == ["data-race"]
+
+    @pytest.mark.parametrize("number", ["0", "-1", "x", "1.5"])
+    def test_a_wrong_number_of_iterations_is_refused(self, number, capsys):
+        try:
+            code = cli.main(["check", "reduction_racy", "--max-iterations", number])
+        except SystemExit as error:
+            code = error.code
+        assert code == 2
+        assert "from 1" in capsys.readouterr().err or number == "-1"
+
+
+class TestLitmus:
+    def test_lists_the_tests(self, capsys):
+        assert cli.main(["litmus"]) == 0
+        out = capsys.readouterr().out
+        assert re.search(r"^seed +allowed", out, re.MULTILINE)
+        assert max(map(len, out.splitlines())) <= 100
+
+    def test_the_seeds_program_may_print_0_2(self, capsys):
+        assert cli.main(["litmus", "seed"]) == 0
+        assert "allowed" in capsys.readouterr().out
+
+    def test_an_unknown_test_is_refused(self, capsys):
+        assert cli.main(["litmus", "nonsense"]) == 2
+        assert "nonsense" in capsys.readouterr().err
+
+    def test_draws_an_execution(self, tmp_path, capsys):
+        assert cli.main(["litmus", "seed", "--plot", str(tmp_path / "seed.png")]) == 0
+        assert (tmp_path / "seed.png").stat().st_size > 1000

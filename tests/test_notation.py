@@ -108,3 +108,65 @@ def test_static_parameters(text, expected):
 def test_a_static_parameter_needs_a_name():
     with pytest.raises(UsageError, match="--static 256: write NAME=VALUE, such as --static num_bins=256"):
         notation.static("256")
+
+
+class TestSpace:
+    @pytest.mark.parametrize(
+        ("text", "choices"),
+        [("64", [64]), ("64,128", [64, 128]), ("16x16,8x4x2,7", [(16, 16), (8, 4, 2), 7])],
+    )
+    def test_sizes(self, text, choices):
+        assert notation.size_choices(text) == choices
+        assert notation.global_size(text) == choices
+
+    @pytest.mark.parametrize("text", ["", "64,", "a", "8x", "-8", "64 128"])
+    def test_what_is_no_list_of_sizes(self, text):
+        with pytest.raises(argparse.ArgumentTypeError, match="is no list of sizes; write whole numbers"):
+            notation.size_choices(text)
+
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [
+            ("4096//block", 1024),
+            (" (n + 3) % 5 * block - 1", 11),
+            ("(n//block, local_size[1])", (1, 8)),
+            ("local_size", (4, 8)),
+        ],
+    )
+    def test_global_size_as_an_expression(self, text, value):
+        assert notation.global_size(text)({"block": 4, "n": 5, "local_size": (4, 8)}) == value
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("4096//blck", "blck is not known; names are block, local_size"),
+            ("word * 2", "word is not known"),
+            ("print(1)", "print(1) is not known"),
+            ("block / 2", "block / 2 is not known"),
+            ("1.5", "1.5 is not known"),
+            ("1 // 0", "1 // 0: integer division or modulo by zero"),
+            ("local_size[2]", "local_size[2]: tuple index out of range"),
+            ("block[0]", "block[0]: 'int' object is not subscriptable"),
+        ],
+    )
+    def test_expressions_without_a_value(self, text, message):
+        with pytest.raises(UsageError) as caught:
+            notation.global_size(text)({"block": 4, "local_size": (4, 8), "word": "w"})
+        assert str(caught.value).startswith(f"--global-size {text}: {message}")
+
+    def test_what_is_no_expression(self):
+        with pytest.raises(argparse.ArgumentTypeError, match="is neither sizes nor an expression; write for example"):
+            notation.global_size("64 +")
+
+    @pytest.mark.parametrize(
+        ("text", "choices"),
+        [
+            ("b=16,64", [16, 64]),
+            ("b=1", [1]),
+            ("b=(1,2),(3,4)", [(1, 2), (3, 4)]),
+            ("b=True,'x'", [True, "x"]),
+            ("b=fast,2,slow", ["fast", 2, "slow"]),
+        ],
+    )
+    def test_static_parameters(self, text, choices):
+        assert notation.static_choices(text) == ("b", choices)

@@ -5,6 +5,8 @@ import xeemu as xe
 PUBLIC = [
     "Device",
     "Error",
+    "Finding",
+    "Findings",
     "Kernel",
     "KernelArgumentError",
     "KernelError",
@@ -16,16 +18,22 @@ PUBLIC = [
     "Occupancy",
     "Program",
     "Report",
+    "Row",
     "SubGroup",
+    "Table",
     "WorkGroup",
+    "WorkItem",
+    "check",
     "device",
     "devices",
     "estimate",
     "kernel",
     "launch",
+    "litmus",
     "occupancy",
     "profile",
     "trace",
+    "tune",
 ]
 
 

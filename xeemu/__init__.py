@@ -14,11 +14,13 @@ from xeemu.errors import (
 from xeemu.findings import Finding, Findings, WorkItem
 from xeemu.kernel import Kernel, kernel
 from xeemu.launch import launch, trace
+from xeemu.litmus import litmus
 from xeemu.memory import Memory
 from xeemu.ndrange import NDRange
 from xeemu.occupancy import Occupancy, occupancy
 from xeemu.program import Program
 from xeemu.report import Report
+from xeemu.tuning import Row, Table, tune
 from xeemu.workgroup import SubGroup, WorkGroup
 
 __all__ = [
@@ -37,7 +39,9 @@ __all__ = [
     "Occupancy",
     "Program",
     "Report",
+    "Row",
     "SubGroup",
+    "Table",
     "WorkGroup",
     "WorkItem",
     "check",
@@ -46,7 +50,9 @@ __all__ = [
     "estimate",
     "kernel",
     "launch",
+    "litmus",
     "occupancy",
     "profile",
     "trace",
+    "tune",
 ]

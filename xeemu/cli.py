@@ -19,9 +19,10 @@ import jax
 import numpy as np
 
 import xeemu as xe
-from xeemu import kernels, notation, runs, targets
+from xeemu import kernels, notation, runs, targets, witness
 from xeemu.checking import MAX_ITERATIONS
 from xeemu.device import Device
+from xeemu.kernels import litmus as litmus_tests
 from xeemu.kernels.example import Example
 from xeemu.launch import DEFAULT_DEVICE
 from xeemu.limits import sub_group_size
@@ -29,7 +30,7 @@ from xeemu.notation import UsageError
 from xeemu.progress import phase
 from xeemu.runs import Run
 from xeemu.source import Site
-from xeemu.targets import KernelOptions
+from xeemu.targets import KernelOptions, SweepOptions
 from xeemu.verdict import describe
 
 _WIDTH = 80
@@ -192,6 +193,64 @@ def _check(given: argparse.Namespace) -> int:
         _print_sites("proved", findings.proved)
         _print_sites("watched", findings.watched)
     return _FOUND if findings else 0
+
+
+def _tune(given: argparse.Namespace) -> int:
+    placeholder = (1,) if given.global_size else None  # a bare kernel must have one; the sizes are the space's
+    example = _target(given, SweepOptions(placeholder, arguments=tuple(given.arg))).example
+    size = example.sized(given.size)
+    nd_range = example.nd_range(size)
+    space = {"global_size": nd_range.global_size, "local_size": [nd_range.local_size], **_space(given)}
+    static = {name: value for name, value in example.static.items() if name not in space}
+    launch = xe.tune(example.kernel, space, sample=given.sample, save=given.save, progress=True)
+    table = launch(*example.inputs(size), **static)
+    shown = table if given.top is None else table.top(given.top)
+    if given.json:
+        print(json.dumps(shown.to_dict(), indent=2))
+    else:
+        print(shown)
+        if more := len(table) - len(shown):
+            print(f"\n{more} configurations more, {len(table.invalid) - len(shown.invalid)} of them invalid")
+    return _REFUSED if len(table.invalid) == len(table) else 0
+
+
+def _space(given: argparse.Namespace) -> dict[str, Any]:
+    """What is swept, by name, without what the command line leaves to the example."""
+    options = {
+        "device": given.device.split(","),
+        "local_size": given.local_size,
+        "sub_group_size": given.sub_group,
+        "global_size": given.global_size,
+    }
+    statics = map(notation.static_choices, given.static)
+    return {**{name: value for name, value in options.items() if value is not None}, **dict(statics)}
+
+
+def _litmus(given: argparse.Namespace) -> int:
+    if given.name is None:
+        for known in litmus_tests.KNOWN.values():
+            text = f"{known.name:22} {known.verdict:10} {known.summary}"
+            print(textwrap.fill(text, _WIDTH, subsequent_indent=" " * 34))
+        print("\nxeemu litmus NAME prints the program, its outcomes and an execution that shows the one asked for.")
+        return 0
+    known = litmus_tests.known(given.name)
+    asked = " ".join(f"{name}={value}" for name, value in known.outcome.items())
+    shown = known.test.races[0].witness if known.test.undefined else known.test.witness(**known.outcome)
+    print(f"{known.test}\n")
+    _print_labelled("asked", f"{asked}: {known.found}")
+    _print_labelled("source", f"{known.source}: {known.verdict}")
+    for execution in known.test.outcomes.values() if given.all else [shown] if shown else []:
+        print(f"\n{execution}")
+    if given.plot is not None:
+        _plot_execution(shown, given.plot)
+    return 0 if known.found == known.verdict else _DIFFERENT
+
+
+def _plot_execution(shown: witness.Witness | None, path: str) -> None:
+    if shown is None:
+        raise UsageError("--plot draws the execution with the outcome that is asked for, and it has none")
+    figure: Any = witness.draw(shown).figure
+    figure.savefig(path)
 
 
 def _occupancy(given: argparse.Namespace) -> int:
@@ -403,7 +462,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_target(check)
     check.add_argument(
         "--max-iterations",
-        type=_count,
+        type=_positive,
         default=MAX_ITERATIONS,
         metavar="N",
         help="give up a loop that tests a predicate after so many (default: %(default)s)",
@@ -424,6 +483,12 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="GROUPS",
                 help="count what depends on data on so many work-groups, drawn at random (default: on all)",
             )
+
+    _add_tune(add("tune", _tune, "predict the time of many configurations of a launch, the best first"))
+    litmus = add("litmus", _litmus, "tell what a small program may print under SYCL's memory model")
+    litmus.add_argument("name", nargs="?", metavar="NAME", help="a litmus test; without it they are listed")
+    litmus.add_argument("--all", action="store_true", help="print an execution for every outcome")
+    litmus.add_argument("--plot", metavar="FILE", help="draw the execution that is printed, with matplotlib")
 
     _add_occupancy(add("occupancy", _occupancy, "tell how many work-groups an Xe core holds, and what limits them"))
     return parser
@@ -451,6 +516,38 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     own.add_argument("--static", action="append", default=[], metavar="NAME=VALUE", help="a static parameter")
 
 
+def _add_tune(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = f"{notation.SPACE_SYNTAX}\n\n{notation.SYNTAX}\n\n{textwrap.fill(_EXIT_CODES, _WIDTH)}"
+    parser.add_argument("name", metavar="NAME", help="an example, or path.py:NAME in a file of your own")
+    parser.add_argument("--size", type=notation.sizes, metavar="A[xB...]", help="size of an example (default: its own)")
+    parser.add_argument(
+        "--device", default=DEFAULT_DEVICE, metavar="D[,...]", help="modelled devices (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--local-size",
+        type=notation.size_choices,
+        metavar="A[xB[xC]][,...]",
+        help="work-items of a work-group (default: the example's)",
+    )
+    parser.add_argument("--sub-group", type=notation.size_choices, metavar="N[,...]", help="work-items of a sub-group")
+    parser.add_argument("--static", action="append", default=[], metavar="NAME=V[,...]", help="a static parameter")
+    parser.add_argument(
+        "--global-size",
+        type=notation.global_size,
+        metavar="A[,...]|EXPRESSION",
+        help="work-items of the launch (default: the example's)",
+    )
+    parser.add_argument(
+        "--arg", action="append", default=[], metavar="NAME=VALUE", help="an argument of a kernel of your own"
+    )
+    parser.add_argument(
+        "--sample", type=_count, metavar="GROUPS", help="count what depends on data on so many work-groups"
+    )
+    parser.add_argument("--save", metavar="FILE", help="write each row as it comes, and go on with those that it holds")
+    parser.add_argument("--top", type=_count, metavar="N", help="print the first N rows (default: all)")
+    _add_json(parser)
+
+
 def _add_occupancy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default=DEFAULT_DEVICE, help="the modelled device (default: %(default)s)")
     parser.add_argument(
@@ -472,6 +569,12 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number; write a whole number from 0")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number; write a whole number from 1")
     return int(text)
 
 

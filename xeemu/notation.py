@@ -2,8 +2,9 @@
 
 import argparse
 import ast
+import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -25,12 +26,30 @@ static parameters of a kernel:
   --static num_bins=256     a Python literal; anything else is taken as a string
 In some shells, such as zsh, an argument with brackets needs quotes."""
 
+SPACE_SYNTAX = """\
+what is swept, each with commas between the choices:
+  --device max1550,a770          devices
+  --local-size 64,128,16x16      work-items of a work-group
+  --sub-group 16,32              work-items of a sub-group
+  --static block=16,64           a static parameter: Python literals or strings
+  --global-size 65536            work-items of the launch; or an expression in
+  --global-size 1048576//block   what else is swept: + - * // % ( ) and, for
+  --global-size '(m, 64*block)'  more than one dimension, a tuple"""
+
 _DTYPES: Mapping[str, np.dtype] = {
     np.dtype(t).name: np.dtype(t)
     for t in (
         *(np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
         *(np.float16, jnp.bfloat16, np.float32, np.float64),
     )
+}
+_SIZE_CHOICES = re.compile(r"\d+(x\d+)*(,\d+(x\d+)*)*")
+_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
 }
 _ARRAY_OR_SCALAR = re.compile(r"(?P<dtype>\w+)(\[(?P<shape>[\d_, ]*)\])?(:(?P<fill>.+))?")
 
@@ -76,6 +95,62 @@ def static(text: str) -> tuple[str, Any]:
         return name, ast.literal_eval(written)
     except (ValueError, SyntaxError):
         return name, written
+
+
+def size_choices(text: str) -> list[Any]:
+    """The sizes of a list such as `64,128` or `16x16,8x32`; the type of an option of argparse."""
+    if not _SIZE_CHOICES.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no list of sizes; write whole numbers, with x between the dimensions and commas between the "
+            "choices, such as 64,128 or 16x16,8x32"
+        )
+    return [int(size) if "x" not in size else sizes(size) for size in text.split(",")]
+
+
+def global_size(text: str) -> list[Any] | Callable[[Mapping[str, Any]], Any]:
+    """The same, or a function of the configuration for an expression such as `1048576 // block`."""
+    if _SIZE_CHOICES.fullmatch(text):
+        return size_choices(text)
+    try:
+        body = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither sizes nor an expression; write for example 4096, 64x64 or 1048576//block"
+        ) from None
+    return lambda configuration: _evaluated(body, text, configuration)
+
+
+def _evaluated(node: ast.AST, text: str, names: Mapping[str, Any]) -> Any:
+    """The value of an expression of integers and names.
+
+    Raises:
+      UsageError: it has something else, an unknown name, or no value.
+    """
+    try:
+        match node:
+            case ast.Constant(value=int() as number):
+                return number
+            case ast.Name(id=name) if isinstance(names.get(name), int | tuple):
+                return names[name]
+            case ast.Tuple(elts=elements):
+                return tuple(_evaluated(element, text, names) for element in elements)
+            case ast.Subscript(value=value, slice=place):
+                return _evaluated(value, text, names)[_evaluated(place, text, names)]
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                return _OPERATORS[type(op)](_evaluated(left, text, names), _evaluated(right, text, names))
+    except (TypeError, ArithmeticError, IndexError) as error:
+        raise UsageError(f"--global-size {text}: {ast.unparse(node)}: {error}") from None
+    known = ", ".join(name for name, value in names.items() if isinstance(value, int | tuple))
+    raise UsageError(f"--global-size {text}: {ast.unparse(node)} is not known; names are {known}")
+
+
+def static_choices(text: str) -> tuple[str, list[Any]]:
+    """The name and the choices of a static parameter written as in `SPACE_SYNTAX`."""
+    name, written = _named("--static", text, "block=16,64")
+    try:
+        return name, list(ast.literal_eval(f"[{written}]"))
+    except (ValueError, SyntaxError):
+        return name, [static(f"{name}={choice}")[1] for choice in written.split(",") if choice]
 
 
 def _named(option: str, text: str, such_as: str) -> tuple[str, str]:

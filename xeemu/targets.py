@@ -36,6 +36,15 @@ class KernelOptions:
 
 
 @dataclasses.dataclass(frozen=True)
+class SweepOptions(KernelOptions):
+    """The same of a sweep, whose sizes and static parameters an example takes as well."""
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        return ("--arg",) if self.arguments else ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Target:
     """What to run.
 
