@@ -1,0 +1,235 @@
+"""What a measuring process does: it makes a contender's inputs, runs it when asked, and tells what it found.
+
+A process holds one contender for one workload, so that its peak of memory is the contender's alone.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import ceilings
+import jax
+import jax.numpy as jnp
+import numpy as np
+from bench_kernels import opencl, workloads
+
+import xeemu as xe
+from xeemu.kernels import EXAMPLES, example, histogram, slm_bank
+
+_LEAST_SECONDS = 0.1  # of what is timed in one go: shorter calls are repeated
+_GROUP_CALLS, _GROUP_SECONDS = 5, 1.0  # at least
+
+
+def describe() -> None:
+    """Says what there is to be measured."""
+    _say(examples={name: _description(name) for name in EXAMPLES}, machine=_machine(), groups=list(_GROUPS))
+
+
+def find(peer: str) -> None:
+    """Says what a peer is, or why it is not there; a process finds one only."""
+    try:
+        _say(device=opencl.describe(peer), missing=None)
+    except opencl.Missing as missing:
+        _say(device=None, missing=str(missing))
+
+
+def _description(name: str) -> dict[str, Any]:
+    return {"ceilings": list(ceilings.CEILINGS[name]), "enlarged": workloads.enlarged(name)}
+
+
+def _machine() -> dict[str, Any]:
+    told = pathlib.Path("/proc/cpuinfo")
+    lines = told.read_text().splitlines() if told.exists() else []
+    cpu = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+    return {
+        "cpu": cpu or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "system": platform.platform(terse=True),
+        "python": platform.python_version(),
+        "jax": jax.__version__,
+        "jax_device": f"{jax.devices()[0].platform}: {jax.devices()[0].device_kind}",
+        "numpy": np.__version__,
+        "xeemu": importlib.metadata.version("xeemu"),
+    }
+
+
+# --- One contender ---
+
+
+def serve(name: str, size: str, contender: str) -> None:
+    """Prepares a contender and says so; then times it once for each line that comes, till there are no more."""
+    workload = workloads.workload(name, size)
+    _warm_up()
+    start = _resident_bytes()
+    call, fetch = _made(workload, contender)
+    before, cpu = _new_peak(), time.process_time()
+    seconds, output = _timed(call)
+    peak, cpu = _peak(), time.process_time() - cpu
+    digest = _digest(fetch(output))
+    del output
+    again, _ = _timed(call)
+    calls = max(1, round(_LEAST_SECONDS / again))
+    nd_range = workload.example.nd_range(workload.size)
+    _say(
+        size=workload.size,
+        work=workload.example.work(workload.size),
+        unit=workload.example.unit,
+        work_items=nd_range.size,
+        first=seconds,
+        first_cpu=cpu,
+        compile=max(0.0, seconds - again),
+        peak=peak,
+        start=start,
+        before=before,
+        digest=digest,
+    )
+    for _ in sys.stdin:
+        times = [_timed(call)[0] for _ in range(calls)]
+        _say(seconds=statistics.fmean(times))
+
+
+def compilation(name: str, size: str) -> None:
+    """Says the time to trace and compile an example of a single launch, without running it."""
+    of, sized = (workload := workloads.workload(name, size)).example, workload.size
+    _warm_up()
+    inputs = of.inputs(sized)
+
+    def launch(*arguments: Any) -> Any:
+        return xe.launch(of.kernel, of.nd_range(sized))(*arguments, **of.static)
+
+    with jax.enable_x64(any(x.dtype.itemsize == 8 for x in inputs)):
+        seconds, _ = _timed(lambda: jax.jit(launch).lower(*inputs).compile())
+    _say(seconds=seconds)
+
+
+def judge(name: str, size: str) -> None:
+    """Says what the reference's results are."""
+    workload = workloads.workload(name, size)
+    if workload.example.reference is None:
+        _say(digest=None)
+    else:
+        outputs = workload.example.reference(*workload.example.inputs(workload.size))
+        _say(digest=_digest(jax.tree.leaves(outputs)))
+
+
+def _made(workload: workloads.Workload, contender: str) -> tuple[Callable[[], Any], Callable[[Any], list[np.ndarray]]]:
+    """What runs a contender, and what makes arrays of what that gives."""
+    of, size = workload.example, workload.size
+    inputs = of.inputs(size)
+    if contender in opencl.PEERS:
+        return opencl.contender(contender, of, size, inputs)
+    if contender == "xeemu":
+        resident = _resident(inputs)
+        call = lambda: of.launch(resident, size)  # noqa: E731
+    else:
+        call = ceilings.CEILINGS[of.name][contender](of, size, inputs)
+    return lambda: jax.block_until_ready(call()), lambda output: [np.asarray(x) for x in jax.tree.leaves(output)]
+
+
+def _resident(inputs: tuple[np.ndarray, ...]) -> tuple[Any, ...]:
+    """The arrays on JAX's device with all their bits."""
+    with jax.enable_x64(True):
+        return tuple(jax.block_until_ready(jax.device_put(x)) if x.ndim else x for x in inputs)
+
+
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    output = call()
+    return time.perf_counter() - start, output
+
+
+def _digest(outputs: list[np.ndarray]) -> str:
+    """A hash of all bits of the results, with shapes and dtypes."""
+    hashed = hashlib.sha256()
+    for output in outputs:
+        hashed.update(f"{output.dtype} {output.shape}".encode())
+        hashed.update(np.ascontiguousarray(output).data)
+    return hashed.hexdigest()
+
+
+def _warm_up() -> None:
+    """What JAX does once in a process is no part of a kernel's compilation."""
+    jax.block_until_ready(jax.jit(lambda x: x + 1)(jnp.zeros(8)))
+
+
+def _say(**what: Any) -> None:
+    print(json.dumps(what), flush=True)
+
+
+# --- Memory ---
+
+
+def _new_peak() -> int:
+    """Lets the process's peak begin anew, where the system can do that; gives the memory that is resident now."""
+    reset = pathlib.Path("/proc/self/clear_refs")
+    if reset.exists():
+        reset.write_text("5")
+    return _resident_bytes()
+
+
+def _peak() -> int:
+    """The greatest resident memory since then, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _resident_bytes() -> int:
+    statm = pathlib.Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * resource.getpagesize() if statm.exists() else _peak()
+
+
+# --- Costs by number of groups ---
+
+
+def groups(name: str, count: int) -> None:
+    """Says the least time of a launch with so many work-groups, the size of what it takes and gives, and its peak."""
+    of, size, static = _GROUPS[name](count)
+    _warm_up()
+    resident = _resident(of.inputs(size))
+    launch = xe.launch(of.kernel, of.nd_range(size))
+    before = _new_peak()
+    first, outputs = _timed(lambda: jax.block_until_ready(launch(*resident, **static)))
+    results = sum(x.nbytes for x in jax.tree.leaves(outputs))
+    del outputs
+    times: list[float] = []
+    while len(times) < _GROUP_CALLS or sum(times) < _GROUP_SECONDS:
+        times.append(_timed(lambda: jax.block_until_ready(launch(*resident, **static)))[0])
+    _say(
+        seconds=min(times),
+        first=first,
+        arrays=sum(x.nbytes for x in resident) + results,
+        beyond=_peak() - before - results,
+        peak=_peak(),
+    )
+
+
+_GROUPS: dict[str, Callable[[int], Any]] = {
+    "slm_bank_16": lambda count: (slm_bank.example(16), (count * 32,), {"stride": 16, "iterations": 16}),
+    "table_copy_good": lambda count: (example("table_copy_good"), (256, count, 64), {}),
+    "tree_reduction": lambda count: (example("tree_reduction"), (count * 256,), {}),
+    "histogram_slm": lambda count: (_HISTOGRAM_OF_ONE_WORD, (count * 64,), {"num_bins": 256, "block": 1}),
+}
+"""Kernels with the example, its size and the static parameters for a number of groups; each group does little."""
+
+
+class _OneWord:
+    """The histogram of which each work-item takes one word."""
+
+    kernel = histogram.histogram_slm
+    inputs = staticmethod(EXAMPLES["histogram_slm"].inputs)
+
+    @staticmethod
+    def nd_range(size: tuple[int, ...]) -> xe.NDRange:
+        return xe.NDRange(size[0], 64)
+
+
+_HISTOGRAM_OF_ONE_WORD = _OneWord()
