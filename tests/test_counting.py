@@ -509,6 +509,35 @@ def called_twice(wg, data, out):
     return out.at[i].set(read(data, i % 60) + read(out, i % 30))
 
 
+@xe.kernel(sub_group_size=16)
+def vectored(wg, data, out):
+    """Vectors that masks and bounds cut through, some of which begin between two multiples of their size."""
+    four, lid, group = jnp.arange(4), wg.local_id()[:, None], wg.group_id()
+    tile = wg.local(130, jnp.int32)
+    tile = tile.at[4 * lid + four].set(1)
+    tile = wg.barrier(tile.at[group + 4 * lid + four].set(2))
+    tile = tile.atomic[4 * lid + four].add(1, where=jnp.broadcast_to(four >= group, (wg.size, 4)))
+    some = data.load(4 * lid + group - 1 + four, where=(lid < 20) | (four % 2 == 0))
+    return out.at[4 * wg.global_id()[:, None] + four].set(some, where=(lid + four) % 5 > 0)
+
+
+@xe.kernel(sub_group_size=16)
+def nested(wg, data, out):
+    """Loops whose ends depend on the group and on each other's counters."""
+    group, lid = wg.group_id(), wg.local_id()
+    tile = wg.local(40, jnp.int32)
+
+    def outer(k, carry):
+        def inner(j, carry):
+            out, tile = carry
+            tile = tile.at[(lid + 2 * j) % 40].set(k, where=lid % 3 != j % 2)
+            return out.atomic[(lid * k + j) % 100].add(data[group * j + lid], where=(lid + j) % 3 == k % 3), tile
+
+        return lax.fori_loop(k // 2, k + group % 4, inner, carry)
+
+    return lax.fori_loop(0, group + 2, outer, (out, tile))[0]
+
+
 WORDS = np.random.default_rng(2).integers(-50, 50, 384).astype(np.int32)
 ODD = {
     doubling: xe.NDRange(384, 64),
@@ -520,6 +549,8 @@ ODD = {
     unknown_loop: xe.NDRange(384, 64),
     plane: xe.NDRange((5, 67)),
     called_twice: xe.NDRange(96, 32),
+    vectored: xe.NDRange(160, 32),
+    nested: xe.NDRange(288, 24),
 }
 
 

@@ -219,3 +219,13 @@ def test_join_and_within():
     assert intervals.of_dtype(np.float32) is None
     assert intervals.of_array(np.array([2**63, 1], np.uint64)) == (1, 2**63)
     assert intervals.of_array(np.zeros(0, np.int8)) == (-128, 127)
+
+
+def test_a_remainder_of_negative_numbers_has_an_interval():
+    from xeemu.intervals import _rem
+
+    for a in range(-9, 9):
+        for b in range(1, 5):
+            low, high = _rem((a, a), (b, b))
+            remainder = int(np.fmod(a, b))
+            assert low <= remainder <= high

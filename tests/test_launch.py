@@ -323,3 +323,27 @@ def test_deterministic_sums_do_not_depend_on_the_chunks():
     totals = [np.asarray(f(x, np.zeros(3, np.float32))) for f in launch]
     assert totals[0].tobytes() == totals[1].tobytes()
     np.testing.assert_allclose(totals[0], [x[k::3].sum() for k in range(3)], rtol=1e-5)
+
+
+# --- Names of memories ---
+
+
+# fmt: off
+def several_on_a_line(wg, out):
+    i = wg.local_id(); first = wg.local(4, jnp.int32)  # noqa: E702
+    a, b = wg.local(4, jnp.int32), wg.local(4, jnp.int32)
+    one = wg.local(4, jnp.int32); two = wg.local(4, jnp.int32)  # noqa: E702
+    tile = (
+        wg.local(4, jnp.int32)
+        .at[i].set(1)
+    )
+    plain = wg.local(4, jnp.int32).at[i].set(1)
+    del first, a, b, one, two, tile, plain
+    return out
+# fmt: on
+
+
+def test_a_memory_has_the_name_of_the_statement_that_makes_it():
+    program = xe.trace(xe.kernel(several_on_a_line), RANGE)(Y)
+    names = [line.split()[1].rstrip(":") for line in str(program).splitlines() if line.startswith("  local ")]
+    assert names == ["first", "local", "local", "local", "local", "tile", "plain"]

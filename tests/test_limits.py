@@ -30,6 +30,22 @@ def refusal(kind, code, check, *args, **kwargs):
 
 
 @pytest.mark.parametrize(
+    "sizes", [(2**63, 64), (2**63,), ((2**32, 2**31), (1, 1)), ((0, 2**63),), (10**30, 1), (64, 2**63)]
+)
+def test_more_work_items_than_64_bits_number_are_refused(sizes):
+    message = refusal(NDRangeError, "nd_range", NDRange, *sizes)
+    assert "work-items; ids are signed integers of 64 bits, so that there can be 9223372036854775807 at most" in message
+    assert NDRange(2**63 - 1).size == NDRange((2**31, 2**31)).size * 2 - 1
+
+
+@pytest.mark.parametrize("sizes", [(True,), (64, True), ((4, False),), (2.0, 1)])
+def test_a_size_is_an_integer(sizes):
+    assert "is not made of integers; write for example NDRange(1024, 64)" in refusal(
+        NDRangeError, "nd_range", NDRange, *sizes
+    )
+
+
+@pytest.mark.parametrize(
     ("nd_range", "message"),
     [
         (

@@ -332,6 +332,11 @@ def test_next_step(use, step):
         (("max1550", 64, 0, 0), KernelArgumentError, "registers is 0; give a whole number from 1"),
         (("max1550", 64, 0, 1.5), KernelArgumentError, "registers is 1.5; give a whole number from 1"),
         (("max1550", 64, 0, None, None, True, 0), KernelArgumentError, "groups is 0; give a whole number from 1"),
+        (("max1550", True), NDRangeError, "True is not made of integers"),
+        (("max1550", 64, True), KernelArgumentError, "slm_bytes is True; give a whole number from 0"),
+        (("max1550", 64, 0, True), KernelArgumentError, "registers is True; give a whole number from 1"),
+        (("max1550", 64, 0, None, None, "no"), KernelArgumentError, "barriers is 'no'; give True if the kernel has"),
+        (("max1550", 64, 0, None, None, None), KernelArgumentError, "barriers is None; give True"),
         (("h200", 64, 0, 256), KernelArgumentError, "has 255 32-bit registers at most"),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from xeemu import expressions, intervals, progressions
 from xeemu.expressions import Axis, Grid, TooLarge
-from xeemu.progressions import Progressions, Split, Step
+from xeemu.progressions import Effort, Progressions, Split, Step
 
 I32 = np.dtype(np.int32)
 LANES = 4
@@ -133,6 +133,42 @@ def _true(inside, condition):
 def test_extremes_are_those_of_all_points():
     e = apply("add", apply("mul", of(ROW), constant(-3)), apply("rem", of(COLUMN), constant(5)))
     assert Progressions(BOX).extremes(e) == (-18, 4)
+
+
+def test_each_part_of_an_effort_has_its_own_and_what_others_have_left():
+    effort = Effort(80, parts=4)
+    with effort.portion():
+        progressions.spend(5)  # Of 10, and 40 for all.
+    with pytest.raises(TooLarge), effort.portion():
+        spent_one_by_one(10 + 45 + 1)
+    for _ in range(2):
+        with pytest.raises(TooLarge), effort.portion():
+            spent_one_by_one(10 + 1)
+        with effort.portion():
+            spent_one_by_one(10)
+    progressions.spend(10**9)  # Outside nothing is limited.
+
+
+def spent_one_by_one(units):
+    for _ in range(units):
+        progressions.spend(1)
+
+
+def test_a_division_that_takes_too_much_effort_is_given_up_always_at_the_same_place():
+    long, wide = Axis("long", 10**5), Axis("wide", 10**5)
+    condition = expressions.compare("lt", of(long), of(wide))
+
+    def looked_at(units):
+        boxes = []
+        with pytest.raises(TooLarge), Effort(units).portion():
+            progressions.divided(
+                [{long: range(long.size), wide: range(wide.size)}],
+                lambda inside: boxes.append(inside.box) if inside.decided(condition) is None else None,
+            )
+        return boxes
+
+    assert looked_at(20000) == looked_at(20000) != []
+    assert len(looked_at(20000)) > len(looked_at(10000))
 
 
 def test_too_many_boxes_are_given_up():

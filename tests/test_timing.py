@@ -209,14 +209,25 @@ COUNT_OF_TERM = {
 
 
 @pytest.mark.parametrize(("field", "resource"), COUNT_OF_TERM.items(), ids=COUNT_OF_TERM)
-def test_a_count_that_is_not_known_leaves_its_term_unknown(field, resource):
+def test_a_count_that_is_not_known_leaves_its_term_and_the_time_unknown(field, resource):
     work = launch(local_passes=1000, bytes_moved=1000, l2_bytes=1000, dram_bytes=1000, instructions={"f32": 1000})
     prediction = predict(dataclasses.replace(work, **{field: None}), H200, 1)
     term = prediction.terms[RESOURCES.index(resource)]
     assert (term.work, term.cycles, term.share) == (None, None, None)
     assert resource in prediction.unknown
-    assert prediction.bound != resource
-    assert prediction.cycles > 0
+    assert (prediction.cycles, prediction.time_s, prediction.bound) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("field", "figure"), [("barriers", "barrier_cycles_per_sub_group"), ("local_passes", "slm_banks")]
+)
+def test_a_count_of_what_the_device_has_no_figure_for_is_not_missed(field, figure):
+    """Without the figure the term is left out, whatever the count."""
+    bare = dataclasses.replace(H200, **{figure: None, "barrier_latency_cycles": None, "alu_latency_cycles": None})
+    work = launch(bytes_moved=1000, l2_bytes=1000, dram_bytes=1000, instructions={"f32": 1000})
+    counted, missing = (predict(dataclasses.replace(work, **{field: n}), bare, 1) for n in (10, None))
+    assert counted.cycles == missing.cycles > 0
+    assert counted.bound == missing.bound
 
 
 FIGURE_OF_TERM = {

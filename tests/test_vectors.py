@@ -1,8 +1,11 @@
 """Vectors: which private elements one instruction accesses."""
 
+import functools
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 import xeemu as xe
 from xeemu import census, schedule
@@ -26,7 +29,7 @@ def vector(index, dtype="float32"):
     plan = schedule.of_program(prepared.program, prepared.plan, (None, None))
     store = next(o for o in plan.root.operations() if o.place.op == "store")
     meter = census.meter(store, xe.device("max1550"), plan.geometry)
-    return meter.wide.width, meter.aligned
+    return meter.layout.width, meter.aligned
 
 
 FOUR = np.arange(4, dtype=np.int32)
@@ -92,13 +95,158 @@ def test_vectors_whose_begin_shows_in_their_addresses_are_counted_alike_before_a
     assert before.requests == 4 * 4
 
 
-def test_a_mask_that_cuts_through_vectors_takes_them_apart():
-    half = np.array([True, True, True, False])
-    arguments = np.zeros(64, np.int32), np.zeros(4096, np.float32)
+# --- Vectors of which only some elements take part: `[64, 4]` places of a store, and which of them it is to ---
+
+
+def line_by_line(table):
+    """A mask of four lines, one of them for each work-group."""
+    return np.repeat(np.array(table, bool), SIZE, 0)
+
+
+ROW = 4 * np.arange(64)[:, None] + FOUR
+WHOLE = np.ones((64, 4), bool)
+ONE_LANE = np.arange(64)[:, None] * 4 + FOUR != 21
+CUT = {
+    "three of each": (ROW, np.tile([False, True, True, True], (64, 1))),
+    "one of each": (ROW, np.tile([True, False, False, False], (64, 1))),
+    "one missing": (ROW, ONE_LANE),
+    "by group": (ROW, line_by_line([[1, 1, 1, 1], [0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]])),
+    "some groups none": (ROW, line_by_line([[1, 1, 1, 1], [0, 0, 0, 0], [0, 0, 1, 1], [0, 0, 0, 0]])),
+    "beyond the end": (ROW + 3, WHOLE),
+    "beyond the end by a vector": (ROW + 4, WHOLE),
+    "before the start": (ROW - 1, WHOLE),
+    "before the start by a vector": (ROW - 4, WHOLE),
+    "misaligned in some groups": (ROW + np.repeat([0, 1, 2, 4], SIZE)[:, None], WHOLE),
+}
+
+
+@xe.kernel(sub_group_size=16)
+def cut_global(wg, places, taken, memory, *, constant):
+    i = wg.global_id()
+    first, live = (places[i], taken[i[:, None] * 4 + FOUR]) if constant is None else constant(wg)
+    return memory.at[first[:, None] + FOUR].set(1, where=live.astype(bool))
+
+
+@xe.kernel(sub_group_size=16)
+def cut_local(wg, places, taken, memory, *, constant):
+    i, tile = wg.global_id(), wg.local(256, jnp.float32)
+    first, live = (places[i], taken[i[:, None] * 4 + FOUR]) if constant is None else constant(wg)
+    tile = tile.at[first[:, None] + FOUR].set(1, where=live.astype(bool))
+    return memory
+
+
+def issued(place, live):
+    """Lanes and requests of four work-groups of one sub-group each."""
+    live = live & (place >= 0) & (place < 256)
+    requests = 0
+    for group in range(4):
+        on, first = live[group * SIZE :][:SIZE], place[group * SIZE :][:SIZE, 0]
+        whole = on.all(1) & (first % 4 == 0)
+        requests += int(on.any()) if (whole | ~on.any(1)).all() else int(on.any(0).sum())
+    return int(live.sum()), requests
+
+
+def by_group(wg, table):
+    """The rows of a table `[64, ...]` that are the work-group's, as constants."""
+    rows = table.reshape(4, SIZE, *table.shape[1:])
+    return functools.reduce(lambda chosen, g: jnp.where(wg.group_id() == g, rows[g], chosen), range(1, 4), rows[0])
+
+
+@pytest.mark.parametrize("kernel", [cut_global, cut_local], ids=["global", "local"])
+@pytest.mark.parametrize(("place", "live"), CUT.values(), ids=CUT)
+def test_a_vector_of_which_some_elements_take_no_part_is_accessed_element_by_element(kernel, place, live):
+    """Known from constants and group ids, and from data as the kernel runs."""
+    arguments = place[:, 0].astype(np.int32), live.reshape(-1).astype(np.int32), np.zeros(256, np.float32)
+
+    def constant(wg):
+        """The same places and mask, by work-group."""
+        return by_group(wg, place[:, 0].astype(np.int32)), by_group(wg, live.astype(np.int32))
+
+    for given in (constant, None):
+        out, report = xe.profile(kernel, xe.NDRange(64, SIZE))(*arguments, constant=given)
+        (site,) = [site for site in report.sites if site.op == "store"]
+        assert site.closed_form == (given is not None)
+        assert (site.lanes, site.requests) == issued(place, live)
+        assert kernel is cut_local or out.sum() == site.lanes
+
+
+@pytest.mark.parametrize(
+    ("taken", "requests"), [((0, 1, 1, 1), 3), ((1, 0, 0, 0), 1), ((1, 1, 1, 1), 1), ((0, 0, 0, 0), 0)]
+)
+def test_a_constant_mask_and_one_from_data_cost_the_same(taken, requests):
+    whole = np.tile(np.array(taken, bool), (SIZE, 1))
 
     @xe.kernel(sub_group_size=16)
-    def masked(wg, table, memory):
-        return memory.at[4 * lid(wg) + FOUR].set(1, where=jnp.broadcast_to(jnp.asarray(half), (SIZE, 4)))
+    def masked(wg, table, memory, *, known):
+        where = jnp.asarray(whole) if known else table[4 * lid(wg) + FOUR] > 0
+        return memory.at[4 * wg.global_id()[:, None] + FOUR].set(1, where=where)
 
-    (site,) = xe.estimate(masked, xe.NDRange(64, SIZE))(*arguments).sites
-    assert site.requests == 4 * 3
+    for known in (True, False):
+        arguments = whole.reshape(-1).astype(np.int32), np.zeros(256, np.float32)
+        _, report = xe.profile(masked, xe.NDRange(64, SIZE))(*arguments, known=known)
+        (site,) = [site for site in report.sites if site.op == "store"]
+        assert (site.requests, site.lanes) == (4 * requests, 64 * sum(taken))
+
+
+def test_the_requests_of_a_mask_are_known_though_the_places_are_not():
+    @xe.kernel(sub_group_size=16)
+    def masked(wg, table, memory):
+        where = jnp.broadcast_to(jnp.asarray(FOUR) >= wg.group_id(), (SIZE, 4))
+        return memory.at[4 * (table[wg.local_id()][:, None] & 7) + FOUR].set(1, where=where)
+
+    report = xe.estimate(masked, xe.NDRange(64, SIZE))(np.zeros(64, np.int32), np.zeros(256, np.float32))
+    (site,) = [site for site in report.sites if site.op == "store"]
+    assert (site.requests, site.lanes, site.lines) == (1 + 3 + 2 + 1, SIZE * (4 + 3 + 2 + 1), None)
+
+
+def test_a_local_atomic_operation_on_half_of_each_vector():
+    @xe.kernel(sub_group_size=16)
+    def half(wg, table, memory):
+        tile = wg.local(64, jnp.float32)
+        where = jnp.broadcast_to(jnp.asarray(FOUR) >= table[wg.group_id()], (SIZE, 4))
+        tile = tile.atomic[4 * lid(wg) + FOUR].add(1, where=where)
+        return memory
+
+    _, report = xe.profile(half, xe.NDRange(SIZE, SIZE))(np.full(1, 2, np.int32), np.zeros(1, np.float32))
+    (site,) = [site for site in report.sites if site.space == "local"]
+    # Words 4 * lane + 2 and + 3: four lanes on each of four banks.
+    assert (site.lanes, site.requests, site.passes) == (2 * SIZE, 2, 2 * 4)
+
+
+@pytest.mark.parametrize(("device", "passes"), [("max1550", 64), ("h200", 26)])
+def test_where_a_local_vector_begins_matters_up_to_multiples_of_its_size(device, passes):
+    """Four groups, or iterations, of which one begins at a multiple: 1 + 3 * 4 requests."""
+
+    @xe.kernel
+    def by_group(wg, ends):
+        tile = wg.local(256, jnp.float32)
+        tile = tile.at[wg.group_id() + 4 * lid(wg) + FOUR].set(1)
+        return ends
+
+    @xe.kernel
+    def by_iteration(wg, ends):
+        def store(k, tile):
+            return tile.at[k + 4 * lid(wg) + FOUR].set(1)
+
+        lax.fori_loop(0, ends[0], store, wg.local(256, jnp.float32))
+        return ends
+
+    ends = np.full(1, 4, np.int32)
+    for kernel, nd_range in ((by_group, xe.NDRange(64, SIZE)), (by_iteration, xe.NDRange(SIZE, SIZE))):
+        _, report = xe.profile(kernel, nd_range, device=device)(ends)
+        (site,) = [site for site in report.sites if site.op == "store"]
+        assert site.closed_form == (kernel is by_group)
+        assert (site.requests, site.passes) == (1 + 3 * 4, passes)
+
+
+def test_a_bank_map_shows_single_elements_where_vectors_are_taken_apart():
+    @xe.kernel(sub_group_size=16)
+    def store(wg, memory, *, first):
+        tile = wg.local(256, jnp.float32)
+        tile = tile.at[first + 4 * lid(wg) + FOUR].set(1)
+        return memory
+
+    for first, width in ((0, 16), (1, 4)):
+        report = xe.estimate(store, xe.NDRange(SIZE, SIZE))(np.zeros(1, np.float32), first=first)
+        assert report.sites[0].bank_map.width_bytes == width
+        assert len(report.sites[0].bank_map.addresses) == 16 // width

@@ -7,8 +7,8 @@ for all of them. All other accesses are counted as the kernel runs (`counting`);
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from xeemu.device import Device
 from xeemu.expressions import Axis, Expression, Grid, TooLarge
 from xeemu.geometry import Geometry
 from xeemu.linearity import Allocation
-from xeemu.progressions import Box, Progressions, Steps
+from xeemu.progressions import Box, Effort, Measured, Progressions
 from xeemu.schedule import Frame, Key, Operation, Place, Schedule
 
 # Lanes of an access that are looked at, and those whose addresses are noted one by one.
@@ -27,6 +27,12 @@ _MOST_LANES = 1 << 22
 _MOST_NOTED = 1 << 26
 _BLOCK = 1 << 21
 _LARGEST_TALLY = 1 << 24
+# Lanes that are looked at, lanes that are noted, and values that are multiplied with a unit of effort.
+_LOOKED_AT = 1 << 5
+_NOTED = 1 << 9
+_VALUES = 1 << 11
+
+_Part = TypeVar("_Part")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,7 +57,7 @@ class Count:
     """All executions of one access.
 
     Attributes:
-      figures: int64 `[F]`.
+      figures: Python ints `[F]`.
       worst: of an access to local memory, the execution with the most excess passes of those that were looked at.
     """
 
@@ -150,11 +156,13 @@ def take(schedule: Schedule, device: Device, blank: bool = False) -> Census:
     in_registers = _in_registers(schedule)
     by_key = _by_key(schedule, in_registers)
     by_plan = _by_plan(schedule)
-    counter = _Counter(schedule, device)
+    # Each operation is looked at up to three times, each frame once.
+    effort = Effort(parts=3 * sum(map(len, by_key.values())) + sum(map(len, by_plan.values())))
+    counter = _Counter(schedule, device, effort)
+    executions = {plan: None if blank else _sum(map(counter.executions, frames)) for plan, frames in by_plan.items()}
     tallies, untallied = counter.tally(by_key, blank)
     counts = {key: None if blank else counter.count(operations) for key, operations in by_key.items()}
     open_ = {key: operations for key, operations in by_key.items() if counts[key] is None}
-    executions = {plan: None if blank else _sum(map(_executions, frames)) for plan, frames in by_plan.items()}
     return Census(
         schedule=schedule,
         device=device,
@@ -193,29 +201,60 @@ def _by_plan(schedule: Schedule) -> dict[Plan, list[Frame]]:
 # --- Executions ---
 
 
-def _executions(frame: Frame) -> int | None:
-    if not frame.certain:
-        return None
-    try:
-        return sum(progressions.divided(frame.boxes, functools.partial(_executed, frame.conditions)))
-    except TooLarge:
-        return None
-
-
 def _executed(conditions: Sequence[Expression], inside: Progressions) -> int:
     if not conditions:
         return progressions.points(inside.box)
-    grid, weights = inside.representatives(_periods(inside, {}, 1, [], conditions))
-    return int(_weights(grid, weights, conditions).sum())
+    return int(_times(inside, {}, conditions).sum())
 
 
-def _weights(grid: Grid, weights: Sequence[np.ndarray], conditions: Sequence[Expression]) -> np.ndarray:
-    """int64 `[n for each axis]`: executions that each point stands for, 0 where a condition does not hold."""
-    shape = tuple(len(w) for w in weights)
-    total = functools.reduce(np.multiply, np.ix_(*weights) if weights else [], np.ones(shape, np.int64))
-    for condition in conditions:
-        total = total * grid.of(condition)
-    return total
+def _times(inside: Progressions, periods: Mapping[Axis, int], conditions: Sequence[Expression]) -> np.ndarray:
+    """Integers `[n for each axis]`: the executions that each representative for some periods stands for.
+
+    A condition depends on some of the axes. So the conditions are not looked at on all points of the box, but one axis
+    after the other is summed up in the product of those that depend on it.
+    """
+    # So many executions need Python's own integers.
+    dtype = np.dtype(np.int64 if progressions.points(inside.box) < 2**63 else object)
+    grid, weights = inside.representatives(_joined(inside, periods, conditions))
+    rank = len(weights)
+    kept = [max(1, min(periods.get(axis, 1), len(indices))) for axis, indices in inside.box.items()]
+    factors = [w.reshape([-1 if d == k else 1 for d in range(rank)]).astype(dtype) for k, w in enumerate(weights)]
+    factors += [_holds(inside, grid, condition).astype(dtype) for condition in conditions]
+    waiting = set(range(rank))
+    while waiting:
+        sizes = {k: math.prod(np.broadcast_shapes((), *(f.shape for f in factors if f.shape[k] > 1))) for k in waiting}
+        axis = min(waiting, key=lambda k: (sizes[k], k))
+        if sizes[axis] > _MOST_LANES:
+            raise TooLarge
+        waiting.remove(axis)
+        progressions.spend(1 + sizes[axis] / _VALUES)
+        product = functools.reduce(np.multiply, (f for f in factors if f.shape[axis] > 1), np.ones((1,) * rank, dtype))
+        factors = [f for f in factors if f.shape[axis] == 1] + [_folded(product, axis, kept[axis])]
+    return np.broadcast_to(math.prod(factors), kept)
+
+
+def _joined(inside: Progressions, periods: Mapping[Axis, int], repeating: Iterable[Expression]) -> dict[Axis, int]:
+    """Periods of each axis with which all else repeats too."""
+    joint = dict(periods)
+    for expression in repeating:
+        for axis, step in inside.of(expression).items():
+            joint[axis] = math.lcm(joint.get(axis, 1), step.period)
+    return joint
+
+
+def _holds(inside: Progressions, grid: Grid, condition: Expression) -> np.ndarray:
+    """bool `[n or 1 for each axis]`: whether a condition holds, 1 for axes along which it does not change."""
+    moving = inside.of(condition)
+    points = {axis: values if axis in moving else values[:1] for axis, values in grid.points.items()}
+    return Measured(points).of(condition)
+
+
+def _folded(array: np.ndarray, axis: int, period: int) -> np.ndarray:
+    """An array whose entries along an axis that are multiples of a period apart are added up."""
+    count = array.shape[axis]
+    padding = [(0, -count % period if d == axis else 0) for d in range(array.ndim)]
+    shape = (*array.shape[:axis], -1, period, *array.shape[axis + 1 :])
+    return np.asarray(np.pad(array, padding).reshape(shape).sum(axis))
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:
@@ -236,23 +275,35 @@ def running_meter(operations: Sequence[Operation], chosen: np.ndarray, device: D
     return Meter.of(operations[0], [addresses.linear_index(o) for o in operations], chosen, device, geometry)
 
 
-def _periods(
-    inside: Progressions, index: Steps, modulus: int, repeating: Sequence[Steps], conditions: Sequence[Expression]
-) -> dict[Axis, int]:
-    """After how many indices of each axis an index repeats up to multiples of `modulus`, and masks and conditions."""
-    periods = {axis: step.repeats(modulus) or len(inside.box[axis]) for axis, step in index.items()}
-    for repeated in (*repeating, *(inside.of(condition) for condition in conditions)):
-        for axis, step in repeated.items():
-            periods[axis] = math.lcm(periods.get(axis, 1), step.period)
-    return periods
+def _periods(inside: Progressions, index: Expression, modulus: int, mask: Expression) -> dict[Axis, int]:
+    """After how many indices of each axis an index repeats up to multiples of `modulus`, and a mask."""
+    steps = inside.of(index)
+    repeated = {axis: step.repeats(modulus) or len(inside.box[axis]) for axis, step in steps.items()}
+    return _joined(inside, repeated, [mask])
 
 
 @dataclasses.dataclass(frozen=True)
 class _Counter:
-    """Counts accesses from points that stand for all executions."""
+    """Counts executions and accesses from points that stand for all of them, with what effort there is."""
 
     schedule: Schedule
     device: Device
+    effort: Effort
+
+    def _divided(self, boxes: Sequence[Box], examine: Callable[[Progressions], _Part]) -> list[_Part] | None:
+        """What `examine` gives for parts of some boxes; None if that takes too much effort."""
+        try:
+            with self.effort.portion():
+                return progressions.divided(boxes, examine)
+        except TooLarge:
+            return None
+
+    def executions(self, frame: Frame) -> int | None:
+        """How often the body of a frame is executed; None if it is not known."""
+        if not frame.certain:
+            return None
+        parts = self._divided(frame.boxes, functools.partial(_executed, frame.conditions))
+        return None if parts is None else sum(parts)
 
     def count(self, operations: Sequence[Operation]) -> Count | None:
         """The count of an equation, over the frames in which it lies; None if it is not known."""
@@ -270,27 +321,20 @@ class _Counter:
         gauge = meter(operation, self.device, self.schedule.geometry)
         if not len(gauge.chosen):
             return _NOTHING
-        examine = functools.partial(self._in_box, gauge, index, mask)
-        try:
-            return _added(progressions.divided(operation.frame.boxes, examine))
-        except TooLarge:
-            return None
+        parts = self._divided(operation.frame.boxes, functools.partial(self._in_box, gauge, index, mask))
+        return None if parts is None else _added(parts)
 
     def _in_box(self, gauge: Meter, index: Expression, mask: Expression, inside: Progressions) -> Count:
-        conditions = gauge.operation.frame.conditions
-        periods = _periods(inside, inside.of(index), gauge.places, [inside.of(mask)], conditions)
-        grid, weights = inside.representatives(periods)
-        if math.prod(map(len, weights)) * len(gauge.chosen) > _MOST_LANES:
-            raise TooLarge
-        times = _weights(grid, weights, conditions).reshape(-1)
-        executed = np.flatnonzero(times)
+        periods = _periods(inside, index, gauge.places, mask)
+        executed, times, grid = _representatives(inside, periods, gauge)
         if not len(executed):
             return _NOTHING
         shape = gauge.operation.access.shape
         elements, active = (addresses.flat(grid, e, shape, gauge.chosen)[executed] for e in (index, mask))
-        elements = gauge.interleaved(np.where(active, elements, 0))
+        elements = gauge.interleaved(_relocated(np.where(active, elements, 0), active, gauge))
+        progressions.spend(len(executed) * len(gauge.chosen) / _LOOKED_AT)
         figures = gauge.figures(elements, active, True)
-        return Count(times[executed] @ figures, _worst(gauge, elements, active, figures))
+        return Count(_summed(times, figures), _worst(gauge, elements, active, figures))
 
     def issued(self, operations: Sequence[Operation]) -> Issued | None:
         """Requests and lanes of an equation whose addresses are not known; None if these are not known either."""
@@ -305,21 +349,17 @@ class _Counter:
         gauge = meter(operation, self.device, self.schedule.geometry)
         if not (operation.frame.certain and mask.known and gauge.aligned):
             return None
-        try:
-            parts = progressions.divided(operation.frame.boxes, functools.partial(self._issued_in_box, gauge, mask))
-        except TooLarge:
-            return None
-        return Issued(sum(part.requests for part in parts), sum(part.lanes for part in parts))
+        parts = self._divided(operation.frame.boxes, functools.partial(self._issued_in_box, gauge, mask))
+        return (
+            None if parts is None else Issued(sum(part.requests for part in parts), sum(part.lanes for part in parts))
+        )
 
     def _issued_in_box(self, gauge: Meter, mask: Expression, inside: Progressions) -> Issued:
-        conditions = gauge.operation.frame.conditions
-        grid, weights = inside.representatives(_periods(inside, {}, 1, [inside.of(mask)], conditions))
-        if math.prod(map(len, weights)) * len(gauge.chosen) > _MOST_LANES:
-            raise TooLarge
-        times = _weights(grid, weights, conditions).reshape(-1)
-        active = addresses.flat(grid, mask, gauge.operation.access.shape, gauge.chosen)
-        requests_, lanes_ = gauge.issued(active)
-        return Issued(int(times @ requests_), int(times @ lanes_))
+        executed, times, grid = _representatives(inside, _joined(inside, {}, [mask]), gauge)
+        if not len(executed):
+            return Issued(0, 0)
+        active = addresses.flat(grid, mask, gauge.operation.access.shape, gauge.chosen)[executed]
+        return Issued(*_summed(times, gauge.issued(active)))
 
     # Addresses of atomic updates.
 
@@ -343,9 +383,7 @@ class _Counter:
             if not (operation.frame.certain and index.known and mask.known):
                 return None
             note = functools.partial(self._note, total, operation, addresses.chosen(operation), index, mask)
-            try:
-                progressions.divided(operation.frame.boxes, note)
-            except TooLarge:
+            if self._divided(operation.frame.boxes, note) is None:
                 return None
         return total
 
@@ -358,21 +396,61 @@ class _Counter:
         mask: Expression,
         inside: Progressions,
     ) -> None:
-        moving = {axis for axis, step in inside.of(index).items() if not step.still}
-        repeating = {axis: step for axis, step in inside.of(index).items() if step.still}
-        periods = _periods(inside, {}, 1, [repeating, inside.of(mask)], operation.frame.conditions)
-        periods |= {axis: len(inside.box[axis]) for axis in moving}
+        steps, conditions = inside.of(index), operation.frame.conditions
+        moving = {axis for axis, step in steps.items() if not step.still}
+        periods = {axis: len(inside.box[axis]) if axis in moving else step.period for axis, step in steps.items()}
+        periods = _joined(inside, periods, [mask])
         size = math.prod(min(periods.get(axis, 1), len(r)) for axis, r in inside.box.items()) * max(len(chosen), 1)
         if size > _MOST_NOTED:
             raise TooLarge
-        for part in _blocks(inside.box, moving, size // _BLOCK + 1):
-            grid, weights = Progressions(part).representatives(periods)
-            times = _weights(grid, weights, operation.frame.conditions).reshape(-1)
-            elements, active = (addresses.flat(grid, e, operation.access.shape, chosen) for e in (index, mask))
-            shape = (len(times), len(chosen))
-            lanes = np.broadcast_to(active * times[:, None], shape).reshape(-1)
+        for box in _blocks(inside.box, moving, size // _BLOCK + 1):
+            part = Progressions(box)
+            grid, _ = part.representatives(periods)
+            times = _times(part, periods, conditions).reshape(-1)
+            executed = np.flatnonzero(times)
+            elements, active = (
+                addresses.flat(grid, e, operation.access.shape, chosen)[executed] for e in (index, mask)
+            )
+            shape = (len(executed), len(chosen))
+            progressions.spend(math.prod(shape) / _NOTED)
+            lanes = np.broadcast_to(active * times[executed, None].astype(np.float64), shape).reshape(-1)
             places = np.broadcast_to(np.where(active, elements, 0), shape).reshape(-1)
             total += np.bincount(places, lanes, minlength=len(total)).astype(np.int64)
+
+
+def _representatives(
+    inside: Progressions, periods: Mapping[Axis, int], gauge: Meter
+) -> tuple[np.ndarray, np.ndarray, Grid]:
+    """Points of a box that stand for all of its executions where an access repeats with some periods.
+
+    Returns:
+      The numbers of those that stand for an execution, for how many, and the grid of all.
+    """
+    grid, weights = inside.representatives(periods)
+    if math.prod(map(len, weights)) * len(gauge.chosen) > _MOST_LANES:
+        raise TooLarge
+    times = _times(inside, periods, gauge.operation.frame.conditions).reshape(-1)
+    executed = np.flatnonzero(times)
+    return executed, times[executed], grid
+
+
+def _summed(times: np.ndarray, figures: np.ndarray) -> np.ndarray:
+    """Python ints `[F]`, of figures `[points, F]` so many times: 64 bits may not hold what a long launch moves."""
+    if times.sum(dtype=np.float64) * figures.max(initial=0) < 2**62:
+        return np.asarray((times @ figures).astype(object))
+    progressions.spend(figures.size / _LOOKED_AT)
+    return np.asarray(times.astype(object) @ figures.astype(object))
+
+
+def _relocated(elements: np.ndarray, active: np.ndarray, gauge: Meter) -> np.ndarray:
+    """`[points, n or 1]` elements, moved without a change of any figure where a point lies outside the memory.
+
+    Such a point is not executed itself, but stands for others that are.
+    """
+    low = np.where(active, elements, gauge.memory.elements).min(-1, initial=gauge.memory.elements, keepdims=True)
+    high = np.where(active, elements, 0).max(-1, initial=0, keepdims=True)
+    outside = (low < 0) | (high >= gauge.memory.elements)
+    return np.where(active & outside, elements - low // gauge.places * gauge.places, elements)
 
 
 def is_tallied(memory: Allocation) -> bool:
@@ -391,7 +469,7 @@ def _blocks(box: Box, moving: set[Axis], parts: int) -> Iterator[Box]:
         yield {**box, longest: indices[start : start + length]}
 
 
-_NOTHING = Count(np.zeros(len(FIGURES), np.int64), None)
+_NOTHING = Count(np.zeros(len(FIGURES), object), None)
 
 
 def _added(counts: Sequence[Count]) -> Count:
@@ -410,6 +488,6 @@ def _worst(gauge: Meter, elements: np.ndarray, active: np.ndarray, figures: np.n
 
 def execution(gauge: Meter, elements: np.ndarray, active: np.ndarray, excess: int) -> Execution:
     """An execution from `[1, n or 1]` elements and which of them take part."""
-    places, on = gauge.laid_out(gauge.wide, elements, active)
+    places, on, width = gauge.drawn(elements, active)
     itemsize = gauge.memory.dtype.itemsize
-    return Execution(excess, places[0] * itemsize, on[0], gauge.wide.width * itemsize)
+    return Execution(excess, places * itemsize, on, width * itemsize)

@@ -1,7 +1,10 @@
 """Costs: what one execution of an access costs, of the elements that its lanes touch.
 
-Axis legend: C executions, n elements of an access that take part in a group, Q instructions of sub-groups, S lanes,
-F figures. All functions work on NumPy arrays and, traced or not, on JAX arrays.
+Axis legend: C executions, n elements of an access that may take part in a group, Q instructions of sub-groups, S lanes,
+W elements of a vector, F figures. All functions work on NumPy arrays and, traced or not, on JAX arrays.
+
+An instruction accesses vectors if in that execution each of its lanes has a whole one, which begins at a multiple of
+its size, or none; else it is issued element by element.
 
 Private memory outside the registers lies in global memory with the copies of a sub-group's lanes side by side.
 """
@@ -9,11 +12,13 @@ Private memory outside the registers lies in global memory with the copies of a 
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from xeemu import banks, lanes, lines, requests, vectors
 from xeemu.device import Device
@@ -38,17 +43,15 @@ class Meter:
       device: the modelled device.
       geometry: the sizes of the launch.
       chosen: `[n]` flat positions of the elements that may take part.
-      narrow: its instructions where no elements are accessed together.
-      wide: where they are accessed as vectors; the same as `narrow` where there are none.
-      aligned: whether vectors are known to begin at multiples of their size; if not, only those that do are vectors.
+      layout: its instructions.
+      aligned: whether its vectors are known to begin at multiples of their size.
     """
 
     operation: Operation
     device: Device
     geometry: Geometry
     chosen: np.ndarray
-    narrow: Layout
-    wide: Layout
+    layout: Layout
     aligned: bool
 
     @classmethod
@@ -66,10 +69,9 @@ class Meter:
         # Private memory is laid out so that a work-item's elements lie apart.
         if operation.place.memory.space != "private":
             itemsize = operation.place.memory.dtype.itemsize
-            vector = vectors.common([vectors.of_access(i, shape, rank, chosen, itemsize) for i in indices])
-        narrow = requests.layout(shape, chosen, geometry, 1)
-        wide = narrow if vector.width == 1 else requests.layout(shape, chosen, geometry, vector.width)
-        return cls(operation, device, geometry, chosen, narrow, wide, vector.aligned)
+            vector = vectors.common([vectors.of_access(i, shape, rank, itemsize) for i in indices])
+        layout = requests.layout(shape, chosen, geometry, vector.width)
+        return cls(operation, device, geometry, chosen, layout, vector.aligned)
 
     @property
     def memory(self) -> Allocation:
@@ -80,7 +82,8 @@ class Meter:
         """Elements of the piece of memory by whose size all addresses may be moved without a change of any figure."""
         unit = self.device.slm_bank_bytes if self.memory.space == "local" else self.device.line_bytes
         assert unit is not None
-        return max(1, unit // self.memory.dtype.itemsize)
+        # Where a vector begins has to stay a multiple of its size, or none.
+        return math.lcm(max(1, unit // self.memory.dtype.itemsize), self.layout.width)
 
     def interleaved(self, index: Array) -> Array:
         """`[..., n]` places of the elements of private memory in the scratch of a group; else the index itself."""
@@ -101,41 +104,71 @@ class Meter:
           every: whether the bytes used in local memory and the passes of the L1 are asked for, which cost time; else
             they are 0.
         """
-        xp = lanes.namespace(index, active)
-        whole = self._figures(self.wide, index, active, every)
+        return self._executed(functools.partial(self._figures, every=every), index, active)
+
+    def issued(self, active: np.ndarray) -> np.ndarray:
+        """int64 `[C, 2]` requests with an active lane and lanes, of `[C, n or 1]` active elements, vectors aligned."""
+        assert self.aligned
+        found: np.ndarray = self._executed(self._issued, np.zeros((1, 1), np.int64), active)
+        return found
+
+    def drawn(self, index: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """`[Q, S]` element that each lane accesses first, which lanes do, and how many elements each of one execution.
+
+        If not all of its instructions access vectors, none is drawn with them.
+        """
+        whole = bool(self._accesses_vectors(index, active).all())
+        places, on = _laid_out(self.layout.first if whole else self.layout.apart, index, active)
+        return places[0], on[0], self.layout.width if whole else 1
+
+    def _executed(self, measure: Callable[[Array, Array, int], Array], index: Array, active: Array) -> Array:
+        """`[C, F]` of executions, each instruction issued as vectors or element by element.
+
+        Args:
+          measure: gives `[C, Q, F]` of the place `[C, Q, S]` where each lane begins, which lanes take part, and how
+            many elements each accesses.
+          index, active: as of `figures`.
+        """
+        layout, whole = self.layout, self._accesses_vectors(index, active)
+
+        def vectors_() -> Array:
+            return layout.copies * measure(*_laid_out(layout.first, index, active), layout.width).sum(-2)
+
+        def mixed() -> Array:
+            wide = measure(*_laid_out(layout.first, index, active), layout.width)
+            apart = measure(*_laid_out(layout.apart, index, active), 1)
+            apart = apart.reshape(*wide.shape[:2], layout.width, -1).sum(-2)
+            return layout.copies * lanes.namespace(wide, whole).where(whole[..., None], wide, apart).sum(-2)
+
+        if isinstance(whole, jax.Array):
+            # Masks and bounds seldom cut through a vector, and looking at each element costs several times as much.
+            return lax.cond(whole.all(), vectors_, mixed)
+        return vectors_() if whole.all() else mixed()
+
+    def _accesses_vectors(self, index: Array, active: Array) -> Array:
+        """bool `[C or 1, Q]`: whether each instruction has whole vectors only, all of which begin at multiples of W."""
+        layout = self.layout
+        if layout.width == 1:
+            return np.ones((1, len(layout.slot)), bool)
+        # One mask for all elements cuts through no vector.
+        on = layout.slot[None] >= 0 if active.shape[1] == 1 else _on(layout.slot, active)
+        whole = on.all(-1)
         if not self.aligned:
-            # A vector that begins between two multiples of its size is accessed element by element.
-            ratio = self.wide.width
-            apart = self._figures(self.narrow, index, active, every)
-            apart = apart.reshape(*apart.shape[:-2], -1, ratio, apart.shape[-1]).sum(-2)
-            place, on = self.laid_out(self.wide, index, active)
-            begins = (~on | (place % place.dtype.type(ratio) == 0)).all(-1)
-            whole = xp.where(begins[..., None], whole, apart)
-        return self.wide.copies * whole.sum(-2)
+            whole = whole & (_placed(index, layout.first) % index.dtype.type(layout.width) == 0)
+        return (whole | ~on.any(-1)).all(-1)
 
-    def issued(self, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`[C]` requests with an active lane, and the lanes that take part, of `[C, n or 1]` active elements."""
-        _, on = self.laid_out(self.wide, np.zeros((1, 1), np.int64), active)
-        _, split = lanes.requests(np.zeros(on.shape, np.int64), on, self.device.request_lanes)
-        copies = self.wide.copies
-        return copies * split.any(-1).sum((-2, -1)), copies * self.wide.width * on.sum((-2, -1))
+    def _issued(self, place: np.ndarray, active: np.ndarray, elements: int) -> np.ndarray:
+        """int64 `[C, Q, 2]` requests and lanes."""
+        _, split = lanes.requests(place, active, self.device.request_lanes)
+        return np.stack([split.any(-1).sum(-1), elements * active.sum(-1)], -1)
 
-    def laid_out(self, layout: Layout, index: Array, active: Array) -> tuple[Array, Array]:
-        """`[C, Q, S]` element that each lane accesses first, and which lanes do."""
-        xp = lanes.namespace(index, active)
-        on = _placed(active, layout) & layout.active
-        place = _placed(index, layout)
-        shape = (max(place.shape[0], on.shape[0]), *layout.slot.shape)
-        return xp.broadcast_to(place, shape), xp.broadcast_to(on, shape)
-
-    def _figures(self, layout: Layout, index: Array, active: Array, every: bool) -> Array:
+    def _figures(self, place: Array, active: Array, elements: int, every: bool) -> Array:
         """int64 `[C, Q, F]`."""
-        index, active = self.laid_out(layout, index, active)
-        xp, itemsize = lanes.namespace(index, active), self.memory.dtype.itemsize
-        width = layout.width * itemsize
-        addresses = index * index.dtype.type(itemsize)
+        xp, itemsize = lanes.namespace(place, active), self.memory.dtype.itemsize
+        width = elements * itemsize
+        addresses = place * place.dtype.type(itemsize)
         zero = xp.zeros(addresses.shape[:-1], np.int32)
-        taking_part = layout.width * active.sum(-1, dtype=np.int32)
+        taking_part = elements * active.sum(-1, dtype=np.int32)
         if self.memory.space == "local":
             passes = banks.bank_passes(addresses, active, self.device, width=width, kind=kind(self.operation))
             used = self._lines(addresses, active, width, False).bytes_used if every else zero
@@ -170,11 +203,23 @@ def kind(operation: Operation) -> banks.Kind:
     return name
 
 
-def _placed(array: Array, layout: Layout) -> Array:
-    """`[C, n or 1]` as `[C, Q or 1, S or 1]`."""
+def _laid_out(slot: np.ndarray, index: Array, active: Array) -> tuple[Array, Array]:
+    """`[C, Q, S]` element that each lane accesses first, and which lanes do, of `[Q, S]` slots."""
+    xp = lanes.namespace(index, active)
+    place, on = _placed(index, slot), _on(slot, active)
+    shape = np.broadcast_shapes(place.shape, on.shape, slot.shape)
+    return xp.broadcast_to(place, shape), xp.broadcast_to(on, shape)
+
+
+def _on(slot: np.ndarray, active: Array) -> Array:
+    """`[C, ...]` which slots `[...]` take part in each execution, of `[C, n or 1]` active elements."""
+    return _placed(active, slot) & (slot >= 0)
+
+
+def _placed(array: Array, slot: np.ndarray) -> Array:
+    """`[C, n or 1]` as `[C, ...]` for slots `[...]`, or with axes of length 1."""
     if array.shape[1] == 1:
-        return array[:, :, None]
-    slot = layout.slot
+        return array.reshape(-1, *[1] * slot.ndim)
     if slot.size == array.shape[1] and (slot.reshape(-1) == np.arange(slot.size)).all():
         return array.reshape(array.shape[0], *slot.shape)
     return array[:, np.maximum(slot, 0)]

@@ -274,8 +274,8 @@ def _seen(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]]) -> dict[Pla
 
 
 def _known(taken: Census) -> dict[Place, np.ndarray]:
-    """int64 `[F]` of what the census has counted at each place."""
-    total = {place: np.zeros(len(FIGURES), np.int64) for place in taken.places}
+    """Python ints `[F]` of what the census has counted at each place."""
+    total = {place: np.zeros(len(FIGURES), object) for place in taken.places}
     for key, count in taken.counts.items():
         if count is not None:
             total[taken.place(key)] = total[taken.place(key)] + count.figures

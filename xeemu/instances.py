@@ -22,6 +22,7 @@ Region = Mapping[Axis, np.ndarray]
 
 _MOST = 1 << 22
 _MOST_REGIONS = 1 << 8
+_INSTANCES_OF_A_UNIT = 1 << 8
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -193,8 +194,10 @@ def _in_box(
     index, mask, *conditions = known
     items = _items(operation, schedule, everyone)
     points, number = _points(box, region, known, clocks, schedule.groups)
-    if math.prod(map(len, points.values())) * len(items) > _MOST:
+    count = math.prod(map(len, points.values())) * len(items)
+    if count > _MOST:
         raise TooLarge
+    progressions.spend(1 + count / _INSTANCES_OF_A_UNIT)
     if not all(map(len, points.values())) or not len(items):
         return None
     grid, positions = Grid(points), addresses.chosen(operation)

@@ -152,7 +152,7 @@ def _rem(a: Interval, b: Interval) -> Interval | None:
         return None
     top = b[1] - 1
     low = 0 if a[0] >= 0 else max(-top, a[0])
-    return (low, max(min(top, a[1]), 0)) if a[1] >= b[0] or low < 0 else (max(low, a[0]), a[1])
+    return (low, max(min(top, a[1]), 0)) if a[1] >= b[0] or a[0] < 0 else (max(low, a[0]), a[1])
 
 
 def _compare(certain: Callable[[Interval, Interval], bool | None]) -> Callable[..., Interval | None]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from xeemu.errors import NDRangeError
 
 _MAX_DIMENSIONS = 3
+_MOST_ITEMS = 2**63 - 1
 
 
 @dataclasses.dataclass(frozen=True, init=False)
@@ -25,8 +26,8 @@ class NDRange:
     launch, as in SYCL (`limits.check_sizes`).
 
     Raises:
-      NDRangeError: a size is not an integer or is negative, a local size is 0, there are more than three dimensions, or
-        the two sizes differ in their number of dimensions.
+      NDRangeError: a size is not an integer or is negative, a local size is 0, there are more than three dimensions or
+        more work-items than 64 bits number, or the two sizes differ in their number of dimensions.
     """
 
     global_size: tuple[int, ...]
@@ -59,11 +60,24 @@ def _sizes(what: str, value: int | Sequence[int], least: int) -> tuple[int, ...]
     if not 1 <= len(items) <= _MAX_DIMENSIONS:
         raise NDRangeError(f"the {what} {items} has {len(items)} dimensions; an nd-range has 1 to {_MAX_DIMENSIONS}")
     try:
-        sizes = tuple(operator.index(item) for item in items)
+        sizes = tuple(map(_integer, items))
     except TypeError:
         raise NDRangeError(
             f"the {what} {value!r} is not made of integers; write for example NDRange(1024, 64)"
         ) from None
     if min(sizes) < least:
         raise NDRangeError(f"the {what} {sizes} has a dimension of {min(sizes)}; the least is {least}")
+    # An empty dimension does not make the others any smaller.
+    if math.prod(max(size, 1) for size in sizes) > _MOST_ITEMS:
+        raise NDRangeError(
+            f"the {what} {sizes} has {math.prod(sizes)} work-items; ids are signed integers of 64 bits, so that there "
+            f"can be {_MOST_ITEMS} at most. Launch a part of the range at a time"
+        )
     return sizes
+
+
+def _integer(value: int) -> int:
+    """A size; a bool, which Python counts among the integers, is none."""
+    if isinstance(value, bool):
+        raise TypeError
+    return operator.index(value)

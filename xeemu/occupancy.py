@@ -87,11 +87,13 @@ def occupancy(
       NDRangeError: the local size is not one, or larger than the device allows.
       KernelNotSupportedError: the device lacks the sub-group size.
       MemoryAllocationError: there is more local memory than a work-group may have.
-      KernelArgumentError: another argument is not a whole number in its range.
+      KernelArgumentError: another argument is not a whole number in its range, or `barriers` no bool.
     """
     gpu = find_device(device)
     slm_bytes = _whole("slm_bytes", slm_bytes, least=0)
     groups = None if groups is None else _whole("groups", groups, least=1)
+    if not isinstance(barriers, bool):
+        raise KernelArgumentError(f"barriers is {barriers!r}; give True if the kernel has barriers, else False")
     size = _size(gpu, local_size)
     lanes = limits.sub_group_size(gpu, sub_group_size)
     limits.check_memory(slm_bytes, 0, gpu)
@@ -120,7 +122,7 @@ def occupancy(
 
 def _whole(name: str, value: int, least: int) -> int:
     try:
-        number = operator.index(value)
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = least - 1
     if number < least:

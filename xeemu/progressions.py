@@ -6,8 +6,11 @@ step come out the same on all but a small part of a long axis; where they do not
 split, until in every box all is regular. Then a few points of each box stand for all of them.
 """
 
+import contextlib
+import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +26,65 @@ FEW_VALUES = 1 << 17
 _FEW_POINTS = 1 << 14
 _MOST_BOXES = 1 << 12
 _MOST_CORNERS = 1 << 16
+_LONGEST = (1 << 63) - 1
+
+
+# What may be spent on a launch before its run, and on one division outside of that, in units: some 4 and 0.7 seconds.
+UNITS = 3 << 17
+_UNITS_OF_DIVISION = 1 << 16
+_VALUES_OF_A_UNIT = 1 << 11
+
+
+class Effort:
+    """What may be spent on looking at a launch before its run, so that it takes seconds whatever the launch is.
+
+    A unit is an operation on a few values, some 10 microseconds; time itself would not give the same report each time.
+    """
+
+    def __init__(self, units: float = UNITS, parts: int = 1):
+        """Half of the units are for whatever needs them, the others in equal parts, so that no part is left without."""
+        self._common, self._own = units / 2, units / 2 / max(parts, 1)
+
+    @contextlib.contextmanager
+    def portion(self) -> Iterator[None]:
+        """Within it, no more is spent than a part of its own and what is common; what it leaves is common then."""
+        left = _Left(self._common + self._own)
+        before = _left.set(left)
+        try:
+            yield
+        finally:
+            _left.reset(before)
+            self._common = max(left.units, 0)
+
+
+@dataclasses.dataclass
+class _Left:
+    units: float
+
+
+_left: ContextVar[_Left | None] = ContextVar("left", default=None)
+
+
+def spend(units: float) -> None:
+    """Notes so much effort.
+
+    Raises:
+      TooLarge: that is more than there was left.
+    """
+    left = _left.get()
+    if left is not None:
+        left.units -= units
+        if left.units < 0:
+            raise TooLarge
+
+
+class Measured(Grid):
+    """A grid whose evaluations are noted."""
+
+    def _evaluated(self, e: Expression) -> np.ndarray:
+        values = super()._evaluated(e)
+        spend(1 + values.size / _VALUES_OF_A_UNIT)
+        return values
 
 
 class Step(NamedTuple):
@@ -81,8 +143,15 @@ def divided(boxes: Sequence[Box], examine: Callable[["Progressions"], Any], few:
       few: comparisons of no more values are left as they are where they come out differently.
 
     Raises:
-      TooLarge: there would be too many parts.
+      TooLarge: there would be too many parts, or it would take too much effort.
     """
+    with contextlib.nullcontext() if _left.get() is not None else Effort(_UNITS_OF_DIVISION).portion():
+        return _divided(boxes, examine, few)
+
+
+def _divided(boxes: Sequence[Box], examine: Callable[["Progressions"], Any], few: int) -> list[Any]:
+    if any(indices.stop - indices.start > _LONGEST for box in boxes for indices in box.values()):
+        raise TooLarge
     results, waiting = [], list(reversed(boxes))
     while waiting:
         box = waiting.pop()
@@ -106,7 +175,7 @@ class Progressions:
     def __init__(self, box: Box, few: int = FEW_VALUES):
         self.box, self.few = box, few
         self._known: dict[int, tuple[Expression, dict[Axis, Step]]] = {}
-        self._first = Grid({axis: np.array(indices[:1]) for axis, indices in box.items()})
+        self._first = Measured({axis: np.array(indices[:1]) for axis, indices in box.items()})
 
     def of(self, expression: Expression) -> Steps:
         """How a known expression steps along each axis of which it depends on inside the box.
@@ -116,6 +185,7 @@ class Progressions:
           TooLarge: that would take too long.
         """
         for e in expressions.ordered(expression, self._known):
+            spend(1)
             self._known[id(e)] = e, self._steps(e)
         return self._get(expression)
 
@@ -143,8 +213,8 @@ class Progressions:
             count = min(periods.get(axis, 1), len(indices))
             places = np.arange(count)
             chosen[axis] = indices.start + places
-            weights.append((len(indices) - places + count - 1) // count)
-        return Grid(chosen), weights
+            weights.append((len(indices) - 1 - places) // count + 1)
+        return Measured(chosen), weights
 
     # Rules.
 
@@ -235,7 +305,9 @@ class Progressions:
         """The first and last period of each axis."""
         if math.prod(min(2 * step.period, self._extent(axis)) for axis, step in steps.items()) > _MOST_CORNERS:
             raise TooLarge
-        return Grid({axis: _both_ends(r, steps[axis].period if axis in steps else 0) for axis, r in self.box.items()})
+        return Measured(
+            {axis: _both_ends(r, steps[axis].period if axis in steps else 0) for axis, r in self.box.items()}
+        )
 
     def _split(self, op: str, a: Expression, b: Expression, steps: Steps) -> None:
         """Cuts off the parts of the box in which a comparison is settled; returns if that is of no use."""
@@ -264,10 +336,13 @@ class Progressions:
                 return False
             return inner._is_decided(op, a, b, inner._difference(a, b))
 
+        # Else a diagonal would be peeled off index by index.
+        quarter = max(1, len(indices) // 4)
+        if not (settled(indices[:quarter]) or settled(indices[len(indices) - quarter :])):
+            return []
         head = _longest(len(indices), lambda count: settled(indices[:count]))
         tail = _longest(len(indices) - head, lambda count: settled(indices[len(indices) - count :]))
         cuts = (indices[:head], indices[head : len(indices) - tail], indices[len(indices) - tail :])
-        # Else a diagonal would be peeled off index by index.
         return [part for part in cuts if len(part)] if 2 * len(cuts[1]) <= len(indices) else []
 
     def _choice(self, e: Expression, which: Expression, cases: Sequence[Expression]) -> dict[Axis, Step]:

@@ -91,16 +91,18 @@ def of_schedule(schedule: Schedule, written: frozenset[Allocation]) -> Proofs:
     for operation in operations:
         by_key.setdefault(operation.key, []).append(operation)
     meetings = [m for m in _meetings(schedule) if epochs.is_barrier(m)]
-    return Proofs(
-        schedule=schedule,
-        operations={key: tuple(same) for key, same in by_key.items()},
-        meetings={m.key: m for m in meetings},
-        races=_races(schedule, operations, written),
-        bounds=frozenset(o.key for o in operations if not _is_within_bounds(o, schedule)),
-        unwritten=initialisation.doubtful_reads(schedule, operations),
-        barriers=frozenset(m.key for m in meetings if not _is_uniform(m)),
-        loops=_loops(schedule),
-    )
+    # What takes too long to prove is watched.
+    with progressions.Effort().portion():
+        return Proofs(
+            schedule=schedule,
+            operations={key: tuple(same) for key, same in by_key.items()},
+            meetings={m.key: m for m in meetings},
+            races=_races(schedule, operations, written),
+            bounds=frozenset(o.key for o in operations if not _is_within_bounds(o, schedule)),
+            unwritten=initialisation.doubtful_reads(schedule, operations),
+            barriers=frozenset(m.key for m in meetings if not _is_uniform(m)),
+            loops=_loops(schedule),
+        )
 
 
 def _meetings(schedule: Schedule) -> list[Meeting]:

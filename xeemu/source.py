@@ -1,11 +1,12 @@
 """Site: the place in the user's file that an operation of a kernel comes from."""
 
+import ast
 import dataclasses
 import functools
 import linecache
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import CodeType
 
 import jax
@@ -106,11 +107,37 @@ def of_function(code: CodeType) -> Site:
     return _site(code.co_filename, next(defined, first))
 
 
-def assigned_name(site: Site) -> str | None:
-    """The variable that the line assigns to (`tile = wg.local(...)` gives `tile`), if it is a plain assignment."""
-    target, equals, _ = site.text.partition("=")
-    target = target.strip()
-    return target if equals and target.isidentifier() else None
+def assigned_name(site: Site, methods: Sequence[str] = ("local", "private")) -> str | None:
+    """The variable that a line assigns to, as `tile = wg.local(...)` does to `tile`; None where it may be another.
+
+    Args:
+      site: the line.
+      methods: of several statements on it, the one that calls one of these methods is meant.
+    """
+    found = [s for s in _simple_statements("".join(linecache.getlines(site.file))) if site.line in _lines_of(s)]
+    meant = found if len(found) == 1 else [s for s in found if any(_calls(node, methods) for node in ast.walk(s))]
+    if len(meant) != 1 or not isinstance(meant[0], ast.Assign | ast.AnnAssign):
+        return None
+    target = meant[0].targets[0] if isinstance(meant[0], ast.Assign) else meant[0].target
+    return target.id if isinstance(target, ast.Name) else None
+
+
+@functools.lru_cache(maxsize=16)
+def _simple_statements(text: str) -> tuple[ast.stmt, ...]:
+    """The statements of a file that hold no others; none if it is no Python."""
+    try:
+        nodes = ast.walk(ast.parse(text))
+    except (SyntaxError, ValueError):
+        return ()
+    return tuple(node for node in nodes if isinstance(node, ast.stmt) and not hasattr(node, "body"))
+
+
+def _lines_of(statement: ast.stmt) -> range:
+    return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+
+
+def _calls(node: ast.AST, methods: Sequence[str]) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods
 
 
 def _line(code: CodeType, offset: int) -> int:

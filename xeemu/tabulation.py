@@ -15,6 +15,7 @@ from xeemu.errors import Error
 from xeemu.launch import Prepared
 from xeemu.linearity import Allocation
 from xeemu.occupancy import Occupancy, occupancy
+from xeemu.progressions import Effort
 from xeemu.registers import live_bytes
 from xeemu.report import AtomicTotals, GlobalTotals, LocalTotals, Report, SiteReport
 from xeemu.schedule import Place
@@ -51,8 +52,9 @@ def tabulate(
     registers = _registers(prepared, taken)
     spill = _spill(registers, device, geometry.sub_group_size)
     atomics = _atomics(by_place, counts, taken)
-    resident = _occupancy(prepared, taken, registers, bool(barriers))
-    work = workload.of_launch(by_place, classes, barriers, atomics, taken, resident)
+    resident = _occupancy(prepared, taken, registers, any(each.get("barrier") for each in taken.instructions.values()))
+    with Effort().portion():
+        work = workload.of_launch(by_place, classes, barriers, atomics, taken, resident)
     time = timing.predict(work, device, resident.groups if resident else None) if work is not None else None
     terms = time.terms if time else ()
     slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
@@ -90,7 +92,7 @@ def tabulate(
             "global_": _mark(outside, global_.requests, global_.lines, global_.bytes_moved),
             "atomics": _mark(sites, atomics.local_requests, atomics.global_operations, atomics.contention),
             "sites": _mark(sites, *(site.requests for site in sites)),
-            "barriers": "=",
+            "barriers": _mark((), barriers),
         },
     )
 
@@ -145,17 +147,16 @@ def _bank_map(place: Place, counts: Counts, taken: Census) -> BankMap | None:
 
 def _classes(counts: Counts, taken: Census, memory_requests: int | None) -> tuple[dict[str, int] | None, int | None]:
     """Instructions by class, those that there are; and the barriers of work-groups."""
-    total: dict[str, float] = {"memory": memory_requests or 0}
     sub_groups = requests.sub_groups(taken.geometry)
+    total: dict[str, float | None] = {"memory": memory_requests}
     for plan, each in taken.instructions.items():
         times = counts.executions[plan]
-        if times is None and each:
-            return None, None
-        for name, number in each.items():
-            total[name] = total.get(name, 0) + number * (times or 0) * sub_groups
-    barriers = round(total.get("barrier", 0)) // sub_groups
-    known = {name: round(total[name]) for name in instructions.CLASSES if total.get(name)}
-    return None if memory_requests is None else known, barriers
+        for name, each_time in each.items():
+            before = total.get(name, 0)
+            total[name] = None if before is None or times is None else before + each_time * times * sub_groups
+    barriers = total.get("barrier", 0)
+    known = {name: round(number) for name in instructions.CLASSES if (number := total.get(name))}
+    return None if None in total.values() else known, None if barriers is None else round(barriers) // sub_groups
 
 
 def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:
@@ -166,8 +167,10 @@ def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:
 
 
 def _missing(time: timing.Timing | None) -> tuple[str, ...]:
-    unknown = time.unknown if time else ()
-    return (f"{', '.join(unknown)}: not known, and left out of the time",) if unknown else ()
+    if time is None or not time.unknown:
+        return ()
+    outcome = "so that the time is not either" if time.cycles is None else "and left out of the time"
+    return (f"{', '.join(time.unknown)}: not known, {outcome}",)
 
 
 # --- Registers and occupancy ---

@@ -38,6 +38,7 @@ The script `validate` holds the model against a GPU's times.
 import dataclasses
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from xeemu.device import Device
 
@@ -54,6 +55,8 @@ INSTRUCTION_CLASSES: Mapping[str, str | None] = {
     "control": None,
 }
 
+# A count that need not be there.
+_OPTIONAL = ("l1_passes",)
 _OVERLAP = 3
 _INDEPENDENT_INSTRUCTIONS = 2
 # Of the peak of the product page: 0.90 to 0.94 measured on an H200; Intel's guide says that the fabric sustains 90 %.
@@ -148,8 +151,8 @@ class Timing:
 
     Attributes:
       terms: one for each resource, in the order of the table in this module's docstring.
-      cycles: of the launch; None if no term with work is known. A term that is not known is left out, so that the
-        figure is then a lower bound: `unknown` says of which.
+      cycles: of the launch; None if no term with work is known, or if a count is missing that might decide it. A term
+        for which the device has no figure is left out, so that this is then a lower bound: `unknown` says of which.
       time_s: the same in seconds, without the overhead of submitting it (`Device.launch_overhead_s`).
       bound: the resource with the largest term.
       unknown: resources that the launch uses and whose term is not known.
@@ -170,8 +173,23 @@ def predict(work: Work, device: Device, resident_groups: int | None) -> Timing:
       device: the modelled device.
       resident_groups: work-groups that an Xe core holds at a time; None if it is not known.
     """
+    terms, counted = (_terms(each, device, resident_groups) for each in (work, _as_if_counted(work)))
+    # What was not counted may be any amount; what a device has no figure for is missing from all its launches alike.
+    uncounted = any(a.cycles is None and b.cycles is not None for a, b in zip(terms, counted, strict=True))
+    cycles, bound = (None, None) if uncounted else _combine(terms)
+    unknown = tuple(term.resource for term in terms if term.cycles is None)
+    return Timing(
+        terms=tuple(dataclasses.replace(term, share=_quotient(term.cycles, cycles)) for term in terms),
+        cycles=cycles,
+        time_s=_quotient(cycles, device.clock_hz),
+        bound=bound,
+        unknown=unknown,
+    )
+
+
+def _terms(work: Work, device: Device, resident_groups: int | None) -> tuple[Term, ...]:
     cores = _busy_cores(work.groups, device.xe_cores)
-    terms = (
+    return (
         _issue(work, device, cores),
         _slm(work, device, cores),
         _l1(work, device, cores),
@@ -182,15 +200,13 @@ def predict(work: Work, device: Device, resident_groups: int | None) -> Timing:
         _group_launch(work, device),
         _latency(work, device, resident_groups),
     )
-    cycles, bound = _combine(terms)
-    unknown = tuple(term.resource for term in terms if term.cycles is None)
-    return Timing(
-        terms=tuple(dataclasses.replace(term, share=_quotient(term.cycles, cycles)) for term in terms),
-        cycles=cycles,
-        time_s=_quotient(cycles, device.clock_hz),
-        bound=bound,
-        unknown=unknown,
-    )
+
+
+def _as_if_counted(work: Work) -> Work:
+    """The work with some amount for each count that is missing: its terms tell what the device has figures for."""
+    amounts: dict[str, Any] = {"instructions": dict.fromkeys(INSTRUCTION_CLASSES, 1)}
+    missing = [f.name for f in dataclasses.fields(work) if getattr(work, f.name) is None and f.name not in _OPTIONAL]
+    return dataclasses.replace(work, **{name: amounts.get(name, 1) for name in missing})
 
 
 def _combine(terms: tuple[Term, ...]) -> tuple[float | None, str | None]:

@@ -35,14 +35,13 @@ class _Private(NamedTuple):
     multiple: int
 
 
-def of_access(index: Expression, shape: tuple[int, ...], rank: int, chosen: np.ndarray, itemsize: int) -> Vector:
-    """The vectors of an access.
+def of_access(index: Expression, shape: tuple[int, ...], rank: int, itemsize: int) -> Vector:
+    """The vectors of an access. Which elements take part does not matter here: see `costs.Meter`.
 
     Args:
       index: the linear index of its elements.
       shape: the work-items' axes and the private ones.
       rank: number of the former.
-      chosen: `[n]` flat positions of the elements that take part.
       itemsize: bytes of an element.
     """
     private = math.prod(shape[rank:])
@@ -52,10 +51,8 @@ def of_access(index: Expression, shape: tuple[int, ...], rank: int, chosen: np.n
     if offsets is None:
         return Vector(1, True)
     flat = np.broadcast_to(offsets, shape[rank:]).reshape(-1)
-    taken = np.zeros(math.prod(shape), bool)
-    taken[chosen] = True
     width = max(1, WIDEST_BYTES // itemsize)
-    while width > 1 and not (private % width == 0 and _together(flat, taken, width)):
+    while width > 1 and not (private % width == 0 and _together(flat, width)):
         width //= 2
     starts = np.gcd.reduce(flat[::width], initial=multiple)
     return Vector(width, bool(starts % width == 0))
@@ -67,10 +64,9 @@ def common(found: Sequence[Vector]) -> Vector:
     return Vector(width, width == 1 or all(vector.aligned and vector.width == width for vector in found))
 
 
-def _together(offsets: np.ndarray, taken: np.ndarray, width: int) -> bool:
-    """Whether each `width` elements follow each other, and take part all or none."""
-    rows = taken.reshape(-1, width)
-    return bool((np.diff(offsets.reshape(-1, width)) == 1).all() and (rows.all(-1) | ~rows.any(-1)).all())
+def _together(offsets: np.ndarray, width: int) -> bool:
+    """Whether each `width` elements follow each other."""
+    return bool((np.diff(offsets.reshape(-1, width)) == 1).all())
 
 
 def _of(index: Expression, rank: int) -> _Private:
