@@ -398,3 +398,19 @@ def test_the_command_occupancy(capsys):
     code, _, errors = _run(capsys, "occupancy", "--local-size", "4096")
     assert code == 2
     assert "4096" in errors
+
+
+@xe.kernel
+def endless(wg, x, out):
+    n, _ = lax.while_loop(lambda carry: carry[0] < 10, lambda carry: (carry[0] + carry[1][0], carry[1]), (0, x))
+    return out.at[wg.global_id()].set(n)
+
+
+def test_a_profile_gives_up_a_loop_that_does_not_end():
+    ends, goes_on, out = np.ones(4, np.int32), np.zeros(4, np.int32), np.zeros(64, np.int32)
+    profile = xe.profile(endless, xe.NDRange(64, 64))
+    assert (profile(ends, out)[0] == 10).all()
+    with pytest.raises(
+        xe.KernelError, match="a loop has not ended after 1000000 iterations; a profile goes on no longer"
+    ):
+        profile(goes_on, out)

@@ -11,7 +11,7 @@ import pytest
 import xeemu as xe
 
 SCRIPT = Path(__file__).with_name("sharded.py")
-SLICED = {"slice", "slice 64 bits", "slice in one chunk", "in place", "rows", "mesh of two axes", "convolution_slm"}
+SLICED = ("slice", "slice 64 bits", "slice in one chunk", "in place", "rows", "mesh of two axes", "convolution_slm")
 REFUSED = {
     "clash": "two devices have stored different values to out[3]",
     "old value": "out is updated by add, which gives the old value, in a launch over several devices",

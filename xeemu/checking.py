@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from xeemu import judgement, proofs, schedule, source
+from xeemu import judgement, proofs, schedule
 from xeemu.device import Device
 from xeemu.errors import KernelArgumentError, KernelError
 from xeemu.findings import Findings
@@ -23,9 +23,8 @@ from xeemu.launch import (
     scalars,
 )
 from xeemu.ndrange import NDRange
+from xeemu.observer import MAX_ITERATIONS
 from xeemu.watching import State, Watch, Watching
-
-MAX_ITERATIONS = 1_000_000
 
 
 def check(
@@ -99,13 +98,9 @@ class Checked:
                 f"a work-group has passed {state['passed']} barriers, more than the {self.watch.most_barriers} that a "
                 "check of so large a launch tells apart; check it with fewer work-groups or iterations"
             )
-        for (plan, number), exceeded in zip(self.watch.loops, state["exceeded"], strict=True):
-            if exceeded:
-                body = self.watch.proofs.bodies[plan]
-                raise KernelError(
-                    f"a loop has not ended after {self.watch.max_iterations} iterations; if it would in the end, give "
-                    f"xe.check more with max_iterations=\n  at {source.of_equation(body.eqns[number])}"
-                )
+        limit = self.watch.max_iterations
+        hint = "if it would in the end, give xe.check more with max_iterations="
+        self.watch.proofs.schedule.check_ended(state["exceeded"], limit, hint)
 
     @functools.cached_property
     def compiled(self) -> Callable[..., tuple[list[jax.Array], State]]:

@@ -20,13 +20,13 @@ import numpy as np
 
 import xeemu as xe
 from xeemu import kernels, notation, runs, targets, witness
-from xeemu.checking import MAX_ITERATIONS
 from xeemu.device import Device
 from xeemu.kernels import litmus as litmus_tests
 from xeemu.kernels.example import Example
 from xeemu.launch import DEFAULT_DEVICE
 from xeemu.limits import sub_group_size
 from xeemu.notation import UsageError
+from xeemu.observer import MAX_ITERATIONS
 from xeemu.progress import phase
 from xeemu.runs import Run
 from xeemu.source import Site

@@ -27,6 +27,7 @@ from xeemu.launch import (
     scalars,
 )
 from xeemu.ndrange import NDRange
+from xeemu.observer import MAX_ITERATIONS
 from xeemu.report import Report
 from xeemu.tabulation import tabulate
 
@@ -114,7 +115,10 @@ class Counted:
         """The kernel's outputs, and what was counted; nothing if the census is complete."""
         if self.ledger.census.complete:
             return self.prepared.run(given), None
-        return self.prepared.run_watched(given, self.compiled)
+        outputs, state = self.prepared.run_watched(given, self.compiled)
+        hint = "a profile goes on no longer; estimate it, or profile a launch in which it ends"
+        self.ledger.census.schedule.check_ended(state["exceeded"], MAX_ITERATIONS, hint)
+        return outputs, state
 
     @functools.cached_property
     def known_report(self) -> Report:

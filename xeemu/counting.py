@@ -21,7 +21,7 @@ from xeemu.census import Census, Execution
 from xeemu.costs import FIGURES
 from xeemu.linearity import Allocation
 from xeemu.observed import Observed
-from xeemu.observer import Event, Observer
+from xeemu.observer import MAX_ITERATIONS, Event, Observer
 from xeemu.sampling import Sample
 from xeemu.schedule import Key, Place
 from xeemu.values import Chunk
@@ -52,6 +52,11 @@ class Ledger:
         return tuple(plan for plan, times in self.census.executions.items() if times is None)
 
     @functools.cached_property
+    def loops(self) -> Mapping[Key, int]:
+        """The loops that test a predicate: their numbers."""
+        return {key: number for number, key in enumerate(self.census.schedule.loops)}
+
+    @functools.cached_property
     def shown(self) -> Mapping[Key, int]:
         """Accesses to local memory of which an execution is kept to be shown: their numbers."""
         keys = [key for key in self.census.left if self.census.place(key).memory.space == "local"]
@@ -70,6 +75,7 @@ class Ledger:
           sums, squares: float64 `[F]` for each place, over the groups of a sample.
           turns: an int64 for each path.
           tallies: uint32 `[elements]` for each memory.
+          exceeded: for each loop that tests a predicate whether it was given up.
           elements, taken: for each access that is shown the last execution by the first group: `[n]` elements of the
             memory, and which of them were accessed, n being all elements of the access.
         """
@@ -81,6 +87,7 @@ class Ledger:
             "sums": sampled,
             "squares": list(sampled),
             "turns": [jnp.zeros((), np.int64) for _ in self.paths],
+            "exceeded": [jnp.zeros((), bool) for _ in self.loops],
             "tallies": [jnp.zeros(memory.elements, np.uint32) for memory in self.tallied],
             "elements": [jnp.zeros(size, np.int32) for size in sizes],
             "taken": [jnp.zeros(size, bool) for size in sizes],
@@ -95,6 +102,7 @@ class Counting(Observer):
     """
 
     watches = True
+    max_iterations = MAX_ITERATIONS
 
     def __init__(self, ledger: Ledger, chunk: Chunk, state: State) -> None:
         self.ledger, self.chunk = ledger, chunk
@@ -116,6 +124,11 @@ class Counting(Observer):
         if plan in self._paths:
             times = jnp.int64(chunk.count) if running is None else running.sum(dtype=np.int64)
             self._add("turns", self._paths[plan], times)
+
+    def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+        if (plan, number) in self.ledger.loops:
+            loop = self.ledger.loops[plan, number]
+            self._put("exceeded", loop, self.state["exceeded"][loop] | exceeded)
 
     def on_access(self, event: Event, chunk: Chunk) -> None:
         key = event.plan, event.number

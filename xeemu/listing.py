@@ -276,5 +276,5 @@ def _place(eqn: jex_core.JaxprEqn, file: str) -> str:
     site = source.of_equation(eqn)
     if not site.line:
         return ""
-    text = site.text if len(site.text) <= _LONGEST_LINE else site.text[: _LONGEST_LINE - 3] + "..."
+    text = site.source if len(site.source) <= _LONGEST_LINE else site.source[: _LONGEST_LINE - 3] + "..."
     return f"# {'' if site.file == file else os.path.basename(site.file) + ':'}{site.line}: {text}"

@@ -174,20 +174,7 @@ class Observed:
 
     def taken(self) -> jax.Array:
         """`[G or 1, n or 1]` whether a lane accesses its element."""
-        taken = jnp.ones((1, 1), bool)
-        for condition in (self.address.inside, self.where.mask, self._present()):
-            if condition is not None:
-                taken = taken & condition
-        return taken if self.event.running is None else taken & self.event.running[:, None]
-
-    def _present(self) -> jax.Array | None:
-        """`[G, n or 1]` whether the work-item of each element exists."""
-        if self.event.present is None:
-            return None
-        if not self.where.shape:
-            return self.event.present[:, :1]
-        private = math.prod(self.where.shape) // self.chunk.geometry.items
-        return self.event.present[:, self.where.chosen // private]
+        return self.event.taken(self.chunk.geometry.items)
 
     def _index(self) -> jax.Array:
         """The elements in a dtype in which their addresses do not overflow."""

@@ -16,6 +16,9 @@ from xeemu.access import Address, Lanes
 from xeemu.analysis import Plan
 from xeemu.values import Buffer, Chunk, Emitted
 
+# Of a loop that tests a predicate, unless the user says otherwise.
+MAX_ITERATIONS = 1_000_000
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Event:

@@ -11,11 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from xeemu import addresses, conflicts, epochs, initialisation, progressions
-from xeemu.analysis import Plan
 from xeemu.conflicts import Clocks
 from xeemu.epochs import Pair
 from xeemu.expressions import Axis, Expression, TooLarge
-from xeemu.jaxprs import Body
 from xeemu.linearity import Allocation
 from xeemu.primitives import Ordering
 from xeemu.progressions import Progressions
@@ -46,7 +44,7 @@ class Proofs:
       bounds: accesses that might lie out of bounds.
       unwritten: accesses that might read what was never written.
       barriers: those that might not be reached by all work-items.
-      loops: the loops that test a predicate, by the key of their equation, with whether their end depends on data.
+      endless: whether data decides when some loop ends.
     """
 
     schedule: Schedule
@@ -56,17 +54,12 @@ class Proofs:
     bounds: frozenset[Key]
     unwritten: frozenset[Key]
     barriers: frozenset[Key]
-    loops: Mapping[Key, bool]
+    endless: bool
 
     @property
     def complete(self) -> bool:
         """Whether nothing has to be watched."""
-        return not (self.races or self.bounds or self.unwritten or self.barriers or any(self.loops.values()))
-
-    @functools.cached_property
-    def bodies(self) -> Mapping[Plan, Body]:
-        """The body of each call path."""
-        return {frame.plan: frame.body for frame in self.schedule.root.frames()}
+        return not (self.races or self.bounds or self.unwritten or self.barriers or self.endless)
 
     @functools.cached_property
     def watched(self) -> tuple[Place, ...]:
@@ -101,7 +94,7 @@ def of_schedule(schedule: Schedule, written: frozenset[Allocation]) -> Proofs:
             bounds=frozenset(o.key for o in operations if not _is_within_bounds(o, schedule)),
             unwritten=initialisation.doubtful_reads(schedule, operations),
             barriers=frozenset(m.key for m in meetings if not _is_uniform(m)),
-            loops=_loops(schedule),
+            endless=any(_is_endless(frame) for frame in schedule.root.frames()),
         )
 
 
@@ -109,13 +102,9 @@ def _meetings(schedule: Schedule) -> list[Meeting]:
     return [s for f in schedule.root.frames() if f.boxes for s in f.steps if isinstance(s, Meeting)]
 
 
-def _loops(schedule: Schedule) -> dict[Key, bool]:
-    found: dict[Key, bool] = {}
-    for frame in schedule.root.frames():
-        if frame.kind == "test" and frame.parent is not None and frame.number is not None and frame.boxes:
-            key = (frame.parent.plan, frame.number)
-            found[key] = found.get(key, False) or not (frame.certain or epochs.own_axes(frame))
-    return found
+def _is_endless(frame: Frame) -> bool:
+    """Whether a frame is a loop's test that data lets come out either way."""
+    return frame.kind == "test" and bool(frame.boxes) and not (frame.certain or epochs.own_axes(frame))
 
 
 # --- Races ---

@@ -6,7 +6,8 @@ expressions and as frames that are not certain.
 """
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -170,6 +171,27 @@ class Schedule:
     root: Frame
     groups: tuple[Axis, ...]
     geometry: Geometry
+
+    @functools.cached_property
+    def loops(self) -> Mapping[Key, jex_core.JaxprEqn]:
+        """The loops that test a predicate and are executed, by their key."""
+        return {
+            (f.parent.plan, f.number): f.parent.body.eqns[f.number]
+            for f in self.root.frames()
+            if f.kind == "test" and f.parent is not None and f.number is not None and f.boxes
+        }
+
+    def check_ended(self, exceeded: Iterable[bool], limit: int, hint: str) -> None:
+        """Refuses a run in which loops, in the order of `loops`, were given up.
+
+        Raises:
+          KernelError: one was; with the hint what to do about it.
+        """
+        for eqn, given_up in zip(self.loops.values(), exceeded, strict=True):
+            if given_up:
+                raise source.kernel_error(
+                    f"a loop has not ended after {limit} iterations; {hint}", source.of_equation(eqn)
+                )
 
 
 def of_program(program: Program, plan: Plan, scalars: Sequence[Any]) -> Schedule:

@@ -28,16 +28,16 @@ class Site:
     Attributes:
       file: path as Python knows it (a notebook cell has a made-up one).
       line: 1-based; 0 if it is not known.
-      text: the line without its indentation; empty if the source is not at hand.
+      source: the line's text without its indentation; empty if it is not at hand.
     """
 
     file: str
     line: int
-    text: str
+    source: str
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}"
-        return f"{place}: {self.text}" if self.text else place
+        return f"{place}: {self.source}" if self.source else place
 
 
 UNKNOWN = Site("<unknown>", 0, "")

@@ -107,7 +107,7 @@ def _site(place: Place, counts: Counts, ledger: Ledger) -> SiteReport:
     return SiteReport(
         file=place.site.file,
         line=place.site.line,
-        source=place.site.text,
+        source=place.site.source,
         memory=place.memory.name,
         op=place.op,
         space=place.memory.space,  # type: ignore[arg-type]

@@ -153,7 +153,7 @@ class Watch:
 
     @functools.cached_property
     def loops(self) -> tuple[Key, ...]:
-        return tuple(self.proofs.loops)
+        return tuple(self.proofs.schedule.loops)
 
     def _spots(self, keys: frozenset[Key]) -> tuple[Spot, ...]:
         return tuple(dict.fromkeys(Spot.of(self.operation(k)) for k in self.proofs.operations if k in keys))
