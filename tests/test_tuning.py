@@ -453,7 +453,9 @@ class TestDigest:
         (folder / "mine.py").write_text(kernel)
         (folder / "helpers.py").write_text(helpers)
         command = [sys.executable, "-B", "mine.py"]
-        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr
+        return run.stdout
 
     def test_of_a_kernel_is_the_same_in_every_process_and_place(self, tmp_path):
         (tmp_path / "other").mkdir()
