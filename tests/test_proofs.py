@@ -21,6 +21,8 @@ def nothing_proved(monkeypatch):
     """A check that watches every access and barrier that there is."""
     monkeypatch.setattr(conflicts, "keeps_apart", lambda pair, *_: conflicts.reach(*pair) >= conflicts.GROUP)
     monkeypatch.setattr(conflicts, "keeps_to_groups", lambda pair, *_: conflicts.reach(*pair) >= conflicts.DEVICE)
+    monkeypatch.setattr(conflicts, "all_keep_apart", lambda *_: False)
+    monkeypatch.setattr(conflicts, "all_keep_to_groups", lambda *_: False)
     monkeypatch.setattr(initialisation, "_doubtful", lambda memory, uses, *_: filter(initialisation.reads, uses))
     monkeypatch.setattr(proofs, "_is_within_bounds", lambda *_: False)
     monkeypatch.setattr(proofs, "_is_uniform", lambda *_: False)

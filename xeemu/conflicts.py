@@ -60,7 +60,32 @@ def keeps_apart(pair: Pair, schedule: Schedule, clocks: Clocks) -> bool:
         return False
 
 
-def _is_paced(pair: Pair, clocks: Clocks, loop: Axis) -> bool:
+def all_keep_apart(operations: Sequence[Operation], schedule: Schedule, clocks: Clocks) -> bool:
+    """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
+    if not all(o.access.ordering is None and instances.is_known(o) for o in operations):
+        return False
+    lanes = schedule.geometry.sub_group_size
+    try:
+        for region in instances.regions(operations, schedule, functools.partial(_is_paced, operations, clocks)):
+            executed = _executed(operations, schedule, clocks, region)
+            across = [_Use((e.group, e.counts[0], e.element), e.item // lanes) for e in executed]
+            within = [_Use((e.group, e.counts[1], e.element, e.item // lanes), e.item) for e in executed]
+            if any(_collide(uses, [o.name != "load" for o in operations]) for uses in (across, within)):
+                return False
+    except TooLarge:
+        return False
+    return True
+
+
+def _executed(
+    operations: Sequence[Operation], schedule: Schedule, clocks: Clocks, region: instances.Region
+) -> list[instances.Instances]:
+    return [
+        instances.of_operation(o, schedule, region, (clocks.group[o], clocks.sub_group[o]), True) for o in operations
+    ]
+
+
+def _is_paced(pair: Sequence[Operation], clocks: Clocks, loop: Axis) -> bool:
     """Whether a barrier of the work-group ends each iteration of a loop around a pair."""
     return all(clocks.group[o].steps.get(loop) for o in pair if any(loop in box for box in o.frame.boxes))
 
@@ -72,10 +97,7 @@ def _far_apart(pair: Pair) -> bool:
 
 
 def _meet(pair: Pair, schedule: Schedule, clocks: Clocks, region: instances.Region) -> bool:
-    executed = [
-        instances.of_operation(o, schedule, region, (clocks.group[o], clocks.sub_group[o]), True)
-        for o in dict.fromkeys(pair)
-    ]
+    executed = _executed(tuple(dict.fromkeys(pair)), schedule, clocks, region)
     lanes = schedule.geometry.sub_group_size
     across = [_Use((e.group, e.counts[0], e.element), e.item // lanes) for e in executed]
     within = [_Use((e.group, e.counts[1], e.element, e.item // lanes), e.item) for e in executed]
@@ -90,17 +112,23 @@ class _Use:
     who: np.ndarray
 
 
-def _collide(uses: Sequence[_Use]) -> bool:
-    """Whether two accesses (or one with itself) use the same thing by different users."""
+def _collide(uses: Sequence[_Use], writes: Sequence[bool] | None = None) -> bool:
+    """Whether accesses use the same thing by different users.
+
+    Args:
+      uses: two accesses, or one that is held against itself; or any number.
+      writes: of any number which of them write: two that do not may use the same. None: of two each must be there.
+    """
     what, who = _coded([use.what for use in uses]), np.concatenate([use.who for use in uses])
     if not len(what):
         return False
-    side = np.repeat(1 << np.arange(len(uses)), [len(use.who) for use in uses])
+    flags = np.array(writes, np.int64) if writes is not None else 1 << np.arange(len(uses))
+    side = np.repeat(flags, [len(use.who) for use in uses])
     order = np.argsort(what, kind="stable")
     first = np.flatnonzero(np.r_[True, np.diff(what[order]) != 0])
     several = np.maximum.reduceat(who[order], first) != np.minimum.reduceat(who[order], first)
-    both = np.bitwise_or.reduceat(side[order], first) == (1 << len(uses)) - 1
-    return bool((several & both).any())
+    wanted = 1 if writes is not None else (1 << len(uses)) - 1
+    return bool((several & (np.bitwise_or.reduceat(side[order], first) == wanted)).any())
 
 
 def _coded(parts: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
@@ -133,10 +161,22 @@ def keeps_to_groups(pair: Pair, schedule: Schedule) -> bool:
         return _is_lattice_apart(operations, schedule)
 
 
-def _is_enumerated_apart(operations: Sequence[Operation], schedule: Schedule) -> bool:
+def all_keep_to_groups(operations: Sequence[Operation], schedule: Schedule) -> bool:
+    """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
+    if not all(o.access.ordering is None and instances.is_known(o) for o in operations):
+        return False
+    try:
+        return _is_enumerated_apart(operations, schedule, [o.name != "load" for o in operations])
+    except TooLarge:
+        return _is_lattice_apart(operations, schedule)
+
+
+def _is_enumerated_apart(
+    operations: Sequence[Operation], schedule: Schedule, writes: Sequence[bool] | None = None
+) -> bool:
     whole = instances.everywhere(schedule)
     executed = [instances.of_operation(o, schedule, whole, (), False) for o in operations]
-    return not _collide([_Use((e.element,), e.group) for e in executed])
+    return not _collide([_Use((e.element,), e.group) for e in executed], writes)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ A proof holds for every input: it says nothing about what depends on data, which
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 
@@ -115,26 +116,34 @@ def _races(
 ) -> dict[tuple[Spot, Spot], int]:
     left: dict[tuple[Spot, Spot], int] = {}
 
-    def leave(pair: Pair) -> None:
+    def look_at(pair: Pair, is_proved: Callable[[], bool]) -> None:
+        """Leaves the spots of a pair to be watched, unless they are already, or need not be."""
         spots = (Spot.of(pair[0]), Spot.of(pair[1]))
-        if spots[::-1] in left:
-            spots = spots[::-1]
-        left[spots] = conflicts.reach(*pair)
+        known = next((s for s in (spots, spots[::-1]) if s in left), None)
+        reach = conflicts.reach(*pair)
+        if known is not None:
+            left[known] = min(left[known], reach)
+        elif not is_proved():
+            left[spots] = reach
 
-    clocks: dict[Allocation, Clocks] = {}
+    meeting: dict[Allocation, list[Pair]] = {}
     for pair in epochs.meeting_pairs(schedule):
-        memory = pair[0].place.memory
+        meeting.setdefault(pair[0].place.memory, []).append(pair)
+    for memory, pairs in meeting.items():
         if memory.space == "private" or memory not in written:
             continue
-        if memory not in clocks:
-            clocks[memory] = Clocks(*(epochs.epochs(schedule, memory, subs) for subs in (False, True)))
-        if not conflicts.keeps_apart(pair, schedule, clocks[memory]):
-            leave(pair)
-    shared = [o for o in operations if o.place.memory.space == "global" and o.place.memory in written]
-    for number, a in enumerate(shared):
-        for b in shared[number:]:
-            if a.place.memory is b.place.memory and not conflicts.keeps_to_groups((a, b), schedule):
-                leave((a, b))
+        clocks = Clocks(*(epochs.epochs(schedule, memory, subs) for subs in (False, True)))
+        if not conflicts.all_keep_apart(tuple(dict.fromkeys(o for pair in pairs for o in pair)), schedule, clocks):
+            for pair in pairs:
+                look_at(pair, functools.partial(conflicts.keeps_apart, pair, schedule, clocks))
+    shared: dict[Allocation, list[Operation]] = {}
+    for operation in operations:
+        if operation.place.memory.space == "global" and operation.place.memory in written:
+            shared.setdefault(operation.place.memory, []).append(operation)
+    for uses in shared.values():
+        if not conflicts.all_keep_to_groups(uses, schedule):
+            for pair in itertools.combinations_with_replacement(uses, 2):
+                look_at(pair, functools.partial(conflicts.keeps_to_groups, pair, schedule))
     return left
 
 
