@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import os
 import subprocess
 import sys
 import time
@@ -453,7 +454,9 @@ class TestDigest:
         (folder / "mine.py").write_text(kernel)
         (folder / "helpers.py").write_text(helpers)
         command = [sys.executable, "-B", "mine.py"]
-        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        # Whatever the environment says of the folder of a script, its helpers are found.
+        found = {**os.environ, "PYTHONPATH": str(folder)}
+        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=found)
         assert run.returncode == 0, run.stderr
         return run.stdout
 
