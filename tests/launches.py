@@ -2,7 +2,8 @@
 
 import xeemu as xe
 from xeemu import census, schedule
-from xeemu.launch import Description, Options, Prepared, prepare, scalars
+from xeemu.arguments import Description, scalars
+from xeemu.preparation import Options, Prepared, prepare
 
 
 def prepared(kernel, nd_range, arguments, static=None, device="h200", memory_bytes=None) -> Prepared:

@@ -14,7 +14,8 @@ from jax import lax
 
 import xeemu as xe
 from xeemu import census, costing, counting, kernels, sampling, schedule
-from xeemu.launch import Description, Options, prepare, scalars
+from xeemu.arguments import Description, scalars
+from xeemu.preparation import Options, prepare
 
 # --- A scalar count of requests, passes and lines: 16 lanes at a time, 16 banks of 4 bytes, lines of 64 bytes ---
 

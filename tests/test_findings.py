@@ -138,6 +138,18 @@ def test_a_race_between_the_work_items_of_a_plain_range():
     assert lines[-3] == "  Nothing orders the work-items of a launch."
 
 
+def test_a_race_in_a_plain_range_of_one_group():
+    lines = str(only(flags_and_sums, xe.NDRange(64), OUT)).splitlines()
+    assert lines[0] == "error: data-race between work-items on global memory x[0] (64 times)"
+    assert lines[-3] == "  Nothing orders the work-items of a launch."
+    assert not any("wg.barrier" in line for line in lines)
+
+
+@xe.kernel
+def flags_and_sums(wg, x):
+    return x.at[0].set(x[wg.global_id() + 1] + wg.global_id())
+
+
 @xe.kernel
 def narrow(wg, x):
     return x.atomic(scope="work_group")[0].add(1)  # add

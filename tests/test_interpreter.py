@@ -1,6 +1,5 @@
 """What a launch is compiled to: nothing that nobody asked for, and no copies of memories."""
 
-import importlib
 import re
 from typing import Any
 
@@ -11,10 +10,10 @@ import pytest
 from jax import lax
 
 import xeemu as xe
+from xeemu import preparation
+from xeemu.arguments import Description
 from xeemu.kernels import EXAMPLES
 from xeemu.memory import poison
-
-launching = importlib.import_module("xeemu.launch")  # the module; `xeemu.launch` is the function
 
 SMALL = {
     "convolution_global": (1 << 16, 257),
@@ -30,9 +29,11 @@ SMALL = {
 
 
 def prepared(kernel: xe.Kernel, nd_range: xe.NDRange, *arguments: Any, memory_bytes: int | None = None, **static: Any):
-    options = launching.Options(memory_bytes, False, True, "cpu")
-    descriptions = tuple(map(launching.Description.of, arguments))
-    return launching.prepare(kernel, nd_range, xe.device("max1550"), descriptions, kernel.bind_static(static), options)
+    options = preparation.Options(memory_bytes, False, True, "cpu")
+    descriptions = tuple(map(Description.of, arguments))
+    return preparation.prepare(
+        kernel, nd_range, xe.device("max1550"), descriptions, kernel.bind_static(static), options
+    )
 
 
 def compiled_text(launch: Any, *arguments: Any) -> str:

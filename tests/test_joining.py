@@ -8,7 +8,8 @@ from jax import lax
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.launch import Description, Options, prepare
+from xeemu.arguments import Description
+from xeemu.preparation import Options, prepare
 
 N = 256
 

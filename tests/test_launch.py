@@ -347,3 +347,14 @@ def test_a_memory_has_the_name_of_the_statement_that_makes_it():
     program = xe.trace(xe.kernel(several_on_a_line), RANGE)(Y)
     names = [line.split()[1].rstrip(":") for line in str(program).splitlines() if line.startswith("  local ")]
     assert names == ["first", "local", "local", "local", "local", "tile", "plain"]
+
+
+def test_arrays_given_too_early_are_told():
+    @xe.kernel
+    def nothing(wg, x):
+        return x
+
+    with pytest.raises(xe.KernelArgumentError, match=r"the device is an array; the arrays of a launch go into a call"):
+        xe.launch(nothing, xe.NDRange(64, 16), np.zeros(64))
+    with pytest.raises(xe.KernelArgumentError, match=r"but got a ndarray; write xe.NDRange\(global_size, local_size\)"):
+        xe.launch(nothing, np.zeros((64, 64)))

@@ -1,6 +1,5 @@
 """Laws of the emulator, on random programs: it agrees with the scalar oracle, and nothing but the program matters."""
 
-import importlib
 import math
 from typing import Any
 from unittest import mock
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
+from xeemu import preparation
 from xeemu.memory import poison
 
 OPERATIONS = ("add", "sub", "min", "max", "and", "or", "xor", "exchange", "compare_exchange")
@@ -32,7 +32,7 @@ def launched(program: programs.Program, **options: Any) -> Any:
 
 def in_chunks_of(groups: int) -> Any:
     """A launch in this context emulates so many groups at a time."""
-    return mock.patch.object(importlib.import_module("xeemu.launch"), "_chunk", return_value=groups)
+    return mock.patch.object(preparation, "_chunk", return_value=groups)
 
 
 def assert_as_the_oracle_says(program: programs.Program, results: Any) -> None:

@@ -918,3 +918,11 @@ def test_relations_are_an_algebra():
                 assert set(relation[k].pairs()) == set(zip(*map(np.ndarray.tolist, bits[k].nonzero()), strict=True))
         assert (one.irreflexive() == ~np.diagonal(a, axis1=1, axis2=2).any(-1)).all()
         assert (one.empty() == ~a.any((1, 2))).all()
+
+
+def test_an_unknown_name_is_refused_of_an_undefined_program_too():
+    x = litmus.location("x")
+    test = litmus("race", [[x.store(1)], [x.load("r0")]])
+    assert test.undefined
+    with pytest.raises(xe.KernelArgumentError, match="neither a register nor a location 'r9'"):
+        test.allowed(r9=1)

@@ -104,3 +104,8 @@ def test_masks_of_all_kinds_come_up():
 def test_impossible_dimensions_are_refused(dimensions):
     with pytest.raises(xe.KernelArgumentError, match="an nd-range has 1, 2 or 3"):
         xt.nd_ranges(dimensions=dimensions)
+
+
+def test_a_forgotten_reference_is_told():
+    with pytest.raises(xe.KernelArgumentError, match=r"the reference is a NDRange; give a function"):
+        xt.assert_matches(scale, xe.NDRange(64, 16), np.arange(64))

@@ -9,7 +9,8 @@ from jax import lax
 
 import xeemu as xe
 from xeemu import census, schedule
-from xeemu.launch import Description, Options, prepare
+from xeemu.arguments import Description
+from xeemu.preparation import Options, prepare
 
 SIZE = 16
 

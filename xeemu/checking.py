@@ -9,22 +9,15 @@ import jax
 import numpy as np
 
 from xeemu import judgement, proofs, schedule
+from xeemu.arguments import DEFAULT_DEVICE, checked_arguments, checked_device, outside_jit, scalars
 from xeemu.device import Device
 from xeemu.errors import KernelArgumentError, KernelError
 from xeemu.findings import Findings
 from xeemu.kernel import Kernel
-from xeemu.launch import (
-    DEFAULT_DEVICE,
-    Prepared,
-    checked_arguments,
-    checked_device,
-    outside_jit,
-    prepare_alone,
-    scalars,
-)
 from xeemu.ndrange import NDRange
 from xeemu.observer import MAX_ITERATIONS
-from xeemu.watching import State, Watch, Watching
+from xeemu.preparation import Prepared, Watched, prepare_alone
+from xeemu.watching import Watch, Watching
 
 
 def check(
@@ -88,11 +81,12 @@ class Checked:
         """The kernel's outputs, and what was found; nothing if all was proved."""
         if self.watch.proofs.complete:
             return self.prepared.run(given), None
-        outputs, state = self.prepared.run_watched(given, self.compiled)
-        self._stopped(state)
+        outputs, state = self._watched.run(given)
+        self._check_ended(state)
         return outputs, state
 
-    def _stopped(self, state: Mapping[str, Any]) -> None:
+    def _check_ended(self, state: Mapping[str, Any]) -> None:
+        """Refuses a run that was given up, or was longer than can be told apart."""
         if state["passed"] > self.watch.most_barriers:
             raise KernelError(
                 f"a work-group has passed {state['passed']} barriers, more than the {self.watch.most_barriers} that a "
@@ -103,11 +97,5 @@ class Checked:
         self.watch.proofs.schedule.check_ended(state["exceeded"], limit, hint)
 
     @functools.cached_property
-    def compiled(self) -> Callable[..., tuple[list[jax.Array], State]]:
-        """The launch with its observer, to be called with 64-bit types on."""
-
-        def run(*arguments: jax.Array) -> tuple[list[jax.Array], State]:
-            watch = functools.partial(Watching, self.watch)
-            return self.prepared.watched(arguments, watch, self.watch.zeros())
-
-        return jax.jit(run)
+    def _watched(self) -> Watched:
+        return Watched(self.prepared, functools.partial(Watching, self.watch), self.watch.zeros)

@@ -20,10 +20,10 @@ import numpy as np
 
 import xeemu as xe
 from xeemu import kernels, notation, runs, targets, witness
+from xeemu.arguments import DEFAULT_DEVICE
 from xeemu.device import Device
 from xeemu.kernels import litmus as litmus_tests
 from xeemu.kernels.example import Example
-from xeemu.launch import DEFAULT_DEVICE
 from xeemu.limits import sub_group_size
 from xeemu.notation import UsageError
 from xeemu.observer import MAX_ITERATIONS

@@ -22,6 +22,8 @@ from xeemu.schedule import Operation, Schedule
 _SCOPES = {"work_item": 0, "sub_group": 1, "work_group": 2, "device": 3, "system": 3}
 ITEM, SUB_GROUP, GROUP, DEVICE = range(4)
 
+_MOST_ELEMENTS = 1 << 24
+
 
 def reach(a: Operation, b: Operation) -> int:
     """The widest set of work-items within which two accesses to one element need no order between them.
@@ -64,30 +66,19 @@ def all_keep_apart(operations: Sequence[Operation], schedule: Schedule, clocks: 
     """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
     if not all(o.access.ordering is None and instances.is_known(o) for o in operations):
         return False
-    lanes = schedule.geometry.sub_group_size
+    writes = [o.name != "load" for o in operations]
     try:
         for region in instances.regions(operations, schedule, functools.partial(_is_paced, operations, clocks)):
-            executed = _executed(operations, schedule, clocks, region)
-            across = [_Use((e.group, e.counts[0], e.element), e.item // lanes) for e in executed]
-            within = [_Use((e.group, e.counts[1], e.element, e.item // lanes), e.item) for e in executed]
-            if any(_collide(uses, [o.name != "load" for o in operations]) for uses in (across, within)):
+            if any(_collide(uses, writes) for uses in _uses(operations, schedule, clocks, region)):
                 return False
     except TooLarge:
         return False
     return True
 
 
-def _executed(
-    operations: Sequence[Operation], schedule: Schedule, clocks: Clocks, region: instances.Region
-) -> list[instances.Instances]:
-    return [
-        instances.of_operation(o, schedule, region, (clocks.group[o], clocks.sub_group[o]), True) for o in operations
-    ]
-
-
-def _is_paced(pair: Sequence[Operation], clocks: Clocks, loop: Axis) -> bool:
-    """Whether a barrier of the work-group ends each iteration of a loop around a pair."""
-    return all(clocks.group[o].steps.get(loop) for o in pair if any(loop in box for box in o.frame.boxes))
+def _is_paced(operations: Sequence[Operation], clocks: Clocks, loop: Axis) -> bool:
+    """Whether a barrier of the work-group ends each iteration of a loop, for those of some accesses that it holds."""
+    return all(clocks.group[o].steps.get(loop) for o in operations if any(loop in box for box in o.frame.boxes))
 
 
 def _far_apart(pair: Pair) -> bool:
@@ -97,10 +88,7 @@ def _far_apart(pair: Pair) -> bool:
 
 
 def _meet(pair: Pair, schedule: Schedule, clocks: Clocks, region: instances.Region) -> bool:
-    executed = _executed(tuple(dict.fromkeys(pair)), schedule, clocks, region)
-    lanes = schedule.geometry.sub_group_size
-    across = [_Use((e.group, e.counts[0], e.element), e.item // lanes) for e in executed]
-    within = [_Use((e.group, e.counts[1], e.element, e.item // lanes), e.item) for e in executed]
+    across, within = _uses(tuple(dict.fromkeys(pair)), schedule, clocks, region)
     return _collide(across) or (reach(*pair) < SUB_GROUP and _collide(within))
 
 
@@ -110,6 +98,19 @@ class _Use:
 
     what: tuple[np.ndarray, ...]
     who: np.ndarray
+
+
+def _uses(
+    operations: Sequence[Operation], schedule: Schedule, clocks: Clocks, region: instances.Region
+) -> tuple[list[_Use], list[_Use]]:
+    """Which sub-groups use the elements of a group in one epoch, and which work-items those of a sub-group in one."""
+    lanes = schedule.geometry.sub_group_size
+    executed = [
+        instances.of_operation(o, schedule, region, (clocks.group[o], clocks.sub_group[o]), True) for o in operations
+    ]
+    across = [_Use((e.group, e.counts[0], e.element), e.item // lanes) for e in executed]
+    within = [_Use((e.group, e.counts[1], e.element, e.item // lanes), e.item) for e in executed]
+    return across, within
 
 
 def _collide(uses: Sequence[_Use], writes: Sequence[bool] | None = None) -> bool:
@@ -276,6 +277,3 @@ def _is_shifted_apart(elements: np.ndarray, shift: int, count: int) -> bool:
     order = np.lexsort((quotient, rest))
     same = np.diff(rest[order]) == 0
     return not (same & (np.diff(quotient[order]) < count)).any()
-
-
-_MOST_ELEMENTS = 1 << 24

@@ -11,23 +11,15 @@ import jax
 import numpy as np
 
 from xeemu import census, counting, sampling, schedule
+from xeemu.arguments import DEFAULT_DEVICE, SHAPED, checked_arguments, checked_device, outside_jit, scalars
 from xeemu.census import Census
-from xeemu.counting import Counting, Ledger, State
+from xeemu.counting import Counting, Ledger
 from xeemu.device import Device
 from xeemu.errors import KernelArgumentError
 from xeemu.kernel import Kernel
-from xeemu.launch import (
-    DEFAULT_DEVICE,
-    SHAPED,
-    Prepared,
-    checked_arguments,
-    checked_device,
-    outside_jit,
-    prepare_alone,
-    scalars,
-)
 from xeemu.ndrange import NDRange
 from xeemu.observer import MAX_ITERATIONS
+from xeemu.preparation import Prepared, Watched, prepare_alone
 from xeemu.report import Report
 from xeemu.tabulation import tabulate
 
@@ -115,7 +107,7 @@ class Counted:
         """The kernel's outputs, and what was counted; nothing if the census is complete."""
         if self.ledger.census.complete:
             return self.prepared.run(given), None
-        outputs, state = self.prepared.run_watched(given, self.compiled)
+        outputs, state = self._watched.run(given)
         hint = "a profile goes on no longer; estimate it, or profile a launch in which it ends"
         self.ledger.census.schedule.check_ended(state["exceeded"], MAX_ITERATIONS, hint)
         return outputs, state
@@ -126,14 +118,8 @@ class Counted:
         return _report(self, None)
 
     @functools.cached_property
-    def compiled(self) -> Callable[..., tuple[list[jax.Array], State]]:
-        """The launch with its observer, to be called with 64-bit types on: counts pass 2^31."""
-
-        def run(*arguments: jax.Array) -> tuple[list[jax.Array], State]:
-            watch = functools.partial(Counting, self.ledger)
-            return self.prepared.watched(arguments, watch, self.ledger.zeros())
-
-        return jax.jit(run)
+    def _watched(self) -> Watched:
+        return Watched(self.prepared, functools.partial(Counting, self.ledger), self.ledger.zeros)
 
 
 def _report(counted: Counted, state: Mapping[str, Any] | None) -> Report:

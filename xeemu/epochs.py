@@ -43,10 +43,6 @@ class Clock:
                 total += step * values.reshape(-1, *(1,) * (len(shape) - number - 1))
         return total
 
-    @property
-    def constant(self) -> bool:
-        return not any(self.steps.values())
-
 
 def times(schedule: Schedule) -> dict[Operation, Clock]:
     """The position of each access in the order in which the kernel executes them."""
@@ -188,7 +184,7 @@ class _Reaching:
 
     def frame(self, frame: Frame, live: Live) -> Live:
         """The accesses since the last barrier after a frame, from those before it."""
-        for number, steps in itertools.groupby(frame.steps, lambda step: _number(step)):
+        for number, steps in itertools.groupby(frame.steps, _number):
             inner = list(steps)
             if number is None:
                 live = functools.reduce(self._step, inner, live)

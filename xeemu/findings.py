@@ -149,7 +149,7 @@ def conflict(
     uses: tuple[Use, Use],
     count: int,
     who: str,
-    epoch: int,
+    epoch: int | None,
     explanation: str,
     advice: str,
 ) -> Finding:
@@ -162,11 +162,11 @@ def conflict(
       uses: both accesses of the example.
       count: how often it was seen.
       who: between whom: "work-groups", "sub-groups of a work-group", "work-items of one sub-group".
-      epoch: barriers that the group of the second had passed.
+      epoch: barriers that the group of the second had passed; None if barriers do not order the two anyway.
       explanation: why nothing orders them.
       advice: what to write instead.
     """
-    when = f", {_barriers(epoch)}" if "-group" in who and who != "work-groups" else ""
+    when = "" if epoch is None else f", {_barriers(epoch)}"
     head = f"{kind} between {who} on {element}{when}"
     shown = [line for use in uses for line in (f"  {use.what} {use.site}", f"    by {use.item}")]
     return Finding(

@@ -99,9 +99,8 @@ class _Judge:
         severity, explanation, advice = self._reasons(number, pair, case, (earlier, later))
         element = self._element(pair[0].place.memory, example.element)
         count = int(counts[list(cases)].sum())
-        return findings.conflict(
-            kind, severity, element, uses, count, self._who(case), example.epoch, explanation, advice
-        )
+        epoch = None if case == GROUPS or self.geometry.plain else example.epoch
+        return findings.conflict(kind, severity, element, uses, count, self._who(case), epoch, explanation, advice)
 
     def _use(self, spot: Spot, group: int, item: int, pair: tuple[Spot, Spot]) -> Use:
         what = self._what(spot)
@@ -111,8 +110,10 @@ class _Judge:
         return Use(what, spot.place.site, self._item(group, item))
 
     def _who(self, case: int) -> str:
+        if self.geometry.plain:
+            return "work-items"
         if case == GROUPS:
-            return "work-items" if self.geometry.plain else "work-groups"
+            return "work-groups"
         if case in (SUB_GROUPS, FENCED_SUB_GROUPS):
             return "sub-groups of a work-group"
         return "work-items of one sub-group"
@@ -121,6 +122,9 @@ class _Judge:
         self, number: int, pair: tuple[Spot, Spot], case: int, order: tuple[Spot, Spot]
     ) -> tuple[str, str, str]:
         """How severe a conflict is, why it is one, and what to write instead."""
+        if self.geometry.plain:
+            # Which work-items are in one group is the runtime's choice, and there are no barriers.
+            case = GROUPS
         if self._is_benign(number):
             return NOTE, *_same_value(case)
         name = pair[0].place.memory.name

@@ -87,7 +87,8 @@ class Litmus:
 
         An undefined program may end with any.
         """
-        return self.undefined or self.witness(**values) is not None
+        found = self.witness(**values)
+        return self.undefined or found is not None
 
     def forbidden(self, **values: int | None) -> bool:
         """Whether no implementation may end with these values: `not allowed(...)`."""

@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -22,12 +22,10 @@ from xeemu import addresses, conflicts, instances, progressions, schedule
 from xeemu.expressions import TooLarge
 from xeemu.linearity import Allocation
 from xeemu.observer import Observer
+from xeemu.preparation import Prepared, Share
 from xeemu.progressions import Box
 from xeemu.schedule import Operation, Schedule
 from xeemu.source import kernel_error
-
-if TYPE_CHECKING:
-    from xeemu.launch import Prepared
 
 Rule = Literal["slice", "stores", "add", "min", "max", "and", "or", "xor"]
 
@@ -50,7 +48,7 @@ class Merge:
 
 
 @functools.lru_cache(maxsize=128)
-def of_launch(prepared: "Prepared", mesh: Mesh) -> "Sharded":
+def of_launch(prepared: Prepared, mesh: Mesh) -> "Sharded":
     """A prepared launch over a mesh.
 
     Raises:
@@ -68,7 +66,7 @@ def of_launch(prepared: "Prepared", mesh: Mesh) -> "Sharded":
     return Sharded(prepared, mesh, tuple(merges))
 
 
-def _merge(memory: Allocation, used: Sequence[Operation], plan: Schedule, prepared: "Prepared", mesh: Mesh) -> Merge:
+def _merge(memory: Allocation, used: Sequence[Operation], plan: Schedule, prepared: Prepared, mesh: Mesh) -> Merge:
     updates = [o for o in used if o.name != "load"]
     stores = [o for o in updates if o.name == "store"]
     if len(stores) == len(updates):
@@ -106,9 +104,7 @@ def _check_update(memory: Allocation, operation: Operation, update: Operation) -
 # --- Slices ---
 
 
-def _is_sliced(
-    memory: Allocation, stores: Sequence[Operation], plan: Schedule, prepared: "Prepared", mesh: Mesh
-) -> bool:
+def _is_sliced(memory: Allocation, stores: Sequence[Operation], plan: Schedule, prepared: Prepared, mesh: Mesh) -> bool:
     """Whether each device is known to store to its own part of a memory, of parts of one size."""
     shards, groups = mesh.size, plan.geometry.groups
     bounds, rest = _bounds(prepared, shards), prepared.chunks[1]
@@ -152,7 +148,7 @@ def _within(box: Box, plan: Schedule, groups: range) -> Box:
     return narrowed
 
 
-def _bounds(prepared: "Prepared", shards: int) -> tuple[int, ...]:
+def _bounds(prepared: Prepared, shards: int) -> tuple[int, ...]:
     """The first chunk of each device, and the end."""
     full, _ = prepared.chunks
     return tuple(full * k // shards for k in range(shards + 1))
@@ -171,7 +167,7 @@ class Sharded:
       merges: for each result how the copies become one.
     """
 
-    prepared: "Prepared"
+    prepared: Prepared
     mesh: Mesh
     merges: tuple[Merge, ...]
 
@@ -211,8 +207,6 @@ class Sharded:
 
     def _shard(self, *arguments: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
         """What one device does."""
-        from xeemu.launch import Share
-
         number = lax.axis_index(self._axes)
         share = Share(number, _bounds(self.prepared, self.mesh.size))
         results, _ = self.prepared.watched(arguments, lambda chunk, state: Observer(), (), share)

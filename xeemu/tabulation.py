@@ -12,9 +12,9 @@ from xeemu.costs import FIGURES, kind
 from xeemu.counting import Counts, Ledger
 from xeemu.device import Device
 from xeemu.errors import Error
-from xeemu.launch import Prepared
 from xeemu.linearity import Allocation
 from xeemu.occupancy import Occupancy, occupancy
+from xeemu.preparation import Prepared
 from xeemu.progressions import Effort
 from xeemu.registers import live_bytes
 from xeemu.report import AtomicTotals, GlobalTotals, LocalTotals, Report, SiteReport

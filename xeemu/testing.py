@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from xeemu.arguments import DEFAULT_DEVICE
 from xeemu.checking import check
 from xeemu.device import Device
 from xeemu.device import device as find_device
 from xeemu.errors import KernelArgumentError
 from xeemu.kernel import Kernel
-from xeemu.launch import DEFAULT_DEVICE, launch
+from xeemu.launch import launch
 from xeemu.ndrange import NDRange
+from xeemu.source import called
 from xeemu.verdict import compare
 
 if TYPE_CHECKING:
@@ -85,6 +87,11 @@ def assert_matches(
     Raises:
       AssertionError: they differ; the message tells where first.
     """
+    if not callable(reference):
+        raise KernelArgumentError(
+            f"the reference is {called(reference)}; give a function, as in "
+            "assert_matches(kernel, reference, nd_range, *arrays)"
+        )
     outputs = launch(kernel, nd_range, device=device)(*arguments, **static)
     verdict = compare(outputs, reference(*map(np.asarray, arguments)), rounding)
     if not verdict.agrees:

@@ -16,12 +16,12 @@ import jax
 import numpy as np
 
 from xeemu import savefile, source
+from xeemu.arguments import DEFAULT_DEVICE, SHAPED, Description, checked_arguments, checked_device, outside_jit, scalars
 from xeemu.costing import estimate, profile
 from xeemu.device import Device
 from xeemu.device import device as find_device
 from xeemu.errors import Error, KernelArgumentError, KernelNotSupportedError, did_you_mean
 from xeemu.kernel import Kernel
-from xeemu.launch import DEFAULT_DEVICE, SHAPED, Description, checked_arguments, checked_device, outside_jit, scalars
 from xeemu.ndrange import NDRange
 from xeemu.progress import phase
 from xeemu.report import Report

@@ -62,10 +62,6 @@ class Block:
     moves: dict[int, int]
     windows: dict[int, Any]
 
-    @property
-    def first(self) -> bool:
-        return self.turn == 0
-
 
 def moves(body: Body, consts: int) -> dict[int, int]:
     """For the number of each load by one index how much that grows from one iteration of a loop to the next.

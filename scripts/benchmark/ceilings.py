@@ -59,32 +59,32 @@ def slm_bank(example: Example, size: tuple[int, ...], inputs: Sequence[np.ndarra
 # --- Convolution ---
 
 
-def convolution(example: Example, size: tuple[int, ...], inputs: Sequence[np.ndarray]) -> Call:
+def convolve(data: jax.Array, taps: jax.Array) -> jax.Array:
     """Shifted slices times taps, block by block so that a block stays in cache."""
     block, at_once = 16384, 64
+    half = taps.size // 2
+    padded = jnp.pad(data, half)
 
-    def program(data, taps):
-        half = taps.size // 2
-        padded = jnp.pad(data, half)
+    def block_from(start):
+        x = lax.dynamic_slice(padded, (start,), (block + 2 * half,))
 
-        def convolve(start):
-            x = lax.dynamic_slice(padded, (start,), (block + 2 * half,))
-
-            def add_taps(k, total):
-                y = lax.dynamic_slice(x, (k * at_once,), (block + at_once - 1,))
-                t = lax.dynamic_slice(taps, (k * at_once,), (at_once,))
-                for j in range(at_once):
-                    total += y[j : j + block] * t[j]
-                return total
-
-            total = lax.fori_loop(0, taps.size // at_once, add_taps, jnp.zeros(block, data.dtype))
-            for j in range(taps.size // at_once * at_once, taps.size):
-                total += x[j : j + block] * taps[j]
+        def add_taps(k, total):
+            y = lax.dynamic_slice(x, (k * at_once,), (block + at_once - 1,))
+            t = lax.dynamic_slice(taps, (k * at_once,), (at_once,))
+            for j in range(at_once):
+                total += y[j : j + block] * t[j]
             return total
 
-        return lax.map(convolve, jnp.arange(0, data.size, block)).reshape(-1)
+        total = lax.fori_loop(0, taps.size // at_once, add_taps, jnp.zeros(block, data.dtype))
+        for j in range(taps.size // at_once * at_once, taps.size):
+            total += x[j : j + block] * taps[j]
+        return total
 
-    return _resident(program, *inputs[:2])
+    return lax.map(block_from, jnp.arange(0, data.size, block)).reshape(-1)
+
+
+def convolution(example: Example, size: tuple[int, ...], inputs: Sequence[np.ndarray]) -> Call:
+    return _resident(convolve, *inputs[:2])
 
 
 # --- Histograms ---

@@ -16,11 +16,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import ceilings
 import jax
 import jax.numpy as jnp
 import numpy as np
-from bench_kernels import opencl, workloads
+from benchmark import ceilings, opencl, workloads
 
 import xeemu as xe
 from xeemu.kernels import EXAMPLES, example, histogram, slm_bank

@@ -1,4 +1,5 @@
-// histogram_slm of kernels/histogram.py, in OpenCL C. PLAIN_CLEAR clears the bins by stores that are not atomic.
+// histogram_slm of kernels/histogram.py for Oclgrind, in OpenCL C 1.2 without extensions, whose atomics have 32 bits.
+// PLAIN_CLEAR clears the bins by stores that are not atomic.
 
 #define BINS 256
 #define SUB_GROUP 32
