@@ -15,8 +15,9 @@ import pytest
 from jax import lax
 
 import xeemu as xe
-from xeemu import progress, savefile, tuning
-from xeemu.tuning import Row, Table, tune
+from xeemu import digests, progress, tuning
+from xeemu.ranking import Row, Table
+from xeemu.tuning import tune
 
 X = jax.ShapeDtypeStruct((4096,), jnp.float32)
 
@@ -420,7 +421,7 @@ import functools
 import jax, jax.numpy as jnp, numpy as np
 import xeemu as xe
 import helpers
-from xeemu import savefile
+from xeemu import digests
 
 TABLE = np.arange(4)
 WORDS = {"b", "a", "c"}
@@ -444,7 +445,7 @@ def k(wg, x, *, f=functools.partial(inner, 2)):
     value = jnp.where(x[0] > 0, helpers.helper(inner(compiled(x[0]))), TABLE[0] + options.depth)
     return x.at[0].set(value)
 
-print(savefile.digest(k))
+print(digests.digest(k))
 """
 HELPERS = "FACTOR = 5\n\ndef helper(x):\n    return (lambda y: y * FACTOR)(x)\n\ndef unused(x):\n    return x\n"
 
@@ -484,7 +485,7 @@ class TestDigest:
         for change in (False, True):
             (tmp_path / "helpers.py").write_text(HELPERS.replace(old, new) if change else HELPERS)
             namespaces.append(self.run_here(tmp_path, KERNEL.replace(old, new) if change else KERNEL))
-        assert savefile.digest(namespaces[0]) != savefile.digest(namespaces[1])
+        assert digests.digest(namespaces[0]) != digests.digest(namespaces[1])
 
     @staticmethod
     def run_here(folder, text):
@@ -511,21 +512,21 @@ class TestDigest:
 
             return k
 
-        assert savefile.digest(make(1)) == savefile.digest(make(1))
-        assert savefile.digest(make(1)) != savefile.digest(make(2))
+        assert digests.digest(make(1)) == digests.digest(make(1))
+        assert digests.digest(make(1)) != digests.digest(make(2))
 
     def test_of_a_function_that_calls_itself(self):
         def f(n):
             return f(n - 1) if n else later
 
-        assert savefile.digest(f) == savefile.digest(f)
+        assert digests.digest(f) == digests.digest(f)
         later = 1
 
     def test_tells_values_apart(self):
         values = [1, 1.0, True, "1", (1,), [1], ((1,),), np.int32(1), np.ones(1), np.ones((1, 1)), b"1", None, {1: 1}]
-        assert len({savefile.digest(value) for value in values}) == len(values)
-        assert savefile.digest(jnp.ones(3, jnp.bfloat16)) != savefile.digest(jnp.zeros(3, jnp.bfloat16))
-        assert savefile.digest(lax.add) != savefile.digest(lax.mul)
+        assert len({digests.digest(value) for value in values}) == len(values)
+        assert digests.digest(jnp.ones(3, jnp.bfloat16)) != digests.digest(jnp.zeros(3, jnp.bfloat16))
+        assert digests.digest(lax.add) != digests.digest(lax.mul)
 
 
 class TestTable:

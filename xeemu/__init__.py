@@ -19,8 +19,9 @@ from xeemu.memory import Memory
 from xeemu.ndrange import NDRange
 from xeemu.occupancy import Occupancy, occupancy
 from xeemu.program import Program
+from xeemu.ranking import Row, Table
 from xeemu.report import Report
-from xeemu.tuning import Row, Table, tune
+from xeemu.tuning import tune
 from xeemu.workgroup import SubGroup, WorkGroup
 
 __all__ = [

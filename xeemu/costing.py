@@ -15,7 +15,6 @@ from xeemu.arguments import DEFAULT_DEVICE, SHAPED, checked_arguments, checked_d
 from xeemu.census import Census
 from xeemu.counting import Counting, Ledger
 from xeemu.device import Device
-from xeemu.errors import KernelArgumentError
 from xeemu.kernel import Kernel
 from xeemu.ndrange import NDRange
 from xeemu.observer import MAX_ITERATIONS
@@ -45,8 +44,7 @@ def profile(
       NDRangeError, KernelNotSupportedError, MemoryAllocationError, KernelArgumentError, KernelError: as `xe.launch`.
     """
     modelled = checked_device(kernel, nd_range, device)
-    if sample is not None and (isinstance(sample, bool) or not isinstance(sample, int) or sample < 1):
-        raise KernelArgumentError(f"sample is {sample!r}; give the number of work-groups to count, from 1, or None")
+    sampling.check_size(sample)
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Report]:
         given = outside_jit("xe.profile", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))

@@ -12,20 +12,10 @@ from xeemu.geometry import Geometry
 from xeemu.linearity import Allocation
 from xeemu.program import Program
 from xeemu.proofs import Spot
+from xeemu.races import FENCED_ITEMS, FENCED_SUB_GROUPS, GROUPS, ITEMS, SUB_GROUPS, Conflict
 from xeemu.schedule import Operation
 from xeemu.source import Site
-from xeemu.watching import (
-    FENCED_ITEMS,
-    FENCED_SUB_GROUPS,
-    GROUPS,
-    ITEMS,
-    SUB_GROUPS,
-    Beyond,
-    Conflict,
-    Parted,
-    Unwritten,
-    Watch,
-)
+from xeemu.watching import Beyond, Parted, Unwritten, Watch
 
 _FENCED = (FENCED_SUB_GROUPS, FENCED_ITEMS)
 _LONGEST_LIST = 3
@@ -41,8 +31,8 @@ def judge(program: Program, watch: Watch, state: Mapping[str, Any] | None) -> Fi
     """
     found = list(_cross_items(program))
     if state is not None:
-        judge_ = _Judge(program, watch, state)
-        found += [*judge_.conflicts(), *judge_.unwritten(), *judge_.beyond(), *judge_.parted()]
+        seen = _Judge(program, watch, state)
+        found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.parted()]
     watched = {place.site for place in watch.proofs.watched}
     watched |= {source.of_equation(watch.proofs.meetings[key].eqn) for key in watch.barriers}
     barriers = [source.of_equation(meeting.eqn) for meeting in watch.proofs.meetings.values()]

@@ -67,7 +67,7 @@ def launch(
         options = Options(memory_bytes, deterministic, donate and not inside_jit, platform, mesh)
         prepared = prepare(kernel, nd_range, modelled, tuple(map(Description.of, given)), bound, options)
         if mesh is not None:
-            results = sharding.of_launch(prepared, mesh).run(given, inside_jit)
+            results = sharding.of_launch(prepared).run(given, inside_jit)
             return jax.tree.unflatten(prepared.program.output_tree, results)
         with jax.enable_x64(prepared.program.wide):
             results = prepared.emit(*map(jnp.asarray, given)) if inside_jit else prepared.compiled(*given)

@@ -12,13 +12,13 @@ _PERIOD_S = 0.5
 
 
 @contextlib.contextmanager
-def phase(what: str, stream: TextIO | None = None) -> Iterator[None]:
+def phase(what: object, stream: TextIO | None = None) -> Iterator[None]:
     """Shows `what` and the seconds since it began, for as long as the context lasts.
 
     A launch is one compiled call that tells nothing of how far it is, so the line tells the time and not a fraction.
 
     Args:
-      what: the phase, in a few words.
+      what: the phase, in a few words; its text is asked for anew each time.
       stream: where to show it; by default the standard error stream. Nothing is written unless it is a terminal.
     """
     stream = stream or sys.stderr
@@ -35,7 +35,7 @@ def phase(what: str, stream: TextIO | None = None) -> Iterator[None]:
         thread.join()
 
 
-def _show(what: str, stream: TextIO, done: threading.Event) -> None:
+def _show(what: object, stream: TextIO, done: threading.Event) -> None:
     start, line = time.monotonic(), ""
     pause = _DELAY_S
     while not done.wait(pause):

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from xeemu.errors import KernelArgumentError
 from xeemu.values import Chunk
 
 _SEED = 2009
@@ -75,6 +76,16 @@ class Sample:
             return total, np.where(sums == 0, 0.0, np.inf)
         variance = np.maximum(squares - sums**2 / n, 0.0) / (n - 1)
         return total, self.groups * np.sqrt((1 - n / self.groups) * variance / n)
+
+
+def check_size(sample: int | None) -> None:
+    """Refuses what is no number of work-groups to count.
+
+    Raises:
+      KernelArgumentError: it is neither an int from 1 nor None.
+    """
+    if sample is not None and (isinstance(sample, bool) or not isinstance(sample, int) or sample < 1):
+        raise KernelArgumentError(f"sample is {sample!r}; give the number of work-groups to count, from 1, or None")
 
 
 def draw(groups: int, chunk: int, size: int) -> Sample:

@@ -26,6 +26,7 @@ from xeemu.preparation import Prepared, Share
 from xeemu.progressions import Box
 from xeemu.schedule import Operation, Schedule
 from xeemu.source import kernel_error
+from xeemu.values import bits
 
 Rule = Literal["slice", "stores", "add", "min", "max", "and", "or", "xor"]
 
@@ -48,13 +49,14 @@ class Merge:
 
 
 @functools.lru_cache(maxsize=128)
-def of_launch(prepared: Prepared, mesh: Mesh) -> "Sharded":
-    """A prepared launch over a mesh.
+def of_launch(prepared: Prepared) -> "Sharded":
+    """A prepared launch over the mesh of its options.
 
     Raises:
       KernelError: what the devices write cannot be put together.
     """
-    program = prepared.program
+    program, mesh = prepared.program, prepared.options.mesh
+    assert mesh is not None
     plan = schedule.of_program(program, prepared.plan, [None] * len(program.arguments))
     operations = [o for o in plan.root.operations() if o.frame.boxes and o.place.memory.space == "global"]
     merges = []
@@ -70,14 +72,20 @@ def _merge(memory: Allocation, used: Sequence[Operation], plan: Schedule, prepar
     updates = [o for o in used if o.name != "load"]
     stores = [o for o in updates if o.name == "store"]
     if len(stores) == len(updates):
-        pairs = itertools.combinations_with_replacement(used, 2)
-        proved = all(conflicts.keeps_to_groups(pair, plan) for pair in pairs)
+        proved = _is_proved(used, plan)
         sliced = proved and _is_sliced(memory, stores, plan, prepared, mesh)
         return Merge("slice" if sliced else "stores", proved)
     for operation in used:
         _check_update(memory, operation, next(o for o in updates if o.name != "store"))
     (rule,) = {"add" if o.name in _SUMS else o.name for o in updates}
     return Merge(rule)  # type: ignore[arg-type]
+
+
+def _is_proved(used: Sequence[Operation], plan: Schedule) -> bool:
+    """Whether no two work-groups access one element, unless both only read it."""
+    pairs = itertools.combinations_with_replacement(used, 2)
+    with progressions.Effort().portion():
+        return conflicts.all_keep_to_groups(used, plan) or all(conflicts.keeps_to_groups(pair, plan) for pair in pairs)
 
 
 def _check_update(memory: Allocation, operation: Operation, update: Operation) -> None:
@@ -234,9 +242,9 @@ class Sharded:
 
     def _merged_stores(self, merge: Merge, before: jax.Array, after: jax.Array) -> tuple[jax.Array, jax.Array]:
         """What has changed on any device; the changes are added up as integers, so that no bit is lost."""
-        old, new = _as_integers(before), _as_integers(after)
+        old, new = bits(before), bits(after)
         if merge.proved:
-            return _back(old + lax.psum(new - old, self._axes), before), jnp.int32(-1)
+            return _of_bits(old + lax.psum(new - old, self._axes), before), jnp.int32(-1)
         changed = new != old
         # Devices that have stored one value to an element agree; elements that none has changed stay.
         low = lax.pmin(jnp.where(changed, new, ~jnp.zeros_like(new)), self._axes)
@@ -245,7 +253,7 @@ class Sharded:
         differ = (ever & (low != high)).reshape(-1)
         clash = jnp.where(differ.any(), jnp.argmax(differ), -1)
         merged = jnp.where(ever, high, old)
-        return _back(merged, before), clash
+        return _of_bits(merged, before), clash
 
     def _check_proved(self) -> None:
         for number, merge in zip(self.prepared.program.outputs, self.merges, strict=True):
@@ -279,12 +287,6 @@ def _everywhere(argument: Any, mesh: Mesh) -> jax.Array:
     return jax.make_array_from_callback(array.shape, target, lambda index: array[index])
 
 
-def _as_integers(array: jax.Array) -> jax.Array:
-    """The bits of an array as unsigned integers."""
-    if array.dtype == bool:
-        return array.astype(np.uint8)
-    return lax.bitcast_convert_type(array, np.dtype(f"u{array.dtype.itemsize}"))
-
-
-def _back(bits: jax.Array, like: jax.Array) -> jax.Array:
-    return bits.astype(bool) if like.dtype == bool else lax.bitcast_convert_type(bits, like.dtype)
+def _of_bits(array: jax.Array, like: jax.Array) -> jax.Array:
+    """Elements of another array's type from their bits."""
+    return array.astype(bool) if like.dtype == bool else lax.bitcast_convert_type(array, like.dtype)

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from xeemu.analysis import Value, group_strides, local_id
 from xeemu.forms import Form, wrapped
@@ -150,3 +151,10 @@ def materialise(form: Form, base: Any, dtype: Any, varying: bool, chunk: Chunk) 
         if step:
             groups = groups + chunk.group_ids(d).astype(dtype) * wrapped(step, dtype)
     return groups.reshape(-1, *(1,) * form.pattern.ndim) + pattern
+
+
+def bits(array: jax.Array) -> jax.Array:
+    """The bits of an array's elements, as unsigned integers."""
+    if array.dtype == bool:
+        return array.astype(np.uint8)
+    return lax.bitcast_convert_type(array, np.dtype(f"u{array.dtype.itemsize}"))

@@ -17,40 +17,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu import access, conflicts, epochs, initialisation
+from xeemu import access, epochs, initialisation, races
 from xeemu.analysis import Plan
 from xeemu.geometry import Geometry
 from xeemu.linearity import Allocation
 from xeemu.observer import Event, Observer, Passage
 from xeemu.proofs import Proofs, Spot
+from xeemu.races import CASES, Conflict, User
 from xeemu.schedule import Key, Operation
-from xeemu.stamps import Layout, Stamp, blank
-from xeemu.values import Buffer, Chunk
+from xeemu.stamps import Layout, blank
+from xeemu.values import Buffer, Chunk, bits
 
 State = dict[str, Any]
-
-GROUPS, SUB_GROUPS, ITEMS, FENCED_SUB_GROUPS, FENCED_ITEMS = range(5)
-"""Between whom a conflict is: work-groups, sub-groups, work-items of one; and across a barrier of other memories."""
-CASES = 5
-
-
-class Conflict(NamedTuple):
-    """An example of a conflict, or arrays of them: who came earlier, who later, and where.
-
-    Attributes:
-      earlier_group, earlier_item, later_group, later_item: linear ids.
-      element: linear index into the memory.
-      epoch: barriers that the later one's group had passed.
-      turned: 1 if the later one is at the first spot of the pair, else 0.
-    """
-
-    earlier_group: Any
-    earlier_item: Any
-    later_group: Any
-    later_item: Any
-    element: Any
-    epoch: Any
-    turned: Any
 
 
 class Beyond(NamedTuple):
@@ -357,26 +335,26 @@ class Watching(Observer):
             if number not in alone:
                 other = pair[pair[0] == spot]
                 both = stores and other.place.op == "store"
-                case, example = self._judged(user, other, number, turned=pair[0] == spot)
+                case, example = self._judged(user, other, number, pair[0] == spot)
                 self._add(number, case, example, self._differs(event, old) if both else None)
-        before = [self._judged(user, spot, number, turned=False)[0] for number in alone]
+        before = [self._judged(user, spot, number, False)[0] for number in alone]
         self._stamp(user, spot)
         for number, earlier in zip(alone, before, strict=True):
-            case, example = self._judged(user, spot, number, turned=False)
+            case, example = self._judged(user, spot, number, False)
             differs = None
             if after is not None:
                 new = after.data.reshape(-1)[self._places(event)]
                 differs = self._differs(event, new) | ((earlier >= 0) & self._differs(event, old))
             self._add(number, case, example, differs)
 
-    def _user(self, event: Event, spot: Spot) -> "_User":
+    def _user(self, event: Event, spot: Spot) -> User:
         memory = self.watch.memories.index(spot.place.memory)
         shape = (self.chunk.count, event.lanes.count)
         if event.lanes.shape:
             first = last = event.items(self._items)
         else:
             first, last = np.zeros(1, np.int64), np.full(1, self._items - 1)
-        return _User(
+        return User(
             place=jnp.broadcast_to(self._places(event), shape).astype(np.int64),
             taken=jnp.broadcast_to(event.taken(self._items), shape),
             element=jnp.broadcast_to(event.address.index, shape).astype(np.int64),
@@ -394,7 +372,7 @@ class Watching(Observer):
         stamps: list[jax.Array] = self.state[kind][number]
         return stamps
 
-    def _stamp(self, user: "_User", spot: Spot) -> None:
+    def _stamp(self, user: User, spot: Spot) -> None:
         """Leaves the stamps of an access at its spot."""
         layout, number = self.watch.layouts[spot.place.memory], self.watch.spots.index(spot)
         group = user.group if spot.place.memory.space == "global" else jnp.zeros_like(user.group)
@@ -408,33 +386,11 @@ class Watching(Observer):
         kind = "shared" if number in self.state["shared"] else "own"
         self.state = {**self.state, kind: {**self.state[kind], number: stamped}}
 
-    def _judged(self, user: "_User", other: Spot, number: int, turned: bool) -> tuple[jax.Array, Conflict]:
-        """`[G, n]` the case of each lane's conflict with the stamps of a spot, or -1; and the conflicts themselves."""
-        layout = self.watch.layouts[other.place.memory]
-        stamps = [stamp[user.place] for stamp in self._stamps(other)]
-        seen = _Seen(layout.read_last(stamps[0]), layout.read_first(stamps[1]))
-        inner = _Seen(layout.read_last(stamps[2]), layout.read_first(stamps[3])) if len(stamps) > 2 else seen
-        group = user.group if layout.groups > 1 else jnp.zeros_like(user.group)
-        reach, lanes = self.watch.proofs.races[self.watch.pairs[number]], self.chunk.geometry.sub_group_size
-        used = seen.last.used & user.taken
-        far = used & ((seen.last.group != group) | (seen.first.group != group))
-        met = used & ~far & (seen.last.epoch == user.epoch)
-        across = met & ~seen.only(user.first // lanes, user.last // lanes, lanes)
-        current = user.sub_epoch if len(stamps) > 2 else user.epoch
-        near = used & ~far & ~across & (inner.last.group == group) & (inner.last.epoch == current)
-        within = near & inner.last.used & ~inner.only(user.first, user.last, 1)
-        earlier_group, earlier, later = _example(seen, inner, user, far, across, group, lanes)
-        fenced = (earlier.barriers < user.barriers) if layout.fenced else jnp.zeros_like(far)
-        case = jnp.full(used.shape, -1, np.int64)
-        if reach < conflicts.SUB_GROUP:
-            case = jnp.where(within, jnp.where(fenced, FENCED_ITEMS, ITEMS), case)
-        if reach < conflicts.GROUP:
-            case = jnp.where(across, jnp.where(fenced, FENCED_SUB_GROUPS, SUB_GROUPS), case)
-        if reach < conflicts.DEVICE:
-            case = jnp.where(far, GROUPS, case)
-        way = jnp.full_like(user.group, int(turned))
-        home = earlier_group if layout.groups > 1 else user.group
-        return case, Conflict(home, earlier.item, user.group, later, user.element, user.barriers, way)
+    def _judged(self, user: User, other: Spot, number: int, turned: bool) -> tuple[jax.Array, Conflict]:
+        """The conflicts of an access with those of a spot, as a part of a pair, see `races.judged`."""
+        layout, reach = self.watch.layouts[other.place.memory], self.watch.proofs.races[self.watch.pairs[number]]
+        lanes = self.chunk.geometry.sub_group_size
+        return races.judged(user, self._stamps(other), layout, reach, lanes, turned)
 
     def _add(self, number: int, case: jax.Array, example: Conflict, differs: jax.Array | None) -> None:
         """Adds the conflicts of an access to those of a pair, and keeps the first of each case as an example."""
@@ -458,7 +414,7 @@ class Watching(Observer):
         assert contents is not None
         stored = event.lanes.array(event.values[0], self.chunk).astype(contents.dtype)
         shape = (self.chunk.count, event.lanes.count)
-        return jnp.broadcast_to(_bits(stored), shape) != jnp.broadcast_to(_bits(contents), shape)
+        return jnp.broadcast_to(bits(stored), shape) != jnp.broadcast_to(bits(contents), shape)
 
     # What an access is made of.
 
@@ -477,61 +433,6 @@ class Watching(Observer):
         entries = list(self.state[kind])
         entries[number] = entry
         self.state = {**self.state, kind: entries}
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _User:
-    """The lanes of an access: all `[G, n]`.
-
-    Attributes:
-      place: position in the stamps.
-      taken: whether it accesses its element.
-      element: linear index into the memory.
-      group: linear id.
-      first, last: the work-items that access it together, linear local ids.
-      barriers: that the group has passed.
-      epoch, sub_epoch: of the memory.
-    """
-
-    place: jax.Array
-    taken: jax.Array
-    element: jax.Array
-    group: jax.Array
-    first: np.ndarray
-    last: np.ndarray
-    barriers: jax.Array
-    epoch: jax.Array
-    sub_epoch: jax.Array
-
-
-class _Seen(NamedTuple):
-    """The last and the first user of each lane's element."""
-
-    last: Stamp
-    first: Stamp
-
-    def only(self, low: np.ndarray, high: np.ndarray, divisor: int) -> jax.Array:
-        """Whether all users, and those from `low` to `high`, are one, where `divisor` work-items count as one."""
-        same = (self.last.item // divisor == low) & (self.first.item // divisor == low)
-        return same & jnp.asarray(low == high)
-
-
-def _example(
-    seen: _Seen, inner: _Seen, user: _User, far: jax.Array, across: jax.Array, group: jax.Array, lanes: int
-) -> tuple[jax.Array, Stamp, jax.Array]:
-    """For each lane an earlier user that it conflicts with, that one's group, and which of its own work-items does."""
-    alone = user.first == user.last
-    by_group = far & (seen.last.group == group)
-    by_sub_group = across & alone & (seen.last.item // lanes == user.first // lanes)
-    by_item = ~far & ~across & alone & (inner.last.item == user.first)
-    near = [jnp.where(far | across, a, b) for a, b in zip(seen.last, inner.last, strict=True)]
-    others = [jnp.where(far | across, a, b) for a, b in zip(seen.first, inner.first, strict=True)]
-    turn = by_group | by_sub_group | by_item
-    earlier = Stamp(*(jnp.where(turn, b, a) for a, b in zip(near, others, strict=True)))
-    divisor = jnp.where(across, lanes, 1)
-    other = earlier.item // divisor != user.first // divisor
-    later = jnp.where(other | far, user.first, user.last)
-    return earlier.group, earlier, later
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -565,10 +466,3 @@ class _Lane:
 
 def _vector(values: Sequence[Any]) -> jax.Array:
     return jnp.stack([jnp.asarray(value).astype(np.int64) for value in values])
-
-
-def _bits(x: jax.Array) -> jax.Array:
-    """The bits of values, as integers."""
-    if x.dtype == bool:
-        return x.astype(np.uint8)
-    return lax.bitcast_convert_type(x, np.dtype(f"u{x.dtype.itemsize}")) if x.dtype.kind == "f" else x
