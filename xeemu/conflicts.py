@@ -16,10 +16,10 @@ import numpy as np
 from xeemu import addresses, instances, intervals, progressions
 from xeemu.epochs import Clock, Pair
 from xeemu.expressions import Axis, TooLarge
+from xeemu.orders import SCOPES
 from xeemu.progressions import Box, Progressions, Step
 from xeemu.schedule import Operation, Schedule
 
-_SCOPES = {"work_item": 0, "sub_group": 1, "work_group": 2, "device": 3, "system": 3}
 ITEM, SUB_GROUP, GROUP, DEVICE = range(4)
 
 _MOST_ELEMENTS = 1 << 24
@@ -34,8 +34,9 @@ def reach(a: Operation, b: Operation) -> int:
     if a.name == b.name == "load":
         return DEVICE
     orderings = [o.access.ordering for o in (a, b)]
-    narrowest = [_SCOPES[ordering.scope] for ordering in orderings if ordering is not None]
-    return min(narrowest) if len(narrowest) == 2 else ITEM
+    scopes = [SCOPES.index(ordering.scope) for ordering in orderings if ordering is not None]
+    # A launch runs on one device, which is all of the system that it sees.
+    return min(*scopes, DEVICE) if len(scopes) == 2 else ITEM
 
 
 # --- Within a work-group ---

@@ -20,14 +20,13 @@ import numpy as np
 from xeemu import axioms
 from xeemu.axioms import Frame, Model
 from xeemu.errors import KernelArgumentError
+from xeemu.orders import ACQUIRING, RELEASING, SCOPES
 from xeemu.relations import Relation
-from xeemu.statements import SCOPES, Location, Position, Statement
+from xeemu.statements import Location, Position, Statement
 
 MOST_EXECUTIONS = 2**20
 _MOST_WAYS = 2**15
 _CHUNK = 2**12
-_RELEASES = frozenset({"release", "acq_rel", "seq_cst"})
-_ACQUIRES = frozenset({"acquire", "acq_rel", "seq_cst"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,8 +219,8 @@ def _frame(program: Program, events: Sequence[Event]) -> Frame:
         writes=having(lambda e: e.writes),
         atomics=having(lambda e: e.location and e.order),
         fences=having(lambda e: e.statement and e.location is None),
-        acquires=having(lambda e: e.order in _ACQUIRES and e.side != "arrive" and (e.reads or e.location is None)),
-        releases=having(lambda e: e.order in _RELEASES and e.side != "leave" and (e.writes or e.location is None)),
+        acquires=having(lambda e: e.order in ACQUIRING and e.side != "arrive" and (e.reads or e.location is None)),
+        releases=having(lambda e: e.order in RELEASING and e.side != "leave" and (e.writes or e.location is None)),
         seq_csts=having(lambda e: e.order == "seq_cst" and not e.side),
         places=tuple(map(place, program.locations)),
         general=having(lambda e: e.statement is None or not e.statement.ordered),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu import dependence, epochs, findings, ordering, separation, source
+from xeemu import dependence, epochs, findings, flags, separation, source
 from xeemu.findings import ERROR, NOTE, Element, Finding, Findings, Use, WorkItem
 from xeemu.geometry import Geometry
 from xeemu.linearity import Allocation
@@ -123,7 +123,7 @@ class _Judge:
         if case in _FENCED:
             return ERROR, *self._wrong_fence(pair[0].place.memory)
         if case == GROUPS:
-            if ordering.may_be_flagged(self.watch.proofs.schedule, *map(self._operations, pair)):
+            if flags.may_order(self.watch.proofs.schedule, *map(self._operations, pair)):
                 return NOTE, *_FLAGGED
             return ERROR, *_between_groups(name, pair, self.geometry.plain)
         explanation = "No barrier orders the two."

@@ -8,12 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu import operands, primitives, source
-from xeemu.primitives import Access, Ordering
+from xeemu.orders import LOAD_ORDERS, ORDERS, SCOPES, STORE_ORDERS, Ordering
+from xeemu.primitives import Access
 
-_LOAD_ORDERS = ("relaxed", "acquire", "seq_cst")
-_STORE_ORDERS = ("relaxed", "release", "seq_cst")
-_ORDERS = ("relaxed", "acquire", "release", "acq_rel", "seq_cst")
-_SCOPES = ("work_item", "sub_group", "work_group", "device", "system")
 _ATOMIC_TYPES = tuple(map(np.dtype, ("int32", "uint32", "int64", "uint64", "float32", "float64")))
 _INTEGER_ONLY = frozenset({"and", "or", "xor"})
 _RELAXED = Ordering("relaxed", "device")
@@ -254,12 +251,12 @@ class AtomicTo:
     def load(self, where: Any = None, other: Any = 0) -> jax.Array:
         """The element's value; masked-out work-items get `other`."""
         _check_atomic(self._memory, "load")
-        self._check_order("load", _LOAD_ORDERS)
+        self._check_order("load", LOAD_ORDERS)
         return self._memory._load(self._index, where, other, self._ordering)
 
     def store(self, x: Any, where: Any = None) -> Memory:
         """The memory after `x` was stored; of several work-items' values, some one stays."""
-        self._check_order("store", _STORE_ORDERS)
+        self._check_order("store", STORE_ORDERS)
         return self._plain("store", [x], where)
 
     def add(self, x: Any, where: Any = None) -> Memory:
@@ -328,10 +325,10 @@ class AtomicTo:
 
 def ordering(order: str, scope: str) -> Ordering:
     """A checked pair of SYCL memory order and scope."""
-    if order not in _ORDERS:
-        raise source.kernel_error(f"memory order {order!r} is none of {', '.join(_ORDERS)}")
-    if scope not in _SCOPES:
-        raise source.kernel_error(f"memory scope {scope!r} is none of {', '.join(_SCOPES)}")
+    if order not in ORDERS:
+        raise source.kernel_error(f"memory order {order!r} is none of {', '.join(ORDERS)}")
+    if scope not in SCOPES:
+        raise source.kernel_error(f"memory scope {scope!r} is none of {', '.join(SCOPES)}")
     return Ordering(order, scope)
 
 

@@ -25,17 +25,7 @@ from jax.extend import core as jex_core
 from jax.interpreters import ad, batching
 
 from xeemu import source
-
-
-@dataclasses.dataclass(frozen=True)
-class Ordering:
-    """Memory order and scope of an atomic operation or a fence (SYCL 2020, section 3.8.3)."""
-
-    order: str
-    scope: str
-
-    def __str__(self) -> str:
-        return f"{self.order}/{self.scope}"
+from xeemu.orders import Ordering
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ from xeemu.conflicts import Clocks
 from xeemu.epochs import Pair
 from xeemu.expressions import Axis, Expression, TooLarge
 from xeemu.linearity import Allocation
-from xeemu.primitives import Ordering
+from xeemu.orders import Ordering
 from xeemu.progressions import Progressions
 from xeemu.schedule import Frame, Key, Meeting, Operation, Place, Schedule
 

@@ -5,14 +5,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from xeemu.errors import KernelArgumentError, did_you_mean
-from xeemu.primitives import Ordering
+from xeemu.orders import LOAD_ORDERS, ORDERS, SCOPES, STORE_ORDERS, Ordering
 
-ORDERS = ("relaxed", "acquire", "release", "acq_rel", "seq_cst")
-SCOPES = ("work_item", "sub_group", "work_group", "device", "system")
 SPACES = ("global", "local")
 GROUPS = ("sub_group", "work_group")
-_LOAD_ORDERS = ("relaxed", "acquire", "seq_cst")
-_STORE_ORDERS = ("relaxed", "release", "seq_cst")
 # SYCL 2020, section 4.15.3: the order of a compare_exchange that fails, where one order is given for both.
 _WHEN_FAILED = {"acq_rel": "acquire", "release": "relaxed"}
 
@@ -93,11 +89,11 @@ class Atomic:
 
     def load(self, register: str, order: str = "relaxed", scope: str = "device") -> "Statement":
         """An atomic load into a register."""
-        return Statement("load", self.location, register, (), _ordering("load", order, scope, _LOAD_ORDERS))
+        return Statement("load", self.location, register, (), _ordering("load", order, scope, LOAD_ORDERS))
 
     def store(self, value: Value, order: str = "relaxed", scope: str = "device") -> "Statement":
         """An atomic store of a number, or of what a register holds."""
-        return Statement("store", self.location, "", (value,), _ordering("store", order, scope, _STORE_ORDERS))
+        return Statement("store", self.location, "", (value,), _ordering("store", order, scope, STORE_ORDERS))
 
     def fetch_add(self, register: str, value: Value, order: str = "relaxed", scope: str = "device") -> "Statement":
         """Adds a value, in one indivisible step."""

@@ -1,4 +1,4 @@
-"""Ordering: whether a work-group that has seen another's flag may use what the other had written before.
+"""Flags: whether a work-group that has seen another's flag may use what the other had written before.
 
 Nothing orders work-groups of a launch, but for a release after the one access and an acquire of the same memory before
 the other (SYCL 2020, section 3.8.3; C++'s synchronises-with). Whether the flag was seen is a matter of data.
@@ -9,15 +9,13 @@ from collections.abc import Iterator, Sequence
 
 from xeemu import initialisation, primitives
 from xeemu.linearity import Allocation
-from xeemu.primitives import Ordering
+from xeemu.orders import ACQUIRING, RELEASING, Ordering
 from xeemu.schedule import Frame, Meeting, Operation, Schedule
 
-_RELEASE = frozenset({"release", "acq_rel", "seq_cst"})
-_ACQUIRE = frozenset({"acquire", "acq_rel", "seq_cst"})
 _WIDE = frozenset({"device", "system"})
 
 
-def may_be_flagged(schedule: Schedule, one: Sequence[Operation], other: Sequence[Operation]) -> bool:
+def may_order(schedule: Schedule, one: Sequence[Operation], other: Sequence[Operation]) -> bool:
     """Whether accesses of one work-group may be ordered with others of another one by a flag, either way round."""
     steps = list(_steps(schedule.root))
     place = {step: number for number, step in enumerate(steps)}
@@ -38,18 +36,18 @@ def _steps(frame: Frame) -> Iterator[Operation | Meeting]:
 
 def _released(after: Sequence[Operation | Meeting]) -> frozenset[Allocation]:
     """The memories by which what came before is released."""
-    fences = [n for n, step in enumerate(after) if _is_fence(step, _RELEASE)]
+    fences = [n for n, step in enumerate(after) if _is_fence(step, RELEASING)]
     fenced = after[min(fences) :] if fences else ()
-    flags = [s for s in after if isinstance(s, Operation) and initialisation.writes(s) and _has(s, _RELEASE)]
+    flags = [s for s in after if isinstance(s, Operation) and initialisation.writes(s) and _has(s, RELEASING)]
     late = [s for s in fenced if isinstance(s, Operation) and initialisation.writes(s) and _is_wide(s)]
     return frozenset(s.place.memory for s in (*flags, *late))
 
 
 def _acquired(before: Sequence[Operation | Meeting]) -> frozenset[Allocation]:
     """The memories by which what comes after is acquired."""
-    fences = [n for n, step in enumerate(before) if _is_fence(step, _ACQUIRE)]
+    fences = [n for n, step in enumerate(before) if _is_fence(step, ACQUIRING)]
     fenced = before[: max(fences)] if fences else ()
-    flags = [s for s in before if isinstance(s, Operation) and initialisation.reads(s) and _has(s, _ACQUIRE)]
+    flags = [s for s in before if isinstance(s, Operation) and initialisation.reads(s) and _has(s, ACQUIRING)]
     early = [s for s in fenced if isinstance(s, Operation) and initialisation.reads(s) and _is_wide(s)]
     return frozenset(s.place.memory for s in (*flags, *early))
 
