@@ -65,6 +65,8 @@ def keeps_apart(pair: Pair, schedule: Schedule, clocks: Clocks) -> bool:
 
 def all_keep_apart(operations: Sequence[Operation], schedule: Schedule, clocks: Clocks) -> bool:
     """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
+    if not operations:
+        return True
     if not all(o.access.ordering is None and instances.is_known(o) for o in operations):
         return False
     writes = [o.name != "load" for o in operations]
@@ -165,6 +167,8 @@ def keeps_to_groups(pair: Pair, schedule: Schedule) -> bool:
 
 def all_keep_to_groups(operations: Sequence[Operation], schedule: Schedule) -> bool:
     """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
+    if schedule.geometry.groups <= 1 or not operations:
+        return True
     if not all(o.access.ordering is None and instances.is_known(o) for o in operations):
         return False
     try:
