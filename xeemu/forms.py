@@ -187,6 +187,32 @@ def _shift_left(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, Base
     return form, lambda bases: times(bases[0])
 
 
+def _rem(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+    """What groups add is a multiple of the divisor."""
+    divisor = _divisor(forms)
+    if divisor is None:
+        return None
+    a = forms[0]
+    return Form(False, (0,) * len(a.steps), a.pattern % divisor), lambda bases: None
+
+
+def _div(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+    divisor = _divisor(forms)
+    if divisor is None:
+        return None
+    a = forms[0]
+    return Form(False, tuple(s // divisor for s in a.steps), a.pattern // divisor), lambda bases: None
+
+
+def _divisor(forms: Sequence[Form]) -> int | None:
+    """The second operand, if it divides whatever groups add to the first, which is known and never negative."""
+    a, b = forms
+    divisor = _single(b.pattern) if b.constant else None
+    if divisor is None or divisor <= 0 or a.based or (a.pattern < 0).any():
+        return None
+    return divisor if all(s >= 0 and s % divisor == 0 for s in a.steps) else None
+
+
 def _single(pattern: np.ndarray) -> int | None:
     """The value of a pattern that is the same everywhere."""
     first = pattern.flat[0] if pattern.size else 0
@@ -221,6 +247,8 @@ _RULES: dict[str, Callable[[jex_core.JaxprEqn, Sequence[Form]], tuple[Form, Base
     "add": _add,
     "sub": _sub,
     "mul": _mul,
+    "rem": _rem,
+    "div": _div,
     "shift_left": _shift_left,
     "neg": lambda eqn, forms: (lambda r: (r[0], lambda bases: r[1](bases[0])))(_scaled(forms[0], -1)),
     "convert_element_type": _converted,

@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
-from xeemu import access, forms, hazards, jaxprs, joining, primitives, unrolling
+from xeemu import access, forms, hazards, jaxprs, joining, locating, primitives, slices, unrolling
 from xeemu.analysis import Plan, Value
 from xeemu.jaxprs import Body
 from xeemu.memory import poison
@@ -217,8 +217,8 @@ class _Interpreter:
         else:
             mask, other = (rest.pop(), None) if what.masked else (None, None)
             masks = [None if active is None else active[:, None], self.present]
-        where = access.lanes(what, mask, masks, self.chunk)
-        address = access.locate(buffer, indices, where, self.chunk)
+        where = locating.lanes(what, mask, masks, self.chunk)
+        address = locating.locate(buffer, indices, where, self.chunk)
         event = Event(plan, number, buffer, address, where, active, self.present, tuple(indices), tuple(rest))
         self.observer.on_access(event, self.chunk)
         for item in how.before:
@@ -238,11 +238,11 @@ class _Interpreter:
         old, after = access.fetch(buffer, op, address, rest, where, self.chunk)
         return [*self._named(plan, eqn.outvars[:1], [old]), after]
 
-    def _view(self, number: int) -> access.View | None:
+    def _view(self, number: int) -> slices.View | None:
         """Of a load that moves on steadily through a block of iterations the window with all its slices."""
         if self.block is None or number not in self.block.moves:
             return None
-        return access.View(self.block.moves[number], self.block.turn, self.block.turns, self.block.windows, number)
+        return slices.View(self.block.moves[number], self.block.turn, self.block.turns, self.block.windows, number)
 
     # Control flow.
 
@@ -293,7 +293,7 @@ class _Interpreter:
             stacked = [_value(o).array(self.chunk) for o in outputs[scan.carries :]]
             return (self._packed(outputs[: scan.carries], known), self.observer.state), stacked
 
-        unroll = unrolling.factor(scan.body, inner, self.chunk.on_cpu)
+        unroll = unrolling.factor(scan.body, inner, self._dimensions, self.chunk.on_cpu)
         if (
             unroll > 1
             and not self.chunk.on_cpu

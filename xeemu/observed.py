@@ -17,10 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.access import Address, Lanes
 from xeemu.costs import Meter
 from xeemu.forms import Form
 from xeemu.linearity import Allocation
+from xeemu.locating import Address, Lanes
 from xeemu.observer import Event
 from xeemu.requests import sub_groups
 from xeemu.values import Chunk

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.access import Address, Lanes
 from xeemu.analysis import Plan
+from xeemu.locating import Address, Lanes
 from xeemu.values import Buffer, Chunk, Emitted
 
 # Of a loop that tests a predicate, unless the user says otherwise.

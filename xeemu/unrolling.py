@@ -8,12 +8,13 @@ compiler then sees which of them overlap, and loads each element once for severa
 """
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu import analysis, jaxprs, primitives
+from xeemu import analysis, jaxprs, lattices, primitives
 from xeemu.analysis import Plan
 from xeemu.jaxprs import Body
 
@@ -22,28 +23,32 @@ _ON_CPU, _ON_GPU = 8, 64
 _LARGEST_BODY = 24
 
 
-def factor(body: Body, plan: Plan, on_cpu: bool) -> int:
+def factor(body: Body, plan: Plan, dimensions: int, on_cpu: bool) -> int:
     """How many iterations of a loop with this body to emit at a time."""
     streams = len(body.eqns) <= _LARGEST_BODY and any(e.primitive is primitives.load_p for e in body.eqns)
-    if not streams or not all(_streams(eqn, plan) for eqn in body.eqns):
+    if not streams or not all(_streams(eqn, plan, dimensions) for eqn in body.eqns):
         return 1
     return _ON_CPU if on_cpu else _ON_GPU
 
 
-def _streams(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
+def _streams(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
     if eqn.primitive is primitives.load_p:
-        return _is_slice(eqn, plan)
+        return _is_slice(eqn, plan, dimensions)
     return eqn.primitive not in primitives.LANGUAGE and jaxprs.structure(eqn) is None
 
 
-def _is_slice(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
-    """Whether a load reads one uniform element, or consecutive ones."""
+def _is_slice(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
+    """Whether a load reads one uniform element, or a lattice of them."""
     access: primitives.Access = eqn.params["access"]
     if not plan.values[eqn.outvars[0]].varying:
         return True
-    index = eqn.invars[1]
-    form = None if access.rank > 1 or access.masked or jaxprs.is_literal(index) else plan.values[index].form
-    return form is not None and bool((np.diff(form.pattern.reshape(-1)) == 1).all())
+    indices = [plan.value(a, dimensions).form for a in eqn.invars[1 : 1 + access.rank]]
+    if access.masked or any(form is None for form in indices):
+        return False
+    strides = [math.prod(eqn.invars[0].aval.shape[d + 1 :]) for d in range(access.rank)]
+    patterns = [form.pattern * stride for form, stride in zip(indices, strides, strict=True) if form]
+    lattice = lattices.of_pattern(np.broadcast_to(sum(patterns), access.shape).reshape(-1))
+    return lattice is not None and lattice.apart
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu import access, epochs, initialisation, races
+from xeemu import epochs, initialisation, locating, races
 from xeemu.analysis import Plan
 from xeemu.geometry import Geometry
 from xeemu.linearity import Allocation
@@ -427,7 +427,7 @@ class Watching(Observer):
         return self.chunk.linear_ids().astype(np.int64)
 
     def _places(self, event: Event) -> jax.Array:
-        return access.places(event.buffer, event.address.index, event.lanes, self.chunk)
+        return locating.places(event.buffer, event.address.index, event.lanes, self.chunk)
 
     def _put(self, kind: str, number: int, entry: Any) -> None:
         entries = list(self.state[kind])

@@ -1,0 +1,71 @@
+"""Lattices against NumPy: what a pattern is, and elements and windows of random ones."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xeemu import lattices
+from xeemu.lattices import Axis, Lattice
+
+AXES = st.lists(st.tuples(st.integers(2, 4), st.sampled_from([0, 0, 1, -1, 2, 3, -3, 4, 8, -8, 12, 16])), max_size=3)
+
+
+def addresses(axes):
+    """`[n]` addresses of axes of (size, stride), the last one fastest."""
+    sums = [sum(parts) for parts in itertools.product(*(range(0, n * s, s) if s else [0] * n for n, s in axes))]
+    return np.array(sums, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "axes"),
+    [
+        ([7], ()),
+        ([3, 4, 5, 6], ((4, 1),)),
+        ([6, 5, 4], ((3, -1),)),
+        ([2, 2, 2], ((3, 0),)),
+        ([0, 1, 16, 17, 32, 33], ((3, 16), (2, 1))),
+        ([0, 0, 4, 4], ((2, 4), (2, 0))),
+        ([0, 1, 2, 0, 1, 2], ((2, 0), (3, 1))),
+        ([0, 4, 8, 1, 5, 9], ((2, 1), (3, 4))),
+    ],
+)
+def test_the_axes_of_a_pattern(pattern, axes):
+    assert lattices.of_pattern(np.array(pattern)) == Lattice(tuple(Axis(*axis) for axis in axes))
+
+
+@pytest.mark.parametrize("pattern", [[0, 1, 2, 2], [0, 1, 3], [0, 1, 5, 7], [0, 1, 4, 5, 9, 10]])
+def test_a_pattern_that_is_none(pattern):
+    assert lattices.of_pattern(np.array(pattern)) is None
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(AXES)
+def test_elements_and_windows_are_those_of_numpy(axes):
+    pattern = addresses(axes)
+    lattice = lattices.of_pattern(pattern)
+    assert lattice is not None
+    low = pattern.min()
+    assert (lattice.count, lattice.least, lattice.span) == (len(pattern), low, pattern.max() - low + 1)
+    if not lattice.apart:
+        return
+    assert lattice.distinct == len(set(pattern.tolist()))
+    window = np.arange(2 * lattice.span, dtype=np.float32).reshape(2, -1)
+    found = np.asarray(lattices.elements(window, lattice))
+    np.testing.assert_array_equal(found.reshape(2, -1), window[:, pattern - low])
+    if lattice.dense:
+        once = found[(slice(None), *(slice(None) if axis.stride else -1 for axis in lattice.axes))]
+        np.testing.assert_array_equal(lattices.window(once, lattice), window)
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(AXES)
+def test_elements_that_meet_are_not_apart(axes):
+    pattern = addresses(axes)
+    lattice = lattices.of_pattern(pattern)
+    assert lattice is not None
+    steps = [axis for axis in lattice.axes if axis.stride]
+    met = len(set(pattern.tolist())) < np.prod([axis.size for axis in steps], dtype=int)
+    assert not (met and lattice.apart)

@@ -1,0 +1,164 @@
+"""Accesses whose addresses form a lattice: the results of NumPy, and neither gathers nor scatters."""
+
+import jax
+import jax.numpy as jnp
+import launches
+import numpy as np
+import pytest
+
+import xeemu as xe
+
+GROUPS, N = 5, 16
+DATA = np.arange(GROUPS * N * 4, dtype=np.int32) * 7 % 1000
+BLANK = np.zeros(GROUPS * N, np.int32)
+NARROW, SQUARE = xe.NDRange(GROUPS * N, N), xe.NDRange((GROUPS * 4, 4), (4, 4))
+
+
+def looks_up(kernel, nd_range, *arguments):
+    """Whether a launch gathers or scatters."""
+    ready = launches.prepared(kernel, nd_range, arguments, device="max1550")
+    text = str(jax.make_jaxpr(ready.emit)(*arguments))
+    return " gather[" in text or " scatter" in text
+
+
+def launched(kernel, nd_range, *arguments):
+    return np.asarray(xe.launch(kernel, nd_range)(*arguments))
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda wg: wg.global_id() * 4,
+        lambda wg: wg.global_range(0) - 1 - wg.global_id(),
+        lambda wg: wg.local_id() * 3 + 1,
+        lambda wg: wg.group_id() + wg.local_id() * wg.group_range(0),
+        lambda wg: wg.global_id() % wg.size,
+        lambda wg: 2 * wg.group_id() + 0 * wg.local_id(),
+    ],
+    ids=["strided", "reversed", "shared", "interleaved", "remainder", "one for the group"],
+)
+def test_loads_of_lattices(index):
+    @xe.kernel
+    def kernel(wg, data, out):
+        return out.at[wg.global_id()].set(data[index(wg)])
+
+    group, item = np.divmod(np.arange(GROUPS * N), N)
+
+    class Ids:
+        size = N
+        global_id = staticmethod(lambda: group * N + item)
+        local_id = staticmethod(lambda: item)
+        group_id = staticmethod(lambda: group)
+        global_range = staticmethod(lambda d: GROUPS * N)
+        group_range = staticmethod(lambda d: GROUPS)
+
+    np.testing.assert_array_equal(launched(kernel, NARROW, DATA, BLANK), DATA[index(Ids)])
+    assert not looks_up(kernel, NARROW, DATA, BLANK)
+
+
+@xe.kernel
+def transposed(wg, data, out):
+    x, y = wg.local_id(0), wg.local_id(1)
+    tile = wg.local((4, 4), jnp.int32)
+    tile = wg.barrier(tile.at[y, x].set(data[wg.global_id(0) * 4 + y]))
+    return out.at[wg.global_id(0) * 4 + y].set(tile[x, y] + 10 * tile[x, 3] + 100 * tile[0, y])
+
+
+def test_tiles_rows_and_columns():
+    tiles = DATA[: GROUPS * N].reshape(GROUPS, 4, 4).transpose(0, 2, 1)
+    expected = tiles + 10 * tiles[:, :, 3:] + 100 * tiles[:, :1]
+    np.testing.assert_array_equal(launched(transposed, SQUARE, DATA[: GROUPS * N], BLANK), expected.ravel())
+    assert not looks_up(transposed, SQUARE, DATA[: GROUPS * N], BLANK)
+
+
+@xe.kernel
+def backwards(wg, data, out):
+    shared = wg.local(N, jnp.int32)
+    shared = wg.barrier(shared.at[N - 1 - wg.local_id()].set(data[wg.global_id()], where=data[wg.global_id()] % 2 == 0))
+    return out.at[wg.global_id()].set(shared.load(wg.local_id(), where=data[wg.global_range(0) - 1] > -1, other=0))
+
+
+def test_a_masked_store_that_runs_backwards():
+    group, item = np.divmod(np.arange(GROUPS * N), N)
+    source = DATA[: GROUPS * N].reshape(GROUPS, N)[group, N - 1 - item]
+    got = launched(backwards, NARROW, DATA[: GROUPS * N], BLANK)
+    np.testing.assert_array_equal(got[source % 2 == 0], source[source % 2 == 0])
+    assert len(set(got[source % 2 == 1])) == 1  # uninitialised
+
+
+@xe.kernel
+def last_entry(wg, data, out):
+    """The work-items beyond the table all store its last entry."""
+    index = jnp.minimum(wg.local_id(), 9)
+    table = wg.local(10, jnp.int32)
+    table = wg.barrier(table.at[index].set(data[index]))
+    return out.at[wg.global_id()].set(table[9 - wg.local_id() // 2])
+
+
+def test_stores_of_one_value_to_one_element():
+    expected = DATA[9 - np.arange(GROUPS * N) % N // 2]
+    np.testing.assert_array_equal(launched(last_entry, NARROW, DATA, BLANK), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.float32])
+@pytest.mark.parametrize(
+    ("op", "ufunc"), [("add", np.add), ("sub", np.subtract), ("min", np.minimum), ("max", np.maximum)]
+)
+@pytest.mark.parametrize("place", ["one", "row", "own", "backwards"])
+def test_atomic_updates_of_lattices(op, ufunc, place, dtype):
+    """All work-items update one element, groups the same row, each its own, or the same from the end."""
+
+    @xe.kernel
+    def kernel(wg, data, out):
+        ids = {"one": 3, "row": wg.local_id(), "own": wg.global_id(), "backwards": N - 1 - wg.local_id()}
+        update = getattr(out.atomic[ids[place]], op)
+        return update(data[wg.global_id()], where=data[wg.global_id()] % 3 != 0)
+
+    data = DATA[: GROUPS * N].astype(dtype)
+    group, item = np.divmod(np.arange(GROUPS * N), N)
+    places = {"one": 0 * item + 3, "row": item, "own": group * N + item, "backwards": N - 1 - item}[place]
+    expected = np.full(GROUPS * N, 50, dtype)
+    ufunc.at(expected, places[data % 3 != 0], data[data % 3 != 0])
+    before = np.full(GROUPS * N, 50, dtype)
+    np.testing.assert_array_equal(launched(kernel, NARROW, data, before), expected)
+    with jax.enable_x64(np.dtype(dtype).itemsize == 8):
+        assert not looks_up(kernel, NARROW, data, before)
+
+
+@pytest.mark.parametrize(("op", "ufunc"), [("and_", np.bitwise_and), ("or_", np.bitwise_or), ("xor", np.bitwise_xor)])
+def test_bits_of_all_work_items(op, ufunc):
+    @xe.kernel
+    def kernel(wg, data, out):
+        return getattr(out.atomic[2], op)(data[wg.global_id()])
+
+    before = np.full(4, 0x5A5A, np.int32)
+    expected = before.copy()
+    ufunc.at(expected, np.full(GROUPS * N, 2), DATA[: GROUPS * N])
+    np.testing.assert_array_equal(launched(kernel, NARROW, DATA[: GROUPS * N], before), expected)
+    assert not looks_up(kernel, NARROW, DATA[: GROUPS * N], before)
+
+
+def test_adding_nothing_leaves_a_negative_zero():
+    @xe.kernel
+    def kernel(wg, data, out):
+        return out.atomic[wg.local_id()].add(data[wg.global_id()], where=data[wg.global_id()] > 0)
+
+    before = np.full(N, -0.0, np.float32)
+    assert np.signbit(launched(kernel, NARROW, np.full(GROUPS * N, -1, np.float32), before)).all()
+
+
+@pytest.mark.parametrize("index", [lambda i: 2 * i - 3, lambda i: 60 - i])
+def test_a_lattice_that_leaves_the_memory(index):
+    """Loads give the poison and stores are dropped, as ever."""
+
+    @xe.kernel
+    def kernel(wg, data, out):
+        i = wg.global_id()
+        return out.at[i].set(data.load(index(i), where=i >= 0, other=-5) & 0xFFFF)
+
+    short = DATA[:40]
+    places = index(np.arange(GROUPS * N))
+    inside = (places >= 0) & (places < 40)
+    got = launched(kernel, NARROW, short, BLANK)
+    np.testing.assert_array_equal(got[inside], short[places[inside]])
+    assert len(set(got[~inside])) == 1

@@ -1,0 +1,210 @@
+"""Locating: which elements of a memory an access touches, and where they lie.
+
+All work-items and private axes of an access are flattened to `n` elements per group. Where the mask is static, only the
+elements it leaves in are touched.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu import forms, intervals, lattices
+from xeemu.forms import Form
+from xeemu.primitives import Access
+from xeemu.values import Buffer, Chunk, Emitted, materialise
+
+_INT32_LIMIT = 2**31
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Lanes:
+    """The elements of an access that take part.
+
+    Attributes:
+      shape: the work-group's and the private axes.
+      chosen: their flat positions, `[n]`.
+      mask: `[G, n]`, `[n]` or broadcastable: which of them are active, or None if all are.
+    """
+
+    shape: tuple[int, ...]
+    chosen: np.ndarray
+    mask: jax.Array | None
+
+    @property
+    def count(self) -> int:
+        return len(self.chosen)
+
+    @property
+    def all(self) -> bool:
+        return self.count == math.prod(self.shape)
+
+    def pattern(self, form: Form) -> np.ndarray:
+        """`[n]` static part of an operand's form."""
+        aligned = form.pattern if form.pattern.ndim else form.pattern.reshape((1,) * len(self.shape))
+        return np.broadcast_to(aligned, self.shape).reshape(-1)[self.chosen]
+
+    def array(self, operand: Emitted, chunk: Chunk) -> jax.Array:
+        """An operand as `[G or 1, n or 1]`."""
+        if operand.known.form is not None:
+            form = dataclasses.replace(operand.known.form, pattern=self.pattern(operand.known.form))
+            flat = materialise(form, operand.base, operand.dtype, operand.known.varying, chunk)
+            return flat if operand.known.varying else flat[None]
+        array = operand.array(chunk)
+        array = array if operand.known.varying else array[None]
+        if not operand.shape:
+            return array.reshape(-1, 1)
+        array = jnp.broadcast_to(array, (array.shape[0], *self.shape)).reshape(array.shape[0], -1)
+        return array if self.all else columns(array, self.chosen)
+
+    def only(self, kept: np.ndarray) -> "Lanes":
+        """Some of the elements, by their numbers; there is no mask."""
+        assert self.mask is None
+        return dataclasses.replace(self, chosen=self.chosen[kept])
+
+
+def lanes(access: Access, mask: Emitted | None, masks: Sequence[jax.Array | None], chunk: Chunk) -> Lanes:
+    """The elements of an access that take part.
+
+    Args:
+      access: the operation.
+      mask: its `where`.
+      masks: further masks, each `[G or 1, L or 1]`: of the control flow, of work-items that do not exist.
+      chunk: the work-groups.
+    """
+    everyone = Lanes(access.shape, np.arange(math.prod(access.shape)), None)
+    dynamic = []
+    if mask is not None and mask.known.form is not None and mask.known.form.constant:
+        everyone = dataclasses.replace(everyone, chosen=np.flatnonzero(everyone.pattern(mask.known.form)))
+    elif mask is not None:
+        dynamic.append(everyone.array(mask, chunk))
+    private = math.prod(access.shape) // chunk.geometry.items if access.shape else 1
+    items = everyone.chosen // private
+    dynamic += [m if m.shape[1] == 1 else m[:, items] for m in masks if m is not None]
+    combined = None
+    for one in dynamic:
+        combined = one if combined is None else combined & one
+    return dataclasses.replace(everyone, mask=combined)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Address:
+    """Where the elements of an access lie in a memory.
+
+    Attributes:
+      index: `[G or 1, n]` or `[G or 1, 1]` linear element index; within bounds wherever `inside` holds.
+      inside: `[G or 1, n or 1]` whether the index is within bounds, or None if it is proved to be.
+      form: the lane form of the linear index with an `[n]` pattern, or None.
+      base: the form's base, or None.
+      exact: whether every index component fits the dtype of the address; else the form is right modulo its width only.
+    """
+
+    index: jax.Array
+    inside: jax.Array | None
+    form: Form | None
+    base: jax.Array | None
+    exact: bool
+
+    def shifted(self, zero: jax.Array) -> "Address":
+        """The same address, known only when `zero` is."""
+        base = zero if self.base is None else self.base + zero
+        form = None if self.form is None else dataclasses.replace(self.form, based=True)
+        return dataclasses.replace(self, index=self.index + zero, form=form, base=base)
+
+    def only(self, kept: np.ndarray) -> "Address":
+        """That of some of the elements, by their numbers; all are within bounds."""
+        assert self.form is not None
+        assert self.inside is None
+        form = dataclasses.replace(self.form, pattern=self.form.pattern[kept])
+        index = self.index if self.index.shape[1] == 1 else columns(self.index, kept)
+        return dataclasses.replace(self, index=index, form=form)
+
+
+def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chunk) -> Address:
+    """The address of an access from its index components."""
+    dtype = np.dtype(np.int32 if _extent(buffer, chunk) < _INT32_LIMIT else np.int64)
+    strides = [math.prod(buffer.shape[d + 1 :]) for d in range(len(buffer.shape))]
+    form, base = _linear_form(indices, strides, where, dtype, len(chunk.geometry.group_range))
+    inside, index = None, jnp.zeros((1, 1), dtype)
+    for component, stride, size in zip(indices, strides, buffer.shape, strict=True):
+        array = where.array(component, chunk)
+        if not _proved(component, where, size):
+            within = _in_range(array, size)
+            inside = within if inside is None else inside & within
+            array = jnp.where(within, array, array.dtype.type(0))
+        index = index + array.astype(dtype) * dtype.type(stride)
+    exact = all(intervals.within(i.known.interval, intervals.of_dtype(dtype)) for i in indices)
+    return Address(index, inside, form, base, exact)
+
+
+def _extent(buffer: Buffer, chunk: Chunk) -> int:
+    copies = {"global": 1, "local": chunk.count, "private": chunk.count * chunk.geometry.items}[buffer.space]
+    return buffer.elements * copies
+
+
+def _linear_form(
+    indices: Sequence[Emitted], strides: Sequence[int], where: Lanes, dtype: np.dtype, dimensions: int
+) -> tuple[Form | None, jax.Array | None]:
+    pattern, base = np.zeros(where.count, np.int64), None
+    steps = (0,) * dimensions
+    for component, stride in zip(indices, strides, strict=True):
+        if component.known.form is None:
+            return None, None
+        form, own = forms.converted(component.known.form, component.base, dtype)
+        pattern = pattern + where.pattern(form) * stride
+        steps = tuple(a + b * stride for a, b in zip(steps, form.steps, strict=True))
+        if own is not None:
+            scaled = own * forms.wrapped(stride, dtype)
+            base = scaled if base is None else base + scaled
+    return Form(base is not None, steps, pattern), base
+
+
+def _proved(component: Emitted, where: Lanes, size: int) -> bool:
+    form = component.known.form
+    if form is not None and form.constant:
+        return intervals.within(intervals.of_array(where.pattern(form)), (0, size - 1)) if where.count else True
+    return intervals.within(component.known.interval, (0, size - 1))
+
+
+def _in_range(index: jax.Array, size: int) -> jax.Array:
+    """`0 <= index < size` by one unsigned comparison, in a width in which neither wraps."""
+    if index.dtype.itemsize < 4:
+        index = index.astype(np.int32)
+    unsigned = np.dtype(f"u{index.dtype.itemsize}")
+    limit = min(size, int(jnp.iinfo(unsigned).max))
+    return index.astype(unsigned) < unsigned.type(limit)
+
+
+def start(address: Address, chunk: Chunk) -> jax.Array:
+    """The linear index of the first element of the first group of the chunk; the address has a form."""
+    assert address.form is not None
+    dtype = address.index.dtype
+    first = jnp.asarray(forms.wrapped(int(address.form.pattern[0]), dtype))
+    if address.base is not None:
+        first = first + address.base
+    step = chunk.linear_step(address.form)
+    return first + jnp.asarray(chunk.first).astype(dtype) * forms.wrapped(step, dtype) if step else first
+
+
+def places(buffer: Buffer, index: jax.Array, where: Lanes, chunk: Chunk) -> jax.Array:
+    """`[G or 1, n]` position in the buffer of a linear index into the memory of a group or work-item."""
+    if buffer.space == "global":
+        return index
+    groups = np.arange(chunk.count, dtype=index.dtype)[:, None]
+    if buffer.space == "local":
+        return index + groups * index.dtype.type(buffer.elements)
+    items = chunk.geometry.items
+    item = (where.chosen // (math.prod(where.shape) // items)).astype(index.dtype)
+    return index * index.dtype.type(chunk.count * items) + (groups * index.dtype.type(items) + item)
+
+
+def columns(array: jax.Array, chosen: np.ndarray) -> jax.Array:
+    """`[G or 1, n]`: some columns of an array."""
+    lattice = lattices.of_pattern(chosen) if len(chosen) else None
+    if lattice is None or not lattice.apart:
+        return array[:, chosen]
+    first = int(chosen[0]) + lattice.least
+    return lattices.elements(array[:, first : first + lattice.span], lattice).reshape(-1, len(chosen))

@@ -1,0 +1,229 @@
+"""Slices: memory operations on addresses that form a lattice, as reads and writes of one window of the memory."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu import lattices, locating
+from xeemu.lattices import Axis, Lattice
+from xeemu.locating import Address, Lanes
+from xeemu.values import Buffer, Chunk
+
+# A window that is read may have this many times as many elements as are used. One that is written has no others:
+# putting those between the elements back takes longer than a scatter, and XLA copies the memory for it.
+_WIDEST = 16
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Part:
+    """The window of a buffer that an access has its elements in.
+
+    Attributes:
+      starts, sizes: of the window in the buffer's data.
+      axis: the data's axis along which the elements of a group lie.
+      rows: groups that have elements of their own; 1 if all share them.
+      before: axes of groups that the window has itself.
+      lattice: the elements in the rest of it, of all rows if it has no axes of groups.
+    """
+
+    starts: tuple[jax.Array, ...]
+    sizes: tuple[int, ...]
+    axis: int
+    rows: int
+    before: tuple[int, ...]
+    lattice: Lattice
+
+    def read(self, data: jax.Array, view: "View | None" = None) -> jax.Array:
+        """`[rows, n]` elements."""
+        window = _cut(data, self.starts, self.sizes, self.axis, view).reshape(*self.before, self.lattice.span)
+        return lattices.elements(window, self.lattice).reshape(self.rows, -1)
+
+    def written(self, data: jax.Array, values: jax.Array, mask: jax.Array | None) -> jax.Array | None:
+        """The data with other elements where the mask, if there is one, allows it; None if it cannot be done so.
+
+        Args:
+          data: the buffer's.
+          values: `[G or 1, n or 1]`; of several values for one element the last is stored.
+          mask: `[G or 1, n or 1]` or None.
+        """
+        if not self.lattice.dense or (mask is not None and self._repeated):
+            return None
+        last = tuple(-1 if k in self._repeated else slice(None) for k in range(len(self._axes)))
+        window = self._window(self._laid_out(values)[last])
+        if mask is not None:
+            window = jnp.where(self._window(self._laid_out(mask)), window, self._old(data))
+        return lax.dynamic_update_slice(data, window, self.starts)
+
+    def combined(
+        self, data: jax.Array, combine: "Combination", values: jax.Array, mask: jax.Array | None
+    ) -> jax.Array | None:
+        """The data after each element was combined with all values for it; None if it cannot be done so."""
+        if not self.lattice.dense:
+            return None
+        neutral = combine.neutral(data.dtype)
+        taking_part = values if mask is None else jnp.where(mask, values, neutral)
+        total = lax.reduce(self._laid_out(taking_part), neutral, combine.within, self._repeated)
+        return lax.dynamic_update_slice(data, combine.into(self._old(data), self._window(total)), self.starts)
+
+    def fits(self, elements: int) -> jax.Array:
+        """Whether the window is within a memory of so many elements."""
+        start = self.starts[self.axis]
+        return (start >= 0) & (start <= elements - self.sizes[self.axis])
+
+    @property
+    def _axes(self) -> tuple[int, ...]:
+        return (*self.before, *self.lattice.sizes)
+
+    @property
+    def _repeated(self) -> tuple[int, ...]:
+        """The axes along which elements are the same."""
+        return tuple(len(self.before) + k for k, axis in enumerate(self.lattice.axes) if not axis.stride)
+
+    def _laid_out(self, values: jax.Array) -> jax.Array:
+        """`[G or 1, n or 1]` values along the axes."""
+        return jnp.broadcast_to(values, (self.rows, math.prod(self._axes) // self.rows)).reshape(self._axes)
+
+    def _window(self, values: jax.Array) -> jax.Array:
+        return lattices.window(values, self.lattice).reshape(self.sizes)
+
+    def _old(self, data: jax.Array) -> jax.Array:
+        return lax.dynamic_slice(data, self.starts, self.sizes)
+
+
+@dataclasses.dataclass(frozen=True)
+class Combination:
+    """How an atomic operation combines elements with values in any order.
+
+    Attributes:
+      within: puts two values together.
+      into: puts an element and the values for it together.
+      neutral: the value that changes nothing, of a dtype.
+    """
+
+    within: Callable[[Any, Any], Any]
+    into: Callable[[Any, Any], Any]
+    neutral: Callable[[Any], Any]
+
+
+def _zero(dtype: Any) -> Any:
+    return np.zeros((), dtype)
+
+
+def _unless_zero(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A sum that leaves -0.0 as it is where there is nothing to add."""
+    return lambda old, total: jnp.where(total == 0, old, apply(old, total))
+
+
+def _least(dtype: Any) -> Any:
+    dtype = np.dtype(dtype)
+    return np.asarray(-np.inf if dtype.kind not in "iu" else np.iinfo(dtype).min, dtype)
+
+
+def _greatest(dtype: Any) -> Any:
+    dtype = np.dtype(dtype)
+    return np.asarray(np.inf if dtype.kind not in "iu" else np.iinfo(dtype).max, dtype)
+
+
+COMBINATIONS: dict[str, Combination] = {
+    "add": Combination(lax.add, _unless_zero(lax.add), _zero),
+    "sub": Combination(lax.add, _unless_zero(lax.sub), _zero),
+    "min": Combination(lax.min, lax.min, _greatest),
+    "max": Combination(lax.max, lax.max, _least),
+    "and": Combination(lax.bitwise_and, lax.bitwise_and, lambda dtype: ~_zero(dtype)),
+    "or": Combination(lax.bitwise_or, lax.bitwise_or, _zero),
+    "xor": Combination(lax.bitwise_xor, lax.bitwise_xor, _zero),
+}
+
+
+def part(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> Part | None:
+    """The window of an access, if its elements form a lattice in one; it may reach out of bounds if the address may.
+
+    Args:
+      buffer: the memory.
+      address, where: the elements.
+      varying: whether groups have values of their own.
+      chunk: the work-groups.
+    """
+    lattice = lattices.of_pattern(address.form.pattern) if address.form is not None else None
+    if address.form is None or lattice is None:
+        return None
+    start = locating.start(address, chunk)
+    zero = start.dtype.type(0)
+    if buffer.space == "private":
+        return _private_part(start, address, where, chunk)
+    rows = chunk.count if varying else 1
+    step = chunk.linear_step(address.form)
+    if step is None or (buffer.space == "local" and step):
+        return None
+    if buffer.space == "global":
+        lattice = lattice.along(Axis(rows, step))
+    if not lattice.apart or lattice.span > _WIDEST * lattice.distinct:
+        return None
+    start = start + start.dtype.type(lattice.least)
+    if buffer.space == "global":
+        return Part((start,), (lattice.span,), 0, rows, (), lattice)
+    return Part((zero, start), (chunk.count, lattice.span), 1, chunk.count, (chunk.count,), lattice)
+
+
+def _private_part(start: jax.Array, address: Address, where: Lanes, chunk: Chunk) -> Part | None:
+    """All work-items access the same element, each its own copy."""
+    form = address.form
+    one_each = where.all and len(where.shape) == len(chunk.geometry.local_range)
+    if form is None or not form.uniform or not one_each or (form.pattern != form.pattern[0]).any():
+        return None
+    copies = chunk.count * where.count
+    starts = (start, start.dtype.type(0))
+    return Part(starts, (1, copies), 1, chunk.count, (), Lattice((Axis(copies, 1),)))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class View:
+    """A load in one of several iterations of a loop, in each of which it starts `move` elements further.
+
+    Attributes:
+      move: may be negative.
+      turn, turns: which of how many iterations it is.
+      windows: under `number` the window with the slices of all iterations, once the first one has been emitted.
+      number: of the load.
+    """
+
+    move: int
+    turn: int
+    turns: int
+    windows: dict[int, jax.Array]
+    number: int
+
+    @property
+    def reach(self) -> int:
+        """How far apart the first and the last slice start."""
+        return abs(self.move) * (self.turns - 1)
+
+    def cut(self, data: jax.Array, starts: Sequence[jax.Array], sizes: Sequence[int], axis: int) -> jax.Array:
+        """This iteration's slice, `sizes` from `starts`, which moves along an axis."""
+        if not self.turn:
+            back = self.reach if self.move < 0 else 0
+            first, longer = list(starts), list(sizes)
+            first[axis] = first[axis] - first[axis].dtype.type(back)
+            longer[axis] += self.reach
+            self.windows[self.number] = lax.dynamic_slice(data, first, longer)
+        place = self.move * self.turn + (self.reach if self.move < 0 else 0)
+        return lax.slice_in_dim(self.windows[self.number], place, place + sizes[axis], axis=axis)
+
+
+# A window this many times as long as one slice would be more than the compiler keeps at hand.
+_LONGEST_WINDOW = 2
+_SHORT_WINDOW = 512
+
+
+def _cut(data: jax.Array, starts: Sequence[jax.Array], sizes: Sequence[int], axis: int, view: View | None) -> jax.Array:
+    """A slice of a buffer, along an axis on which further iterations of a loop may go on."""
+    long = view is not None and view.reach > max(_LONGEST_WINDOW * sizes[axis], _SHORT_WINDOW)
+    if view is None or long:
+        return lax.dynamic_slice(data, starts, sizes)
+    return view.cut(data, starts, sizes, axis)
