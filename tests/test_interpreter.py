@@ -155,18 +155,18 @@ class TestLoops:
         @xe.kernel
         def both(wg, x, y):
             lid = wg.local_id()
-            tile = wg.local(128, jnp.int32)
-            tile = lax.fori_loop(0, 2, lambda k, tile: tile.at[64 * k + lid].set(x[lid]), tile)
+            tile = wg.local(192, jnp.int32)
+            tile = lax.fori_loop(0, 3, lambda k, tile: tile.at[64 * k + lid].set(x[lid]), tile)
             tile = wg.barrier(tile)
-            t = lax.fori_loop(0, 64, lambda k, t: t + tile[lid + k], jnp.zeros(64, jnp.int32))
+            t = lax.fori_loop(0, 128, lambda k, t: t + tile[lid + k], jnp.zeros(64, jnp.int32))
             return y.at[lid].set(t)
 
         x, y = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
         launch = prepared(both, xe.NDRange(64, 64), x, y)
         stores, streams = loops(jax.make_jaxpr(launch.emit)(x, y).jaxpr)
-        assert (stores.params["unroll"], streams.params["unroll"]) == (1, 8)
+        assert (stores.params["length"], streams.params["length"]) == (3, 2)
         np.testing.assert_array_equal(
-            launch.compiled(x, y)[0], np.convolve(np.tile(np.arange(64), 2), np.ones(64), "valid")[:64]
+            launch.compiled(x, y)[0], np.convolve(np.tile(np.arange(64), 3), np.ones(128), "valid")[:64]
         )
 
 

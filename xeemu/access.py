@@ -49,7 +49,7 @@ def _read(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, varying:
         return _gather(buffer, address, where, chunk)
     if address.inside is None:
         return part.read(buffer.data, view)
-    if not _may_fit(buffer, address, part, chunk):
+    if not may_fit(buffer, address, part, chunk):
         return _gather(buffer, address, where, chunk)
     shape = (chunk.count if varying else 1, where.count)
     return lax.cond(
@@ -60,13 +60,13 @@ def _read(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, varying:
     )
 
 
-def _may_fit(buffer: Buffer, address: Address, part: slices.Part, chunk: Chunk) -> bool:
+def may_fit(buffer: Buffer, address: Address, part: slices.Part, chunk: Chunk) -> bool:
     """Whether the program itself may find that a window is within bounds.
 
     Only on a CPU, where a branch costs less than a gather.
     """
     flat = buffer.space == "global" and len(buffer.shape) == 1
-    return chunk.on_cpu and flat and address.exact and part.sizes[0] <= buffer.elements
+    return chunk.on_cpu and flat and address.exact and part.may_fit(buffer.elements)
 
 
 def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax.Array:

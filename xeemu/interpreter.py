@@ -19,13 +19,18 @@ from jax.extend import core as jex_core
 from xeemu import access, forms, hazards, jaxprs, joining, locating, primitives, slices, unrolling
 from xeemu.analysis import Plan, Value
 from xeemu.jaxprs import Body
+from xeemu.locating import Address, Lanes
 from xeemu.memory import poison
 from xeemu.observer import Event, Observer, Passage
 from xeemu.program import Program
-from xeemu.unrolling import Block
+from xeemu.slices import View
+from xeemu.streaming import Block, Stream
 from xeemu.values import Buffer, Chunk, Emitted
 
 Item = Emitted | Buffer
+
+# More iterations at a time would make the code of what watches them too long.
+_WATCHED_TURNS = 8
 
 
 def run(
@@ -94,7 +99,7 @@ class _Interpreter:
       chunk: the groups.
       present: `[G, L]` mask of the work-items that exist, or None.
       observer: is told of everything that is emitted.
-      block: the iterations of a loop that are being emitted together, if there are any.
+      block: the iteration that is being emitted of a loop that streams, if one is.
     """
 
     chunk: Chunk
@@ -226,8 +231,9 @@ class _Interpreter:
             address = address.shifted(hazards.opaque_zero(done, address.index.dtype))
         if op == "load":
             varying = plan.values[eqn.outvars[0]].varying
-            view = self._view(number)
-            loaded = access.load(buffer, address, where, other, varying, how.gathered, view, self.chunk)
+            address, view, gathered = self._in_stream(number, buffer, address, where, varying)
+            gathered = gathered or how.gathered
+            loaded = access.load(buffer, address, where, other, varying, gathered, view, self.chunk)
             return self._named(plan, eqn.outvars, [loaded])
         if eqn.primitive is primitives.store_p:
             after = access.store(buffer, address, rest[0], where, self.chunk)
@@ -238,11 +244,18 @@ class _Interpreter:
         old, after = access.fetch(buffer, op, address, rest, where, self.chunk)
         return [*self._named(plan, eqn.outvars[:1], [old]), after]
 
-    def _view(self, number: int) -> slices.View | None:
-        """Of a load that moves on steadily through a block of iterations the window with all its slices."""
-        if self.block is None or number not in self.block.moves:
-            return None
-        return slices.View(self.block.moves[number], self.block.turn, self.block.turns, self.block.windows, number)
+    def _in_stream(
+        self, number: int, buffer: Buffer, address: Address, where: Lanes, varying: bool
+    ) -> tuple[Address, View | None, bool]:
+        """Of a load in a loop that streams: the address with what is known of it, its window, whether to gather it."""
+        if self.block is None or (view := self.block.view(number)) is None:
+            return address, None, False
+        if address.inside is None or number in self.block.trusted:
+            return dataclasses.replace(address, inside=None), view, False
+        part = slices.part(buffer, address, where, varying, self.chunk)
+        if part is not None and access.may_fit(buffer, address, part, self.chunk):
+            self.block.found[number] = part, buffer.elements
+        return address, view, number in self.block.doubted
 
     # Control flow.
 
@@ -293,20 +306,15 @@ class _Interpreter:
             stacked = [_value(o).array(self.chunk) for o in outputs[scan.carries :]]
             return (self._packed(outputs[: scan.carries], known), self.observer.state), stacked
 
-        unroll = unrolling.factor(scan.body, inner, self._dimensions, self.chunk.on_cpu)
-        if (
-            unroll > 1
-            and not self.chunk.on_cpu
-            and scan.length > 1
-            and len(eqn.outvars) == scan.carries
-            and not elements
-        ):
-            last = self._blocks(inner, scan, consts, carries, known, active, unroll)
+        turns = unrolling.factor(scan.body, inner, self._dimensions)
+        streams = not elements and len(eqn.outvars) == scan.carries and not self.observer.watches
+        if streams and min(turns, scan.length) > 1:
+            last = self._stream(inner, scan, consts, carries, known, active, turns)
             return self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars])
         rows = [_rows(e.array(self.chunk), e.known.varying, 1, 0) for e in elements]
         first = (self._packed(carries, known), self.observer.state)
         (last, self.observer.state), stacked = lax.scan(
-            step, first, rows, length=scan.length, reverse=scan.reverse, unroll=unroll
+            step, first, rows, length=scan.length, reverse=scan.reverse, unroll=min(turns, _WATCHED_TURNS)
         )
         final = [plan.values[v] for v in eqn.outvars[: scan.carries]]
         stacks = [
@@ -314,7 +322,7 @@ class _Interpreter:
         ]
         return self._unpacked(last, carries, final) + self._named(plan, eqn.outvars[scan.carries :], stacks)
 
-    def _blocks(
+    def _stream(
         self,
         inner: Plan,
         scan: jaxprs.Scan,
@@ -322,29 +330,19 @@ class _Interpreter:
         carries: list[Item],
         known: Sequence[Value],
         active: jax.Array | None,
-        unroll: int,
+        turns: int,
     ) -> list[Any]:
-        """What a loop that streams carries in the end, emitted by blocks of iterations."""
-        moves = unrolling.moves(scan.body, scan.consts)
+        """What a loop that streams carries in the end."""
 
-        def block(turns: int, state: tuple[list[Any], Any]) -> tuple[list[Any], Any]:
-            packed, self.observer.state = state
-            windows: dict[int, Any] = {}
-            for turn in range(turns):
-                emitter = dataclasses.replace(self, block=Block(turn, turns, moves, windows))
-                inside = self._unpacked(packed, carries, known)
-                packed = self._packed(emitter.body(scan.body, inner, [*consts, *inside], active), known)
-            return packed, self.observer.state
+        def iterate(block: Block, packed: list[Any]) -> list[Any]:
+            emitter = dataclasses.replace(self, block=block)
+            inside = self._unpacked(packed, carries, known)
+            return self._packed(emitter.body(scan.body, inner, [*consts, *inside], active), known)
 
-        turns = min(unroll, scan.length)
-        full, rest = divmod(scan.length, turns)
-        state = (self._packed(carries, known), self.observer.state)
-        if full > 1:
-            state, _ = lax.scan(lambda s, _: (block(turns, s), None), state, None, length=full)
-        else:
-            state = block(turns, state)
-        last, self.observer.state = block(rest, state) if rest else state
-        return last
+        stream = Stream(iterate, scan.length, unrolling.moves(scan.body, scan.consts), min(turns, scan.length))
+        first = self._packed(carries, known)
+        # On a GPU a branch would stop the launch to look.
+        return stream.run_checked(first) if self.chunk.on_cpu else stream.run(first)
 
     def _while(
         self,

@@ -71,10 +71,15 @@ class Part:
         total = lax.reduce(self._laid_out(taking_part), neutral, combine.within, self._repeated)
         return lax.dynamic_update_slice(data, combine.into(self._old(data), self._window(total)), self.starts)
 
-    def fits(self, elements: int) -> jax.Array:
-        """Whether the window is within a memory of so many elements."""
+    def fits(self, elements: int, travel: int = 0) -> jax.Array:
+        """Whether the window stays within a memory of so many elements when it travels so far."""
         start = self.starts[self.axis]
-        return (start >= 0) & (start <= elements - self.sizes[self.axis])
+        last = elements - self.sizes[self.axis] - max(travel, 0)
+        return (start >= max(-travel, 0)) & (start <= last)
+
+    def may_fit(self, elements: int, travel: int = 0) -> bool:
+        """Whether there is a start from which it does."""
+        return self.sizes[self.axis] + abs(travel) <= elements
 
     @property
     def _axes(self) -> tuple[int, ...]:

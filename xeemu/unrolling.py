@@ -1,13 +1,10 @@
 """Which loops are emitted several iterations at a time, and which of their loads move on steadily.
 
 A loop that only streams, loading slices and computing on them, gains: the slices of several iterations fuse into one
-pass over its accumulators. A loop with stores, barriers, gathers or inner loops does not fuse, and only grows.
-
-On a GPU slices that start a constant further in each iteration are parts of one *window*, at constant places of it: the
-compiler then sees which of them overlap, and loads each element once for several iterations.
+pass over its accumulators (see `streaming`). A loop with stores, barriers, gathers or inner loops does not fuse, and
+only grows.
 """
 
-import dataclasses
 import math
 from typing import Any
 
@@ -18,17 +15,18 @@ from xeemu import analysis, jaxprs, lattices, primitives
 from xeemu.analysis import Plan
 from xeemu.jaxprs import Body
 
-# Iterations at a time, found by measuring the convolution of the collection on a 2-core CPU and on an H200.
-_ON_CPU, _ON_GPU = 8, 64
-_LARGEST_BODY = 24
+# Iterations at a time, found by measuring the convolution of the collection on a 2-core CPU and on an H200; fewer of a
+# larger body, for the sake of the time that it takes to compile.
+_MOST = 64
+_LARGEST_BODY, _LARGEST_BLOCK = 24, 768
 
 
-def factor(body: Body, plan: Plan, dimensions: int, on_cpu: bool) -> int:
+def factor(body: Body, plan: Plan, dimensions: int) -> int:
     """How many iterations of a loop with this body to emit at a time."""
     streams = len(body.eqns) <= _LARGEST_BODY and any(e.primitive is primitives.load_p for e in body.eqns)
     if not streams or not all(_streams(eqn, plan, dimensions) for eqn in body.eqns):
         return 1
-    return _ON_CPU if on_cpu else _ON_GPU
+    return min(_MOST, _LARGEST_BLOCK // len(body.eqns))
 
 
 def _streams(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
@@ -49,23 +47,6 @@ def _is_slice(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
     patterns = [form.pattern * stride for form, stride in zip(indices, strides, strict=True) if form]
     lattice = lattices.of_pattern(np.broadcast_to(sum(patterns), access.shape).reshape(-1))
     return lattice is not None and lattice.apart
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Block:
-    """Iterations of a loop that are emitted together.
-
-    Attributes:
-      turn: which of them is being emitted.
-      turns: how many there are.
-      moves: for the number of a load how much further it starts in each iteration.
-      windows: of such a load the window that holds all its slices; filled in the first iteration.
-    """
-
-    turn: int
-    turns: int
-    moves: dict[int, int]
-    windows: dict[int, Any]
 
 
 def moves(body: Body, consts: int) -> dict[int, int]:

@@ -1,0 +1,99 @@
+"""Streaming: loops that only load slices and compute on them, emitted by blocks of iterations.
+
+Slices that start a constant further in each iteration are parts of one window, at constant places of it: the compiler
+then sees which of them overlap, loads each element once for several iterations, and goes over its accumulators once.
+Where the program itself must find whether such loads are within bounds, it does so once for the whole loop.
+"""
+
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jax import lax
+
+from xeemu.slices import Part, View
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Block:
+    """One of the iterations of a loop that are emitted together.
+
+    Attributes:
+      turn: which of them is being emitted.
+      turns: how many there are.
+      moves: for the number of a load how much further it starts in each iteration.
+      windows: of such a load the window that holds all its slices; filled in the first iteration.
+      trusted: loads that are known to be within bounds in all iterations.
+      doubted: loads of which it is known that some iteration is not.
+      found: takes the window of each load by a moving slice that is not, and the elements that its memory has.
+    """
+
+    turn: int
+    turns: int
+    moves: Mapping[int, int]
+    windows: dict[int, Any] = dataclasses.field(default_factory=dict)
+    trusted: frozenset[int] = frozenset()
+    doubted: frozenset[int] = frozenset()
+    found: dict[int, tuple[Part, int]] = dataclasses.field(default_factory=dict)
+
+    def view(self, number: int) -> View | None:
+        """Of a load that moves the window with all its slices."""
+        if number not in self.moves:
+            return None
+        return View(self.moves[number], self.turn, self.turns, self.windows, number)
+
+
+Iterate = Callable[[Block, Any], Any]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Stream:
+    """A loop that streams.
+
+    Attributes:
+      iterate: emits one iteration of a block: the loop's state after it from the one before.
+      length: iterations.
+      moves: for the number of a load how much further it starts in each iteration.
+      turns: iterations of a block.
+    """
+
+    iterate: Iterate
+    length: int
+    moves: Mapping[int, int]
+    turns: int
+
+    def run(self, first: Any) -> Any:
+        """The state after the loop."""
+        return self._blocks(Block(0, self.turns, self.moves), first)
+
+    def run_checked(self, first: Any) -> Any:
+        """The same, with one check of all bounds before the loop."""
+        whole = Block(0, 1, self.moves)
+        self.iterate(whole, first)  # for what it finds; the compiler drops what it computes
+        if not whole.found:
+            return self.run(first)
+        inside = Block(0, self.turns, self.moves, trusted=frozenset(whole.found))
+        beyond = Block(0, 1, self.moves, doubted=frozenset(whole.found))
+        travels = {n: self.moves[n] * (self.length - 1) for n in whole.found}
+        if not all(part.may_fit(elements, travels[n]) for n, (part, elements) in whole.found.items()):
+            return self._blocks(beyond, first)
+        fits = [part.fits(elements, travels[n]) for n, (part, elements) in whole.found.items()]
+        alternatives = (functools.partial(self._blocks, block) for block in (inside, beyond))
+        return lax.cond(functools.reduce(operator.and_, fits), *alternatives, first)
+
+    def _blocks(self, block: Block, first: Any) -> Any:
+        full, rest = divmod(self.length, block.turns)
+        state = first
+        if full > 1:
+            state, _ = lax.scan(lambda s, _: (self._block(block, s), None), state, None, length=full)
+        elif full:
+            state = self._block(block, state)
+        return self._block(dataclasses.replace(block, turns=rest), state) if rest else state
+
+    def _block(self, block: Block, state: Any) -> Any:
+        windows: dict[int, Any] = {}
+        for turn in range(block.turns):
+            state = self.iterate(dataclasses.replace(block, turn=turn, windows=windows), state)
+        return state
