@@ -252,10 +252,11 @@ class _Interpreter:
             return address, None, False
         if address.inside is None or number in self.block.trusted:
             return dataclasses.replace(address, inside=None), view, False
-        part = slices.part(buffer, address, where, varying, self.chunk)
-        if part is not None and access.may_fit(buffer, address, part, self.chunk):
-            self.block.found[number] = part, buffer.elements
-        return address, view, number in self.block.doubted
+        if self.block.found is not None:
+            part = slices.part(buffer, address, where, varying, self.chunk)
+            if part is not None and access.may_fit(buffer, address, part, self.chunk):
+                self.block.found[number] = part, buffer.elements
+        return address, view, self.block.found is not None or number in self.block.doubted
 
     # Control flow.
 

@@ -27,7 +27,8 @@ class Block:
       windows: of such a load the window that holds all its slices; filled in the first iteration.
       trusted: loads that are known to be within bounds in all iterations.
       doubted: loads of which it is known that some iteration is not.
-      found: takes the window of each load by a moving slice that is not, and the elements that its memory has.
+      found: where an iteration is emitted to look at it only: takes the window of each load by a moving slice that is
+        not known to be within bounds, and the elements that its memory has.
     """
 
     turn: int
@@ -36,7 +37,7 @@ class Block:
     windows: dict[int, Any] = dataclasses.field(default_factory=dict)
     trusted: frozenset[int] = frozenset()
     doubted: frozenset[int] = frozenset()
-    found: dict[int, tuple[Part, int]] = dataclasses.field(default_factory=dict)
+    found: dict[int, tuple[Part, int]] | None = None
 
     def view(self, number: int) -> View | None:
         """Of a load that moves the window with all its slices."""
@@ -70,16 +71,16 @@ class Stream:
 
     def run_checked(self, first: Any) -> Any:
         """The same, with one check of all bounds before the loop."""
-        whole = Block(0, 1, self.moves)
-        self.iterate(whole, first)  # for what it finds; the compiler drops what it computes
-        if not whole.found:
+        found: dict[int, tuple[Part, int]] = {}
+        self.iterate(Block(0, 1, self.moves, found=found), first)  # the compiler drops what it computes
+        if not found:
             return self.run(first)
-        inside = Block(0, self.turns, self.moves, trusted=frozenset(whole.found))
-        beyond = Block(0, 1, self.moves, doubted=frozenset(whole.found))
-        travels = {n: self.moves[n] * (self.length - 1) for n in whole.found}
-        if not all(part.may_fit(elements, travels[n]) for n, (part, elements) in whole.found.items()):
+        inside = Block(0, self.turns, self.moves, trusted=frozenset(found))
+        beyond = Block(0, 1, self.moves, doubted=frozenset(found))
+        travels = {n: self.moves[n] * (self.length - 1) for n in found}
+        if not all(part.may_fit(elements, travels[n]) for n, (part, elements) in found.items()):
             return self._blocks(beyond, first)
-        fits = [part.fits(elements, travels[n]) for n, (part, elements) in whole.found.items()]
+        fits = [part.fits(elements, travels[n]) for n, (part, elements) in found.items()]
         alternatives = (functools.partial(self._blocks, block) for block in (inside, beyond))
         return lax.cond(functools.reduce(operator.and_, fits), *alternatives, first)
 
