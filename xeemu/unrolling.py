@@ -22,10 +22,17 @@ _ON_CPU, _ON_GPU = 8, 64
 _LARGEST_BODY = 24
 
 
-def factor(body: Body, plan: Plan, on_cpu: bool) -> int:
-    """How many iterations of a loop with this body to emit at a time."""
+def factor(body: Body, plan: Plan, on_cpu: bool, values: frozenset[int] = frozenset()) -> int:
+    """How many iterations of a loop to emit at a time.
+
+    Args:
+      body: the loop's.
+      plan: its analysis.
+      on_cpu: whether the emulation runs on a CPU.
+      values: numbers of the operations that access what the loop carries as values (see `promotion`).
+    """
     streams = len(body.eqns) <= _LARGEST_BODY and any(e.primitive is primitives.load_p for e in body.eqns)
-    if not streams or not all(_streams(eqn, plan) for eqn in body.eqns):
+    if not streams or not all(n in values or _streams(eqn, plan) for n, eqn in enumerate(body.eqns)):
         return 1
     return _ON_CPU if on_cpu else _ON_GPU
 
