@@ -233,7 +233,7 @@ class _Interpreter:
             address = address.shifted(hazards.opaque_zero(done, address.index.dtype))
         if op == "load":
             varying = plan.values[eqn.outvars[0]].varying
-            view = self._view(number)
+            view = self._view(number, varying)
             loaded = access.load(buffer, address, where, other, varying, how.gathered, view, self.chunk)
             return self._named(plan, eqn.outvars, [loaded])
         if eqn.primitive is primitives.store_p:
@@ -245,9 +245,9 @@ class _Interpreter:
         old, after = access.fetch(buffer, op, address, rest, where, self.chunk)
         return [*self._named(plan, eqn.outvars[:1], [old]), after]
 
-    def _view(self, number: int) -> access.View | None:
+    def _view(self, number: int, varying: bool) -> access.View | None:
         """Of a load that moves on steadily through a block of iterations the window with all its slices."""
-        if self.block is None or number not in self.block.moves:
+        if self.block is None or number not in self.block.moves or (self.chunk.on_cpu and varying):
             return None
         return access.View(self.block.moves[number], self.block.turn, self.block.turns, self.block.windows, number)
 
@@ -304,13 +304,8 @@ class _Interpreter:
             return (self._packed(outputs[: scan.carries], known), self.observer.state), stacked
 
         unroll = unrolling.factor(scan.body, inner, self.chunk.on_cpu, quiet)
-        if (
-            unroll > 1
-            and not self.chunk.on_cpu
-            and scan.length > 1
-            and len(eqn.outvars) == scan.carries
-            and not elements
-        ):
+        by_blocks = bool(quiet) or not self.chunk.on_cpu
+        if unroll > 1 and by_blocks and scan.length > 1 and len(eqn.outvars) == scan.carries and not elements:
             last = self._blocks(inner, scan, consts, carries, known, active, unroll)
             return self._given_back(self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars]), outside)
         rows = [_rows(e.array(self.chunk), e.known.varying, 1, 0) for e in elements]
@@ -489,7 +484,11 @@ class _Interpreter:
         for number in jaxprs.needed(body, place.indices):
             eqn = body.eqns[number]
             operands = [self._read(items, plan, a) for a in eqn.invars]
-            items |= dict(zip(eqn.outvars, self._equation(plan, number, eqn, operands, None), strict=True))
+            if eqn.primitive is primitives.load_p:
+                results = self._access(plan, number, eqn, operands, None, _How(False, False, []))
+            else:
+                results = self._equation(plan, number, eqn, operands, None)
+            items |= dict(zip(eqn.outvars, results, strict=True))
         return [_value(self._read(items, plan, a)) for a in place.indices]
 
     def _given_back(self, items: Sequence[Item], outside: Sequence[Item]) -> list[Item]:

@@ -145,6 +145,10 @@ class _Walk:
         structure = jaxprs.structure(eqn)
         if structure is not None:
             return self._structure(plan, number, eqn, structure, operands)
+        return self._operation(eqn, operands)
+
+    def _operation(self, eqn: jex_core.JaxprEqn, operands: list[Any]) -> list[Any]:
+        """The results of an operation on what the loop does not change, loads from such memories among them."""
         if eqn.primitive is primitives.allocate_p or eqn.effects or any(not isinstance(o, int) for o in operands):
             return [None] * len(eqn.outvars)
         key = (eqn.primitive, _parameters(eqn), tuple(operands))
@@ -158,6 +162,8 @@ class _Walk:
         self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Any], outermost: bool
     ) -> list[Any]:
         memory, op = operands[0], primitives.operation(eqn)
+        if eqn.primitive is primitives.load_p and not isinstance(memory, _Root):
+            return self._operation(eqn, operands)
         results = [] if op == "load" else [memory]
         values = [None] * (len(eqn.outvars) - len(results))
         if isinstance(memory, _Root):
