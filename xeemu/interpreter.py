@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
-from xeemu import access, forms, hazards, held, jaxprs, joining, primitives, promotion, unrolling
+from xeemu import access, accumulation, forms, hazards, held, jaxprs, joining, primitives, promotion, unrolling
 from xeemu.analysis import Plan, Value
 from xeemu.held import Held
 from xeemu.jaxprs import Body
@@ -81,11 +81,13 @@ class _How:
       gathered: whether a load must be a gather (see `hazards`).
       joined: whether an update may wait for the next one (see `joining`).
       before: what must be computed before it (see `hazards`).
+      update: for a store that updates what is there the operation and what it adds (see `accumulation`).
     """
 
     gathered: bool
     joined: bool
     before: list[Item]
+    update: tuple[str, Emitted] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,11 +115,14 @@ class _Interpreter:
         found = hazards.of_body(body)
         # On a CPU a scatter takes its elements one after the other anyway.
         joined = frozenset() if self.chunk.on_cpu else joining.of_body(body, self.chunk.deterministic)
+        sums = {} if self.observer.watches else accumulation.of_body(body, plan, self.chunk.geometry.items)
         for number, eqn in enumerate(body.eqns):
             operands = [self._read(items, plan, a) for a in eqn.invars]
             if eqn.primitive in primitives.ACCESSES:
                 before = [items[v] for v in found.waits.get(number, ())]
-                how = _How(number in found.gathered, number in joined, before)
+                op, added = sums.get(number, ("", None))
+                update = (op, _value(self._read(items, plan, added))) if added is not None else None
+                how = _How(number in found.gathered, number in joined, before, update)
                 results = self._access(plan, number, eqn, operands, active, how)
             else:
                 results = self._equation(plan, number, eqn, operands, active)
@@ -236,6 +241,9 @@ class _Interpreter:
             view = self._view(number, varying)
             loaded = access.load(buffer, address, where, other, varying, how.gathered, view, self.chunk)
             return self._named(plan, eqn.outvars, [loaded])
+        if how.update is not None:
+            op, added = how.update
+            return [access.atomic(buffer, op, address, [added], where, self.chunk, False)]
         if eqn.primitive is primitives.store_p:
             after = access.store(buffer, address, rest[0], where, self.chunk)
             self.observer.on_stored(event, after, self.chunk)

@@ -17,6 +17,7 @@ from xeemu import jaxprs, primitives
 from xeemu.access import Lanes
 from xeemu.analysis import Plan, Value
 from xeemu.jaxprs import Body
+from xeemu.numbering import Numbers
 
 _PLAIN = frozenset({"load", "store"})
 _PASSING = frozenset({primitives.barrier_p, primitives.fence_p})
@@ -70,7 +71,7 @@ def of_loop(
         return {}
     walk = _Walk({k: _Uses() for k in memories}, dimensions)
     carried: list[Any] = [_Root(k) if k in walk.uses else _kept(walk, body, k, first) for k in range(carries)]
-    constants = [walk.number(("constant", j)) for j in range(first)]
+    constants = [walk.numbers.of(("constant", j)) for j in range(first)]
     rest = [None] * (len(body.invars) - first - carries)
     walk.body(body, plans[-1], [*constants, *carried, *rest], outermost=True)
     if predicate is not None:
@@ -103,23 +104,19 @@ class _Uses:
 
 def _kept(walk: "_Walk", body: Body, k: int, first: int) -> int | None:
     """The number of a carry that the loop leaves as it is."""
-    return walk.number(("carry", k)) if body.outvars[k] is body.invars[first + k] else None
+    return walk.numbers.of(("carry", k)) if body.outvars[k] is body.invars[first + k] else None
 
 
 class _Walk:
     """Numbers what a loop computes, so that equal numbers are equal values in all iterations; None for what changes."""
 
     def __init__(self, uses: dict[int, _Uses], dimensions: int) -> None:
-        self.uses, self.dimensions = uses, dimensions
-        self._numbers: dict[Hashable, int] = {}
-
-    def number(self, key: Hashable) -> int:
-        return self._numbers.setdefault(key, len(self._numbers))
+        self.uses, self.dimensions, self.numbers = uses, dimensions, Numbers()
 
     def body(self, body: Body, plan: Plan, given: Sequence[Any], outermost: bool = False) -> list[Any]:
         """Follows a (sub)program; a memory of the loop among its values is a `_Root`."""
         found: dict[Any, Any] = dict(zip(body.invars, given, strict=True))
-        found |= {v: self.number(("array", id(v))) for v, _ in body.constants}
+        found |= {v: self.numbers.of(("array", id(v))) for v, _ in body.constants}
         for number, eqn in enumerate(body.eqns):
             operands = [self._of(a, found) for a in eqn.invars]
             results = self._equation(plan, number, eqn, operands, outermost)
@@ -127,10 +124,7 @@ class _Walk:
         return [self._of(a, found) for a in body.outvars]
 
     def _of(self, atom: jaxprs.Atom, found: dict[Any, Any]) -> Any:
-        if not jaxprs.is_literal(atom):
-            return found[atom]
-        value = jaxprs.literal(atom)
-        return self.number(("literal", str(value.dtype), value.shape, value.tobytes()))
+        return self.numbers.literal(atom) if jaxprs.is_literal(atom) else found[atom]
 
     def _equation(
         self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Any], outermost: bool
@@ -151,8 +145,7 @@ class _Walk:
         """The results of an operation on what the loop does not change, loads from such memories among them."""
         if eqn.primitive is primitives.allocate_p or eqn.effects or any(not isinstance(o, int) for o in operands):
             return [None] * len(eqn.outvars)
-        key = (eqn.primitive, _parameters(eqn), tuple(operands))
-        return [self.number((key, k)) for k in range(len(eqn.outvars))]
+        return list(self.numbers.results(eqn, operands))
 
     def _used(self, number: int, roots: Sequence[_Root]) -> None:
         for root in roots:
@@ -164,7 +157,7 @@ class _Walk:
         memory, op = operands[0], primitives.operation(eqn)
         if eqn.primitive is primitives.load_p and not isinstance(memory, _Root):
             return self._operation(eqn, operands)
-        results = [] if op == "load" else [memory]
+        results = [] if op == "load" else [memory if isinstance(memory, _Root) else None]
         values = [None] * (len(eqn.outvars) - len(results))
         if isinstance(memory, _Root):
             uses = self.uses[memory.carry]
@@ -227,16 +220,6 @@ def _entering(structure: jaxprs.Structure, inner: Body, given: Sequence[Any], b:
     else:
         return list(given)
     return [g if k < first or isinstance(g, _Root) else None for k, g in enumerate(given)]
-
-
-def _parameters(eqn: jex_core.JaxprEqn) -> Hashable:
-    """The static part of an operation, which only equals itself where that cannot be told."""
-    key = tuple(sorted(eqn.params.items(), key=lambda item: item[0]))
-    try:
-        hash(key)
-    except TypeError:
-        return id(eqn)
-    return key
 
 
 def _linear(
