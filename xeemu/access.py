@@ -36,7 +36,12 @@ def load(
         values = jnp.zeros((1, 0), dtype)
     else:
         values = read(buffer, address, where, chunk=chunk)
-    full = _expanded(values, where, other, chunk, dtype)
+    return filled(values, where, other, varying, chunk)
+
+
+def filled(values: jax.Array, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk) -> jax.Array:
+    """The result of a load from the values of the elements that take part, `[G or 1, n]`."""
+    full = _expanded(values, where, other, chunk, values.dtype)
     elements = math.prod(where.shape)
     if varying:
         return jnp.broadcast_to(full, (chunk.count, elements)).reshape(chunk.count, *where.shape)

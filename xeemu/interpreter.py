@@ -16,13 +16,28 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
-from xeemu import access, forms, hazards, jaxprs, joining, locating, primitives, slices, unrolling
+from xeemu import (
+    access,
+    accumulation,
+    forms,
+    hazards,
+    held,
+    jaxprs,
+    joining,
+    locating,
+    primitives,
+    promotion,
+    slices,
+    unrolling,
+)
 from xeemu.analysis import Plan, Value
+from xeemu.held import Held
 from xeemu.jaxprs import Body
 from xeemu.locating import Address, Lanes
 from xeemu.memory import poison
 from xeemu.observer import Event, Observer, Passage
 from xeemu.program import Program
+from xeemu.promotion import Place
 from xeemu.slices import View
 from xeemu.streaming import Block, Stream
 from xeemu.values import Buffer, Chunk, Emitted
@@ -84,11 +99,13 @@ class _How:
       gathered: whether a load must be a gather (see `hazards`).
       joined: whether an update may wait for the next one (see `joining`).
       before: what must be computed before it (see `hazards`).
+      update: for a store that updates what is there the operation and what it adds (see `accumulation`).
     """
 
     gathered: bool
     joined: bool
     before: list[Item]
+    update: tuple[str, Emitted] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,11 +133,14 @@ class _Interpreter:
         found = hazards.of_body(body)
         # On a CPU a scatter takes its elements one after the other anyway.
         joined = frozenset() if self.chunk.on_cpu else joining.of_body(body, self.chunk.deterministic)
+        sums = {} if self.observer.watches else accumulation.of_body(body, plan, self.chunk.geometry.items)
         for number, eqn in enumerate(body.eqns):
             operands = [self._read(items, plan, a) for a in eqn.invars]
             if eqn.primitive in primitives.ACCESSES:
                 before = [items[v] for v in found.waits.get(number, ())]
-                how = _How(number in found.gathered, number in joined, before)
+                op, added = sums.get(number, ("", None))
+                update = (op, _value(self._read(items, plan, added))) if added is not None else None
+                how = _How(number in found.gathered, number in joined, before, update)
                 results = self._access(plan, number, eqn, operands, active, how)
             else:
                 results = self._equation(plan, number, eqn, operands, active)
@@ -223,6 +243,11 @@ class _Interpreter:
             mask, other = (rest.pop(), None) if what.masked else (None, None)
             masks = [None if active is None else active[:, None], self.present]
         where = locating.lanes(what, mask, masks, self.chunk)
+        if isinstance(buffer, Held):
+            if op == "store":
+                return [held.store(buffer, rest[0], where, self.chunk)]
+            loaded = held.load(buffer, where, other, plan.values[eqn.outvars[0]].varying, self.chunk)
+            return self._named(plan, eqn.outvars, [loaded])
         address = locating.locate(buffer, indices, where, self.chunk)
         event = Event(plan, number, buffer, address, where, active, self.present, tuple(indices), tuple(rest))
         self.observer.on_access(event, self.chunk)
@@ -235,6 +260,9 @@ class _Interpreter:
             gathered = gathered or how.gathered
             loaded = access.load(buffer, address, where, other, varying, gathered, view, self.chunk)
             return self._named(plan, eqn.outvars, [loaded])
+        if how.update is not None:
+            op, added = how.update
+            return [access.atomic(buffer, op, address, [added], where, self.chunk, False)]
         if eqn.primitive is primitives.store_p:
             after = access.store(buffer, address, rest[0], where, self.chunk)
             self.observer.on_stored(event, after, self.chunk)
@@ -298,6 +326,9 @@ class _Interpreter:
         consts, carries = operands[: scan.consts], operands[scan.consts : first_element]
         elements = [_value(o) for o in operands[first_element:]]
         known = [inner.values[v] for v in scan.body.invars[scan.consts : first_element]]
+        places = self._places(scan.body, plan.inner[number], scan.consts, carries)
+        outside, carries = carries, self._taken(places, scan.body, inner, consts, carries, known)
+        quiet = _quiet(places, carries)
 
         def step(state: tuple[list[Any], Any], rows: list[jax.Array]) -> tuple[tuple[list[Any], Any], list[jax.Array]]:
             packed, self.observer.state = state
@@ -307,11 +338,11 @@ class _Interpreter:
             stacked = [_value(o).array(self.chunk) for o in outputs[scan.carries :]]
             return (self._packed(outputs[: scan.carries], known), self.observer.state), stacked
 
-        turns = unrolling.factor(scan.body, inner, self._dimensions)
+        turns = unrolling.factor(scan.body, inner, self._dimensions, quiet)
         streams = not elements and len(eqn.outvars) == scan.carries and not self.observer.watches
         if streams and min(turns, scan.length) > 1:
             last = self._stream(inner, scan, consts, carries, known, active, turns)
-            return self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars])
+            return self._given_back(self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars]), outside)
         rows = [_rows(e.array(self.chunk), e.known.varying, 1, 0) for e in elements]
         first = (self._packed(carries, known), self.observer.state)
         (last, self.observer.state), stacked = lax.scan(
@@ -321,7 +352,8 @@ class _Interpreter:
         stacks = [
             _rows(s, plan.values[v].varying, 0, 1) for s, v in zip(stacked, eqn.outvars[scan.carries :], strict=True)
         ]
-        return self._unpacked(last, carries, final) + self._named(plan, eqn.outvars[scan.carries :], stacks)
+        after = self._given_back(self._unpacked(last, carries, final), outside)
+        return after + self._named(plan, eqn.outvars[scan.carries :], stacks)
 
     def _stream(
         self,
@@ -359,6 +391,8 @@ class _Interpreter:
         predicate_consts, consts = operands[: loop.predicate_consts], operands[loop.predicate_consts : first_carry]
         carries = operands[first_carry:]
         known = [inner.values[v] for v in loop.body.invars[loop.body_consts :]]
+        places = self._places(loop.body, plan.inner[number], loop.body_consts, carries, loop.predicate)
+        outside, carries = carries, self._taken(places, loop.body, inner, consts, carries, known)
 
         def goes_on(packed: list[Any], running: jax.Array | None) -> Emitted:
             inside = self._unpacked(packed, carries, known)
@@ -375,7 +409,7 @@ class _Interpreter:
             last, exceeded = self._varying_while(goes_on, step, first, [bool(k.space) for k in known], active)
         if exceeded is not None:
             self.observer.on_limit(plan, number, exceeded, self.chunk)
-        return self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars])
+        return self._given_back(self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars]), outside)
 
     def _uniform_while(
         self,
@@ -436,6 +470,58 @@ class _Interpreter:
         start = (first, starts, self.observer.state, *(() if limit is None else (jnp.int32(0),)))
         last, running, self.observer.state, *_ = lax.while_loop(again, watched, start)
         return last, None if limit is None else running.any()
+
+    # Memories that a loop carries as values.
+
+    def _places(
+        self, body: Body, plans: Sequence[Plan], first: int, carries: Sequence[Item], predicate: Body | None = None
+    ) -> dict[int, Place]:
+        """By number the carries of a loop that may be values; none where somebody has to see every access."""
+        if self.observer.watches or not any(isinstance(c, Buffer) and not isinstance(c, Held) for c in carries):
+            return {}
+        return promotion.of_loop(body, plans, first, len(carries), self._dimensions, predicate)
+
+    def _taken(
+        self,
+        places: dict[int, Place],
+        body: Body,
+        plan: Plan,
+        consts: Sequence[Item],
+        carries: Sequence[Item],
+        known: Sequence[Value],
+    ) -> list[Item]:
+        """The carries of a loop, with elements in place of memories where that can be."""
+        after = list(carries)
+        inside = self._unpacked(self._packed(carries, known), carries, known) if places else []
+        for k, place in places.items():
+            buffer = _memory(carries[k])
+            if not isinstance(buffer, Held):
+                indices = self._indices(place, body, plan, dict(zip(body.invars, [*consts, *inside], strict=False)))
+                after[k] = held.taken(buffer, place, indices, self.chunk) or buffer
+        return after
+
+    def _indices(self, place: Place, body: Body, plan: Plan, items: dict[Any, Item]) -> list[Emitted]:
+        """The index of a place from what is there before the loop."""
+        if place.known:
+            arrays = [jaxprs.literal(a) if jaxprs.is_literal(a) else a.aval for a in place.indices]
+            return [Emitted(v, a.shape, a.dtype) for v, a in zip(place.values, arrays, strict=True)]
+        items |= {v: self._constant(np.asarray(array), plan.values[v]) for v, array in body.constants}
+        for number in jaxprs.needed(body, place.indices):
+            eqn = body.eqns[number]
+            operands = [self._read(items, plan, a) for a in eqn.invars]
+            if eqn.primitive is primitives.load_p:
+                results = self._access(plan, number, eqn, operands, None, _How(False, False, []))
+            else:
+                results = self._equation(plan, number, eqn, operands, None)
+            items |= dict(zip(eqn.outvars, results, strict=True))
+        return [_value(self._read(items, plan, a)) for a in place.indices]
+
+    def _given_back(self, items: Sequence[Item], outside: Sequence[Item]) -> list[Item]:
+        """The carries after a loop, those that it took out of their memories back in them."""
+        return [
+            held.given_back(item, self.chunk) if isinstance(item, Held) and not isinstance(before, Held) else item
+            for item, before in zip(items, outside, strict=True)
+        ]
 
     def _cond(
         self,
@@ -529,6 +615,15 @@ class _Interpreter:
 
     def _unpacked(self, packed: Sequence[Any], likes: Sequence[Item], known: Sequence[Value]) -> list[Item]:
         return [self._unpack(p, like, k) for p, like, k in zip(packed, likes, known, strict=True)]
+
+
+def _quiet(places: dict[int, Place], carries: Sequence[Item]) -> frozenset[int]:
+    """The numbers of the operations of a loop's body that only use memories that it carries as values."""
+    users: dict[bool, set[int]] = {True: set(), False: set()}
+    for k, carry in enumerate(carries):
+        if isinstance(carry, Buffer) and k in places:
+            users[isinstance(carry, Held)] |= places[k].users
+    return frozenset(users[True] - users[False])
 
 
 def _rows(array: jax.Array, varying: bool, source: int, target: int) -> jax.Array:

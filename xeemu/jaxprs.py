@@ -140,6 +140,17 @@ def carried(structure: Structure | None, inner: Body) -> Sequence[Atom]:
     return ()
 
 
+def needed(body: Body, atoms: Sequence[Atom]) -> list[int]:
+    """The numbers of the equations of a body that some of its values are computed by, in order."""
+    wanted, found = {a for a in atoms if not is_literal(a)}, []
+    for number in range(len(body.eqns) - 1, -1, -1):
+        eqn = body.eqns[number]
+        if wanted.intersection(eqn.outvars):
+            found.append(number)
+            wanted.update(a for a in eqn.invars if not is_literal(a))
+    return found[::-1]
+
+
 def literal(atom: jex_core.Literal) -> np.ndarray:
     """The value of a literal, in its own dtype."""
     return np.asarray(atom.val, atom.aval.dtype)

@@ -15,18 +15,25 @@ from xeemu import analysis, jaxprs, lattices, primitives
 from xeemu.analysis import Plan
 from xeemu.jaxprs import Body
 
-# Iterations at a time, found by measuring the convolution of the collection on a 2-core CPU and on an H200; fewer of a
-# larger body, for the sake of the time that it takes to compile.
-_MOST = 64
+# Iterations at a time, found by measuring on a 2-core CPU and on an H200: the convolution of the collection; and of
+# loops that carry values in place of a memory its serial reduction. Larger bodies have fewer, which compile sooner.
+_MOST, _MOST_OF_VALUES = 64, 16
 _LARGEST_BODY, _LARGEST_BLOCK = 24, 768
 
 
-def factor(body: Body, plan: Plan, dimensions: int) -> int:
-    """How many iterations of a loop with this body to emit at a time."""
+def factor(body: Body, plan: Plan, dimensions: int, values: frozenset[int] = frozenset()) -> int:
+    """How many iterations of a loop to emit at a time.
+
+    Args:
+      body: the loop's.
+      plan: its analysis.
+      dimensions: of the nd-range.
+      values: numbers of the operations that access what the loop carries as values (see `promotion`).
+    """
     streams = len(body.eqns) <= _LARGEST_BODY and any(e.primitive is primitives.load_p for e in body.eqns)
-    if not streams or not all(_streams(eqn, plan, dimensions) for eqn in body.eqns):
+    if not streams or not all(n in values or _streams(eqn, plan, dimensions) for n, eqn in enumerate(body.eqns)):
         return 1
-    return min(_MOST, _LARGEST_BLOCK // len(body.eqns))
+    return min(_MOST_OF_VALUES if values else _MOST, _LARGEST_BLOCK // len(body.eqns))
 
 
 def _streams(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:

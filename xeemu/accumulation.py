@@ -1,0 +1,106 @@
+"""Stores to private memory that add to what was loaded from the same place: each is one update in place.
+
+Between the load and the store nobody changes the element, which belongs to one work-item; so one scatter that adds does
+what a gather, an addition and a scatter do. Of integers only: a sum of floats may be rounded in another way.
+"""
+
+import collections
+import math
+from typing import Any
+
+from jax.extend import core as jex_core
+
+from xeemu import jaxprs, primitives
+from xeemu.analysis import Plan
+from xeemu.jaxprs import Atom, Body
+from xeemu.numbering import Numbers
+
+_COMMUTATIVE = frozenset({"add", "min", "max"})
+
+
+def of_body(body: Body, plan: Plan, items: int) -> dict[int, tuple[str, Atom]]:
+    """For the number of each such store of a (sub)program the operation and what it adds.
+
+    Args:
+      body: the program.
+      plan: its analysis.
+      items: work-items of a group.
+    """
+    stores = [
+        (n, e) for n, e in enumerate(body.eqns) if e.primitive is primitives.store_p and _one_each(e, plan, items)
+    ]
+    if not stores:
+        return {}
+    made = {v: e for e in body.eqns for v in e.outvars}
+    uses = collections.Counter(
+        a for operands in (*(e.invars for e in body.eqns), body.outvars) for a in operands if not jaxprs.is_literal(a)
+    )
+    numbers = _numbers(body)
+    found = {}
+    for number, store in stores:
+        value = store.invars[1 + store.params["access"].rank]
+        if jaxprs.is_literal(value) or uses[value] > 1 or value not in made:
+            continue
+        for load, added in _parts(made[value], made):
+            if uses[load.outvars[0]] == 1 and _same_place(load, store, numbers):
+                found[number] = (made[value].primitive.name, added)
+    return found
+
+
+def _one_each(store: jex_core.JaxprEqn, plan: Plan, items: int) -> bool:
+    """Whether each work-item stores one integer of its own, and not all of them in one place."""
+    access, memory = store.params["access"], store.invars[0]
+    indices = [a for a in store.invars[1 : 1 + access.rank] if not jaxprs.is_literal(a)]
+    return (
+        plan.values[memory].space == "private"
+        and memory.aval.dtype.kind in "iu"
+        and math.prod(access.shape) == items
+        and any(plan.values[a].form is None for a in indices)
+    )
+
+
+def _parts(operation: jex_core.JaxprEqn, made: dict[Any, jex_core.JaxprEqn]) -> list[tuple[jex_core.JaxprEqn, Atom]]:
+    """Of a sum with something loaded the load and the other operand."""
+    if operation.primitive.name not in (*_COMMUTATIVE, "sub"):
+        return []
+    a, b = operation.invars
+    pairs = [(a, b), (b, a)] if operation.primitive.name in _COMMUTATIVE else [(a, b)]
+    loads = [(made.get(x), y) for x, y in pairs if not jaxprs.is_literal(x)]
+    return [(load, y) for load, y in loads if load is not None and load.primitive is primitives.load_p]
+
+
+def _same_place(load: jex_core.JaxprEqn, store: jex_core.JaxprEqn, numbers: dict[Any, int]) -> bool:
+    """Whether what is stored to is what was loaded, of the same version of the memory."""
+    one, other = load.params["access"], store.params["access"]
+    value = store.invars[1 + other.rank].aval
+    masks = {"load": load.invars[-2], "store": store.invars[-1]}
+    return (
+        load.invars[0] is store.invars[0]
+        and one.shape == other.shape == value.shape
+        and value.dtype == store.invars[0].aval.dtype
+        and all(
+            numbers[_key(a)] == numbers[_key(b)]
+            for a, b in zip(load.invars[1 : 1 + one.rank], store.invars[1 : 1 + other.rank], strict=True)
+        )
+        and (not one.masked or (other.masked and numbers[_key(masks["load"])] == numbers[_key(masks["store"])]))
+    )
+
+
+def _key(atom: Atom) -> Any:
+    return id(atom) if jaxprs.is_literal(atom) else atom
+
+
+def _numbers(body: Body) -> dict[Any, int]:
+    """Numbers of the values of a (sub)program, equal where they are computed in one way."""
+    numbers = Numbers()
+    found: dict[Any, int] = {v: numbers.new() for v in (*body.invars, *(v for v, _ in body.constants))}
+    for eqn in body.eqns:
+        for a in eqn.invars:
+            if jaxprs.is_literal(a):
+                found[id(a)] = numbers.literal(a)
+        # A memory is its version here, so that a load is a function of its operands as well.
+        alone = eqn.primitive is primitives.allocate_p or eqn.effects
+        operands = [found[_key(a)] for a in eqn.invars]
+        results = [numbers.new() for _ in eqn.outvars] if alone else numbers.results(eqn, operands)
+        found |= dict(zip(eqn.outvars, results, strict=True))
+    return found
