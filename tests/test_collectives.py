@@ -6,6 +6,7 @@ import math
 import operator
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -170,6 +171,20 @@ def test_lanes_exchange_values(shape):
             for one, a in zip(x.reshape(GROUPS, -1), argument.reshape(GROUPS, -1), strict=True)
         ]
         np.testing.assert_array_equal(result, expected, err_msg=f"{kind} {argument[:3]}")
+
+
+def test_a_broadcast_from_a_known_lane_takes_a_slice():
+    def gathers(lane):
+        @xe.kernel(sub_group_size=LANES)
+        def spread(wg, x):
+            i = wg.global_linear_id()
+            return x.at[i].set(wg.sub_group.broadcast(x[i], lane))
+
+        launch = xe.launch(spread, xe.NDRange(GROUPS * 20, 20), device=DEVICE)
+        return str(jax.make_jaxpr(launch)(np.zeros(GROUPS * 20, np.int32))).count(" gather[")
+
+    # Lane 4 is not there in the last sub-group of 20 work-items.
+    assert [gathers(lane) for lane in (0, 3, 4)] == [0, 0, 1]
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "uint64"])

@@ -286,6 +286,52 @@ def test_two_memories_of_which_one_is_carried_as_values():
     assert_promoted(both, nd_range, arguments, {}, GROUPS * 2 * ITEMS, promoted=False)
 
 
+def test_the_predicate_may_load_at_the_same_place():
+    @xe.kernel
+    def until(wg, x, out):
+        lid = wg.local_linear_id()
+        m = wg.local(3 * ITEMS, jnp.int32)
+        m = wg.barrier(m.at[3 * lid].set(x[wg.global_linear_id()]))
+        m = lax.while_loop(lambda m: wg.any(m[3 * lid] < 1000), lambda m: m.at[3 * lid].set(2 * m[3 * lid] + 1), m)
+        return out.at[wg.global_linear_id()].set(m[3 * lid])
+
+    x = np.arange(GROUPS * ITEMS, dtype=np.int32) ** 2
+    (got,) = assert_promoted(until, ND_RANGE, (x, np.zeros_like(x)), {}, GROUPS * 3 * ITEMS)
+    for group, start in zip(got.reshape(GROUPS, ITEMS), x.reshape(GROUPS, ITEMS), strict=True):
+        want = start.astype(np.int64)
+        while (want < 1000).any():
+            want = 2 * want + 1
+        np.testing.assert_array_equal(group, want)
+
+
+def test_the_predicate_may_load_elsewhere_and_then_nothing_is_carried_as_values():
+    @xe.kernel
+    def until(wg, x, out):
+        lid = wg.local_linear_id()
+        m = wg.local(3 * ITEMS, jnp.int32)
+        m = wg.barrier(m.at[3 * lid].set(x[wg.global_linear_id()]))
+        m = lax.while_loop(lambda m: m[0] < 1000, lambda m: m.at[3 * lid].set(2 * m[3 * lid] + 1), m)
+        return out.at[wg.global_linear_id()].set(m[3 * lid])
+
+    x = np.arange(GROUPS * ITEMS, dtype=np.int32)
+    assert_promoted(until, ND_RANGE, (x, np.zeros_like(x)), {}, GROUPS * 3 * ITEMS, promoted=False)
+
+
+def test_large_memories_are_not_copied_for_a_loop_of_values():
+    @xe.kernel
+    def sums(wg, x, out):
+        i = wg.global_linear_id()
+        return lax.fori_loop(0, x.shape[0], lambda k, out: out.at[i].set(out[i] + x[k]), out)
+
+    nd_range, arguments = xe.NDRange(2**16, 64), (np.arange(100, dtype=np.int32), np.zeros(2**16, np.int32))
+    ready = prepared(sums, nd_range, arguments, memory_bytes=2**12)
+    assert ready.chunks[0] > 1
+    text = ready.compiled.lower(*arguments).compile().as_text()
+    # The result is no argument of the caller's: one copy, before the loop over chunks.
+    assert sum("copy(" in line and "s32[65536]" in line for line in text.splitlines()) <= 1
+    np.testing.assert_array_equal(ready.run(arguments)[0], np.full(2**16, 4950))
+
+
 def test_the_rest_of_a_plain_range():
     @xe.kernel
     def sums(wg, x, out):

@@ -58,12 +58,13 @@ class Collective:
         one = self.level == GROUP and self.kind in ("reduce", "broadcast")
         return shape[len(self.local_range) :] if one else shape
 
-    def apply(self, x: jax.Array, *argument: jax.Array) -> jax.Array:
+    def apply(self, x: jax.Array, *argument: jax.Array | np.ndarray) -> jax.Array:
         """The algorithm on one work-group.
 
         Args:
           x: `local_range + private`.
-          argument: the lane, shift or mask, a scalar or one per work-item: `local_range`.
+          argument: the lane, shift or mask, a scalar or one per work-item: `local_range`. What is known before the
+            program runs is an array of NumPy's.
 
         Returns:
           An array of `result_shape(x.shape)`. What an absent lane would give is the poison value.
@@ -73,14 +74,17 @@ class Collective:
         private = x.shape[len(self.local_range) :]
         fill = poison(x.dtype) if self.op is None else identity(self.op, x.dtype)
         rows = _rows(x.reshape(items, *private), lanes, fill)
+        if self.kind == "broadcast" and _is_lane_of_all(argument[0], items, lanes):
+            result = jnp.broadcast_to(rows[:, int(argument[0])][:, None], rows.shape)
+            return result[0, 0] if self.level == GROUP else result.reshape(-1, *private)[:items].reshape(x.shape)
         result = self._rows_result(rows, [self._argument(a, items, lanes) for a in argument], items)
         if self.level == GROUP and self.kind in ("reduce", "broadcast"):
             return result[0, 0]
         return result.reshape(-1, *private)[:items].reshape(x.shape)
 
-    def _argument(self, a: jax.Array, items: int, lanes: int) -> jax.Array:
+    def _argument(self, a: jax.Array | np.ndarray, items: int, lanes: int) -> jax.Array:
         """`[rows, lanes]` int32, scalars as `[1, 1]`; what is no lane of a group stays none."""
-        lane = _narrowed(a)
+        lane = _narrowed(jnp.asarray(a))
         return _rows(lane.reshape(items), lanes, np.int32(0)) if a.ndim else lane.reshape(1, 1)
 
     def _rows_result(self, rows: jax.Array, argument: list[jax.Array], items: int) -> jax.Array:
@@ -121,6 +125,11 @@ def _extremes(dtype: np.dtype) -> tuple[np.generic, np.generic]:
         return dtype.type(-np.inf), dtype.type(np.inf)
     info = jnp.iinfo(dtype)
     return dtype.type(info.min), dtype.type(info.max)
+
+
+def _is_lane_of_all(lane: jax.Array | np.ndarray, items: int, lanes: int) -> bool:
+    """Whether a known scalar is a lane that every sub-group has."""
+    return isinstance(lane, np.ndarray) and not lane.ndim and 0 <= int(lane) < lanes - (-items % lanes)
 
 
 def _narrowed(a: jax.Array) -> jax.Array:

@@ -19,6 +19,7 @@ from jax.extend import core as jex_core
 from xeemu import (
     access,
     accumulation,
+    folding,
     forms,
     hazards,
     held,
@@ -79,6 +80,12 @@ def _computed(array: jax.Array, known: Value, shape: tuple[int, ...], dtype: Any
     """A value given by an array; a uniform integer scalar is its own base."""
     based = known.form is not None and known.form.based
     return Emitted(known, shape, dtype, array if based else None, array)
+
+
+def _known(value: Emitted) -> np.ndarray | None:
+    """The array of a value that is known before the program runs."""
+    form = value.known.form
+    return form.pattern.astype(value.dtype) if form is not None and form.constant else None
 
 
 def _memory(item: Item) -> Buffer:
@@ -181,6 +188,8 @@ class _Interpreter:
             if rule is not None or known.form.constant:
                 base = rule([o.base for o in operands]) if rule else None
                 return [Emitted(known, aval.shape, aval.dtype, base)]
+        if _applies_to_chunks(eqn, operands):
+            return self._named(plan, eqn.outvars, _bind(eqn, [o.array(self.chunk) for o in operands]))
         return self._named(plan, eqn.outvars, self._lifted(lambda *xs: _bind(eqn, xs), operands))
 
     def _lifted(self, function: Callable[..., list[jax.Array]], operands: Sequence[Emitted]) -> list[jax.Array]:
@@ -202,7 +211,12 @@ class _Interpreter:
         if eqn.primitive is primitives.fence_p:
             return operands
         values = [_value(o) for o in operands]
-        return self._named(plan, eqn.outvars, self._lifted(lambda *xs: [p["collective"].apply(*xs)], values))
+        known = [a for a in map(_known, values[1:]) if a is not None]
+        if len(known) == len(values) - 1:
+            results = self._lifted(lambda x: [p["collective"].apply(x, *known)], values[:1])
+        else:
+            results = self._lifted(lambda *xs: [p["collective"].apply(*xs)], values)
+        return self._named(plan, eqn.outvars, results)
 
     def _barrier(
         self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Item], active: jax.Array | None
@@ -635,6 +649,13 @@ def _selected(running: jax.Array, new: jax.Array | None, old: jax.Array | None) 
     if new is None or old is None or new is old:
         return new
     return jnp.where(running.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
+
+
+def _applies_to_chunks(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> bool:
+    """Whether an operation does for all groups at once what it does for one, as `vmap` would find out slowly."""
+    return eqn.primitive.name in folding.ELEMENTWISE and all(
+        o.shape == eqn.outvars[0].aval.shape if o.known.varying else not o.shape for o in operands
+    )
 
 
 def _bind(eqn: jex_core.JaxprEqn, operands: Sequence[jax.Array]) -> list[jax.Array]:
