@@ -1,6 +1,7 @@
 """Loops that stream: one check of the bounds for all iterations, and the results of NumPy where it fails."""
 
 import jax
+import jax.numpy as jnp
 import launches
 import numpy as np
 import pytest
@@ -68,3 +69,89 @@ def test_bounds_are_checked_before_the_loop(start, found):
     arguments, static = (np.zeros(N, np.int32), np.zeros(ITEMS, np.int32)), {"start": start, "move": 1, "turns": 200}
     ready = launches.prepared(moving, xe.NDRange(ITEMS, 16), arguments, static, device="max1550")
     assert list(conditions(jax.make_jaxpr(ready.emit)(*arguments).jaxpr)) == found
+
+
+GROUP = 16
+
+
+@xe.kernel
+def filling(wg, x, out, *, turns, how):
+    """The work-items fill a tile in a loop, each in the way that `how` says, and then write all of it out."""
+    lid, first = wg.local_linear_id(), wg.local_linear_id() == 0
+    tile = wg.local(GROUP * turns, jnp.int32)
+    for k in range(turns):
+        tile = tile.at[k * GROUP + lid].set(-1)
+    tile = wg.barrier(tile)
+
+    def fill(k, tile):
+        if how == "rows":
+            return tile.at[k * GROUP + lid].set(x[wg.group_id() * GROUP + lid] + k)
+        if how == "rows from the end":
+            return tile.at[(turns - 1 - k) * GROUP + lid].set(x[k] + lid)
+        if how == "columns":
+            return tile.at[lid * turns + k].set(x[wg.group_id() + k] * lid)
+        if how == "one work-item":
+            return tile.at[k].set(x[k + wg.group_id()], where=first)
+        if how == "clear":
+            return tile.at[k].set(0, where=lid == GROUP - 1)
+        if how == "masked":
+            return tile.at[k * GROUP + lid].set(k + lid, where=x[lid + k] > 0)
+        assert how == "every third"
+        return tile.at[3 * k].set(x[k], where=first)
+
+    def some(tile):
+        return lax.fori_loop(0, turns // 3 if how == "every third" else turns, fill, tile)
+
+    tile = lax.cond(wg.group_id() != 2, some, lambda tile: tile, tile)
+    tile = wg.barrier(tile)
+    for k in range(turns):
+        out = out.at[wg.group_id() * GROUP * turns + k * GROUP + lid].set(tile[k * GROUP + lid])
+    return out
+
+
+def filled(x, turns, how):
+    out = np.full((4, GROUP * turns), -1, np.int32)
+    k, lid = np.arange(turns)[:, None], np.arange(GROUP)
+    for group in (0, 1, 3):
+        tile = out[group]
+        match how:
+            case "rows":
+                tile[:] = (x[group * GROUP + lid] + k).ravel()
+            case "rows from the end":
+                tile[:] = (x[k] + lid)[::-1].ravel()
+            case "columns":
+                tile[:] = (x[group + k] * lid).T.ravel()
+            case "one work-item":
+                tile[:turns] = x[group : group + turns]
+            case "clear":
+                tile[:turns] = 0
+            case "masked":
+                tile[:] = np.where(x[lid + k] > 0, k + lid, tile.reshape(turns, GROUP)).ravel()
+            case "every third":
+                tile[: turns // 3 * 3 : 3] = x[: turns // 3]
+    return out.ravel()
+
+
+def fillings(jaxpr):
+    """For each loop how many updates of slices there are in it, but not in loops inside."""
+    for eqn in jaxpr.eqns:
+        for inner in jex_core.jaxprs_in_params(eqn.params):
+            if eqn.primitive.name in ("scan", "while"):
+                yield [e.primitive.name for e in inner.eqns].count("dynamic_update_slice")
+            yield from fillings(inner)
+
+
+@pytest.mark.parametrize("turns", [1, 2, 63, 64, 65, 130])
+@pytest.mark.parametrize(
+    "how", ["rows", "rows from the end", "columns", "one work-item", "clear", "masked", "every third"]
+)
+def test_a_loop_that_fills_a_memory(how, turns):
+    x = np.random.default_rng(turns).integers(-99, 99, size=GROUP * 4 + turns, dtype=np.int32)
+    arguments, static = (x, np.zeros(4 * GROUP * turns, np.int32)), {"turns": turns, "how": how}
+    ready = launches.prepared(filling, xe.NDRange(4 * GROUP, GROUP), arguments, static, device="max1550")
+    np.testing.assert_array_equal(ready.run(arguments)[0], filled(x, turns, how))
+    outputs, findings = xe.check(filling, xe.NDRange(4 * GROUP, GROUP))(*arguments, **static)
+    np.testing.assert_array_equal(outputs, filled(x, turns, how))
+    assert not [f for f in findings if f.severity == "error"]
+    if turns == 130 and how in ("rows", "rows from the end", "one work-item", "clear", "masked"):
+        assert list(fillings(jax.make_jaxpr(ready.emit)(*arguments).jaxpr)) == [1]

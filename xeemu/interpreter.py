@@ -40,7 +40,7 @@ from xeemu.observer import Event, Observer, Passage
 from xeemu.program import Program
 from xeemu.promotion import Place
 from xeemu.slices import View
-from xeemu.streaming import Block, Stream
+from xeemu.streaming import Block, Fill, Stream
 from xeemu.values import Buffer, Chunk, Emitted
 
 Item = Emitted | Buffer
@@ -278,6 +278,9 @@ class _Interpreter:
             op, added = how.update
             return [access.atomic(buffer, op, address, [added], where, self.chunk, False)]
         if eqn.primitive is primitives.store_p:
+            filled = self._filled(number, buffer, address, rest[0], where)
+            if filled is not None:
+                return [filled]
             after = access.store(buffer, address, rest[0], where, self.chunk)
             self.observer.on_stored(event, after, self.chunk)
             return [after]
@@ -285,6 +288,22 @@ class _Interpreter:
             return [access.atomic(buffer, op, address, rest, where, self.chunk, how.joined)]
         old, after = access.fetch(buffer, op, address, rest, where, self.chunk)
         return [*self._named(plan, eqn.outvars[:1], [old]), after]
+
+    def _filled(self, number: int, buffer: Buffer, address: Address, value: Emitted, where: Lanes) -> Buffer | None:
+        """The memory after a store that waits for those of the block's other iterations; None if it does not."""
+        block = self.block
+        if block is None or address.inside is not None or (axis := block.axis(number)) is None:
+            return None
+        if not block.turn and where.count and buffer.elements:
+            part = slices.part(buffer, address, where, True, self.chunk, axis)
+            if part is not None and part.writable(where.mask):
+                block.fills[number] = Fill(part)
+        if number not in block.fills:
+            return None
+        fill = block.fills[number]
+        fill.values.append(where.array(value, self.chunk).astype(buffer.data.dtype))
+        fill.masks.extend([where.mask] if where.mask is not None else [])
+        return buffer.holding(fill.written(buffer.data)) if block.is_last else buffer
 
     def _in_stream(
         self, number: int, buffer: Buffer, address: Address, where: Lanes, varying: bool
@@ -352,9 +371,9 @@ class _Interpreter:
             stacked = [_value(o).array(self.chunk) for o in outputs[scan.carries :]]
             return (self._packed(outputs[: scan.carries], known), self.observer.state), stacked
 
-        turns = unrolling.factor(scan.body, inner, self._dimensions, quiet)
+        turns = unrolling.factor(scan.body, inner, scan.consts, scan.length, self._dimensions, quiet)
         streams = not elements and len(eqn.outvars) == scan.carries and not self.observer.watches
-        if streams and min(turns, scan.length) > 1:
+        if streams and turns > 1:
             last = self._stream(inner, scan, consts, carries, known, active, turns)
             return self._given_back(self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars]), outside)
         rows = [_rows(e.array(self.chunk), e.known.varying, 1, 0) for e in elements]
@@ -386,7 +405,7 @@ class _Interpreter:
             inside = self._unpacked(packed, carries, known)
             return self._packed(emitter.body(scan.body, inner, [*consts, *inside], active), known)
 
-        stream = Stream(iterate, scan.length, unrolling.moves(scan.body, scan.consts), min(turns, scan.length))
+        stream = Stream(iterate, scan.length, unrolling.moves(scan.body, scan.consts), turns)
         first = self._packed(carries, known)
         # On a GPU a branch would stop the launch to look.
         return stream.run_checked(first) if self.chunk.on_cpu else stream.run(first)

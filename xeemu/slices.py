@@ -52,13 +52,17 @@ class Part:
           values: `[G or 1, n or 1]`; of several values for one element the last is stored.
           mask: `[G or 1, n or 1]` or None.
         """
-        if not self.lattice.dense or (mask is not None and self._repeated):
+        if not self.writable(mask):
             return None
         last = tuple(-1 if k in self._repeated else slice(None) for k in range(len(self._axes)))
         window = self._window(self._laid_out(values)[last])
         if mask is not None:
             window = jnp.where(self._window(self._laid_out(mask)), window, self._old(data))
         return lax.dynamic_update_slice(data, window, self.starts)
+
+    def writable(self, mask: jax.Array | None) -> bool:
+        """Whether it can be written, under a mask if there is one."""
+        return self.lattice.dense and (mask is None or not self._repeated)
 
     def combined(
         self, data: jax.Array, combine: "Combination", values: jax.Array, mask: jax.Array | None
@@ -146,7 +150,9 @@ COMBINATIONS: dict[str, Combination] = {
 }
 
 
-def part(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> Part | None:
+def part(
+    buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, turns: Axis | None = None
+) -> Part | None:
     """The window of an access, if its elements form a lattice in one; it may reach out of bounds if the address may.
 
     Args:
@@ -154,6 +160,7 @@ def part(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: C
       address, where: the elements.
       varying: whether groups have values of their own.
       chunk: the work-groups.
+      turns: iterations of a loop, of which the access is the first and all are meant.
     """
     lattice = lattices.of_pattern(address.form.pattern) if address.form is not None else None
     if address.form is None or lattice is None:
@@ -161,7 +168,9 @@ def part(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: C
     start = locating.start(address, chunk)
     zero = start.dtype.type(0)
     if buffer.space == "private":
-        return _private_part(start, address, where, chunk)
+        return None if turns else _private_part(start, address, where, chunk)
+    if turns is not None:
+        lattice = lattice.along(turns)
     rows = chunk.count if varying else 1
     step = chunk.linear_step(address.form)
     if step is None or (buffer.space == "local" and step):

@@ -2,7 +2,8 @@
 
 Slices that start a constant further in each iteration are parts of one window, at constant places of it: the compiler
 then sees which of them overlap, loads each element once for several iterations, and goes over its accumulators once.
-Where the program itself must find whether such loads are within bounds, it does so once for the whole loop.
+What the iterations store next to each other is stored at once. Where the program itself must find whether loads are
+within bounds, it does so once for the whole loop.
 """
 
 import dataclasses
@@ -11,9 +12,40 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 from jax import lax
 
+from xeemu.lattices import Axis
 from xeemu.slices import Part, View
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fill:
+    """What the iterations of a block store next to each other.
+
+    Attributes:
+      part: the window of all of them.
+      values: of each iteration so far, `[G or 1, n or 1]`.
+      masks: the same; empty if everything is stored.
+    """
+
+    part: Part
+    values: list[jax.Array] = dataclasses.field(default_factory=list)
+    masks: list[jax.Array] = dataclasses.field(default_factory=list)
+
+    def written(self, data: jax.Array) -> jax.Array:
+        """The memory's data after all iterations."""
+        mask = self._together(self.masks) if self.masks else None
+        after = self.part.written(data, self._together(self.values), mask)
+        assert after is not None
+        return after
+
+    def _together(self, arrays: list[jax.Array]) -> jax.Array:
+        rows = max(array.shape[0] for array in arrays)
+        elements = self.part.lattice.count // len(arrays)
+        full = [jnp.broadcast_to(array, (rows, elements)) for array in arrays]
+        return jnp.concatenate(full, axis=1)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -25,6 +57,7 @@ class Block:
       turns: how many there are.
       moves: for the number of a load how much further it starts in each iteration.
       windows: of such a load the window that holds all its slices; filled in the first iteration.
+      fills: of a store the window that its iterations fill; opened in the first iteration.
       trusted: loads that are known to be within bounds in all iterations.
       doubted: loads of which it is known that some iteration is not.
       found: where an iteration is emitted to look at it only: takes the window of each load by a moving slice that is
@@ -35,9 +68,18 @@ class Block:
     turns: int
     moves: Mapping[int, int]
     windows: dict[int, Any] = dataclasses.field(default_factory=dict)
+    fills: dict[int, Fill] = dataclasses.field(default_factory=dict)
     trusted: frozenset[int] = frozenset()
     doubted: frozenset[int] = frozenset()
     found: dict[int, tuple[Part, int]] | None = None
+
+    @property
+    def is_last(self) -> bool:
+        return self.turn == self.turns - 1
+
+    def axis(self, number: int) -> Axis | None:
+        """The iterations along which an access moves."""
+        return Axis(self.turns, self.moves[number]) if self.moves.get(number) else None
 
     def view(self, number: int) -> View | None:
         """Of a load that moves the window with all its slices."""
@@ -95,6 +137,7 @@ class Stream:
 
     def _block(self, block: Block, state: Any) -> Any:
         windows: dict[int, Any] = {}
+        fills: dict[int, Fill] = {}
         for turn in range(block.turns):
-            state = self.iterate(dataclasses.replace(block, turn=turn, windows=windows), state)
+            state = self.iterate(dataclasses.replace(block, turn=turn, windows=windows, fills=fills), state)
         return state

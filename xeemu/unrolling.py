@@ -1,8 +1,8 @@
 """Which loops are emitted several iterations at a time, and which of their loads move on steadily.
 
 A loop that only streams, loading slices and computing on them, gains: the slices of several iterations fuse into one
-pass over its accumulators (see `streaming`). A loop with stores, barriers, gathers or inner loops does not fuse, and
-only grows.
+pass over its accumulators (see `streaming`). So does one that fills a local memory, where it stores next to each other
+what several iterations have computed. A loop with other stores, barriers, gathers or inner loops only grows.
 """
 
 import math
@@ -14,6 +14,8 @@ from jax.extend import core as jex_core
 from xeemu import analysis, jaxprs, lattices, primitives
 from xeemu.analysis import Plan
 from xeemu.jaxprs import Body
+from xeemu.lattices import Axis, Lattice
+from xeemu.locating import Lanes
 
 # Iterations at a time, found by measuring on a 2-core CPU and on an H200: the convolution of the collection; and of
 # loops that carry values in place of a memory its serial reduction. Larger bodies have fewer, which compile sooner.
@@ -21,19 +23,29 @@ _MOST, _MOST_OF_VALUES = 64, 16
 _LARGEST_BODY, _LARGEST_BLOCK = 24, 768
 
 
-def factor(body: Body, plan: Plan, dimensions: int, values: frozenset[int] = frozenset()) -> int:
+def factor(
+    body: Body, plan: Plan, consts: int, length: int, dimensions: int, values: frozenset[int] = frozenset()
+) -> int:
     """How many iterations of a loop to emit at a time.
 
     Args:
-      body: the loop's.
+      body: the loop's, whose inputs are constants and then carries.
       plan: its analysis.
+      consts: number of constants.
+      length: iterations.
       dimensions: of the nd-range.
       values: numbers of the operations that access what the loop carries as values (see `promotion`).
     """
-    streams = len(body.eqns) <= _LARGEST_BODY and any(e.primitive is primitives.load_p for e in body.eqns)
-    if not streams or not all(n in values or _streams(eqn, plan, dimensions) for n, eqn in enumerate(body.eqns)):
+    accesses = any(e.primitive in (primitives.load_p, primitives.store_p) for e in body.eqns)
+    if not accesses or len(body.eqns) > _LARGEST_BODY:
         return 1
-    return min(_MOST_OF_VALUES if values else _MOST, _LARGEST_BLOCK // len(body.eqns))
+    turns = min(_MOST_OF_VALUES if values else _MOST, _LARGEST_BLOCK // len(body.eqns), max(length, 1))
+    steps = moves(body, consts)
+    for number, eqn in enumerate(body.eqns):
+        filled = _is_filled(body, eqn, plan, dimensions, Axis(turns, steps.get(number, 0)))
+        if number not in values and not filled and not _streams(eqn, plan, dimensions):
+            return 1
+    return turns
 
 
 def _streams(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
@@ -44,20 +56,45 @@ def _streams(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
 
 def _is_slice(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
     """Whether a load reads one uniform element, or a lattice of them."""
-    access: primitives.Access = eqn.params["access"]
     if not plan.values[eqn.outvars[0]].varying:
         return True
-    indices = [plan.value(a, dimensions).form for a in eqn.invars[1 : 1 + access.rank]]
-    if access.masked or any(form is None for form in indices):
+    found = _lattice(eqn, plan, dimensions)
+    return found is not None and found[0].apart
+
+
+def _is_filled(body: Body, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, axis: Axis) -> bool:
+    """Whether a store is the only use of a local memory, of which a block of iterations fills one window."""
+    if eqn.primitive is not primitives.store_p or plan.values[eqn.outvars[0]].space != "local":
         return False
+    used = [v for e in body.eqns for v in e.invars if v is eqn.invars[0]]
+    found = _lattice(eqn, plan, dimensions)
+    if len(used) > 1 or eqn.invars[0] not in body.invars or found is None or not axis.stride:
+        return False
+    lattice, uniform = found
+    return uniform and lattice.along(axis).dense
+
+
+def _lattice(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> tuple[Lattice, bool] | None:
+    """The addresses of a load or store, if they form a lattice, and whether they are the same for all groups."""
+    access: primitives.Access = eqn.params["access"]
+    indices = [plan.value(a, dimensions).form for a in eqn.invars[1 : 1 + access.rank]]
+    where = Lanes(access.shape, np.arange(math.prod(access.shape)), None)
+    if access.masked:
+        mask = eqn.invars[1 + access.rank + (eqn.primitive is primitives.store_p)]
+        form = plan.value(mask, dimensions).form
+        if form is not None and form.constant:
+            where = where.only(np.flatnonzero(where.pattern(form)))
+    known = [form for form in indices if form is not None]
+    if len(known) < len(indices) or not where.count:
+        return None
     strides = [math.prod(eqn.invars[0].aval.shape[d + 1 :]) for d in range(access.rank)]
-    patterns = [form.pattern * stride for form, stride in zip(indices, strides, strict=True) if form]
-    lattice = lattices.of_pattern(np.broadcast_to(sum(patterns), access.shape).reshape(-1))
-    return lattice is not None and lattice.apart
+    pattern = np.sum([where.pattern(form) * stride for form, stride in zip(known, strides, strict=True)], axis=0)
+    lattice = lattices.of_pattern(pattern)
+    return (lattice, all(form.uniform for form in known)) if lattice else None
 
 
 def moves(body: Body, consts: int) -> dict[int, int]:
-    """For the number of each load by one index how much that grows from one iteration of a loop to the next.
+    """For the number of each load and store by one index how much that grows from one iteration of a loop to the next.
 
     Args:
       body: the loop's, whose inputs are constants and then carries.
@@ -70,7 +107,7 @@ def moves(body: Body, consts: int) -> dict[int, int]:
             growth[v] = step
     found: dict[int, int] = {}
     for number, eqn in enumerate(body.eqns):
-        if eqn.primitive is primitives.load_p:
+        if eqn.primitive in (primitives.load_p, primitives.store_p):
             step = _growth(eqn.invars[1], growth)
             if step is not None and eqn.params["access"].rank == 1:
                 found[number] = step
