@@ -1,8 +1,9 @@
 """Which loops are emitted several iterations at a time, and which of their loads move on steadily.
 
 A loop that only streams, loading slices and computing on them, gains: the slices of several iterations fuse into one
-pass over its accumulators (see `streaming`). So does one that fills a local memory, where it stores next to each other
-what several iterations have computed. A loop with other stores, barriers, gathers or inner loops only grows.
+pass over its accumulators (see `streaming`). On a GPU, which starts a kernel for each store, so does one that fills a
+local memory, where it stores next to each other what several iterations have computed. A loop with other stores,
+barriers, gathers or inner loops only grows.
 """
 
 import math
@@ -17,14 +18,21 @@ from xeemu.jaxprs import Body
 from xeemu.lattices import Axis, Lattice
 from xeemu.locating import Lanes
 
-# Iterations at a time, found by measuring on a 2-core CPU and on an H200: the convolution of the collection; and of
-# loops that carry values in place of a memory its serial reduction. Larger bodies have fewer, which compile sooner.
-_MOST, _MOST_OF_VALUES = 64, 16
+# Iterations at a time, found by measuring on a 2-core CPU and on an H200: the convolution of the collection; of loops
+# that carry values in place of a memory its serial reduction; of loops that fill one the convolution again, which would
+# compile for longer than it runs. Larger bodies have fewer, which compile sooner.
+_MOST, _MOST_OF_VALUES, _MOST_OF_FILLS = 64, 16, 32
 _LARGEST_BODY, _LARGEST_BLOCK = 24, 768
 
 
 def factor(
-    body: Body, plan: Plan, consts: int, length: int, dimensions: int, values: frozenset[int] = frozenset()
+    body: Body,
+    plan: Plan,
+    consts: int,
+    length: int,
+    dimensions: int,
+    values: frozenset[int] = frozenset(),
+    fills: bool = False,
 ) -> int:
     """How many iterations of a loop to emit at a time.
 
@@ -35,17 +43,19 @@ def factor(
       length: iterations.
       dimensions: of the nd-range.
       values: numbers of the operations that access what the loop carries as values (see `promotion`).
+      fills: whether the iterations' stores may be put together.
     """
     accesses = any(e.primitive in (primitives.load_p, primitives.store_p) for e in body.eqns)
     if not accesses or len(body.eqns) > _LARGEST_BODY:
         return 1
-    turns = min(_MOST_OF_VALUES if values else _MOST, _LARGEST_BLOCK // len(body.eqns), max(length, 1))
-    steps = moves(body, consts)
-    for number, eqn in enumerate(body.eqns):
-        filled = _is_filled(body, eqn, plan, dimensions, Axis(turns, steps.get(number, 0)))
-        if number not in values and not filled and not _streams(eqn, plan, dimensions):
-            return 1
-    return turns
+    others = [n for n, eqn in enumerate(body.eqns) if n not in values and not _streams(eqn, plan, dimensions)]
+    if others and not fills:
+        return 1
+    most = _MOST_OF_FILLS if others else _MOST_OF_VALUES if values else _MOST
+    turns = min(most, _LARGEST_BLOCK // len(body.eqns), max(length, 1))
+    steps = moves(body, consts) if others else {}
+    filled = all(_is_filled(body, body.eqns[n], plan, dimensions, Axis(turns, steps.get(n, 0))) for n in others)
+    return turns if filled else 1
 
 
 def _streams(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
