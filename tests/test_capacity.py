@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from launches import prepared
 
 import xeemu as xe
-from launches import prepared
 from xeemu import capacity
 from xeemu.arguments import Description
 from xeemu.kernels import EXAMPLES
@@ -117,8 +117,8 @@ def test_devices_that_share_a_memory_take_as_much_each(available):
     available(12 << 30)
     capacity.check(need, jax.devices()[0], "Stop")
     assert refused(lambda: capacity.check(need, jax.devices()[0], "Stop", copies=2)) == (
-        "the launch takes 12.01 GiB of memory, and 12.00 GiB are available on this machine: 6.00 GiB for arguments that "
-        "are not there yet, 3.00 MiB for results, 5 bytes to work with on each of 2 devices that share it. Stop"
+        "the launch takes 12.01 GiB of memory, and 12.00 GiB are available on this machine: 6.00 GiB for arguments "
+        "that are not there yet, 3.00 MiB for results, 5 bytes to work with on each of 2 devices that share it. Stop"
     )
 
 
@@ -150,7 +150,13 @@ def test_the_memory_of_a_system_without_control_groups(system):
     ("line", "folder", "limit", "usage", "file_pages"),
     [
         ("0::/a/b", "groups/", "memory.max", "memory.current", "inactive_file 100\nother 5"),
-        ("4:memory:/a/b", "groups/memory/", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file 100"),
+        (
+            "4:memory:/a/b",
+            "groups/memory/",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file 100",
+        ),
     ],
     ids=["v2", "v1"],
 )
@@ -158,7 +164,9 @@ def test_the_least_that_a_control_group_leaves(system, line, folder, limit, usag
     files = {"proc/meminfo": MEMINFO, "proc/self/cgroup": f"2:cpu:/\n{line}\n", f"{folder}a/memory.stat": file_pages}
     files |= {f"{folder}a/{limit}": "9000\n", f"{folder}a/{usage}": "2000\n"}
     assert system(files) == 9000 - 2000 + 100
-    assert system({f"{folder}a/b/{limit}": "max" if "max" in limit else str(2**62), f"{folder}a/b/{usage}": "7"}) == 7100
+    assert (
+        system({f"{folder}a/b/{limit}": "max" if "max" in limit else str(2**62), f"{folder}a/b/{usage}": "7"}) == 7100
+    )
     assert system({f"{folder}{limit}": "3000", f"{folder}{usage}": "2999"}) == 1
     assert system({f"{folder}{usage}": "3001"}) == 0
 
