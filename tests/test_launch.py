@@ -1,5 +1,6 @@
 """Launches: their arguments, what they cache, chunks, jit, donation."""
 
+import inspect
 import logging
 
 import jax
@@ -219,6 +220,13 @@ def test_a_second_launch_compiles_nothing(compilations, caplog):
     np.testing.assert_array_equal(first, X + 41)
     np.testing.assert_array_equal(second, X + 42)
     np.testing.assert_array_equal(third, X + 43)
+
+
+def test_a_second_launch_does_not_inspect_the_kernel(monkeypatch):
+    """That takes longer than the launch."""
+    xe.launch(scale, RANGE)(X, Y)
+    monkeypatch.setattr(inspect, "signature", lambda function: pytest.fail("was inspected"))
+    np.testing.assert_array_equal(xe.launch(scale, RANGE)(X + 1, Y), 2 * X + 2)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
 """Arguments: what a launch is given, checked and described."""
 
-import dataclasses
 import functools
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -35,9 +34,8 @@ def checked_device(kernel: Any, nd_range: Any, device: str | Device) -> Device:
     return find_device(device)
 
 
-@dataclasses.dataclass(frozen=True)
-class Description:
-    """Shape and type of an argument, hashable."""
+class Description(NamedTuple):
+    """Shape and type of an argument, hashable; a tuple, for each launch makes one of each argument."""
 
     shape: tuple[int, ...]
     dtype: np.dtype

@@ -74,6 +74,8 @@ class Kernel:
 
     def bind_static(self, given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
         """The static parameters with their defaults, sorted by name; they must be known, complete and hashable."""
+        if not given and self._bound_defaults is not None:
+            return self._bound_defaults
         known = self._defaults
         if by_name := [name for name in self.parameters if name in given]:
             raise KernelArgumentError(
@@ -88,9 +90,19 @@ class Kernel:
         static = {**known, **given}
         if missing := [name for name, value in static.items() if value is inspect.Parameter.empty]:
             raise KernelArgumentError(f"kernel {self.name} needs the static parameter {', '.join(missing)} by keyword")
+        return self._bound(static)
+
+    def _bound(self, static: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
         for name, value in static.items():
             _check_hashable(self.name, name, value)
         return tuple(sorted(static.items()))
+
+    @functools.cached_property
+    def _bound_defaults(self) -> tuple[tuple[str, Any], ...] | None:
+        """What `bind_static` gives of nothing; None if it refuses that."""
+        if inspect.Parameter.empty in self._defaults.values():
+            return None
+        return self._bound(self._defaults)
 
     @functools.cached_property
     def _signature(self) -> inspect.Signature:

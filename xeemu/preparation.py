@@ -210,6 +210,8 @@ class Fitted:
     def __init__(self, prepared: Prepared):
         self.prepared = prepared
         self._working_bytes: int | None = None
+        arguments_bytes = sum(memory.nbytes for memory in prepared.program.arguments if memory is not None)
+        self._arrays_bytes = arguments_bytes + prepared.results_bytes
 
     def __call__(self, *given: Any) -> list[jax.Array]:
         """The arrays that the kernel returns.
@@ -220,13 +222,12 @@ class Fitted:
         if self._working_bytes is None:
             self._check(given, None)
             self._working_bytes = self._fit(given)
-        self._check(given, self._working_bytes)
+        if self._working_bytes + self._arrays_bytes >= capacity.LEAST_BYTES:
+            self._check(given, self._working_bytes)
         return self.prepared.compiled(*given)
 
     def _check(self, given: Sequence[Any], working_bytes: int | None) -> None:
         need = self.prepared.need(capacity.absent_bytes(given), working_bytes)
-        if need.total_bytes < capacity.LEAST_BYTES:
-            return
         advice = _SMALLER if self.prepared.options.donate else _DONATE
         capacity.check(need, capacity.device_of(given), advice + _LESS_WORK)
 
