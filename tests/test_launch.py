@@ -222,6 +222,17 @@ def test_a_second_launch_compiles_nothing(compilations, caplog):
     np.testing.assert_array_equal(third, X + 43)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("place", [np.asarray, jnp.asarray, lambda x: jax.device_put(x, jax.devices()[0])])
+@pytest.mark.parametrize("scalar", [5, 1.5, np.int32(5)])
+def test_a_first_launch_compiles_once(compilations, caplog, place, scalar):
+    """Although what it takes of memory is asked of the compiler before."""
+    caplog.set_level(logging.WARNING)
+    kernel = xe.kernel(lambda wg, x, n: x.at[wg.global_id()].set(x[wg.global_id()] + n.astype(jnp.int32)))
+    jax.block_until_ready(xe.launch(kernel, RANGE)(place(X), scalar))
+    assert len([name for name in compilations() if "emit" in name]) == 1
+
+
 def test_a_second_launch_does_not_inspect_the_kernel(monkeypatch):
     """That takes longer than the launch."""
     xe.launch(scale, RANGE)(X, Y)
