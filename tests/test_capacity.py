@@ -1,5 +1,7 @@
 """Memory: what a launch takes beside its arguments and results, and the refusal of what cannot fit."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -86,16 +88,19 @@ def test_it_is_looked_at_in_every_launch(available):
 
 
 def test_nothing_is_compiled_for_what_is_refused(available, monkeypatch):
-    monkeypatch.setattr(capacity.Measured, "temporary_bytes", lambda self, given: pytest.fail("was compiled"))
+    monkeypatch.setattr(capacity.Measured, "working_bytes", lambda *_: pytest.fail("was compiled"))
     available(10)
     for transformation in (xe.launch, xe.profile):
         refused(lambda t=transformation: t(gather, xe.NDRange(4096, 32))(X, Y))
 
 
 def test_a_check_counts_what_its_observers_keep(available):
-    available(50_000)
+    """A shadow of the results, four times as large, that goes in and comes out of the chunks."""
+    available(100_000)
     xe.launch(gather, RANGE, memory_bytes=1)(X, Y)
-    assert "to work with" in refused(lambda: xe.check(gather, RANGE)(X, Y))
+    message = refused(lambda: xe.check(gather, RANGE)(X, Y))
+    kept = int(re.search(r"(\d+) bytes to work with", message)[1])
+    assert kept > 8 * Y.nbytes
     available(None)
     xe.check(gather, RANGE)(X, Y)
 

@@ -92,17 +92,22 @@ class Measured:
 
     def __init__(self, function: Callable[..., Any]):
         self.function = function
-        self._temporary_bytes: int | None = None
+        self._working_bytes: int | None = None
 
-    def temporary_bytes(self, given: Sequence[Any]) -> int:
-        """What it allocates beside arguments and results; 0 if the compiler does not tell.
+    def working_bytes(self, given: Sequence[Any], results_bytes: int) -> int:
+        """What it allocates beside arguments and a kernel's results; 0 if the compiler does not tell.
 
         JAX keeps what it compiles here for the call with such arguments that follows.
         """
-        if self._temporary_bytes is None:
+        if self._working_bytes is None:
             analysis = self.function.lower(*given).compile().memory_analysis()  # type: ignore[attr-defined]
-            self._temporary_bytes = 0 if analysis is None else int(analysis.temp_size_in_bytes)
-        return self._temporary_bytes
+            self._working_bytes = 0 if analysis is None else _beyond(analysis, results_bytes)
+        return self._working_bytes
+
+
+def _beyond(analysis: Any, results_bytes: int) -> int:
+    """Temporary arrays, and what is given beside the results, as the state of observers."""
+    return int(analysis.temp_size_in_bytes) + max(0, int(analysis.output_size_in_bytes) - results_bytes)
 
 
 def device_of(given: Sequence[Any]) -> jax.Device:

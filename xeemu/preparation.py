@@ -234,13 +234,13 @@ class Fitted:
     def _fit(self, given: Sequence[Any]) -> int:
         """What the launch works with, with the chunk that fits."""
         most_bytes = self.prepared.options.most_bytes
-        taken_bytes = capacity.Measured(self.prepared.compiled).temporary_bytes(given)
+        taken_bytes = capacity.Measured(self.prepared.compiled).working_bytes(given, self.prepared.results_bytes)
         for _ in range(_MOST_FITTINGS):
             if taken_bytes <= most_bytes or self.prepared.chunk == 1:
                 break
             fewer = max(1, self.prepared.chunk * most_bytes // taken_bytes)
             smaller = dataclasses.replace(self.prepared, chunk=_divisor(self.prepared.program.geometry.groups, fewer))
-            smaller_bytes = capacity.Measured(smaller.compiled).temporary_bytes(given)
+            smaller_bytes = capacity.Measured(smaller.compiled).working_bytes(given, smaller.results_bytes)
             if smaller_bytes >= taken_bytes:
                 break
             self.prepared, taken_bytes = smaller, smaller_bytes
@@ -276,7 +276,7 @@ class Watched:
         """Refuses a run that cannot fit: first what is known from shapes, then with what the observers keep."""
         device, absent_bytes = capacity.device_of(given), capacity.absent_bytes(given)
         capacity.check(self.prepared.need(absent_bytes), device, _SMALLER)
-        working_bytes = self._measured.temporary_bytes(given)
+        working_bytes = self._measured.working_bytes(given, self.prepared.results_bytes)
         capacity.check(self.prepared.need(absent_bytes, working_bytes), device, _SMALLER)
 
     @functools.cached_property

@@ -195,7 +195,8 @@ class Sharded:
                 return self._emit(*map(jnp.asarray, given))[0]
             self._check_fits(self.prepared.need(_absent_bytes(given, self.mesh)))
             placed = [_everywhere(a, self.mesh) for a in given]
-            self._check_fits(self.prepared.need(0, self._measured.temporary_bytes(placed)))
+            working_bytes = self._measured.working_bytes(placed, self.prepared.results_bytes)
+            self._check_fits(self.prepared.need(0, working_bytes))
             results, clashes = self.compiled(*placed)
         for number, merge, clash in zip(self.prepared.program.outputs, self.merges, clashes, strict=True):
             if not merge.proved:
