@@ -30,7 +30,7 @@ _CHUNK_BYTES = {"cpu": 1 << 20}
 _GPU_CHUNK_BYTES = 2 << 30
 # What the compiler then takes may be so many times as much, and no more; a user's bound holds as it is.
 _MOST_TIMES = 8
-_MOST_FITTINGS = 2  # What does not grow with the chunk is little, so that the second one is exact.
+_MOST_FITTINGS = 4  # One or two do; what does not grow with the chunk is little.
 _INT32_LIMIT = 2**31
 
 _SMALLER = "Launch a part of the work at a time, on the part of the arrays that it needs"
