@@ -296,6 +296,13 @@ class TestTrace:
         assert code == 0
         assert out.startswith("kernel scale ")
 
+    @pytest.mark.parametrize("command", ["trace", "estimate"])
+    def test_arrays_beyond_this_machine_have_shapes(self, xeemu, file, command):
+        words = (f"{file}:scale", "--global-size", "17592186044416", "--arg", "x=float32[17592186044416]")
+        code, out, err = xeemu(command, *words, "--local-size", "256")
+        assert (code, err) == (0, "")
+        assert "nd-range 17592186044416" in out
+
 
 class TestTune:
     def test_prints_the_table(self, xeemu, file):

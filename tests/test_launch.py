@@ -1,5 +1,6 @@
 """Launches: their arguments, what they cache, chunks, jit, donation."""
 
+import inspect
 import logging
 
 import jax
@@ -219,6 +220,24 @@ def test_a_second_launch_compiles_nothing(compilations, caplog):
     np.testing.assert_array_equal(first, X + 41)
     np.testing.assert_array_equal(second, X + 42)
     np.testing.assert_array_equal(third, X + 43)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("place", [np.asarray, jnp.asarray, lambda x: jax.device_put(x, jax.devices()[0])])
+@pytest.mark.parametrize("scalar", [5, 1.5, np.int32(5)])
+def test_a_first_launch_compiles_once(compilations, caplog, place, scalar):
+    """Although what it takes of memory is asked of the compiler before."""
+    caplog.set_level(logging.WARNING)
+    kernel = xe.kernel(lambda wg, x, n: x.at[wg.global_id()].set(x[wg.global_id()] + n.astype(jnp.int32)))
+    jax.block_until_ready(xe.launch(kernel, RANGE)(place(X), scalar))
+    assert len([name for name in compilations() if "emit" in name]) == 1
+
+
+def test_a_second_launch_does_not_inspect_the_kernel(monkeypatch):
+    """That takes longer than the launch."""
+    xe.launch(scale, RANGE)(X, Y)
+    monkeypatch.setattr(inspect, "signature", lambda function: pytest.fail("was inspected"))
+    np.testing.assert_array_equal(xe.launch(scale, RANGE)(X + 1, Y), 2 * X + 2)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import argparse
 
+import jax
 import numpy as np
 import pytest
 
@@ -68,6 +69,23 @@ def test_files(tmp_path, text):
     np.save(tmp_path / "a.npy", array)
     _, value = notation.argument(text.format(tmp_path / "a.npy"), 0)
     np.testing.assert_array_equal(value, array, strict=True)
+
+
+@pytest.mark.parametrize("fill", ["", ":zeros", ":arange", ":7"])
+def test_where_shapes_will_do_no_array_is_made(fill):
+    name, value = notation.argument(f"a=int16[1099511627776,1024]{fill}", 0, shapes_only=True)
+    assert (name, value) == ("a", jax.ShapeDtypeStruct((2**40, 1024), np.int16))
+
+
+def test_where_shapes_will_do_a_scalar_has_its_value_and_a_file_its_shape(tmp_path):
+    assert notation.argument("n=int16:5", 0, shapes_only=True)[1] == np.int16(5)
+    np.save(tmp_path / "a.npy", np.zeros((2, 3), np.int16))
+    for text in (f"a={tmp_path / 'a.npy'}", f"a=int16[2,3]:{tmp_path / 'a.npy'}"):
+        assert notation.argument(text, 0, shapes_only=True)[1] == jax.ShapeDtypeStruct((2, 3), np.int16)
+    with pytest.raises(UsageError, match=r"a\.npy holds int16\[2,3\]"):
+        notation.argument(f"a=int16[4]:{tmp_path / 'a.npy'}", 0, shapes_only=True)
+    with pytest.raises(UsageError, match="'ones' is no number of dtype int8"):
+        notation.argument("a=int8[3]:ones", 0, shapes_only=True)
 
 
 def test_a_file_must_hold_what_was_said(tmp_path):

@@ -636,8 +636,9 @@ global_size 4096   sub_group_size 32
    2     >1500 ~  latency       50%    b580    8x8       1
    3         ?    ?               ?     cpu     64       1
      ~ modelled; * counted as the kernel ran, on a sample of the work-groups; >
-     at least: b580 has no figure for L1, L2; ? not known: it depends on data
-     where only shapes were given, or on a figure that the device lacks
+     at least, and ranked by that: b580 has no figure for L1, L2; ? not known:
+     it depends on data where only shapes were given, or on a figure that the
+     device lacks
 
 INVALID
   2 configurations   device b580   local_size 2048

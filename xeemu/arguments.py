@@ -1,8 +1,8 @@
 """Arguments: what a launch is given, checked and described."""
 
-import dataclasses
+import functools
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -34,9 +34,8 @@ def checked_device(kernel: Any, nd_range: Any, device: str | Device) -> Device:
     return find_device(device)
 
 
-@dataclasses.dataclass(frozen=True)
-class Description:
-    """Shape and type of an argument, hashable."""
+class Description(NamedTuple):
+    """Shape and type of an argument, hashable; a tuple, for each launch makes one of each argument."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -47,7 +46,7 @@ class Description:
         """The description of an array, a scalar or a `jax.ShapeDtypeStruct`."""
         if isinstance(x, bool | int | float) and not isinstance(x, np.generic):
             return cls((), np.dtype({bool: np.bool_, int: np.int32, float: np.float32}[type(x)]), True)
-        return cls(tuple(np.shape(x)), np.dtype(x.dtype), bool(getattr(x, "weak_type", False)))
+        return cls(tuple(x.shape), np.dtype(x.dtype), bool(getattr(x, "weak_type", False)))
 
 
 def platform_of(given: Sequence[Any]) -> str:
@@ -73,6 +72,8 @@ def checked_arguments(kernel: Kernel, arguments: Sequence[Any], allowed: Any) ->
 
 
 def _argument(kernel: Kernel, name: str, x: Any, allowed: Any) -> Any:
+    if isinstance(x, allowed) and _is_number(x.dtype):
+        return x
     where = f"argument {name} of kernel {kernel.name}"
     if isinstance(x, bool):
         return np.bool_(x)
@@ -85,10 +86,14 @@ def _argument(kernel: Kernel, name: str, x: Any, allowed: Any) -> Any:
             f"{where} is a {type(x).__name__}; pass an array (np.asarray(...)) or a scalar; a static parameter is "
             "keyword-only in the kernel and goes by name"
         )
-    numeric = x.dtype == bool or jnp.issubdtype(x.dtype, jnp.integer) or jnp.issubdtype(x.dtype, jnp.floating)
-    if not numeric or x.dtype.itemsize > 8:
-        raise KernelArgumentError(f"{where} has dtype {x.dtype}; it holds bool, integers or floats of 8 to 64 bits")
-    return x
+    raise KernelArgumentError(f"{where} has dtype {x.dtype}; it holds bool, integers or floats of 8 to 64 bits")
+
+
+@functools.lru_cache(maxsize=64)
+def _is_number(dtype: Any) -> bool:
+    """Whether a memory may hold such elements; cached, for each launch asks it of each argument."""
+    kinds = (jnp.bool_, jnp.integer, jnp.floating)
+    return any(jnp.issubdtype(dtype, kind) for kind in kinds) and dtype.itemsize <= 8
 
 
 def scalars(given: Sequence[Any]) -> tuple[Hashable, ...]:

@@ -153,7 +153,7 @@ def _run_of_all(example: Example, device: Device, given: argparse.Namespace, pre
 
 
 def _trace(given: argparse.Namespace) -> int:
-    example = _target(given, _kernel_options(given)).example
+    example = _target(given, _kernel_options(given, shapes_only=True)).example
     size = example.sized(given.size)
     launch = xe.trace(example.kernel, example.nd_range(size), device=given.device)
     print(launch(*example.inputs(size), **example.static))
@@ -170,7 +170,7 @@ def _profile(given: argparse.Namespace) -> int:
 
 
 def _estimate(given: argparse.Namespace) -> int:
-    example = _target(given, _kernel_options(given)).example
+    example = _target(given, _kernel_options(given, shapes_only=True)).example
     size = example.sized(given.size)
     launch = xe.estimate(example.kernel, example.nd_range(size), device=given.device)
     with phase(f"{example.name}: estimating"):
@@ -287,8 +287,8 @@ def _target(given: argparse.Namespace, options: KernelOptions) -> targets.Target
     return targets.find(given.name, given.size, options)
 
 
-def _kernel_options(given: argparse.Namespace) -> KernelOptions:
-    return KernelOptions(given.global_size, given.local_size, tuple(given.arg), tuple(given.static))
+def _kernel_options(given: argparse.Namespace, shapes_only: bool = False) -> KernelOptions:
+    return KernelOptions(given.global_size, given.local_size, tuple(given.arg), tuple(given.static), shapes_only)
 
 
 # --- Printing ---

@@ -625,6 +625,7 @@ _DEVICES = (
     ),
     _preset("cpu", "Intel CPU OpenCL device", "cpu"),
 )
+_BY_NAME = {preset.name: preset for preset in _DEVICES}
 
 
 def devices() -> tuple[Device, ...]:
@@ -640,15 +641,14 @@ def device(name: str | Device) -> Device:
     """
     if isinstance(name, Device):
         return name
-    names = [preset.name for preset in _DEVICES]
+    if isinstance(name, str) and name in _BY_NAME:
+        return _BY_NAME[name]
+    names = list(_BY_NAME)
     if hasattr(name, "dtype"):
         raise KernelArgumentError(
             "the device is an array; the arrays of a launch go into a call of their own, "
             f"xe.launch(kernel, nd_range)(x), and a device is one of {', '.join(names)}, or an xe.Device"
         )
-    for preset in _DEVICES:
-        if preset.name == name:
-            return preset
     raise KernelArgumentError(
         f"there is no device {name!r}{did_you_mean(str(name).lower(), names)}. The devices are {', '.join(names)}; "
         "an xe.Device of your own is welcome too"

@@ -31,7 +31,7 @@ class KernelNotSupportedError(Error):
 
 
 class MemoryAllocationError(Error):
-    """A work-group asks for more local or private memory than the device has."""
+    """A work-group asks for more local or private memory than the device has, or a launch for more than there is."""
 
     code = "memory_allocation"
 

@@ -35,7 +35,7 @@ class Kernel:
             )
         for attribute in (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__"):
             object.__setattr__(self, attribute, getattr(self.function, attribute, self.function))
-        kinds = [parameter.kind for parameter in self._signature().parameters.values()]
+        kinds = [parameter.kind for parameter in self._signature.parameters.values()]
         if not kinds or kinds[0] not in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
             raise KernelArgumentError(
                 f"kernel {self.name} takes no work-group; its first parameter is one: def {self.name}(wg, ...)"
@@ -65,15 +65,18 @@ class Kernel:
         """The first line of the docstring."""
         return (self.function.__doc__ or "").strip().partition("\n")[0]
 
-    @property
+    # Cached, for each launch asks, and `inspect` takes longer than a small launch.
+    @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
         """The names of the launch's arrays, in order."""
-        positional = [p.name for p in self._signature().parameters.values() if p.kind != inspect.Parameter.KEYWORD_ONLY]
+        positional = [p.name for p in self._signature.parameters.values() if p.kind != inspect.Parameter.KEYWORD_ONLY]
         return tuple(positional[1:])
 
     def bind_static(self, given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
         """The static parameters with their defaults, sorted by name; they must be known, complete and hashable."""
-        known = {p.name: p.default for p in self._signature().parameters.values() if p.kind == p.KEYWORD_ONLY}
+        if not given and self._bound_defaults is not None:
+            return self._bound_defaults
+        known = self._defaults
         if by_name := [name for name in self.parameters if name in given]:
             raise KernelArgumentError(
                 f"kernel {self.name} takes {', '.join(by_name)} by position, not by keyword; its arguments are "
@@ -87,12 +90,28 @@ class Kernel:
         static = {**known, **given}
         if missing := [name for name, value in static.items() if value is inspect.Parameter.empty]:
             raise KernelArgumentError(f"kernel {self.name} needs the static parameter {', '.join(missing)} by keyword")
+        return self._bound(static)
+
+    def _bound(self, static: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
         for name, value in static.items():
             _check_hashable(self.name, name, value)
         return tuple(sorted(static.items()))
 
+    @functools.cached_property
+    def _bound_defaults(self) -> tuple[tuple[str, Any], ...] | None:
+        """What `bind_static` gives of nothing; None if it refuses that."""
+        if inspect.Parameter.empty in self._defaults.values():
+            return None
+        return self._bound(self._defaults)
+
+    @functools.cached_property
     def _signature(self) -> inspect.Signature:
         return inspect.signature(self.function)
+
+    @functools.cached_property
+    def _defaults(self) -> dict[str, Any]:
+        """The static parameters with their defaults; `inspect.Parameter.empty` where there is none."""
+        return {p.name: p.default for p in self._signature.parameters.values() if p.kind == p.KEYWORD_ONLY}
 
 
 def _check_hashable(kernel: str, name: str, value: Any) -> None:

@@ -33,7 +33,7 @@ def launch(
       nd_range: global and local size; without a local size a plain range, of any size.
       device: the modelled device, whose limits hold; where the emulation runs is JAX's choice.
       memory_bytes: bound on the working set of the emulation beside arguments and results. By default about a core's
-        cache on a CPU, 2 GiB on a GPU; a single work-group is the least.
+        cache, 1 MiB, on a CPU and 2 GiB on a GPU, and at most eight times that; a single work-group is the least.
       deterministic: whether float atomics give the same bits on every backend, at the price of speed.
       donate: whether the results may take the place of the arguments they come from, which are then lost.
       mesh: devices of JAX that share the work-groups of the launch, in the order of the mesh. Arguments go to all of
@@ -45,6 +45,8 @@ def launch(
 
     Raises:
       NDRangeError, KernelNotSupportedError, MemoryAllocationError: the sizes do not fit the device or the kernel.
+      MemoryAllocationError: also where arguments, results and working set are more than the memory that JAX's device
+        has left, before any of it is allocated; not inside a jit.
       KernelArgumentError: wrong arguments.
       KernelError: the kernel breaks a rule of the kernel language, or what the devices of a mesh have written cannot
         be put together.
@@ -70,7 +72,7 @@ def launch(
             results = sharding.of_launch(prepared).run(given, inside_jit)
             return jax.tree.unflatten(prepared.program.output_tree, results)
         with jax.enable_x64(prepared.program.wide):
-            results = prepared.emit(*map(jnp.asarray, given)) if inside_jit else prepared.compiled(*given)
+            results = prepared.emit(*map(jnp.asarray, given)) if inside_jit else prepared.fitted(*given)
         return jax.tree.unflatten(prepared.program.output_tree, results)
 
     return call

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -68,19 +69,20 @@ def sizes(text: str) -> tuple[int, ...]:
         ) from None
 
 
-def argument(text: str, position: int) -> tuple[str, Any]:
+def argument(text: str, position: int, shapes_only: bool = False) -> tuple[str, Any]:
     """The name and the value of an argument written as in `SYNTAX`.
 
     Args:
       text: `NAME=VALUE`.
       position: number of the argument; arguments in different positions have different random elements.
+      shapes_only: whether to give a `jax.ShapeDtypeStruct` for an array, which is then not made.
 
     Raises:
       UsageError: it is not written so, or its file cannot be read.
     """
     name, written = _named("--arg", text, "data=uint32[65536]")
     try:
-        return name, _value(written, position)
+        return name, _value(written, position, shapes_only)
     except (ValueError, OverflowError, OSError) as error:
         raise UsageError(
             f"--arg {text}: {error}; write for example {name}=uint32[65536], {name}=float32[64,64]:zeros, "
@@ -160,16 +162,16 @@ def _named(option: str, text: str, such_as: str) -> tuple[str, str]:
     return name, written
 
 
-def _value(written: str, position: int) -> Any:
+def _value(written: str, position: int, shapes_only: bool) -> Any:
     match = _ARRAY_OR_SCALAR.fullmatch(written)
     if match is None:
         if written.endswith(".npy"):
-            return np.load(written, allow_pickle=False)
+            return _loaded(written, shapes_only)
         raise ValueError("it is no array, scalar or file")
     dtype, fill = _dtype(match["dtype"]), match["fill"]
     if match["shape"] is not None:
         shape = tuple(int(extent) for extent in match["shape"].split(","))
-        return _array(shape, dtype, fill or "random", position)
+        return (_shaped if shapes_only else _array)(shape, dtype, fill or "random", position)
     if fill is None:
         raise ValueError("an array has a shape, a scalar a value")
     return _number(fill, dtype)
@@ -190,9 +192,25 @@ def _array(shape: tuple[int, ...], dtype: np.dtype, fill: str, position: int) ->
         return np.arange(np.prod(shape, dtype=np.int64)).astype(dtype).reshape(shape)
     if not fill.endswith(".npy"):
         return np.full(shape, _number(fill, dtype))
-    loaded = np.load(fill, allow_pickle=False)
+    return _checked(np.load(fill, allow_pickle=False), shape, dtype, fill)
+
+
+def _shaped(shape: tuple[int, ...], dtype: np.dtype, fill: str, position: int) -> jax.ShapeDtypeStruct:
+    """The shape of `_array`, after the same checks."""
+    if fill.endswith(".npy"):
+        return _checked(_loaded(fill, True), shape, dtype, fill)
+    _array((0,) * len(shape), dtype, fill, position)
+    return jax.ShapeDtypeStruct(shape, dtype)
+
+
+def _loaded(file: str, shapes_only: bool) -> Any:
+    loaded = np.load(file, mmap_mode="r" if shapes_only else None, allow_pickle=False)
+    return jax.ShapeDtypeStruct(loaded.shape, loaded.dtype) if shapes_only and loaded.ndim else loaded
+
+
+def _checked(loaded: Any, shape: tuple[int, ...], dtype: np.dtype, file: str) -> Any:
     if (loaded.dtype, loaded.shape) != (dtype, shape):
-        raise ValueError(f"{fill} holds {describe(loaded)}")
+        raise ValueError(f"{file} holds {describe(loaded)}")
     return loaded
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu import analysis, conversions, geometry, interpreter, limits, program
+from xeemu import analysis, capacity, conversions, geometry, interpreter, limits, program
 from xeemu.analysis import Plan
 from xeemu.arguments import Description, platform_of
 from xeemu.device import Device
@@ -28,6 +28,14 @@ _Carry = tuple[list[jax.Array], Any]
 # A chunk's working set unless the user says otherwise: about a core's cache on a CPU, enough to fill a GPU.
 _CHUNK_BYTES = {"cpu": 1 << 20}
 _GPU_CHUNK_BYTES = 2 << 30
+# What the compiler then takes may be so many times as much, and no more; a user's bound holds as it is.
+_MOST_TIMES = 8
+_MOST_FITTINGS = 4  # One or two do; what does not grow with the chunk is little.
+_INT32_LIMIT = 2**31
+
+_SMALLER = "Launch a part of the work at a time, on the part of the arrays that it needs"
+_DONATE = f"{_SMALLER}; donate=True lets results take the place of arguments that may be lost"
+_LESS_WORK = "; memory_bytes= bounds what is there to work with"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +52,16 @@ class Options:
     def shards(self) -> int:
         """Devices that share a launch."""
         return self.mesh.size if self.mesh else 1
+
+    @property
+    def chunk_bytes(self) -> int:
+        """The working set to aim at."""
+        return self.memory_bytes or _CHUNK_BYTES.get(self.platform, _GPU_CHUNK_BYTES)
+
+    @property
+    def most_bytes(self) -> int:
+        """The working set that is not exceeded, unless by a single work-group."""
+        return self.memory_bytes or _MOST_TIMES * self.chunk_bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,13 +170,81 @@ class Prepared:
     def run(self, given: Sequence[Any]) -> list[np.ndarray]:
         """The arrays that the kernel returns, of a launch's arguments as they were given."""
         with jax.enable_x64(self.program.wide):
-            return [np.asarray(output) for output in self.compiled(*given)]
+            return [np.asarray(output) for output in self.fitted(*given)]
+
+    @functools.cached_property
+    def results_bytes(self) -> int:
+        """The size of the arrays that the kernel returns."""
+        memories = (self.program.arguments[k] for k in set(self.program.outputs))
+        return sum(memory.nbytes for memory in memories if memory is not None)
+
+    def need(self, arguments_bytes: int, working_bytes: int | None = None) -> capacity.Need:
+        """The memory that a launch takes; what it works with is as analysed unless it is known."""
+        results_bytes = 0 if self.options.donate else self.results_bytes
+        if working_bytes is None:
+            working_bytes = self.chunk * analysis.group_bytes(self.program, self.plan)
+        return capacity.Need(arguments_bytes, results_bytes, working_bytes)
+
+    @functools.cached_property
+    def fitted(self) -> "Fitted":
+        """`emit` as a compiled function that keeps to the bounds of memory."""
+        return Fitted(self)
 
     @functools.cached_property
     def compiled(self) -> Callable[..., list[jax.Array]]:
         """`emit` as a compiled function."""
         donated = self.program.outputs if self.options.donate else ()
         return jax.jit(self.emit, donate_argnums=donated)
+
+
+class Fitted:
+    """A prepared launch as a function that keeps to the bounds of memory, or refuses before it allocates anything.
+
+    What a chunk takes is analysed beforehand, and known once it is compiled: where that is more than the bound, it is
+    compiled again for fewer work-groups at a time.
+
+    Attributes:
+      prepared: the launch, in the end with the chunk that fits.
+    """
+
+    def __init__(self, prepared: Prepared):
+        self.prepared = prepared
+        self._working_bytes: int | None = None
+        arguments_bytes = sum(memory.nbytes for memory in prepared.program.arguments if memory is not None)
+        self._arrays_bytes = arguments_bytes + prepared.results_bytes
+
+    def __call__(self, *given: Any) -> list[jax.Array]:
+        """The arrays that the kernel returns.
+
+        Raises:
+          MemoryAllocationError: there is not enough memory.
+        """
+        if self._working_bytes is None:
+            self._check(given, None)
+            self._working_bytes = self._fit(given)
+        if self._working_bytes + self._arrays_bytes >= capacity.LEAST_BYTES:
+            self._check(given, self._working_bytes)
+        return self.prepared.compiled(*given)
+
+    def _check(self, given: Sequence[Any], working_bytes: int | None) -> None:
+        need = self.prepared.need(capacity.absent_bytes(given), working_bytes)
+        advice = _SMALLER if self.prepared.options.donate else _DONATE
+        capacity.check(need, capacity.device_of(given), advice + _LESS_WORK)
+
+    def _fit(self, given: Sequence[Any]) -> int:
+        """What the launch works with, with the chunk that fits."""
+        most_bytes = self.prepared.options.most_bytes
+        taken_bytes = capacity.Measured(self.prepared.compiled).working_bytes(given, self.prepared.results_bytes)
+        for _ in range(_MOST_FITTINGS):
+            if taken_bytes <= most_bytes or self.prepared.chunk == 1:
+                break
+            fewer = max(1, self.prepared.chunk * most_bytes // taken_bytes)
+            smaller = dataclasses.replace(self.prepared, chunk=_divisor(self.prepared.program.geometry.groups, fewer))
+            smaller_bytes = capacity.Measured(smaller.compiled).working_bytes(given, smaller.results_bytes)
+            if smaller_bytes >= taken_bytes:
+                break
+            self.prepared, taken_bytes = smaller, smaller_bytes
+        return taken_bytes
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -182,12 +268,20 @@ class Watched:
         arguments = [np.asarray(a, v.dtype) if not np.shape(a) else a for a, v in zip(given, avals, strict=True)]
         # Counts pass 2^31.
         with jax.enable_x64(True):
-            outputs, state = self._compiled(*arguments)
+            self._check(arguments)
+            outputs, state = self._measured.function(*arguments)
         return [np.asarray(output) for output in outputs], jax.tree.map(np.asarray, state)
 
+    def _check(self, given: Sequence[Any]) -> None:
+        """Refuses a run that cannot fit: first what is known from shapes, then with what the observers keep."""
+        device, absent_bytes = capacity.device_of(given), capacity.absent_bytes(given)
+        capacity.check(self.prepared.need(absent_bytes), device, _SMALLER)
+        working_bytes = self._measured.working_bytes(given, self.prepared.results_bytes)
+        capacity.check(self.prepared.need(absent_bytes, working_bytes), device, _SMALLER)
+
     @functools.cached_property
-    def _compiled(self) -> Callable[..., tuple[list[jax.Array], Any]]:
-        return jax.jit(lambda *arguments: self.prepared.watched(arguments, self.watch, self.zeros()))
+    def _measured(self) -> capacity.Measured:
+        return capacity.Measured(jax.jit(lambda *arguments: self.prepared.watched(arguments, self.watch, self.zeros())))
 
 
 def prepare_alone(
@@ -253,11 +347,21 @@ def _geometry(kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequ
 def _chunk(traced: Program, plan: Plan, options: Options) -> int:
     """How many groups to emulate together."""
     per_group = analysis.group_bytes(traced, plan)
-    budget = options.memory_bytes or _CHUNK_BYTES.get(options.platform, _GPU_CHUNK_BYTES)
     groups = max(traced.geometry.groups, 1)
     # Shards of equal size where there can be such.
     groups = -(-groups // options.shards)
-    most = max(1, min(groups, budget // max(per_group, 1)))
-    # A divisor of the number of groups needs no second, smaller emission for the rest.
+    most = min(groups, options.chunk_bytes // max(per_group, 1), _most_indexed(traced))
+    return _divisor(groups, max(1, most))
+
+
+def _most_indexed(traced: Program) -> int:
+    """How many groups' memories 32 bits index, where a program has no more."""
+    items = {"local": 1, "private": traced.geometry.items}
+    largest = max((a.elements * items[a.space] for a in traced.allocations), default=0)
+    return traced.geometry.groups if traced.wide or not largest else (_INT32_LIMIT - 1) // largest
+
+
+def _divisor(groups: int, most: int) -> int:
+    """A divisor of the number of groups, which needs no second, smaller emission for the rest; else `most`."""
     divisors = (n for n in range(most, most // 2, -1) if groups % n == 0)
     return next(divisors, most)

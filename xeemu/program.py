@@ -1,6 +1,7 @@
 """Program: a kernel traced for one work-group, which everything else interprets."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -52,12 +53,12 @@ class Program:
     output_tree: Any
     wide: bool
 
-    @property
+    @functools.cached_property
     def local_bytes(self) -> int:
         """Local memory of one work-group."""
         return sum(a.nbytes for a in self.allocations if a.space == "local")
 
-    @property
+    @functools.cached_property
     def private_bytes(self) -> int:
         """Private memory of one work-item."""
         return sum(a.nbytes for a in self.allocations if a.space == "private")

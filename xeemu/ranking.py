@@ -65,6 +65,8 @@ class Row:
 class Table(tuple[Row, ...]):
     """The rows of a sweep: by predicted time, the best first; then those of unknown time; then the invalid ones.
 
+    A time that is a lower bound (`row.missing`) ranks as if it were the time, and `str` puts `>` before it.
+
     Among equals the order is that of the space, whose last key changes fastest. `str(table)` is a text in ASCII and 80
     columns.
 
@@ -182,7 +184,7 @@ def _notes(rows: Sequence[Row]) -> list[str]:
     notes = {
         "~ modelled": any(row.time_s is not None for row in rows),
         f"* counted as the kernel ran{sampled}": any(row.basis != "shapes" for row in rows),
-        f"> at least: {lacks}": bool(missing),
+        f"> at least, and ranked by that: {lacks}": bool(missing),
         "? not known: it depends on data where only shapes were given, or on a figure that the device lacks": any(
             row.time_s is None for row in rows
         ),

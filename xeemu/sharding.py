@@ -18,7 +18,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from xeemu import addresses, conflicts, instances, progressions, schedule
+from xeemu import addresses, capacity, conflicts, instances, progressions, schedule
 from xeemu.expressions import TooLarge
 from xeemu.linearity import Allocation
 from xeemu.observer import Observer
@@ -30,6 +30,10 @@ from xeemu.values import bits
 
 Rule = Literal["slice", "stores", "add", "min", "max", "and", "or", "xor"]
 
+_TOO_LARGE = (
+    "Each device has the arguments and the results as a whole: launch a part of the work at a time, on the part of the "
+    "arrays that it needs; memory_bytes= bounds what is there to work with"
+)
 _SUMS = frozenset({"add", "sub"})
 _FOLDED: dict[str, Callable[[Any, Any], Any]] = {"and": jnp.bitwise_and, "or": jnp.bitwise_or, "xor": jnp.bitwise_xor}
 
@@ -189,7 +193,11 @@ class Sharded:
             if inside_jit:
                 self._check_proved()
                 return self._emit(*map(jnp.asarray, given))[0]
-            results, clashes = self.compiled(*(_everywhere(a, self.mesh) for a in given))
+            self._check_fits(self.prepared.need(_absent_bytes(given, self.mesh)))
+            placed = [_everywhere(a, self.mesh) for a in given]
+            working_bytes = self._measured.working_bytes(placed, self.prepared.results_bytes)
+            self._check_fits(self.prepared.need(0, working_bytes))
+            results, clashes = self.compiled(*placed)
         for number, merge, clash in zip(self.prepared.program.outputs, self.merges, clashes, strict=True):
             if not merge.proved:
                 self._check_clash(number, int(clash))
@@ -199,6 +207,16 @@ class Sharded:
     def compiled(self) -> Callable[..., tuple[list[jax.Array], list[jax.Array]]]:
         donated = self.prepared.program.outputs if self.prepared.options.donate else ()
         return jax.jit(self._emit, donate_argnums=donated)
+
+    @functools.cached_property
+    def _measured(self) -> capacity.Measured:
+        return capacity.Measured(self.compiled)
+
+    def _check_fits(self, need: capacity.Need) -> None:
+        """Refuses what does not fit the memory of a device, or the memory that devices of one process share."""
+        device = self.mesh.local_devices[0]
+        copies = len(self.mesh.local_devices) if device.platform == "cpu" else 1
+        capacity.check(need, device, _TOO_LARGE, copies)
 
     @property
     def _axes(self) -> tuple[str, ...]:
@@ -275,6 +293,14 @@ class Sharded:
                 "their order: a data race between work-groups; xe.check tells between which lines",
                 memory.site,
             )
+
+
+def _absent_bytes(given: Sequence[Any], mesh: Mesh) -> int:
+    """The size of the arguments that are not on all devices of a mesh yet."""
+    target = NamedSharding(mesh, P())
+    arrays = [x for x in given if isinstance(x, jax.Array | np.ndarray)]
+    there = [x for x in arrays if isinstance(x, jax.Array) and x.sharding.is_equivalent_to(target, x.ndim)]
+    return sum(x.nbytes for x in arrays) - sum(x.nbytes for x in there)
 
 
 def _everywhere(argument: Any, mesh: Mesh) -> jax.Array:

@@ -16,12 +16,16 @@ from xeemu.notation import UsageError
 
 @dataclasses.dataclass(frozen=True)
 class KernelOptions:
-    """What the command line says about the launch of a bare kernel: sizes, and `NAME=VALUE` texts."""
+    """What the command line says about the launch of a bare kernel: sizes, and `NAME=VALUE` texts.
+
+    `shapes_only`: whether the arguments' shapes will do.
+    """
 
     global_size: tuple[int, ...] | None = None
     local_size: tuple[int, ...] | None = None
     arguments: Sequence[str] = ()
     static: Sequence[str] = ()
+    shapes_only: bool = False
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -85,7 +89,7 @@ def _of_kernel(name: str, kernel: xe.Kernel, options: KernelOptions) -> Example:
     if options.global_size is None or min(options.global_size) < 1:
         raise UsageError(f"{name} is a kernel: write its sizes, from 1, such as --global-size 4096 --local-size 64")
     nd_range = xe.NDRange(options.global_size, options.local_size)
-    given = dict(notation.argument(text, position) for position, text in enumerate(options.arguments))
+    given = dict(notation.argument(text, k, options.shapes_only) for k, text in enumerate(options.arguments))
     _check_names(kernel, given)
     inputs = tuple(given[parameter] for parameter in kernel.parameters)
     return Example(
