@@ -51,6 +51,8 @@ class Device:
       local_mem_type: SYCL's query: `local` (dedicated), `global` (an abstraction of global memory) or `none`.
       local_mem_size: SYCL's query: bytes of local memory that one work-group may have; 0 where the type is `none`.
       fp64_native: whether double precision has its own instructions.
+      atomic64: SYCL's aspect: whether kernels may perform atomic operations on 64 bits; a launch of one that does is
+        refused where they may not.
       private_mem_size: bytes of private memory that one work-item may have, where the device limits it.
       local_mem_variable: environment variable that sets `local_mem_size` (see `in_environment`).
       private_mem_variable: environment variable that sets `private_mem_size`.
@@ -136,6 +138,7 @@ class Device:
     local_mem_type: Literal["local", "global", "none"]
     local_mem_size: int
     fp64_native: bool
+    atomic64: bool | None = None
     private_mem_size: int | None = None
     local_mem_variable: str | None = None
     private_mem_variable: str | None = None
@@ -381,7 +384,10 @@ def _documented_banks(confidence: str, otherwise: str = "") -> tuple[Source, ...
     return _figures(confidence, text, slm_banks=16, slm_bank_bytes=4, request_lanes=16)
 
 
-_ANY_INTEL_GPU = _figures("H", f"{_GUIDE}: SLM is on the chip", local_mem_type="local")
+_ANY_INTEL_GPU = (
+    *_figures("H", f"{_GUIDE}: SLM is on the chip", local_mem_type="local"),
+    *_figures("H", f"{_NEO[1]}, ftrSupportsInteger64BitAtomics", atomic64=True),
+)
 _UP_TO_XE_HPG = (
     *_ANY_INTEL_GPU,
     *_figures(*_CALCULATOR, sub_group_sizes=(8, 16, 32), local_mem_size=64 * _KB, slm_sizes_bytes=_SLM_SIZES_TO_64K),
@@ -512,6 +518,7 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_figures("H", "measured on an H200; 512 would agree as well", grf_granule_bytes=1024),
         *_figures("H", f"{_HOPPER}: registers per thread", max_registers_per_work_item=255),
         *_figures(*_H200, slm_granule_bytes=128, line_bytes=128, sector_bytes=32, fp64_native=True),
+        *_figures(*_H200, atomic64=True),
         *_default_sub_group(32),
     ),
     "cpu": (
