@@ -45,7 +45,7 @@ def test_the_table_of_modules_is_complete():
 
 def test_the_commands_are_accepted():
     commands = re.findall(r"^xeemu (.*)$", blocks("bash")[1], re.MULTILINE)
-    assert len(commands) == 15
+    assert len(commands) == 16
     for command in commands:
         words = shlex.split(command.replace("[", "").replace("]", ""), comments=True)
         cli._parser().parse_args(words)
