@@ -32,8 +32,8 @@ class Example:
       work: from a size, how many units of useful work a run does, whatever way the kernel goes about it.
       unit: what `work` counts.
       static: the kernel's static parameters.
-      run: `run(inputs, size, **options)`, with the options of `xe.launch`, where it takes more than one launch; None for
-        a single one.
+      run: `run(inputs, size, **options)`, with the options of `xe.launch`, where it takes more than one launch; else
+        None.
       rounding: the largest relative difference to the reference; 0 says equal bits.
     """
 

@@ -113,6 +113,7 @@ class Device:
       alu_latency_cycles: of an arithmetic instruction whose result the next one uses.
       send_cycles: cycles that a 32-bit, 16-lane memory message occupies the issue port.
       barrier_latency_cycles: of a work-group barrier, without waiting for late sub-groups.
+      fence_latency_cycles: of the fence that a memory order needs, without waiting for what it orders.
       barrier_cycles_per_sub_group: what each sub-group adds to it.
       same_address_atomics_per_cycle: lanes per cycle of the device that update one address of global memory.
       same_address_float_atomics_per_cycle: the same for sums of floating-point numbers.
@@ -195,6 +196,7 @@ class Device:
     alu_latency_cycles: float | None = None
     send_cycles: float | None = None
     barrier_latency_cycles: float | None = None
+    fence_latency_cycles: float | None = None
     barrier_cycles_per_sub_group: float | None = None
     same_address_atomics_per_cycle: float | None = None
     same_address_float_atomics_per_cycle: float | None = None
@@ -359,6 +361,7 @@ _IGC = ("H", "IGC (intel/intel-graphics-compiler) Platform.hpp")
 _GUIDE = "Intel oneAPI GPU Optimization Guide"
 _NOMINAL = ("H", f"{_GUIDE}, memory system of the Max series, nominal")
 _SCHEDULER = ("M", "IGC vISA LatencyTable, the compiler's scheduling model for Xe and later")
+_FENCES = _figures("M", f"{_SCHEDULER[1]}: at least, of local memory 23", fence_latency_cycles=35)
 _PRODUCT = "Intel product page"
 _RECALLED = ("L", "recalled, no document at hand")
 _ALCF = "ALCF deep dive (colleeneb/abc-pvc-deepdive)"
@@ -415,6 +418,7 @@ _FROM_XE_HPC = (
         "M", "sycl-tla pull request 631: 16 bytes per lane conflict unless striped", slm_wide_accesses="components"
     ),
     *_figures(*_SCHEDULER, barrier_latency_cycles=30, alu_latency_cycles=10),
+    *_FENCES,
     *_default_sub_group(32),
 )
 _STORES_CONFLICT = _figures(
@@ -465,6 +469,7 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_figures("M", f"{_GUIDE}; SLM taken as the data port", slm_bytes_per_cycle=128, l1_bytes_per_cycle=128),
         *_figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
         *_figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
+        *_FENCES,
     ),
     "xe-hpg": (
         *_UP_TO_XE_HPG,
@@ -484,6 +489,7 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_figures("L", f"{_GUIDE}, marketing figure", l1_bytes_per_cycle=512),
         *_figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
         *_figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
+        *_FENCES,
     ),
     "xe-hpc": (
         *_FROM_XE_HPC,
