@@ -207,7 +207,7 @@ def test_an_example_agrees_with_its_reference_under_every_key(name, key):
 def test_counting_in_registers_agrees_with_numpy(key):
     """The example at a size of its own: it brings a sub-group together 16 times for each word."""
     kernel = test_kernels.EXAMPLES["histogram_registers"].kernel
-    data = np.random.default_rng(0).integers(2**32, size=32 * 2, dtype=np.uint32)
+    data = np.random.default_rng(0).integers(2**64, size=32 * 2, dtype=np.uint64)
     hist = xe.launch(kernel, xe.NDRange(32, 32), schedule=key)(data, np.zeros(256, np.uint32), block=2)
     np.testing.assert_array_equal(hist, np.bincount(data.view(np.uint8), minlength=256))
 
@@ -434,6 +434,29 @@ def test_nothing_is_emitted_without_a_key(monkeypatch):
 
 
 # --- What is refused ---
+
+
+def test_a_key_of_jax_that_is_kept_is_refused_with_the_line():
+    @xe.kernel
+    def noise(wg, x):
+        key = jax.random.key(7)  # here
+        y = x[wg.local_id()]
+        return x.at[wg.local_id()].set(y + jax.random.uniform(key, (8,)))
+
+    x = np.zeros(8, np.float32)
+    with pytest.raises(xe.KernelError, match=r"a key of jax.random cannot be kept across(.|\n)*# here"):
+        xe.launch(noise, xe.NDRange(8, 8), schedule=0)(x)
+
+
+def test_random_numbers_are_those_of_a_launch():
+    @xe.kernel
+    def noise(wg, x, seed):
+        u = jax.random.uniform(jax.random.fold_in(jax.random.key(seed), wg.group_id()), (8,))
+        return x.at[wg.global_id()].set(x[wg.global_id()] + u)
+
+    arguments = np.arange(16, dtype=np.float32), 3
+    usual = xe.launch(noise, xe.NDRange(16, 8))(*arguments)
+    np.testing.assert_array_equal(xe.launch(noise, xe.NDRange(16, 8), schedule=0)(*arguments), usual)
 
 
 def test_a_schedule_cannot_be_part_of_a_jit():

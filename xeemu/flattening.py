@@ -33,7 +33,15 @@ def of_program(program: Program) -> Code:
     ]
     writer.body(program.body, inputs)
     writer.close()
-    return Code(tuple(writer.steps), tuple(writer.registers), tuple(writer.starts), steps.kept(writer.steps))
+    kept = steps.kept(writer.steps)
+    for register in writer.registers:
+        if register.number in kept and not isinstance(register.dtype, np.dtype):
+            raise source.kernel_error(
+                "under a schedule, a key of jax.random cannot be kept across an access to memory, a barrier or a turn "
+                "of a loop; draw the random numbers before, or make the key again from its seed",
+                writer.keys.get(register, next(iter(writer.keys.values()), None)),
+            )
+    return Code(tuple(writer.steps), tuple(writer.registers), tuple(writer.starts), kept)
 
 
 class _Writer:
@@ -44,6 +52,8 @@ class _Writer:
         self.steps: list[Step] = []
         self.registers: list[Register] = []
         self.starts: list[tuple[Register, str, int | None]] = []
+        # Values that are no NumPy arrays, with their lines.
+        self.keys: dict[Register, source.Site] = {}
         self._allocations = iter(program.allocations)
         self._operations: list[Operation] = []
         self._starts: dict[tuple[str, int | None], Register] = {}
@@ -115,6 +125,7 @@ class _Writer:
         lanes = [_is_lanewise(o) for o in operands]
         kept_apart = any(lanes) and lanewise.keeps_apart(eqn, lanes, self.rank)
         results = tuple(self.register(v.aval, kept_apart) for v in eqn.outvars)
+        self.keys |= {r: source.of_equation(eqn) for r in results if not isinstance(r.dtype, np.dtype)}
         operation = Operation(functools.partial(_bind, eqn), tuple(operands), results)
         if any(lanes) and not kept_apart:
             self._exchange(collectives.GROUP, operation, eqn)

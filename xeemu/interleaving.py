@@ -222,11 +222,6 @@ class _Launch:
         if register.number not in self._values:
             rank = len(self.geometry.local_range) if register.lanewise else 0
             shape = (*self._present.shape, *register.shape[rank:])
-            if not isinstance(register.dtype, np.dtype):
-                raise source.kernel_error(
-                    f"under a schedule, a value of {register.dtype} cannot be kept across an access to memory, a "
-                    "barrier or a loop; draw the random numbers before, or keep jax.random.key_data of the key"
-                )
             self._values[register.number] = np.zeros(shape, register.dtype)
         return self._values[register.number]
 
