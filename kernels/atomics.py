@@ -54,9 +54,9 @@ def _lab_inputs(size: Size) -> Inputs:
     return *_inputs(size), np.zeros(1, np.int32)
 
 
-def _run_lab(inputs: Inputs, size: Size, device: str | xe.Device) -> Any:
+def _run_lab(inputs: Inputs, size: Size, **options: Any) -> Any:
     """The minimum, the maximum and, from them on the host, the mid-range."""
-    minimum, maximum = xe.launch(atomics_lab, xe.NDRange(size[0]), device=device)(*inputs)
+    minimum, maximum = xe.launch(atomics_lab, xe.NDRange(size[0]), **options)(*inputs)
     return minimum, maximum, (np.asarray(minimum, np.float64) + np.asarray(maximum, np.float64)) / 2
 
 

@@ -32,7 +32,8 @@ class Example:
       work: from a size, how many units of useful work a run does, whatever way the kernel goes about it.
       unit: what `work` counts.
       static: the kernel's static parameters.
-      run: `run(inputs, size, device)` where it takes more than one launch; None for a single one.
+      run: `run(inputs, size, **options)`, with the options of `xe.launch`, where it takes more than one launch; else
+        None.
       rounding: the largest relative difference to the reference; 0 says equal bits.
     """
 
@@ -47,24 +48,32 @@ class Example:
     work: Callable[[Size], int]
     unit: str
     static: Mapping[str, Hashable] = dataclasses.field(default_factory=dict)
-    run: Callable[[Inputs, Size, str | xe.Device], Any] | None = None
+    run: Callable[..., Any] | None = None
     rounding: float = 0.0
 
-    def launch(self, inputs: Inputs, size: Sequence[int] | None = None, device: str | xe.Device = "max1550") -> Any:
+    def launch(
+        self,
+        inputs: Inputs,
+        size: Sequence[int] | None = None,
+        device: str | xe.Device = "max1550",
+        schedule: Any = None,
+    ) -> Any:
         """Runs the example.
 
         Args:
           inputs: what `self.inputs(size)` gives.
           size: the size that the inputs were made for; by default the example's own.
           device: the modelled device.
+          schedule: a key for an adversarial run, as for `xe.launch`.
 
         Returns:
           The outputs, of the structure and the dtypes that the reference gives.
         """
         size = self.sized(size)
         if self.run is not None:
-            return self.run(inputs, size, device)
-        return xe.launch(self.kernel, self.nd_range(size), device=device)(*inputs, **self.static)
+            return self.run(inputs, size, device=device, schedule=schedule)
+        launch = xe.launch(self.kernel, self.nd_range(size), device=device, schedule=schedule)
+        return launch(*inputs, **self.static)
 
     def sized(self, size: Sequence[int] | None = None) -> Size:
         """`size` as a tuple, checked; the example's own if it is None.

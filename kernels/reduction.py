@@ -84,12 +84,12 @@ def _inputs(size: Size) -> Inputs:
     return np.pad(data, (0, size[0] % 2)), np.zeros(_groups(size[0]), np.int32)
 
 
-def _run(inputs: Inputs, size: Size, device: str | xe.Device, kernel: xe.Kernel) -> Any:
+def _run(inputs: Inputs, size: Size, kernel: xe.Kernel, **options: Any) -> Any:
     """Launches until one sum is left."""
-    sums = xe.launch(kernel, _nd_range(size), device=device)(*inputs)
+    sums = xe.launch(kernel, _nd_range(size), **options)(*inputs)
     while sums.size > 1:
         data = jnp.pad(sums, (0, sums.size % 2))
-        sums = xe.launch(kernel, _nd_range(data.shape), device=device)(data, np.zeros(_groups(data.size), np.int32))
+        sums = xe.launch(kernel, _nd_range(data.shape), **options)(data, np.zeros(_groups(data.size), np.int32))
     return sums
 
 

@@ -703,7 +703,7 @@ def sub_group_scope_in_global_memory(wg, data, best, out, *, fixed):
 @_defect(
     _race("data", "write", "read"),
     nd_range=_TWO_GROUPS,
-    arguments=lambda: (_zeros(1), _zeros(1), _zeros(2)),
+    arguments=lambda: (_zeros(1), _zeros(1), _zeros(2) - 1),
 )
 def flag_without_order(wg, data, flag, out, *, fixed):
     """A relaxed flag orders nothing: the data must be atomic themselves."""
@@ -1402,7 +1402,7 @@ def transposed_registers(wg, data, out, *, fixed):
 @_defect(
     _race("data", "write", "read", "note"),
     nd_range=_TWO_GROUPS,
-    arguments=lambda: (_zeros(1), _zeros(1), _zeros(2)),
+    arguments=lambda: (_zeros(1), _zeros(1), _zeros(2) - 1),
     cases=_REGISTERED_NOTES,
 )
 def flag_with_release_and_acquire(wg, data, flag, out, *, fixed):
@@ -1418,7 +1418,7 @@ def flag_with_release_and_acquire(wg, data, flag, out, *, fixed):
 @_defect(
     _race("data", "write", "read", "note"),
     nd_range=_TWO_GROUPS,
-    arguments=lambda: (_zeros(64), _zeros(64), _zeros(64)),
+    arguments=lambda: (_zeros(64) - 1, _zeros(64), _zeros(64) - 2),
     cases=_REGISTERED_NOTES,
 )
 def flags_between_fences(wg, data, flags, out, *, fixed):

@@ -131,6 +131,20 @@ class TestRun:
         assert rows["peak memory"].endswith(" GiB")
         assert rows["verdict"] == "bit-equal to the NumPy reference"
 
+    def test_a_schedule_tells_a_race_from_its_repair(self, xeemu):
+        _, racy, _ = xeemu("run", "reduction_racy", "--size", "100", "--schedule", "4", "--show")
+        assert "sum 4950" not in racy
+        code, out, _ = xeemu("run", "reduction_atomics_buffer", "--size", "100", "--schedule", "4")
+        assert code == 0
+        assert "bit-equal to the NumPy reference" in out
+        code, out, _ = xeemu("run", "atomics_lab", "--size", "100", "--schedule", "4")
+        assert "bit-equal to the NumPy reference" in out
+
+    def test_all_takes_no_schedule(self, xeemu):
+        code, _, err = xeemu("run", "--all", "--schedule", "4")
+        assert code == 2
+        assert "leave out the name, --size, --schedule" in err
+
     def test_show_draws_the_result(self, xeemu):
         _, out, _ = xeemu("run", "histogram_slm", "--size", "16384", "--show", "--repeat", "0")
         assert "sum 131072" in out

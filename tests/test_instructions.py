@@ -158,3 +158,25 @@ def test_a_loop_whose_length_depends_on_data_is_counted_as_it_runs():
     y = jnp.zeros(32, jnp.float32)
     ten, thirty = (xe.profile(halving, xe.NDRange(32, 32), device="h200")(n, y)[1].instructions for n in (10, 30))
     assert thirty["control"] - ten["control"] == 20
+
+
+@pytest.mark.parametrize(
+    ("order", "fences"), [("relaxed", 0), ("acquire", 1), ("release", 1), ("acq_rel", 2), ("seq_cst", 2)]
+)
+def test_an_order_is_a_fence_before_and_one_after(order, fences):
+    def ordered(wg, x):
+        return x.atomic(order=order)[wg.global_id()].add(1)
+
+    def in_a_loop(wg, x):
+        return lax.fori_loop(0, 10, lambda k, x: ordered(wg, x), x)
+
+    assert instructions(ordered, floats()).get("fence", 0) == fences
+    assert instructions(in_a_loop, floats()).get("fence", 0) == 10 * fences
+
+
+@pytest.mark.parametrize(("order", "fences"), [("relaxed", 0), ("acquire", 1), ("acq_rel", 1), ("seq_cst", 1)])
+def test_a_fence_is_one_instruction(order, fences):
+    def fenced(wg, x):
+        return wg.fence(x.at[wg.global_id()].set(1.0), order=order)
+
+    assert instructions(fenced, floats()) == ({"fence": fences} if fences else {})

@@ -596,7 +596,11 @@ def test_a_picture_shows_what_the_table_says():
         "e: r0 = y acquire/device (1)",
         "f: r1 = x relaxed/device (1)",
     ]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["rf", "mo", "sw"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "rf: read by",
+        "mo: overwritten by",
+        "sw: synchronises with",
+    ]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["work-item 0", "work-item 1"]
     _, mine = pyplot.subplots()
     assert draw(known.seed("plain").races[0].witness, ax=mine) is mine

@@ -18,9 +18,9 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
-@pytest.mark.parametrize(("program", "name", "output"), [(0, "histogram", 0), (1, "mirror", 2)])
+@pytest.mark.parametrize(("program", "name", "output"), [(0, "histogram", 0), (1, "mirror", 2), (2, "orders", 3)])
 def test_a_program_prints_the_output_that_follows_it(program, name, output, tmp_path):
-    assert len(blocks("python")) == 2
+    assert len(blocks("python")) == 3
     file = tmp_path / f"{name}.py"
     file.write_text(blocks("python")[program])
     run = subprocess.run([sys.executable, file.name], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -45,7 +45,7 @@ def test_the_table_of_modules_is_complete():
 
 def test_the_commands_are_accepted():
     commands = re.findall(r"^xeemu (.*)$", blocks("bash")[1], re.MULTILINE)
-    assert len(commands) == 15
+    assert len(commands) == 16
     for command in commands:
         words = shlex.split(command.replace("[", "").replace("]", ""), comments=True)
         cli._parser().parse_args(words)

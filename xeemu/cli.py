@@ -111,11 +111,15 @@ def _run(given: argparse.Namespace) -> int:
     options = _kernel_options(given)
     device = xe.device(given.device)
     if given.all:
-        if given.name is not None or given.size is not None or options.given:
-            raise UsageError("--all runs every example at its own size: leave out the name, --size and kernel options")
+        others = (given.name, given.size, given.schedule)
+        if options.given or any(other is not None for other in others):
+            raise UsageError(
+                "--all runs every example at its own size: leave out the name, --size, --schedule and kernel options"
+            )
         return _run_all(device, given)
     target = _target(given, options)
-    run = runs.run(target.example, given.size, device, given.repeat, given.verify)
+    repeat = given.repeat if given.schedule is None else 0
+    run = runs.run(target.example, given.size, device, repeat, given.verify, schedule=given.schedule)
     _print_run(run, device, "not verified: no reference" if target.bare else run.verdict.text)
     if target.bare or given.show:
         _print_outputs(run.outputs, given.show)
@@ -248,7 +252,7 @@ def _litmus(given: argparse.Namespace) -> int:
 
 def _plot_execution(shown: witness.Witness | None, path: str) -> None:
     if shown is None:
-        raise UsageError("--plot draws the execution with the outcome that is asked for, and it has none")
+        raise UsageError("--plot draws an execution with the outcome that is asked for, and that is forbidden here")
     figure: Any = witness.draw(shown).figure
     figure.savefig(path)
 
@@ -454,6 +458,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="runs after the first, which compiles; the fastest counts (default: 1)",
     )
+    run.add_argument(
+        "--schedule",
+        type=_count,
+        metavar="KEY",
+        help="run it once, in an order drawn from this number, as SYCL permits it; slow, so give a small --size",
+    )
     run.add_argument("--show", action="store_true", help="print the outputs, with their values as bars")
 
     _add_target(add("trace", _trace, "print the program of an example or a kernel of your own"))
@@ -498,7 +508,10 @@ def _add_command(
     commands: Any, name: str, command: Callable[[argparse.Namespace], int], help_: str
 ) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=help_, description=f"{help_.capitalize()}.", formatter_class=argparse.RawDescriptionHelpFormatter
+        name,
+        help=help_,
+        description=f"{help_[0].upper()}{help_[1:]}.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(command=command)
     return parser

@@ -51,6 +51,8 @@ class Device:
       local_mem_type: SYCL's query: `local` (dedicated), `global` (an abstraction of global memory) or `none`.
       local_mem_size: SYCL's query: bytes of local memory that one work-group may have; 0 where the type is `none`.
       fp64_native: whether double precision has its own instructions.
+      atomic64: SYCL's aspect: whether kernels may perform atomic operations on 64 bits; a launch of one that does is
+        refused where they may not.
       private_mem_size: bytes of private memory that one work-item may have, where the device limits it.
       local_mem_variable: environment variable that sets `local_mem_size` (see `in_environment`).
       private_mem_variable: environment variable that sets `private_mem_size`.
@@ -111,6 +113,7 @@ class Device:
       alu_latency_cycles: of an arithmetic instruction whose result the next one uses.
       send_cycles: cycles that a 32-bit, 16-lane memory message occupies the issue port.
       barrier_latency_cycles: of a work-group barrier, without waiting for late sub-groups.
+      fence_latency_cycles: of the fence that a memory order needs, without waiting for what it orders.
       barrier_cycles_per_sub_group: what each sub-group adds to it.
       same_address_atomics_per_cycle: lanes per cycle of the device that update one address of global memory.
       same_address_float_atomics_per_cycle: the same for sums of floating-point numbers.
@@ -136,6 +139,7 @@ class Device:
     local_mem_type: Literal["local", "global", "none"]
     local_mem_size: int
     fp64_native: bool
+    atomic64: bool | None = None
     private_mem_size: int | None = None
     local_mem_variable: str | None = None
     private_mem_variable: str | None = None
@@ -192,6 +196,7 @@ class Device:
     alu_latency_cycles: float | None = None
     send_cycles: float | None = None
     barrier_latency_cycles: float | None = None
+    fence_latency_cycles: float | None = None
     barrier_cycles_per_sub_group: float | None = None
     same_address_atomics_per_cycle: float | None = None
     same_address_float_atomics_per_cycle: float | None = None
@@ -356,6 +361,7 @@ _IGC = ("H", "IGC (intel/intel-graphics-compiler) Platform.hpp")
 _GUIDE = "Intel oneAPI GPU Optimization Guide"
 _NOMINAL = ("H", f"{_GUIDE}, memory system of the Max series, nominal")
 _SCHEDULER = ("M", "IGC vISA LatencyTable, the compiler's scheduling model for Xe and later")
+_FENCES = _figures("M", f"{_SCHEDULER[1]}: at least, of local memory 23", fence_latency_cycles=35)
 _PRODUCT = "Intel product page"
 _RECALLED = ("L", "recalled, no document at hand")
 _ALCF = "ALCF deep dive (colleeneb/abc-pvc-deepdive)"
@@ -381,7 +387,10 @@ def _documented_banks(confidence: str, otherwise: str = "") -> tuple[Source, ...
     return _figures(confidence, text, slm_banks=16, slm_bank_bytes=4, request_lanes=16)
 
 
-_ANY_INTEL_GPU = _figures("H", f"{_GUIDE}: SLM is on the chip", local_mem_type="local")
+_ANY_INTEL_GPU = (
+    *_figures("H", f"{_GUIDE}: SLM is on the chip", local_mem_type="local"),
+    *_figures("H", f"{_NEO[1]}, ftrSupportsInteger64BitAtomics", atomic64=True),
+)
 _UP_TO_XE_HPG = (
     *_ANY_INTEL_GPU,
     *_figures(*_CALCULATOR, sub_group_sizes=(8, 16, 32), local_mem_size=64 * _KB, slm_sizes_bytes=_SLM_SIZES_TO_64K),
@@ -409,6 +418,7 @@ _FROM_XE_HPC = (
         "M", "sycl-tla pull request 631: 16 bytes per lane conflict unless striped", slm_wide_accesses="components"
     ),
     *_figures(*_SCHEDULER, barrier_latency_cycles=30, alu_latency_cycles=10),
+    *_FENCES,
     *_default_sub_group(32),
 )
 _STORES_CONFLICT = _figures(
@@ -459,6 +469,7 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_figures("M", f"{_GUIDE}; SLM taken as the data port", slm_bytes_per_cycle=128, l1_bytes_per_cycle=128),
         *_figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
         *_figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
+        *_FENCES,
     ),
     "xe-hpg": (
         *_UP_TO_XE_HPG,
@@ -478,6 +489,7 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_figures("L", f"{_GUIDE}, marketing figure", l1_bytes_per_cycle=512),
         *_figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
         *_figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
+        *_FENCES,
     ),
     "xe-hpc": (
         *_FROM_XE_HPC,
@@ -512,6 +524,7 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_figures("H", "measured on an H200; 512 would agree as well", grf_granule_bytes=1024),
         *_figures("H", f"{_HOPPER}: registers per thread", max_registers_per_work_item=255),
         *_figures(*_H200, slm_granule_bytes=128, line_bytes=128, sector_bytes=32, fp64_native=True),
+        *_figures(*_H200, atomic64=True),
         *_default_sub_group(32),
     ),
     "cpu": (

@@ -22,9 +22,10 @@ from xeemu import intervals, jaxprs, primitives
 from xeemu.analysis import Plan
 from xeemu.geometry import Geometry
 from xeemu.jaxprs import Body
+from xeemu.orders import ACQUIRING, RELEASING
 from xeemu.schedule import Frame, Meeting
 
-CLASSES = ("f32", "f64", "i32", "special", "shuffle", "memory", "barrier", "control")
+CLASSES = ("f32", "f64", "i32", "special", "shuffle", "memory", "barrier", "fence", "control")
 
 UNROLLED = 4
 """Iterations at a time of a counted loop without barriers, which compilers unroll."""
@@ -89,6 +90,9 @@ _SPECIAL = frozenset(
 )
 _CROSSING = frozenset(["sort", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"])
 
+# Of the language's operations those that are more than a request to memory.
+_COUNTED = frozenset({primitives.barrier_p, primitives.collective_p, primitives.fence_p, primitives.atomic_p})
+
 Counter = dict[str, float]
 
 
@@ -126,7 +130,7 @@ class _Count:
             level = depth if pinned and eqn.invars else level
             levels |= dict.fromkeys(eqn.outvars, level)
             key = _key(eqn)
-            if pinned and eqn.primitive not in (primitives.barrier_p, primitives.collective_p):
+            if pinned and eqn.primitive not in _COUNTED:
                 continue
             words = max((needed.get(v, 0) for v in eqn.outvars), default=1)
             if key in seen or id(eqn) in fused or not (words or pinned):
@@ -287,7 +291,7 @@ def _constant(atom: jaxprs.Atom, plan: Plan) -> int | None:
 def of_equation(
     eqn: jex_core.JaxprEqn, plan: Plan, geometry: Geometry, words: int = 2, in_loop: bool = False
 ) -> Mapping[str, float]:
-    """Instructions by class that a sub-group executes for a plain operation, a barrier or a group algorithm.
+    """Instructions by class that a sub-group executes for an operation, without requests to memory.
 
     Args:
       eqn: the operation.
@@ -298,6 +302,8 @@ def of_equation(
     """
     if eqn.primitive is primitives.barrier_p:
         return {"barrier": 1.0} if eqn.params["level"] == "group" else {}
+    if eqn.primitive in (primitives.fence_p, primitives.atomic_p):
+        return {"fence": float(fences)} if (fences := _fences(eqn, geometry)) else {}
     if eqn.primitive is primitives.collective_p:
         return {"shuffle": float(_steps(eqn, geometry) * _elements(eqn.invars[0].aval.shape, geometry))}
     name = eqn.primitive.name
@@ -313,6 +319,16 @@ def of_equation(
     if name in _CROSSING or _is_group_reduction(eqn, geometry):
         return {"shuffle": float(max(1, math.ceil(math.log2(geometry.sub_group_size))) * elements)}
     return _arithmetic(eqn, plan, elements, words)
+
+
+def _fences(eqn: jex_core.JaxprEqn, geometry: Geometry) -> int:
+    """Fences for the order of a fence or atomic operation: IGC puts one before a release, one after an acquire."""
+    if eqn.primitive is primitives.fence_p:
+        return int(eqn.params["ordering"].order != "relaxed")
+    access: primitives.Access = eqn.params["access"]
+    assert access.ordering is not None
+    each = (access.ordering.order in RELEASING) + (access.ordering.order in ACQUIRING)
+    return each * _elements(access.shape, geometry)
 
 
 def _follows(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:

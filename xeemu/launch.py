@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu import sharding
+from xeemu import interleaving, sharding, turns
 from xeemu.arguments import DEFAULT_DEVICE, SHAPED, Description, checked_arguments, checked_device, platform_of
 from xeemu.device import Device
 from xeemu.errors import KernelArgumentError
@@ -25,6 +25,7 @@ def launch(
     deterministic: bool = False,
     donate: bool = False,
     mesh: jax.sharding.Mesh | None = None,
+    schedule: Any = None,
 ) -> Callable[..., Any]:
     """A kernel over an nd-range as a function over arrays.
 
@@ -38,6 +39,12 @@ def launch(
       donate: whether the results may take the place of the arguments they come from, which are then lost.
       mesh: devices of JAX that share the work-groups of the launch, in the order of the mesh. Arguments go to all of
         them; a result is divided along its first axis where each device writes a part of its own, else all have it.
+      schedule: an int from 0 or a key of `jax.random` for an adversarial run, None for the usual one in lockstep. With
+        a key, work-groups and, between barriers, sub-groups (under odd keys single work-items) run in an order drawn
+        from it; under some keys others see a plain store only once a barrier, fence or release publishes it, a load may
+        see an older value, and only those accesses wait for a barrier that it orders. A kernel without races gives what
+        it always does, but for what depends on the order of atomic operations; a race is likely to show, and does so
+        again with the same key. It runs step by step in Python: for small launches, outside `jit`.
 
     Returns:
       A function `f(*arrays, **static)` that takes the kernel's arrays and scalars by position and its static parameters
@@ -61,6 +68,11 @@ def launch(
             f"memory_bytes={memory_bytes}; give a positive number of bytes, or None for the default"
         )
 
+    seed = None if schedule is None else turns.seed(schedule)
+    if seed is not None and (mesh is not None or deterministic):
+        other = "deterministic=True" if deterministic else "a mesh"
+        raise KernelArgumentError(f"a launch with a schedule runs in an order of its own; leave out {other}")
+
     def call(*arguments: Any, **static: Any) -> Any:
         bound = kernel.bind_static(static)
         given = checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic))
@@ -68,6 +80,9 @@ def launch(
         platform = mesh.devices.flat[0].platform if mesh else platform_of(given)
         options = Options(memory_bytes, deterministic, donate and not inside_jit, platform, mesh)
         prepared = prepare(kernel, nd_range, modelled, tuple(map(Description.of, given)), bound, options)
+        if seed is not None:
+            results = interleaving.launched(prepared.program, given, seed, inside_jit)
+            return jax.tree.unflatten(prepared.program.output_tree, results)
         if mesh is not None:
             results = sharding.of_launch(prepared).run(given, inside_jit)
             return jax.tree.unflatten(prepared.program.output_tree, results)

@@ -1,4 +1,4 @@
-"""Pictures of what a launch costs, with matplotlib: `pip install 'xeemu[plot]'`.
+"""Pictures of what a launch costs and of a litmus test's executions, with matplotlib: `pip install 'xeemu[plot]'`.
 
 Every function draws into the axes that it is given, or into new ones, and returns them; nothing is shown or saved.
 """
@@ -17,6 +17,7 @@ from xeemu.errors import Error, KernelArgumentError
 from xeemu.occupancy import Occupancy
 from xeemu.occupancy import occupancy as calculate
 from xeemu.report import Report, SiteReport
+from xeemu.witness import Witness, draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -191,6 +192,16 @@ def roofline(report: Report, device: str | Device | None = None, ax: "Axes | Non
 
 
 # --- Parts ---
+
+
+def execution(witness: Witness, ax: "Axes | None" = None) -> "Axes":
+    """An execution of a litmus test, as `test.witness(...)` gives it: a column of events for each work-item.
+
+    Args:
+      witness: what is drawn.
+      ax: where to draw; by default into new axes.
+    """
+    return draw(witness, ax)
 
 
 def _map_of(site: SiteReport) -> BankMap:

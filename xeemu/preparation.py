@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu import analysis, capacity, conversions, geometry, interpreter, limits, program
+from xeemu import analysis, aspects, capacity, conversions, geometry, interpreter, limits, program
 from xeemu.analysis import Plan
 from xeemu.arguments import Description, platform_of
 from xeemu.device import Device
@@ -335,7 +335,9 @@ def traced_program(
     limits.check_sizes(nd_range, device, kernel.work_group_size, kernel.sub_group_size)
     sizes = _geometry(kernel, nd_range, device, arguments)
     structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak) for a in arguments]
-    return program.trace(kernel, sizes, structs, static)
+    traced = program.trace(kernel, sizes, structs, static)
+    aspects.check(traced.body, device)
+    return traced
 
 
 def _geometry(kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequence["Description"]) -> Geometry:

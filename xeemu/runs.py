@@ -46,7 +46,13 @@ class Run:
 
 
 def run(
-    example: Example, size: Sequence[int] | None, device: str | Device, repeat: int, verify: bool, prefix: str = ""
+    example: Example,
+    size: Sequence[int] | None,
+    device: str | Device,
+    repeat: int,
+    verify: bool,
+    prefix: str = "",
+    schedule: int | None = None,
 ) -> Run:
     """Carries out an example.
 
@@ -57,16 +63,17 @@ def run(
       repeat: how many runs follow the first one.
       verify: whether to compare the outputs with the reference, where there is one.
       prefix: what a progress line begins with.
+      schedule: the key of an adversarial run, or None.
     """
     sized = example.sized(size)
     with phase(f"{prefix}{example.name}: making the inputs"):
         inputs = example.inputs(sized)
     with phase(f"{prefix}{example.name}: first run, with compilation"):
-        outputs, first_s = _timed(example, inputs, sized, device)
+        outputs, first_s = _timed(example, inputs, sized, device, schedule)
     again_s = None
     for k in range(repeat):
         with phase(f"{prefix}{example.name}: run {k + 2} of {repeat + 1}"):
-            _, seconds = _timed(example, inputs, sized, device)
+            _, seconds = _timed(example, inputs, sized, device, schedule)
         again_s = min(seconds, again_s or seconds)
     outputs = jax.tree.map(np.asarray, outputs)
     with phase(f"{prefix}{example.name}: comparing with the reference"):
@@ -82,7 +89,9 @@ def _judge(example: Example, inputs: Any, outputs: Any, verify: bool) -> Verdict
     return compare(outputs, example.reference(*inputs), example.rounding)
 
 
-def _timed(example: Example, inputs: Any, size: tuple[int, ...], device: str | Device) -> tuple[Any, float]:
+def _timed(
+    example: Example, inputs: Any, size: tuple[int, ...], device: str | Device, schedule: int | None
+) -> tuple[Any, float]:
     start = time.perf_counter()
-    outputs = jax.block_until_ready(example.launch(inputs, size, device))
+    outputs = jax.block_until_ready(example.launch(inputs, size, device, schedule))
     return outputs, time.perf_counter() - start

@@ -25,8 +25,8 @@ the terms are
     barriers      barriers * sub-groups of a group * barrier_cycles_per_sub_group / C
     group launch  groups * group_dispatch_s or sub-groups * sub_group_dispatch_s, the longer
     latency       what all sub-groups wait / R. A sub-group waits for arithmetic (each second instruction depends on
-                  the one before), at barriers, and for loads: `loads_in_flight` at a time, but no more than there are
-                  between two barriers, from the L1, the L2 and the DRAM in the shares of their bytes
+                  the one before), at barriers and fences, and for loads: `loads_in_flight` at a time, but no more than
+                  there are between two barriers, from the L1, the L2 and the DRAM in the shares of their bytes
 
 SLM and L1 add up before the sum of cubes: they are one memory behind one port.
 
@@ -52,6 +52,7 @@ INSTRUCTION_CLASSES: Mapping[str, str | None] = {
     "shuffle": "shuffle_lanes_per_cycle",
     "memory": None,
     "barrier": None,
+    "fence": None,
     "control": None,
 }
 
@@ -330,7 +331,7 @@ def _latency(work: Work, device: Device, resident_groups: int | None) -> Term:
     waits = (_arithmetic_wait(work, device), _local_wait(work, device), _global_wait(work, device))
     barriers = _barrier_wait(work, device)
     known = [wait for wait in (*waits, barriers) if wait is not None]
-    total = sum(known) if len(known) == 4 else None
+    total = sum(known) + _fence_wait(work, device) if len(known) == 4 else None
     places = _product(resident_groups, device.xe_cores)
     groups = None if places is None else min(places, work.groups)
     return _term("latency", total, "cycles waited", _product(groups, work.sub_groups / work.groups))
@@ -342,7 +343,7 @@ def _latency(work: Work, device: Device, resident_groups: int | None) -> Term:
 def _arithmetic_wait(work: Work, device: Device) -> float | None:
     if work.instructions is None:
         return None
-    count = sum(n for name, n in work.instructions.items() if name not in ("memory", "barrier"))
+    count = sum(n for name, n in work.instructions.items() if name not in ("memory", "barrier", "fence"))
     return _product(count / _INDEPENDENT_INSTRUCTIONS, device.alu_latency_cycles)
 
 
@@ -378,6 +379,11 @@ def _barrier_wait(work: Work, device: Device) -> float | None:
     per_group = work.sub_groups / work.groups
     late = (device.barrier_cycles_per_sub_group or 0.0) * per_group
     return _product(work.barriers * per_group, _sum(device.barrier_latency_cycles, late))
+
+
+def _fence_wait(work: Work, device: Device) -> float:
+    """Orders wait where there is a figure for it, else they are taken to cost their slot of the issue."""
+    return (work.instructions or {}).get("fence", 0) * (device.fence_latency_cycles or 0.0)
 
 
 def _rounds(loads: float, work: Work) -> float | None:

@@ -20,6 +20,7 @@ _ARROWS = {
     "sw": ("tab:green", "-", 0.3),
     "race": ("tab:orange", ":", -0.3),
 }
+_MEANINGS = {"rf": "rf: read by", "mo": "mo: overwritten by", "sw": "sw: synchronises with", "race": "race"}
 _HEADER = ("", "item", "event", "value", "rf", "mo", "hb")
 
 
@@ -205,7 +206,7 @@ def draw(execution: Witness, ax: "Axes | None" = None) -> "Axes":
             arrow: dict[str, Any] = {"arrowstyle": "-" if name == "race" else "-|>", "color": color, "ls": style}
             arrow |= {"patchA": boxes[a], "patchB": boxes[b], "connectionstyle": f"arc3,rad={bend}"}
             ax.annotate("", place[b], place[a], arrowprops=arrow)
-        ax.plot([], [], color=color, linestyle=style, label=name)
+        ax.plot([], [], color=color, linestyle=style, label=_MEANINGS[name])
     ax.set_xlim(-0.7, len(columns) - 0.3)
     ax.set_ylim(min(y for _, y in place.values()) - 0.5, 0.5)
     ax.set_xticks(range(len(columns)), [f"work-item {item}" for item in columns])
@@ -228,8 +229,10 @@ def _arrows(execution: Witness) -> dict[str, Sequence[tuple[int, int]]]:
 
 
 def _axes(width: float, height: float) -> "Axes":
-    from matplotlib import pyplot
-
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("a picture of an execution needs matplotlib: pip install 'xeemu[plot]'") from error
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
