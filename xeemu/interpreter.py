@@ -7,7 +7,7 @@ Control flow whose predicate differs between groups becomes a mask on the memory
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -50,7 +50,12 @@ _WATCHED_TURNS = 8
 
 
 def run(
-    program: Program, plan: Plan, arguments: Sequence[jax.Array], chunk: Chunk, observer: Observer
+    program: Program,
+    plan: Plan,
+    arguments: Sequence[jax.Array],
+    origins: Mapping[int, jax.Array],
+    chunk: Chunk,
+    observer: Observer,
 ) -> list[jax.Array]:
     """Runs a program for the groups of a chunk.
 
@@ -58,6 +63,7 @@ def run(
       program: the program.
       plan: its analysis.
       arguments: the launch's arguments: flat global memories and scalars.
+      origins: for the number of an argument that is a part of a memory, the element that it begins with.
       chunk: the groups.
       observer: what watches; its state afterwards is the one after the chunk.
 
@@ -65,8 +71,10 @@ def run(
       For each result of the kernel the flat global memory after the chunk.
     """
     inputs: list[Item] = [
-        Buffer(a, "global", memory.shape) if memory else _scalar(jnp.asarray(a, v.aval.dtype), plan.values[v])
-        for a, memory, v in zip(arguments, program.arguments, program.body.invars, strict=True)
+        Buffer(a, "global", memory.shape, origins.get(k))
+        if memory
+        else _scalar(jnp.asarray(a, v.aval.dtype), plan.values[v])
+        for k, (a, memory, v) in enumerate(zip(arguments, program.arguments, program.body.invars, strict=True))
     ]
     outputs = _Interpreter(chunk, chunk.present(), observer).body(program.body, plan, inputs, None)
     return [_memory(o).data for o in outputs]

@@ -71,10 +71,12 @@ class Share:
     Attributes:
       number: of the device, a traced scalar.
       bounds: the first chunk of each device, and the end; the last device has what is left of a chunk as well.
+      origins: for the number of an argument of which the device has a part, the element that it begins with.
     """
 
     number: jax.Array
     bounds: tuple[int, ...]
+    origins: Mapping[int, jax.Array] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -135,7 +137,7 @@ class Prepared:
             return carry
 
         def step(first: Any, count: int, carry: _Carry) -> _Carry:
-            return self._one_chunk(first, count, flat, written, watch, carry)
+            return self._one_chunk(first, count, flat, written, watch, carry, share.origins if share else {})
 
         def numbered(k: jax.Array, carry: _Carry) -> _Carry:
             id_type = self.program.geometry.id_type
@@ -154,7 +156,14 @@ class Prepared:
         return step(full * self.chunk, rest, carry) if rest else carry
 
     def _one_chunk(
-        self, first: Any, count: int, flat: list[jax.Array], written: list[int], watch: Watch, carry: _Carry
+        self,
+        first: Any,
+        count: int,
+        flat: list[jax.Array],
+        written: list[int],
+        watch: Watch,
+        carry: _Carry,
+        origins: Mapping[int, jax.Array],
     ) -> _Carry:
         memories, state = carry
         arguments = list(flat)
@@ -163,7 +172,7 @@ class Prepared:
         on_cpu = self.options.platform == "cpu"
         chunk = Chunk(self.program.geometry, first, count, on_cpu, self.options.deterministic)
         observer = watch(chunk, state)
-        outputs = interpreter.run(self.program, self.plan, arguments, chunk, observer)
+        outputs = interpreter.run(self.program, self.plan, arguments, origins, chunk, observer)
         returned = dict(zip(self.program.outputs, outputs, strict=True))
         return [returned[k] for k in written], observer.close()
 

@@ -24,7 +24,7 @@ from xeemu.linearity import Allocation
 from xeemu.observer import Observer
 from xeemu.preparation import Prepared, Share
 from xeemu.progressions import Box
-from xeemu.schedule import Operation, Schedule
+from xeemu.schedule import Frame, Operation, Schedule
 from xeemu.source import kernel_error
 from xeemu.values import bits
 
@@ -46,10 +46,12 @@ class Merge:
       rule: `"slice"`: each device has written its own part, as large as the others' along the first axis; `"stores"`:
         elements that have changed; or the atomic operation that has updated it.
       proved: of stores, whether no two devices can have stored to one element.
+      own: of slices, whether a device needs none but its own.
     """
 
     rule: Rule
     proved: bool = True
+    own: bool = False
 
 
 @functools.lru_cache(maxsize=128)
@@ -78,7 +80,8 @@ def _merge(memory: Allocation, used: Sequence[Operation], plan: Schedule, prepar
     if len(stores) == len(updates):
         proved = _is_proved(used, plan)
         sliced = proved and _is_sliced(memory, stores, plan, prepared, mesh)
-        return Merge("slice" if sliced else "stores", proved)
+        own = sliced and len(stores) == len(used) and not plan.geometry.ragged and not any(map(_is_partial, stores))
+        return Merge("slice" if sliced else "stores", proved, own)
     for operation in used:
         _check_update(memory, operation, next(o for o in updates if o.name != "store"))
     (rule,) = {"add" if o.name in _SUMS else o.name for o in updates}
@@ -90,6 +93,16 @@ def _is_proved(used: Sequence[Operation], plan: Schedule) -> bool:
     pairs = itertools.combinations_with_replacement(used, 2)
     with progressions.Effort().portion():
         return conflicts.all_keep_to_groups(used, plan) or all(conflicts.keeps_to_groups(pair, plan) for pair in pairs)
+
+
+def _is_partial(store: Operation) -> bool:
+    """Whether some work-items or groups may take no part, of which it is not asked where they would store to."""
+    frame: Frame | None = store.frame
+    while frame is not None:
+        if frame.conditions or not frame.certain:
+            return True
+        frame = frame.parent
+    return store.mask is not None
 
 
 def _check_update(memory: Allocation, operation: Operation, update: Operation) -> None:
@@ -234,8 +247,14 @@ class Sharded:
     def _shard(self, *arguments: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
         """What one device does."""
         number = lax.axis_index(self._axes)
-        share = Share(number, _bounds(self.prepared, self.mesh.size))
-        results, _ = self.prepared.watched(arguments, lambda chunk, state: Observer(), (), share)
+        parts = list(arguments)
+        origins: dict[int, jax.Array] = {}
+        for k, merge in zip(self.prepared.program.outputs, self.merges, strict=True):
+            if merge.own:
+                parts[k] = self._part(arguments[k], number)
+                origins[k] = self._origin(arguments[k], number)
+        share = Share(number, _bounds(self.prepared, self.mesh.size), origins)
+        results, _ = self.prepared.watched(parts, lambda chunk, state: Observer(), (), share)
         before = [arguments[k] for k in self.prepared.program.outputs]
         merged = [self._merged(m, b, r, number) for m, b, r in zip(self.merges, before, results, strict=True)]
         return [array for array, _ in merged], [clash for _, clash in merged]
@@ -245,8 +264,7 @@ class Sharded:
     ) -> tuple[jax.Array, jax.Array]:
         nowhere = jnp.int32(-1)
         if merge.rule == "slice":
-            size = after.shape[0] // self.mesh.size
-            return lax.dynamic_slice_in_dim(after, number * size, size), nowhere
+            return after if merge.own else self._part(after, number), nowhere
         if merge.rule == "stores":
             return self._merged_stores(merge, before, after)
         if merge.rule == "add":
@@ -257,6 +275,16 @@ class Sharded:
         change = after ^ before if merge.rule == "xor" else after
         every = lax.all_gather(change, self._axes)
         return functools.reduce(combine, every, before), nowhere
+
+    def _part(self, array: jax.Array, number: jax.Array) -> jax.Array:
+        """A device's part of an array, along its first axis."""
+        size = array.shape[0] // self.mesh.size
+        return lax.dynamic_slice_in_dim(array, number * size, size)
+
+    def _origin(self, array: jax.Array, number: jax.Array) -> jax.Array:
+        """The number of the first element of a device's part."""
+        dtype = np.int32 if array.size < 2**31 else np.int64
+        return number.astype(dtype) * dtype(array.size // self.mesh.size)
 
     def _merged_stores(self, merge: Merge, before: jax.Array, after: jax.Array) -> tuple[jax.Array, jax.Array]:
         """What has changed on any device; the changes are added up as integers, so that no bit is lost."""

@@ -166,6 +166,8 @@ def part(
     if address.form is None or lattice is None:
         return None
     start = locating.start(address, chunk)
+    if buffer.origin is not None:
+        start = start - buffer.origin.astype(start.dtype)
     zero = start.dtype.type(0)
     if buffer.space == "private":
         return None if turns else _private_part(start, address, where, chunk)

@@ -107,12 +107,14 @@ class Buffer:
         shape and gathers from the flat array: XLA updates both in place, but not a slice of a reshaped array.
       space: `"global"`, `"local"` or `"private"`.
       shape: elements per dimension (of one work-item, for private memory).
+      origin: of a global memory the element that the data begins with, if that is a part of it; None if it is whole.
       pending: updates that are still to be carried out, together with the next one (see `joining`).
     """
 
     data: jax.Array
     space: str
     shape: tuple[int, ...]
+    origin: jax.Array | None = None
     pending: tuple["Update", ...] = ()
 
     @property
