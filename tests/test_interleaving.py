@@ -178,7 +178,7 @@ SIZES = {
     "reduction_atomics_usm": (1021,),
     "atomics_lab": (1021,),
 }
-BRIEF = ("table_copy_loop", "matmul_local", "reduction_atomics_usm", "atomics_lab", "matmul_tiled")
+BRIEF = ("table_copy_loop", "matmul_local", "reduction_atomics_usm", "atomics_lab")
 SHORT = {e.name: e for e in (slm_bank.example(16, 30), slm_bank.example(1, 30))}
 
 
@@ -267,13 +267,13 @@ def assert_outcomes_as_the_oracle_has_them(seed: int) -> None:
         assert any(outcome(program, key) != usual for key in KEYS)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [1])
 def test_small_kernels_have_the_outcomes_of_the_oracle(seed):
     assert_outcomes_as_the_oracle_has_them(seed)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(2, 60))
+@pytest.mark.parametrize("seed", [0, *range(2, 60)])
 def test_many_small_kernels_have_the_outcomes_of_the_oracle(seed):
     assert_outcomes_as_the_oracle_has_them(seed)
 
