@@ -17,7 +17,9 @@ import numpy as np
 from jax import lax
 
 import xeemu as xe
-from xeemu import kernels
+from xeemu import kernels, sharding
+from xeemu.arguments import Description
+from xeemu.preparation import Options, prepare
 
 N = 4096
 X = np.random.default_rng(0).integers(-(2**31), 2**31, size=N, dtype=np.int32)
@@ -28,6 +30,24 @@ FLOATS = X.view(np.float32).copy()
 def scale(wg, x, out):
     i = wg.global_linear_id()
     return out.at[i].set(x[i] * 3)
+
+
+@xe.kernel
+def some_items(wg, x, out):
+    i = wg.global_linear_id()
+    return out.at[i].set(x[i], where=x[i] % 2 == 0)
+
+
+@xe.kernel
+def some_groups(wg, x, out):
+    i = wg.global_linear_id()
+    return lax.cond(wg.group_id() % 3 == 0, lambda out: out.at[i].set(x[i]), lambda out: out, out)
+
+
+@xe.kernel
+def beyond(wg, x, out):
+    i = wg.global_linear_id()
+    return out.at[i + 100].set(x[i])
 
 
 @xe.kernel
@@ -126,6 +146,9 @@ def cases():
     yield "slice", scale, whole, (X, zeros(N)), {}, small
     yield "slice 64 bits", scale, whole, (X.astype(np.int64) << 20, zeros(N, np.int64)), {}, small
     yield "slice in one chunk", scale, xe.NDRange(N, 1024), (X, zeros(N)), {}, None
+    yield "some items", some_items, whole, (X, zeros(N)), {}, small
+    yield "some groups", some_groups, whole, (X, zeros(N)), {}, small
+    yield "beyond the end", beyond, whole, (X, zeros(N)), {}, small
     yield "mirrored", mirror, whole, (X, zeros(N)), {}, small
     yield "mirrored floats", mirror, whole, (FLOATS, zeros(N, np.float32)), {}, small
     yield "mirrored bytes", mirror, whole, (X.astype(np.int8), zeros(N, np.int8)), {}, small
@@ -163,8 +186,13 @@ def outcome(mesh, gather, kernel, nd_range, arguments, static, memory_bytes):
         return {"error": str(error)}
     pairs = list(zip(jax.tree.leaves(one), jax.tree.leaves(several), strict=True))
     same = [np.asarray(a).tobytes() == gather(b).tobytes() and a.dtype == b.dtype for a, b in pairs]
+    described = tuple(map(Description.of, arguments))
+    options = Options(memory_bytes, False, False, "cpu", mesh)
+    bound = kernel.bind_static(static)
+    ready = sharding.of_launch(prepare(kernel, nd_range, xe.device("max1550"), described, bound, options))
     return {
         "same": all(same),
+        "own": [merge.own for merge in ready.merges],
         "sliced": [tuple(b.sharding.spec) != () and b.sharding.spec[0] is not None for _, b in pairs],
     }
 

@@ -11,7 +11,10 @@ import pytest
 import xeemu as xe
 
 SCRIPT = Path(__file__).with_name("sharded.py")
-SLICED = ("slice", "slice 64 bits", "slice in one chunk", "in place", "rows", "mesh of two axes", "convolution_slm")
+SLICED = (
+    *("some items", "some groups", "slice", "slice 64 bits", "slice in one chunk", "in place", "rows"),
+    *("mesh of two axes", "convolution_slm"),
+)
 REFUSED = {
     "clash": "two devices have stored different values to out[3]",
     "old value": "out is updated by add, which gives the old value, in a launch over several devices",
@@ -41,7 +44,18 @@ def outcomes():
 NAMES = (
     *(f"atomic {op}" for op in ("add", "sub", "min", "max", "and_", "or_", "xor")),
     *("float min", "float max", "slice", "slice 64 bits", "slice in one chunk", "mirrored", "mirrored floats"),
-    *("mirrored bytes", "scattered", "scattered bools", "add and sub", "two memories", "in place", "rows"),
+    *(
+        "some items",
+        "some groups",
+        "beyond the end",
+        "mirrored bytes",
+        "scattered",
+        "scattered bools",
+        "add and sub",
+        "two memories",
+        "in place",
+        "rows",
+    ),
     *("columns of groups", "3 groups", "no group", "plain range", "last chunk not full", "agreeing"),
     *("convolution_slm", "histogram_slm", "matmul_tiled", "mesh of two axes", "inside jit"),
 )
@@ -55,6 +69,16 @@ def test_four_devices_give_the_bits_of_one(name, outcomes):
 @pytest.mark.parametrize("name", SLICED)
 def test_a_result_is_divided_where_each_device_writes_its_part(name, outcomes):
     assert outcomes[name]["sliced"] == [True]
+
+
+@pytest.mark.parametrize("name", ["slice", "slice 64 bits", "rows", "convolution_slm", "mesh of two axes"])
+def test_a_device_that_only_stores_to_its_part_takes_no_more_of_it(name, outcomes):
+    assert outcomes[name]["own"] == [True]
+
+
+@pytest.mark.parametrize("name", ["in place", "some items", "some groups", "beyond the end", "mirrored", "atomic add"])
+def test_any_other_device_has_the_whole_memory(name, outcomes):
+    assert outcomes[name]["own"] == [False]
 
 
 @pytest.mark.parametrize("name", ["mirrored", "scattered", "atomic add", "3 groups"])
