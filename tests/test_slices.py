@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import launches
 import numpy as np
 import pytest
+from jax import lax
 
 import xeemu as xe
 
@@ -162,3 +163,42 @@ def test_a_lattice_that_leaves_the_memory(index):
     got = launched(kernel, NARROW, short, BLANK)
     np.testing.assert_array_equal(got[inside], short[places[inside]])
     assert len(set(got[~inside])) == 1
+
+
+def test_private_copies_of_one_element_are_stored_to_one_by_one():
+    @xe.kernel
+    def kernel(wg, out):
+        i, lid = wg.global_linear_id(), wg.local_id()
+        own = wg.private(3, jnp.int32)
+        for k in range(3):
+            own = own.at[k].set(0)
+        own = own.at[(lid * lid) % 3].set(i + 1)
+        return out.at[i].set(own[0] * 10000 + own[1] * 100 + own[2])
+
+    i = np.arange(GROUPS * N)
+    expected = (i + 1) * np.array([10000, 100, 1])[(i % N) ** 2 % 3]
+    np.testing.assert_array_equal(launched(kernel, NARROW, BLANK), expected)
+
+
+@pytest.mark.parametrize("which", range(7))
+def test_choices_between_what_groups_share_and_what_they_do_not(which):
+    """Scalars that differ between groups next to others that do not."""
+
+    def chosen(g, x, where, clamp):
+        return [
+            where(g > 1, g, 7),
+            where(g > 1, 7, g),
+            where(x[0] > -1, g, 7),
+            where(x[g] > 1, x[g], x[0]),
+            where(g > 1, 3, 7),
+            where(x[g] > 1, 3, 7),
+            clamp(x[g], x[0], x[g + 2]),
+        ][which]
+
+    @xe.kernel
+    def kernel(wg, x, out):
+        return out.at[wg.global_id()].set(chosen(wg.group_id(), x, jnp.where, lax.clamp))
+
+    clamp = lambda low, value, high: np.minimum(np.maximum(value, low), high)  # noqa: E731
+    expected = np.repeat([chosen(g, DATA, np.where, clamp) for g in range(GROUPS)], N)
+    np.testing.assert_array_equal(launched(kernel, NARROW, DATA, BLANK), expected)

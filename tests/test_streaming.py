@@ -153,3 +153,105 @@ def test_a_loop_that_fills_a_memory(how, turns):
     np.testing.assert_array_equal(ready.run(arguments)[0], filled(x, turns, how))
     if turns == 64 and how in ("rows", "rows from the end", "one work-item", "clear", "masked"):
         assert list(fillings(jax.make_jaxpr(ready.emit)(*arguments).jaxpr)) == [1]
+
+
+def launches_of(kernel, nd_range, arguments):
+    """The results of a launch: as usual, with one group at a time, as for a GPU."""
+    yield np.asarray(xe.launch(kernel, nd_range)(*arguments))
+    yield np.asarray(xe.launch(kernel, nd_range, memory_bytes=1)(*arguments))
+    yield on_a_gpu(kernel, nd_range, arguments).run(arguments)[0]
+
+
+def test_a_fill_that_is_read_back_in_the_loop():
+    @xe.kernel
+    def kernel(wg, x, out):
+        i, lid = wg.global_linear_id(), wg.local_id()
+        tile = wg.local(GROUP * 20, jnp.int32)
+
+        def turn(k, state):
+            tile, total = state
+            tile = tile.at[lid + k * GROUP].set(x[i + k] * 2)
+            return tile, total * 3 + tile[lid + k * GROUP]
+
+        tile, total = lax.fori_loop(0, 20, turn, (tile, i * 0))
+        return out.at[i].set(total)
+
+    x, total = np.random.default_rng(0).integers(0, 1000, 400, dtype=np.int32), np.zeros(ITEMS, np.int64)
+    for k in range(20):
+        total = (total * 3 + x[np.arange(ITEMS) + k] * 2) % 2**32
+    for got in launches_of(kernel, xe.NDRange(ITEMS, GROUP), (x, np.zeros(ITEMS, np.int32))):
+        np.testing.assert_array_equal(got.view(np.uint32), total.astype(np.uint32))
+
+
+@pytest.mark.parametrize("turns", [1, 4, 70])
+@pytest.mark.parametrize("last", [False, True])
+def test_a_loop_over_private_memory(turns, last):
+    @xe.kernel
+    def kernel(wg, x, out):
+        i = wg.global_id()
+        own = wg.private(70, jnp.int32)
+        for k in range(70):
+            own = own.at[k].set(x[i] + k)
+        return out.at[i].set(lax.fori_loop(0, turns, lambda k, t: t * 3 + own[69 - k if last else k], i * 0))
+
+    x, total = np.arange(ITEMS, dtype=np.int32), np.zeros(ITEMS, np.int64)
+    for k in range(turns):
+        total = (total * 3 + x + (69 - k if last else k)) % 2**32
+    for got in launches_of(kernel, xe.NDRange(ITEMS, GROUP), (x, np.zeros(ITEMS, np.int32))):
+        np.testing.assert_array_equal(got.view(np.uint32), total.astype(np.uint32))
+
+
+@pytest.mark.parametrize("lanes", [False, True])
+def test_a_moving_load_that_nobody_takes_part_in(lanes):
+    @xe.kernel
+    def kernel(wg, x, out):
+        i, lid = wg.global_id(), wg.local_id()
+        index, mask = (lid, lid < 0) if lanes else (0, False)
+        load = lambda k: x.load(index + k * 3, where=mask, other=7)  # noqa: E731
+        return out.at[i].set(lax.fori_loop(0, 100, lambda k, t: t + load(k), i * 0))
+
+    for got in launches_of(kernel, xe.NDRange(ITEMS, GROUP), (np.arange(N, dtype=np.int32), np.zeros(ITEMS, np.int32))):
+        np.testing.assert_array_equal(got, 700)
+
+
+NARROW = {
+    "uint8": lambda i, lid, k: lid + (k + 10).astype(jnp.uint8).astype(jnp.int32),
+    "int8": lambda i, lid, k: i + 128 + (k + 10).astype(jnp.int8).astype(jnp.int32),
+    "uint8 times 3": lambda i, lid, k: i + (k.astype(jnp.uint8) * np.uint8(3)).astype(jnp.int32),
+    "bool": lambda i, lid, k: i + k.astype(bool).astype(jnp.int32),
+    "rounded": lambda i, lid, k: i + (k + 1).astype(jnp.bfloat16).astype(jnp.int16).astype(jnp.int32),
+    "cut off": lambda i, lid, k: 100 + i + ((k - 30).astype(jnp.float32) + 0.5).astype(jnp.int16).astype(jnp.int32),
+}
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_an_index_that_wraps_or_rounds_does_not_move_steadily(name):
+    @xe.kernel
+    def kernel(wg, x, out):
+        i, lid = wg.global_linear_id(), wg.local_id()
+        return out.at[i].set(lax.fori_loop(0, 300, lambda k, t: t * 3 + x[NARROW[name](i, lid, k)], i * 0))
+
+    x, total = np.random.default_rng(0).integers(0, 1000, 600, dtype=np.int32), np.zeros(ITEMS, np.int64)
+    i = jnp.arange(ITEMS, dtype=jnp.int32)
+    for k in range(300):
+        total = (total * 3 + x[np.asarray(NARROW[name](i, i % GROUP, jnp.int32(k)))]) % 2**32
+    for got in launches_of(kernel, xe.NDRange(ITEMS, GROUP), (x, np.zeros(ITEMS, np.int32))):
+        np.testing.assert_array_equal(got.view(np.uint32), total.astype(np.uint32))
+
+
+def test_a_carried_byte_does_not_move_steadily():
+    @xe.kernel
+    def kernel(wg, x, out):
+        i = wg.global_linear_id()
+
+        def turn(_, state):
+            c, total = state
+            return c + np.uint8(1), total * 3 + x[i + c.astype(jnp.int32)]
+
+        return out.at[i].set(lax.fori_loop(0, 300, turn, (jnp.uint8(200), i * 0))[1])
+
+    x, total = np.random.default_rng(0).integers(0, 1000, 600, dtype=np.int32), np.zeros(ITEMS, np.int64)
+    for k in range(300):
+        total = (total * 3 + x[np.arange(ITEMS) + (200 + k) % 256]) % 2**32
+    for got in launches_of(kernel, xe.NDRange(ITEMS, GROUP), (x, np.zeros(ITEMS, np.int32))):
+        np.testing.assert_array_equal(got.view(np.uint32), total.astype(np.uint32))

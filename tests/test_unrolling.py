@@ -104,8 +104,9 @@ def test_how_a_load_moves(index, move):
         return out.at[lid].set(lax.fori_loop(0, 9, lambda k, t: t + out[index(k, lid, x)], lid * 0))
 
     arguments = (np.zeros(64, np.int32), np.zeros(64, np.int32))
-    program = on_a_gpu(sums, xe.NDRange(16, 16), arguments).program
-    (scan,) = (s for e in program.body.eqns if isinstance(s := jaxprs.structure(e), jaxprs.Scan))
-    moves = unrolling.moves(scan.body, scan.consts)
+    ready = on_a_gpu(sums, xe.NDRange(16, 16), arguments)
+    structures = ((n, jaxprs.structure(e)) for n, e in enumerate(ready.program.body.eqns))
+    ((number, scan),) = ((n, s) for n, s in structures if isinstance(s, jaxprs.Scan))
+    moves = unrolling.moves(scan.body, ready.plan.inner[number][0], scan.consts)
     loads = [n for n, e in enumerate(scan.body.eqns) if e.primitive is primitives.load_p]
     assert moves.get(loads[-1]) == move

@@ -112,7 +112,7 @@ def store(buffer: Buffer, address: Address, value: Emitted, where: Lanes, chunk:
     """The memory after a plain store; of several stores to one element, some one stays."""
     if not where.count or not buffer.elements:
         return buffer
-    if where.mask is None and address.inside is None and address.form is not None:
+    if buffer.space != "private" and where.mask is None and address.inside is None and address.form is not None:
         address, where = _once_each(address, where)
     values = where.array(value, chunk).astype(buffer.data.dtype)
     part = slices.part(buffer, address, where, True, chunk) if address.inside is None else None

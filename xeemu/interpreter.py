@@ -317,7 +317,8 @@ class _Interpreter:
         self, number: int, buffer: Buffer, address: Address, where: Lanes, varying: bool
     ) -> tuple[Address, View | None, bool]:
         """Of a load in a loop that streams: the address with what is known of it, its window, whether to gather it."""
-        if self.block is None or (view := self.block.view(number)) is None:
+        private = buffer.space == "private"  # whose elements lie apart
+        if self.block is None or private or (view := self.block.view(number)) is None:
             return address, None, False
         if address.inside is None or number in self.block.trusted:
             return dataclasses.replace(address, inside=None), view, False
@@ -415,7 +416,7 @@ class _Interpreter:
             inside = self._unpacked(packed, carries, known)
             return self._packed(emitter.body(scan.body, inner, [*consts, *inside], active), known)
 
-        stream = Stream(iterate, scan.length, unrolling.moves(scan.body, scan.consts), turns)
+        stream = Stream(iterate, scan.length, unrolling.moves(scan.body, inner, scan.consts), turns)
         first = self._packed(carries, known)
         # On a GPU a branch would stop the launch to look.
         return stream.run_checked(first) if self.chunk.on_cpu else stream.run(first)
@@ -682,9 +683,12 @@ def _selected(running: jax.Array, new: jax.Array | None, old: jax.Array | None) 
 
 def _applies_to_chunks(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> bool:
     """Whether an operation does for all groups at once what it does for one, as `vmap` would find out slowly."""
-    return eqn.primitive.name in folding.ELEMENTWISE and all(
-        o.shape == eqn.outvars[0].aval.shape if o.known.varying else not o.shape for o in operands
-    )
+    if eqn.primitive.name not in folding.ELEMENTWISE:
+        return False
+    # What a scalar is for all elements of the others, it is for all groups; but not in these two.
+    scalars = eqn.primitive.name not in ("select_n", "clamp")
+    shape = eqn.outvars[0].aval.shape
+    return all(o.shape == shape if o.known.varying else scalars and not o.shape for o in operands)
 
 
 def _bind(eqn: jex_core.JaxprEqn, operands: Sequence[jax.Array]) -> list[jax.Array]:

@@ -162,8 +162,7 @@ def part(
       chunk: the work-groups.
       turns: iterations of a loop, of which the access is the first and all are meant.
     """
-    lattice = lattices.of_pattern(address.form.pattern) if address.form is not None else None
-    if address.form is None or lattice is None:
+    if address.form is None or not where.count or (lattice := lattices.of_pattern(address.form.pattern)) is None:
         return None
     start = locating.start(address, chunk)
     if buffer.origin is not None:

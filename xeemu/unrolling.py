@@ -53,7 +53,7 @@ def factor(
         return 1
     most = _MOST_OF_FILLS if others else _MOST_OF_VALUES if values else _MOST
     turns = min(most, _LARGEST_BLOCK // len(body.eqns), max(length, 1))
-    steps = moves(body, consts) if others else {}
+    steps = moves(body, plan, consts) if others else {}
     filled = all(_is_filled(body, body.eqns[n], plan, dimensions, Axis(turns, steps.get(n, 0))) for n in others)
     return turns if filled else 1
 
@@ -76,7 +76,7 @@ def _is_filled(body: Body, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, 
     """Whether a store is the only use of a local memory, of which a block of iterations fills one window."""
     if eqn.primitive is not primitives.store_p or plan.values[eqn.outvars[0]].space != "local":
         return False
-    used = [v for e in body.eqns for v in e.invars if v is eqn.invars[0]]
+    used = [v for e in body.eqns for v in e.invars if v is eqn.invars[0] or v is eqn.outvars[0]]
     found = _lattice(eqn, plan, dimensions)
     if len(used) > 1 or eqn.invars[0] not in body.invars or found is None or not axis.stride:
         return False
@@ -103,17 +103,18 @@ def _lattice(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> tuple[Latti
     return (lattice, all(form.uniform for form in known)) if lattice else None
 
 
-def moves(body: Body, consts: int) -> dict[int, int]:
+def moves(body: Body, plan: Plan, consts: int) -> dict[int, int]:
     """For the number of each load and store by one index how much that grows from one iteration of a loop to the next.
 
     Args:
       body: the loop's, whose inputs are constants and then carries.
+      plan: its analysis.
       consts: number of constants.
     """
     growth: dict[Any, int] = dict.fromkeys(body.invars[:consts], 0) | {v: 0 for v, _ in body.constants}
     for v, out in zip(body.invars[consts:], body.outvars, strict=False):
         step = 0 if out is v else analysis.increment(body, v, out)
-        if step is not None:
+        if step is not None and (not step or out in plan.bases):
             growth[v] = step
     found: dict[int, int] = {}
     for number, eqn in enumerate(body.eqns):
@@ -121,7 +122,8 @@ def moves(body: Body, consts: int) -> dict[int, int]:
             step = _growth(eqn.invars[1], growth)
             if step is not None and eqn.params["access"].rank == 1:
                 found[number] = step
-        elif (step := _result(eqn, growth)) is not None:
+        elif (step := _result(eqn, growth)) is not None and (not step or eqn.outvars[0] in plan.bases):
+            # A base that comes from other bases is that of an exact result, which neither wraps nor rounds.
             growth |= dict.fromkeys(eqn.outvars, step)
     return found
 
