@@ -335,3 +335,17 @@ NEUTRAL = ("bool", "int8", "uint64", "float16", "bfloat16", "float64")
 def test_the_identity_is_neutral(dtype, op):
     x = some(dtype, 9)
     np.testing.assert_array_equal([combine(op, [identity(op, dtype), v], x.dtype) for v in x], x)
+
+
+def test_a_lane_that_is_known_although_groups_compute_it():
+    """The argument is 0 for all groups, the value is the same for all."""
+
+    @xe.kernel(sub_group_size=16)
+    def kernel(wg, x, out):
+        lane = wg.group_id() - wg.group_id()
+        first = wg.sub_group.broadcast(wg.local_id() - 1, lane)
+        return out.at[wg.global_id()].set(x[wg.global_id()] | first)
+
+    x = np.arange(64, dtype=np.int32)
+    out = xe.launch(kernel, xe.NDRange(64, 32))(x, np.zeros(64, np.int32))
+    np.testing.assert_array_equal(out, x | np.where(x % 32 < 16, -1, 15))

@@ -220,7 +220,9 @@ class _Interpreter:
             return operands
         values = [_value(o) for o in operands]
         known = [a for a in map(_known, values[1:]) if a is not None]
-        if len(known) == len(values) - 1:
+        # What is known may still count as different between groups, and then the result has an axis of them.
+        varies = values[0].known.varying or not any(v.known.varying for v in values[1:])
+        if varies and len(known) == len(values) - 1:
             results = self._lifted(lambda x: [p["collective"].apply(x, *known)], values[:1])
         else:
             results = self._lifted(lambda *xs: [p["collective"].apply(*xs)], values)
