@@ -183,20 +183,20 @@ def test_a_fill_that_is_read_back_in_the_loop():
         np.testing.assert_array_equal(got.view(np.uint32), total.astype(np.uint32))
 
 
-@pytest.mark.parametrize("turns", [1, 4, 70])
+@pytest.mark.parametrize("turns", [1, 30])
 @pytest.mark.parametrize("last", [False, True])
 def test_a_loop_over_private_memory(turns, last):
     @xe.kernel
     def kernel(wg, x, out):
         i = wg.global_id()
-        own = wg.private(70, jnp.int32)
-        for k in range(70):
+        own = wg.private(30, jnp.int32)
+        for k in range(30):
             own = own.at[k].set(x[i] + k)
-        return out.at[i].set(lax.fori_loop(0, turns, lambda k, t: t * 3 + own[69 - k if last else k], i * 0))
+        return out.at[i].set(lax.fori_loop(0, turns, lambda k, t: t * 3 + own[29 - k if last else k], i * 0))
 
     x, total = np.arange(ITEMS, dtype=np.int32), np.zeros(ITEMS, np.int64)
     for k in range(turns):
-        total = (total * 3 + x + (69 - k if last else k)) % 2**32
+        total = (total * 3 + x + (29 - k if last else k)) % 2**32
     for got in launches_of(kernel, xe.NDRange(ITEMS, GROUP), (x, np.zeros(ITEMS, np.int32))):
         np.testing.assert_array_equal(got.view(np.uint32), total.astype(np.uint32))
 
@@ -232,9 +232,9 @@ def test_an_index_that_wraps_or_rounds_does_not_move_steadily(name):
         return out.at[i].set(lax.fori_loop(0, 300, lambda k, t: t * 3 + x[NARROW[name](i, lid, k)], i * 0))
 
     x, total = np.random.default_rng(0).integers(0, 1000, 600, dtype=np.int32), np.zeros(ITEMS, np.int64)
-    i = jnp.arange(ITEMS, dtype=jnp.int32)
-    for k in range(300):
-        total = (total * 3 + x[np.asarray(NARROW[name](i, i % GROUP, jnp.int32(k)))]) % 2**32
+    i, k = jnp.arange(ITEMS, dtype=jnp.int32), jnp.arange(300, dtype=jnp.int32)[:, None]
+    for places in np.broadcast_to(NARROW[name](i, i % GROUP, k), (300, ITEMS)):
+        total = (total * 3 + x[places]) % 2**32
     for got in launches_of(kernel, xe.NDRange(ITEMS, GROUP), (x, np.zeros(ITEMS, np.int32))):
         np.testing.assert_array_equal(got.view(np.uint32), total.astype(np.uint32))
 
