@@ -195,10 +195,10 @@ def _combined(
 ) -> jax.Array | None:
     """The contents after atomic updates in any order, if their addresses form a lattice."""
     rounds = chunk.deterministic and _rounds(buffer, op)
-    if buffer.pending or op not in slices.COMBINATIONS or rounds or address.inside is not None:
+    if buffer.pending or op not in serial.COMBINE or rounds or address.inside is not None:
         return None
     part = slices.part(buffer, address, where, True, chunk)
-    return part.combined(buffer.data, slices.COMBINATIONS[op], arrays[0], where.mask) if part else None
+    return part.combined(buffer.data, op, arrays[0], where.mask) if part else None
 
 
 def _carried_out(buffer: Buffer, op: str) -> Buffer:

@@ -73,7 +73,7 @@ def _same_place(load: jex_core.JaxprEqn, store: jex_core.JaxprEqn, numbers: dict
     """Whether what is stored to is what was loaded, of the same version of the memory."""
     one, other = load.params["access"], store.params["access"]
     value = store.invars[1 + other.rank].aval
-    masks = {"load": load.invars[-2], "store": store.invars[-1]}
+    masks = primitives.mask(load), primitives.mask(store)
     return (
         load.invars[0] is store.invars[0]
         and one.shape == other.shape == value.shape
@@ -82,7 +82,7 @@ def _same_place(load: jex_core.JaxprEqn, store: jex_core.JaxprEqn, numbers: dict
             numbers[_key(a)] == numbers[_key(b)]
             for a, b in zip(load.invars[1 : 1 + one.rank], store.invars[1 : 1 + other.rank], strict=True)
         )
-        and (not one.masked or (other.masked and numbers[_key(masks["load"])] == numbers[_key(masks["store"])]))
+        and (masks[0] is None or (masks[1] is not None and numbers[_key(masks[0])] == numbers[_key(masks[1])]))
     )
 
 

@@ -5,7 +5,9 @@ elements it leaves in are touched.
 """
 
 import dataclasses
+import functools
 import math
+import operator
 from collections.abc import Sequence
 
 import jax
@@ -75,11 +77,10 @@ def lanes(access: Access, mask: Emitted | None, masks: Sequence[jax.Array | None
       masks: further masks, each `[G or 1, L or 1]`: of the control flow, of work-items that do not exist.
       chunk: the work-groups.
     """
-    everyone = Lanes(access.shape, np.arange(math.prod(access.shape)), None)
+    form = mask.known.form if mask is not None else None
+    everyone = left_in(access.shape, form)
     dynamic = []
-    if mask is not None and mask.known.form is not None and mask.known.form.constant:
-        everyone = dataclasses.replace(everyone, chosen=np.flatnonzero(everyone.pattern(mask.known.form)))
-    elif mask is not None:
+    if mask is not None and not (form is not None and form.constant):
         dynamic.append(everyone.array(mask, chunk))
     private = math.prod(access.shape) // chunk.geometry.items if access.shape else 1
     items = everyone.chosen // private
@@ -88,6 +89,31 @@ def lanes(access: Access, mask: Emitted | None, masks: Sequence[jax.Array | None
     for one in dynamic:
         combined = one if combined is None else combined & one
     return dataclasses.replace(everyone, mask=combined)
+
+
+def left_in(shape: tuple[int, ...], mask: Form | None) -> Lanes:
+    """The elements that a mask leaves in as far as it is known before the program runs."""
+    everyone = Lanes(shape, np.arange(math.prod(shape)), None)
+    if mask is None or not mask.constant:
+        return everyone
+    return everyone.only(np.flatnonzero(everyone.pattern(mask)))
+
+
+def linear(components: Sequence[Form], shape: Sequence[int], where: Lanes) -> Form:
+    """The linear index of some elements of a memory, `[n]`, from the components of its index.
+
+    Its base is the sum of theirs, each times its stride.
+    """
+    pattern, steps = np.zeros(where.count, np.int64), np.zeros(len(components[0].steps), np.int64)
+    for form, stride in zip(components, strides(shape), strict=True):
+        pattern = pattern + where.pattern(form) * stride
+        steps = steps + np.asarray(form.steps, np.int64) * stride
+    return Form(any(form.based for form in components), tuple(steps.tolist()), pattern)
+
+
+def strides(shape: Sequence[int]) -> list[int]:
+    """What one more in each component adds to the linear index."""
+    return [math.prod(shape[d + 1 :]) for d in range(len(shape))]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -126,10 +152,9 @@ class Address:
 def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chunk) -> Address:
     """The address of an access from its index components."""
     dtype = np.dtype(np.int32 if _extent(buffer, chunk) < _INT32_LIMIT else np.int64)
-    strides = [math.prod(buffer.shape[d + 1 :]) for d in range(len(buffer.shape))]
-    form, base = _linear_form(indices, strides, where, dtype, len(chunk.geometry.group_range))
+    form, base = _linear_form(indices, buffer.shape, where, dtype)
     inside, index = None, jnp.zeros((1, 1), dtype)
-    for component, stride, size in zip(indices, strides, buffer.shape, strict=True):
+    for component, stride, size in zip(indices, strides(buffer.shape), buffer.shape, strict=True):
         array = where.array(component, chunk)
         if not _proved(component, where, size):
             within = _in_range(array, size)
@@ -146,20 +171,16 @@ def _extent(buffer: Buffer, chunk: Chunk) -> int:
 
 
 def _linear_form(
-    indices: Sequence[Emitted], strides: Sequence[int], where: Lanes, dtype: np.dtype, dimensions: int
+    indices: Sequence[Emitted], shape: Sequence[int], where: Lanes, dtype: np.dtype
 ) -> tuple[Form | None, jax.Array | None]:
-    pattern, base = np.zeros(where.count, np.int64), None
-    steps = (0,) * dimensions
-    for component, stride in zip(indices, strides, strict=True):
-        if component.known.form is None:
-            return None, None
-        form, own = forms.converted(component.known.form, component.base, dtype)
-        pattern = pattern + where.pattern(form) * stride
-        steps = tuple(a + b * stride for a, b in zip(steps, form.steps, strict=True))
-        if own is not None:
-            scaled = own * forms.wrapped(stride, dtype)
-            base = scaled if base is None else base + scaled
-    return Form(base is not None, steps, pattern), base
+    if any(component.known.form is None for component in indices):
+        return None, None
+    found = [forms.converted(c.known.form, c.base, dtype) for c in indices if c.known.form is not None]
+    bases = [
+        own * forms.wrapped(n, dtype) for (_, own), n in zip(found, strides(shape), strict=True) if own is not None
+    ]
+    form = linear([form for form, _ in found], shape, where)
+    return dataclasses.replace(form, based=bool(bases)), functools.reduce(operator.add, bases) if bases else None
 
 
 def _proved(component: Emitted, where: Lanes, size: int) -> bool:

@@ -105,3 +105,10 @@ def operation(eqn: jex_core.JaxprEqn) -> str:
     if eqn.primitive is atomic_p:
         return str(eqn.params["op"])
     return "load" if eqn.primitive is load_p else "store"
+
+
+def mask(eqn: jex_core.JaxprEqn) -> jex_core.Var | jex_core.Literal | None:
+    """The operand of an access that is its `where`, or None."""
+    if not eqn.params["access"].masked:
+        return None
+    return eqn.invars[-2 if operation(eqn) == "load" else -1]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu import jaxprs, primitives
+from xeemu import jaxprs, locating, primitives
 from xeemu.analysis import Plan, Value
 from xeemu.jaxprs import Body
 from xeemu.locating import Lanes
@@ -179,8 +179,10 @@ class _Walk:
         access: primitives.Access = eqn.params["access"]
         indices = eqn.invars[1 : 1 + access.rank]
         values = tuple(plan.value(a, self.dimensions) for a in indices)
-        chosen = self._chosen(plan, eqn, access)
-        pattern, steps = _linear(values, eqn.invars[0].aval.shape, Lanes(access.shape, chosen, None), self.dimensions)
+        mask = primitives.mask(eqn)
+        where = locating.left_in(access.shape, None if mask is None else plan.value(mask, self.dimensions).form)
+        pattern, steps = _linear(values, eqn.invars[0].aval.shape, where)
+        chosen = where.chosen
         place = Place(access, chosen, tuple(indices), values, pattern, steps, inside=outermost)
         lanes = (access.shape, chosen.tobytes())
         if pattern is not None and place.known:
@@ -188,14 +190,6 @@ class _Walk:
             return ("known", steps, pattern.tobytes(), lanes if private else None), place
         numbers = tuple(operands[1 : 1 + access.rank])
         return None if None in numbers else (("computed", numbers, lanes), place)
-
-    def _chosen(self, plan: Plan, eqn: jex_core.JaxprEqn, access: primitives.Access) -> np.ndarray:
-        everyone = Lanes(access.shape, np.arange(np.prod(access.shape, dtype=np.int64)), None)
-        if not access.masked:
-            return everyone.chosen
-        mask = eqn.invars[-2 if primitives.operation(eqn) == "load" else -1]
-        form = plan.value(mask, self.dimensions).form
-        return np.flatnonzero(everyone.pattern(form)) if form is not None and form.constant else everyone.chosen
 
     def _structure(
         self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, structure: jaxprs.Structure, operands: list[Any]
@@ -222,15 +216,10 @@ def _entering(structure: jaxprs.Structure, inner: Body, given: Sequence[Any], b:
     return [g if k < first or isinstance(g, _Root) else None for k, g in enumerate(given)]
 
 
-def _linear(
-    values: Sequence[Value], shape: Sequence[int], lanes: Lanes, dimensions: int
-) -> tuple[np.ndarray | None, tuple[int, ...]]:
+def _linear(values: Sequence[Value], shape: Sequence[int], where: Lanes) -> tuple[np.ndarray | None, tuple[int, ...]]:
     """The linear index as a pattern over the lanes and steps per group, less the bases of its components."""
-    pattern, steps = np.zeros(lanes.count, np.int64), np.zeros(dimensions, np.int64)
-    strides = np.cumprod([1, *shape[:0:-1]], dtype=np.int64)[::-1]
-    for value, stride in zip(values, strides, strict=True):
-        if value.form is None:
-            return None, ()
-        pattern += lanes.pattern(value.form) * stride
-        steps += np.asarray(value.form.steps, np.int64) * stride
-    return pattern, tuple(steps.tolist())
+    known = [value.form for value in values if value.form is not None]
+    if len(known) < len(values):
+        return None, ()
+    form = locating.linear(known, shape, where)
+    return form.pattern, form.steps

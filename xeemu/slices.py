@@ -2,15 +2,13 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
-from xeemu import lattices, locating
+from xeemu import collectives, lattices, locating, serial
 from xeemu.lattices import Axis, Lattice
 from xeemu.locating import Address, Lanes
 from xeemu.values import Buffer, Chunk
@@ -64,16 +62,22 @@ class Part:
         """Whether it can be written, under a mask if there is one."""
         return self.lattice.dense and (mask is None or not self._repeated)
 
-    def combined(
-        self, data: jax.Array, combine: "Combination", values: jax.Array, mask: jax.Array | None
-    ) -> jax.Array | None:
-        """The data after each element was combined with all values for it; None if it cannot be done so."""
+    def combined(self, data: jax.Array, op: str, values: jax.Array, mask: jax.Array | None) -> jax.Array | None:
+        """The data after an atomic operation has put all values for an element together with it, in any order.
+
+        None if it cannot be done so.
+        """
         if not self.lattice.dense:
             return None
-        neutral = combine.neutral(data.dtype)
+        within = "add" if op == "sub" else op
+        neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
-        total = lax.reduce(self._laid_out(taking_part), neutral, combine.within, self._repeated)
-        return lax.dynamic_update_slice(data, combine.into(self._old(data), self._window(total)), self.starts)
+        total = self._window(lax.reduce(self._laid_out(taking_part), neutral, serial.COMBINE[within], self._repeated))
+        old = self._old(data)
+        new = serial.COMBINE[op](old, total)
+        if within == "add":
+            new = jnp.where(total == 0, old, new)  # -0.0 stays as it is where there is nothing to add
+        return lax.dynamic_update_slice(data, new, self.starts)
 
     def fits(self, elements: int, travel: int = 0) -> jax.Array:
         """Whether the window stays within a memory of so many elements when it travels so far."""
@@ -103,51 +107,6 @@ class Part:
 
     def _old(self, data: jax.Array) -> jax.Array:
         return lax.dynamic_slice(data, self.starts, self.sizes)
-
-
-@dataclasses.dataclass(frozen=True)
-class Combination:
-    """How an atomic operation combines elements with values in any order.
-
-    Attributes:
-      within: puts two values together.
-      into: puts an element and the values for it together.
-      neutral: the value that changes nothing, of a dtype.
-    """
-
-    within: Callable[[Any, Any], Any]
-    into: Callable[[Any, Any], Any]
-    neutral: Callable[[Any], Any]
-
-
-def _zero(dtype: Any) -> Any:
-    return np.zeros((), dtype)
-
-
-def _unless_zero(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A sum that leaves -0.0 as it is where there is nothing to add."""
-    return lambda old, total: jnp.where(total == 0, old, apply(old, total))
-
-
-def _least(dtype: Any) -> Any:
-    dtype = np.dtype(dtype)
-    return np.asarray(-np.inf if dtype.kind not in "iu" else np.iinfo(dtype).min, dtype)
-
-
-def _greatest(dtype: Any) -> Any:
-    dtype = np.dtype(dtype)
-    return np.asarray(np.inf if dtype.kind not in "iu" else np.iinfo(dtype).max, dtype)
-
-
-COMBINATIONS: dict[str, Combination] = {
-    "add": Combination(lax.add, _unless_zero(lax.add), _zero),
-    "sub": Combination(lax.add, _unless_zero(lax.sub), _zero),
-    "min": Combination(lax.min, lax.min, _greatest),
-    "max": Combination(lax.max, lax.max, _least),
-    "and": Combination(lax.bitwise_and, lax.bitwise_and, lambda dtype: ~_zero(dtype)),
-    "or": Combination(lax.bitwise_or, lax.bitwise_or, _zero),
-    "xor": Combination(lax.bitwise_xor, lax.bitwise_xor, _zero),
-}
 
 
 def part(

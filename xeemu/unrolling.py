@@ -6,17 +6,14 @@ local memory, where it stores next to each other what several iterations have co
 barriers, gathers or inner loops only grows.
 """
 
-import math
 from typing import Any
 
-import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu import analysis, jaxprs, lattices, primitives
+from xeemu import analysis, jaxprs, lattices, locating, primitives
 from xeemu.analysis import Plan
 from xeemu.jaxprs import Body
 from xeemu.lattices import Axis, Lattice
-from xeemu.locating import Lanes
 
 # Iterations at a time, found by measuring on a 2-core CPU and on an H200: the convolution of the collection; of loops
 # that carry values in place of a memory its serial reduction; of loops that fill one the convolution again, which would
@@ -87,20 +84,15 @@ def _is_filled(body: Body, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, 
 def _lattice(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> tuple[Lattice, bool] | None:
     """The addresses of a load or store, if they form a lattice, and whether they are the same for all groups."""
     access: primitives.Access = eqn.params["access"]
+    mask = primitives.mask(eqn)
+    where = locating.left_in(access.shape, None if mask is None else plan.value(mask, dimensions).form)
     indices = [plan.value(a, dimensions).form for a in eqn.invars[1 : 1 + access.rank]]
-    where = Lanes(access.shape, np.arange(math.prod(access.shape)), None)
-    if access.masked:
-        mask = eqn.invars[1 + access.rank + (eqn.primitive is primitives.store_p)]
-        form = plan.value(mask, dimensions).form
-        if form is not None and form.constant:
-            where = where.only(np.flatnonzero(where.pattern(form)))
     known = [form for form in indices if form is not None]
     if len(known) < len(indices) or not where.count:
         return None
-    strides = [math.prod(eqn.invars[0].aval.shape[d + 1 :]) for d in range(access.rank)]
-    pattern = np.sum([where.pattern(form) * stride for form, stride in zip(known, strides, strict=True)], axis=0)
-    lattice = lattices.of_pattern(pattern)
-    return (lattice, all(form.uniform for form in known)) if lattice else None
+    form = locating.linear(known, eqn.invars[0].aval.shape, where)
+    lattice = lattices.of_pattern(form.pattern)
+    return (lattice, form.uniform) if lattice else None
 
 
 def moves(body: Body, plan: Plan, consts: int) -> dict[int, int]:
