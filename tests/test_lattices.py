@@ -57,7 +57,7 @@ def test_elements_and_windows_are_those_of_numpy(axes):
     np.testing.assert_array_equal(found.reshape(2, -1), window[:, pattern - low])
     if lattice.dense:
         once = found[(slice(None), *(slice(None) if axis.stride else -1 for axis in lattice.axes))]
-        np.testing.assert_array_equal(lattices.window(once, lattice), window)
+        np.testing.assert_array_equal(lattices.window(once, lattice), window.reshape(2, *lattice.extents))
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)
@@ -69,3 +69,23 @@ def test_elements_that_meet_are_not_apart(axes):
     steps = [axis for axis in lattice.axes if axis.stride]
     met = len(set(pattern.tolist())) < np.prod([axis.size for axis in steps], dtype=int)
     assert not (met and lattice.apart)
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(AXES, st.lists(st.sampled_from([1, 2, 4, 5, 16, 24]), min_size=1, max_size=3))
+def test_a_split_lattice_has_the_same_addresses(axes, shape):
+    pattern = np.add.outer(addresses(axes), np.arange(np.prod(shape))).reshape(-1)
+    lattice = lattices.of_pattern(pattern)
+    if lattice is None:
+        return
+    parted = lattice.split(tuple(shape))
+    whole = addresses([(axis.size, axis.stride) for axis in parted.axes])
+    np.testing.assert_array_equal(whole - whole[0], pattern - pattern[0])
+
+
+def test_a_lattice_is_split_where_an_array_has_rows():
+    line = lattices.of_pattern(np.arange(4 * 16 * 16))
+    assert line.split((4, 16, 16)).sizes == (4, 16, 16)
+    assert line.split((16, 4, 16)).sizes == (16, 4, 16)
+    assert line.split((64, 4, 4)).sizes == (64, 16)
+    assert line.split((3,)).sizes == (1024,)

@@ -5,11 +5,16 @@ elements. Reshapes and slices of a window fuse with what uses them, where a gath
 """
 
 import dataclasses
+import itertools
 import math
+import operator
 
 import jax
 import numpy as np
 from jax import lax
+
+# Compilers go along a shorter row element by element.
+_SHORTEST_ROW = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,9 +76,32 @@ class Lattice:
         return self.apart and self.span == self.distinct
 
     @property
+    def extents(self) -> tuple[int, ...]:
+        """The sizes of the moving axes: of the window of a dense lattice, as rows of rows."""
+        return tuple(self.axes[k].size for k in self.moving)
+
+    @property
     def distinct(self) -> int:
         """The number of different addresses, if it is apart."""
-        return math.prod(self.axes[k].size for k in self.moving)
+        return math.prod(self.extents)
+
+    def split(self, shape: tuple[int, ...]) -> "Lattice":
+        """The same addresses, those of an array's elements in their order, by axes that keep to the array's.
+
+        An axis of the array stays together with the next one where that is short.
+        """
+        axes: list[Axis] = []
+        rows = [n for n in itertools.accumulate(reversed(shape), operator.mul) if n >= _SHORTEST_ROW]
+        inner = 1
+        for axis in reversed(self.axes):
+            for row in rows:
+                part, rest = divmod(row, inner)
+                if 1 < part < axis.size and not rest and not axis.size % part:
+                    axes.insert(0, Axis(part, axis.stride))
+                    axis, inner = Axis(axis.size // part, axis.stride * part), row
+            axes.insert(0, axis)
+            inner *= axis.size
+        return Lattice(tuple(axes))
 
     def along(self, axis: Axis) -> "Lattice":
         """The lattice again and again along one more axis, the slowest."""
@@ -105,20 +133,23 @@ def elements(window: jax.Array, lattice: Lattice) -> jax.Array:
       window: `[..., span]` the memory from the least address to the greatest.
       lattice: the addresses.
     """
-    *before, _ = window.shape
     spread = window
     for k in lattice.moving:
         spread = _divided(spread, lattice.axes[k].size, abs(lattice.axes[k].stride))
-    ordered = _transposed(_turned(spread[..., 0], lattice), np.argsort(lattice.moving))
+    return arranged(spread[..., 0], lattice)
+
+
+def arranged(values: jax.Array, lattice: Lattice) -> jax.Array:
+    """`[..., *sizes]` elements from the `[..., *extents]` different ones in the order in which a memory has them."""
+    before = values.shape[: values.ndim - len(lattice.moving)]
+    ordered = _transposed(_turned(values, lattice), np.argsort(lattice.moving))
     axes = [*range(len(before)), *(len(before) + k for k in sorted(lattice.moving))]
     return lax.broadcast_in_dim(ordered, (*before, *lattice.sizes), axes)
 
 
 def window(values: jax.Array, lattice: Lattice) -> jax.Array:
-    """`[..., span]` the window of a dense lattice, from `[..., *sizes]` elements without the axes that repeat them."""
-    before = values.shape[: values.ndim - len(lattice.moving)]
-    ordered = _transposed(values, np.argsort(np.argsort(lattice.moving)))
-    return _turned(ordered, lattice).reshape(*before, lattice.span)
+    """`[..., *extents]` in the order in which a memory has them, from `[..., *sizes]` elements without repetitions."""
+    return _turned(_transposed(values, np.argsort(np.argsort(lattice.moving))), lattice)
 
 
 def _divided(spread: jax.Array, size: int, stride: int) -> jax.Array:

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xeemu import collectives, lattices, locating, serial
+from xeemu import collectives, frames, lattices, locating, serial
+from xeemu.frames import Frame, Start
 from xeemu.lattices import Axis, Lattice
 from xeemu.locating import Address, Lanes
 from xeemu.values import Buffer, Chunk
@@ -28,6 +29,7 @@ class Part:
       rows: groups that have elements of their own; 1 if all share them.
       before: axes of groups that the window has itself.
       lattice: the elements in the rest of it, of all rows if it has no axes of groups.
+      frame: the elements as they are read and written; None if there are others between them.
     """
 
     starts: tuple[jax.Array, ...]
@@ -36,11 +38,16 @@ class Part:
     rows: int
     before: tuple[int, ...]
     lattice: Lattice
+    frame: Frame | None
 
     def read(self, data: jax.Array, view: "View | None" = None) -> jax.Array:
         """`[rows, n]` elements."""
-        window = _cut(data, self.starts, self.sizes, self.axis, view).reshape(*self.before, self.lattice.span)
-        return lattices.elements(window, self.lattice).reshape(self.rows, -1)
+        if view is None and self.frame is not None:
+            found = lattices.arranged(self.frame.read(data), self.lattice)
+        else:
+            window = _cut(data, self.starts, self.sizes, self.axis, view).reshape(*self.before, self.lattice.span)
+            found = lattices.elements(window, self.lattice)
+        return found.reshape(self.rows, -1)
 
     def written(self, data: jax.Array, values: jax.Array, mask: jax.Array | None) -> jax.Array | None:
         """The data with other elements where the mask, if there is one, allows it; None if it cannot be done so.
@@ -50,34 +57,34 @@ class Part:
           values: `[G or 1, n or 1]`; of several values for one element the last is stored.
           mask: `[G or 1, n or 1]` or None.
         """
-        if not self.writable(mask):
+        if self.frame is None or not self.writable(mask):
             return None
         last = tuple(-1 if k in self._repeated else slice(None) for k in range(len(self._axes)))
         window = self._window(self._laid_out(values)[last])
         if mask is not None:
-            window = jnp.where(self._window(self._laid_out(mask)), window, self._old(data))
-        return lax.dynamic_update_slice(data, window, self.starts)
+            window = jnp.where(self._window(self._laid_out(mask)), window, self.frame.read(data))
+        return self.frame.written(data, window)
 
     def writable(self, mask: jax.Array | None) -> bool:
         """Whether it can be written, under a mask if there is one."""
-        return self.lattice.dense and (mask is None or not self._repeated)
+        return self.frame is not None and (mask is None or not self._repeated)
 
     def combined(self, data: jax.Array, op: str, values: jax.Array, mask: jax.Array | None) -> jax.Array | None:
         """The data after an atomic operation has put all values for an element together with it, in any order.
 
         None if it cannot be done so.
         """
-        if not self.lattice.dense:
+        if self.frame is None:
             return None
         within = "add" if op == "sub" else op
         neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
         total = self._window(lax.reduce(self._laid_out(taking_part), neutral, serial.COMBINE[within], self._repeated))
-        old = self._old(data)
+        old = self.frame.read(data)
         new = serial.COMBINE[op](old, total)
         if within == "add":
             new = jnp.where(total == 0, old, new)  # -0.0 stays as it is where there is nothing to add
-        return lax.dynamic_update_slice(data, new, self.starts)
+        return self.frame.written(data, new)
 
     def fits(self, elements: int, travel: int = 0) -> jax.Array:
         """Whether the window stays within a memory of so many elements when it travels so far."""
@@ -103,10 +110,8 @@ class Part:
         return jnp.broadcast_to(values, (self.rows, math.prod(self._axes) // self.rows)).reshape(self._axes)
 
     def _window(self, values: jax.Array) -> jax.Array:
-        return lattices.window(values, self.lattice).reshape(self.sizes)
-
-    def _old(self, data: jax.Array) -> jax.Array:
-        return lax.dynamic_slice(data, self.starts, self.sizes)
+        """`[*before, *extents]`: the elements of the window, row by row."""
+        return lattices.window(values, self.lattice)
 
 
 def part(
@@ -123,12 +128,14 @@ def part(
     """
     if address.form is None or not where.count or (lattice := lattices.of_pattern(address.form.pattern)) is None:
         return None
+    if where.all:
+        lattice = lattice.split(where.shape)
     start = locating.start(address, chunk)
     if buffer.origin is not None:
         start = start - buffer.origin.astype(start.dtype)
     zero = start.dtype.type(0)
     if buffer.space == "private":
-        return None if turns else _private_part(start, address, where, chunk)
+        return None if turns else _private_part(buffer, start, address, where, chunk)
     if turns is not None:
         lattice = lattice.along(turns)
     rows = chunk.count if varying else 1
@@ -137,15 +144,32 @@ def part(
         return None
     if buffer.space == "global":
         lattice = lattice.along(Axis(rows, step))
-    if not lattice.apart or lattice.span > _WIDEST * lattice.distinct:
+    if not lattice.apart:
         return None
     start = start + start.dtype.type(lattice.least)
-    if buffer.space == "global":
-        return Part((start,), (lattice.span,), 0, rows, (), lattice)
-    return Part((zero, start), (chunk.count, lattice.span), 1, chunk.count, (chunk.count,), lattice)
+    outer = () if buffer.space == "global" else (chunk.count,)
+    frame = _rows(start, buffer, address, lattice, step, chunk) or frames.flat(lattice, start, buffer.data.shape, outer)
+    if frame is None and lattice.span > _WIDEST * lattice.distinct:
+        return None
+    starts, sizes = (*[zero] * len(outer), start), (*outer, lattice.span)
+    return Part(starts, sizes, len(outer), chunk.count if outer else rows, outer, lattice, frame)
 
 
-def _private_part(start: jax.Array, address: Address, where: Lanes, chunk: Chunk) -> Part | None:
+def _rows(
+    index: jax.Array, buffer: Buffer, address: Address, lattice: Lattice, step: int, chunk: Chunk
+) -> Frame | None:
+    """The frame of rows of rows, where compilers profit from it.
+
+    Local memory is small, and its accesses follow one another: XLA copies it for each other shape that it is seen in.
+    """
+    if buffer.space != "global" or buffer.origin is not None or not chunk.on_cpu:
+        return None
+    known = address.base is None and address.form is not None
+    offset = int(address.form.pattern[0]) + lattice.least if known and address.form is not None else 0
+    return frames.of_rows(lattice, Start(index, offset, step if known else 1), buffer.elements)
+
+
+def _private_part(buffer: Buffer, start: jax.Array, address: Address, where: Lanes, chunk: Chunk) -> Part | None:
     """All work-items access the same element, each its own copy."""
     form = address.form
     one_each = where.all and len(where.shape) == len(chunk.geometry.local_range)
@@ -153,7 +177,9 @@ def _private_part(start: jax.Array, address: Address, where: Lanes, chunk: Chunk
         return None
     copies = chunk.count * where.count
     starts = (start, start.dtype.type(0))
-    return Part(starts, (1, copies), 1, chunk.count, (), Lattice((Axis(copies, 1),)))
+    lattice = Lattice((Axis(copies, 1),))
+    frame = Frame(starts, (1, copies), (buffer.elements, copies), lattice.extents)
+    return Part(starts, (1, copies), 1, chunk.count, (), lattice, frame)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -1,0 +1,70 @@
+"""Frames: reads and writes of NumPy's elements, wherever a start may be, and none where a row would be left."""
+
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xeemu import frames, lattices
+from xeemu.frames import Start
+from xeemu.lattices import Axis, Lattice
+
+AXES = st.lists(
+    st.builds(Axis, st.integers(2, 4), st.sampled_from([-24, -8, -2, -1, 1, 2, 3, 4, 6, 8, 12, 24])), max_size=3
+)
+
+
+def addresses(lattice):
+    """`[*extents]`, in the order in which a memory has them, from the least one."""
+    pattern = np.zeros((), np.int64)
+    for k in lattice.moving:
+        pattern = np.add.outer(pattern, np.arange(lattice.axes[k].size) * abs(lattice.axes[k].stride))
+    return pattern
+
+
+def check(frame, data, where):
+    np.testing.assert_array_equal(frame.read(jnp.asarray(data)), data[where])
+    values = -1 - np.arange(where.size, dtype=data.dtype).reshape(where.shape)
+    expected = data.copy()
+    expected[where] = values
+    np.testing.assert_array_equal(frame.written(jnp.asarray(data), jnp.asarray(values)), expected)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(AXES, st.integers(0, 30), st.sampled_from([0, 1, 2, 6, 8, 24, 48]), st.sampled_from([48, 96, 100, 144]))
+def test_elements_are_those_of_numpy_at_every_start(axes, offset, unit, length):
+    lattice = Lattice(tuple(axes))
+    if not lattice.apart:
+        return
+    where = addresses(lattice)
+    for start in range(offset, length - lattice.span + 1, unit or length):
+        frame = frames.of_rows(lattice, Start(jnp.int32(start), offset, unit), length)
+        if frame is None:
+            return
+        check(frame, np.arange(length, dtype=np.int32), where + start)
+
+
+def test_rows_of_a_matrix():
+    tile = lattices.of_pattern(np.add.outer(np.arange(4) * 48, np.arange(16)).reshape(-1))
+    step = 16  # tiles lie side by side
+    frame = frames.of_rows(tile, Start(jnp.int32(3 * 48 + 2 * step), 0, step), 10 * 48)
+    assert (frame.shape, frame.sizes) == ((10, 48), (4, 16))
+    assert [int(start) for start in frame.starts] == [3, 32]
+
+
+def test_none_where_a_row_may_be_left():
+    tile = lattices.of_pattern(np.add.outer(np.arange(4) * 48, np.arange(16)).reshape(-1))
+    assert frames.of_rows(tile, Start(jnp.int32(0), 0, 8), 10 * 48) is None
+    assert frames.of_rows(tile, Start(jnp.int32(0), 4, 16), 10 * 48) is None
+    assert frames.of_rows(tile, Start(jnp.int32(0), 0, 16), 10 * 48 + 1) is None
+
+
+def test_a_flat_frame_is_dense():
+    line, strided = Lattice((Axis(8, 1),)), Lattice((Axis(4, 2),))
+    data = np.arange(3 * 20, dtype=np.int32).reshape(3, 20)
+    where = np.arange(3)[:, None] * 20 + 5 + np.arange(8)
+    frame = frames.flat(line, jnp.int32(5), data.shape, (3,))
+    np.testing.assert_array_equal(frame.read(jnp.asarray(data)), data.reshape(-1)[where])
+    after = np.asarray(frame.written(jnp.asarray(data), jnp.zeros((3, 8), jnp.int32)))
+    np.testing.assert_array_equal(after, np.where((np.arange(20) >= 5) & (np.arange(20) < 13), 0, data))
+    assert frames.flat(strided, jnp.int32(5), data.shape, (3,)) is None
