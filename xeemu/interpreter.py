@@ -382,9 +382,7 @@ class _Interpreter:
             stacked = [_value(o).array(self.chunk) for o in outputs[scan.carries :]]
             return (self._packed(outputs[: scan.carries], known), self.observer.state), stacked
 
-        turns = unrolling.factor(
-            scan.body, inner, scan.consts, scan.length, self._dimensions, quiet, fills=not self.chunk.on_cpu
-        )
+        turns = unrolling.factor(scan.body, inner, scan.consts, scan.length, self._dimensions, quiet, self.chunk.on_cpu)
         streams = not elements and len(eqn.outvars) == scan.carries and not self.observer.watches
         if streams and turns > 1:
             last = self._stream(inner, scan, consts, carries, known, active, turns)

@@ -164,9 +164,10 @@ def _rows(
     """
     if buffer.space != "global" or buffer.origin is not None or not chunk.on_cpu:
         return None
-    known = address.base is None and address.form is not None
-    offset = int(address.form.pattern[0]) + lattice.least if known and address.form is not None else 0
-    return frames.of_rows(lattice, Start(index, offset, step if known else 1), buffer.elements)
+    if address.form is None or address.base is not None:
+        return None
+    start = Start(index, int(address.form.pattern[0]) + lattice.least, step)
+    return frames.of_rows(lattice, start, buffer.elements)
 
 
 def _private_part(buffer: Buffer, start: jax.Array, address: Address, where: Lanes, chunk: Chunk) -> Part | None:

@@ -16,9 +16,10 @@ from xeemu.jaxprs import Body
 from xeemu.lattices import Axis, Lattice
 
 # Iterations at a time, found by measuring on a 2-core CPU and on an H200: the convolution of the collection; of loops
-# that carry values in place of a memory its serial reduction; of loops that fill one the convolution again, which would
-# compile for longer than it runs. Larger bodies have fewer, which compile sooner.
-_MOST, _MOST_OF_VALUES, _MOST_OF_FILLS = 64, 16, 32
+# that carry values in place of a memory its serial reduction; of loops that fill one the convolution again, which takes
+# twice as long on the CPU from 12 on. Larger bodies have fewer, which compile sooner.
+_MOST, _MOST_OF_VALUES = 64, 16
+_MOST_OF_FILLS = {"cpu": 8, "gpu": 32}
 _LARGEST_BODY, _LARGEST_BLOCK = 24, 768
 
 
@@ -29,7 +30,7 @@ def factor(
     length: int,
     dimensions: int,
     values: frozenset[int] = frozenset(),
-    fills: bool = False,
+    on_cpu: bool = True,
 ) -> int:
     """How many iterations of a loop to emit at a time.
 
@@ -40,15 +41,13 @@ def factor(
       length: iterations.
       dimensions: of the nd-range.
       values: numbers of the operations that access what the loop carries as values (see `promotion`).
-      fills: whether the iterations' stores may be put together.
+      on_cpu: where the program will run.
     """
     accesses = any(e.primitive in (primitives.load_p, primitives.store_p) for e in body.eqns)
     if not accesses or len(body.eqns) > _LARGEST_BODY:
         return 1
     others = [n for n, eqn in enumerate(body.eqns) if n not in values and not _streams(eqn, plan, dimensions)]
-    if others and not fills:
-        return 1
-    most = _MOST_OF_FILLS if others else _MOST_OF_VALUES if values else _MOST
+    most = _MOST_OF_FILLS["cpu" if on_cpu else "gpu"] if others else _MOST_OF_VALUES if values else _MOST
     turns = min(most, _LARGEST_BLOCK // len(body.eqns), max(length, 1))
     steps = moves(body, plan, consts) if others else {}
     filled = all(_is_filled(body, body.eqns[n], plan, dimensions, Axis(turns, steps.get(n, 0))) for n in others)
