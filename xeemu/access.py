@@ -198,7 +198,7 @@ def _combined(
     if buffer.pending or op not in serial.COMBINE or rounds or address.inside is not None:
         return None
     part = slices.part(buffer, address, where, True, chunk)
-    return part.combined(buffer.data, op, arrays[0], where.mask) if part else None
+    return part.combined(buffer.data, op, arrays[0], where.mask, chunk.on_cpu) if part else None
 
 
 def _carried_out(buffer: Buffer, op: str) -> Buffer:

@@ -1,8 +1,10 @@
 """Slices: memory operations on addresses that form a lattice, as reads and writes of one window of the memory."""
 
 import dataclasses
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -69,7 +71,9 @@ class Part:
         """Whether it can be written, under a mask if there is one."""
         return self.frame is not None and (mask is None or not self._repeated)
 
-    def combined(self, data: jax.Array, op: str, values: jax.Array, mask: jax.Array | None) -> jax.Array | None:
+    def combined(
+        self, data: jax.Array, op: str, values: jax.Array, mask: jax.Array | None, on_cpu: bool
+    ) -> jax.Array | None:
         """The data after an atomic operation has put all values for an element together with it, in any order.
 
         None if it cannot be done so.
@@ -79,7 +83,10 @@ class Part:
         within = "add" if op == "sub" else op
         neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
-        total = self._window(lax.reduce(self._laid_out(taking_part), neutral, serial.COMBINE[within], self._repeated))
+        each = self._laid_out(taking_part)
+        if on_cpu:
+            each = _folded(each, serial.COMBINE[within], self._repeated)
+        total = self._window(lax.reduce(each, neutral, serial.COMBINE[within], self._repeated))
         old = self.frame.read(data)
         new = serial.COMBINE[op](old, total)
         if within == "add":
@@ -112,6 +119,20 @@ class Part:
     def _window(self, values: jax.Array) -> jax.Array:
         """`[*before, *extents]`: the elements of the window, row by row."""
         return lattices.window(values, self.lattice)
+
+
+# Folds of so many parts, as long as as much is left: XLA reduces what is longer in two passes and slowly on CPUs.
+_PARTS, _LONG = 8, 256
+
+
+def _folded(values: jax.Array, combine: Callable[[Any, Any], Any], axes: Sequence[int]) -> jax.Array:
+    """Values of which some along the axes have been combined, so that these are short."""
+    for axis in axes:
+        while values.shape[axis] >= _LONG and not values.shape[axis] % _PARTS:
+            size = values.shape[axis] // _PARTS
+            parts = (lax.slice_in_dim(values, k * size, (k + 1) * size, axis=axis) for k in range(_PARTS))
+            values = functools.reduce(combine, parts)
+    return values
 
 
 def part(
