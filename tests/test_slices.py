@@ -1,5 +1,7 @@
 """Accesses whose addresses form a lattice: the results of NumPy, and neither gathers nor scatters."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import launches
@@ -202,3 +204,22 @@ def test_choices_between_what_groups_share_and_what_they_do_not(which):
     clamp = lambda low, value, high: np.minimum(np.maximum(value, low), high)  # noqa: E731
     expected = np.repeat([chosen(g, DATA, np.where, clamp) for g in range(GROUPS)], N)
     np.testing.assert_array_equal(launched(kernel, NARROW, DATA, BLANK), expected)
+
+
+@pytest.mark.parametrize("op", ["add", "sub", "min", "max", "xor"])
+@pytest.mark.parametrize("local_size", [256, 32])
+def test_many_atomic_operations_on_one_element(op, local_size):
+    n = 2**15
+    data = (np.arange(n, dtype=np.int32) * 7919 + 13) % 100_003 - 50_000
+    odd = np.arange(n) % 3 == 0
+
+    @xe.kernel
+    def kernel(wg, data, words):
+        i = wg.global_id()
+        words = getattr(words.atomic[0], op)(data[i])
+        return getattr(words.atomic[1], op)(data[i], where=i % 3 == 0)
+
+    got = launched(kernel, xe.NDRange(n, local_size), data, np.array([5, -5], np.int32))
+    combine = {"add": np.add, "sub": np.subtract, "min": np.minimum, "max": np.maximum, "xor": np.bitwise_xor}[op]
+    for word, start, values in ((got[0], 5, data), (got[1], -5, data[odd])):
+        assert word == functools.reduce(combine, values.astype(np.int64), np.int64(start)).astype(np.int32)

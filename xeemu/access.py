@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu import lattices, serial, slices
+from xeemu import forwarding, lattices, serial, slices
 from xeemu.locating import Address, Lanes, columns, places
 from xeemu.memory import poison
 from xeemu.slices import View
-from xeemu.values import Buffer, Chunk, Emitted, Update
+from xeemu.values import Buffer, Chunk, Emitted, Some, Update
 
 
 def load(
@@ -26,8 +26,13 @@ def load(
     gathered: bool,
     view: View | None,
     chunk: Chunk,
-) -> jax.Array:
-    """`[G, *shape]` loaded values, or `shape` if they do not vary between groups; by a gather if `gathered`."""
+) -> tuple[jax.Array, Some | None]:
+    """Loaded values, by a gather if `gathered`.
+
+    Returns:
+      `[G, *shape]`, or `shape` if they do not vary between groups.
+      Those of the elements that the mask leaves in, if that is known before the program runs.
+    """
     dtype = buffer.data.dtype
     read = _gather if gathered else functools.partial(_read, varying=varying, view=view)
     if not buffer.elements:
@@ -35,8 +40,11 @@ def load(
     elif not where.count:
         values = jnp.zeros((1, 0), dtype)
     else:
-        values = read(buffer, address, where, chunk=chunk)
-    return filled(values, where, other, varying, chunk)
+        known = forwarding.recalled(buffer, address, where, varying, chunk)
+        values = read(buffer, address, where, chunk=chunk) if known is None else known
+    partial = where.count and where.mask is None and not where.all
+    full = jnp.broadcast_to(values, (values.shape[0], where.count))
+    return filled(values, where, other, varying, chunk), Some(where.chosen, full) if partial else None
 
 
 def filled(values: jax.Array, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk) -> jax.Array:
@@ -120,7 +128,7 @@ def store(buffer: Buffer, address: Address, value: Emitted, where: Lanes, chunk:
     if stored is None:
         target = _target(buffer, address, where, chunk)
         stored = _scatter(buffer.data, "store", target, values, _always(address, where))
-    return buffer.holding(stored)
+    return forwarding.remembering(buffer, buffer.holding(stored), address, where, values, chunk)
 
 
 def _once_each(address: Address, where: Lanes) -> tuple[Address, Lanes]:
@@ -184,7 +192,7 @@ def atomic(
     if op in ("store", "add", "min", "max", "sub") and any_order:
         operand = jnp.broadcast_to(-arrays[0] if op == "sub" else arrays[0], target.shape)
         update = Update(target, operand, _always(address, where))
-        waiting = dataclasses.replace(buffer, pending=(*buffer.pending, update))
+        waiting = dataclasses.replace(buffer, pending=(*buffer.pending, update), stored=())
         return waiting if joined else _carried_out(waiting, op)
     _, data = _in_order(buffer, op, target, arrays, chunk)
     return buffer.holding(data)

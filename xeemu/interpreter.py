@@ -41,7 +41,7 @@ from xeemu.program import Program
 from xeemu.promotion import Place
 from xeemu.slices import View
 from xeemu.streaming import Block, Fill, Stream
-from xeemu.values import Buffer, Chunk, Emitted
+from xeemu.values import Buffer, Chunk, Emitted, Some
 
 Item = Emitted | Buffer
 
@@ -84,10 +84,10 @@ def _scalar(array: jax.Array, known: Value) -> Emitted:
     return _computed(array, known, array.shape, array.dtype)
 
 
-def _computed(array: jax.Array, known: Value, shape: tuple[int, ...], dtype: Any) -> Emitted:
+def _computed(array: jax.Array, known: Value, shape: tuple[int, ...], dtype: Any, some: Some | None = None) -> Emitted:
     """A value given by an array; a uniform integer scalar is its own base."""
     based = known.form is not None and known.form.based
-    return Emitted(known, shape, dtype, array if based else None, array)
+    return Emitted(known, shape, dtype, array if based else None, array, some)
 
 
 def _known(value: Emitted) -> np.ndarray | None:
@@ -197,8 +197,21 @@ class _Interpreter:
                 base = rule([o.base for o in operands]) if rule else None
                 return [Emitted(known, aval.shape, aval.dtype, base)]
         if _applies_to_chunks(eqn, operands):
-            return self._named(plan, eqn.outvars, _bind(eqn, [o.array(self.chunk) for o in operands]))
+            results = _bind(eqn, [o.array(self.chunk) for o in operands])
+            return self._named(plan, eqn.outvars, results, self._some(eqn, operands))
         return self._named(plan, eqn.outvars, self._lifted(lambda *xs: _bind(eqn, xs), operands))
+
+    def _some(self, eqn: jex_core.JaxprEqn, operands: list[Emitted]) -> Some | None:
+        """The elements of an elementwise operation's result that some of an operand are for."""
+        given = [o.some for o in operands if o.some is not None]
+        shape = eqn.outvars[0].aval.shape
+        if not given or any(not np.array_equal(some.chosen, given[0].chosen) for some in given):
+            return None
+        where = Lanes(shape, given[0].chosen, None)
+        arrays = [where.array(o, self.chunk) for o in operands]
+        full = (max(array.shape[0] for array in arrays), where.count)
+        (values,) = _bind(eqn, [jnp.broadcast_to(array, full) for array in arrays])
+        return Some(where.chosen, values)
 
     def _lifted(self, function: Callable[..., list[jax.Array]], operands: Sequence[Emitted]) -> list[jax.Array]:
         arrays = [o.array(self.chunk) for o in operands]
@@ -235,10 +248,13 @@ class _Interpreter:
         self.observer.on_barrier(Passage(plan, number, mask, active), self.chunk)
         return [o for o in operands if isinstance(o, Buffer)]
 
-    def _named(self, plan: Plan, variables: Sequence[jex_core.Var], arrays: Sequence[jax.Array]) -> list[Item]:
-        """The values of variables, given by arrays."""
+    def _named(
+        self, plan: Plan, variables: Sequence[jex_core.Var], arrays: Sequence[jax.Array], some: Some | None = None
+    ) -> list[Item]:
+        """The values of variables, given by arrays; of a single one perhaps some elements for themselves."""
         return [
-            _computed(a, plan.values[v], v.aval.shape, v.aval.dtype) for a, v in zip(arrays, variables, strict=True)
+            _computed(a, plan.values[v], v.aval.shape, v.aval.dtype, some)
+            for a, v in zip(arrays, variables, strict=True)
         ]
 
     def _allocate(self, space: str, shape: tuple[int, ...], dtype: np.dtype) -> Buffer:
@@ -282,8 +298,8 @@ class _Interpreter:
             varying = plan.values[eqn.outvars[0]].varying
             address, view, gathered = self._in_stream(number, buffer, address, where, varying)
             gathered = gathered or how.gathered
-            loaded = access.load(buffer, address, where, other, varying, gathered, view, self.chunk)
-            return self._named(plan, eqn.outvars, [loaded])
+            loaded, some = access.load(buffer, address, where, other, varying, gathered, view, self.chunk)
+            return self._named(plan, eqn.outvars, [loaded], some)
         if how.update is not None:
             op, added = how.update
             return [access.atomic(buffer, op, address, [added], where, self.chunk, False)]

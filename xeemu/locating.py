@@ -55,6 +55,9 @@ class Lanes:
             form = dataclasses.replace(operand.known.form, pattern=self.pattern(operand.known.form))
             flat = materialise(form, operand.base, operand.dtype, operand.known.varying, chunk)
             return flat if operand.known.varying else flat[None]
+        some = operand.some
+        if some is not None and operand.shape == self.shape and np.array_equal(some.chosen, self.chosen):
+            return some.values
         array = operand.array(chunk)
         array = array if operand.known.varying else array[None]
         if not operand.shape:

@@ -81,6 +81,7 @@ class Emitted:
       dtype: its dtype.
       base: the base of its lane form; None if it has none.
       computed: the array, if it was not left as a lane form.
+      some: those elements that came from a load of them only; the compiler drops `computed` if nothing uses others.
     """
 
     known: Value
@@ -88,6 +89,7 @@ class Emitted:
     dtype: np.dtype
     base: Any = None
     computed: jax.Array | None = None
+    some: "Some | None" = None
 
     def array(self, chunk: Chunk) -> jax.Array:
         """`[G, *shape]` if it varies between groups, else `shape`."""
@@ -95,6 +97,19 @@ class Emitted:
             return self.computed
         assert self.known.form is not None
         return materialise(self.known.form, self.base, self.dtype, self.known.varying, chunk)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Some:
+    """Some elements of a value.
+
+    Attributes:
+      chosen: `[n]` their flat positions.
+      values: `[G or 1, n]`
+    """
+
+    chosen: np.ndarray
+    values: jax.Array
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -109,6 +124,7 @@ class Buffer:
       shape: elements per dimension (of one work-item, for private memory).
       origin: of a global memory the element that the data begins with, if that is a part of it; None if it is whole.
       pending: updates that are still to be carried out, together with the next one (see `joining`).
+      stored: what is known of the contents, the latest first (see `forwarding`).
     """
 
     data: jax.Array
@@ -116,14 +132,15 @@ class Buffer:
     shape: tuple[int, ...]
     origin: jax.Array | None = None
     pending: tuple["Update", ...] = ()
+    stored: tuple["Stored", ...] = ()
 
     @property
     def elements(self) -> int:
         return math.prod(self.shape)
 
     def holding(self, data: jax.Array) -> "Buffer":
-        """The same memory with other contents, and no updates that are still to be carried out."""
-        return dataclasses.replace(self, data=data, pending=())
+        """The same memory with other contents, of which nothing is known, and no updates still to be carried out."""
+        return dataclasses.replace(self, data=data, pending=(), stored=())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -139,6 +156,19 @@ class Update:
     target: jax.Array
     values: jax.Array
     always: bool
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Stored:
+    """What one store has left in a memory.
+
+    Attributes:
+      places: `[n]` different numbers of elements of each group's memory, for private memory of the work-items' copies.
+      values: `[G or 1, n]`
+    """
+
+    places: np.ndarray
+    values: jax.Array
 
 
 def materialise(form: Form, base: Any, dtype: Any, varying: bool, chunk: Chunk) -> jax.Array:

@@ -1,0 +1,136 @@
+"""Loads of what was stored before: NumPy's results whatever came in between, and no memory where none is needed."""
+
+import jax
+import jax.numpy as jnp
+import launches
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jax import lax
+
+import xeemu as xe
+from xeemu import kernels
+
+GROUPS, N = 3, 16
+NARROW = xe.NDRange(GROUPS * N, N)
+DATA = np.arange(GROUPS * N, dtype=np.int32) * 7 % 100
+BLANK = np.zeros(GROUPS * N, np.int32)
+
+LINES = st.tuples(st.integers(0, 4), st.sampled_from([1, 2, 3, -1]), st.integers(1, N))
+"""Offset, stride and number of the elements that a group's first work-items access."""
+
+STEPS = st.lists(st.tuples(st.sampled_from(["store", "load", "masked", "add"]), LINES), min_size=2, max_size=7)
+
+
+def places(line):
+    offset, stride, count = line
+    return offset + stride * np.arange(count) + (2 * N if stride < 0 else 0)
+
+
+def program(steps):
+    """A kernel that adds up what it loads, and weighs it by the number of the load."""
+
+    @xe.kernel
+    def kernel(wg, data, out):
+        lid = wg.local_id()
+        memory = wg.local(4 * N, jnp.int32)
+        memory = memory.at[lid].set(data[wg.global_id()])
+        for k in range(1, 4):
+            memory = memory.at[lid + k * N].set(-k)
+        total = jnp.zeros(wg.size, jnp.int32)
+        for number, (what, (offset, stride, count)) in enumerate(steps):
+            index = offset + stride * lid + (2 * N if stride < 0 else 0)
+            live = lid < count
+            match what:
+                case "store":
+                    memory = memory.at[index].set(data[wg.global_id()] * number - total, where=live)
+                case "masked":
+                    memory = memory.at[index].set(number, where=live & (data[wg.global_id()] % 2 == 0))
+                case "add":
+                    memory = memory.atomic[index].add(number, where=live)
+                case "load":
+                    total = total + memory.load(index, where=live) * (number + 1)
+            memory = wg.barrier(memory)
+        return out.at[wg.global_id()].set(total)
+
+    return kernel
+
+
+def expected(steps):
+    totals = []
+    for data in DATA.reshape(GROUPS, N):
+        memory, total = np.concatenate([data, *(np.full(N, -k) for k in range(1, 4))]), np.zeros(N, np.int32)
+        for number, (what, line) in enumerate(steps):
+            where, count = places(line), line[2]
+            match what:
+                case "store":
+                    memory[where] = (data * number - total)[:count]
+                case "masked":
+                    memory[where] = np.where(data[:count] % 2 == 0, number, memory[where])
+                case "add":
+                    memory[where] += number
+                case "load":
+                    total[:count] += memory[where] * (number + 1)
+        totals.append(total)
+    return np.concatenate(totals)
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(STEPS)
+def test_local_memory_is_numpys(steps):
+    np.testing.assert_array_equal(xe.launch(program(steps), NARROW)(DATA, BLANK), expected(steps))
+
+
+def test_private_memory():
+    @xe.kernel
+    def kernel(wg, data, out):
+        x, odd = data[wg.global_id()], wg.local_id() % 2 == 1
+        memory = wg.private(4, jnp.int32)
+        for k in range(4):
+            memory = memory.at[k].set(x + k)
+        memory = memory.at[1].set(memory[0] + memory[2])
+        memory = memory.at[3].set(-1, where=odd)
+        return out.at[wg.global_id()].set(memory[1] * 10 + memory[3])
+
+    items = np.arange(GROUPS * N)
+    result = (2 * DATA + 2) * 10 + np.where(items % 2 == 1, -1, DATA + 3)
+    np.testing.assert_array_equal(xe.launch(kernel, NARROW)(DATA, BLANK), result)
+
+
+def test_what_a_loop_and_a_branch_have_stored():
+    @xe.kernel
+    def kernel(wg, data, out):
+        lid = wg.local_id()
+        memory = wg.local(N, jnp.int32).at[lid].set(data[wg.global_id()])
+        memory = lax.fori_loop(0, 3, lambda k, m: m.at[(lid + k) % N].set(m[(lid + k) % N] + k), memory)
+        first = memory[lid]
+        memory = lax.cond(wg.group_id() == 1, lambda m: m.at[lid].set(lid), lambda m: m, memory)
+        return out.at[wg.global_id()].set(first * 100 + memory[lid])
+
+    group, lid = np.divmod(np.arange(GROUPS * N), N)
+    result = (DATA + 3) * 100 + np.where(group == 1, lid, DATA + 3)
+    np.testing.assert_array_equal(xe.launch(kernel, NARROW)(DATA, BLANK), result)
+
+
+def test_the_last_of_several_values_for_one_element_is_loaded():
+    @xe.kernel
+    def kernel(wg, data, out):
+        lid = wg.local_id()
+        memory = wg.local(N, jnp.int32).at[lid].set(0)
+        memory = memory.at[lid // 2].set(data[wg.global_id()])
+        return out.at[wg.global_id()].set(memory[lid])
+
+    stored = np.zeros((GROUPS, N), np.int32)
+    stored[:, : N // 2] = DATA.reshape(GROUPS, N)[:, 1::2]
+    np.testing.assert_array_equal(xe.launch(kernel, NARROW)(DATA, BLANK), stored.reshape(-1))
+
+
+@pytest.mark.parametrize("name", ["tree_reduction", "tree_reduction_sequential"])
+def test_a_tree_needs_no_local_memory(name):
+    example = kernels.example(name)
+    inputs = example.inputs((4096,))
+    ready = launches.prepared(example.kernel, xe.NDRange(2048, 128), inputs[:2], device="max1550")
+    text = jax.jit(ready.emit).lower(*inputs[:2]).compile().as_text()
+    assert "scatter" not in text
+    assert "128]{1,0} dynamic-update-slice" not in text
