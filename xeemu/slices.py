@@ -181,9 +181,9 @@ def _rows(
 ) -> Frame | None:
     """The frame of rows of rows, where compilers profit from it.
 
-    Local memory is small, and its accesses follow one another: XLA copies it for each other shape that it is seen in.
+    XLA copies a memory that it sees in several shapes, so that none is written but by the one operation that uses it.
     """
-    if buffer.space != "global" or buffer.origin is not None or not chunk.on_cpu:
+    if not buffer.alone or buffer.origin is not None or not chunk.on_cpu:
         return None
     if address.form is None or address.base is not None:
         return None

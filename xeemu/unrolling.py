@@ -57,6 +57,8 @@ def factor(
 def _streams(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
     if eqn.primitive is primitives.load_p:
         return _is_slice(eqn, plan, dimensions)
+    if eqn.primitive in (primitives.local_id_p, primitives.group_id_p):
+        return True
     return eqn.primitive not in primitives.LANGUAGE and jaxprs.structure(eqn) is None
 
 

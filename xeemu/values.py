@@ -125,6 +125,7 @@ class Buffer:
       origin: of a global memory the element that the data begins with, if that is a part of it; None if it is whole.
       pending: updates that are still to be carried out, together with the next one (see `joining`).
       stored: what is known of the contents, the latest first (see `forwarding`).
+      alone: whether no operation stores to it, or no other one uses it.
     """
 
     data: jax.Array
@@ -133,6 +134,7 @@ class Buffer:
     origin: jax.Array | None = None
     pending: tuple["Update", ...] = ()
     stored: tuple["Stored", ...] = ()
+    alone: bool = False
 
     @property
     def elements(self) -> int:
