@@ -125,7 +125,7 @@ class Buffer:
       origin: of a global memory the element that the data begins with, if that is a part of it; None if it is whole.
       pending: updates that are still to be carried out, together with the next one (see `joining`).
       stored: what is known of the contents, the latest first (see `forwarding`).
-      alone: whether no operation stores to it, or no other one uses it.
+      alone: whether the kernel does not change it, or uses it in one operation only.
     """
 
     data: jax.Array
