@@ -15,10 +15,10 @@ from xeemu.analysis import Plan
 from xeemu.jaxprs import Body
 from xeemu.lattices import Axis, Lattice
 
-# Iterations at a time, found by measuring on a 2-core CPU and on an H200: the convolution of the collection; of loops
-# that carry values in place of a memory its serial reduction; of loops that fill one the convolution again, which takes
-# twice as long on the CPU from 12 on. Larger bodies have fewer, which compile sooner.
-_MOST, _MOST_OF_VALUES = 64, 16
+# Iterations at a time, found by measuring on a 2-core CPU and on an H200: the convolution of the collection and, as it
+# carries a value in place of a memory, its serial reduction; of loops that fill a memory the convolution again, which
+# takes twice as long on the CPU from 12 on. Larger bodies have fewer, which compile sooner.
+_MOST = 64
 _MOST_OF_FILLS = {"cpu": 8, "gpu": 32}
 _LARGEST_BODY, _LARGEST_BLOCK = 24, 768
 
@@ -47,7 +47,7 @@ def factor(
     if not accesses or len(body.eqns) > _LARGEST_BODY:
         return 1
     others = [n for n, eqn in enumerate(body.eqns) if n not in values and not _streams(eqn, plan, dimensions)]
-    most = _MOST_OF_FILLS["cpu" if on_cpu else "gpu"] if others else _MOST_OF_VALUES if values else _MOST
+    most = _MOST_OF_FILLS["cpu" if on_cpu else "gpu"] if others else _MOST
     turns = min(most, _LARGEST_BLOCK // len(body.eqns), max(length, 1))
     steps = moves(body, plan, consts) if others else {}
     filled = all(_is_filled(body, body.eqns[n], plan, dimensions, Axis(turns, steps.get(n, 0))) for n in others)
