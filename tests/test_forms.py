@@ -346,3 +346,36 @@ def test_truth_of_a_form_is_whether_it_is_not_zero(n):
     out = np.asarray(xe.launch(kernel, xe.NDRange(12, 4))(np.int32(n), np.zeros((12, 2), bool)))
     item = np.arange(12)
     np.testing.assert_array_equal(out, np.stack([n + item % 4 != 0, item // 4 != item % 4], 1))
+
+
+def test_what_an_interval_leaves_one_value_for_is_known():
+    @xe.kernel
+    def kernel(wg, x, out):
+        i = wg.global_id()
+        odd = (x[i] & 7) < 8  # always
+        small = ((x[i] & 7) // 8).astype(jnp.int32)  # 0
+        return out.at[i + small].set(jnp.where(odd, x[i] % 5, -1))
+
+    x = np.arange(-32, 32, dtype=np.int32)
+    got = xe.launch(kernel, xe.NDRange(64, 16))(x, np.zeros(64, np.int32))
+    np.testing.assert_array_equal(got, x % 5)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.uint8, np.uint32])
+@pytest.mark.parametrize("divisor", [1, 3, 64, 100, 127])
+def test_division_of_what_is_not_negative(dtype, divisor):
+    @xe.kernel
+    def kernel(wg, x, quotient, rest):
+        i = wg.global_id()
+        natural = x[i] & dtype(np.iinfo(dtype).max)
+        d = dtype(divisor)
+        return quotient.at[i].set(lax.div(natural, d) + natural // d), rest.at[i].set(lax.rem(natural, d) + natural % d)
+
+    limits = np.iinfo(dtype)
+    x = np.random.default_rng(0).integers(limits.min, limits.max, size=256, dtype=dtype, endpoint=True)
+    x[:3] = limits.max, 0, limits.min
+    zeros = np.zeros(256, dtype)
+    quotient, rest = xe.launch(kernel, xe.NDRange(256, 16))(x, zeros, zeros)
+    natural, d = x & dtype(limits.max), dtype(divisor)
+    np.testing.assert_array_equal(quotient, natural // d + natural // d)
+    np.testing.assert_array_equal(rest, natural % d + natural % d)

@@ -139,6 +139,8 @@ class _Analysis:
         form, rule = self._form(eqn, operands, fits)
         if form is not None and form.constant:
             exact, fits = intervals.of_array(form.pattern), True
+        elif form is None and fits and exact is not None and exact[0] == exact[1]:
+            form, rule = forms.constant(np.full(aval.shape, exact[0]), self.dimensions), None
         if form is not None and rule is not None:
             plan.bases[eqn.outvars[0]] = rule
         value = Value(varying, exact if fits else dtype_interval, form)

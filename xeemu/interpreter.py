@@ -208,10 +208,11 @@ class _Interpreter:
             if rule is not None or known.form.constant:
                 base = rule([o.base for o in operands]) if rule else None
                 return [Emitted(known, aval.shape, aval.dtype, base)]
+        bind = _bind_unsigned if _is_natural(eqn, operands) else _bind
         if _applies_to_chunks(eqn, operands):
-            results = _bind(eqn, [o.array(self.chunk) for o in operands])
+            results = bind(eqn, [o.array(self.chunk) for o in operands])
             return self._named(plan, eqn.outvars, results, self._some(eqn, operands))
-        return self._named(plan, eqn.outvars, self._lifted(lambda *xs: _bind(eqn, xs), operands))
+        return self._named(plan, eqn.outvars, self._lifted(lambda *xs: bind(eqn, xs), operands))
 
     def _some(self, eqn: jex_core.JaxprEqn, operands: list[Emitted]) -> Some | None:
         """The elements of an elementwise operation's result that some of an operand are for."""
@@ -717,6 +718,19 @@ def _applies_to_chunks(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> b
     scalars = eqn.primitive.name not in ("select_n", "clamp")
     shape = eqn.outvars[0].aval.shape
     return all(o.shape == shape if o.known.varying else scalars and not o.shape for o in operands)
+
+
+def _is_natural(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> bool:
+    """Whether it divides integers that are known not to be negative: without regard to signs that takes a quarter."""
+    if eqn.primitive.name not in ("div", "rem"):
+        return False
+    return all(o.known.interval is not None and o.known.interval[0] >= 0 for o in operands)
+
+
+def _bind_unsigned(eqn: jex_core.JaxprEqn, operands: Sequence[jax.Array]) -> list[jax.Array]:
+    dtype = operands[0].dtype
+    unsigned = [o.astype(f"u{dtype.itemsize}") for o in operands]
+    return [r.astype(dtype) for r in _bind(eqn, unsigned)]
 
 
 def _bind(eqn: jex_core.JaxprEqn, operands: Sequence[jax.Array]) -> list[jax.Array]:
