@@ -116,14 +116,16 @@ def _spread(values: jax.Array, where: Lanes, count: int) -> jax.Array:
     return lax.pad(jnp.broadcast_to(values, (values.shape[0], where.count)), values.dtype.type(0), fill)
 
 
-def store(buffer: Buffer, address: Address, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
-    """The memory after a plain store; of several stores to one element, some one stays."""
+def store(
+    buffer: Buffer, address: Address, value: Emitted, where: Lanes, chunk: Chunk, scattered: bool = False
+) -> Buffer:
+    """The memory after a plain store, by a scatter if `scattered`; of several stores to one element, some one stays."""
     if not where.count or not buffer.elements:
         return buffer
     if buffer.space != "private" and where.mask is None and address.inside is None and address.form is not None:
         address, where = _once_each(address, where)
     values = where.array(value, chunk).astype(buffer.data.dtype)
-    part = slices.part(buffer, address, where, True, chunk) if address.inside is None else None
+    part = None if scattered or address.inside is not None else slices.part(buffer, address, where, True, chunk)
     stored = part.written(buffer.data, values, where.mask) if part else None
     if stored is None:
         target = _target(buffer, address, where, chunk)
@@ -201,9 +203,12 @@ def atomic(
 def _combined(
     buffer: Buffer, op: str, address: Address, arrays: Sequence[jax.Array], where: Lanes, chunk: Chunk
 ) -> jax.Array | None:
-    """The contents after atomic updates in any order, if their addresses form a lattice."""
+    """The contents after atomic updates in any order, if their addresses form a lattice.
+
+    Private memory is updated where some place is not known (see `accumulation`), and a scatter does that.
+    """
     rounds = chunk.deterministic and _rounds(buffer, op)
-    if buffer.pending or op not in serial.COMBINE or rounds or address.inside is not None:
+    if buffer.space == "private" or buffer.pending or op not in serial.COMBINE or rounds or address.inside is not None:
         return None
     part = slices.part(buffer, address, where, True, chunk)
     return part.combined(buffer.data, op, arrays[0], where.mask, chunk.on_cpu) if part else None

@@ -18,17 +18,16 @@ from xeemu.numbering import Numbers
 _COMMUTATIVE = frozenset({"add", "min", "max"})
 
 
-def of_body(body: Body, plan: Plan, items: int) -> dict[int, tuple[str, Atom]]:
+def of_body(body: Body, plan: Plan, items: int, scattered: frozenset[int]) -> dict[int, tuple[str, Atom]]:
     """For the number of each such store of a (sub)program the operation and what it adds.
 
     Args:
       body: the program.
       plan: its analysis.
       items: work-items of a group.
+      scattered: the numbers of stores that are no slices.
     """
-    stores = [
-        (n, e) for n, e in enumerate(body.eqns) if e.primitive is primitives.store_p and _one_each(e, plan, items)
-    ]
+    stores = [(n, body.eqns[n]) for n in sorted(scattered) if _one_each(body.eqns[n], items)]
     if not stores:
         return {}
     made = {v: e for e in body.eqns for v in e.outvars}
@@ -47,16 +46,9 @@ def of_body(body: Body, plan: Plan, items: int) -> dict[int, tuple[str, Atom]]:
     return found
 
 
-def _one_each(store: jex_core.JaxprEqn, plan: Plan, items: int) -> bool:
-    """Whether each work-item stores one integer of its own, and not all of them in one place."""
-    access, memory = store.params["access"], store.invars[0]
-    indices = [a for a in store.invars[1 : 1 + access.rank] if not jaxprs.is_literal(a)]
-    return (
-        plan.values[memory].space == "private"
-        and memory.aval.dtype.kind in "iu"
-        and math.prod(access.shape) == items
-        and any(plan.values[a].form is None for a in indices)
-    )
+def _one_each(store: jex_core.JaxprEqn, items: int) -> bool:
+    """Whether each work-item stores one integer."""
+    return store.invars[0].aval.dtype.kind in "iu" and math.prod(store.params["access"].shape) == items
 
 
 def _parts(operation: jex_core.JaxprEqn, made: dict[Any, jex_core.JaxprEqn]) -> list[tuple[jex_core.JaxprEqn, Atom]]:

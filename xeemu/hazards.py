@@ -19,6 +19,7 @@ from jax import lax
 from jax.extend import core as jex_core
 
 from xeemu import jaxprs, primitives
+from xeemu.analysis import Plan
 from xeemu.jaxprs import Body
 
 
@@ -29,13 +30,15 @@ class Hazards:
     Attributes:
       gathered: numbers of the loads that must not be slices.
       waits: for the number of an update the variables that must be computed before it.
+      scattered: numbers of the stores to private memory that must not be slices.
     """
 
     gathered: frozenset[int]
     waits: dict[int, tuple[jex_core.Var, ...]]
+    scattered: frozenset[int]
 
 
-def of_body(body: Body) -> Hazards:
+def of_body(body: Body, plan: Plan) -> Hazards:
     """The hazards between the operations of a (sub)program itself, not of its inner ones."""
     loads = _loads(body)
     sources = _sources(body, loads)
@@ -55,7 +58,29 @@ def of_body(body: Body) -> Hazards:
             gathered.add(load)
             if not depends:
                 waits.setdefault(number, []).append(result)
-    return Hazards(frozenset(gathered), {number: tuple(variables) for number, variables in waits.items()})
+    variables = {number: tuple(found) for number, found in waits.items()}
+    return Hazards(frozenset(gathered), variables, _scattered(body, plan))
+
+
+def _scattered(body: Body, plan: Plan) -> frozenset[int]:
+    """The stores to private memories that are also stored to in places that are not known.
+
+    XLA repeats a store of a slice in a gather that follows, and copies the memory for it; a scatter it does not.
+    """
+    first: dict[Any, Any] = {}
+    stores: dict[Any, list[int]] = {}
+    for number, eqn in enumerate(body.eqns):
+        if eqn.primitive is primitives.store_p and plan.values[eqn.invars[0]].space == "private":
+            first[eqn.outvars[0]] = memory = first.get(eqn.invars[0], eqn.invars[0])
+            stores.setdefault(memory, []).append(number)
+    unknown = [numbers for numbers in stores.values() if not all(_is_known(body.eqns[n], plan) for n in numbers)]
+    return frozenset(n for numbers in unknown for n in numbers)
+
+
+def _is_known(store: jex_core.JaxprEqn, plan: Plan) -> bool:
+    """Whether the place of a store has a lane form."""
+    indices = store.invars[1 : 1 + store.params["access"].rank]
+    return all(jaxprs.is_literal(a) or plan.values[a].form is not None for a in indices)
 
 
 def _loads(body: Body) -> dict[Any, list[tuple[int, jex_core.Var]]]:

@@ -124,12 +124,14 @@ class _How:
 
     Attributes:
       gathered: whether a load must be a gather (see `hazards`).
+      scattered: whether a store must not be a slice (see `hazards`).
       joined: whether an update may wait for the next one (see `joining`).
       before: what must be computed before it (see `hazards`).
       update: for a store that updates what is there the operation and what it adds (see `accumulation`).
     """
 
     gathered: bool
+    scattered: bool
     joined: bool
     before: list[Item]
     update: tuple[str, Emitted] | None = None
@@ -157,17 +159,18 @@ class _Interpreter:
         items: dict[Any, Item] = dict(zip(body.invars, inputs, strict=True))
         for v, array in body.constants:
             items[v] = self._constant(np.asarray(array), plan.values[v])
-        found = hazards.of_body(body)
+        found = hazards.of_body(body, plan)
         # On a CPU a scatter takes its elements one after the other anyway.
         joined = frozenset() if self.chunk.on_cpu else joining.of_body(body, self.chunk.deterministic)
-        sums = {} if self.observer.watches else accumulation.of_body(body, plan, self.chunk.geometry.items)
+        count = self.chunk.geometry.items
+        sums = {} if self.observer.watches else accumulation.of_body(body, plan, count, found.scattered)
         for number, eqn in enumerate(body.eqns):
             operands = [self._read(items, plan, a) for a in eqn.invars]
             if eqn.primitive in primitives.ACCESSES:
                 before = [items[v] for v in found.waits.get(number, ())]
                 op, added = sums.get(number, ("", None))
                 update = (op, _value(self._read(items, plan, added))) if added is not None else None
-                how = _How(number in found.gathered, number in joined, before, update)
+                how = _How(number in found.gathered, number in found.scattered, number in joined, before, update)
                 results = self._access(plan, number, eqn, operands, active, how)
             else:
                 results = self._equation(plan, number, eqn, operands, active)
@@ -320,7 +323,7 @@ class _Interpreter:
             filled = self._filled(number, buffer, address, rest[0], where)
             if filled is not None:
                 return [filled]
-            after = access.store(buffer, address, rest[0], where, self.chunk)
+            after = access.store(buffer, address, rest[0], where, self.chunk, how.scattered)
             self.observer.on_stored(event, after, self.chunk)
             return [after]
         if not eqn.params["fetch"]:
@@ -583,7 +586,7 @@ class _Interpreter:
             eqn = body.eqns[number]
             operands = [self._read(items, plan, a) for a in eqn.invars]
             if eqn.primitive is primitives.load_p:
-                results = self._access(plan, number, eqn, operands, None, _How(False, False, []))
+                results = self._access(plan, number, eqn, operands, None, _How(False, False, False, []))
             else:
                 results = self._equation(plan, number, eqn, operands, None)
             items |= dict(zip(eqn.outvars, results, strict=True))
