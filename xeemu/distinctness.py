@@ -16,11 +16,17 @@ def distinct(place: Place, space: str, geometry: Geometry, groups: int) -> bool:
         return _of_items(place, geometry)
     if place.pattern is None or len(np.unique(place.pattern)) < len(place.pattern):
         return False
-    return space == "local" or groups == 1 or _of_groups(place.pattern, place.steps, geometry)
+    return space == "local" or groups == 1 or of_groups(place.pattern, place.steps, geometry)
 
 
-def _of_groups(pattern: np.ndarray, steps: tuple[int, ...], geometry: Geometry) -> bool:
-    """Whether groups share none of the elements of a lattice."""
+def of_groups(pattern: np.ndarray, steps: tuple[int, ...], geometry: Geometry) -> bool:
+    """Whether all elements of all groups are different, where those of a group form a lattice.
+
+    Args:
+      pattern: `[n]` the elements of a group.
+      steps: what one more group in each dimension adds to them.
+      geometry: the groups.
+    """
     lattice = lattices.of_pattern(pattern)
     if lattice is None:
         return False

@@ -71,25 +71,19 @@ def run(
       For each result of the kernel the flat global memory after the chunk.
     """
     inputs: list[Item] = [
-        Buffer(a, "global", memory.shape, origins.get(k), alone=_is_alone(program, k))
+        Buffer(
+            a,
+            "global",
+            memory.shape,
+            origins.get(k),
+            alone=memory not in program.written or program.sole_use(k) is not None,
+        )
         if memory
         else _scalar(jnp.asarray(a, v.aval.dtype), plan.values[v])
         for k, (a, memory, v) in enumerate(zip(arguments, program.arguments, program.body.invars, strict=True))
     ]
     outputs = _Interpreter(chunk, chunk.present(), observer).body(program.body, plan, inputs, None)
     return [_memory(o).data for o in outputs]
-
-
-def _is_alone(program: Program, number: int) -> bool:
-    """Whether a kernel does not change a memory, or uses it in one operation only."""
-    body, memory = program.body, program.body.invars[number]
-    if number not in program.outputs:
-        return True
-    uses = [eqn for eqn in body.eqns if any(a is memory for a in eqn.invars)]
-    if len(uses) != 1 or uses[0].primitive not in primitives.ACCESSES or any(a is memory for a in body.outvars):
-        return False
-    after = uses[0].outvars[-1]
-    return not any(a is after for eqn in body.eqns for a in eqn.invars)
 
 
 def _scalar(array: jax.Array, known: Value) -> Emitted:

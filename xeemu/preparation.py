@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu import analysis, aspects, capacity, conversions, geometry, interpreter, limits, program
+from xeemu import analysis, aspects, capacity, conversions, coverage, geometry, interpreter, limits, program
 from xeemu.analysis import Plan
 from xeemu.arguments import Description, platform_of
 from xeemu.device import Device
@@ -123,6 +123,11 @@ class Prepared:
         final = dict(zip(written, memories, strict=True))
         return [final.get(k, flat[k]).reshape(shapes[k]) for k in self.program.outputs], state
 
+    @functools.cached_property
+    def overwritten(self) -> frozenset[int]:
+        """The numbers of the arguments whose contents before the launch do not matter."""
+        return coverage.overwritten(self.program, self.plan)
+
     @property
     def chunks(self) -> tuple[int, int]:
         """The number of full chunks, and the groups that are left."""
@@ -132,7 +137,8 @@ class Prepared:
         self, flat: list[jax.Array], written: list[int], watch: Watch, state: Any, share: Share | None
     ) -> _Carry:
         full, rest = self.chunks
-        carry = [flat[k] for k in written], state
+        fresh = frozenset() if self.options.donate or share is not None else self.overwritten
+        carry = [lax.empty(flat[k].shape, flat[k].dtype) if k in fresh else flat[k] for k in written], state
         if not jax.tree.leaves(carry):
             return carry
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.extend import core as jex_core
 
-from xeemu import linearity, separation, source, waiting
+from xeemu import linearity, primitives, separation, source, waiting
 from xeemu.errors import Error, KernelError
 from xeemu.geometry import Geometry
 from xeemu.jaxprs import Body
@@ -62,6 +63,19 @@ class Program:
     def private_bytes(self) -> int:
         """Private memory of one work-item."""
         return sum(a.nbytes for a in self.allocations if a.space == "private")
+
+    def is_alone(self, number: int) -> bool:
+        """Whether the kernel does not change a memory, or uses it in one operation only."""
+        return self.arguments[number] not in self.written or self.sole_use(number) is not None
+
+    def sole_use(self, number: int) -> jex_core.JaxprEqn | None:
+        """The operation that alone uses a memory, as argument and afterwards; None if there is no such one."""
+        body, memory = self.body, self.body.invars[number]
+        uses = [eqn for eqn in body.eqns if any(a is memory for a in eqn.invars)]
+        if len(uses) != 1 or uses[0].primitive not in primitives.ACCESSES or any(a is memory for a in body.outvars):
+            return None
+        after = uses[0].outvars[-1]
+        return None if any(a is after for eqn in body.eqns for a in eqn.invars) else uses[0]
 
     def __str__(self) -> str:
         from xeemu import listing
