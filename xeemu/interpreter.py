@@ -124,10 +124,10 @@ class _How:
       update: for a store that updates what is there the operation and what it adds (see `accumulation`).
     """
 
-    gathered: bool
-    scattered: bool
-    joined: bool
-    before: list[Item]
+    gathered: bool = False
+    scattered: bool = False
+    joined: bool = False
+    before: Sequence[Item] = ()
     update: tuple[str, Emitted] | None = None
 
 
@@ -580,7 +580,7 @@ class _Interpreter:
             eqn = body.eqns[number]
             operands = [self._read(items, plan, a) for a in eqn.invars]
             if eqn.primitive is primitives.load_p:
-                results = self._access(plan, number, eqn, operands, None, _How(False, False, False, []))
+                results = self._access(plan, number, eqn, operands, None, _How())
             else:
                 results = self._equation(plan, number, eqn, operands, None)
             items |= dict(zip(eqn.outvars, results, strict=True))
