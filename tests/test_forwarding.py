@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
-from xeemu import kernels
+from xeemu import forwarding, kernels
 
 GROUPS, N = 3, 16
 NARROW = xe.NDRange(GROUPS * N, N)
@@ -134,3 +134,37 @@ def test_a_tree_needs_no_local_memory(name):
     text = jax.jit(ready.emit).lower(*inputs[:2]).compile().as_text()
     assert "scatter" not in text
     assert "128]{1,0} dynamic-update-slice" not in text
+
+
+def forwarded(kernel, nd_range, *arguments):
+    ready = launches.prepared(kernel, nd_range, arguments, device="max1550")
+    return forwarding.of_body(ready.program.body, ready.plan, ready.program.geometry)
+
+
+def test_a_memory_that_other_loads_need_is_loaded():
+    """Each step of a stencil needs the border, which was stored before all of them."""
+
+    @xe.kernel
+    def stencil(wg, x, out):
+        lid = wg.local_id()
+        m = wg.local(N + 2, jnp.int32).at[lid + 1].set(x[wg.global_id()])
+        m = wg.barrier(m.at[(N + 1) * (lid % 2)].set(0))
+        for _ in range(3):
+            v = m[lid] + m[lid + 1] * 2 + m[lid + 2]
+            m = wg.barrier(wg.barrier(m).at[lid + 1].set(v))
+        return out.at[wg.global_id()].set(m[lid + 1])
+
+    (last,) = forwarded(stencil, NARROW, DATA, BLANK)  # of what is stored to `out`
+    expected = DATA.reshape(GROUPS, N)
+    for _ in range(3):
+        padded = np.pad(expected, ((0, 0), (1, 1)))
+        expected = padded[:, :-2] + 2 * padded[:, 1:-1] + padded[:, 2:]
+    np.testing.assert_array_equal(xe.launch(stencil, NARROW)(DATA, BLANK), expected.reshape(-1))
+    assert last
+
+
+def test_the_steps_of_a_tree_are_forwarded():
+    example = kernels.example("tree_reduction")
+    inputs = example.inputs((4096,))
+    steps = 7
+    assert len(forwarded(example.kernel, xe.NDRange(2048, 128), *inputs[:2])) == 2 * steps + 1

@@ -1,22 +1,111 @@
 """Forwarding: loads of what the program has just stored, from the stored values instead of the memory.
 
-Where a local or private memory is loaded at places that are known before the program runs, as the steps of a reduction
-tree do, its contents are then never needed, and the compiler drops them.
+Where a local or private memory is only loaded at places that are known before the program runs, and where one store has
+put all elements, as the steps of a reduction tree do, its contents are then never needed, and the compiler drops them.
+If they were needed by other loads as well, the compiler would compute what is forwarded once more for each of them.
 """
 
 import dataclasses
 import math
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend import core as jex_core
 
-from xeemu import lattices, locating
+from xeemu import jaxprs, lattices, locating, primitives
+from xeemu.analysis import Plan
+from xeemu.forms import Form
+from xeemu.geometry import Geometry
+from xeemu.jaxprs import Body
 from xeemu.locating import Address, Lanes
 from xeemu.values import Buffer, Chunk, Stored
 
 _MOST = 16
 """Stores that a memory remembers."""
+
+_SPACES = ("local", "private")
+
+
+def of_body(body: Body, plan: Plan, geometry: Geometry) -> frozenset[int]:
+    """The numbers of the loads of a (sub)program that may be forwarded.
+
+    Those of what a store has left, if nothing needs the memory as it is after that store or later.
+
+    Args:
+      body: the program.
+      plan: its analysis.
+      geometry: the sizes of the launch.
+    """
+    histories: dict[Any, _History] = {}
+    for number, eqn in enumerate(body.eqns):
+        memories = [a for a in eqn.invars if not jaxprs.is_literal(a) and plan.values[a].space in _SPACES]
+        for memory in memories:
+            histories.setdefault(memory, _History()).follow(number, eqn, lambda e: _static_places(e, plan, geometry))
+        if eqn.primitive in primitives.UPDATES and memories:
+            after = eqn.outvars[-1:] if eqn.primitive in primitives.ACCESSES else eqn.outvars
+            histories |= {b: histories[a] for a, b in zip(eqn.invars, after, strict=False) if a in histories}
+    return frozenset(n for history in histories.values() for n in history.forwarded())
+
+
+@dataclasses.dataclass
+class _History:
+    """What happens to a memory.
+
+    Attributes:
+      latest: the numbers of the stores that loads may meet, the latest first, with their places.
+      takers: for the number of a store the loads of what it has left.
+      needed: stores that the memory is needed after.
+    """
+
+    latest: list[tuple[int, np.ndarray]] = dataclasses.field(default_factory=list)
+    takers: dict[int, list[int]] = dataclasses.field(default_factory=dict)
+    needed: set[int] = dataclasses.field(default_factory=set)
+
+    def follow(self, number: int, eqn: jex_core.JaxprEqn, places_of: Callable[[Any], np.ndarray | None]) -> None:
+        if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
+            return
+        if eqn.primitive is primitives.load_p:
+            store = self._source(places_of(eqn))
+            if store is not None:
+                self.takers[store].append(number)
+                return
+        if eqn.primitive is not primitives.store_p:
+            self.needed |= self.takers.keys()
+            return
+        places = places_of(eqn)
+        if places is None or len(np.unique(places)) < len(places):
+            self.latest.clear()
+        else:
+            self.latest.insert(0, (number, places))
+            self.takers[number] = []
+
+    def _source(self, places: np.ndarray | None) -> int | None:
+        """The store that has left what is at all of some places."""
+        if places is None:
+            return None
+        met = [(number, np.isin(places, stored)) for number, stored in self.latest]
+        number, hit = next(((n, hit) for n, hit in met if hit.any()), (None, None))
+        return number if hit is not None and hit.all() else None
+
+    def forwarded(self) -> list[int]:
+        return [load for store, loads in self.takers.items() if store not in self.needed for load in loads]
+
+
+def _static_places(eqn: jex_core.JaxprEqn, plan: Plan, geometry: Geometry) -> np.ndarray | None:
+    """The same as `_places` of an operation that has not been emitted."""
+    access: primitives.Access = eqn.params["access"]
+    dimensions, mask, memory = len(geometry.group_range), primitives.mask(eqn), eqn.invars[0]
+    condition = None if mask is None else plan.value(mask, dimensions).form
+    forms = [plan.value(a, dimensions).form for a in eqn.invars[1 : 1 + access.rank]]
+    known = [form for form in forms if form is not None]
+    if len(known) < len(forms) or (mask is not None and (condition is None or not condition.constant)):
+        return None
+    where = locating.left_in(access.shape, condition)
+    form = locating.linear(known, memory.aval.shape, where)
+    return _numbers(plan.values[memory].space, form, where, geometry.items) if form.constant else None
 
 
 def remembering(
@@ -55,9 +144,12 @@ def _places(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> np.
     form = address.form
     if buffer.space == "global" or address.inside is not None or form is None or not form.constant:
         return None
-    if buffer.space == "local":
+    return _numbers(buffer.space, form, where, chunk.geometry.items)
+
+
+def _numbers(space: str | None, form: Form, where: Lanes, items: int) -> np.ndarray:
+    if space == "local":
         return form.pattern
-    items = chunk.geometry.items
     return form.pattern * items + where.chosen // (math.prod(where.shape) // items)
 
 

@@ -21,6 +21,7 @@ from xeemu import (
     accumulation,
     folding,
     forms,
+    forwarding,
     hazards,
     held,
     jaxprs,
@@ -117,6 +118,7 @@ class _How:
     """How a memory operation has to be emitted beside others.
 
     Attributes:
+      forwarded: whether a load may take what was stored (see `forwarding`).
       gathered: whether a load must be a gather (see `hazards`).
       scattered: whether a store must not be a slice (see `hazards`).
       joined: whether an update may wait for the next one (see `joining`).
@@ -124,6 +126,7 @@ class _How:
       update: for a store that updates what is there the operation and what it adds (see `accumulation`).
     """
 
+    forwarded: bool = False
     gathered: bool = False
     scattered: bool = False
     joined: bool = False
@@ -153,7 +156,7 @@ class _Interpreter:
         items: dict[Any, Item] = dict(zip(body.invars, inputs, strict=True))
         for v, array in body.constants:
             items[v] = self._constant(np.asarray(array), plan.values[v])
-        found = hazards.of_body(body, plan)
+        found, forwarded = hazards.of_body(body, plan), forwarding.of_body(body, plan, self.chunk.geometry)
         # On a CPU a scatter takes its elements one after the other anyway.
         joined = frozenset() if self.chunk.on_cpu else joining.of_body(body, self.chunk.deterministic)
         count = self.chunk.geometry.items
@@ -164,7 +167,14 @@ class _Interpreter:
                 before = [items[v] for v in found.waits.get(number, ())]
                 op, added = sums.get(number, ("", None))
                 update = (op, _value(self._read(items, plan, added))) if added is not None else None
-                how = _How(number in found.gathered, number in found.scattered, number in joined, before, update)
+                how = _How(
+                    number in forwarded,
+                    number in found.gathered,
+                    number in found.scattered,
+                    number in joined,
+                    before,
+                    update,
+                )
                 results = self._access(plan, number, eqn, operands, active, how)
             else:
                 results = self._equation(plan, number, eqn, operands, active)
@@ -308,7 +318,8 @@ class _Interpreter:
             varying = plan.values[eqn.outvars[0]].varying
             address, view, gathered = self._in_stream(number, buffer, address, where, varying)
             gathered = gathered or how.gathered
-            loaded, some = access.load(buffer, address, where, other, varying, gathered, view, self.chunk)
+            source = buffer if how.forwarded else dataclasses.replace(buffer, stored=())
+            loaded, some = access.load(source, address, where, other, varying, gathered, view, self.chunk)
             return self._named(plan, eqn.outvars, [loaded], some)
         if how.update is not None:
             op, added = how.update

@@ -71,8 +71,8 @@ def _corners(combine: Callable[[int, int], int]) -> Callable[..., Interval | Non
     return rule
 
 
-def _same(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
-    return operands[0]
+def _same(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    return operands[0] if eqn.invars[0].aval.size or not eqn.outvars[0].aval.size else None
 
 
 def _join_all(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
@@ -112,7 +112,9 @@ def _xor(a: Interval, b: Interval) -> Interval | None:
 
 
 def _not(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
-    low, high = operands[0] or (0, 0)
+    if operands[0] is None:
+        return None
+    low, high = operands[0]
     dtype = eqn.outvars[0].aval.dtype
     top = 1 if dtype.kind == "b" else -1 if jnp.issubdtype(dtype, jnp.signedinteger) else int(jnp.iinfo(dtype).max)
     return (top - high, top - low)
