@@ -72,7 +72,7 @@ def _same_place(load: jex_core.JaxprEqn, store: jex_core.JaxprEqn, numbers: dict
         and value.dtype == store.invars[0].aval.dtype
         and all(
             numbers[_key(a)] == numbers[_key(b)]
-            for a, b in zip(load.invars[1 : 1 + one.rank], store.invars[1 : 1 + other.rank], strict=True)
+            for a, b in zip(primitives.indices(load), primitives.indices(store), strict=True)
         )
         and (masks[0] is None or (masks[1] is not None and numbers[_key(masks[0])] == numbers[_key(masks[1])]))
     )

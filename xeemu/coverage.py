@@ -1,12 +1,7 @@
 """Which memories a launch overwrites as a whole, so that what was in them need not be copied."""
 
-import math
-
-import numpy as np
-
 from xeemu import distinctness, intervals, locating, primitives
 from xeemu.analysis import Plan
-from xeemu.locating import Lanes
 from xeemu.program import Program
 
 
@@ -20,12 +15,10 @@ def _fills(program: Program, plan: Plan, number: int) -> bool:
     store, memory, geometry = program.sole_use(number), program.body.invars[number].aval, program.geometry
     if store is None or store.primitive is not primitives.store_p or primitives.mask(store) or geometry.ragged:
         return False
-    access: primitives.Access = store.params["access"]
-    values = [plan.value(a, len(geometry.group_range)) for a in store.invars[1 : 1 + access.rank]]
-    inside = all(intervals.within(v.interval, (0, n - 1)) for v, n in zip(values, memory.shape, strict=True))
-    known = [v.form for v in values if v.form is not None and not v.form.based]
-    elements = math.prod(access.shape)
-    if not inside or len(known) < len(values) or not elements or elements * geometry.groups != memory.size:
+    dimensions = len(geometry.group_range)
+    found = [plan.value(a, dimensions).interval for a in primitives.indices(store)]
+    inside = all(intervals.within(i, (0, n - 1)) for i, n in zip(found, memory.shape, strict=True))
+    where, form = locating.foreseen(store, plan, dimensions)
+    if not inside or form is None or form.based or not where.count or where.count * geometry.groups != memory.size:
         return False
-    form = locating.linear(known, memory.shape, Lanes(access.shape, np.arange(elements), None))
     return distinctness.of_groups(form.pattern, form.steps, geometry)

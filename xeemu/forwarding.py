@@ -96,16 +96,13 @@ class _History:
 
 def _static_places(eqn: jex_core.JaxprEqn, plan: Plan, geometry: Geometry) -> np.ndarray | None:
     """The same as `_places` of an operation that has not been emitted."""
-    access: primitives.Access = eqn.params["access"]
-    dimensions, mask, memory = len(geometry.group_range), primitives.mask(eqn), eqn.invars[0]
+    dimensions, mask = len(geometry.group_range), primitives.mask(eqn)
     condition = None if mask is None else plan.value(mask, dimensions).form
-    forms = [plan.value(a, dimensions).form for a in eqn.invars[1 : 1 + access.rank]]
-    known = [form for form in forms if form is not None]
-    if len(known) < len(forms) or (mask is not None and (condition is None or not condition.constant)):
+    where, form = locating.foreseen(eqn, plan, dimensions)
+    masked = mask is not None and (condition is None or not condition.constant)
+    if masked or form is None or not form.constant:
         return None
-    where = locating.left_in(access.shape, condition)
-    form = locating.linear(known, memory.aval.shape, where)
-    return _numbers(plan.values[memory].space, form, where, geometry.items) if form.constant else None
+    return _numbers(plan.values[eqn.invars[0]].space, form, where, geometry.items)
 
 
 def remembering(

@@ -79,8 +79,7 @@ def _scattered(body: Body, plan: Plan) -> frozenset[int]:
 
 def _is_known(store: jex_core.JaxprEqn, plan: Plan) -> bool:
     """Whether the place of a store has a lane form."""
-    indices = store.invars[1 : 1 + store.params["access"].rank]
-    return all(jaxprs.is_literal(a) or plan.values[a].form is not None for a in indices)
+    return all(jaxprs.is_literal(a) or plan.values[a].form is not None for a in primitives.indices(store))
 
 
 def _loads(body: Body) -> dict[Any, list[tuple[int, jex_core.Var]]]:

@@ -72,13 +72,7 @@ def run(
       For each result of the kernel the flat global memory after the chunk.
     """
     inputs: list[Item] = [
-        Buffer(
-            a,
-            "global",
-            memory.shape,
-            origins.get(k),
-            alone=memory not in program.written or program.sole_use(k) is not None,
-        )
+        Buffer(a, "global", memory.shape, origins.get(k), alone=program.is_alone(k))
         if memory
         else _scalar(jnp.asarray(a, v.aval.dtype), plan.values[v])
         for k, (a, memory, v) in enumerate(zip(arguments, program.arguments, program.body.invars, strict=True))
@@ -168,12 +162,12 @@ class _Interpreter:
                 op, added = sums.get(number, ("", None))
                 update = (op, _value(self._read(items, plan, added))) if added is not None else None
                 how = _How(
-                    number in forwarded,
-                    number in found.gathered,
-                    number in found.scattered,
-                    number in joined,
-                    before,
-                    update,
+                    forwarded=number in forwarded,
+                    gathered=number in found.gathered,
+                    scattered=number in found.scattered,
+                    joined=number in joined,
+                    before=before,
+                    update=update,
                 )
                 results = self._access(plan, number, eqn, operands, active, how)
             else:
@@ -729,7 +723,7 @@ def _applies_to_chunks(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> b
 
 
 def _is_natural(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> bool:
-    """Whether it divides integers that are known not to be negative: without regard to signs that takes a quarter."""
+    """Whether it divides integers that are known not to be negative, so that there are no signs to look at."""
     if eqn.primitive.name not in ("div", "rem"):
         return False
     return all(o.known.interval is not None and o.known.interval[0] >= 0 for o in operands)

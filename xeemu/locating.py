@@ -13,8 +13,10 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend import core as jex_core
 
-from xeemu import forms, intervals, lattices
+from xeemu import forms, intervals, lattices, primitives
+from xeemu.analysis import Plan
 from xeemu.forms import Form
 from xeemu.primitives import Access
 from xeemu.values import Buffer, Chunk, Emitted, materialise
@@ -100,6 +102,20 @@ def left_in(shape: tuple[int, ...], mask: Form | None) -> Lanes:
     if mask is None or not mask.constant:
         return everyone
     return everyone.only(np.flatnonzero(everyone.pattern(mask)))
+
+
+def foreseen(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> tuple[Lanes, Form | None]:
+    """What the analysis knows of an access that has not been emitted.
+
+    Returns:
+      The elements that its mask leaves in.
+      Their linear index, less its base; None if some component has no lane form.
+    """
+    mask = primitives.mask(eqn)
+    where = left_in(eqn.params["access"].shape, None if mask is None else plan.value(mask, dimensions).form)
+    found = [plan.value(a, dimensions).form for a in primitives.indices(eqn)]
+    known = [form for form in found if form is not None]
+    return where, linear(known, eqn.invars[0].aval.shape, where) if len(known) == len(found) else None
 
 
 def linear(components: Sequence[Form], shape: Sequence[int], where: Lanes) -> Form:

@@ -107,6 +107,11 @@ def operation(eqn: jex_core.JaxprEqn) -> str:
     return "load" if eqn.primitive is load_p else "store"
 
 
+def indices(eqn: jex_core.JaxprEqn) -> list[jex_core.Var | jex_core.Literal]:
+    """The operands of an access that are its index, a component each."""
+    return list(eqn.invars[1 : 1 + eqn.params["access"].rank])
+
+
 def mask(eqn: jex_core.JaxprEqn) -> jex_core.Var | jex_core.Literal | None:
     """The operand of an access that is its `where`, or None."""
     if not eqn.params["access"].masked:

@@ -16,7 +16,6 @@ from jax.extend import core as jex_core
 from xeemu import jaxprs, locating, primitives
 from xeemu.analysis import Plan, Value
 from xeemu.jaxprs import Body
-from xeemu.locating import Lanes
 from xeemu.numbering import Numbers
 
 _PLAIN = frozenset({"load", "store"})
@@ -177,11 +176,10 @@ class _Walk:
     ) -> tuple[Hashable, Place] | None:
         """The place of an access, and what it has in common with others at the same place; None if it moves."""
         access: primitives.Access = eqn.params["access"]
-        indices = eqn.invars[1 : 1 + access.rank]
+        indices = primitives.indices(eqn)
         values = tuple(plan.value(a, self.dimensions) for a in indices)
-        mask = primitives.mask(eqn)
-        where = locating.left_in(access.shape, None if mask is None else plan.value(mask, self.dimensions).form)
-        pattern, steps = _linear(values, eqn.invars[0].aval.shape, where)
+        where, form = locating.foreseen(eqn, plan, self.dimensions)
+        pattern, steps = (form.pattern, form.steps) if form is not None else (None, ())
         chosen = where.chosen
         place = Place(access, chosen, tuple(indices), values, pattern, steps, inside=outermost)
         lanes = (access.shape, chosen.tobytes())
@@ -214,12 +212,3 @@ def _entering(structure: jaxprs.Structure, inner: Body, given: Sequence[Any], b:
     else:
         return list(given)
     return [g if k < first or isinstance(g, _Root) else None for k, g in enumerate(given)]
-
-
-def _linear(values: Sequence[Value], shape: Sequence[int], where: Lanes) -> tuple[np.ndarray | None, tuple[int, ...]]:
-    """The linear index as a pattern over the lanes and steps per group, less the bases of its components."""
-    known = [value.form for value in values if value.form is not None]
-    if len(known) < len(values):
-        return None, ()
-    form = locating.linear(known, shape, where)
-    return form.pattern, form.steps

@@ -84,14 +84,9 @@ def _is_filled(body: Body, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, 
 
 def _lattice(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> tuple[Lattice, bool] | None:
     """The addresses of a load or store, if they form a lattice, and whether they are the same for all groups."""
-    access: primitives.Access = eqn.params["access"]
-    mask = primitives.mask(eqn)
-    where = locating.left_in(access.shape, None if mask is None else plan.value(mask, dimensions).form)
-    indices = [plan.value(a, dimensions).form for a in eqn.invars[1 : 1 + access.rank]]
-    known = [form for form in indices if form is not None]
-    if len(known) < len(indices) or not where.count:
+    where, form = locating.foreseen(eqn, plan, dimensions)
+    if form is None or not where.count:
         return None
-    form = locating.linear(known, eqn.invars[0].aval.shape, where)
     lattice = lattices.of_pattern(form.pattern)
     return (lattice, form.uniform) if lattice else None
 
