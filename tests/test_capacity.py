@@ -202,7 +202,7 @@ def test_the_working_set_keeps_to_its_bound(name, memory_bytes):
     shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) if x.ndim else x for x in example.inputs(example.size)]
     nd_range = example.nd_range(example.size)
     taken_bytes, chunk = compiled_bytes(example.kernel, nd_range, shapes, example.static, memory_bytes)
-    assert taken_bytes <= (memory_bytes or 8 << 20)
+    assert taken_bytes <= (memory_bytes or 16 << 20)
     assert chunk > 1
 
 
@@ -240,3 +240,54 @@ def test_local_memory_of_a_chunk_is_indexed_by_32_bits():
     shapes = [jax.ShapeDtypeStruct((groups,), np.uint8)]
     ready = prepared(kernel, xe.NDRange(groups, 1), shapes, memory_bytes=1 << 40)
     assert ready.chunk << 14 < 2**31 <= 4 * (ready.chunk << 14)
+
+
+# --- Launches as a whole ---
+
+MANY = 1 << 20
+
+
+@xe.kernel
+def reversed_in_groups(wg, x, y):
+    """Values that all fuse: what is loaded from local memory is what was stored."""
+    i, lid, last = wg.global_id(), wg.local_id(), wg.size - 1
+    tile = wg.barrier(wg.local(wg.size, jnp.int32).at[lid].set(3 * x[i]))
+    return y.at[i].set(tile[last - lid])
+
+
+@xe.kernel
+def looping(wg, x, y):
+    i = wg.global_id()
+    return y.at[i].set(jax.lax.fori_loop(0, 5, lambda k, v: v * x[i] + k, x[i]))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "memory_bytes", "whole"),
+    [
+        (scale, None, True),
+        (reversed_in_groups, None, True),
+        (scale, 1 << 20, False),
+        (gather, None, False),
+        (looping, None, False),
+    ],
+)
+def test_a_launch_whose_values_fuse_needs_no_chunks(kernel, memory_bytes, whole):
+    shapes = [jax.ShapeDtypeStruct((MANY,), np.int32)] * 2
+    taken_bytes, chunk = compiled_bytes(kernel, xe.NDRange(MANY, 64), shapes, {}, memory_bytes)
+    assert (chunk == MANY // 64) == whole
+    assert taken_bytes <= (memory_bytes or (2 if whole else 16) << 20)
+
+
+def test_a_launch_as_a_whole_gives_the_same():
+    x = np.random.default_rng(0).integers(2**20, size=MANY, dtype=np.int32)
+    given = (reversed_in_groups, xe.NDRange(MANY, 64))
+    expected = 3 * x.reshape(-1, 64)[:, ::-1].reshape(-1)
+    for memory_bytes in (None, 1 << 16):
+        np.testing.assert_array_equal(xe.launch(*given, memory_bytes=memory_bytes)(x, np.zeros_like(x)), expected)
+
+
+def test_a_launch_beyond_the_bound_is_cut_in_chunks_whatever_it_is():
+    shapes = [jax.ShapeDtypeStruct((1 << 28,), np.int32)] * 2
+    taken_bytes, chunk = compiled_bytes(scale, xe.NDRange(1 << 28, 64), shapes, {}, None)
+    assert chunk < 1 << 22
+    assert taken_bytes <= 16 << 20

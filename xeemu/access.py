@@ -68,7 +68,7 @@ def _read(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, varying:
     return lax.cond(
         part.fits(buffer.elements),
         lambda data: part.read(data),
-        lambda data: jnp.broadcast_to(_gather(buffer.holding(data), address, where, chunk), shape),
+        lambda data: jnp.broadcast_to(_gather(buffer.holding(data), address.again(), where, chunk), shape),
         buffer.data,
     )
 
@@ -184,7 +184,7 @@ def atomic(
       joined: whether the update may wait for the next one, which is the only other use of the memory.
     """
     if not where.count or not buffer.elements:
-        return buffer if joined else _carried_out(buffer, op)
+        return buffer if joined else carried_out(buffer, chunk)
     arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
     if not joined and (data := _combined(buffer, op, address, arrays, where, chunk)) is not None:
         return buffer.holding(data)
@@ -193,9 +193,9 @@ def atomic(
     any_order = chunk.on_cpu or not (chunk.deterministic and _rounds(buffer, op))
     if op in ("store", "add", "min", "max", "sub") and any_order:
         operand = jnp.broadcast_to(-arrays[0] if op == "sub" else arrays[0], target.shape)
-        update = Update(target, operand, _always(address, where))
+        update = Update(target, operand, "add" if op == "sub" else op, _always(address, where))
         waiting = dataclasses.replace(buffer, pending=(*buffer.pending, update), stored=())
-        return waiting if joined else _carried_out(waiting, op)
+        return waiting if joined else carried_out(waiting, chunk)
     _, data = _in_order(buffer, op, target, arrays, chunk)
     return buffer.holding(data)
 
@@ -214,17 +214,23 @@ def _combined(
     return part.combined(buffer.data, op, arrays[0], where.mask, chunk.on_cpu) if part else None
 
 
-def _carried_out(buffer: Buffer, op: str) -> Buffer:
-    """A memory after the updates that wait for it, all by one operation."""
-    updates = buffer.pending
-    if not updates:
-        return buffer
-    target, values = (
-        jnp.concatenate(arrays, axis=1) if len(updates) > 1 else arrays[0]
-        for arrays in zip(*((update.target, update.values) for update in updates), strict=True)
-    )
-    always = all(update.always for update in updates)
-    return buffer.holding(_scatter(buffer.data, "add" if op == "sub" else op, target, values, always))
+def carried_out(buffer: Buffer, chunk: Chunk) -> Buffer:
+    """A memory after the updates that wait for it, all by one operation.
+
+    A CPU takes the elements of a scatter one after the other anyway.
+    """
+    data = buffer.data
+    for update in buffer.pending if chunk.on_cpu else _joined(buffer.pending):
+        data = _scatter(data, update.op, update.target, update.values, update.always)
+    return buffer.holding(data)
+
+
+def _joined(updates: Sequence[Update]) -> list[Update]:
+    if len(updates) < 2:
+        return list(updates)
+    target = jnp.concatenate([update.target for update in updates], axis=1)
+    values = jnp.concatenate([update.values for update in updates], axis=1)
+    return [Update(target, values, updates[0].op, all(update.always for update in updates))]
 
 
 def fetch(

@@ -5,6 +5,7 @@ what a gather, an addition and a scatter do. Of integers only: a sum of floats m
 """
 
 import collections
+import dataclasses
 import math
 from typing import Any
 
@@ -18,8 +19,23 @@ from xeemu.numbering import Numbers
 _COMMUTATIVE = frozenset({"add", "min", "max"})
 
 
-def of_body(body: Body, plan: Plan, items: int, scattered: frozenset[int]) -> dict[int, tuple[str, Atom]]:
-    """For the number of each such store of a (sub)program the operation and what it adds.
+@dataclasses.dataclass(frozen=True)
+class Sum:
+    """A store that updates what is there.
+
+    Attributes:
+      op: by which operation.
+      added: what it combines with what is there.
+      load: the number of the load of what is there, whose result nothing else uses.
+    """
+
+    op: str
+    added: Atom
+    load: int
+
+
+def of_body(body: Body, plan: Plan, items: int, scattered: frozenset[int]) -> dict[int, Sum]:
+    """For the number of each such store of a (sub)program what it does.
 
     Args:
       body: the program.
@@ -35,6 +51,7 @@ def of_body(body: Body, plan: Plan, items: int, scattered: frozenset[int]) -> di
         a for operands in (*(e.invars for e in body.eqns), body.outvars) for a in operands if not jaxprs.is_literal(a)
     )
     numbers = _numbers(body)
+    places = {v: n for n, e in enumerate(body.eqns) for v in e.outvars}
     found = {}
     for number, store in stores:
         value = store.invars[1 + store.params["access"].rank]
@@ -42,7 +59,7 @@ def of_body(body: Body, plan: Plan, items: int, scattered: frozenset[int]) -> di
             continue
         for load, added in _parts(made[value], made):
             if uses[load.outvars[0]] == 1 and _same_place(load, store, numbers):
-                found[number] = (made[value].primitive.name, added)
+                found[number] = Sum(made[value].primitive.name, added, places[load.outvars[0]])
     return found
 
 

@@ -378,35 +378,3 @@ def local_id(local_range: tuple[int, ...], dim: int | None) -> np.ndarray:
 def group_strides(group_range: tuple[int, ...]) -> tuple[int, ...]:
     """What a step in each dimension of the group id adds to the linear group id."""
     return tuple(int(np.prod(group_range[d + 1 :], dtype=np.int64)) for d in range(len(group_range)))
-
-
-def group_bytes(program: Program, plan: Plan) -> int:
-    """Working set of one group: its memories and what it keeps in registers, as if nothing were fused."""
-    memories = program.local_bytes + program.private_bytes * program.geometry.items
-    return memories + _live_bytes(program.body, plan)
-
-
-def _live_bytes(body: Body, plan: Plan) -> int:
-    """The most bytes of varying values that are alive at once in a (sub)program."""
-    last_use = {a: n for n, eqn in enumerate(body.eqns) for a in eqn.invars if not jaxprs.is_literal(a)}
-    last_use |= {a: len(body.eqns) for a in body.outvars if not jaxprs.is_literal(a)}
-    alive: dict[Any, int] = {v: _bytes(v, plan) for v in body.invars if v in last_use}
-    most = sum(alive.values())
-    for number, eqn in enumerate(body.eqns):
-        inner = max((_inner_bytes(eqn, plan, number)), default=0)
-        alive |= {v: _bytes(v, plan) for v in eqn.outvars}
-        most = max(most, sum(alive.values()) + inner)
-        alive = {v: size for v, size in alive.items() if last_use.get(v, -1) > number}
-    return most
-
-
-def _inner_bytes(eqn: jex_core.JaxprEqn, plan: Plan, number: int) -> list[int]:
-    bodies = jaxprs.bodies(eqn)
-    return [_live_bytes(b, p) for b, p in zip(bodies, plan.inner[number], strict=True)] if bodies else []
-
-
-def _bytes(variable: jex_core.Var, plan: Plan) -> int:
-    known = plan.values[variable]
-    if known.space or not known.varying or known.form is not None:
-        return 0
-    return int(np.prod(variable.aval.shape, dtype=np.int64)) * variable.aval.dtype.itemsize

@@ -30,7 +30,9 @@ from xeemu import (
     primitives,
     promotion,
     slices,
+    strands,
     unrolling,
+    updating,
 )
 from xeemu.analysis import Plan, Value
 from xeemu.held import Held
@@ -41,8 +43,9 @@ from xeemu.observer import Event, Observer, Passage
 from xeemu.program import Program
 from xeemu.promotion import Place
 from xeemu.slices import View
+from xeemu.strands import Strand
 from xeemu.streaming import Block, Fill, Stream
-from xeemu.values import Buffer, Chunk, Emitted, Some
+from xeemu.values import Buffer, Chunk, Emitted, Some, Update
 
 Item = Emitted | Buffer
 
@@ -137,12 +140,14 @@ class _Interpreter:
       present: `[G, L]` mask of the work-items that exist, or None.
       observer: is told of everything that is emitted.
       block: the iteration that is being emitted of a loop that streams, if one is.
+      waiting: of the body that is being emitted the numbers of updates that are carried out later (see `updating`).
     """
 
     chunk: Chunk
     present: jax.Array | None
     observer: Observer
     block: Block | None = None
+    waiting: frozenset[int] = frozenset()
 
     def body(self, body: Body, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
@@ -159,13 +164,13 @@ class _Interpreter:
             operands = [self._read(items, plan, a) for a in eqn.invars]
             if eqn.primitive in primitives.ACCESSES:
                 before = [items[v] for v in found.waits.get(number, ())]
-                op, added = sums.get(number, ("", None))
-                update = (op, _value(self._read(items, plan, added))) if added is not None else None
+                added = sums.get(number)
+                update = (added.op, _value(self._read(items, plan, added.added))) if added is not None else None
                 how = _How(
                     forwarded=number in forwarded,
                     gathered=number in found.gathered,
                     scattered=number in found.scattered,
-                    joined=number in joined,
+                    joined=number in joined or number in self.waiting,
                     before=before,
                     update=update,
                 )
@@ -311,13 +316,15 @@ class _Interpreter:
         if op == "load":
             varying = plan.values[eqn.outvars[0]].varying
             address, view, gathered = self._in_stream(number, buffer, address, where, varying)
-            gathered = gathered or how.gathered
+            # Iterations that are emitted together would take both branches.
+            together = bool(self.waiting) and address.inside is not None
+            gathered = gathered or how.gathered or together
             source = buffer if how.forwarded else dataclasses.replace(buffer, stored=())
             loaded, some = access.load(source, address, where, other, varying, gathered, view, self.chunk)
             return self._named(plan, eqn.outvars, [loaded], some)
         if how.update is not None:
             op, added = how.update
-            return [access.atomic(buffer, op, address, [added], where, self.chunk, False)]
+            return [access.atomic(buffer, op, address, [added], where, self.chunk, how.joined)]
         if eqn.primitive is primitives.store_p:
             filled = self._filled(number, buffer, address, rest[0], where)
             if filled is not None:
@@ -413,9 +420,13 @@ class _Interpreter:
             stacked = [_value(o).array(self.chunk) for o in outputs[scan.carries :]]
             return (self._packed(outputs[: scan.carries], known), self.observer.state), stacked
 
+        alone = not elements and len(eqn.outvars) == scan.carries and not self.observer.watches
+        updates = updating.of_loop(eqn, inner, self.chunk.geometry.items) if alone else None
+        if updates and not any(isinstance(o, Held) for o in operands):
+            last = self._updating(inner, scan, updates, consts, carries, known, active)
+            return self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars])
         turns = unrolling.factor(scan.body, inner, scan.consts, scan.length, self._dimensions, quiet, self.chunk.on_cpu)
-        streams = not elements and len(eqn.outvars) == scan.carries and not self.observer.watches
-        if streams and turns > 1:
+        if alone and turns > 1:
             last = self._stream(inner, scan, consts, carries, known, active, turns)
             return self._given_back(self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars]), outside)
         rows = [_rows(e.array(self.chunk), e.known.varying, 1, 0) for e in elements]
@@ -451,6 +462,46 @@ class _Interpreter:
         first = self._packed(carries, known)
         # On a GPU a branch would stop the launch to look.
         return stream.run_checked(first) if self.chunk.on_cpu else stream.run(first)
+
+    def _updating(
+        self,
+        inner: Plan,
+        scan: jaxprs.Scan,
+        updates: updating.Updates,
+        consts: list[Item],
+        carries: list[Item],
+        known: Sequence[Value],
+        active: jax.Array | None,
+    ) -> list[Any]:
+        """What a loop that only updates memories carries in the end."""
+
+        def of_part(part: Strand) -> updating.Strand:
+            emitter = self._of_part(part, updates)
+            given, before = [part.item(c) for c in consts], [part.item(c) for c in carries]
+            running = None if active is None else part.rows(active)
+
+            def find(packed: list[Any]) -> updating.Found:
+                inside = emitter._unpacked(packed, before, known)
+                outputs = emitter.body(scan.body, inner, [*given, *inside], running)
+                return {k: list(_memory(outputs[k]).pending) for k in updates.users}
+
+            def carry_out(k: int, data: jax.Array, found: list[Update]) -> jax.Array:
+                memory = dataclasses.replace(_memory(before[k]).holding(data), pending=tuple(found))
+                return access.carried_out(memory, part.chunk).data
+
+            return updating.Strand(emitter._packed(before, known), find, carry_out)
+
+        parts = strands.of_chunk(self.chunk)
+        last = updating.Loop(list(map(of_part, parts)), updates, scan.length, self.chunk.turns).run()
+        after = list(last[0])
+        for k in updates.users:
+            after[k] = strands.together(_memory(carries[k]), [packed[k] for packed in last]).data
+        return after
+
+    def _of_part(self, part: Strand, updates: updating.Updates) -> "_Interpreter":
+        """Of some groups, for the body of a loop that finds what to update."""
+        present = None if self.present is None else part.rows(self.present)
+        return dataclasses.replace(self, chunk=part.chunk, present=present, block=None, waiting=updates.all)
 
     def _while(
         self,

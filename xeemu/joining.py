@@ -12,7 +12,8 @@ from jax.extend import core as jex_core
 from xeemu import jaxprs, primitives
 from xeemu.jaxprs import Body
 
-_JOINED = {"add": "add", "sub": "add", "min": "min", "max": "max"}
+COMMUTING = {"add": "add", "sub": "add", "min": "min", "max": "max"}
+"""Operations of which several may be done at once, as which one."""
 
 
 def of_body(body: Body, deterministic: bool) -> frozenset[int]:
@@ -25,23 +26,28 @@ def of_body(body: Body, deterministic: bool) -> frozenset[int]:
     uses = collections.Counter(
         atom for operands in (*(e.invars for e in body.eqns), body.outvars) for atom in operands if _is_variable(atom)
     )
-    updates = {e.invars[0]: e for e in body.eqns if _joined(e, deterministic)}
+    updates = {e.invars[0]: e for e in body.eqns if operation(e, deterministic)}
     return frozenset(
         number
         for number, eqn in enumerate(body.eqns)
-        if (op := _joined(eqn, deterministic))
+        if (op := operation(eqn, deterministic))
         and uses[eqn.outvars[0]] == 1
         and eqn.outvars[0] in updates
-        and _joined(updates[eqn.outvars[0]], deterministic) == op
+        and operation(updates[eqn.outvars[0]], deterministic) == op
     )
 
 
-def _joined(eqn: jex_core.JaxprEqn, deterministic: bool) -> str | None:
-    """The operation by which an equation updates a memory, if several of them may be done at once."""
+def operation(eqn: jex_core.JaxprEqn, in_order: bool) -> str | None:
+    """The operation by which an equation updates a memory, if several such updates may be done at once.
+
+    Args:
+      eqn: the equation.
+      in_order: whether sums of floats have to be taken in order.
+    """
     if eqn.primitive is not primitives.atomic_p or eqn.params["fetch"]:
         return None
-    rounds = deterministic and jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.floating)
-    op = _JOINED.get(primitives.operation(eqn))
+    rounds = in_order and jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.floating)
+    op = COMMUTING.get(primitives.operation(eqn))
     return None if rounds and op == "add" else op
 
 

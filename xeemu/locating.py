@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -145,6 +145,7 @@ class Address:
       form: the lane form of the linear index with an `[n]` pattern, or None.
       base: the form's base, or None.
       exact: whether every index component fits the dtype of the address; else the form is right modulo its width only.
+      again: finds the same anew, for a branch that alone needs it: what is made before a branch is made for all.
     """
 
     index: jax.Array
@@ -152,12 +153,14 @@ class Address:
     form: Form | None
     base: jax.Array | None
     exact: bool
+    again: Callable[[], "Address"]
 
     def shifted(self, zero: jax.Array) -> "Address":
         """The same address, known only when `zero` is."""
         base = zero if self.base is None else self.base + zero
         form = None if self.form is None else dataclasses.replace(self.form, based=True)
-        return dataclasses.replace(self, index=self.index + zero, form=form, base=base)
+        again = functools.partial(_again_shifted, self, zero)
+        return dataclasses.replace(self, index=self.index + zero, form=form, base=base, again=again)
 
     def only(self, kept: np.ndarray) -> "Address":
         """That of some of the elements, by their numbers; all are within bounds."""
@@ -165,7 +168,15 @@ class Address:
         assert self.inside is None
         form = dataclasses.replace(self.form, pattern=self.form.pattern[kept])
         index = self.index if self.index.shape[1] == 1 else columns(self.index, kept)
-        return dataclasses.replace(self, index=index, form=form)
+        return dataclasses.replace(self, index=index, form=form, again=functools.partial(_again_only, self, kept))
+
+
+def _again_shifted(address: Address, zero: jax.Array) -> Address:
+    return address.again().shifted(zero)
+
+
+def _again_only(address: Address, kept: np.ndarray) -> Address:
+    return address.again().only(kept)
 
 
 def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chunk) -> Address:
@@ -181,7 +192,7 @@ def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chun
             array = jnp.where(within, array, array.dtype.type(0))
         index = index + array.astype(dtype) * dtype.type(stride)
     exact = all(intervals.within(i.known.interval, intervals.of_dtype(dtype)) for i in indices)
-    return Address(index, inside, form, base, exact)
+    return Address(index, inside, form, base, exact, functools.partial(locate, buffer, indices, where, chunk))
 
 
 def _extent(buffer: Buffer, chunk: Chunk) -> int:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu import analysis, aspects, capacity, conversions, coverage, geometry, interpreter, limits, program
+from xeemu import analysis, aspects, capacity, conversions, coverage, geometry, interpreter, limits, program, working
 from xeemu.analysis import Plan
 from xeemu.arguments import Description, platform_of
 from xeemu.device import Device
@@ -20,18 +20,26 @@ from xeemu.kernel import Kernel
 from xeemu.ndrange import NDRange
 from xeemu.observer import Observer
 from xeemu.program import Program
+from xeemu.updating import MOST_TURNS
 from xeemu.values import Chunk
 
 Watch = Callable[[Chunk, Any], Observer]
 _Carry = tuple[list[jax.Array], Any]
 
 # A chunk's working set unless the user says otherwise: about a core's cache on a CPU, enough to fill a GPU.
-_CHUNK_BYTES = {"cpu": 1 << 20}
+_CHUNK_BYTES = {"cpu": 2 << 20}
 _GPU_CHUNK_BYTES = 2 << 30
 # What the compiler then takes may be so many times as much, and no more; a user's bound holds as it is.
 _MOST_TIMES = 8
 _MOST_FITTINGS = 4  # One or two do; what does not grow with the chunk is little.
 _INT32_LIMIT = 2**31
+
+# Of a CPU, as few as keep two cores busy: the code grows with them.
+_STRANDS = 2
+# Groups that at least are emulated together: rather that than long blocks of iterations.
+_FEWEST = 4
+# Of a launch that would take no more if nothing were fused it is tried whether the compiler needs chunks at all.
+_WHOLE_BYTES = 256 << 20
 
 _SMALLER = "Launch a part of the work at a time, on the part of the arrays that it needs"
 _DONATE = f"{_SMALLER}; donate=True lets results take the place of arguments that may be lost"
@@ -86,14 +94,16 @@ class Prepared:
     Attributes:
       program: the traced kernel.
       plan: its analysis.
-      chunk: work-groups that are emulated together.
       options: how it is emulated.
+      chunk: work-groups that are emulated together.
+      turns: the most iterations of a loop that find together what they update (see `updating`).
     """
 
     program: Program
     plan: Plan
-    chunk: int
     options: Options
+    chunk: int
+    turns: int = 1
 
     def emit(self, *arguments: jax.Array) -> list[jax.Array]:
         """The arrays that the kernel returns, as JAX operations on the launch's arguments."""
@@ -176,7 +186,8 @@ class Prepared:
         for k, data in zip(written, memories, strict=True):
             arguments[k] = data
         on_cpu = self.options.platform == "cpu"
-        chunk = Chunk(self.program.geometry, first, count, on_cpu, self.options.deterministic)
+        strands = _STRANDS if on_cpu else 1
+        chunk = Chunk(self.program.geometry, first, count, on_cpu, self.options.deterministic, self.turns, strands)
         observer = watch(chunk, state)
         outputs = interpreter.run(self.program, self.plan, arguments, origins, chunk, observer)
         returned = dict(zip(self.program.outputs, outputs, strict=True))
@@ -197,8 +208,32 @@ class Prepared:
         """The memory that a launch takes; what it works with is as analysed unless it is known."""
         results_bytes = 0 if self.options.donate else self.results_bytes
         if working_bytes is None:
-            working_bytes = self.chunk * analysis.group_bytes(self.program, self.plan)
+            working_bytes = self.chunk * working.group_bytes(self.program, self.plan, self.turns)
         return capacity.Need(arguments_bytes, results_bytes, working_bytes)
+
+    @functools.cached_property
+    def whole(self) -> "Prepared | None":
+        """The launch as a single chunk, if that may need no more memory; without a loop over chunks all may fuse.
+
+        No copies are made then either of arguments for a loop to change. It is for a CPU alone, and as the user says
+        nothing about memory.
+        """
+        groups, options = self.program.geometry.groups, self.options
+        chosen = options.platform != "cpu" or options.memory_bytes is not None or self.chunk >= groups
+        if chosen or groups * working.group_bytes(self.program, self.plan, 1) > _WHOLE_BYTES:
+            return None
+        return dataclasses.replace(self, chunk=groups) if working.is_straight(self.program.body) else None
+
+    @property
+    def least(self) -> bool:
+        """Whether it is emulated by single groups and iterations."""
+        return self.chunk == 1 and self.turns == 1
+
+    def smaller(self, part: float) -> "Prepared":
+        """The same with about such a part of the working set."""
+        if self.chunk == 1:
+            return dataclasses.replace(self, turns=max(1, int(self.turns * part)))
+        return dataclasses.replace(self, chunk=_divisor(self.program.geometry.groups, max(1, int(self.chunk * part))))
 
     @functools.cached_property
     def fitted(self) -> "Fitted":
@@ -248,13 +283,17 @@ class Fitted:
 
     def _fit(self, given: Sequence[Any]) -> int:
         """What the launch works with, with the chunk that fits."""
+        if (whole := self.prepared.whole) is not None:
+            whole_bytes = capacity.Measured(whole.compiled).working_bytes(given, whole.results_bytes)
+            if whole_bytes <= whole.options.chunk_bytes:
+                self.prepared = whole
+                return whole_bytes
         most_bytes = self.prepared.options.most_bytes
         taken_bytes = capacity.Measured(self.prepared.compiled).working_bytes(given, self.prepared.results_bytes)
         for _ in range(_MOST_FITTINGS):
-            if taken_bytes <= most_bytes or self.prepared.chunk == 1:
+            if taken_bytes <= most_bytes or self.prepared.least:
                 break
-            fewer = max(1, self.prepared.chunk * most_bytes // taken_bytes)
-            smaller = dataclasses.replace(self.prepared, chunk=_divisor(self.prepared.program.geometry.groups, fewer))
+            smaller = self.prepared.smaller(most_bytes / taken_bytes)
             smaller_bytes = capacity.Measured(smaller.compiled).working_bytes(given, smaller.results_bytes)
             if smaller_bytes >= taken_bytes:
                 break
@@ -302,9 +341,11 @@ class Watched:
 def prepare_alone(
     kernel: Kernel, nd_range: NDRange, device: Device, given: Sequence[Any], static: Mapping[str, Any]
 ) -> Prepared:
-    """Prepares a launch that is no part of a larger computation."""
+    """Prepares a launch of which somebody will see every access, and that is no part of a larger computation."""
     options = Options(None, False, False, platform_of(given))
-    return prepare(kernel, nd_range, device, tuple(map(Description.of, given)), kernel.bind_static(static), options)
+    bound = kernel.bind_static(static)
+    prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, given)), bound, options)
+    return _cut(prepared.program, prepared.plan, options, 1)
 
 
 def prepare(
@@ -336,7 +377,7 @@ def _prepared(
     traced = traced_program(kernel, nd_range, device, arguments, static)
     plan = analysis.analyse(traced)
     conversions.check(traced, plan)
-    return Prepared(traced, plan, _chunk(traced, plan, options), options)
+    return _cut(traced, plan, options, MOST_TURNS)
 
 
 def traced_program(
@@ -361,14 +402,23 @@ def _geometry(kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequ
     return geometry.cut(nd_range, lanes, kernel.work_group_size, largest, device.max_work_group_size)
 
 
-def _chunk(traced: Program, plan: Plan, options: Options) -> int:
-    """How many groups to emulate together."""
-    per_group = analysis.group_bytes(traced, plan)
+def _cut(traced: Program, plan: Plan, options: Options, turns: int) -> Prepared:
+    """A launch cut in chunks of as many groups, and blocks of as many iterations, as the working set allows."""
+    per_group = working.group_bytes(traced, plan, turns)
+    chunk = _chunk(traced, options, options.chunk_bytes // max(per_group, 1))
+    if turns == 1 or per_group == working.group_bytes(traced, plan, 1):
+        return Prepared(traced, plan, options, chunk)
+    if _FEWEST * per_group > options.chunk_bytes:
+        return _cut(traced, plan, options, max(turns // 2, 1))
+    return Prepared(traced, plan, options, chunk, turns)
+
+
+def _chunk(traced: Program, options: Options, most: int) -> int:
+    """How many groups to emulate together, if memory allows so many."""
     groups = max(traced.geometry.groups, 1)
     # Shards of equal size where there can be such.
     groups = -(-groups // options.shards)
-    most = min(groups, options.chunk_bytes // max(per_group, 1), _most_indexed(traced))
-    return _divisor(groups, max(1, most))
+    return _divisor(groups, max(1, min(groups, most, _most_indexed(traced))))
 
 
 def _most_indexed(traced: Program) -> int:

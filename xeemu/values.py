@@ -24,6 +24,8 @@ class Chunk:
       count: number of groups, `G`.
       on_cpu: whether the emulation runs on a CPU, where branches and slices pay.
       deterministic: whether float atomics are applied in one order.
+      turns: the most iterations of a loop that find together what they update (see `updating`).
+      strands: the most parts of the chunk that do so side by side.
     """
 
     geometry: Geometry
@@ -31,6 +33,8 @@ class Chunk:
     count: int
     on_cpu: bool
     deterministic: bool
+    turns: int = 1
+    strands: int = 1
 
     # Nothing here is cached: an array first made inside a loop must not be used outside it.
 
@@ -145,6 +149,7 @@ class Buffer:
         return dataclasses.replace(self, data=data, pending=(), stored=())
 
 
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
 class Update:
     """Elements to update by an operation whose order does not matter.
@@ -152,12 +157,14 @@ class Update:
     Attributes:
       target: `[G, n]` positions in the flat contents; beyond their end for elements that take no part.
       values: `[G, n]` what to combine them with.
+      op: the operation.
       always: whether every element takes part.
     """
 
     target: jax.Array
     values: jax.Array
-    always: bool
+    op: str = dataclasses.field(metadata={"static": True})
+    always: bool = dataclasses.field(metadata={"static": True})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

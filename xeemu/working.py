@@ -1,0 +1,75 @@
+"""Working: the memory that the emulation of one work-group takes, as it is foreseen."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu import jaxprs, updating
+from xeemu.analysis import Plan
+from xeemu.jaxprs import Body
+from xeemu.program import Program
+
+
+def group_bytes(program: Program, plan: Plan, turns: int) -> int:
+    """Working set of one group: its memories and what it keeps in registers, as if nothing were fused.
+
+    Args:
+      program: the program.
+      plan: its analysis.
+      turns: the most iterations of a loop that find together what they update (see `updating`).
+    """
+    memories = program.local_bytes + program.private_bytes * program.geometry.items
+    return memories + _live_bytes(program.body, plan, _Blocks(program.geometry.items, turns))
+
+
+def is_straight(body: Body) -> bool:
+    """Whether a (sub)program has neither loops nor branches."""
+    return all(
+        isinstance(jaxprs.structure(eqn), jaxprs.Call | None) and all(map(is_straight, jaxprs.bodies(eqn)))
+        for eqn in body.eqns
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Blocks:
+    """The blocks of loops that only update memories.
+
+    Attributes:
+      items: work-items of a group.
+      turns: the most iterations of a block.
+    """
+
+    items: int
+    turns: int
+
+    def bytes(self, eqn: jex_core.JaxprEqn, plan: Plan, alive: int) -> int:
+        """What a loop takes, of which one iteration keeps so many bytes alive."""
+        updates = updating.of_loop(eqn, plan, self.items) if self.turns > 1 else None
+        scan = jaxprs.structure(eqn)
+        if updates is None or not isinstance(scan, jaxprs.Scan):
+            return alive
+        return min(self.turns, scan.length) * (alive + updating.found_bytes(scan.body, updates))
+
+
+def _live_bytes(body: Body, plan: Plan, blocks: _Blocks) -> int:
+    """The most bytes of varying values that are alive at once in a (sub)program."""
+    last_use = {a: n for n, eqn in enumerate(body.eqns) for a in eqn.invars if not jaxprs.is_literal(a)}
+    last_use |= {a: len(body.eqns) for a in body.outvars if not jaxprs.is_literal(a)}
+    alive: dict[Any, int] = {v: _bytes(v, plan) for v in body.invars if v in last_use}
+    most = sum(alive.values())
+    for number, eqn in enumerate(body.eqns):
+        inner = zip(jaxprs.bodies(eqn), plan.inner.get(number, ()), strict=True)
+        inside = max((blocks.bytes(eqn, p, _live_bytes(b, p, blocks)) for b, p in inner), default=0)
+        alive |= {v: _bytes(v, plan) for v in eqn.outvars}
+        most = max(most, sum(alive.values()) + inside)
+        alive = {v: size for v, size in alive.items() if last_use.get(v, -1) > number}
+    return most
+
+
+def _bytes(variable: jex_core.Var, plan: Plan) -> int:
+    known = plan.values[variable]
+    if known.space or not known.varying or known.form is not None:
+        return 0
+    return int(np.prod(variable.aval.shape, dtype=np.int64)) * variable.aval.dtype.itemsize
