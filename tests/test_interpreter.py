@@ -113,9 +113,9 @@ class TestNothingExtra:
         with jax.enable_x64(launch.program.wide):
             jaxpr = jax.make_jaxpr(launch.emit)(*inputs).jaxpr
         chunks, words = loops(jaxpr)
-        # The counter and the histogram of the launch; the counter and the bins of the group.
+        # The counter and the histogram of the launch; of each of two strands the counter and the bins of its groups.
         assert [v.aval.shape for v in chunks.outvars] == [(), (256,)]
-        assert [v.aval.shape for v in words.outvars] == [(), (launch.chunk, 256)]
+        assert [v.aval.shape for v in words.outvars] == 2 * [(), (launch.chunk // 2, 256)]
 
     def test_consecutive_accesses_are_slices(self):
         @xe.kernel

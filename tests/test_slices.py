@@ -1,6 +1,7 @@
 """Accesses whose addresses form a lattice: the results of NumPy, and neither gathers nor scatters."""
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -223,3 +224,75 @@ def test_many_atomic_operations_on_one_element(op, local_size):
     combine = {"add": np.add, "sub": np.subtract, "min": np.minimum, "max": np.maximum, "xor": np.bitwise_xor}[op]
     for word, start, values in ((got[0], 5, data), (got[1], -5, data[odd])):
         assert word == functools.reduce(combine, values.astype(np.int64), np.int64(start)).astype(np.int32)
+
+
+# --- Launches of several dimensions ---
+
+
+@xe.kernel
+def placed(wg, data, out, row, column, *, how):
+    """Elements of a matrix of the launch's size by the ids of both dimensions, or of the last two of three."""
+    last = len(out.shape) - 1 if how != "flat" else 1
+    i, j = wg.global_id(last - 1), wg.global_id(last)
+    n, m = wg.global_range(last - 1), wg.global_range(last)
+    if how == "transposed":
+        return out.at[j, i].set(data[i, j] + row[i])
+    if how == "flat":
+        return out.at[i * m + j].set(data[(n - 1 - i) * m + j] + column[j])
+    if how == "added":
+        return out.atomic[i, j].add(data[i, j] * row[i])
+    if how == "tile":
+        x, y = wg.local_id(last - 1), wg.local_id(last)
+        tile = wg.barrier(wg.local((wg.local_range(0), wg.local_range(1)), jnp.int32).at[x, y].set(data[i, j]))
+        return out.at[i, j].set(tile[wg.local_range(0) - 1 - x, y])
+    k = wg.global_id(0)
+    return out.at[k, i, j].set(data[i, j] + 1000 * k)
+
+
+def placed_by_numpy(data, out, row, column, how, local):
+    match how:
+        case "transposed":
+            return (data + row[:, None]).T
+        case "flat":
+            return (data.reshape(row.size, -1)[::-1] + column).reshape(-1)
+        case "added":
+            return out + data * row[:, None]
+        case "tile":
+            return data.reshape(-1, local, data.shape[1])[:, ::-1].reshape(data.shape)
+    return data + 1000 * np.arange(out.shape[0])[:, None, None]
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 1, 1 << 9, 1 << 12, 1 << 14])
+@pytest.mark.parametrize("groups", [(5, 7), (8, 4), (1, 6), (6, 1), (16, 16)])
+@pytest.mark.parametrize("how", ["transposed", "flat", "added", "tile", "three"])
+def test_launches_of_several_dimensions(how, groups, memory_bytes):
+    (n, m), (a, b) = (4 * groups[0], 2 * groups[1]), (4, 2)
+    rng = np.random.default_rng(n * m)
+    data = rng.integers(100, size=(n, m), dtype=np.int32)
+    row, column = np.arange(n, dtype=np.int32), 50 * np.arange(m, dtype=np.int32)
+    out = rng.integers(100, size={"transposed": (m, n), "three": (3, n, m)}.get(how, (n, m)), dtype=np.int32)
+    if how == "flat":
+        data, out = data.reshape(-1), out.reshape(-1)
+    nd_range = xe.NDRange((3, n, m), (1, a, b)) if how == "three" else xe.NDRange((n, m), (a, b))
+    launch = xe.launch(placed, nd_range, memory_bytes=memory_bytes)
+    expected = placed_by_numpy(data, out, row, column, how, a)
+    np.testing.assert_array_equal(launch(data, out, row, column, how=how), expected)
+
+
+@pytest.mark.parametrize(
+    ("how", "memory_bytes"),
+    [("transposed", None), *itertools.product(("flat", "added", "tile"), (None, 1 << 14))],
+)
+def test_a_block_of_groups_of_two_dimensions_is_a_window(how, memory_bytes):
+    data = np.zeros((256, 256), np.int32)
+    arguments = data, data, np.zeros(256, np.int32), np.zeros(256, np.int32)
+    if how == "flat":
+        arguments = data.reshape(-1), data.reshape(-1), *arguments[2:]
+    ready = launches.prepared(
+        placed, xe.NDRange((256, 256), (16, 16)), arguments, {"how": how}, "max1550", memory_bytes
+    )
+    assert ready.chunk > 1
+    with jax.enable_x64(ready.program.wide):
+        text = str(jax.make_jaxpr(ready.emit)(*arguments))
+    assert " gather[" not in text
+    assert " scatter" not in text

@@ -237,7 +237,12 @@ def start(address: Address, chunk: Chunk) -> jax.Array:
     if address.base is not None:
         first = first + address.base
     step = chunk.linear_step(address.form)
-    return first + jnp.asarray(chunk.first).astype(dtype) * forms.wrapped(step, dtype) if step else first
+    if step is not None:
+        return first + jnp.asarray(chunk.first).astype(dtype) * forms.wrapped(step, dtype) if step else first
+    for d, step in enumerate(address.form.steps):
+        if step:
+            first = first + chunk.first_id(d).astype(dtype) * forms.wrapped(step, dtype)
+    return first
 
 
 def places(buffer: Buffer, index: jax.Array, where: Lanes, chunk: Chunk) -> jax.Array:

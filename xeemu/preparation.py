@@ -187,7 +187,8 @@ class Prepared:
             arguments[k] = data
         on_cpu = self.options.platform == "cpu"
         strands = _STRANDS if on_cpu else 1
-        chunk = Chunk(self.program.geometry, first, count, on_cpu, self.options.deterministic, self.turns, strands)
+        deterministic, geometry = self.options.deterministic, self.program.geometry
+        chunk = Chunk(geometry, first, count, on_cpu, deterministic, self.turns, strands, alignment=self.chunk)
         observer = watch(chunk, state)
         outputs = interpreter.run(self.program, self.plan, arguments, origins, chunk, observer)
         returned = dict(zip(self.program.outputs, outputs, strict=True))
@@ -417,8 +418,19 @@ def _chunk(traced: Program, options: Options, most: int) -> int:
     """How many groups to emulate together, if memory allows so many."""
     groups = max(traced.geometry.groups, 1)
     # Shards of equal size where there can be such.
-    groups = -(-groups // options.shards)
-    return _divisor(groups, max(1, min(groups, most, _most_indexed(traced))))
+    share = -(-groups // options.shards)
+    most = max(1, min(share, most, _most_indexed(traced)))
+    return _divisor(share, most) if options.shards > 1 else _block(traced.geometry.group_range, most)
+
+
+def _block(group_range: Sequence[int], most: int) -> int:
+    """As many groups as are whole rows of the group range, or planes of it, or a part of one (see `Chunk.axes`)."""
+    row = 1
+    for n in reversed(group_range):
+        if row * n > most:
+            return row * _divisor(n, most // row)
+        row *= n
+    return max(row, 1)
 
 
 def _most_indexed(traced: Program) -> int:

@@ -160,25 +160,24 @@ def part(
     if turns is not None:
         lattice = lattice.along(turns)
     rows = chunk.count if varying else 1
-    step = chunk.linear_step(address.form)
-    if step is None or (buffer.space == "local" and step):
+    axes = chunk.axes(address.form)
+    if axes is None or (buffer.space == "local" and any(axis.stride for axis in axes)):
         return None
-    if buffer.space == "global":
-        lattice = lattice.along(Axis(rows, step))
+    if buffer.space == "global" and varying:
+        for axis in reversed(axes):
+            lattice = lattice.along(axis)
     if not lattice.apart:
         return None
     start = start + start.dtype.type(lattice.least)
     outer = () if buffer.space == "global" else (chunk.count,)
-    frame = _rows(start, buffer, address, lattice, step, chunk) or frames.flat(lattice, start, buffer.data.shape, outer)
+    frame = _rows(start, buffer, address, lattice, chunk) or frames.flat(lattice, start, buffer.data.shape, outer)
     if frame is None and lattice.span > _WIDEST * lattice.distinct:
         return None
     starts, sizes = (*[zero] * len(outer), start), (*outer, lattice.span)
     return Part(starts, sizes, len(outer), chunk.count if outer else rows, outer, lattice, frame)
 
 
-def _rows(
-    index: jax.Array, buffer: Buffer, address: Address, lattice: Lattice, step: int, chunk: Chunk
-) -> Frame | None:
+def _rows(index: jax.Array, buffer: Buffer, address: Address, lattice: Lattice, chunk: Chunk) -> Frame | None:
     """The frame of rows of rows, where compilers profit from it.
 
     XLA copies a memory that it sees in several shapes, so that none is written but by the one operation that uses it.
@@ -187,7 +186,7 @@ def _rows(
         return None
     if address.form is None or address.base is not None:
         return None
-    start = Start(index, int(address.form.pattern[0]) + lattice.least, step)
+    start = Start(index, int(address.form.pattern[0]) + lattice.least, chunk.unit(address.form))
     return frames.of_rows(lattice, start, buffer.elements)
 
 

@@ -1,6 +1,7 @@
 """Strands: parts of a chunk's work-groups that are emulated side by side, each with memories of its own."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 import jax
@@ -29,7 +30,9 @@ class Strand:
         id_type = self.whole.geometry.id_type
         first = self.whole.first
         first = first + self.first if isinstance(first, int) else first + id_type.type(self.first)
-        return dataclasses.replace(self.whole, first=first, count=self.count)
+        return dataclasses.replace(
+            self.whole, first=first, count=self.count, alignment=math.gcd(self.whole.alignment, self.first)
+        )
 
     def rows(self, array: jax.Array) -> jax.Array:
         """Theirs of an array with a leading axis of groups, or of 1."""

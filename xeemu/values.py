@@ -12,6 +12,7 @@ from jax import lax
 from xeemu.analysis import Value, group_strides, local_id
 from xeemu.forms import Form, wrapped
 from xeemu.geometry import Geometry
+from xeemu.lattices import Axis
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -26,6 +27,7 @@ class Chunk:
       deterministic: whether float atomics are applied in one order.
       turns: the most iterations of a loop that find together what they update (see `updating`).
       strands: the most parts of the chunk that do so side by side.
+      alignment: `first` is a multiple of it.
     """
 
     geometry: Geometry
@@ -35,6 +37,7 @@ class Chunk:
     deterministic: bool
     turns: int = 1
     strands: int = 1
+    alignment: int = 1
 
     # Nothing here is cached: an array first made inside a loop must not be used outside it.
 
@@ -52,14 +55,55 @@ class Chunk:
             ids = ids // ids.dtype.type(stride)
         return ids if d == 0 else ids % ids.dtype.type(counts[d])
 
+    def first_id(self, d: int) -> jax.Array:
+        """The first group's id in dimension `d`."""
+        counts = self.geometry.group_range
+        first, stride = jnp.asarray(self.first, self.geometry.id_type), group_strides(counts)[d]
+        if stride > 1:
+            first = lax.div(first, first.dtype.type(stride))
+        return lax.rem(first, first.dtype.type(counts[d])) if d else first
+
     def linear_step(self, form: Form) -> int | None:
         """What one more linear group id adds to a form, if that is the same everywhere."""
-        counts = self.geometry.group_range
-        relevant = [(s, t) for s, t, n in zip(form.steps, group_strides(counts), counts, strict=True) if n > 1]
+        relevant = self._relevant(form)
         if not relevant:
             return 0
         step, stride = relevant[-1]
         return step if all(s == step * (t // stride) for s, t in relevant) else None
+
+    def unit(self, form: Form) -> int:
+        """What the first group's ids add to a form is a multiple of it; 0 if they add nothing."""
+        counts = self.geometry.group_range
+        found = 0
+        for d, (step, stride, n) in enumerate(zip(form.steps, group_strides(counts), counts, strict=True)):
+            rows, rest = divmod(self.alignment, stride)
+            of_id = 1 if rest else math.gcd(rows, n) if d else rows
+            # An id below `n` that is a multiple of it is 0.
+            found = math.gcd(found, 0 if d and of_id == n else step * of_id)
+        return found
+
+    def axes(self, form: Form) -> list[Axis] | None:
+        """What the group ids add to a form, as axes of the chunk's groups, the last running fastest.
+
+        None if the chunk is no block of the group range, as whole rows of it or a part of one are.
+        """
+        step = self.linear_step(form)
+        if step is not None:
+            return [Axis(self.count, step)]
+        counts, found, left = self.geometry.group_range, list[Axis](), self.count
+        for d in reversed(range(len(counts))):
+            size = math.gcd(left, counts[d]) if d else left
+            is_block = size in (left, counts[d]) and not self.alignment % (group_strides(counts)[d] * size)
+            if d and not is_block:
+                return None
+            found.insert(0, Axis(size, form.steps[d]))
+            left //= size
+        return found
+
+    def _relevant(self, form: Form) -> list[tuple[int, int]]:
+        """Of each dimension with several groups the step of a form, and of the linear group id."""
+        counts = self.geometry.group_range
+        return [(s, t) for s, t, n in zip(form.steps, group_strides(counts), counts, strict=True) if n > 1]
 
     def present(self) -> jax.Array | None:
         """`[G, L]` mask of the work-items inside the global range, or None if all are."""
