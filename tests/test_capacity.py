@@ -261,6 +261,19 @@ def looping(wg, x, y):
     return y.at[i].set(jax.lax.fori_loop(0, 5, lambda k, v: v * x[i] + k, x[i]))
 
 
+@xe.kernel
+def fetching(wg, x, y):
+    old, y = y.atomic[wg.global_id()].fetch_add(1)
+    return x.at[wg.global_id()].set(old), y
+
+
+@xe.kernel
+def beyond(wg, x, y):
+    """Windows that only the first and the last chunk have out of bounds."""
+    i = wg.global_id()
+    return y.at[i].set(x.load(i - 1, where=i > 0) + x.load(i + 1, where=i < MANY - 1))
+
+
 @pytest.mark.parametrize(
     ("kernel", "memory_bytes", "whole"),
     [
@@ -269,6 +282,8 @@ def looping(wg, x, y):
         (scale, 1 << 20, False),
         (gather, None, False),
         (looping, None, False),
+        (fetching, None, False),
+        (beyond, None, False),
     ],
 )
 def test_a_launch_whose_values_fuse_needs_no_chunks(kernel, memory_bytes, whole):

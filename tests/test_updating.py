@@ -1,6 +1,7 @@
 """Loops that only update memories find their updates by blocks of iterations, with the results of NumPy."""
 
 import re
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -245,3 +246,105 @@ def test_plain_ranges_have_their_own_bins(n):
     x, out = words(7 * n), np.zeros(4 * n, np.int32)
     expected = (x.reshape(n, 7, 1) % 4 == np.arange(4)).sum(axis=1).reshape(-1)
     np.testing.assert_array_equal(xe.launch(ragged, xe.NDRange(n))(x, out), expected)
+
+
+@xe.kernel
+def at_one_place(wg, x, out):
+    """A place that the loop does not change, which it carries as a value."""
+    i, counts = wg.global_id(), wg.private(4, jnp.int32)
+    for k in range(4):
+        counts = counts.at[k].set(0)
+    place = x[i] & 3
+
+    def turn(k, counts):
+        return counts.at[place].set(counts[place] + 1)
+
+    counts = lax.fori_loop(0, 3, lambda k, counts: lax.fori_loop(0, 20, turn, counts), counts)
+    for k in range(4):
+        out = out.at[4 * i + k].set(counts[k])
+    return out
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 8])
+def test_a_place_that_stays_the_same_is_updated_as_often(groups):
+    x = words(groups * ITEMS)
+    expected = (60 * (x[:, None] % 4 == np.arange(4))).reshape(-1)
+    launch = xe.launch(at_one_place, xe.NDRange(groups * ITEMS, ITEMS))
+    np.testing.assert_array_equal(launch(x, np.zeros(4 * x.size, np.int32)), expected)
+
+
+@xe.kernel
+def growing(wg, x, out, *, dtype):
+    """What grows in the loop differs between groups, between work-items or not at all, and is used afterwards."""
+    bins, gid, lid = wg.local(BINS, jnp.int32), wg.group_id(), wg.local_id()
+    for k in range(BINS // ITEMS):
+        bins = bins.at[ITEMS * k + lid].set(0)
+    bins = wg.barrier(bins)
+
+    def turn(k, state):
+        bins, each, own, wrapping = state
+        place = (x[k] + each + own + wrapping.astype(jnp.int32)) % BINS
+        return bins.atomic[place].add(1), each + 3, own - 5, wrapping + jnp.asarray(30_000, dtype)
+
+    start = bins, x[gid], x[gid * ITEMS + lid], jnp.asarray(7, dtype)
+    bins, each, own, wrapping = lax.fori_loop(0, 70, turn, start)
+    bins = wg.barrier(bins)
+    out = out.at[gid, 0, lid].set(own + each + wrapping.astype(jnp.int32))
+    for k in range(BINS // ITEMS):
+        out = out.at[gid, 1 + k, lid].set(bins[ITEMS * k + lid])
+    return out
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint32"])
+@pytest.mark.parametrize("groups", [1, 2, 3, 4])
+def test_what_grows_in_the_loop_has_grown_after_it(groups, dtype):
+    x = words(70 + groups * ITEMS) % 1000
+    each, own = x[:groups, None], x[: groups * ITEMS].reshape(groups, ITEMS)
+    expected = np.zeros((groups, 1 + BINS // ITEMS, ITEMS), np.int32)
+    grown = (7 + 30_000 * np.arange(71)).astype(dtype).astype(np.int32)
+    for k in range(70):
+        place = (x[k] + each + 3 * k + own - 5 * k + grown[k]) % BINS
+        for gid in range(groups):
+            np.add.at(expected[gid, 1:].reshape(-1), place[gid], 1)
+    expected[:, 0] = own - 5 * 70 + each + 3 * 70 + grown[70]
+    launch = xe.launch(growing, xe.NDRange(groups * ITEMS, ITEMS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(launch(x, np.zeros_like(expected), dtype=dtype), expected)
+
+
+@xe.kernel
+def of_different_widths(wg, x, out):
+    bins, lid = wg.local(BINS, jnp.int32), wg.local_id()
+    for k in range(BINS // ITEMS):
+        bins = bins.at[ITEMS * k + lid].set(0)
+    bins = wg.barrier(bins)
+
+    def turn(k, bins):
+        bins = bins.atomic[x[k * ITEMS + lid] % BINS].add(k, where=lid < 3)
+        return bins.atomic[x[lid + k] % BINS].sub(2)
+
+    bins = wg.barrier(lax.fori_loop(0, 20, turn, bins))
+    for k in range(BINS // ITEMS):
+        out = out.at[ITEMS * k + lid].set(bins[ITEMS * k + lid])
+    return out
+
+
+def test_updates_of_different_widths_are_joined_on_a_gpu():
+    x, out = words(20 * ITEMS), np.zeros(BINS, np.int32)
+    expected = np.zeros(BINS, np.int32)
+    for k in range(20):
+        np.add.at(expected, x[k * ITEMS : k * ITEMS + 3] % BINS, k)
+        np.subtract.at(expected, x[k : k + ITEMS] % BINS, 2)
+    ready = on_a_gpu(of_different_widths, xe.NDRange(ITEMS, ITEMS), (x, out))
+    np.testing.assert_array_equal(ready.compiled(x, out)[0], expected)
+    np.testing.assert_array_equal(xe.launch(of_different_widths, xe.NDRange(ITEMS, ITEMS))(x, out), expected)
+
+
+def test_a_loop_of_few_updates_copies_no_memory():
+    turns = 3
+    x, out = words(64 * turns * ITEMS), np.zeros(64 * BINS * ITEMS, np.int32)
+    ready = launches.prepared(counting, xe.NDRange(64 * ITEMS, ITEMS), (x, out), {"turns": turns})
+    text = ready.compiled.lower(x, out).as_text()
+    assert f"tensor<{turns * 64 * ITEMS}x1xi32>" in text
+    assert f"tensor<{turns * 32 * ITEMS}x1xi32>" not in text

@@ -228,8 +228,8 @@ def carried_out(buffer: Buffer, chunk: Chunk) -> Buffer:
 def _joined(updates: Sequence[Update]) -> list[Update]:
     if len(updates) < 2:
         return list(updates)
-    target = jnp.concatenate([update.target for update in updates], axis=1)
-    values = jnp.concatenate([update.values for update in updates], axis=1)
+    target = jnp.concatenate([update.target for update in updates], axis=-1)
+    values = jnp.concatenate([update.values for update in updates], axis=-1)
     return [Update(target, values, updates[0].op, all(update.always for update in updates))]
 
 

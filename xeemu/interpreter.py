@@ -422,7 +422,7 @@ class _Interpreter:
 
         alone = not elements and len(eqn.outvars) == scan.carries and not self.observer.watches
         updates = updating.of_loop(eqn, inner, self.chunk.geometry.items) if alone else None
-        if updates and not any(isinstance(o, Held) for o in operands):
+        if updates and not any(isinstance(item, Held) for item in (*operands, *carries)):
             last = self._updating(inner, scan, updates, consts, carries, known, active)
             return self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars])
         turns = unrolling.factor(scan.body, inner, scan.consts, scan.length, self._dimensions, quiet, self.chunk.on_cpu)
@@ -491,9 +491,10 @@ class _Interpreter:
 
             return updating.Strand(emitter._packed(before, known), find, carry_out)
 
-        parts = strands.of_chunk(self.chunk)
+        often = updating.updates_often(scan, inner, updates, self.chunk.geometry.items)
+        parts = strands.of_chunk(self.chunk if often else dataclasses.replace(self.chunk, strands=1))
         last = updating.Loop(list(map(of_part, parts)), updates, scan.length, self.chunk.turns).run()
-        after = list(last[0])
+        after = updates.advanced(self._packed(carries, known), np.int32(scan.length))
         for k in updates.users:
             after[k] = strands.together(_memory(carries[k]), [packed[k] for packed in last]).data
         return after

@@ -223,7 +223,9 @@ class Prepared:
         chosen = options.platform != "cpu" or options.memory_bytes is not None or self.chunk >= groups
         if chosen or groups * working.group_bytes(self.program, self.plan, 1) > _WHOLE_BYTES:
             return None
-        return dataclasses.replace(self, chunk=groups) if working.is_straight(self.program.body) else None
+        dimensions = len(self.program.geometry.group_range)
+        fused = working.is_straight(self.program.body, self.plan, dimensions)
+        return dataclasses.replace(self, chunk=groups) if fused else None
 
     @property
     def least(self) -> bool:

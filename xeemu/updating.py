@@ -25,6 +25,8 @@ from xeemu.values import Update
 
 # Iterations of a block, found by measuring on a 2-core CPU: for the histograms of the collection 64 to 256 are as good.
 MOST_TURNS = 64
+# Updates for each element of a memory from which on it may be copied for them.
+_OFTEN = 4
 
 _READING = frozenset({primitives.load_p, primitives.local_id_p, primitives.group_id_p, primitives.collective_p})
 
@@ -45,6 +47,13 @@ class Updates:
     def all(self) -> frozenset[int]:
         """The numbers of all updates."""
         return frozenset(number for chain in self.users.values() for number in chain)
+
+    def advanced(self, carries: list[Any], turns: Any) -> list[Any]:
+        """The carries that grow, some iterations further; the others as they are."""
+        return [
+            p + jnp.asarray(turns, p.dtype) * forms.wrapped(self.growth[k], p.dtype) if self.growth.get(k) else p
+            for k, p in enumerate(carries)
+        ]
 
 
 def of_loop(eqn: jex_core.JaxprEqn, plan: Plan, items: int) -> Updates | None:
@@ -118,6 +127,21 @@ def found_bytes(body: Body, updates: Updates) -> int:
     return found
 
 
+def updates_often(scan: jaxprs.Scan, plan: Plan, updates: Updates, items: int) -> bool:
+    """Whether a loop updates far more than its memories have elements, so that strands are worth copies of them.
+
+    Args:
+      scan: the loop.
+      plan: the analysis of its body.
+      updates: of it.
+      items: work-items of a group, each of which has its own private memories.
+    """
+    found = sum(math.prod(scan.body.eqns[n].params["access"].shape) for n in updates.all)
+    memories = [scan.body.eqns[chain[0]].invars[0] for chain in updates.users.values()]
+    elements = sum(m.aval.size * (items if plan.values[m].space == "private" else 1) for m in memories)
+    return bool(scan.length * found >= _OFTEN * elements)
+
+
 Found = dict[int, list[Update]]
 """For the number of each carry that is an updated memory what is to be updated, in order."""
 
@@ -171,18 +195,10 @@ class Loop:
 
     def _of_strand(self, strand: Strand, state: list[Any], turns: int) -> list[Any]:
         def find(turn: jax.Array) -> Found:
-            return strand.find(self._advanced(state, turn))
+            return strand.find(self.updates.advanced(state, turn))
 
         found = jax.vmap(find)(jnp.arange(turns, dtype=np.int32))
-        after = self._advanced(state, np.int32(turns))
+        after = self.updates.advanced(state, np.int32(turns))
         for k, updates in found.items():
             after[k] = strand.carry_out(k, state[k], updates)
         return after
-
-    def _advanced(self, state: list[Any], turns: Any) -> list[Any]:
-        """The carries that grow, some iterations further."""
-        growth = self.updates.growth
-        return [
-            p + turns.astype(p.dtype) * forms.wrapped(growth[k], p.dtype) if growth.get(k) else p
-            for k, p in enumerate(state)
-        ]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu import jaxprs, updating
+from xeemu import intervals, jaxprs, primitives, updating
 from xeemu.analysis import Plan
 from xeemu.jaxprs import Body
 from xeemu.program import Program
@@ -24,12 +24,31 @@ def group_bytes(program: Program, plan: Plan, turns: int) -> int:
     return memories + _live_bytes(program.body, plan, _Blocks(program.geometry.items, turns))
 
 
-def is_straight(body: Body) -> bool:
-    """Whether a (sub)program has neither loops nor branches."""
-    return all(
-        isinstance(jaxprs.structure(eqn), jaxprs.Call | None) and all(map(is_straight, jaxprs.bodies(eqn)))
-        for eqn in body.eqns
-    )
+def is_straight(body: Body, plan: Plan, dimensions: int) -> bool:
+    """Whether a (sub)program has values that a compiler can fuse, and nothing else.
+
+    It has neither loops nor branches, gives no old values of atomic operations, updates memories at places that are
+    known, and loads no window that may be out of bounds, of which chunks would be in bounds.
+    """
+    for number, eqn in enumerate(body.eqns):
+        if eqn.primitive in primitives.ACCESSES and not _is_fused(eqn, plan, dimensions):
+            return False
+        inner = zip(jaxprs.bodies(eqn), plan.inner.get(number, ()), strict=True)
+        called = isinstance(jaxprs.structure(eqn), jaxprs.Call | None)
+        if not called or not all(is_straight(b, p, dimensions) for b, p in inner):
+            return False
+    return True
+
+
+def _is_fused(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
+    indices = [plan.value(a, dimensions) for a in primitives.indices(eqn)]
+    known = all(index.form is not None for index in indices)
+    if primitives.operation(eqn) != "load":
+        return known and not eqn.params.get("fetch")
+    shape = eqn.invars[0].aval.shape
+    inside = (intervals.within(i.interval, (0, n - 1)) for i, n in zip(indices, shape, strict=True))
+    # Only of memories of one dimension it is looked whether windows are in bounds.
+    return not known or len(shape) > 1 or all(inside)
 
 
 @dataclasses.dataclass(frozen=True)
