@@ -475,7 +475,7 @@ class _Interpreter:
     ) -> list[Any]:
         """What a loop that only updates memories carries in the end."""
 
-        def of_part(part: Strand) -> updating.Strand:
+        def of_part(part: Strand) -> updating.Iterations:
             emitter = self._of_part(part, updates)
             given, before = [part.item(c) for c in consts], [part.item(c) for c in carries]
             running = None if active is None else part.rows(active)
@@ -489,7 +489,7 @@ class _Interpreter:
                 memory = dataclasses.replace(_memory(before[k]).holding(data), pending=tuple(found))
                 return access.carried_out(memory, part.chunk).data
 
-            return updating.Strand(emitter._packed(before, known), find, carry_out)
+            return updating.Iterations(emitter._packed(before, known), find, carry_out)
 
         often = updating.updates_often(scan, inner, updates, self.chunk.geometry.items)
         parts = strands.of_chunk(self.chunk if often else dataclasses.replace(self.chunk, strands=1))

@@ -127,13 +127,10 @@ class Stream:
         return lax.cond(functools.reduce(operator.and_, fits), *alternatives, first)
 
     def _blocks(self, block: Block, first: Any) -> Any:
-        full, rest = divmod(self.length, block.turns)
-        state = first
-        if full > 1:
-            state, _ = lax.scan(lambda s, _: (self._block(block, s), None), state, None, length=full)
-        elif full:
-            state = self._block(block, state)
-        return self._block(dataclasses.replace(block, turns=rest), state) if rest else state
+        def step(turns: int, state: Any) -> Any:
+            return self._block(dataclasses.replace(block, turns=turns), state)
+
+        return by_blocks(step, self.length, block.turns, first)
 
     def _block(self, block: Block, state: Any) -> Any:
         windows: dict[int, Any] = {}
@@ -141,3 +138,21 @@ class Stream:
         for turn in range(block.turns):
             state = self.iterate(dataclasses.replace(block, turn=turn, windows=windows, fills=fills), state)
         return state
+
+
+def by_blocks(step: Callable[[int, Any], Any], length: int, turns: int, first: Any) -> Any:
+    """The state after a loop.
+
+    Args:
+      step: the state after so many iterations, from the one before them.
+      length: iterations of the loop.
+      turns: iterations of a block; what is left at the end is a shorter one.
+      first: the state before the loop.
+    """
+    full, rest = divmod(length, turns)
+    state = first
+    if full > 1:
+        state, _ = lax.scan(lambda s, _: (step(turns, s), None), state, None, length=full)
+    elif full:
+        state = step(turns, state)
+    return step(rest, state) if rest else state

@@ -14,10 +14,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jax.extend import core as jex_core
 
-from xeemu import accumulation, analysis, forms, hazards, jaxprs, joining, primitives
+from xeemu import accumulation, analysis, forms, hazards, jaxprs, joining, primitives, streaming
 from xeemu.accumulation import Sum
 from xeemu.analysis import Plan
 from xeemu.jaxprs import Body
@@ -147,11 +146,11 @@ Found = dict[int, list[Update]]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Strand:
-    """A loop that only updates memories, for some of the groups.
+class Iterations:
+    """The iterations of a loop that only updates memories, for a strand of the groups.
 
     Attributes:
-      first: what it carries before the loop.
+      first: what they carry before the loop.
       find: what an iteration updates, from the carries before it.
       carry_out: the contents of a memory after updates, from those before.
     """
@@ -166,34 +165,29 @@ class Loop:
     """A loop that only updates memories.
 
     Attributes:
-      strands: of it.
+      strands: its iterations for each strand.
       updates: what it updates.
       length: iterations.
       most: iterations of a block at most.
     """
 
-    strands: Sequence[Strand]
+    strands: Sequence[Iterations]
     updates: Updates
     length: int
     most: int
 
     def run(self) -> list[list[Any]]:
         """What the strands carry after the loop."""
-        blocks = -(-self.length // self.most)
-        turns = -(-self.length // max(blocks, 1))
-        full, rest = divmod(self.length, max(turns, 1))
-        state = [strand.first for strand in self.strands]
-        if full > 1:
-            state, _ = lax.scan(lambda s, _: (self._block(s, turns), None), state, None, length=full)
-        elif full:
-            state = self._block(state, turns)
-        return self._block(state, rest) if rest else state
+        blocks = max(1, -(-self.length // self.most))
+        first = [strand.first for strand in self.strands]
+        last: list[list[Any]] = streaming.by_blocks(self._block, self.length, max(1, -(-self.length // blocks)), first)
+        return last
 
-    def _block(self, states: list[list[Any]], turns: int) -> list[list[Any]]:
+    def _block(self, turns: int, states: list[list[Any]]) -> list[list[Any]]:
         """What the strands carry after some iterations. They have nothing to do with each other."""
         return [self._of_strand(strand, state, turns) for strand, state in zip(self.strands, states, strict=True)]
 
-    def _of_strand(self, strand: Strand, state: list[Any], turns: int) -> list[Any]:
+    def _of_strand(self, strand: Iterations, state: list[Any], turns: int) -> list[Any]:
         def find(turn: jax.Array) -> Found:
             return strand.find(self.updates.advanced(state, turn))
 

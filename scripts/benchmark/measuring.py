@@ -25,7 +25,7 @@ import xeemu as xe
 from xeemu.kernels import EXAMPLES, example, histogram, slm_bank
 
 _LEAST_SECONDS = 0.1  # of what is timed in one go: shorter calls are repeated
-_SETTLING = 3
+_SETTLING = 3  # times as many calls come first
 _GROUP_CALLS, _GROUP_SECONDS = 5, 1.0  # at least
 
 
