@@ -26,22 +26,24 @@ def load(
     gathered: bool,
     view: View | None,
     chunk: Chunk,
+    missing: np.ndarray | None = None,
 ) -> tuple[jax.Array, Some | None]:
-    """Loaded values, by a gather if `gathered`.
+    """Loaded values, by a gather if `gathered`, and `missing` for elements out of bounds, poison if that is None.
 
     Returns:
       `[G, *shape]`, or `shape` if they do not vary between groups.
       Those of the elements that the mask leaves in, if that is known before the program runs.
     """
     dtype = buffer.data.dtype
+    beyond = poison(dtype) if missing is None else missing.astype(dtype)
     read = _gather if gathered else functools.partial(_read, varying=varying, view=view)
     if not buffer.elements:
-        values = jnp.full((1, where.count), poison(dtype))
+        values = jnp.full((1, where.count), beyond)
     elif not where.count:
         values = jnp.zeros((1, 0), dtype)
     else:
         known = forwarding.recalled(buffer, address, where, varying, chunk)
-        values = read(buffer, address, where, chunk=chunk) if known is None else known
+        values = read(buffer, address, where, chunk=chunk, missing=beyond) if known is None else known
     partial = where.count and where.mask is None and not where.all
     full = jnp.broadcast_to(values, (values.shape[0], where.count))
     return filled(values, where, other, varying, chunk), Some(where.chosen, full) if partial else None
@@ -56,19 +58,28 @@ def filled(values: jax.Array, where: Lanes, other: Emitted | None, varying: bool
     return jnp.broadcast_to(full, (1, elements)).reshape(where.shape)
 
 
-def _read(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, varying: bool, view: View | None) -> jax.Array:
+def _read(
+    buffer: Buffer,
+    address: Address,
+    where: Lanes,
+    chunk: Chunk,
+    missing: np.ndarray,
+    varying: bool,
+    view: View | None,
+) -> jax.Array:
     part = slices.part(buffer, address, where, varying, chunk)
-    if part is None:
-        return _gather(buffer, address, where, chunk)
-    if address.inside is None:
+    if part is not None and address.inside is None:
         return part.read(buffer.data, view)
-    if not may_fit(buffer, address, part, chunk):
-        return _gather(buffer, address, where, chunk)
+    edged = slices.box(buffer, address, where, varying, chunk, missing) if chunk.on_cpu else None
+    if edged is not None:
+        return edged.read(buffer.data)
+    if part is None or not may_fit(buffer, address, part, chunk):
+        return _gather(buffer, address, where, chunk, missing)
     shape = (chunk.count if varying else 1, where.count)
     return lax.cond(
         part.fits(buffer.elements),
         lambda data: part.read(data),
-        lambda data: jnp.broadcast_to(_gather(buffer.holding(data), address.again(), where, chunk), shape),
+        lambda data: jnp.broadcast_to(_gather(buffer.holding(data), address.again(), where, chunk, missing), shape),
         buffer.data,
     )
 
@@ -82,10 +93,10 @@ def may_fit(buffer: Buffer, address: Address, part: slices.Part, chunk: Chunk) -
     return chunk.on_cpu and flat and address.exact and part.may_fit(buffer.elements)
 
 
-def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax.Array:
+def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, missing: np.ndarray) -> jax.Array:
     found = buffer.data.reshape(-1).at[places(buffer, address.index, where, chunk)]
     values = found.get(mode="promise_in_bounds", wrap_negative_indices=False)
-    return values if address.inside is None else jnp.where(address.inside, values, poison(values.dtype))
+    return values if address.inside is None else jnp.where(address.inside, values, missing)
 
 
 def _expanded(values: jax.Array, where: Lanes, other: Emitted | None, chunk: Chunk, dtype: np.dtype) -> jax.Array:
@@ -125,12 +136,21 @@ def store(
     if buffer.space != "private" and where.mask is None and address.inside is None and address.form is not None:
         address, where = _once_each(address, where)
     values = where.array(value, chunk).astype(buffer.data.dtype)
-    part = None if scattered or address.inside is not None else slices.part(buffer, address, where, True, chunk)
-    stored = part.written(buffer.data, values, where.mask) if part else None
+    stored = None if scattered else _written(buffer, address, where, values, chunk)
     if stored is None:
         target = _target(buffer, address, where, chunk)
         stored = _scatter(buffer.data, "store", target, values, _always(address, where))
     return forwarding.remembering(buffer, buffer.holding(stored), address, where, values, chunk)
+
+
+def _written(buffer: Buffer, address: Address, where: Lanes, values: jax.Array, chunk: Chunk) -> jax.Array | None:
+    """The contents after a store to a window; None if it does not fill one."""
+    if address.inside is None:
+        part = slices.part(buffer, address, where, True, chunk)
+    else:
+        beyond = poison(buffer.data.dtype)
+        part = slices.box(buffer, address, where, True, chunk, beyond) if chunk.on_cpu else None
+    return part.written(buffer.data, values, where.mask) if part is not None else None
 
 
 def _once_each(address: Address, where: Lanes) -> tuple[Address, Lanes]:

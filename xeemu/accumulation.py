@@ -11,10 +11,9 @@ from typing import Any
 
 from jax.extend import core as jex_core
 
-from xeemu import jaxprs, primitives
+from xeemu import jaxprs, numbering, primitives
 from xeemu.analysis import Plan
 from xeemu.jaxprs import Atom, Body
-from xeemu.numbering import Numbers
 
 _COMMUTATIVE = frozenset({"add", "min", "max"})
 
@@ -50,7 +49,7 @@ def of_body(body: Body, plan: Plan, items: int, scattered: frozenset[int]) -> di
     uses = collections.Counter(
         a for operands in (*(e.invars for e in body.eqns), body.outvars) for a in operands if not jaxprs.is_literal(a)
     )
-    numbers = _numbers(body)
+    numbers = numbering.of_body(body)
     places = {v: n for n, e in enumerate(body.eqns) for v in e.outvars}
     found = {}
     for number, store in stores:
@@ -83,33 +82,14 @@ def _same_place(load: jex_core.JaxprEqn, store: jex_core.JaxprEqn, numbers: dict
     one, other = load.params["access"], store.params["access"]
     value = store.invars[1 + other.rank].aval
     masks = primitives.mask(load), primitives.mask(store)
+
+    def equal(a: Atom, b: Atom) -> bool:
+        return numbers[numbering.key(a)] == numbers[numbering.key(b)]
+
     return (
         load.invars[0] is store.invars[0]
         and one.shape == other.shape == value.shape
         and value.dtype == store.invars[0].aval.dtype
-        and all(
-            numbers[_key(a)] == numbers[_key(b)]
-            for a, b in zip(primitives.indices(load), primitives.indices(store), strict=True)
-        )
-        and (masks[0] is None or (masks[1] is not None and numbers[_key(masks[0])] == numbers[_key(masks[1])]))
+        and all(map(equal, primitives.indices(load), primitives.indices(store)))
+        and (masks[0] is None or (masks[1] is not None and equal(masks[0], masks[1])))
     )
-
-
-def _key(atom: Atom) -> Any:
-    return id(atom) if jaxprs.is_literal(atom) else atom
-
-
-def _numbers(body: Body) -> dict[Any, int]:
-    """Numbers of the values of a (sub)program, equal where they are computed in one way."""
-    numbers = Numbers()
-    found: dict[Any, int] = {v: numbers.new() for v in (*body.invars, *(v for v, _ in body.constants))}
-    for eqn in body.eqns:
-        for a in eqn.invars:
-            if jaxprs.is_literal(a):
-                found[id(a)] = numbers.literal(a)
-        # A memory is its version here, so that a load is a function of its operands as well.
-        alone = eqn.primitive is primitives.allocate_p or eqn.effects
-        operands = [found[_key(a)] for a in eqn.invars]
-        results = [numbers.new() for _ in eqn.outvars] if alone else numbers.results(eqn, operands)
-        found |= dict(zip(eqn.outvars, results, strict=True))
-    return found

@@ -5,6 +5,7 @@ over loops are found here, per call path, so that the interpreter emits in one p
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,9 +59,15 @@ class Plan:
         return _literal(atom, dimensions) if jaxprs.is_literal(atom) else self.values[atom]
 
 
-def analyse(program: Program) -> Plan:
-    """The plan of a whole program."""
-    analysis = _Analysis(program.geometry)
+def analyse(program: Program, rows: int | None = None) -> Plan:
+    """The plan of a whole program.
+
+    Args:
+      program: the program.
+      rows: the plan is for so many rows of the group range, the first ones along its first dimension; None for all.
+    """
+    counts = program.geometry.group_range
+    analysis = _Analysis(program.geometry, counts if rows is None else (rows, *counts[1:]))
     inputs = [
         Value(False, space="global") if memory else _unknown(v.aval, False, analysis.dimensions)
         for memory, v in zip(program.arguments, program.body.invars, strict=True)
@@ -93,6 +100,7 @@ def _own_base(value: Value, aval: Any, dimensions: int) -> Value:
 @dataclasses.dataclass(frozen=True)
 class _Analysis:
     geometry: Geometry
+    counts: tuple[int, ...]  # of groups along each dimension
 
     @property
     def dimensions(self) -> int:
@@ -180,9 +188,9 @@ class _Analysis:
         return operands[0].space != "global" or any(o.varying for o in operands[1:])
 
     def _group_id(self, dim: int | None) -> Value:
-        counts = self.geometry.group_range
+        counts = self.counts
         steps = group_strides(counts) if dim is None else tuple(int(d == dim) for d in range(len(counts)))
-        count = self.geometry.groups if dim is None else counts[dim]
+        count = math.prod(counts) if dim is None else counts[dim]
         if count <= 1:
             return _known(np.zeros((), np.int64), len(counts))
         return Value(True, (0, count - 1), Form(False, steps, np.zeros((), np.int64)))
@@ -378,3 +386,15 @@ def local_id(local_range: tuple[int, ...], dim: int | None) -> np.ndarray:
 def group_strides(group_range: tuple[int, ...]) -> tuple[int, ...]:
     """What a step in each dimension of the group id adds to the linear group id."""
     return tuple(int(np.prod(group_range[d + 1 :], dtype=np.int64)) for d in range(len(group_range)))
+
+
+def unproved(body: Body, plan: Plan, dimensions: int) -> int:
+    """How many components of indices are not proved to be within bounds in a (sub)program and its inner ones."""
+    found = 0
+    for number, eqn in enumerate(body.eqns):
+        if eqn.primitive in primitives.ACCESSES:
+            each = zip(primitives.indices(eqn), eqn.invars[0].aval.shape, strict=True)
+            found += sum(not intervals.within(plan.value(a, dimensions).interval, (0, n - 1)) for a, n in each)
+        inner = zip(jaxprs.bodies(eqn), plan.inner.get(number, ()), strict=True)
+        found += sum(unproved(b, p, dimensions) for b, p in inner)
+    return found

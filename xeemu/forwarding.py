@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu import jaxprs, lattices, locating, primitives
+from xeemu import jaxprs, locating, primitives
 from xeemu.analysis import Plan
 from xeemu.forms import Form
 from xeemu.geometry import Geometry
@@ -119,7 +119,8 @@ def remembering(
     if places is None or where.mask is not None or len(np.unique(places)) < len(places):
         return after
     full = jnp.broadcast_to(values, (values.shape[0], where.count))
-    return dataclasses.replace(after, stored=(Stored(places, full), *before.stored[: _MOST - 1]))
+    shaped = full.reshape(-1, *where.shape) if where.all else full
+    return dataclasses.replace(after, stored=(Stored(places, shaped), *before.stored[: _MOST - 1]))
 
 
 def recalled(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> jax.Array | None:
@@ -154,5 +155,4 @@ def _part(stored: Stored, places: np.ndarray) -> jax.Array | None:
     """The values for some of the places, if they are slices of all."""
     order = np.argsort(stored.places)
     chosen = order[np.searchsorted(stored.places, places, sorter=order)]
-    lattice = lattices.of_pattern(chosen)
-    return locating.columns(stored.values, chosen) if lattice is not None and lattice.apart else None
+    return locating.sliced(stored.values, chosen)

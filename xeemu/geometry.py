@@ -44,9 +44,9 @@ class Geometry:
         return math.prod(self.local_range)
 
     @property
-    def ragged(self) -> bool:
-        """Whether some group has work-items beyond the global range."""
-        return any(n % s for n, s in zip(self.global_range, self.local_range, strict=True))
+    def ragged(self) -> list[int]:
+        """The dimensions along which the last group has work-items beyond the global range."""
+        return [d for d, (n, s) in enumerate(zip(self.global_range, self.local_range, strict=True)) if n % s]
 
 
 def cut(

@@ -22,6 +22,7 @@ from xeemu import (
     folding,
     forms,
     forwarding,
+    guarding,
     hazards,
     held,
     jaxprs,
@@ -116,6 +117,7 @@ class _How:
 
     Attributes:
       forwarded: whether a load may take what was stored (see `forwarding`).
+      guarded: whether its mask keeps it within bounds and does nothing else (see `guarding`).
       gathered: whether a load must be a gather (see `hazards`).
       scattered: whether a store must not be a slice (see `hazards`).
       joined: whether an update may wait for the next one (see `joining`).
@@ -124,6 +126,7 @@ class _How:
     """
 
     forwarded: bool = False
+    guarded: bool = False
     gathered: bool = False
     scattered: bool = False
     joined: bool = False
@@ -159,6 +162,7 @@ class _Interpreter:
         # On a CPU a scatter takes its elements one after the other anyway.
         joined = frozenset() if self.chunk.on_cpu else joining.of_body(body, self.chunk.deterministic)
         count = self.chunk.geometry.items
+        guarded = frozenset() if self.observer.watches else guarding.of_body(body, plan, self._dimensions)
         sums = {} if self.observer.watches else accumulation.of_body(body, plan, count, found.scattered)
         for number, eqn in enumerate(body.eqns):
             operands = [self._read(items, plan, a) for a in eqn.invars]
@@ -168,6 +172,7 @@ class _Interpreter:
                 update = (added.op, _value(self._read(items, plan, added.added))) if added is not None else None
                 how = _How(
                     forwarded=number in forwarded,
+                    guarded=number in guarded,
                     gathered=number in found.gathered,
                     scattered=number in found.scattered,
                     joined=number in joined or number in self.waiting,
@@ -301,6 +306,8 @@ class _Interpreter:
         else:
             mask, other = (rest.pop(), None) if what.masked else (None, None)
             masks = [None if active is None else active[:, None], self.present]
+        missing = jaxprs.literal(eqn.invars[-1]) if how.guarded and op == "load" else None
+        mask, other = (None, None) if how.guarded else (mask, other)
         where = locating.lanes(what, mask, masks, self.chunk)
         if isinstance(buffer, Held):
             if op == "store":
@@ -320,7 +327,7 @@ class _Interpreter:
             together = bool(self.waiting) and address.inside is not None
             gathered = gathered or how.gathered or together
             source = buffer if how.forwarded else dataclasses.replace(buffer, stored=())
-            loaded, some = access.load(source, address, where, other, varying, gathered, view, self.chunk)
+            loaded, some = access.load(source, address, where, other, varying, gathered, view, self.chunk, missing)
             return self._named(plan, eqn.outvars, [loaded], some)
         if how.update is not None:
             op, added = how.update

@@ -8,6 +8,7 @@ import dataclasses
 import itertools
 import math
 import operator
+from collections.abc import Sequence
 
 import jax
 import numpy as np
@@ -103,6 +104,18 @@ class Lattice:
             inner *= axis.size
         return Lattice(tuple(axes))
 
+    @property
+    def runs(self) -> list[Axis]:
+        """The moving axes by falling distance, one for those that together are a single row of addresses."""
+        runs: list[Axis] = []
+        for k in self.moving:
+            size, stride = self.axes[k].size, abs(self.axes[k].stride)
+            if runs and runs[-1].stride == size * stride:
+                runs[-1] = Axis(runs[-1].size * size, stride)
+            else:
+                runs.append(Axis(size, stride))
+        return runs
+
     def along(self, axis: Axis) -> "Lattice":
         """The lattice again and again along one more axis, the slowest."""
         return Lattice((axis, *self.axes) if axis.size > 1 else self.axes)
@@ -110,20 +123,58 @@ class Lattice:
 
 def of_pattern(pattern: np.ndarray) -> Lattice | None:
     """The lattice of `[n]` addresses, in their order; None if they are none."""
-    axes: list[Axis] = []
-    rest = pattern
+    found = of_places(pattern[:, None])
+    return found[0] if found else None
+
+
+def of_places(places: np.ndarray) -> list[Lattice] | None:
+    """The lattice of each of several components of places, along axes that they have in common.
+
+    Args:
+      places: `[n, components]`, in their order.
+
+    Returns:
+      None if some component is no lattice along such axes.
+    """
+    sizes: list[int] = []
+    strides: list[list[int]] = []
+    rest = places
     while len(rest) > 1:
-        stride = int(rest[1] - rest[0])
-        breaks = np.flatnonzero(np.diff(rest) != stride)
+        stride = rest[1] - rest[0]
+        breaks = np.flatnonzero((np.diff(rest, axis=0) != stride).any(axis=1))
         size = int(breaks[0]) + 1 if len(breaks) else len(rest)
         if len(rest) % size:
             return None
-        rows = rest.reshape(-1, size)
+        rows = rest.reshape(-1, size, places.shape[1])
         if (np.diff(rows, axis=1) != stride).any():
             return None
-        axes.insert(0, Axis(size, stride))
+        sizes.insert(0, size)
+        strides.insert(0, stride.tolist())
         rest = rows[:, 0]
-    return Lattice(tuple(axes))
+    return [Lattice(tuple(map(Axis, sizes, (s[d] for s in strides)))) for d in range(places.shape[1])]
+
+
+def of_box(components: Sequence[Lattice]) -> Lattice | None:
+    """The lattice of a box's elements, row by row; None unless each axis goes along one component, without gaps.
+
+    Args:
+      components: of the places in a memory of several dimensions, along axes that they have in common.
+    """
+    if not all(component.dense for component in components):
+        return None
+    rows = strides([component.span for component in components])
+    axes = []
+    for same in zip(*(component.axes for component in components), strict=True):
+        moving = [axis.stride * row for axis, row in zip(same, rows, strict=True) if axis.stride]
+        if len(moving) > 1 and same[0].size > 1:
+            return None
+        axes.append(Axis(same[0].size, sum(moving)))
+    return Lattice(tuple(axis for axis in axes if axis.size > 1))
+
+
+def strides(shape: Sequence[int]) -> list[int]:
+    """What one more in each component of an index adds to the linear index."""
+    return [math.prod(shape[d + 1 :]) for d in range(len(shape))]
 
 
 def elements(window: jax.Array, lattice: Lattice) -> jax.Array:
@@ -134,9 +185,9 @@ def elements(window: jax.Array, lattice: Lattice) -> jax.Array:
       lattice: the addresses.
     """
     spread = window
-    for k in lattice.moving:
-        spread = _divided(spread, lattice.axes[k].size, abs(lattice.axes[k].stride))
-    return arranged(spread[..., 0], lattice)
+    for run in lattice.runs:
+        spread = _divided(spread, run.size, run.stride)
+    return arranged(spread.reshape(*window.shape[:-1], *lattice.extents), lattice)
 
 
 def arranged(values: jax.Array, lattice: Lattice) -> jax.Array:

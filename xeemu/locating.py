@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.extend import core as jex_core
 
 from xeemu import forms, intervals, lattices, primitives
@@ -51,11 +52,14 @@ class Lanes:
         aligned = form.pattern if form.pattern.ndim else form.pattern.reshape((1,) * len(self.shape))
         return np.broadcast_to(aligned, self.shape).reshape(-1)[self.chosen]
 
+    def form(self, form: Form) -> Form:
+        """An operand's form, with an `[n]` pattern."""
+        return dataclasses.replace(form, pattern=self.pattern(form))
+
     def array(self, operand: Emitted, chunk: Chunk) -> jax.Array:
         """An operand as `[G or 1, n or 1]`."""
         if operand.known.form is not None:
-            form = dataclasses.replace(operand.known.form, pattern=self.pattern(operand.known.form))
-            flat = materialise(form, operand.base, operand.dtype, operand.known.varying, chunk)
+            flat = materialise(self.form(operand.known.form), operand.base, operand.dtype, operand.known.varying, chunk)
             return flat if operand.known.varying else flat[None]
         some = operand.some
         if some is not None and operand.shape == self.shape and np.array_equal(some.chosen, self.chosen):
@@ -115,24 +119,44 @@ def foreseen(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> tuple[Lanes
     where = left_in(eqn.params["access"].shape, None if mask is None else plan.value(mask, dimensions).form)
     found = [plan.value(a, dimensions).form for a in primitives.indices(eqn)]
     known = [form for form in found if form is not None]
-    return where, linear(known, eqn.invars[0].aval.shape, where) if len(known) == len(found) else None
+    whole = len(known) == len(found)
+    return where, linear([where.form(f) for f in known], eqn.invars[0].aval.shape) if whole else None
 
 
-def linear(components: Sequence[Form], shape: Sequence[int], where: Lanes) -> Form:
+def linear(components: Sequence[Form], shape: Sequence[int]) -> Form:
     """The linear index of some elements of a memory, `[n]`, from the components of its index.
 
     Its base is the sum of theirs, each times its stride.
     """
-    pattern, steps = np.zeros(where.count, np.int64), np.zeros(len(components[0].steps), np.int64)
-    for form, stride in zip(components, strides(shape), strict=True):
-        pattern = pattern + where.pattern(form) * stride
+    pattern, steps = np.zeros_like(components[0].pattern), np.zeros(len(components[0].steps), np.int64)
+    for form, stride in zip(components, lattices.strides(shape), strict=True):
+        pattern = pattern + form.pattern * stride
         steps = steps + np.asarray(form.steps, np.int64) * stride
     return Form(any(form.based for form in components), tuple(steps.tolist()), pattern)
 
 
-def strides(shape: Sequence[int]) -> list[int]:
-    """What one more in each component adds to the linear index."""
-    return [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+@dataclasses.dataclass(frozen=True, eq=False)
+class Component:
+    """One component of an index.
+
+    Attributes:
+      form: its lane form, with an `[n]` pattern.
+      base: the form's base, or None.
+      interval: the least and the greatest number that it can be, or None.
+    """
+
+    form: Form
+    base: jax.Array | None
+    interval: tuple[int, int] | None
+
+    def shifted(self, zero: jax.Array) -> "Component":
+        """The same, known only when `zero` is."""
+        base = zero if self.base is None else self.base + zero
+        return dataclasses.replace(self, form=dataclasses.replace(self.form, based=True), base=base)
+
+    def only(self, kept: np.ndarray) -> "Component":
+        """That of some of the elements, by their numbers."""
+        return dataclasses.replace(self, form=dataclasses.replace(self.form, pattern=self.form.pattern[kept]))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -144,6 +168,7 @@ class Address:
       inside: `[G or 1, n or 1]` whether the index is within bounds, or None if it is proved to be.
       form: the lane form of the linear index with an `[n]` pattern, or None.
       base: the form's base, or None.
+      components: of the index, if each has a form; else none.
       exact: whether every index component fits the dtype of the address; else the form is right modulo its width only.
       again: finds the same anew, for a branch that alone needs it: what is made before a branch is made for all.
     """
@@ -152,6 +177,7 @@ class Address:
     inside: jax.Array | None
     form: Form | None
     base: jax.Array | None
+    components: tuple[Component, ...]
     exact: bool
     again: Callable[[], "Address"]
 
@@ -159,8 +185,9 @@ class Address:
         """The same address, known only when `zero` is."""
         base = zero if self.base is None else self.base + zero
         form = None if self.form is None else dataclasses.replace(self.form, based=True)
+        components = tuple(c.shifted(zero) for c in self.components)
         again = functools.partial(_again_shifted, self, zero)
-        return dataclasses.replace(self, index=self.index + zero, form=form, base=base, again=again)
+        return Address(self.index + zero, self.inside, form, base, components, self.exact, again)
 
     def only(self, kept: np.ndarray) -> "Address":
         """That of some of the elements, by their numbers; all are within bounds."""
@@ -168,7 +195,9 @@ class Address:
         assert self.inside is None
         form = dataclasses.replace(self.form, pattern=self.form.pattern[kept])
         index = self.index if self.index.shape[1] == 1 else columns(self.index, kept)
-        return dataclasses.replace(self, index=index, form=form, again=functools.partial(_again_only, self, kept))
+        components = tuple(c.only(kept) for c in self.components)
+        again = functools.partial(_again_only, self, kept)
+        return Address(index, None, form, self.base, components, self.exact, again)
 
 
 def _again_shifted(address: Address, zero: jax.Array) -> Address:
@@ -182,9 +211,10 @@ def _again_only(address: Address, kept: np.ndarray) -> Address:
 def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chunk) -> Address:
     """The address of an access from its index components."""
     dtype = np.dtype(np.int32 if _extent(buffer, chunk) < _INT32_LIMIT else np.int64)
-    form, base = _linear_form(indices, buffer.shape, where, dtype)
+    components = _components(indices, where, dtype)
+    form, base = _linear_form(components, buffer.shape) if components else (None, None)
     inside, index = None, jnp.zeros((1, 1), dtype)
-    for component, stride, size in zip(indices, strides(buffer.shape), buffer.shape, strict=True):
+    for component, stride, size in zip(indices, lattices.strides(buffer.shape), buffer.shape, strict=True):
         array = where.array(component, chunk)
         if not _proved(component, where, size):
             within = _in_range(array, size)
@@ -192,7 +222,8 @@ def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chun
             array = jnp.where(within, array, array.dtype.type(0))
         index = index + array.astype(dtype) * dtype.type(stride)
     exact = all(intervals.within(i.known.interval, intervals.of_dtype(dtype)) for i in indices)
-    return Address(index, inside, form, base, exact, functools.partial(locate, buffer, indices, where, chunk))
+    again = functools.partial(locate, buffer, indices, where, chunk)
+    return Address(index, inside, form, base, components, exact, again)
 
 
 def _extent(buffer: Buffer, chunk: Chunk) -> int:
@@ -200,16 +231,24 @@ def _extent(buffer: Buffer, chunk: Chunk) -> int:
     return buffer.elements * copies
 
 
-def _linear_form(
-    indices: Sequence[Emitted], shape: Sequence[int], where: Lanes, dtype: np.dtype
-) -> tuple[Form | None, jax.Array | None]:
-    if any(component.known.form is None for component in indices):
-        return None, None
-    found = [forms.converted(c.known.form, c.base, dtype) for c in indices if c.known.form is not None]
+def _components(indices: Sequence[Emitted], where: Lanes, dtype: np.dtype) -> tuple[Component, ...]:
+    """The components of an index in the dtype of its address; none if some has no form."""
+    found = []
+    for index in indices:
+        if index.known.form is None:
+            return ()
+        form, base = forms.converted(index.known.form, index.base, dtype)
+        found.append(Component(where.form(form), base, index.known.interval))
+    return tuple(found)
+
+
+def _linear_form(components: Sequence[Component], shape: Sequence[int]) -> tuple[Form, jax.Array | None]:
     bases = [
-        own * forms.wrapped(n, dtype) for (_, own), n in zip(found, strides(shape), strict=True) if own is not None
+        c.base * forms.wrapped(n, c.base.dtype)
+        for c, n in zip(components, lattices.strides(shape), strict=True)
+        if c.base is not None
     ]
-    form = linear([form for form, _ in found], shape, where)
+    form = linear([c.form for c in components], shape)
     return dataclasses.replace(form, based=bool(bases)), functools.reduce(operator.add, bases) if bases else None
 
 
@@ -229,17 +268,15 @@ def _in_range(index: jax.Array, size: int) -> jax.Array:
     return index.astype(unsigned) < unsigned.type(limit)
 
 
-def start(address: Address, chunk: Chunk) -> jax.Array:
-    """The linear index of the first element of the first group of the chunk; the address has a form."""
-    assert address.form is not None
-    dtype = address.index.dtype
-    first = jnp.asarray(forms.wrapped(int(address.form.pattern[0]), dtype))
-    if address.base is not None:
-        first = first + address.base
-    step = chunk.linear_step(address.form)
+def start(form: Form, base: jax.Array | None, dtype: np.dtype, chunk: Chunk) -> jax.Array:
+    """What a form with an `[n]` pattern is for the first element of the first group of the chunk."""
+    first = jnp.asarray(forms.wrapped(int(form.pattern[0]), dtype))
+    if base is not None:
+        first = first + base
+    step = chunk.linear_step(form)
     if step is not None:
         return first + jnp.asarray(chunk.first).astype(dtype) * forms.wrapped(step, dtype) if step else first
-    for d, step in enumerate(address.form.steps):
+    for d, step in enumerate(form.steps):
         if step:
             first = first + chunk.first_id(d).astype(dtype) * forms.wrapped(step, dtype)
     return first
@@ -258,9 +295,31 @@ def places(buffer: Buffer, index: jax.Array, where: Lanes, chunk: Chunk) -> jax.
 
 
 def columns(array: jax.Array, chosen: np.ndarray) -> jax.Array:
-    """`[G or 1, n]`: some columns of an array."""
-    lattice = lattices.of_pattern(chosen) if len(chosen) else None
+    """`[G or 1, n]`: some elements of a `[G or 1, *shape]` array, by their flat positions in its rows."""
+    found = sliced(array, chosen)
+    return array.reshape(array.shape[0], -1)[:, chosen] if found is None else found
+
+
+def sliced(array: jax.Array, chosen: np.ndarray) -> jax.Array | None:
+    """The same, if they are a slice of the array or of its rows laid flat; else None."""
+    if not len(chosen):
+        return None
+    box = _box(array, np.stack(np.unravel_index(chosen, array.shape[1:]), axis=1))
+    lattice = lattices.of_pattern(chosen) if box is None else None
     if lattice is None or not lattice.apart:
-        return array[:, chosen]
+        return box
     first = int(chosen[0]) + lattice.least
-    return lattices.elements(array[:, first : first + lattice.span], lattice).reshape(-1, len(chosen))
+    line = array.reshape(array.shape[0], -1)[:, first : first + lattice.span]
+    return lattices.elements(line, lattice).reshape(-1, len(chosen))
+
+
+def _box(array: jax.Array, places: np.ndarray) -> jax.Array | None:
+    """`[G or 1, n]`: what a `[G or 1, *shape]` array has at some places, `[n, dimensions]`; None if they are no box."""
+    components = lattices.of_places(places)
+    lattice = lattices.of_box(components) if components else None
+    if components is None or lattice is None:
+        return None
+    first = [int(place) + component.least for place, component in zip(places[0], components, strict=True)]
+    last = [place + component.span for place, component in zip(first, components, strict=True)]
+    window = lax.slice(array, [0, *first], [array.shape[0], *last]).reshape(-1, *lattice.extents)
+    return lattices.arranged(window, lattice).reshape(-1, len(places))

@@ -1,10 +1,12 @@
 """Numbers for the values of a program: what has one number is computed in one way, and therefore equal."""
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 from jax.extend import core as jex_core
 
-from xeemu import jaxprs
+from xeemu import jaxprs, primitives
+from xeemu.jaxprs import Atom, Body
 
 
 class Numbers:
@@ -39,3 +41,24 @@ def _parameters(eqn: jex_core.JaxprEqn) -> Hashable:
     except TypeError:
         return id(eqn)
     return key
+
+
+def of_body(body: Body) -> dict[Any, int]:
+    """By `key` numbers of the values of a (sub)program, equal where they are computed in one way."""
+    numbers = Numbers()
+    found: dict[Any, int] = {v: numbers.new() for v in (*body.invars, *(v for v, _ in body.constants))}
+    for eqn in body.eqns:
+        for a in eqn.invars:
+            if jaxprs.is_literal(a):
+                found[key(a)] = numbers.literal(a)
+        # A memory is its version here, so that a load is a function of its operands as well.
+        alone = eqn.primitive is primitives.allocate_p or eqn.effects
+        operands = [found[key(a)] for a in eqn.invars]
+        results = [numbers.new() for _ in eqn.outvars] if alone else numbers.results(eqn, operands)
+        found |= dict(zip(eqn.outvars, results, strict=True))
+    return found
+
+
+def key(atom: Atom) -> Any:
+    """What stands for a variable or literal in a dictionary."""
+    return id(atom) if jaxprs.is_literal(atom) else atom

@@ -102,6 +102,8 @@ class Prepared:
       options: how it is emulated.
       chunk: work-groups that are emulated together.
       turns: the most iterations of a loop that find together what they update (see `updating`).
+      inner: the analysis of all groups but the last row of them, which is then emulated for itself; None if that
+        analysis proves no more.
     """
 
     program: Program
@@ -109,6 +111,7 @@ class Prepared:
     options: Options
     chunk: int
     turns: int = 1
+    inner: Plan | None = None
 
     def emit(self, *arguments: jax.Array) -> list[jax.Array]:
         """The arrays that the kernel returns, as JAX operations on the launch's arguments."""
@@ -146,7 +149,14 @@ class Prepared:
     @property
     def chunks(self) -> tuple[int, int]:
         """The number of full chunks, and the groups that are left."""
-        return divmod(self.program.geometry.groups, self.chunk)
+        full = self._regular // self.chunk
+        return full, self.program.geometry.groups - full * self.chunk
+
+    @property
+    def _regular(self) -> int:
+        """The number of groups that are not emulated for themselves."""
+        groups, rows = self.program.geometry.groups, self.program.geometry.group_range[0]
+        return groups if self.inner is None else groups - groups // rows
 
     def _all_chunks(
         self, flat: list[jax.Array], written: list[int], watch: Watch, state: Any, share: Share | None
@@ -157,35 +167,36 @@ class Prepared:
         if not jax.tree.leaves(carry):
             return carry
 
-        def step(first: Any, count: int, carry: _Carry) -> _Carry:
-            return self._one_chunk(first, count, flat, written, watch, carry, share.origins if share else {})
+        def step(first: Any, carry: _Carry, left: int = 0) -> _Carry:
+            return self._one_chunk(first, left, flat, written, watch, carry, share.origins if share else {})
 
         def numbered(k: jax.Array, carry: _Carry) -> _Carry:
             id_type = self.program.geometry.id_type
-            return step(k.astype(id_type) * id_type.type(self.chunk), self.chunk, carry)
+            return step(k.astype(id_type) * id_type.type(self.chunk), carry)
 
         if share is not None:
             bounds = np.asarray(share.bounds, np.int32)
             low, high = jnp.asarray(bounds[:-1])[share.number], jnp.asarray(bounds[1:])[share.number]
             carry = lax.fori_loop(low, high, numbered, carry)
             is_last = share.number == len(bounds) - 2
-            return lax.cond(is_last, lambda c: step(full * self.chunk, rest, c), lambda c: c, carry) if rest else carry
+            return lax.cond(is_last, lambda c: step(full * self.chunk, c, rest), lambda c: c, carry) if rest else carry
         if full > 1:
             carry = lax.fori_loop(0, full, numbered, carry)
         elif full:
-            carry = step(0, self.chunk, carry)
-        return step(full * self.chunk, rest, carry) if rest else carry
+            carry = step(0, carry)
+        return step(full * self.chunk, carry, rest) if rest else carry
 
     def _one_chunk(
         self,
         first: Any,
-        count: int,
+        left: int,
         flat: list[jax.Array],
         written: list[int],
         watch: Watch,
         carry: _Carry,
         origins: Mapping[int, jax.Array],
     ) -> _Carry:
+        """The memories and the state after a full chunk, or after the groups that are left behind those."""
         memories, state = carry
         arguments = list(flat)
         for k, data in zip(written, memories, strict=True):
@@ -193,9 +204,12 @@ class Prepared:
         on_cpu = self.options.platform == "cpu"
         strands = _STRANDS if on_cpu else 1
         deterministic, geometry = self.options.deterministic, self.program.geometry
-        chunk = Chunk(geometry, first, count, on_cpu, deterministic, self.turns, strands, alignment=self.chunk)
+        inner, count = None if left else self.inner, left or self.chunk
+        chunk = Chunk(
+            geometry, first, count, on_cpu, deterministic, self.turns, strands, self.chunk, inner=inner is not None
+        )
         observer = watch(chunk, state)
-        outputs = interpreter.run(self.program, self.plan, arguments, origins, chunk, observer)
+        outputs = interpreter.run(self.program, inner or self.plan, arguments, origins, chunk, observer)
         returned = dict(zip(self.program.outputs, outputs, strict=True))
         return [returned[k] for k in written], observer.close()
 
@@ -224,12 +238,12 @@ class Prepared:
         No copies are made then either of arguments for a loop to change. It is for a CPU alone, and as the user says
         nothing about memory.
         """
-        groups, options = self.program.geometry.groups, self.options
+        groups, options = self._regular, self.options
         chosen = options.platform != "cpu" or options.memory_bytes is not None or self.chunk >= groups
         if chosen or groups * working.group_bytes(self.program, self.plan, 1) > _WHOLE_BYTES:
             return None
         dimensions = len(self.program.geometry.group_range)
-        fused = working.is_straight(self.program.body, self.plan, dimensions)
+        fused = working.is_straight(self.program.body, self.inner or self.plan, dimensions)
         return dataclasses.replace(self, chunk=groups) if fused else None
 
     @property
@@ -241,7 +255,7 @@ class Prepared:
         """The same with about such a part of the working set."""
         if self.chunk == 1:
             return dataclasses.replace(self, turns=max(1, int(self.turns * part)))
-        return dataclasses.replace(self, chunk=_divisor(self.program.geometry.groups, max(1, int(self.chunk * part))))
+        return dataclasses.replace(self, chunk=_divisor(self._regular, max(1, int(self.chunk * part))))
 
     @functools.cached_property
     def fitted(self) -> "Fitted":
@@ -385,7 +399,7 @@ def _prepared(
     traced = traced_program(kernel, nd_range, device, arguments, static)
     plan = analysis.analyse(traced)
     conversions.check(traced, plan)
-    return _cut(traced, plan, options, MOST_TURNS)
+    return _parted(_cut(traced, plan, options, MOST_TURNS))
 
 
 def traced_program(
@@ -419,6 +433,23 @@ def _cut(traced: Program, plan: Plan, options: Options, turns: int) -> Prepared:
     if _FEWEST * per_group > options.chunk_bytes:
         return _cut(traced, plan, options, max(turns // 2, 1))
     return Prepared(traced, plan, options, chunk, turns)
+
+
+def _parted(prepared: Prepared) -> Prepared:
+    """The launch with its last row of groups for itself, if more is known of all others then.
+
+    There work-items are often more than elements; where chunks are parts of rows, or only one, nothing is gained.
+    """
+    traced, counts = prepared.program, prepared.program.geometry.group_range
+    row = math.prod(counts[1:])
+    if prepared.options.shards > 1 or not row <= prepared.chunk < prepared.program.geometry.groups:
+        return prepared
+    inner = analysis.analyse(traced, counts[0] - 1)
+    doubted, still = (analysis.unproved(traced.body, plan, len(counts)) for plan in (prepared.plan, inner))
+    if still == doubted and 0 not in traced.geometry.ragged:
+        return prepared
+    chunk = _block((counts[0] - 1, *counts[1:]), prepared.chunk)
+    return dataclasses.replace(prepared, chunk=chunk, inner=inner)
 
 
 def _chunk(traced: Program, options: Options, most: int) -> int:

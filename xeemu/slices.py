@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xeemu import collectives, frames, lattices, locating, serial
+from xeemu import boxes, collectives, frames, lattices, locating, serial
 from xeemu.frames import Frame, Start
 from xeemu.lattices import Axis, Lattice
 from xeemu.locating import Address, Lanes
@@ -27,7 +27,7 @@ class Part:
 
     Attributes:
       starts, sizes: of the window in the buffer's data.
-      axis: the data's axis along which the elements of a group lie.
+      axis: the data's axis along which the elements of a group lie; None if the window is a box (see `boxes`).
       rows: groups that have elements of their own; 1 if all share them.
       before: axes of groups that the window has itself.
       lattice: the elements in the rest of it, of all rows if it has no axes of groups.
@@ -36,7 +36,7 @@ class Part:
 
     starts: tuple[jax.Array, ...]
     sizes: tuple[int, ...]
-    axis: int
+    axis: int | None
     rows: int
     before: tuple[int, ...]
     lattice: Lattice
@@ -44,9 +44,12 @@ class Part:
 
     def read(self, data: jax.Array, view: "View | None" = None) -> jax.Array:
         """`[rows, n]` elements."""
-        if view is None and self.frame is not None:
+        # Every n-th element of a line is read faster as such than as a column of rows.
+        is_line = len(self.lattice.runs) == 1 and self.lattice.runs[0].stride > 1
+        if self.frame is not None and (self.axis is None or (view is None and not is_line)):
             found = lattices.arranged(self.frame.read(data), self.lattice)
         else:
+            assert self.axis is not None
             window = _cut(data, self.starts, self.sizes, self.axis, view).reshape(*self.before, self.lattice.span)
             found = lattices.elements(window, self.lattice)
         return found.reshape(self.rows, -1)
@@ -95,13 +98,14 @@ class Part:
 
     def fits(self, elements: int, travel: int = 0) -> jax.Array:
         """Whether the window stays within a memory of so many elements when it travels so far."""
+        assert self.axis is not None
         start = self.starts[self.axis]
         last = elements - self.sizes[self.axis] - max(travel, 0)
         return (start >= max(-travel, 0)) & (start <= last)
 
     def may_fit(self, elements: int, travel: int = 0) -> bool:
         """Whether there is a start from which it does."""
-        return self.sizes[self.axis] + abs(travel) <= elements
+        return self.axis is not None and self.sizes[self.axis] + abs(travel) <= elements
 
     @property
     def _axes(self) -> tuple[int, ...]:
@@ -147,11 +151,30 @@ def part(
       chunk: the work-groups.
       turns: iterations of a loop, of which the access is the first and all are meant.
     """
+    found = _line(buffer, address, where, varying, chunk, turns)
+    if found is None and turns is None and address.inside is None:
+        return box(buffer, address, where, varying, chunk, None)
+    return found
+
+
+def box(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, missing: Any) -> Part | None:
+    """The window of an access, if that is a box, where it may be out of bounds and then reads as `missing`."""
+    found = boxes.of_address(buffer, address, where, varying, chunk, missing)
+    if found is None:
+        return None
+    lattice, frame = found
+    return Part(frame.starts, frame.sizes, None, chunk.count if varying else 1, (), lattice, frame)
+
+
+def _line(
+    buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, turns: Axis | None
+) -> Part | None:
+    """The window of an access, if its elements lie on a line of the memory."""
     if address.form is None or not where.count or (lattice := lattices.of_pattern(address.form.pattern)) is None:
         return None
     if where.all:
         lattice = lattice.split(where.shape)
-    start = locating.start(address, chunk)
+    start = locating.start(address.form, address.base, address.index.dtype, chunk)
     if buffer.origin is not None:
         start = start - buffer.origin.astype(start.dtype)
     zero = start.dtype.type(0)

@@ -28,6 +28,7 @@ class Chunk:
       turns: the most iterations of a loop that find together what they update (see `updating`).
       strands: the most parts of the chunk that do so side by side.
       alignment: `first` is a multiple of it.
+      inner: whether the last row of groups along the first dimension is not among them.
     """
 
     geometry: Geometry
@@ -38,6 +39,7 @@ class Chunk:
     turns: int = 1
     strands: int = 1
     alignment: int = 1
+    inner: bool = False
 
     # Nothing here is cached: an array first made inside a loop must not be used outside it.
 
@@ -90,13 +92,18 @@ class Chunk:
         step = self.linear_step(form)
         if step is not None:
             return [Axis(self.count, step)]
-        counts, found, left = self.geometry.group_range, list[Axis](), self.count
+        block = self.block()
+        return None if block is None else list(map(Axis, block, form.steps))
+
+    def block(self) -> list[int] | None:
+        """How many groups there are along each dimension; None if the chunk is no block of the group range."""
+        counts, found, left = self.geometry.group_range, list[int](), self.count
         for d in reversed(range(len(counts))):
             size = math.gcd(left, counts[d]) if d else left
-            is_block = size in (left, counts[d]) and not self.alignment % (group_strides(counts)[d] * size)
-            if d and not is_block:
+            aligned = not self.alignment % (group_strides(counts)[d] * size)
+            if d and left > 1 and not (aligned and size in (left, counts[d])):
                 return None
-            found.insert(0, Axis(size, form.steps[d]))
+            found.insert(0, size)
             left //= size
         return found
 
@@ -107,15 +114,13 @@ class Chunk:
 
     def present(self) -> jax.Array | None:
         """`[G, L]` mask of the work-items inside the global range, or None if all are."""
-        geometry = self.geometry
-        if not geometry.ragged:
-            return None
-        mask = jnp.ones((), bool)
-        for d, (n, s) in enumerate(zip(geometry.global_range, geometry.local_range, strict=True)):
-            if n % s:
-                start = self.group_ids(d) * geometry.id_type.type(s)
+        geometry, mask = self.geometry, None
+        for d in geometry.ragged:
+            if d or not self.inner:
+                start = self.group_ids(d) * geometry.id_type.type(geometry.local_range[d])
                 ids = local_id(geometry.local_range, d).reshape(-1).astype(geometry.id_type)
-                mask = mask & (start[:, None] + ids < geometry.id_type.type(n))
+                within = start[:, None] + ids < geometry.id_type.type(geometry.global_range[d])
+                mask = within if mask is None else mask & within
         return mask
 
 
@@ -217,7 +222,7 @@ class Stored:
 
     Attributes:
       places: `[n]` different numbers of elements of each group's memory, for private memory of the work-items' copies.
-      values: `[G or 1, n]`
+      values: `[G or 1, n]`, or as many in the shape of the access.
     """
 
     places: np.ndarray

@@ -47,8 +47,7 @@ def _is_fused(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
         return known and not eqn.params.get("fetch")
     shape = eqn.invars[0].aval.shape
     inside = (intervals.within(i.interval, (0, n - 1)) for i, n in zip(indices, shape, strict=True))
-    # Only of memories of one dimension it is looked whether windows are in bounds.
-    return not known or len(shape) > 1 or all(inside)
+    return not known or all(inside)
 
 
 @dataclasses.dataclass(frozen=True)
