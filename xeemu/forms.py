@@ -169,7 +169,7 @@ def _scaled(form: Form, factor: int) -> tuple[Form, Callable[[Any], Any]]:
 
 def _mul(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
     for number, factors in ((0, forms[1]), (1, forms[0])):
-        if factors.constant and (factor := _single(factors.pattern)) is not None:
+        if factors.constant and (factor := single(factors.pattern)) is not None:
             form, times = _scaled(forms[number], factor)
             return form, functools.partial(_base_of, number, times)
     return None
@@ -180,7 +180,7 @@ def _base_of(number: int, times: Callable[[Any], Any], bases: Sequence[Any]) -> 
 
 
 def _shift_left(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
-    shift = _single(forms[1].pattern) if forms[1].constant else None
+    shift = single(forms[1].pattern) if forms[1].constant else None
     if shift is None or not 0 <= shift < 63:
         return None
     form, times = _scaled(forms[0], 1 << shift)
@@ -207,13 +207,13 @@ def _div(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] |
 def _divisor(forms: Sequence[Form]) -> int | None:
     """The second operand, if it divides whatever groups add to the first, which is known and never negative."""
     a, b = forms
-    divisor = _single(b.pattern) if b.constant else None
+    divisor = single(b.pattern) if b.constant else None
     if divisor is None or divisor <= 0 or a.based or (a.pattern < 0).any():
         return None
     return divisor if all(s >= 0 and s % divisor == 0 for s in a.steps) else None
 
 
-def _single(pattern: np.ndarray) -> int | None:
+def single(pattern: np.ndarray) -> int | None:
     """The value of a pattern that is the same everywhere."""
     first = pattern.flat[0] if pattern.size else 0
     return int(first) if (pattern == first).all() else None

@@ -19,6 +19,7 @@ from jax.extend import core as jex_core
 from xeemu import (
     access,
     accumulation,
+    comparing,
     folding,
     forms,
     forwarding,
@@ -164,6 +165,7 @@ class _Interpreter:
         count = self.chunk.geometry.items
         guarded = frozenset() if self.observer.watches else guarding.of_body(body, plan, self._dimensions)
         sums = {} if self.observer.watches else accumulation.of_body(body, plan, count, found.scattered)
+        comparisons = comparing.of_body(body, plan, self._dimensions)
         for number, eqn in enumerate(body.eqns):
             operands = [self._read(items, plan, a) for a in eqn.invars]
             if eqn.primitive in primitives.ACCESSES:
@@ -180,6 +182,8 @@ class _Interpreter:
                     update=update,
                 )
                 results = self._access(plan, number, eqn, operands, active, how)
+            elif number in comparisons and _value(items[comparisons[number].value]).some is None:
+                results = self._compared(plan, eqn, comparisons[number], items)
             else:
                 results = self._equation(plan, number, eqn, operands, active)
             items |= dict(zip(eqn.outvars, results, strict=True))
@@ -224,6 +228,13 @@ class _Interpreter:
             results = bind(eqn, [o.array(self.chunk) for o in operands])
             return self._named(plan, eqn.outvars, results, self._some(eqn, operands))
         return self._named(plan, eqn.outvars, self._lifted(lambda *xs: bind(eqn, xs), operands))
+
+    def _compared(
+        self, plan: Plan, eqn: jex_core.JaxprEqn, comparison: comparing.Comparison, items: dict[Any, Item]
+    ) -> list[Item]:
+        """What joins comparisons of fields of a value, as one of the value."""
+        value = _value(items[comparison.value])
+        return self._named(plan, eqn.outvars, self._lifted(lambda x: [comparison.apply(x)], [value]))
 
     def _some(self, eqn: jex_core.JaxprEqn, operands: list[Emitted]) -> Some | None:
         """The elements of an elementwise operation's result that some of an operand are for."""
