@@ -43,16 +43,16 @@ def edges(draw):
     return shape, sizes, margins, starts
 
 
-@given(edges())
-@settings(max_examples=60, deadline=None)
-def test_rectangles_at_the_edge_of_a_memory(drawn):
+@given(edges(), st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_rectangles_at_the_edge_of_a_memory(drawn, branches):
     shape, sizes, margins, starts = drawn
     data = np.arange(np.prod(shape), dtype=np.int32)
     values = 1000 + np.arange(np.prod(sizes), dtype=np.int32)
 
     @jax.jit
     def both(data, values, *starts):
-        frame = Edged(starts, tuple(sizes), tuple(shape), tuple(sizes), tuple(margins), np.int32(-7))
+        frame = Edged(starts, tuple(sizes), tuple(shape), tuple(sizes), tuple(margins), np.int32(-7), branches)
         return frame.read(data), frame.written(data, values)
 
     read, written = both(data, values, *map(np.int32, starts))

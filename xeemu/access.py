@@ -70,7 +70,7 @@ def _read(
     part = slices.part(buffer, address, where, varying, chunk)
     if part is not None and address.inside is None:
         return part.read(buffer.data, view)
-    edged = slices.box(buffer, address, where, varying, chunk, missing) if chunk.on_cpu else None
+    edged = slices.box(buffer, address, where, varying, chunk, missing)
     if edged is not None:
         return edged.read(buffer.data)
     if part is None or not may_fit(buffer, address, part, chunk):

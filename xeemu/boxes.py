@@ -29,13 +29,17 @@ class Edged(Frame):
     Attributes:
       margins: along each dimension how far it does at most, below and above.
       missing: what lies beyond the memory reads as.
+      branches: whether branches pay, as on a CPU.
     """
 
     margins: tuple[tuple[int, int], ...]
     missing: Any
+    branches: bool
 
     def read(self, data: jax.Array) -> jax.Array:
         """`[*values]`"""
+        if not self.branches:
+            return self._read_padded(data)
         return self._where_it_lies(super().read, self._read_at_edge, data)
 
     def written(self, data: jax.Array, values: jax.Array) -> jax.Array:
@@ -59,6 +63,13 @@ class Edged(Frame):
         first = [above for _, above in self.margins]
         last = [f + n for f, n in zip(first, self.sizes, strict=True)]
         return lax.slice(around, first, last).reshape(self.values)
+
+    def _read_padded(self, data: jax.Array) -> jax.Array:
+        held = lax.dynamic_slice(data.reshape(self.shape), self._within, self._held)
+        padded = lax.pad(held, self.missing.astype(data.dtype), [(*margins, 0) for margins in self.margins])
+        each = zip(self.starts, self._within, self.margins, strict=True)
+        places = [start - within + start.dtype.type(below) for start, within, (below, _) in each]
+        return lax.dynamic_slice(padded, places, self.sizes).reshape(self.values)
 
     def _held_at_edge(self, data: jax.Array, values: jax.Array) -> jax.Array:
         """What lies in the memory at `_within`, with other values in the rectangle."""
@@ -126,7 +137,7 @@ def of_address(
     margins = _margins(address, buffer.shape)
     if margins is None or any(sum(m) > size for m, size in zip(margins, sizes, strict=True)):
         return None
-    return lattice, Edged(starts, sizes, buffer.shape, lattice.extents, margins, missing)
+    return lattice, Edged(starts, sizes, buffer.shape, lattice.extents, margins, missing, chunk.on_cpu)
 
 
 def _axes(components: Sequence[Component], where: Lanes, varying: bool, chunk: Chunk) -> list[Lattice] | None:
