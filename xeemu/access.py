@@ -44,6 +44,13 @@ def load(
     else:
         known = forwarding.recalled(buffer, address, where, varying, chunk)
         values = read(buffer, address, where, chunk=chunk, missing=beyond) if known is None else known
+    return loaded(values, where, other, varying, chunk)
+
+
+def loaded(
+    values: jax.Array, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk
+) -> tuple[jax.Array, Some | None]:
+    """What `load` returns, from the values of the elements that take part, `[G or 1, n or 1]`."""
     partial = where.count and where.mask is None and not where.all
     full = jnp.broadcast_to(values, (values.shape[0], where.count))
     return filled(values, where, other, varying, chunk), Some(where.chosen, full) if partial else None

@@ -17,7 +17,7 @@ OPERATIONS = ("add", "mul", "min", "max", "and", "or", "xor")
 # Beyond every lane, and such that the sum with a lane does not overflow.
 _FAR = 2**30
 
-_COMBINE = {
+COMBINE = {
     "add": lax.add,
     "mul": lax.mul,
     "min": lax.min,
@@ -151,14 +151,14 @@ def _operation(op: str | None, dtype: Any) -> str:
 
 
 def _reduce(op: str | None, rows: jax.Array) -> jax.Array:
-    combine = _COMBINE[_operation(op, rows.dtype)]
+    combine = COMBINE[_operation(op, rows.dtype)]
     return lax.reduce(rows, identity(op, rows.dtype), combine, (1,))[:, None]
 
 
 def _scan(op: str | None, rows: jax.Array) -> jax.Array:
     name = _operation(op, rows.dtype)
     scan = _SCAN.get(name)
-    return scan(rows, axis=1) if scan else lax.associative_scan(_COMBINE[name], rows, axis=1)
+    return scan(rows, axis=1) if scan else lax.associative_scan(COMBINE[name], rows, axis=1)
 
 
 def _exclusive(op: str | None, inclusive: jax.Array) -> jax.Array:

@@ -23,6 +23,7 @@ from xeemu import (
     folding,
     forms,
     forwarding,
+    growing,
     guarding,
     hazards,
     held,
@@ -31,6 +32,7 @@ from xeemu import (
     locating,
     primitives,
     promotion,
+    reducing,
     slices,
     strands,
     unrolling,
@@ -44,6 +46,7 @@ from xeemu.memory import poison
 from xeemu.observer import Event, Observer, Passage
 from xeemu.program import Program
 from xeemu.promotion import Place
+from xeemu.reducing import Together, Window
 from xeemu.slices import View
 from xeemu.strands import Strand
 from xeemu.streaming import Block, Fill, Stream
@@ -145,6 +148,7 @@ class _Interpreter:
       observer: is told of everything that is emitted.
       block: the iteration that is being emitted of a loop that streams, if one is.
       waiting: of the body that is being emitted the numbers of updates that are carried out later (see `updating`).
+      together: the iteration that is being emitted for a block of a loop that reduces, if one is.
     """
 
     chunk: Chunk
@@ -152,6 +156,7 @@ class _Interpreter:
     observer: Observer
     block: Block | None = None
     waiting: frozenset[int] = frozenset()
+    together: Together | None = None
 
     def body(self, body: Body, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
@@ -333,10 +338,14 @@ class _Interpreter:
             address = address.shifted(hazards.opaque_zero(done, address.index.dtype))
         if op == "load":
             varying = plan.values[eqn.outvars[0]].varying
+            if self.together is not None and number in self.together.loaded:
+                found = access.loaded(self.together.loaded[number], where, other, varying, self.chunk)
+                return self._named(plan, eqn.outvars, found[:1], found[1])
+            self._look(number, buffer, address, where, varying)
             address, view, gathered = self._in_stream(number, buffer, address, where, varying)
             # Iterations that are emitted together would take both branches.
-            together = bool(self.waiting) and address.inside is not None
-            gathered = gathered or how.gathered or together
+            together = bool(self.waiting) or self.together is not None
+            gathered = gathered or how.gathered or (together and address.inside is not None)
             source = buffer if how.forwarded else dataclasses.replace(buffer, stored=())
             loaded, some = access.load(source, address, where, other, varying, gathered, view, self.chunk, missing)
             return self._named(plan, eqn.outvars, [loaded], some)
@@ -385,6 +394,20 @@ class _Interpreter:
             if part is not None and access.may_fit(buffer, address, part, self.chunk):
                 self.block.found[number] = part, buffer.elements
         return address, view, self.block.found is not None or number in self.block.doubted
+
+    def _look(self, number: int, buffer: Buffer, address: Address, where: Lanes, varying: bool) -> None:
+        """Finds the window of what all iterations of a block load, if there is one for them to look at."""
+        axis = self.together.axes.get(number) if self.together is not None else None
+        if self.together is None or axis is None or not where.count or not buffer.elements:
+            return
+        window = slices.part(buffer, address, where, varying, self.chunk, axis)
+        first = slices.part(buffer, address, where, varying, self.chunk)
+        if window is None or first is None:
+            return
+        if address.inside is None:
+            self.together.found[number] = Window(window, buffer.data, axis.size, None)
+        elif access.may_fit(buffer, address, first, self.chunk):
+            self.together.found[number] = Window(window, buffer.data, axis.size, (first, buffer.elements))
 
     # Control flow.
 
@@ -444,6 +467,9 @@ class _Interpreter:
             last = self._updating(inner, scan, updates, consts, carries, known, active)
             return self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars])
         turns = unrolling.factor(scan.body, inner, scan.consts, scan.length, self._dimensions, quiet, self.chunk.on_cpu)
+        if alone and (loop := self._reducing(inner, scan, consts, carries, known, active, turns > 1)) is not None:
+            last = loop.run(self._packed(carries, known))
+            return self._given_back(self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars]), outside)
         if alone and turns > 1:
             last = self._stream(inner, scan, consts, carries, known, active, turns)
             return self._given_back(self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars]), outside)
@@ -458,6 +484,35 @@ class _Interpreter:
         ]
         after = self._given_back(self._unpacked(last, carries, final), outside)
         return after + self._named(plan, eqn.outvars[scan.carries :], stacks)
+
+    def _reducing(
+        self,
+        inner: Plan,
+        scan: jaxprs.Scan,
+        consts: list[Item],
+        carries: list[Item],
+        known: Sequence[Value],
+        active: jax.Array | None,
+        streams: bool,
+    ) -> reducing.Loop | None:
+        """A loop that only reduces, if it is worth while; `streams` if it could be emitted as one that streams."""
+        moves = unrolling.moves(scan.body, inner, scan.consts)
+        turns = reducing.turns(scan, inner, self.chunk, moves, streams)
+        values = frozenset(k for k, carry in enumerate(carries) if isinstance(carry, Held))
+        reductions = reducing.of_loop(scan, inner, values) if turns > 1 else None
+        if reductions is None:
+            return None
+
+        def iterate(together: Together, packed: list[Any]) -> list[Any]:
+            emitter = dataclasses.replace(self, together=together)
+            inside = self._unpacked(packed, carries, known)
+            return self._packed(emitter.body(scan.body, inner, [*consts, *inside], active), known)
+
+        loop = reducing.Loop(iterate, scan, reductions, turns, moves, self.chunk.on_cpu)
+        # A CPU gathers one element after the other, which is slower than slices.
+        if streams and self.chunk.on_cpu and not loop.is_sliced(self._packed(carries, known)):
+            return None
+        return loop
 
     def _stream(
         self,
@@ -512,7 +567,7 @@ class _Interpreter:
         often = updating.updates_often(scan, inner, updates, self.chunk.geometry.items)
         parts = strands.of_chunk(self.chunk if often else dataclasses.replace(self.chunk, strands=1))
         last = updating.Loop(list(map(of_part, parts)), updates, scan.length, self.chunk.turns).run()
-        after = updates.advanced(self._packed(carries, known), np.int32(scan.length))
+        after = growing.advanced(updates.growth, self._packed(carries, known), np.int32(scan.length))
         for k in updates.users:
             after[k] = strands.together(_memory(carries[k]), [packed[k] for packed in last]).data
         return after

@@ -206,7 +206,16 @@ class Prepared:
         deterministic, geometry = self.options.deterministic, self.program.geometry
         inner, count = None if left else self.inner, left or self.chunk
         chunk = Chunk(
-            geometry, first, count, on_cpu, deterministic, self.turns, strands, self.chunk, inner=inner is not None
+            geometry,
+            first,
+            count,
+            on_cpu,
+            deterministic,
+            self.turns,
+            strands,
+            self.chunk,
+            inner=inner is not None,
+            spare_bytes=max(0, self.options.most_bytes - self.working_bytes),
         )
         observer = watch(chunk, state)
         outputs = interpreter.run(self.program, inner or self.plan, arguments, origins, chunk, observer)
@@ -224,11 +233,16 @@ class Prepared:
         memories = (self.program.arguments[k] for k in set(self.program.outputs))
         return sum(memory.nbytes for memory in memories if memory is not None)
 
+    @functools.cached_property
+    def working_bytes(self) -> int:
+        """What a chunk takes to work with, as it is foreseen."""
+        return self.chunk * working.group_bytes(self.program, self.plan, self.turns)
+
     def need(self, arguments_bytes: int, working_bytes: int | None = None) -> capacity.Need:
         """The memory that a launch takes; what it works with is as analysed unless it is known."""
         results_bytes = 0 if self.options.donate else self.results_bytes
         if working_bytes is None:
-            working_bytes = self.chunk * working.group_bytes(self.program, self.plan, self.turns)
+            working_bytes = self.working_bytes
         return capacity.Need(arguments_bytes, results_bytes, working_bytes)
 
     @functools.cached_property

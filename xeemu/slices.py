@@ -18,7 +18,7 @@ from xeemu.values import Buffer, Chunk
 
 # A window that is read may have this many times as many elements as are used. One that is written has no others:
 # putting those between the elements back takes longer than a scatter, and XLA copies the memory for it.
-_WIDEST = 16
+WIDEST = 16
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -86,10 +86,7 @@ class Part:
         within = "add" if op == "sub" else op
         neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
-        each = self._laid_out(taking_part)
-        if on_cpu:
-            each = _folded(each, serial.COMBINE[within], self._repeated)
-        total = self._window(lax.reduce(each, neutral, serial.COMBINE[within], self._repeated))
+        total = self._window(reduced(self._laid_out(taking_part), within, self._repeated, on_cpu))
         old = self.frame.read(data)
         new = serial.COMBINE[op](old, total)
         if within == "add":
@@ -127,6 +124,13 @@ class Part:
 
 # Folds of so many parts, as long as as much is left: XLA reduces what is longer in two passes and slowly on CPUs.
 _PARTS, _LONG = 8, 256
+
+
+def reduced(values: jax.Array, op: str, axes: Sequence[int], on_cpu: bool) -> jax.Array:
+    """Values combined along some axes, in any order."""
+    combine = collectives.COMBINE[op]
+    each = _folded(values, combine, axes) if on_cpu else values
+    return lax.reduce(each, collectives.identity(op, values.dtype), combine, axes)
 
 
 def _folded(values: jax.Array, combine: Callable[[Any, Any], Any], axes: Sequence[int]) -> jax.Array:
@@ -194,7 +198,7 @@ def _line(
     start = start + start.dtype.type(lattice.least)
     outer = () if buffer.space == "global" else (chunk.count,)
     frame = _rows(start, buffer, address, lattice, chunk) or frames.flat(lattice, start, buffer.data.shape, outer)
-    if frame is None and lattice.span > _WIDEST * lattice.distinct:
+    if frame is None and lattice.span > WIDEST * lattice.distinct:
         return None
     starts, sizes = (*[zero] * len(outer), start), (*outer, lattice.span)
     return Part(starts, sizes, len(outer), chunk.count if outer else rows, outer, lattice, frame)

@@ -115,16 +115,11 @@ class Stream:
         """The same, with one check of all bounds before the loop."""
         found: dict[int, tuple[Part, int]] = {}
         self.iterate(Block(0, 1, self.moves, found=found), first)  # the compiler drops what it computes
-        if not found:
-            return self.run(first)
         inside = Block(0, self.turns, self.moves, trusted=frozenset(found))
         beyond = Block(0, 1, self.moves, doubted=frozenset(found))
         travels = {n: self.moves[n] * (self.length - 1) for n in found}
-        if not all(part.may_fit(elements, travels[n]) for n, (part, elements) in found.items()):
-            return self._blocks(beyond, first)
-        fits = [part.fits(elements, travels[n]) for n, (part, elements) in found.items()]
-        alternatives = (functools.partial(self._blocks, block) for block in (inside, beyond))
-        return lax.cond(functools.reduce(operator.and_, fits), *alternatives, first)
+        paths = [functools.partial(self._blocks, block) for block in (inside, beyond)]
+        return checked(found, travels, paths[0], paths[1], first)
 
     def _blocks(self, block: Block, first: Any) -> Any:
         def step(turns: int, state: Any) -> Any:
@@ -140,7 +135,31 @@ class Stream:
         return state
 
 
-def by_blocks(step: Callable[[int, Any], Any], length: int, turns: int, first: Any) -> Any:
+def checked(
+    doubted: Mapping[int, tuple[Part, int]],
+    travels: Mapping[int, int],
+    inside: Callable[[Any], Any],
+    beyond: Callable[[Any], Any],
+    first: Any,
+) -> Any:
+    """The state after a loop whose loads may be out of bounds, of which it is looked once whether any is.
+
+    Args:
+      doubted: for the number of such a load its window in the first iteration, and the elements that its memory has.
+      travels: how far the window travels.
+      inside: the state after the loop, from the one before it, if all are within bounds.
+      beyond: the same, if one is not.
+      first: the state before the loop.
+    """
+    if not doubted:
+        return inside(first)
+    if not all(part.may_fit(elements, travels[n]) for n, (part, elements) in doubted.items()):
+        return beyond(first)
+    fits = [part.fits(elements, travels[n]) for n, (part, elements) in doubted.items()]
+    return lax.cond(functools.reduce(operator.and_, fits), inside, beyond, first)
+
+
+def by_blocks(step: Callable[[int, Any], Any], length: int, turns: int, first: Any, unrolled: int = 1) -> Any:
     """The state after a loop.
 
     Args:
@@ -148,11 +167,12 @@ def by_blocks(step: Callable[[int, Any], Any], length: int, turns: int, first: A
       length: iterations of the loop.
       turns: iterations of a block; what is left at the end is a shorter one.
       first: the state before the loop.
+      unrolled: blocks that are emitted one after the other.
     """
     full, rest = divmod(length, turns)
     state = first
     if full > 1:
-        state, _ = lax.scan(lambda s, _: (step(turns, s), None), state, None, length=full)
+        state, _ = lax.scan(lambda s, _: (step(turns, s), None), state, None, length=full, unroll=min(unrolled, full))
     elif full:
         state = step(turns, state)
     return step(rest, state) if rest else state

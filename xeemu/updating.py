@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu import accumulation, analysis, forms, hazards, jaxprs, joining, primitives, streaming
+from xeemu import accumulation, growing, hazards, jaxprs, joining, primitives, streaming
 from xeemu.accumulation import Sum
 from xeemu.analysis import Plan
 from xeemu.jaxprs import Body
@@ -27,7 +27,8 @@ MOST_TURNS = 64
 # Updates for each element of a memory from which on it may be copied for them.
 _OFTEN = 4
 
-_READING = frozenset({primitives.load_p, primitives.local_id_p, primitives.group_id_p, primitives.collective_p})
+READING = frozenset({primitives.load_p, primitives.local_id_p, primitives.group_id_p, primitives.collective_p})
+"""What changes no memory."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,13 +48,6 @@ class Updates:
         """The numbers of all updates."""
         return frozenset(number for chain in self.users.values() for number in chain)
 
-    def advanced(self, carries: list[Any], turns: Any) -> list[Any]:
-        """The carries that grow, some iterations further; the others as they are."""
-        return [
-            p + jnp.asarray(turns, p.dtype) * forms.wrapped(self.growth[k], p.dtype) if self.growth.get(k) else p
-            for k, p in enumerate(carries)
-        ]
-
 
 def of_loop(eqn: jex_core.JaxprEqn, plan: Plan, items: int) -> Updates | None:
     """The updates of a loop that does nothing else; None if it does.
@@ -67,17 +61,15 @@ def of_loop(eqn: jex_core.JaxprEqn, plan: Plan, items: int) -> Updates | None:
     if not isinstance(scan, jaxprs.Scan) or scan.carries < max(len(eqn.outvars), len(eqn.invars) - scan.consts):
         return None
     body = scan.body
-    if any(not (e.primitive in primitives.LANGUAGE or _is_plain(e, plan)) for e in body.eqns):
+    if any(not (e.primitive in primitives.LANGUAGE or is_plain(e, plan)) for e in body.eqns):
         return None
     sums = accumulation.of_body(body, plan, items, hazards.of_body(body, plan).scattered)
     ops = {n: op for n, eqn in enumerate(body.eqns) if (op := _op(n, eqn, plan, sums))}
     uses, of = _uses(body, {s.load for n, s in sums.items() if n in ops}), {body.eqns[n].invars[0]: n for n in ops}
     users: dict[int, tuple[int, ...]] = {}
-    growth: dict[int, int] = {}
+    growth = growing.of_loop(scan, plan)
     for k, (v, out) in enumerate(zip(body.invars[scan.consts :], body.outvars, strict=True)):
-        step = 0 if out is v else None if plan.values[v].space else analysis.increment(body, v, out)
-        if step is not None:
-            growth[k] = step
+        if k in growth:
             continue
         chain: list[int] = []
         while uses[v] == 1 and v in of:
@@ -87,11 +79,11 @@ def of_loop(eqn: jex_core.JaxprEqn, plan: Plan, items: int) -> Updates | None:
             return None
         users[k] = tuple(chain)
     kept = {n for chain in users.values() for n in chain}
-    changes = (n for n, e in enumerate(body.eqns) if e.primitive in primitives.LANGUAGE and e.primitive not in _READING)
+    changes = (n for n, e in enumerate(body.eqns) if e.primitive in primitives.LANGUAGE and e.primitive not in READING)
     return Updates(users, growth) if users and all(n in kept for n in changes) else None
 
 
-def _is_plain(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
+def is_plain(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
     """Whether an equation is an operation on values, or a function of them."""
     if jaxprs.structure(eqn) is None:
         return True
@@ -189,10 +181,10 @@ class Loop:
 
     def _of_strand(self, strand: Iterations, state: list[Any], turns: int) -> list[Any]:
         def find(turn: jax.Array) -> Found:
-            return strand.find(self.updates.advanced(state, turn))
+            return strand.find(growing.advanced(self.updates.growth, state, turn))
 
         found = jax.vmap(find)(jnp.arange(turns, dtype=np.int32))
-        after = self.updates.advanced(state, np.int32(turns))
+        after = growing.advanced(self.updates.growth, state, np.int32(turns))
         for k, updates in found.items():
             after[k] = strand.carry_out(k, state[k], updates)
         return after

@@ -29,6 +29,7 @@ class Chunk:
       strands: the most parts of the chunk that do so side by side.
       alignment: `first` is a multiple of it.
       inner: whether the last row of groups along the first dimension is not among them.
+      spare_bytes: what iterations of a loop that are emitted together may take.
     """
 
     geometry: Geometry
@@ -40,6 +41,7 @@ class Chunk:
     strands: int = 1
     alignment: int = 1
     inner: bool = False
+    spare_bytes: int = 0
 
     # Nothing here is cached: an array first made inside a loop must not be used outside it.
 
