@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jax import lax
 
 import xeemu as xe
 from xeemu import guarding
@@ -187,3 +188,18 @@ def test_a_plain_range_whose_last_group_has_fewer_work_items(memory_bytes):
     n = 2003  # a prime, so that no group size divides it
     got = xe.launch(numbered, xe.NDRange(n), memory_bytes=memory_bytes)(np.zeros(n, np.int32))
     np.testing.assert_array_equal(got, np.arange(n) // 256 + 1)
+
+
+@xe.kernel
+def held(wg, out):
+    """The masks of a single group are known before it runs; the loop carries the elements as values."""
+    i = wg.global_id()
+    live = i < out.shape[0]
+    return lax.fori_loop(0, 5, lambda k, out: out.at[i].set(out.load(i, where=live) + k, where=live), out)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_guards_of_memories_that_a_loop_carries_as_values(groups):
+    n = 8 * groups - 3
+    got = xe.launch(held, xe.NDRange(8 * groups, 8))(np.arange(n, dtype=np.int32))
+    np.testing.assert_array_equal(got, np.arange(n) + 10)

@@ -36,11 +36,15 @@ def of_body(body: Body, plan: Plan, dimensions: int) -> frozenset[int]:
 
 
 def _is_masked(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
-    """Whether it loads from global memory, with a constant for those masked out, or stores to it, under a mask."""
+    """Whether it loads from global memory, with a constant for those masked out, or stores to it, as a mask says."""
     if eqn.primitive not in (primitives.load_p, primitives.store_p) or plan.values[eqn.invars[0]].space != "global":
         return False
     mask = primitives.mask(eqn)
     if mask is None or jaxprs.is_literal(mask):
+        return False
+    # What is known before the program runs chooses elements already (see `locating.left_in`).
+    form = plan.values[mask].form
+    if form is not None and form.constant:
         return False
     return eqn.primitive is primitives.store_p or jaxprs.is_literal(eqn.invars[-1])
 
