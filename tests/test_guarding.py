@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
+from test_joining import on_a_gpu
 
 import xeemu as xe
 from xeemu import guarding
@@ -203,3 +204,70 @@ def test_guards_of_memories_that_a_loop_carries_as_values(groups):
     n = 8 * groups - 3
     got = xe.launch(held, xe.NDRange(8 * groups, 8))(np.arange(n, dtype=np.int32))
     np.testing.assert_array_equal(got, np.arange(n) + 10)
+
+
+@xe.kernel
+def first_lanes(wg, table, out):
+    """Masks on the local id alone choose elements before the program runs; they need no bounds."""
+    lid, group = wg.local_id(), wg.group_id()
+    live = lid < table.shape[0]
+    return out.at[group, lid].set(table.load(lid, where=live, other=7) + group, where=live)
+
+
+def test_masks_on_the_local_id_stay_slices():
+    table, out = np.arange(10, dtype=np.int32), np.zeros((6, 10), np.int32)
+    nd_range = xe.NDRange(6 * 16, 16)
+    np.testing.assert_array_equal(xe.launch(first_lanes, nd_range)(table, out), table + np.arange(6)[:, None])
+    assert guards(first_lanes, nd_range, table, out) == 0
+    text = str(jax.make_jaxpr(launches.prepared(first_lanes, nd_range, (table, out), {}, "max1550").emit)(table, out))
+    assert not any(word in text for word in (" gather[", " scatter", " cond["))
+
+
+@xe.kernel
+def one_place(wg, memory, out):
+    i = wg.global_id()
+
+    def step(k, carry):
+        total, memory = carry
+        return total + memory.load(i, where=i < 1, other=7), memory.at[i].set(k, where=i == 0)
+
+    total, memory = lax.fori_loop(0, 3, step, (jnp.zeros(8, jnp.int32), memory))
+    return memory, out.at[i].set(total)
+
+
+def test_other_values_of_a_memory_that_a_loop_carries_as_a_value():
+    memory, out = xe.launch(one_place, xe.NDRange(8, 8))(np.full(1, -1, np.int32), np.zeros(8, np.int32))
+    np.testing.assert_array_equal(memory, [2])
+    np.testing.assert_array_equal(out, [0] + [21] * 7)
+
+
+@pytest.mark.parametrize("shape", [(13, 9), (16, 8), (3, 40)])
+def test_guards_as_a_gpu_has_them(shape):
+    data, offsets = (
+        np.random.default_rng(1).integers(100, size=shape, dtype=np.int32),
+        ((0, 0), (-1, 0), (0, 1), (2, -2)),
+    )
+    wide = np.pad(data, 2)
+    expected = sum(wide[2 + i : 2 + i + shape[0], 2 + j : 2 + j + shape[1]] for i, j in offsets)
+    nd_range = xe.NDRange([-(-n // 4) * 4 for n in shape], (4, 4))
+    arguments = data, np.zeros_like(data)
+    (got,) = on_a_gpu(stencil, nd_range, arguments, {"offsets": offsets}).run(arguments)
+    np.testing.assert_array_equal(got, expected)
+
+
+@xe.kernel
+def counted(wg, x, out):
+    i, j = wg.global_id(0), wg.global_id(1)
+    live = i < x.shape[0]
+    place = x.load((i, j), where=live)
+    old, out = out.atomic[place, j % 16].fetch_add(1, where=live)
+    return out.atomic[(place + old) % 16, 3].max(old, where=live)
+
+
+@pytest.mark.parametrize("memory_bytes", [70_000, 95_000])
+def test_a_last_row_that_would_take_too_much_memory(memory_bytes):
+    x = np.arange(7 * 1024, dtype=np.int32).reshape(7, 1024) % 97
+    arguments = x, np.zeros((97, 16), np.int32)
+    fitted = launches.prepared(counted, xe.NDRange((8, 1024), (2, 16)), arguments, {}, "max1550", memory_bytes).fitted
+    fitted(*arguments)
+    assert fitted._working_bytes <= memory_bytes

@@ -35,15 +35,15 @@ def load(
       Those of the elements that the mask leaves in, if that is known before the program runs.
     """
     dtype = buffer.data.dtype
-    beyond = poison(dtype) if missing is None else missing.astype(dtype)
+    missing = poison(dtype) if missing is None else missing.astype(dtype)
     read = _gather if gathered else functools.partial(_read, varying=varying, view=view)
     if not buffer.elements:
-        values = jnp.full((1, where.count), beyond)
+        values = jnp.full((1, where.count), missing)
     elif not where.count:
         values = jnp.zeros((1, 0), dtype)
     else:
         known = forwarding.recalled(buffer, address, where, varying, chunk)
-        values = read(buffer, address, where, chunk=chunk, missing=beyond) if known is None else known
+        values = read(buffer, address, where, chunk=chunk, missing=missing) if known is None else known
     return loaded(values, where, other, varying, chunk)
 
 
@@ -155,8 +155,8 @@ def _written(buffer: Buffer, address: Address, where: Lanes, values: jax.Array, 
     if address.inside is None:
         part = slices.part(buffer, address, where, True, chunk)
     else:
-        beyond = poison(buffer.data.dtype)
-        part = slices.box(buffer, address, where, True, chunk, beyond) if chunk.on_cpu else None
+        missing = poison(buffer.data.dtype)
+        part = slices.box(buffer, address, where, True, chunk, missing) if chunk.on_cpu else None
     return part.written(buffer.data, values, where.mask) if part is not None else None
 
 

@@ -114,13 +114,15 @@ def of_address(
     """The elements of an access to global memory within a box of it, and the box; None if they are no box.
 
     Args:
-      buffer: the memory. XLA would copy one that it sees in another shape, unless nothing else uses it.
+      buffer: the memory.
       address, where: the elements.
       varying: whether groups have values of their own.
       chunk: the work-groups.
-      missing: what elements out of bounds read as.
+      missing: what elements out of bounds read as, if there may be such.
     """
-    if buffer.space != "global" or buffer.origin is not None or not (buffer.alone or len(buffer.shape) == 1):
+    if buffer.space != "global" or buffer.origin is not None:
+        return None
+    if not buffer.alone and len(buffer.shape) > 1:  # XLA copies a memory that it sees in several shapes
         return None
     if not address.components or not where.count or not address.exact:
         return None

@@ -42,7 +42,7 @@ def _is_masked(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
     mask = primitives.mask(eqn)
     if mask is None or jaxprs.is_literal(mask):
         return False
-    # What is known before the program runs chooses elements already (see `locating.left_in`).
+    # One that is known before the program runs chooses elements (see `locating.foreseen`), here as in other modules.
     form = plan.values[mask].form
     if form is not None and form.constant:
         return False

@@ -322,8 +322,10 @@ class _Interpreter:
         else:
             mask, other = (rest.pop(), None) if what.masked else (None, None)
             masks = [None if active is None else active[:, None], self.present]
-        missing = jaxprs.literal(eqn.invars[-1]) if how.guarded and op == "load" else None
-        mask, other = (None, None) if how.guarded else (mask, other)
+        missing = None
+        if how.guarded and not isinstance(buffer, Held):
+            missing = jaxprs.literal(eqn.invars[-1]) if op == "load" else None
+            mask = other = None
         where = locating.lanes(what, mask, masks, self.chunk)
         if isinstance(buffer, Held):
             if op == "store":

@@ -204,21 +204,24 @@ class Prepared:
         on_cpu = self.options.platform == "cpu"
         strands = _STRANDS if on_cpu else 1
         deterministic, geometry = self.options.deterministic, self.program.geometry
-        inner, count = None if left else self.inner, left or self.chunk
+        spare_bytes = max(0, self.options.most_bytes - self.working_bytes)
         chunk = Chunk(
             geometry,
             first,
-            count,
+            left or self.chunk,
             on_cpu,
             deterministic,
             self.turns,
             strands,
             self.chunk,
-            inner=inner is not None,
-            spare_bytes=max(0, self.options.most_bytes - self.working_bytes),
+            spare_bytes=spare_bytes,
         )
         observer = watch(chunk, state)
-        outputs = interpreter.run(self.program, inner or self.plan, arguments, origins, chunk, observer)
+        plan = self.plan
+        # Observers know operations by their plan.
+        if self.inner is not None and not left and not observer.watches:
+            plan, chunk = self.inner, dataclasses.replace(chunk, inner=True)
+        outputs = interpreter.run(self.program, plan, arguments, origins, chunk, observer)
         returned = dict(zip(self.program.outputs, outputs, strict=True))
         return [returned[k] for k in written], observer.close()
 
@@ -269,7 +272,9 @@ class Prepared:
         """The same with about such a part of the working set."""
         if self.chunk == 1:
             return dataclasses.replace(self, turns=max(1, int(self.turns * part)))
-        return dataclasses.replace(self, chunk=_divisor(self._regular, max(1, int(self.chunk * part))))
+        chunk = _divisor(self.program.geometry.groups, max(1, int(self.chunk * part)))
+        # The last row of groups for itself would not get smaller.
+        return dataclasses.replace(self, chunk=chunk, inner=None)
 
     @functools.cached_property
     def fitted(self) -> "Fitted":
@@ -452,7 +457,8 @@ def _cut(traced: Program, plan: Plan, options: Options, turns: int) -> Prepared:
 def _parted(prepared: Prepared) -> Prepared:
     """The launch with its last row of groups for itself, if more is known of all others then.
 
-    There work-items are often more than elements; where chunks are parts of rows, or only one, nothing is gained.
+    In that row work-items are often more than elements. The program is emitted twice then. A launch that is a single
+    chunk, or whose chunks are smaller than a row, stays as it is.
     """
     traced, counts = prepared.program, prepared.program.geometry.group_range
     row = math.prod(counts[1:])

@@ -26,7 +26,7 @@ class Part:
     """The window of a buffer that an access has its elements in.
 
     Attributes:
-      starts, sizes: of the window in the buffer's data.
+      starts, sizes: of the window in the buffer's data; of a box in the memory's shape.
       axis: the data's axis along which the elements of a group lie; None if the window is a box (see `boxes`).
       rows: groups that have elements of their own; 1 if all share them.
       before: axes of groups that the window has itself.
@@ -146,7 +146,9 @@ def _folded(values: jax.Array, combine: Callable[[Any, Any], Any], axes: Sequenc
 def part(
     buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, turns: Axis | None = None
 ) -> Part | None:
-    """The window of an access, if its elements form a lattice in one; it may reach out of bounds if the address may.
+    """The window of an access, if its elements form a lattice in one.
+
+    On a line of the memory it may reach out of bounds if the address may; else it is a box that does not.
 
     Args:
       buffer: the memory.

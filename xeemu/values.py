@@ -224,7 +224,7 @@ class Stored:
 
     Attributes:
       places: `[n]` different numbers of elements of each group's memory, for private memory of the work-items' copies.
-      values: `[G or 1, n]`, or as many in the shape of the access.
+      values: `[G or 1, n]`; of a store to which all elements of the access contribute `[G or 1, *shape]`, its shape.
     """
 
     places: np.ndarray
