@@ -393,8 +393,13 @@ def unproved(body: Body, plan: Plan, dimensions: int) -> int:
     found = 0
     for number, eqn in enumerate(body.eqns):
         if eqn.primitive in primitives.ACCESSES:
-            each = zip(primitives.indices(eqn), eqn.invars[0].aval.shape, strict=True)
-            found += sum(not intervals.within(plan.value(a, dimensions).interval, (0, n - 1)) for a, n in each)
+            found += doubted(eqn, plan, dimensions)
         inner = zip(jaxprs.bodies(eqn), plan.inner.get(number, ()), strict=True)
         found += sum(unproved(b, p, dimensions) for b, p in inner)
     return found
+
+
+def doubted(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> int:
+    """How many components of an access's index are not proved to be within bounds."""
+    each = zip(primitives.indices(eqn), eqn.invars[0].aval.shape, strict=True)
+    return sum(not intervals.within(plan.value(a, dimensions).interval, (0, n - 1)) for a, n in each)

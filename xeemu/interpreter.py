@@ -138,6 +138,31 @@ class _How:
     update: tuple[str, Emitted] | None = None
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Loop:
+    """A loop that is about to be emitted.
+
+    Attributes:
+      scan: the loop.
+      plan: the analysis of its body.
+      consts, carries: what goes into it.
+      known: what is known of the carries in every iteration.
+      active: `[G]` mask of the groups that execute it, or None for all.
+    """
+
+    scan: jaxprs.Scan
+    plan: Plan
+    consts: list[Item]
+    carries: list[Item]
+    known: Sequence[Value]
+    active: jax.Array | None
+
+    @functools.cached_property
+    def moves(self) -> dict[int, int]:
+        """For the number of a load how much further it starts in each iteration."""
+        return unrolling.moves(self.scan.body, self.plan, self.scan.consts)
+
+
 @dataclasses.dataclass(frozen=True)
 class _Interpreter:
     """Emits programs for one chunk.
@@ -463,17 +488,18 @@ class _Interpreter:
             stacked = [_value(o).array(self.chunk) for o in outputs[scan.carries :]]
             return (self._packed(outputs[: scan.carries], known), self.observer.state), stacked
 
+        loop = _Loop(scan, inner, consts, carries, known, active)
         alone = not elements and len(eqn.outvars) == scan.carries and not self.observer.watches
         updates = updating.of_loop(eqn, inner, self.chunk.geometry.items) if alone else None
         if updates and not any(isinstance(item, Held) for item in (*operands, *carries)):
-            last = self._updating(inner, scan, updates, consts, carries, known, active)
+            last = self._updating(loop, updates)
             return self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars])
         turns = unrolling.factor(scan.body, inner, scan.consts, scan.length, self._dimensions, quiet, self.chunk.on_cpu)
-        if alone and (loop := self._reducing(inner, scan, consts, carries, known, active, turns > 1)) is not None:
-            last = loop.run(self._packed(carries, known))
+        if alone and (reduction := self._reducing(loop, turns > 1)) is not None:
+            last = reduction.run(self._packed(carries, known))
             return self._given_back(self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars]), outside)
         if alone and turns > 1:
-            last = self._stream(inner, scan, consts, carries, known, active, turns)
+            last = self._stream(loop, turns)
             return self._given_back(self._unpacked(last, carries, [plan.values[v] for v in eqn.outvars]), outside)
         rows = [_rows(e.array(self.chunk), e.known.varying, 1, 0) for e in elements]
         first = (self._packed(carries, known), self.observer.state)
@@ -487,91 +513,66 @@ class _Interpreter:
         after = self._given_back(self._unpacked(last, carries, final), outside)
         return after + self._named(plan, eqn.outvars[scan.carries :], stacks)
 
-    def _reducing(
-        self,
-        inner: Plan,
-        scan: jaxprs.Scan,
-        consts: list[Item],
-        carries: list[Item],
-        known: Sequence[Value],
-        active: jax.Array | None,
-        streams: bool,
-    ) -> reducing.Loop | None:
+    def _iterated(self, loop: _Loop, packed: list[Any]) -> list[Any]:
+        """What a loop without elements carries after an iteration, from what it does before."""
+        inside = self._unpacked(packed, loop.carries, loop.known)
+        outputs = self.body(loop.scan.body, loop.plan, [*loop.consts, *inside], loop.active)
+        return self._packed(outputs, loop.known)
+
+    def _reducing(self, loop: _Loop, streams: bool) -> reducing.Loop | None:
         """A loop that only reduces, if it is worth while; `streams` if it could be emitted as one that streams."""
-        moves = unrolling.moves(scan.body, inner, scan.consts)
-        turns = reducing.turns(scan, inner, self.chunk, moves, streams)
-        values = frozenset(k for k, carry in enumerate(carries) if isinstance(carry, Held))
-        reductions = reducing.of_loop(scan, inner, values) if turns > 1 else None
+        turns = reducing.turns(loop.scan, loop.plan, self.chunk, loop.moves, streams)
+        values = frozenset(k for k, carry in enumerate(loop.carries) if isinstance(carry, Held))
+        reductions = reducing.of_loop(loop.scan, loop.plan, values) if turns > 1 else None
         if reductions is None:
             return None
 
         def iterate(together: Together, packed: list[Any]) -> list[Any]:
-            emitter = dataclasses.replace(self, together=together)
-            inside = self._unpacked(packed, carries, known)
-            return self._packed(emitter.body(scan.body, inner, [*consts, *inside], active), known)
+            return dataclasses.replace(self, together=together)._iterated(loop, packed)
 
-        loop = reducing.Loop(iterate, scan, reductions, turns, moves, self.chunk.on_cpu)
+        reduction = reducing.Loop(iterate, loop.scan, reductions, turns, loop.moves, self.chunk.on_cpu)
         # A CPU gathers one element after the other, which is slower than slices.
-        if streams and self.chunk.on_cpu and not loop.is_sliced(self._packed(carries, known)):
+        if streams and self.chunk.on_cpu and not reduction.is_sliced(self._packed(loop.carries, loop.known)):
             return None
-        return loop
+        return reduction
 
-    def _stream(
-        self,
-        inner: Plan,
-        scan: jaxprs.Scan,
-        consts: list[Item],
-        carries: list[Item],
-        known: Sequence[Value],
-        active: jax.Array | None,
-        turns: int,
-    ) -> list[Any]:
+    def _stream(self, loop: _Loop, turns: int) -> list[Any]:
         """What a loop that streams carries in the end."""
 
         def iterate(block: Block, packed: list[Any]) -> list[Any]:
-            emitter = dataclasses.replace(self, block=block)
-            inside = self._unpacked(packed, carries, known)
-            return self._packed(emitter.body(scan.body, inner, [*consts, *inside], active), known)
+            return dataclasses.replace(self, block=block)._iterated(loop, packed)
 
-        stream = Stream(iterate, scan.length, unrolling.moves(scan.body, inner, scan.consts), turns)
-        first = self._packed(carries, known)
+        stream = Stream(iterate, loop.scan.length, loop.moves, turns)
+        first = self._packed(loop.carries, loop.known)
         # On a GPU a branch would stop the launch to look.
         return stream.run_checked(first) if self.chunk.on_cpu else stream.run(first)
 
-    def _updating(
-        self,
-        inner: Plan,
-        scan: jaxprs.Scan,
-        updates: updating.Updates,
-        consts: list[Item],
-        carries: list[Item],
-        known: Sequence[Value],
-        active: jax.Array | None,
-    ) -> list[Any]:
+    def _updating(self, loop: _Loop, updates: updating.Updates) -> list[Any]:
         """What a loop that only updates memories carries in the end."""
 
         def of_part(part: Strand) -> updating.Iterations:
             emitter = self._of_part(part, updates)
-            given, before = [part.item(c) for c in consts], [part.item(c) for c in carries]
-            running = None if active is None else part.rows(active)
+            given, before = [part.item(c) for c in loop.consts], [part.item(c) for c in loop.carries]
+            running = None if loop.active is None else part.rows(loop.active)
 
             def find(packed: list[Any]) -> updating.Found:
-                inside = emitter._unpacked(packed, before, known)
-                outputs = emitter.body(scan.body, inner, [*given, *inside], running)
+                inside = emitter._unpacked(packed, before, loop.known)
+                outputs = emitter.body(loop.scan.body, loop.plan, [*given, *inside], running)
                 return {k: list(_memory(outputs[k]).pending) for k in updates.users}
 
             def carry_out(k: int, data: jax.Array, found: list[Update]) -> jax.Array:
                 memory = dataclasses.replace(_memory(before[k]).holding(data), pending=tuple(found))
                 return access.carried_out(memory, part.chunk).data
 
-            return updating.Iterations(emitter._packed(before, known), find, carry_out)
+            return updating.Iterations(emitter._packed(before, loop.known), find, carry_out)
 
-        often = updating.updates_often(scan, inner, updates, self.chunk.geometry.items)
+        often = updating.updates_often(loop.scan, loop.plan, updates, self.chunk.geometry.items)
         parts = strands.of_chunk(self.chunk if often else dataclasses.replace(self.chunk, strands=1))
-        last = updating.Loop(list(map(of_part, parts)), updates, scan.length, self.chunk.turns).run()
-        after = growing.advanced(updates.growth, self._packed(carries, known), np.int32(scan.length))
+        length = loop.scan.length
+        last = updating.Loop(list(map(of_part, parts)), updates, length, self.chunk.turns).run()
+        after = growing.advanced(updates.growth, self._packed(loop.carries, loop.known), np.int32(length))
         for k in updates.users:
-            after[k] = strands.together(_memory(carries[k]), [packed[k] for packed in last]).data
+            after[k] = strands.together(_memory(loop.carries[k]), [packed[k] for packed in last]).data
         return after
 
     def _of_part(self, part: Strand, updates: updating.Updates) -> "_Interpreter":

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu import intervals, jaxprs, primitives, updating
+from xeemu import analysis, jaxprs, primitives, updating
 from xeemu.analysis import Plan
 from xeemu.jaxprs import Body
 from xeemu.program import Program
@@ -41,13 +41,12 @@ def is_straight(body: Body, plan: Plan, dimensions: int) -> bool:
 
 
 def _is_fused(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
+    """Whether an access is one that compilers fuse with what computes its operands or uses its result."""
     indices = [plan.value(a, dimensions) for a in primitives.indices(eqn)]
     known = all(index.form is not None for index in indices)
     if primitives.operation(eqn) != "load":
         return known and not eqn.params.get("fetch")
-    shape = eqn.invars[0].aval.shape
-    inside = (intervals.within(i.interval, (0, n - 1)) for i, n in zip(indices, shape, strict=True))
-    return not known or all(inside)
+    return not known or not analysis.doubted(eqn, plan, dimensions)
 
 
 @dataclasses.dataclass(frozen=True)
