@@ -6,6 +6,7 @@ local memory, where it stores next to each other what several iterations have co
 barriers, gathers or inner loops only grows.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from jax.extend import core as jex_core
@@ -20,6 +21,8 @@ from xeemu.lattices import Axis, Lattice
 # takes twice as long on the CPU from 12 on. Larger bodies have fewer, which compile sooner.
 _MOST = 64
 _MOST_OF_FILLS = {"cpu": 8, "gpu": 32}
+# Each of them looks whether its slice is within bounds and else gathers: more compile for seconds and run no faster.
+_MOST_BRANCHING = 8
 _LARGEST_BODY, _LARGEST_BLOCK = 24, 768
 
 
@@ -47,11 +50,20 @@ def factor(
     if not accesses or len(body.eqns) > _LARGEST_BODY:
         return 1
     others = [n for n, eqn in enumerate(body.eqns) if n not in values and not _streams(eqn, plan, dimensions)]
+    steps = moves(body, plan, consts)
     most = _MOST_OF_FILLS["cpu" if on_cpu else "gpu"] if others else _MOST
+    if on_cpu and any(_branches(n, eqn, plan, steps, dimensions) for n, eqn in enumerate(body.eqns)):
+        most = min(most, _MOST_BRANCHING)
     turns = min(most, _LARGEST_BLOCK // len(body.eqns), max(length, 1))
-    steps = moves(body, plan, consts) if others else {}
     filled = all(_is_filled(body, body.eqns[n], plan, dimensions, Axis(turns, steps.get(n, 0))) for n in others)
     return turns if filled else 1
+
+
+def _branches(number: int, eqn: jex_core.JaxprEqn, plan: Plan, steps: Mapping[int, int], dimensions: int) -> bool:
+    """Whether a load finds out in each iteration whether it is within bounds."""
+    if eqn.primitive is not primitives.load_p or number in steps:
+        return False
+    return plan.values[eqn.outvars[0]].varying and analysis.doubted(eqn, plan, dimensions) > 0
 
 
 def _streams(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
