@@ -564,9 +564,24 @@ def test_what_is_known_of_an_odd_kernel_is_what_a_run_counts(kernel):
     assert left == {"unknown_loop": {"data", "tile", "own"}, "choosing": {"out"}}.get(kernel.name, set())
 
 
-@settings(derandomize=True, deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
-@given(st.one_of(programs.programs(), programs.programs(plain=True)))
+RANDOM = settings(derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+PROGRAMS = st.one_of(programs.programs(), programs.programs(plain=True))
+
+
+@settings(RANDOM, max_examples=6)
+@given(PROGRAMS)
 def test_what_is_known_of_a_random_program_is_what_a_run_counts(program):
+    assert_known_as_counted(program)
+
+
+@pytest.mark.long
+@settings(RANDOM, max_examples=60)
+@given(PROGRAMS)
+def test_what_is_known_of_many_random_programs_is_what_a_run_counts(program):
+    assert_known_as_counted(program)
+
+
+def assert_known_as_counted(program):
     arguments = programs.kernel(program), program.nd_range, program.arguments, {}, programs.DEVICE
     assert_alike(*(_counts(*arguments, blank=blank)[1:] for blank in (False, True)))
 

@@ -46,7 +46,7 @@ def test_programs_mean_the_same_in_every_order_of_the_groups(program):
     chex.assert_trees_all_equal(programs.expected(program, poison), programs.expected(program, poison, backwards))
 
 
-@settings(LAW, max_examples=60)
+@settings(LAW, max_examples=40)
 @given(programs.programs())
 def test_the_emulator_agrees_with_the_oracle(program):
     assert_as_the_oracle_says(program, launched(program))
@@ -66,7 +66,7 @@ def test_the_emulator_agrees_with_the_oracle_on_many_programs(program, chunk):
         assert_as_the_oracle_says(program, launched(program))
 
 
-@settings(LAW, max_examples=25)
+@settings(LAW, max_examples=15)
 @given(programs.programs(), st.data())
 def test_chunks_of_any_size_change_nothing(program, data):
     groups = math.prod(program.group_range)
@@ -108,14 +108,14 @@ def test_deterministic_float_atomics_round_in_the_order_of_the_work_items(op, ch
     np.testing.assert_array_equal(total, expected)
 
 
-@settings(LAW, max_examples=12)
+@settings(LAW, max_examples=8)
 @given(programs.programs(types=programs.NARROW_TYPES))
 def test_jit_changes_nothing(program):
     call = xe.launch(programs.kernel(program), program.nd_range, device=programs.DEVICE)
     chex.assert_trees_all_equal(jax.jit(call)(*program.arguments), call(*program.arguments), strict=True)
 
 
-@settings(LAW, max_examples=20)
+@settings(LAW, max_examples=12)
 @given(programs.programs(), st.data())
 def test_permuting_the_groups_changes_nothing(program, data):
     order = data.draw(st.permutations(range(math.prod(program.group_range))), label="order")
