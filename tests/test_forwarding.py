@@ -1,5 +1,7 @@
 """Loads of what was stored before: NumPy's results whatever came in between, and no memory where none is needed."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import launches
@@ -168,3 +170,43 @@ def test_the_steps_of_a_tree_are_forwarded():
     inputs = example.inputs((4096,))
     steps = 7
     assert len(forwarded(example.kernel, xe.NDRange(2048, 128), *inputs[:2])) == 2 * steps + 1
+
+
+TILE = 16
+
+
+@xe.kernel
+def tiles(wg, a, b, out):
+    """A product of matrices of small integers, kept in 16 bits, by tiles that a row or a column of groups shares."""
+    i, j, x, y = wg.global_id(0), wg.global_id(1), wg.local_id(0), wg.local_id(1)
+    row, column = wg.local((TILE, TILE), jnp.int16), wg.local((TILE, TILE), jnp.int16)
+
+    def turn(t, carry):
+        row, column, total = carry
+        row = row.at[x, y].set(a.load((i, t * TILE + y), where=i < a.shape[0], other=0).astype(jnp.int16))
+        column = column.at[x, y].set(b[t * TILE + x, j].astype(jnp.int16))
+        row, column = wg.barrier(row, column)
+        for k in range(TILE):
+            total = total + row[x, k].astype(jnp.int32) * column[k, y].astype(jnp.int32)
+        return *wg.barrier(row, column), total
+
+    total = lax.fori_loop(0, a.shape[1] // TILE, turn, (row, column, jnp.zeros((TILE, TILE), jnp.int32)))[2]
+    return out.at[i, j].set(total, where=i < a.shape[0])
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 1, 30000, 60000, 200000])
+@pytest.mark.parametrize("rows", [96, 90])
+def test_tiles_that_groups_share(rows, memory_bytes):
+    random = np.random.default_rng(rows)
+    a, b = random.integers(-99, 99, (rows, 48), dtype=np.int32), random.integers(-99, 99, (48, 80), dtype=np.int32)
+    launch = xe.launch(tiles, xe.NDRange((96, 80), (TILE, TILE)), memory_bytes=memory_bytes)
+    np.testing.assert_array_equal(launch(a, b, np.zeros((rows, 80), np.int32)), a @ b)
+
+
+def test_what_groups_share_is_compiled_once_for_all_of_them():
+    """Else the tiles would be written for each group, twice as much as is computed of them."""
+    arrays = [np.zeros(shape, np.int32) for shape in ((96, 48), (48, 80), (96, 80))]
+    ready = launches.prepared(tiles, xe.NDRange((96, 80), (TILE, TILE)), arrays, device="max1550")
+    text = jax.jit(ready.emit).lower(*arrays).compile().as_text()
+    assert "s32[30,16,16]" in text
+    assert not re.search(r"s16\[30,16,16\]\S* fusion", text)

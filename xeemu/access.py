@@ -14,7 +14,22 @@ from xeemu import forwarding, lattices, serial, slices
 from xeemu.locating import Address, Lanes, columns, places
 from xeemu.memory import poison
 from xeemu.slices import View
-from xeemu.values import Buffer, Chunk, Emitted, Some, Update
+from xeemu.values import Buffer, Chunk, Emitted, Shared, Some, Update
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Loaded:
+    """What a load gives.
+
+    Attributes:
+      values: `[G, *shape]`, or `shape` if they do not vary between groups.
+      some: those of the elements that the mask leaves in, if that is known before the program runs.
+      shared: the values, if groups share them.
+    """
+
+    values: jax.Array
+    some: Some | None
+    shared: Shared | None
 
 
 def load(
@@ -27,18 +42,13 @@ def load(
     view: View | None,
     chunk: Chunk,
     missing: np.ndarray | None = None,
-) -> tuple[jax.Array, Some | None]:
-    """Loaded values, by a gather if `gathered`, and `missing` for elements out of bounds, poison if that is None.
-
-    Returns:
-      `[G, *shape]`, or `shape` if they do not vary between groups.
-      Those of the elements that the mask leaves in, if that is known before the program runs.
-    """
+) -> Loaded:
+    """Loads by a gather if `gathered`, and `missing` for elements out of bounds, poison if that is None."""
     dtype = buffer.data.dtype
     missing = poison(dtype) if missing is None else missing.astype(dtype)
     read = _gather if gathered else functools.partial(_read, varying=varying, view=view)
     if not buffer.elements:
-        values = jnp.full((1, where.count), missing)
+        values: jax.Array | Shared = jnp.full((1, where.count), missing)
     elif not where.count:
         values = jnp.zeros((1, 0), dtype)
     else:
@@ -47,13 +57,17 @@ def load(
     return loaded(values, where, other, varying, chunk)
 
 
-def loaded(
-    values: jax.Array, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk
-) -> tuple[jax.Array, Some | None]:
+def loaded(values: jax.Array | Shared, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk) -> Loaded:
     """What `load` returns, from the values of the elements that take part, `[G or 1, n or 1]`."""
-    partial = where.count and where.mask is None and not where.all
-    full = jnp.broadcast_to(values, (values.shape[0], where.count))
-    return filled(values, where, other, varying, chunk), Some(where.chosen, full) if partial else None
+    some = shared = None
+    unmasked = bool(where.count) and where.mask is None
+    if isinstance(values, Shared):
+        if unmasked and where.all and varying and values.own != values.block:
+            shared = dataclasses.replace(values, values=values.values.reshape(-1, *where.shape))
+        values = values.of_groups(values.values)
+    if unmasked and not where.all:
+        some = Some(where.chosen, jnp.broadcast_to(values, (values.shape[0], where.count)))
+    return Loaded(filled(values, where, other, varying, chunk), some, shared)
 
 
 def filled(values: jax.Array, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk) -> jax.Array:
@@ -73,13 +87,13 @@ def _read(
     missing: np.ndarray,
     varying: bool,
     view: View | None,
-) -> jax.Array:
+) -> jax.Array | Shared:
     part = slices.part(buffer, address, where, varying, chunk)
     if part is not None and address.inside is None:
-        return part.read(buffer.data, view)
+        return part.shared(buffer.data, view)
     edged = slices.box(buffer, address, where, varying, chunk, missing)
     if edged is not None:
-        return edged.read(buffer.data)
+        return edged.shared(buffer.data)
     if part is None or not may_fit(buffer, address, part, chunk):
         return _gather(buffer, address, where, chunk, missing)
     shape = (chunk.count if varying else 1, where.count)
@@ -147,7 +161,7 @@ def store(
     if stored is None:
         target = _target(buffer, address, where, chunk)
         stored = _scatter(buffer.data, "store", target, values, _always(address, where))
-    return forwarding.remembering(buffer, buffer.holding(stored), address, where, values, chunk)
+    return forwarding.remembering(buffer, buffer.holding(stored), address, where, values, value.shared, chunk)
 
 
 def _written(buffer: Buffer, address: Address, where: Lanes, values: jax.Array, chunk: Chunk) -> jax.Array | None:

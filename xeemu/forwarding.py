@@ -21,7 +21,7 @@ from xeemu.forms import Form
 from xeemu.geometry import Geometry
 from xeemu.jaxprs import Body
 from xeemu.locating import Address, Lanes
-from xeemu.values import Buffer, Chunk, Stored
+from xeemu.values import Buffer, Chunk, Shared, Stored
 
 _MOST = 16
 """Stores that a memory remembers."""
@@ -106,7 +106,13 @@ def _static_places(eqn: jex_core.JaxprEqn, plan: Plan, geometry: Geometry) -> np
 
 
 def remembering(
-    before: Buffer, after: Buffer, address: Address, where: Lanes, values: jax.Array, chunk: Chunk
+    before: Buffer,
+    after: Buffer,
+    address: Address,
+    where: Lanes,
+    values: jax.Array,
+    shared: Shared | None,
+    chunk: Chunk,
 ) -> Buffer:
     """A memory after a store, with what is known of its contents.
 
@@ -114,13 +120,18 @@ def remembering(
       before, after: the memory; afterwards nothing is known of it yet.
       address, where: of the elements that were stored to.
       values: `[G or 1, n or 1]`
+      shared: the same in the value's own dtype, if groups share it.
     """
     places = _places(before, address, where, chunk)
     if places is None or where.mask is not None or len(np.unique(places)) < len(places):
         return after
     full = jnp.broadcast_to(values, (values.shape[0], where.count))
     shaped = full.reshape(-1, *where.shape) if where.all else full
-    return dataclasses.replace(after, stored=(Stored(places, shaped), *before.stored[: _MOST - 1]))
+    if shared is not None and where.all and shared.values.shape[1:] == where.shape:
+        shared = dataclasses.replace(shared, values=shared.values.astype(values.dtype))
+    else:
+        shared = None
+    return dataclasses.replace(after, stored=(Stored(places, shaped, shared), *before.stored[: _MOST - 1]))
 
 
 def recalled(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> jax.Array | None:
@@ -155,4 +166,7 @@ def _part(stored: Stored, places: np.ndarray) -> jax.Array | None:
     """The values for some of the places, if they are slices of all."""
     order = np.argsort(stored.places)
     chosen = order[np.searchsorted(stored.places, places, sorter=order)]
-    return locating.sliced(stored.values, chosen)
+    if (shared := stored.shared) is None:
+        return locating.sliced(stored.values, chosen)
+    found = locating.sliced(shared.values, chosen)
+    return None if found is None else shared.of_groups(found)

@@ -49,7 +49,7 @@ def taken(buffer: Buffer, place: Place, indices: list[Emitted], chunk: Chunk) ->
     if address.inside is not None:
         return None
     lanes = where if private else Lanes((where.count,), np.arange(where.count), None)
-    data = access.load(buffer, address, lanes, None, True, False, None, chunk)[0].reshape(chunk.count, -1)
+    data = access.load(buffer, address, lanes, None, True, False, None, chunk).values.reshape(chunk.count, -1)
     return Held(data, buffer.space, buffer.shape, whole=buffer, address=address, lanes=lanes)
 
 

@@ -50,7 +50,7 @@ from xeemu.reducing import Together, Window
 from xeemu.slices import View
 from xeemu.strands import Strand
 from xeemu.streaming import Block, Fill, Stream
-from xeemu.values import Buffer, Chunk, Emitted, Some, Update
+from xeemu.values import Buffer, Chunk, Emitted, Shared, Some, Update
 
 Item = Emitted | Buffer
 
@@ -256,7 +256,8 @@ class _Interpreter:
         bind = _bind_unsigned if _is_natural(eqn, operands) else _bind
         if _applies_to_chunks(eqn, operands):
             results = bind(eqn, [o.array(self.chunk) for o in operands])
-            return self._named(plan, eqn.outvars, results, self._some(eqn, operands))
+            (value,) = self._named(plan, eqn.outvars, results, self._some(eqn, operands))
+            return [dataclasses.replace(_value(value), shared=_shared(bind, eqn, operands, self.chunk))]
         return self._named(plan, eqn.outvars, self._lifted(lambda *xs: bind(eqn, xs), operands))
 
     def _compared(
@@ -367,15 +368,15 @@ class _Interpreter:
             varying = plan.values[eqn.outvars[0]].varying
             if self.together is not None and number in self.together.loaded:
                 found = access.loaded(self.together.loaded[number], where, other, varying, self.chunk)
-                return self._named(plan, eqn.outvars, found[:1], found[1])
+                return self._loaded(plan, eqn, found)
             self._look(number, buffer, address, where, varying)
             address, view, gathered = self._in_stream(number, buffer, address, where, varying)
             # Iterations that are emitted together would take both branches.
             together = bool(self.waiting) or self.together is not None
             gathered = gathered or how.gathered or (together and address.inside is not None)
             source = buffer if how.forwarded else dataclasses.replace(buffer, stored=())
-            loaded, some = access.load(source, address, where, other, varying, gathered, view, self.chunk, missing)
-            return self._named(plan, eqn.outvars, [loaded], some)
+            found = access.load(source, address, where, other, varying, gathered, view, self.chunk, missing)
+            return self._loaded(plan, eqn, found)
         if how.update is not None:
             op, added = how.update
             return [access.atomic(buffer, op, address, [added], where, self.chunk, how.joined)]
@@ -390,6 +391,10 @@ class _Interpreter:
             return [access.atomic(buffer, op, address, rest, where, self.chunk, how.joined)]
         old, after = access.fetch(buffer, op, address, rest, where, self.chunk)
         return [*self._named(plan, eqn.outvars[:1], [old]), after]
+
+    def _loaded(self, plan: Plan, eqn: jex_core.JaxprEqn, found: access.Loaded) -> list[Item]:
+        (value,) = self._named(plan, eqn.outvars, [found.values], found.some)
+        return [dataclasses.replace(_value(value), shared=found.shared)]
 
     def _filled(self, number: int, buffer: Buffer, address: Address, value: Emitted, where: Lanes) -> Buffer | None:
         """The memory after a store that waits for those of the block's other iterations; None if it does not."""
@@ -838,6 +843,21 @@ def _selected(running: jax.Array, new: jax.Array | None, old: jax.Array | None) 
     if new is None or old is None or new is old:
         return new
     return jnp.where(running.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
+
+
+def _shared(
+    bind: Callable[[jex_core.JaxprEqn, Sequence[jax.Array]], list[jax.Array]],
+    eqn: jex_core.JaxprEqn,
+    operands: Sequence[Emitted],
+    chunk: Chunk,
+) -> Shared | None:
+    """The result of an operation that applies to chunks, if groups share all of its operands alike."""
+    given = [o.shared for o in operands if o.known.varying]
+    first = given[0] if given else None
+    if first is None or any(s is None or (s.block, s.own) != (first.block, first.own) for s in given):
+        return None
+    (values,) = bind(eqn, [o.array(chunk) if o.shared is None else o.shared.values for o in operands])
+    return dataclasses.replace(first, values=values)
 
 
 def _applies_to_chunks(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> bool:

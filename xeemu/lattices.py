@@ -177,25 +177,32 @@ def strides(shape: Sequence[int]) -> list[int]:
     return [math.prod(shape[d + 1 :]) for d in range(len(shape))]
 
 
-def elements(window: jax.Array, lattice: Lattice) -> jax.Array:
+def elements(window: jax.Array, lattice: Lattice, sizes: Sequence[int] | None = None) -> jax.Array:
     """`[..., *sizes]` elements of a lattice that is apart.
 
     Args:
       window: `[..., span]` the memory from the least address to the greatest.
       lattice: the addresses.
+      sizes: see `arranged`.
     """
     spread = window
     for run in lattice.runs:
         spread = _divided(spread, run.size, run.stride)
-    return arranged(spread.reshape(*window.shape[:-1], *lattice.extents), lattice)
+    return arranged(spread.reshape(*window.shape[:-1], *lattice.extents), lattice, sizes)
 
 
-def arranged(values: jax.Array, lattice: Lattice) -> jax.Array:
-    """`[..., *sizes]` elements from the `[..., *extents]` different ones in the order in which a memory has them."""
+def arranged(values: jax.Array, lattice: Lattice, sizes: Sequence[int] | None = None) -> jax.Array:
+    """`[..., *sizes]` elements from the `[..., *extents]` different ones in the order in which a memory has them.
+
+    Args:
+      values: the different elements.
+      lattice: the addresses.
+      sizes: of the axes, 1 for some that repeat elements; None for those of the lattice.
+    """
     before = values.shape[: values.ndim - len(lattice.moving)]
     ordered = _transposed(_turned(values, lattice), np.argsort(lattice.moving))
     axes = [*range(len(before)), *(len(before) + k for k in sorted(lattice.moving))]
-    return lax.broadcast_in_dim(ordered, (*before, *lattice.sizes), axes)
+    return lax.broadcast_in_dim(ordered, (*before, *(lattice.sizes if sizes is None else sizes)), axes)
 
 
 def window(values: jax.Array, lattice: Lattice) -> jax.Array:

@@ -2,7 +2,9 @@
 
 import dataclasses
 import functools
+import itertools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +16,7 @@ from xeemu import boxes, collectives, frames, lattices, locating, serial
 from xeemu.frames import Frame, Start
 from xeemu.lattices import Axis, Lattice
 from xeemu.locating import Address, Lanes
-from xeemu.values import Buffer, Chunk
+from xeemu.values import Buffer, Chunk, Shared
 
 # A window that is read may have this many times as many elements as are used. One that is written has no others:
 # putting those between the elements back takes longer than a scatter, and XLA copies the memory for it.
@@ -44,15 +46,25 @@ class Part:
 
     def read(self, data: jax.Array, view: "View | None" = None) -> jax.Array:
         """`[rows, n]` elements."""
+        found = self.shared(data, view)
+        return found.of_groups(found.values)
+
+    def shared(self, data: jax.Array, view: "View | None" = None) -> Shared:
+        """The same with `[own groups, n]` elements."""
+        groups = self.lattice.axes[: self._axes_of_groups]
+        own = tuple(axis.size if axis.stride else 1 for axis in groups)
+        sizes = (*own, *self.lattice.sizes[len(groups) :])
         # Every n-th element of a line is read faster as such than as a column of rows.
         is_line = len(self.lattice.runs) == 1 and self.lattice.runs[0].stride > 1
         if self.frame is not None and (self.axis is None or (view is None and not is_line)):
-            found = lattices.arranged(self.frame.read(data), self.lattice)
+            found = lattices.arranged(self.frame.read(data), self.lattice, sizes)
         else:
             assert self.axis is not None
             window = _cut(data, self.starts, self.sizes, self.axis, view).reshape(*self.before, self.lattice.span)
-            found = lattices.elements(window, self.lattice)
-        return found.reshape(self.rows, -1)
+            found = lattices.elements(window, self.lattice, sizes)
+        if not groups:
+            return Shared((self.rows,), (self.rows,), found.reshape(self.rows, -1))
+        return Shared(tuple(axis.size for axis in groups), own, found.reshape(math.prod(own), -1))
 
     def written(self, data: jax.Array, values: jax.Array, mask: jax.Array | None) -> jax.Array | None:
         """The data with other elements where the mask, if there is one, allows it; None if it cannot be done so.
@@ -103,6 +115,12 @@ class Part:
     def may_fit(self, elements: int, travel: int = 0) -> bool:
         """Whether there is a start from which it does."""
         return self.axis is not None and self.sizes[self.axis] + abs(travel) <= elements
+
+    @property
+    def _axes_of_groups(self) -> int:
+        """How many of the lattice's axes are axes of groups."""
+        reached = list(itertools.accumulate(self.lattice.sizes, operator.mul, initial=1))
+        return 0 if self.before or self.rows not in reached else reached.index(self.rows)
 
     @property
     def _axes(self) -> tuple[int, ...]:

@@ -137,6 +137,7 @@ class Emitted:
       base: the base of its lane form; None if it has none.
       computed: the array, if it was not left as a lane form.
       some: those elements that came from a load of them only; the compiler drops `computed` if nothing uses others.
+      shared: the value, if groups share it; the compiler drops `computed` if nothing uses that.
     """
 
     known: Value
@@ -145,6 +146,7 @@ class Emitted:
     base: Any = None
     computed: jax.Array | None = None
     some: "Some | None" = None
+    shared: "Shared | None" = None
 
     def array(self, chunk: Chunk) -> jax.Array:
         """`[G, *shape]` if it varies between groups, else `shape`."""
@@ -165,6 +167,28 @@ class Some:
 
     chosen: np.ndarray
     values: jax.Array
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Shared:
+    """A value that groups of a chunk share along some dimensions, as they do rows and columns of tiles.
+
+    Compilers do not see through the single axis of groups that it has elsewhere.
+
+    Attributes:
+      block: the groups along each dimension.
+      own: the same, but 1 along those in which they share it.
+      values: `[own groups, *shape]`
+    """
+
+    block: tuple[int, ...]
+    own: tuple[int, ...]
+    values: jax.Array
+
+    def of_groups(self, values: jax.Array) -> jax.Array:
+        """`[G, ...]` from `[own groups, ...]` values."""
+        rest = values.shape[1:]
+        return jnp.broadcast_to(values.reshape(*self.own, *rest), (*self.block, *rest)).reshape(-1, *rest)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -225,10 +249,12 @@ class Stored:
     Attributes:
       places: `[n]` different numbers of elements of each group's memory, for private memory of the work-items' copies.
       values: `[G or 1, n]`; of a store to which all elements of the access contribute `[G or 1, *shape]`, its shape.
+      shared: the values, if groups share them.
     """
 
     places: np.ndarray
     values: jax.Array
+    shared: Shared | None = None
 
 
 def materialise(form: Form, base: Any, dtype: Any, varying: bool, chunk: Chunk) -> jax.Array:
