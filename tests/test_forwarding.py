@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
-from xeemu import forwarding, kernels
+from xeemu import forwarding, kernels, working
 
 GROUPS, N = 3, 16
 NARROW = xe.NDRange(GROUPS * N, N)
@@ -210,3 +210,20 @@ def test_what_groups_share_is_compiled_once_for_all_of_them():
     text = jax.jit(ready.emit).lower(*arrays).compile().as_text()
     assert "s32[30,16,16]" in text
     assert not re.search(r"s16\[30,16,16\]\S* fusion", text)
+
+
+def test_a_memory_that_nobody_needs_takes_no_room():
+    """A chunk then has so many more groups; who watches a launch sees its memories."""
+
+    @xe.kernel
+    def chosen_by_data(wg, data, out):
+        memory = wg.barrier(wg.local(N, jnp.int32).at[wg.local_id()].set(data[wg.global_id()]))
+        return out.at[wg.global_id()].set(memory[data[wg.global_id()] % N])
+
+    arrays = [np.zeros(shape, np.int32) for shape in ((96, 48), (48, 80), (96, 80))]
+    ready = launches.prepared(tiles, xe.NDRange((96, 80), (TILE, TILE)), arrays)
+    watched, alone = (working.group_bytes(ready.program, ready.plan, 1, watched=watched) for watched in (True, False))
+    assert watched - alone == ready.program.local_bytes == 2 * 2 * TILE * TILE
+    ready = launches.prepared(chosen_by_data, NARROW, [DATA, BLANK])
+    watched, alone = (working.group_bytes(ready.program, ready.plan, 1, watched=watched) for watched in (True, False))
+    assert watched == alone > 4 * N

@@ -239,7 +239,7 @@ class Prepared:
     @functools.cached_property
     def working_bytes(self) -> int:
         """What a chunk takes to work with, as it is foreseen."""
-        return self.chunk * working.group_bytes(self.program, self.plan, self.turns)
+        return self.chunk * working.group_bytes(self.program, self.plan, self.turns, self.options.observed)
 
     def need(self, arguments_bytes: int, working_bytes: int | None = None) -> capacity.Need:
         """The memory that a launch takes; what it works with is as analysed unless it is known."""
@@ -445,9 +445,9 @@ def _geometry(kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequ
 
 def _cut(traced: Program, plan: Plan, options: Options, turns: int) -> Prepared:
     """A launch cut in chunks of as many groups, and blocks of as many iterations, as the working set allows."""
-    per_group = working.group_bytes(traced, plan, turns)
+    per_group = working.group_bytes(traced, plan, turns, options.observed)
     chunk = _chunk(traced, options, options.chunk_bytes // max(per_group, 1))
-    if turns == 1 or per_group == working.group_bytes(traced, plan, 1):
+    if turns == 1 or per_group == working.group_bytes(traced, plan, 1, options.observed):
         return Prepared(traced, plan, options, chunk)
     if _FEWEST * per_group > options.chunk_bytes:
         return _cut(traced, plan, options, max(turns // 2, 1))

@@ -1,27 +1,57 @@
 """Working: the memory that the emulation of one work-group takes, as it is foreseen."""
 
 import dataclasses
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu import analysis, jaxprs, primitives, updating
-from xeemu.analysis import Plan
+from xeemu import analysis, forwarding, jaxprs, primitives, updating
+from xeemu.analysis import Plan, Value
 from xeemu.jaxprs import Body
 from xeemu.program import Program
 
 
-def group_bytes(program: Program, plan: Plan, turns: int) -> int:
+def group_bytes(program: Program, plan: Plan, turns: int, watched: bool = False) -> int:
     """Working set of one group: its memories and what it keeps in registers, as if nothing were fused.
 
     Args:
       program: the program.
       plan: its analysis.
       turns: the most iterations of a loop that find together what they update (see `updating`).
+      watched: whether somebody sees every access, so that there are memories that are not needed otherwise.
     """
     memories = program.local_bytes + program.private_bytes * program.geometry.items
+    if not watched:
+        memories = _memories_bytes(program, plan)
     return memories + _live_bytes(program.body, plan, _Blocks(program.geometry.items, turns))
+
+
+def _memories_bytes(program: Program, plan: Plan) -> int:
+    """The memories of a group, but for those of which all is known that is loaded (see `forwarding`)."""
+    geometry = program.geometry
+    copies = {"local": 1, "private": geometry.items}
+    allocated, needed = list[tuple[Value, int]](), set[Value]()
+    for body, plan_of_body in _bodies(program.body, plan):
+        forwarded = forwarding.of_body(body, plan_of_body, geometry)
+        for number, eqn in enumerate(body.eqns):
+            p = eqn.params
+            if eqn.primitive is primitives.allocate_p:
+                each = math.prod(p["shape"]) * np.dtype(p["dtype"]).itemsize
+                allocated.append((plan_of_body.values[eqn.outvars[0]], each * copies[p["space"]]))
+            elif eqn.primitive in primitives.ACCESSES and eqn.primitive is not primitives.store_p:
+                needed |= set() if number in forwarded else {plan_of_body.values[eqn.invars[0]]}
+    return sum(size for value, size in allocated if value in needed)
+
+
+def _bodies(body: Body, plan: Plan) -> Iterator[tuple[Body, Plan]]:
+    """A (sub)program and its inner ones, with their plans."""
+    yield body, plan
+    for number, eqn in enumerate(body.eqns):
+        for inner, inner_plan in zip(jaxprs.bodies(eqn), plan.inner.get(number, ()), strict=True):
+            yield from _bodies(inner, inner_plan)
 
 
 def is_straight(body: Body, plan: Plan, dimensions: int) -> bool:
