@@ -6,7 +6,7 @@ over loops are found here, per call path, so that the interpreter emits in one p
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,11 @@ class Value:
     form: Form | None = None
     space: str | None = None
 
+    @property
+    def alike(self) -> bool:
+        """Whether it is a local memory that all groups fill alike (see `likeness`)."""
+        return self.space == "local" and not self.varying
+
 
 @dataclasses.dataclass(eq=False)
 class Plan:
@@ -58,16 +63,21 @@ class Plan:
     def value(self, atom: jaxprs.Atom, dimensions: int) -> Value:
         return _literal(atom, dimensions) if jaxprs.is_literal(atom) else self.values[atom]
 
+    def within(self, number: int, eqn: jex_core.JaxprEqn) -> list[tuple[Body, "Plan"]]:
+        """The bodies of an equation, with their plans."""
+        return list(zip(jaxprs.bodies(eqn), self.inner.get(number, ()), strict=True))
 
-def analyse(program: Program, rows: int | None = None) -> Plan:
+
+def analyse(program: Program, rows: int | None = None, alike: Set[jex_core.Var] = frozenset()) -> Plan:
     """The plan of a whole program.
 
     Args:
       program: the program.
       rows: the plan is for so many rows of the group range, the first ones along its first dimension; None for all.
+      alike: local memories that all groups are taken to fill alike (see `likeness`).
     """
     counts = program.geometry.group_range
-    analysis = _Analysis(program.geometry, counts if rows is None else (rows, *counts[1:]))
+    analysis = _Analysis(program.geometry, counts if rows is None else (rows, *counts[1:]), alike)
     inputs = [
         Value(False, space="global") if memory else _unknown(v.aval, False, analysis.dimensions)
         for memory, v in zip(program.arguments, program.body.invars, strict=True)
@@ -101,6 +111,7 @@ def _own_base(value: Value, aval: Any, dimensions: int) -> Value:
 class _Analysis:
     geometry: Geometry
     counts: tuple[int, ...]  # of groups along each dimension
+    alike: Set[jex_core.Var]  # local memories
 
     @property
     def dimensions(self) -> int:
@@ -169,7 +180,7 @@ class _Analysis:
         if eqn.primitive is primitives.group_id_p:
             return [self._group_id(p["dim"])]
         if eqn.primitive is primitives.allocate_p:
-            return [Value(True, space=p["space"])]
+            return [Value(eqn.outvars[0] not in self.alike, space=p["space"])]
         if eqn.primitive is primitives.collective_p:
             return [_unknown(eqn.outvars[0].aval, any(o.varying for o in operands), dimensions)]
         if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
@@ -185,7 +196,7 @@ class _Analysis:
 
     def _load_varies(self, eqn: jex_core.JaxprEqn, operands: list[Value]) -> bool:
         """Global memory is shared: a load by a uniform index gives every group the same."""
-        return operands[0].space != "global" or any(o.varying for o in operands[1:])
+        return any(o.varying for o in operands)
 
     def _group_id(self, dim: int | None) -> Value:
         counts = self.counts
@@ -394,8 +405,7 @@ def unproved(body: Body, plan: Plan, dimensions: int) -> int:
     for number, eqn in enumerate(body.eqns):
         if eqn.primitive in primitives.ACCESSES:
             found += doubted(eqn, plan, dimensions)
-        inner = zip(jaxprs.bodies(eqn), plan.inner.get(number, ()), strict=True)
-        found += sum(unproved(b, p, dimensions) for b, p in inner)
+        found += sum(unproved(b, p, dimensions) for b, p in plan.within(number, eqn))
     return found
 
 

@@ -12,10 +12,6 @@ a loop counter was updated before its last use. `tests/test_control_flow.py` hol
 import dataclasses
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-from jax import lax
 from jax.extend import core as jex_core
 
 from xeemu import jaxprs, primitives
@@ -121,13 +117,3 @@ def _last_uses(body: Body, sources: dict[Any, int]) -> dict[int, int]:
                 last[load] = number
                 bits ^= 1 << load
     return last
-
-
-def opaque_zero(array: jax.Array, dtype: np.dtype) -> jax.Array:
-    """A zero that XLA cannot know before `array` is computed."""
-    first = array.reshape(-1)[0]
-    if jnp.issubdtype(first.dtype, jnp.floating):
-        first = lax.bitcast_convert_type(first, np.dtype(f"u{first.dtype.itemsize}"))
-    elif first.dtype.kind == "b":
-        first = first.astype(np.uint8)
-    return jnp.where(first == first + first.dtype.type(1), dtype.type(1), dtype.type(0))

@@ -30,6 +30,7 @@ from xeemu import (
     jaxprs,
     joining,
     locating,
+    opacity,
     primitives,
     promotion,
     reducing,
@@ -294,7 +295,7 @@ class _Interpreter:
             aval = eqn.outvars[0].aval
             return [Emitted(plan.values[eqn.outvars[0]], aval.shape, aval.dtype)]
         if eqn.primitive is primitives.allocate_p:
-            return [self._allocate(p["space"], p["shape"], p["dtype"])]
+            return [self._allocate(p["space"], p["shape"], p["dtype"], plan.values[eqn.outvars[0]].alike)]
         if eqn.primitive is primitives.fence_p:
             return operands
         values = [_value(o) for o in operands]
@@ -312,7 +313,14 @@ class _Interpreter:
     ) -> list[Item]:
         mask = _value(operands[-1]) if eqn.params["masked"] else None
         self.observer.on_barrier(Passage(plan, number, mask, active), self.chunk)
-        return [o for o in operands if isinstance(o, Buffer)]
+        memories = zip(operands, eqn.invars, strict=True)
+        return [self._settled(o, plan.values[v]) for o, v in memories if isinstance(o, Buffer)]
+
+    def _settled(self, buffer: Buffer, known: Value) -> Buffer:
+        """A memory at a barrier; one that all groups fill alike is then read by all of them."""
+        if not known.alike or not self.chunk.on_cpu:
+            return buffer
+        return buffer.holding(opacity.settled(buffer.data))
 
     def _named(
         self, plan: Plan, variables: Sequence[jex_core.Var], arrays: Sequence[jax.Array], some: Some | None = None
@@ -323,8 +331,10 @@ class _Interpreter:
             for a, v in zip(arrays, variables, strict=True)
         ]
 
-    def _allocate(self, space: str, shape: tuple[int, ...], dtype: np.dtype) -> Buffer:
+    def _allocate(self, space: str, shape: tuple[int, ...], dtype: np.dtype, alike: bool) -> Buffer:
         count, elements = self.chunk.count, math.prod(shape)
+        if alike:
+            return Buffer(jnp.full(elements, poison(dtype)), "global", shape)
         sizes = (count, elements) if space == "local" else (elements, count * self.chunk.geometry.items)
         return Buffer(jnp.full(sizes, poison(dtype)), space, shape)
 
@@ -341,33 +351,36 @@ class _Interpreter:
         what: primitives.Access = eqn.params["access"]
         buffer, values = _memory(operands[0]), [_value(o) for o in operands[1:]]
         indices, rest = values[: what.rank], values[what.rank :]
-        op = primitives.operation(eqn)
+        op, chunk = primitives.operation(eqn), self.chunk
         if op == "load":
             mask, other = rest if what.masked else (None, None)
             masks: list[jax.Array | None] = []  # a load by work-items that do not run harms nobody
         else:
             mask, other = (rest.pop(), None) if what.masked else (None, None)
             masks = [None if active is None else active[:, None], self.present]
+            if plan.values[eqn.invars[0]].alike:
+                # Any group stores what all of them do.
+                chunk, masks = dataclasses.replace(chunk, count=1), []
         missing = None
         if how.guarded and not isinstance(buffer, Held):
             missing = jaxprs.literal(eqn.invars[-1]) if op == "load" else None
             mask = other = None
-        where = locating.lanes(what, mask, masks, self.chunk)
+        where = locating.lanes(what, mask, masks, chunk)
         if isinstance(buffer, Held):
             if op == "store":
-                return [held.store(buffer, rest[0], where, self.chunk)]
-            loaded = held.load(buffer, where, other, plan.values[eqn.outvars[0]].varying, self.chunk)
+                return [held.store(buffer, rest[0], where, chunk)]
+            loaded = held.load(buffer, where, other, plan.values[eqn.outvars[0]].varying, chunk)
             return self._named(plan, eqn.outvars, [loaded])
-        address = locating.locate(buffer, indices, where, self.chunk)
+        address = locating.locate(buffer, indices, where, chunk)
         event = Event(plan, number, buffer, address, where, active, self.present, tuple(indices), tuple(rest))
-        self.observer.on_access(event, self.chunk)
+        self.observer.on_access(event, chunk)
         for item in how.before:
-            done = item.data if isinstance(item, Buffer) else item.array(self.chunk)
-            address = address.shifted(hazards.opaque_zero(done, address.index.dtype))
+            done = item.data if isinstance(item, Buffer) else item.array(chunk)
+            address = address.shifted(opacity.opaque_zero(done, address.index.dtype))
         if op == "load":
             varying = plan.values[eqn.outvars[0]].varying
             if self.together is not None and number in self.together.loaded:
-                found = access.loaded(self.together.loaded[number], where, other, varying, self.chunk)
+                found = access.loaded(self.together.loaded[number], where, other, varying, chunk)
                 return self._loaded(plan, eqn, found)
             self._look(number, buffer, address, where, varying)
             address, view, gathered = self._in_stream(number, buffer, address, where, varying)
@@ -375,40 +388,42 @@ class _Interpreter:
             together = bool(self.waiting) or self.together is not None
             gathered = gathered or how.gathered or (together and address.inside is not None)
             source = buffer if how.forwarded else dataclasses.replace(buffer, stored=())
-            found = access.load(source, address, where, other, varying, gathered, view, self.chunk, missing)
+            found = access.load(source, address, where, other, varying, gathered, view, chunk, missing)
             return self._loaded(plan, eqn, found)
         if how.update is not None:
             op, added = how.update
-            return [access.atomic(buffer, op, address, [added], where, self.chunk, how.joined)]
+            return [access.atomic(buffer, op, address, [added], where, chunk, how.joined)]
         if eqn.primitive is primitives.store_p:
-            filled = self._filled(number, buffer, address, rest[0], where)
+            filled = self._filled(number, buffer, address, rest[0], where, chunk)
             if filled is not None:
                 return [filled]
-            after = access.store(buffer, address, rest[0], where, self.chunk, how.scattered)
-            self.observer.on_stored(event, after, self.chunk)
+            after = access.store(buffer, address, rest[0], where, chunk, how.scattered)
+            self.observer.on_stored(event, after, chunk)
             return [after]
         if not eqn.params["fetch"]:
-            return [access.atomic(buffer, op, address, rest, where, self.chunk, how.joined)]
-        old, after = access.fetch(buffer, op, address, rest, where, self.chunk)
+            return [access.atomic(buffer, op, address, rest, where, chunk, how.joined)]
+        old, after = access.fetch(buffer, op, address, rest, where, chunk)
         return [*self._named(plan, eqn.outvars[:1], [old]), after]
 
     def _loaded(self, plan: Plan, eqn: jex_core.JaxprEqn, found: access.Loaded) -> list[Item]:
         (value,) = self._named(plan, eqn.outvars, [found.values], found.some)
         return [dataclasses.replace(_value(value), shared=found.shared)]
 
-    def _filled(self, number: int, buffer: Buffer, address: Address, value: Emitted, where: Lanes) -> Buffer | None:
+    def _filled(
+        self, number: int, buffer: Buffer, address: Address, value: Emitted, where: Lanes, chunk: Chunk
+    ) -> Buffer | None:
         """The memory after a store that waits for those of the block's other iterations; None if it does not."""
         block = self.block
         if block is None or address.inside is not None or (axis := block.axis(number)) is None:
             return None
         if not block.turn and where.count and buffer.elements:
-            part = slices.part(buffer, address, where, True, self.chunk, axis)
+            part = slices.part(buffer, address, where, True, chunk, axis)
             if part is not None and part.writable(where.mask):
                 block.fills[number] = Fill(part)
         if number not in block.fills:
             return None
         fill = block.fills[number]
-        fill.values.append(where.array(value, self.chunk).astype(buffer.data.dtype))
+        fill.values.append(where.array(value, chunk).astype(buffer.data.dtype))
         fill.masks.extend([where.mask] if where.mask is not None else [])
         return buffer.holding(fill.written(buffer.data)) if block.is_last else buffer
 
@@ -703,7 +718,7 @@ class _Interpreter:
         inside = self._unpacked(self._packed(carries, known), carries, known) if places else []
         for k, place in places.items():
             buffer = _memory(carries[k])
-            if not isinstance(buffer, Held):
+            if not isinstance(buffer, Held) and not known[k].alike:
                 indices = self._indices(place, body, plan, dict(zip(body.invars, [*consts, *inside], strict=False)))
                 after[k] = held.taken(buffer, place, indices, self.chunk) or buffer
         return after

@@ -11,7 +11,19 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu import analysis, aspects, capacity, conversions, coverage, geometry, interpreter, limits, program, working
+from xeemu import (
+    analysis,
+    aspects,
+    capacity,
+    conversions,
+    coverage,
+    geometry,
+    interpreter,
+    likeness,
+    limits,
+    program,
+    working,
+)
 from xeemu.analysis import Plan
 from xeemu.arguments import Description, platform_of
 from xeemu.device import Device
@@ -102,8 +114,9 @@ class Prepared:
       options: how it is emulated.
       chunk: work-groups that are emulated together.
       turns: the most iterations of a loop that find together what they update (see `updating`).
-      inner: the analysis of all groups but the last row of them, which is then emulated for itself; None if that
-        analysis proves no more.
+      unwatched: its analysis for a launch of which nobody sees the accesses; None if that is the same (see `likeness`).
+      inner: that of all groups but the last row of them, which is then emulated for itself; None if that analysis
+        proves no more.
     """
 
     program: Program
@@ -111,7 +124,13 @@ class Prepared:
     options: Options
     chunk: int
     turns: int = 1
+    unwatched: Plan | None = None
     inner: Plan | None = None
+
+    @property
+    def emitted(self) -> Plan:
+        """The analysis by which it is emitted if nobody watches."""
+        return self.unwatched or self.plan
 
     def emit(self, *arguments: jax.Array) -> list[jax.Array]:
         """The arrays that the kernel returns, as JAX operations on the launch's arguments."""
@@ -217,8 +236,8 @@ class Prepared:
             spare_bytes=spare_bytes,
         )
         observer = watch(chunk, state)
-        plan = self.plan
         # Observers know operations by their plan.
+        plan = self.plan if observer.watches else self.emitted
         if self.inner is not None and not left and not observer.watches:
             plan, chunk = self.inner, dataclasses.replace(chunk, inner=True)
         outputs = interpreter.run(self.program, plan, arguments, origins, chunk, observer)
@@ -239,7 +258,7 @@ class Prepared:
     @functools.cached_property
     def working_bytes(self) -> int:
         """What a chunk takes to work with, as it is foreseen."""
-        return self.chunk * working.group_bytes(self.program, self.plan, self.turns, self.options.observed)
+        return self.chunk * working.group_bytes(self.program, self.emitted, self.turns, self.options.observed)
 
     def need(self, arguments_bytes: int, working_bytes: int | None = None) -> capacity.Need:
         """The memory that a launch takes; what it works with is as analysed unless it is known."""
@@ -257,10 +276,10 @@ class Prepared:
         """
         groups, options = self._regular, self.options
         chosen = options.platform != "cpu" or options.memory_bytes is not None or self.chunk >= groups
-        if chosen or groups * working.group_bytes(self.program, self.plan, 1) > _WHOLE_BYTES:
+        if chosen or groups * working.group_bytes(self.program, self.emitted, 1) > _WHOLE_BYTES:
             return None
         dimensions = len(self.program.geometry.group_range)
-        fused = working.is_straight(self.program.body, self.inner or self.plan, dimensions)
+        fused = working.is_straight(self.program.body, self.inner or self.emitted, dimensions)
         return dataclasses.replace(self, chunk=groups) if fused else None
 
     @property
@@ -418,7 +437,7 @@ def _prepared(
     traced = traced_program(kernel, nd_range, device, arguments, static)
     plan = analysis.analyse(traced)
     conversions.check(traced, plan)
-    return _parted(_cut(traced, plan, options, MOST_TURNS))
+    return _parted(_cut(traced, plan, options, MOST_TURNS, likeness.analyse(traced)))
 
 
 def traced_program(
@@ -443,15 +462,16 @@ def _geometry(kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequ
     return geometry.cut(nd_range, lanes, kernel.work_group_size, largest, device.max_work_group_size)
 
 
-def _cut(traced: Program, plan: Plan, options: Options, turns: int) -> Prepared:
+def _cut(traced: Program, plan: Plan, options: Options, turns: int, unwatched: Plan | None = None) -> Prepared:
     """A launch cut in chunks of as many groups, and blocks of as many iterations, as the working set allows."""
-    per_group = working.group_bytes(traced, plan, turns, options.observed)
+    emitted = unwatched or plan
+    per_group = working.group_bytes(traced, emitted, turns, options.observed)
     chunk = _chunk(traced, options, options.chunk_bytes // max(per_group, 1))
-    if turns == 1 or per_group == working.group_bytes(traced, plan, 1, options.observed):
-        return Prepared(traced, plan, options, chunk)
+    if turns == 1 or per_group == working.group_bytes(traced, emitted, 1, options.observed):
+        return Prepared(traced, plan, options, chunk, unwatched=unwatched)
     if _FEWEST * per_group > options.chunk_bytes:
-        return _cut(traced, plan, options, max(turns // 2, 1))
-    return Prepared(traced, plan, options, chunk, turns)
+        return _cut(traced, plan, options, max(turns // 2, 1), unwatched)
+    return Prepared(traced, plan, options, chunk, turns, unwatched)
 
 
 def _parted(prepared: Prepared) -> Prepared:
@@ -464,8 +484,9 @@ def _parted(prepared: Prepared) -> Prepared:
     row = math.prod(counts[1:])
     if prepared.options.shards > 1 or not row <= prepared.chunk < prepared.program.geometry.groups:
         return prepared
-    inner = analysis.analyse(traced, counts[0] - 1)
-    doubted, still = (analysis.unproved(traced.body, plan, len(counts)) for plan in (prepared.plan, inner))
+    rows = counts[0] - 1
+    inner = (likeness.analyse(traced, rows) if prepared.unwatched else None) or analysis.analyse(traced, rows)
+    doubted, still = (analysis.unproved(traced.body, plan, len(counts)) for plan in (prepared.emitted, inner))
     if still == doubted and 0 not in traced.geometry.ragged:
         return prepared
     chunk = _block((counts[0] - 1, *counts[1:]), prepared.chunk)

@@ -18,7 +18,7 @@ def live_bytes(body: Body, plan: Plan, geometry: Geometry) -> int:
     alive: dict[Any, int] = {v: _bytes(v, plan, geometry) for v in body.invars if v in last_use}
     most = sum(alive.values())
     for number, eqn in enumerate(body.eqns):
-        pairs = zip(jaxprs.bodies(eqn), plan.inner.get(number, ()), strict=True)
+        pairs = plan.within(number, eqn)
         inner = max((live_bytes(b, p, geometry) for b, p in pairs), default=0)
         given = sum(_bytes(a, plan, geometry) for a in {v for v in eqn.invars if not jaxprs.is_literal(v)})
         # What goes into a loop or branch is alive outside and inside, but there once.

@@ -30,7 +30,7 @@ def group_bytes(program: Program, plan: Plan, turns: int, watched: bool = False)
 
 
 def _memories_bytes(program: Program, plan: Plan) -> int:
-    """The memories of a group, but for those of which all is known that is loaded (see `forwarding`)."""
+    """The memories of a group, but for those that all groups share or nobody needs (see `likeness`, `forwarding`)."""
     geometry = program.geometry
     copies = {"local": 1, "private": geometry.items}
     allocated, needed = list[tuple[Value, int]](), set[Value]()
@@ -43,31 +43,39 @@ def _memories_bytes(program: Program, plan: Plan) -> int:
                 allocated.append((plan_of_body.values[eqn.outvars[0]], each * copies[p["space"]]))
             elif eqn.primitive in primitives.ACCESSES and eqn.primitive is not primitives.store_p:
                 needed |= set() if number in forwarded else {plan_of_body.values[eqn.invars[0]]}
-    return sum(size for value, size in allocated if value in needed)
+    return sum(size for value, size in allocated if value in needed and not value.alike)
 
 
 def _bodies(body: Body, plan: Plan) -> Iterator[tuple[Body, Plan]]:
     """A (sub)program and its inner ones, with their plans."""
     yield body, plan
     for number, eqn in enumerate(body.eqns):
-        for inner, inner_plan in zip(jaxprs.bodies(eqn), plan.inner.get(number, ()), strict=True):
+        for inner, inner_plan in plan.within(number, eqn):
             yield from _bodies(inner, inner_plan)
 
 
 def is_straight(body: Body, plan: Plan, dimensions: int) -> bool:
     """Whether a (sub)program has values that a compiler can fuse, and nothing else.
 
-    It has neither loops nor branches, gives no old values of atomic operations, updates memories at places that are
-    known, and loads no window that may be out of bounds, of which chunks would be in bounds.
+    It has neither loops nor branches but for what is the same in all groups, gives no old values of atomic operations,
+    updates memories at places that are known, and loads no window that may be out of bounds, of which chunks would be
+    in bounds.
     """
     for number, eqn in enumerate(body.eqns):
+        if all(_is_common(plan.values[v]) for v in eqn.outvars):
+            continue
         if eqn.primitive in primitives.ACCESSES and not _is_fused(eqn, plan, dimensions):
             return False
-        inner = zip(jaxprs.bodies(eqn), plan.inner.get(number, ()), strict=True)
+        inner = plan.within(number, eqn)
         called = isinstance(jaxprs.structure(eqn), jaxprs.Call | None)
         if not called or not all(is_straight(b, p, dimensions) for b, p in inner):
             return False
     return True
+
+
+def _is_common(known: Value) -> bool:
+    """Whether groups share a value, or a memory that is not the launch's."""
+    return not known.varying and known.space != "global"
 
 
 def _is_fused(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
@@ -107,7 +115,7 @@ def _live_bytes(body: Body, plan: Plan, blocks: _Blocks) -> int:
     alive: dict[Any, int] = {v: _bytes(v, plan) for v in body.invars if v in last_use}
     most = sum(alive.values())
     for number, eqn in enumerate(body.eqns):
-        inner = zip(jaxprs.bodies(eqn), plan.inner.get(number, ()), strict=True)
+        inner = plan.within(number, eqn)
         inside = max((blocks.bytes(eqn, p, _live_bytes(b, p, blocks)) for b, p in inner), default=0)
         alive |= {v: _bytes(v, plan) for v in eqn.outvars}
         most = max(most, sum(alive.values()) + inside)
