@@ -20,6 +20,7 @@ from xeemu import (
     access,
     accumulation,
     comparing,
+    dividing,
     folding,
     forms,
     forwarding,
@@ -254,6 +255,9 @@ class _Interpreter:
             if rule is not None or known.form.constant:
                 base = rule([o.base for o in operands]) if rule else None
                 return [Emitted(known, aval.shape, aval.dtype, base)]
+        if self.chunk.on_cpu and (divisor := _divisor(eqn, operands)) is not None:
+            quotient = dividing.divided(eqn.primitive.name, operands[0].array(self.chunk), divisor)
+            return self._named(plan, eqn.outvars, [quotient])
         bind = _bind_unsigned if _is_natural(eqn, operands) else _bind
         if _applies_to_chunks(eqn, operands):
             results = bind(eqn, [o.array(self.chunk) for o in operands])
@@ -883,6 +887,19 @@ def _applies_to_chunks(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> b
     scalars = eqn.primitive.name not in ("select_n", "clamp")
     shape = eqn.outvars[0].aval.shape
     return all(o.shape == shape if o.known.varying else scalars and not o.shape for o in operands)
+
+
+def _divisor(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> jax.Array | None:
+    """The only divisor of many numbers, if it is not known before the program runs."""
+    if eqn.primitive.name not in ("div", "rem") or operands[0].dtype not in (np.int32, np.uint32):
+        return None
+    (many, divisor), shape = operands, eqn.outvars[0].aval.shape
+    if many.shape != shape or not (shape or many.known.varying) or divisor.known.varying:
+        return None
+    form = divisor.known.form
+    if form is None or divisor.base is None or (pattern := forms.single(form.pattern)) is None:
+        return None
+    return divisor.base + forms.wrapped(pattern, divisor.dtype)
 
 
 def _is_natural(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> bool:

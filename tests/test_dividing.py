@@ -1,0 +1,72 @@
+"""Division by a number that is known when the program runs: what NumPy and XLA give, for every divisor."""
+
+import functools
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jax import lax
+
+import xeemu as xe
+from xeemu import dividing
+
+DTYPES = ("int32", "uint32")
+
+
+def edges(dtype):
+    info = np.iinfo(dtype)
+    near = [0, 1, 2, 3, 5, 7, 100, 255, 256, 65535, 65536, 65537, 2**30, info.max // 2, info.max - 1, info.max]
+    return np.array([*near, *(-n for n in near if info.min), *([info.min, info.min + 1] if info.min else [])], dtype)
+
+
+@pytest.mark.parametrize("name", ["div", "rem"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_edges(dtype, name):
+    dividends, by_xla = edges(dtype), jax.jit(getattr(lax, name))
+    divided = jax.jit(lambda a, b: dividing.divided(name, a, b))
+    for divisor in edges(dtype):
+        expected = by_xla(dividends, np.full_like(dividends, divisor))
+        np.testing.assert_array_equal(divided(dividends, divisor), expected, err_msg=f"{divisor}")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(data=st.data())
+def test_any_numbers(dtype, data):
+    info = np.iinfo(dtype)
+    numbers = st.integers(int(info.min), int(info.max))
+    dividends = np.array(data.draw(st.lists(numbers, min_size=8, max_size=8)), dtype)
+    divisor = np.dtype(dtype).type(data.draw(numbers.filter(bool)))
+    for name in ("div", "rem"):
+        expected = getattr(lax, name)(dividends, np.full_like(dividends, divisor))
+        np.testing.assert_array_equal(dividing.divided(name, jnp.asarray(dividends), divisor), expected)
+
+
+ITEMS, GROUP = 300, 20
+
+
+@xe.kernel
+def places(wg, width, out, *, signed):
+    """Rows and columns, rounded towards minus infinity as Python does, and as C does."""
+    i = wg.global_linear_id() - (ITEMS // 2 if signed else 0)
+    row, column = i // width, i % width
+    return out.at[wg.global_linear_id()].set(row * 1000 + column * 10 + lax.rem(i, jnp.broadcast_to(width, i.shape)))
+
+
+@pytest.mark.parametrize("width", [1, 2, 7, 17, 299, 300, 5000, -1, -7])
+@pytest.mark.parametrize("signed", [False, True])
+def test_rows_and_columns_of_a_width_that_is_an_argument(signed, width):
+    i = np.arange(ITEMS, dtype=np.int64) - (ITEMS // 2 if signed else 0)
+    expected = i // width * 1000 + i % width * 10 + np.fmod(i, width)
+    result = xe.launch(places, xe.NDRange(ITEMS, GROUP))(np.int32(width), np.zeros(ITEMS, np.int32), signed=signed)
+    np.testing.assert_array_equal(result, expected.astype(np.int32))
+
+
+def test_no_division_of_many_is_left():
+    launch = functools.partial(xe.launch(places, xe.NDRange(ITEMS, GROUP)), signed=True)
+    text = jax.jit(launch).lower(np.int32(7), np.zeros(ITEMS, np.int32)).as_text()
+    divisions = [line for line in text.splitlines() if "stablehlo.divide" in line or "stablehlo.remainder" in line]
+    assert not [line for line in divisions if re.search(r"tensor<\d+x", line)]
