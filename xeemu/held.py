@@ -55,9 +55,9 @@ def taken(buffer: Buffer, place: Place, indices: list[Emitted], chunk: Chunk) ->
 
 def given_back(held: Held, chunk: Chunk) -> Buffer:
     """The memory after the loop."""
-    shape = held.lanes.shape
-    values = Emitted(Value(True), shape, held.data.dtype, None, held.data.reshape(chunk.count, *shape))
-    return access.store(held.whole, held.address, values, held.lanes, chunk)
+    shape, count = held.lanes.shape, held.data.shape[0]
+    values = Emitted(Value(True), shape, held.data.dtype, None, held.data.reshape(count, *shape))
+    return access.store(held.whole, held.address, values, held.lanes, dataclasses.replace(chunk, count=count))
 
 
 def load(held: Held, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk) -> jax.Array:

@@ -87,7 +87,7 @@ def run(
         else _scalar(jnp.asarray(a, v.aval.dtype), plan.values[v])
         for k, (a, memory, v) in enumerate(zip(arguments, program.arguments, program.body.invars, strict=True))
     ]
-    outputs = _Interpreter(chunk, chunk.present(), observer).body(program.body, plan, inputs, None)
+    outputs = _Interpreter(chunk, chunk.present(), observer, plan).body(program.body, plan, inputs, None)
     return [_memory(o).data for o in outputs]
 
 
@@ -173,6 +173,7 @@ class _Interpreter:
       chunk: the groups.
       present: `[G, L]` mask of the work-items that exist, or None.
       observer: is told of everything that is emitted.
+      whole: the analysis of the program.
       block: the iteration that is being emitted of a loop that streams, if one is.
       waiting: of the body that is being emitted the numbers of updates that are carried out later (see `updating`).
       together: the iteration that is being emitted for a block of a loop that reduces, if one is.
@@ -181,6 +182,7 @@ class _Interpreter:
     chunk: Chunk
     present: jax.Array | None
     observer: Observer
+    whole: Plan
     block: Block | None = None
     waiting: frozenset[int] = frozenset()
     together: Together | None = None
@@ -318,13 +320,13 @@ class _Interpreter:
         mask = _value(operands[-1]) if eqn.params["masked"] else None
         self.observer.on_barrier(Passage(plan, number, mask, active), self.chunk)
         memories = zip(operands, eqn.invars, strict=True)
-        return [self._settled(o, plan.values[v]) for o, v in memories if isinstance(o, Buffer)]
-
-    def _settled(self, buffer: Buffer, known: Value) -> Buffer:
-        """A memory at a barrier; one that all groups fill alike is then read by all of them."""
-        if not known.alike or not self.chunk.on_cpu:
-            return buffer
-        return buffer.holding(opacity.settled(buffer.data))
+        # What all groups fill alike is then read by all of them; in a loop that is not worth another one.
+        settles = self.chunk.on_cpu and plan is self.whole
+        return [
+            o.holding(opacity.settled(o.data)) if settles and plan.values[v].alike else o
+            for o, v in memories
+            if isinstance(o, Buffer)
+        ]
 
     def _named(
         self, plan: Plan, variables: Sequence[jex_core.Var], arrays: Sequence[jax.Array], some: Some | None = None
@@ -362,9 +364,7 @@ class _Interpreter:
         else:
             mask, other = (rest.pop(), None) if what.masked else (None, None)
             masks = [None if active is None else active[:, None], self.present]
-            if plan.values[eqn.invars[0]].alike:
-                # Any group stores what all of them do.
-                chunk, masks = dataclasses.replace(chunk, count=1), []
+            chunk = self._storing(plan.values[eqn.invars[0]])
         missing = None
         if how.guarded and not isinstance(buffer, Held):
             missing = jaxprs.literal(eqn.invars[-1]) if op == "load" else None
@@ -412,6 +412,10 @@ class _Interpreter:
     def _loaded(self, plan: Plan, eqn: jex_core.JaxprEqn, found: access.Loaded) -> list[Item]:
         (value,) = self._named(plan, eqn.outvars, [found.values], found.some)
         return [dataclasses.replace(_value(value), shared=found.shared)]
+
+    def _storing(self, known: Value) -> Chunk:
+        """The groups that store to a memory: any of them if all would store the same."""
+        return dataclasses.replace(self.chunk, count=1) if known.alike else self.chunk
 
     def _filled(
         self, number: int, buffer: Buffer, address: Address, value: Emitted, where: Lanes, chunk: Chunk
@@ -722,9 +726,9 @@ class _Interpreter:
         inside = self._unpacked(self._packed(carries, known), carries, known) if places else []
         for k, place in places.items():
             buffer = _memory(carries[k])
-            if not isinstance(buffer, Held) and not known[k].alike:
+            if not isinstance(buffer, Held):
                 indices = self._indices(place, body, plan, dict(zip(body.invars, [*consts, *inside], strict=False)))
-                after[k] = held.taken(buffer, place, indices, self.chunk) or buffer
+                after[k] = held.taken(buffer, place, indices, self._storing(known[k])) or buffer
         return after
 
     def _indices(self, place: Place, body: Body, plan: Plan, items: dict[Any, Item]) -> list[Emitted]:

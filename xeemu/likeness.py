@@ -24,7 +24,7 @@ def analyse(program: Program, rows: int | None = None) -> Plan | None:
     """
     dimensions = len(program.geometry.group_range)
     # Groups that lack work-items, and would store less, are those of plain ranges, which have no local memory.
-    alike = frozenset(_allocated(program.body))
+    alike = frozenset(_allocated(program.body)) if program.geometry.groups > 1 else frozenset()
     while alike:
         plan = analysis.analyse(program, rows, alike)
         equations = list(_equations(program.body, plan, dimensions))
