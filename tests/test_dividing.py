@@ -1,6 +1,5 @@
 """Division by a number that is known when the program runs: what NumPy and XLA give, for every divisor."""
 
-import functools
 import re
 
 import jax
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jax import lax
+from launches import prepared
 
 import xeemu as xe
 from xeemu import dividing
@@ -66,7 +66,11 @@ def test_rows_and_columns_of_a_width_that_is_an_argument(signed, width):
 
 
 def test_no_division_of_many_is_left():
-    launch = functools.partial(xe.launch(places, xe.NDRange(ITEMS, GROUP)), signed=True)
-    text = jax.jit(launch).lower(np.int32(7), np.zeros(ITEMS, np.int32)).as_text()
+    arguments = np.int32(7), np.zeros(ITEMS, np.int32)
+    text = (
+        jax.jit(prepared(places, xe.NDRange(ITEMS, GROUP), arguments, {"signed": True}).emit)
+        .lower(*arguments)
+        .as_text()
+    )
     divisions = [line for line in text.splitlines() if "stablehlo.divide" in line or "stablehlo.remainder" in line]
     assert not [line for line in divisions if re.search(r"tensor<\d+x", line)]

@@ -62,7 +62,8 @@ def loaded(values: jax.Array | Shared, where: Lanes, other: Emitted | None, vary
     some = shared = None
     unmasked = bool(where.count) and where.mask is None
     if isinstance(values, Shared):
-        if unmasked and where.all and varying and values.own != values.block:
+        # A GPU's compiler does better with the values written out.
+        if chunk.on_cpu and unmasked and where.all and varying and values.own != values.block:
             shared = dataclasses.replace(values, values=values.values.reshape(-1, *where.shape))
         values = values.of_groups(values.values)
     if unmasked and not where.all:
