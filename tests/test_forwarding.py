@@ -227,3 +227,40 @@ def test_a_memory_that_nobody_needs_takes_no_room():
     ready = launches.prepared(chosen_by_data, NARROW, [DATA, BLANK])
     watched, alone = (working.group_bytes(ready.program, ready.plan, 1, watched=watched) for watched in (True, False))
     assert watched == alone > 4 * N
+
+
+@xe.kernel
+def permuted(wg, data, out):
+    """Loads places that are known, but no slice of what was stored."""
+    lid = wg.local_id()
+    memory = wg.barrier(wg.local(N, jnp.int32).at[lid].set(data[wg.global_id()]))
+    return out.at[wg.global_id()].set(memory[(lid * lid + 3 * lid) % N])
+
+
+@xe.kernel
+def left_at_different_times(wg, data, out):
+    """Groups that have left the loop keep their memory in it."""
+    lid = wg.local_id()
+    memory = wg.local(N, jnp.int32).at[lid].set(0)
+
+    def turn(state):
+        k, memory, total = state
+        memory = wg.barrier(memory.at[lid].set(data[wg.global_id()] + k))
+        total = total + memory[N - 1 - lid]
+        return k + 1, wg.barrier(memory), total
+
+    start = wg.group_id() * 0, memory, jnp.zeros(N, jnp.int32)
+    return out.at[wg.global_id()].set(lax.while_loop(lambda state: state[0] < wg.group_id(), turn, start)[2])
+
+
+@pytest.mark.parametrize("kernel", [permuted, left_at_different_times], ids=lambda kernel: kernel.name)
+def test_memories_that_are_needed_take_their_room(kernel):
+    ready = launches.prepared(kernel, NARROW, [DATA, BLANK])
+    watched, alone = (working.group_bytes(ready.program, ready.plan, 1, watched=watched) for watched in (True, False))
+    assert watched == alone
+    rows, lid = DATA.reshape(GROUPS, N), np.arange(N)
+    if kernel is permuted:
+        expected = rows[:, (lid * lid + 3 * lid) % N]
+    else:
+        expected = np.stack([sum((rows[g, ::-1] + k for k in range(g)), np.zeros(N, np.int32)) for g in range(GROUPS)])
+    np.testing.assert_array_equal(xe.launch(kernel, NARROW)(DATA, BLANK), expected.reshape(-1))

@@ -198,3 +198,39 @@ def test_who_watches_a_launch_sees_the_memory_of_each_group():
     _, findings = xe.check(kernel, ND_RANGE)(TABLE, BLANK)
     places = {(finding.kind, finding.memory) for finding in findings.errors}
     assert places == {("data-race", "memory")}
+
+
+@xe.kernel
+def twice(wg, table, data, out):
+    """Tables of two dimensions, filled by one function, of which one group or the other takes more turns."""
+    x, y = wg.local_id(0), wg.local_id(1)
+
+    @jax.jit
+    def filled(memory, factor):
+        memory = memory.at[x, y].set(table[x * 4 + y] * factor)
+        return wg.barrier(memory.at[y, x].set(memory[x, y] + 1, where=x == y))
+
+    one, two = (filled(wg.local((4, 4), jnp.int32, name=name), factor) for name, factor in (("one", 2), ("two", 3)))
+    turns = wg.group_id(0) + 2 * wg.group_id(1)
+    more = lambda state: (state[0] + 1, state[1] + one[x, y] * two[(y + state[0]) % 4, x])  # noqa: E731
+    total = lax.while_loop(lambda state: state[0] < turns, more, (turns * 0, jnp.zeros((4, 4), jnp.int32)))[1]
+    place = wg.global_id(0), wg.global_id(1)
+    return out.at[place].set(total + two[data[place] % 4, y])
+
+
+def test_tables_of_two_dimensions():
+    nd_range, data = xe.NDRange((8, 12), (4, 4)), np.arange(96, dtype=np.int32).reshape(8, 12) * 5 % 7
+    table, lanes = np.arange(16, dtype=np.int32).reshape(4, 4) * 3, np.arange(4)
+    one, two = (table * factor + np.eye(4, dtype=np.int32) for factor in (2, 3))
+    expected = np.zeros_like(data)
+    for i, j in np.ndindex(2, 3):
+        part = np.s_[4 * i : 4 * i + 4, 4 * j : 4 * j + 4]
+        turns = range(i + 2 * j)
+        expected[part] = sum((one * two[(lanes + k) % 4].T for k in turns), np.zeros((4, 4), np.int32))
+        expected[part] += two[data[part] % 4, lanes]
+    arguments = table.reshape(-1), data, np.zeros_like(data)
+    ready = prepared(twice, nd_range, arguments)
+    assert found_alike(ready) == {"one", "two"}
+    for got in (xe.launch(twice, nd_range)(*arguments), xe.launch(twice, nd_range, memory_bytes=1)(*arguments)):
+        np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(on_a_gpu(twice, nd_range, arguments).run(arguments)[0], expected)

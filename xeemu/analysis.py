@@ -6,7 +6,7 @@ over loops are found here, per call path, so that the interpreter emits in one p
 
 import dataclasses
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,11 @@ class Value:
     interval: Interval | None = None
     form: Form | None = None
     space: str | None = None
+
+    @property
+    def only(self) -> int | None:
+        """The number that it always is, if it is known."""
+        return self.interval[0] if self.interval is not None and self.interval[0] == self.interval[1] else None
 
     @property
     def alike(self) -> bool:
@@ -68,16 +73,15 @@ class Plan:
         return list(zip(jaxprs.bodies(eqn), self.inner.get(number, ()), strict=True))
 
 
-def analyse(program: Program, rows: int | None = None, alike: Set[jex_core.Var] = frozenset()) -> Plan:
+def analyse(program: Program, rows: range | None = None, alike: Set[jex_core.Var] = frozenset()) -> Plan:
     """The plan of a whole program.
 
     Args:
       program: the program.
-      rows: the plan is for so many rows of the group range, the first ones along its first dimension; None for all.
+      rows: the rows of the group range, along its first dimension, that the plan is for; None for all.
       alike: local memories that all groups are taken to fill alike (see `likeness`).
     """
-    counts = program.geometry.group_range
-    analysis = _Analysis(program.geometry, counts if rows is None else (rows, *counts[1:]), alike)
+    analysis = _Analysis(program.geometry, range(program.geometry.group_range[0]) if rows is None else rows, alike)
     inputs = [
         Value(False, space="global") if memory else _unknown(v.aval, False, analysis.dimensions)
         for memory, v in zip(program.arguments, program.body.invars, strict=True)
@@ -110,7 +114,7 @@ def _own_base(value: Value, aval: Any, dimensions: int) -> Value:
 @dataclasses.dataclass(frozen=True)
 class _Analysis:
     geometry: Geometry
-    counts: tuple[int, ...]  # of groups along each dimension
+    rows: range  # of groups, along the first dimension
     alike: Set[jex_core.Var]  # local memories
 
     @property
@@ -186,7 +190,8 @@ class _Analysis:
         if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
             return [o for o in operands if o.space]
         memory = operands[0]
-        loaded = _unknown(eqn.outvars[0].aval, self._load_varies(eqn, operands), dimensions)
+        # A load from what groups share by an index that they share gives each of them the same.
+        loaded = _unknown(eqn.outvars[0].aval, any(o.varying for o in operands), dimensions)
         if eqn.primitive is primitives.load_p:
             return [loaded]
         if eqn.primitive is primitives.store_p:
@@ -194,17 +199,14 @@ class _Analysis:
         values = [dataclasses.replace(loaded, varying=True, form=None)] if p["fetch"] else []
         return [loaded] if p["op"] == "load" else [*values, memory]
 
-    def _load_varies(self, eqn: jex_core.JaxprEqn, operands: list[Value]) -> bool:
-        """Global memory is shared: a load by a uniform index gives every group the same."""
-        return any(o.varying for o in operands)
-
     def _group_id(self, dim: int | None) -> Value:
-        counts = self.counts
+        counts = self.geometry.group_range
         steps = group_strides(counts) if dim is None else tuple(int(d == dim) for d in range(len(counts)))
-        count = math.prod(counts) if dim is None else counts[dim]
-        if count <= 1:
-            return _known(np.zeros((), np.int64), len(counts))
-        return Value(True, (0, count - 1), Form(False, steps, np.zeros((), np.int64)))
+        row = math.prod(counts[1:]) if dim is None else 1
+        ids = range(counts[dim]) if dim else range(self.rows.start * row, self.rows.stop * row)
+        if len(ids) <= 1:
+            return _known(np.full((), ids.start, np.int64), len(counts))
+        return Value(True, (ids.start, ids.stop - 1), Form(False, steps, np.zeros((), np.int64)))
 
     def _cond(self, plan: Plan, number: int, branches: Sequence[Body], operands: list[Value]) -> list[Value]:
         chosen, *rest = operands
@@ -399,14 +401,30 @@ def group_strides(group_range: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(np.prod(group_range[d + 1 :], dtype=np.int64)) for d in range(len(group_range)))
 
 
-def unproved(body: Body, plan: Plan, dimensions: int) -> int:
-    """How many components of indices are not proved to be within bounds in a (sub)program and its inner ones."""
+def undecided(body: Body, plan: Plan, dimensions: int) -> int:
+    """How much is left to find out when a (sub)program and its inner ones run.
+
+    Components of indices that are not proved to be within bounds, and branches that only some groups may take.
+    """
+    accesses = (eqn for eqn in body.eqns if eqn.primitive in primitives.ACCESSES)
+    found = branches(body, plan, dimensions, inner=False) + sum(doubted(eqn, plan, dimensions) for eqn in accesses)
+    return found + _of_inner(undecided, body, plan, dimensions)
+
+
+def branches(body: Body, plan: Plan, dimensions: int, inner: bool = True) -> int:
+    """The number of branches of a (sub)program, and of its inner ones, that only some groups may take."""
     found = 0
-    for number, eqn in enumerate(body.eqns):
-        if eqn.primitive in primitives.ACCESSES:
-            found += doubted(eqn, plan, dimensions)
-        found += sum(unproved(b, p, dimensions) for b, p in plan.within(number, eqn))
-    return found
+    for eqn in body.eqns:
+        structure = jaxprs.structure(eqn)
+        chosen = plan.value(eqn.invars[0], dimensions) if isinstance(structure, jaxprs.Cond) else None
+        if isinstance(structure, jaxprs.Cond) and chosen is not None and chosen.varying and chosen.only is None:
+            found += len(structure.branches)
+    return found + (_of_inner(branches, body, plan, dimensions) if inner else 0)
+
+
+def _of_inner(count: Callable[[Body, Plan, int], int], body: Body, plan: Plan, dimensions: int) -> int:
+    parts = (part for number, eqn in enumerate(body.eqns) for part in plan.within(number, eqn))
+    return sum(count(inner, inner_plan, dimensions) for inner, inner_plan in parts)
 
 
 def doubted(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> int:

@@ -1,9 +1,5 @@
 """Aspects: what a kernel's operations ask of a device that not every device has (SYCL 2020, section 4.6.4.3)."""
 
-from collections.abc import Iterator
-
-from jax.extend import core as jex_core
-
 from xeemu import jaxprs, primitives, source
 from xeemu.device import Device, devices
 from xeemu.errors import KernelNotSupportedError
@@ -18,7 +14,9 @@ def check(body: Body, device: Device) -> None:
     """
     if device.atomic64 is not False:
         return
-    for eqn in _atomics(body):
+    for eqn in jaxprs.equations(body):
+        if eqn.primitive is not primitives.atomic_p:
+            continue
         held = eqn.invars[0].aval.dtype
         if held.itemsize == 8:
             others = ", ".join(other.name for other in devices() if other.atomic64 and other.name != device.name)
@@ -27,12 +25,3 @@ def check(body: Body, device: Device) -> None:
                 f"aspect::atomic64. Use a memory of 32 bits, or launch on a device that has it: {others}"
                 f"\n  at {source.of_equation(eqn)}"
             )
-
-
-def _atomics(body: Body) -> Iterator[jex_core.JaxprEqn]:
-    """The atomic operations of a (sub)program."""
-    for eqn in body.eqns:
-        if eqn.primitive is primitives.atomic_p:
-            yield eqn
-        for inner in jaxprs.bodies(eqn):
-            yield from _atomics(inner)

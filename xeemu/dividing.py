@@ -1,6 +1,7 @@
 """Division of many integers by one that is known only when the program runs, by multiplication.
 
-CPUs have no division of vectors. A product with the divisor's reciprocal is at most 2 less than the quotient.
+CPUs have no division of vectors. With `m = (2^32 - 1) // d`, which is at least `2^32 / d - 1`, `x m / 2^32` is more
+than `x / d - 1`, so that the upper half of the product is the quotient or 1 less.
 """
 
 import jax
@@ -36,10 +37,10 @@ def _magnitude(value: jax.Array) -> jax.Array:
 def _unsigned(name: str, dividend: jax.Array, divisor: jax.Array) -> jax.Array:
     quotient = _high(dividend, lax.div(_ALL, divisor))
     rest = dividend - quotient * divisor
-    for _ in range(2):
-        more = rest >= divisor
-        quotient, rest = jnp.where(more, quotient + np.uint32(1), quotient), jnp.where(more, rest - divisor, rest)
-    return rest if name == "rem" else jnp.where(divisor == 0, _ALL, quotient)
+    more = rest >= divisor
+    if name == "rem":
+        return jnp.where(more, rest - divisor, rest)
+    return jnp.where(divisor == 0, _ALL, jnp.where(more, quotient + np.uint32(1), quotient))
 
 
 def _high(a: jax.Array, b: jax.Array) -> jax.Array:

@@ -55,12 +55,12 @@ class _History:
     """What happens to a memory.
 
     Attributes:
-      latest: the numbers of the stores that loads may meet, the latest first, with their places.
+      latest: the numbers of the stores that loads may meet, the latest first, with their places and their shape.
       takers: for the number of a store the loads of what it has left.
       needed: stores that the memory is needed after.
     """
 
-    latest: list[tuple[int, np.ndarray]] = dataclasses.field(default_factory=list)
+    latest: list[tuple[int, np.ndarray, tuple[int, ...]]] = dataclasses.field(default_factory=list)
     takers: dict[int, list[int]] = dataclasses.field(default_factory=dict)
     needed: set[int] = dataclasses.field(default_factory=set)
 
@@ -79,16 +79,19 @@ class _History:
         if places is None or len(np.unique(places)) < len(places):
             self.latest.clear()
         else:
-            self.latest.insert(0, (number, places))
+            shape = eqn.params["access"].shape
+            self.latest.insert(0, (number, places, shape if math.prod(shape) == len(places) else (len(places),)))
             self.takers[number] = []
 
     def _source(self, places: np.ndarray | None) -> int | None:
-        """The store that has left what is at all of some places."""
+        """The store that has left what is at all of some places, which are a slice of what it stored."""
         if places is None:
             return None
-        met = [(number, np.isin(places, stored)) for number, stored in self.latest]
-        number, hit = next(((n, hit) for n, hit in met if hit.any()), (None, None))
-        return number if hit is not None and hit.all() else None
+        for number, stored, shape in self.latest:
+            met = np.isin(places, stored)
+            if met.any():
+                return number if met.all() and locating.is_sliced(shape, _chosen(stored, places)) else None
+        return None
 
     def forwarded(self) -> list[int]:
         return [load for store, loads in self.takers.items() if store not in self.needed for load in loads]
@@ -164,9 +167,14 @@ def _numbers(space: str | None, form: Form, where: Lanes, items: int) -> np.ndar
 
 def _part(stored: Stored, places: np.ndarray) -> jax.Array | None:
     """The values for some of the places, if they are slices of all."""
-    order = np.argsort(stored.places)
-    chosen = order[np.searchsorted(stored.places, places, sorter=order)]
+    chosen = _chosen(stored.places, places)
     if (shared := stored.shared) is None:
         return locating.sliced(stored.values, chosen)
     found = locating.sliced(shared.values, chosen)
     return None if found is None else shared.of_groups(found)
+
+
+def _chosen(stored: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The positions of some places among those that were stored to."""
+    order = np.argsort(stored)
+    return order[np.searchsorted(stored, places, sorter=order)]

@@ -87,7 +87,7 @@ def run(
         else _scalar(jnp.asarray(a, v.aval.dtype), plan.values[v])
         for k, (a, memory, v) in enumerate(zip(arguments, program.arguments, program.body.invars, strict=True))
     ]
-    outputs = _Interpreter(chunk, chunk.present(), observer, plan).body(program.body, plan, inputs, None)
+    outputs = _Interpreter(chunk, chunk.present(), observer).body(program.body, plan, inputs, None)
     return [_memory(o).data for o in outputs]
 
 
@@ -173,7 +173,6 @@ class _Interpreter:
       chunk: the groups.
       present: `[G, L]` mask of the work-items that exist, or None.
       observer: is told of everything that is emitted.
-      whole: the analysis of the program.
       block: the iteration that is being emitted of a loop that streams, if one is.
       waiting: of the body that is being emitted the numbers of updates that are carried out later (see `updating`).
       together: the iteration that is being emitted for a block of a loop that reduces, if one is.
@@ -182,7 +181,6 @@ class _Interpreter:
     chunk: Chunk
     present: jax.Array | None
     observer: Observer
-    whole: Plan
     block: Block | None = None
     waiting: frozenset[int] = frozenset()
     together: Together | None = None
@@ -257,7 +255,7 @@ class _Interpreter:
             if rule is not None or known.form.constant:
                 base = rule([o.base for o in operands]) if rule else None
                 return [Emitted(known, aval.shape, aval.dtype, base)]
-        if self.chunk.on_cpu and (divisor := _divisor(eqn, operands)) is not None:
+        if self.chunk.on_cpu and (divisor := _only_divisor(eqn, operands)) is not None:
             quotient = dividing.divided(eqn.primitive.name, operands[0].array(self.chunk), divisor)
             return self._named(plan, eqn.outvars, [quotient])
         bind = _bind_unsigned if _is_natural(eqn, operands) else _bind
@@ -319,14 +317,14 @@ class _Interpreter:
     ) -> list[Item]:
         mask = _value(operands[-1]) if eqn.params["masked"] else None
         self.observer.on_barrier(Passage(plan, number, mask, active), self.chunk)
-        memories = zip(operands, eqn.invars, strict=True)
-        # What all groups fill alike is then read by all of them; in a loop that is not worth another one.
-        settles = self.chunk.on_cpu and plan is self.whole
-        return [
-            o.holding(opacity.settled(o.data)) if settles and plan.values[v].alike else o
-            for o, v in memories
-            if isinstance(o, Buffer)
-        ]
+        each = zip(operands, eqn.invars, strict=True)
+        return [self._settled(o, plan.values[v]) for o, v in each if isinstance(o, Buffer)]
+
+    def _settled(self, buffer: Buffer, known: Value) -> Buffer:
+        """A memory at a barrier; what all groups fill alike is then read by all of them."""
+        if not known.alike or isinstance(buffer, Held) or not self.chunk.on_cpu:
+            return buffer
+        return buffer.holding(opacity.settled(buffer.data))
 
     def _named(
         self, plan: Plan, variables: Sequence[jex_core.Var], arrays: Sequence[jax.Array], some: Some | None = None
@@ -774,6 +772,8 @@ class _Interpreter:
             rest[place[0]] if place else Emitted(value, v.aval.shape, v.aval.dtype)
             for place, value, v in zip(places, known, eqn.outvars, strict=True)
         ]
+        if (only := chosen.known.only) is not None and not self.observer.watches:
+            return self._unpacked(branch(min(max(only, 0), len(branches) - 1), active, rest), likes, known)
         which = jnp.clip(chosen.array(self.chunk), 0, len(branches) - 1)
         if not chosen.known.varying:
             packed = self._uniform_cond(branch, which, len(branches), rest, active)
@@ -893,7 +893,7 @@ def _applies_to_chunks(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> b
     return all(o.shape == shape if o.known.varying else scalars and not o.shape for o in operands)
 
 
-def _divisor(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> jax.Array | None:
+def _only_divisor(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> jax.Array | None:
     """The only divisor of many numbers, if it is not known before the program runs."""
     if eqn.primitive.name not in ("div", "rem") or operands[0].dtype not in (np.int32, np.uint32):
         return None

@@ -5,7 +5,7 @@ JAX 0.10 and 0.11 differ here: `scan` counts its operands or describes them as t
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -118,6 +118,14 @@ def bodies(eqn: jex_core.JaxprEqn) -> tuple[Body, ...]:
         case Cond(branches):
             return branches
     return ()
+
+
+def equations(body: Body) -> Iterator[jex_core.JaxprEqn]:
+    """The equations of a (sub)program and of its inner ones."""
+    for eqn in body.eqns:
+        yield eqn
+        for inner in bodies(eqn):
+            yield from equations(inner)
 
 
 def given(structure: Structure | None, operands: Sequence[Atom], number: int) -> Sequence[Atom]:

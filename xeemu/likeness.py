@@ -10,40 +10,39 @@ from collections.abc import Iterator
 from jax.extend import core as jex_core
 
 from xeemu import analysis, jaxprs, primitives
-from xeemu.analysis import Plan
+from xeemu.analysis import Plan, Value
 from xeemu.jaxprs import Body
 from xeemu.program import Program
 
 
-def analyse(program: Program, rows: int | None = None) -> Plan | None:
+def analyse(program: Program, rows: range | None = None) -> Plan | None:
     """The plan of a program of which some local memories are alike in all groups; None if they all differ.
 
     Args:
       program: the program.
       rows: see `analysis.analyse`.
     """
-    dimensions = len(program.geometry.group_range)
-    # Groups that lack work-items, and would store less, are those of plain ranges, which have no local memory.
-    alike = frozenset(_allocated(program.body)) if program.geometry.groups > 1 else frozenset()
+    # A single group has its own memories anyway.
+    allocated = frozenset(eqn.outvars[0] for eqn in jaxprs.equations(program.body) if _allocates(eqn))
+    alike = allocated if program.geometry.groups > 1 else frozenset()
     while alike:
         plan = analysis.analyse(program, rows, alike)
-        equations = list(_equations(program.body, plan, dimensions))
-        memories = {plan.values[eqn.outvars[0]]: eqn.outvars[0] for eqn, plan, _ in equations if _allocates(eqn)}
-        differing = {plan.values[eqn.invars[0]] for eqn, plan, diverging in equations if diverging and _changes(eqn)}
-        differing |= {plan.values[eqn.invars[0]] for eqn, plan, _ in equations if _differs(eqn, plan, dimensions)}
-        found = {memories[memory] for memory in differing if memory in memories} & alike
-        if not found:
+        differing = _differing(program, plan) & alike
+        if not differing:
             return plan
-        alike -= found
+        alike -= differing
     return None
 
 
-def _allocated(body: Body) -> Iterator[jex_core.Var]:
-    for eqn in body.eqns:
+def _differing(program: Program, plan: Plan) -> frozenset[jex_core.Var]:
+    """The local memories to which not all groups do the same, by what allocates them."""
+    dimensions, memories, differing = len(program.geometry.group_range), dict[Value, jex_core.Var](), set[Value]()
+    for eqn, inside, diverging in _equations(program.body, plan, dimensions):
         if _allocates(eqn):
-            yield eqn.outvars[0]
-        for inner in jaxprs.bodies(eqn):
-            yield from _allocated(inner)
+            memories[inside.values[eqn.outvars[0]]] = eqn.outvars[0]
+        if _differs(eqn, inside, diverging, dimensions):
+            differing.add(inside.values[eqn.invars[0]])
+    return frozenset(memories[memory] for memory in differing if memory in memories)
 
 
 def _allocates(eqn: jex_core.JaxprEqn) -> bool:
@@ -68,13 +67,9 @@ def _equations(
             yield from _equations(part, plan_of_part, dimensions, diverging or varying)
 
 
-def _changes(eqn: jex_core.JaxprEqn) -> bool:
-    return eqn.primitive in primitives.ACCESSES and eqn.primitive is not primitives.load_p
-
-
-def _differs(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
+def _differs(eqn: jex_core.JaxprEqn, plan: Plan, diverging: bool, dimensions: int) -> bool:
     """Whether it changes a memory, and not in all groups alike, or by an atomic operation."""
-    if not _changes(eqn):
+    if eqn.primitive not in primitives.ACCESSES or eqn.primitive is primitives.load_p:
         return False
     varying = any(plan.value(a, dimensions).varying for a in eqn.invars[1:])
-    return varying or eqn.primitive is not primitives.store_p
+    return diverging or varying or eqn.primitive is not primitives.store_p

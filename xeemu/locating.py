@@ -302,15 +302,28 @@ def columns(array: jax.Array, chosen: np.ndarray) -> jax.Array:
 
 def sliced(array: jax.Array, chosen: np.ndarray) -> jax.Array | None:
     """The same, if they are a slice of the array or of its rows laid flat; else None."""
-    if not len(chosen):
+    if not is_sliced(array.shape[1:], chosen):
         return None
-    box = _box(array, np.stack(np.unravel_index(chosen, array.shape[1:]), axis=1))
-    lattice = lattices.of_pattern(chosen) if box is None else None
-    if lattice is None or not lattice.apart:
+    box = _box(array, _places_in(array.shape[1:], chosen))
+    lattice = lattices.of_pattern(chosen)
+    if box is not None or lattice is None:
         return box
     first = int(chosen[0]) + lattice.least
     line = array.reshape(array.shape[0], -1)[:, first : first + lattice.span]
     return lattices.elements(line, lattice).reshape(-1, len(chosen))
+
+
+def is_sliced(shape: Sequence[int], chosen: np.ndarray) -> bool:
+    """Whether elements of an array of a shape, by their flat positions, are a slice of it or of what is laid flat."""
+    if not len(chosen):
+        return False
+    components = lattices.of_places(_places_in(shape, chosen))
+    lattice = lattices.of_pattern(chosen)
+    return bool(components and lattices.of_box(components)) or (lattice is not None and lattice.apart)
+
+
+def _places_in(shape: Sequence[int], chosen: np.ndarray) -> np.ndarray:
+    return np.stack(np.unravel_index(chosen, tuple(shape)), axis=1)
 
 
 def _box(array: jax.Array, places: np.ndarray) -> jax.Array | None:

@@ -19,8 +19,10 @@ from xeemu import (
     coverage,
     geometry,
     interpreter,
+    jaxprs,
     likeness,
     limits,
+    primitives,
     program,
     working,
 )
@@ -105,6 +107,21 @@ class Share:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Inner:
+    """The groups of a launch but for those at the ends of the group range, which are emulated for themselves.
+
+    Attributes:
+      plan: the analysis of them, which knows more.
+      first: groups before them; if there are some, there are as many after them.
+      count: how many they are.
+    """
+
+    plan: Plan
+    first: int
+    count: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Prepared:
     """A traced, analysed and checked kernel, ready to be emitted.
 
@@ -115,8 +132,7 @@ class Prepared:
       chunk: work-groups that are emulated together.
       turns: the most iterations of a loop that find together what they update (see `updating`).
       unwatched: its analysis for a launch of which nobody sees the accesses; None if that is the same (see `likeness`).
-      inner: that of all groups but the last row of them, which is then emulated for itself; None if that analysis
-        proves no more.
+      inner: the groups that are not at an end, if more is known of them.
     """
 
     program: Program
@@ -125,7 +141,7 @@ class Prepared:
     chunk: int
     turns: int = 1
     unwatched: Plan | None = None
-    inner: Plan | None = None
+    inner: Inner | None = None
 
     @property
     def emitted(self) -> Plan:
@@ -167,15 +183,19 @@ class Prepared:
 
     @property
     def chunks(self) -> tuple[int, int]:
-        """The number of full chunks, and the groups that are left."""
+        """The number of full chunks, and the groups that are left after them."""
         full = self._regular // self.chunk
-        return full, self.program.geometry.groups - full * self.chunk
+        return full, self.program.geometry.groups - self._first - full * self.chunk
 
     @property
     def _regular(self) -> int:
         """The number of groups that are not emulated for themselves."""
-        groups, rows = self.program.geometry.groups, self.program.geometry.group_range[0]
-        return groups if self.inner is None else groups - groups // rows
+        return self.program.geometry.groups if self.inner is None else self.inner.count
+
+    @property
+    def _first(self) -> int:
+        """The number of groups before those."""
+        return 0 if self.inner is None else self.inner.first
 
     def _all_chunks(
         self, flat: list[jax.Array], written: list[int], watch: Watch, state: Any, share: Share | None
@@ -191,7 +211,11 @@ class Prepared:
 
         def numbered(k: jax.Array, carry: _Carry) -> _Carry:
             id_type = self.program.geometry.id_type
-            return step(k.astype(id_type) * id_type.type(self.chunk), carry)
+            return step(id_type.type(self._first) + k.astype(id_type) * id_type.type(self.chunk), carry)
+
+        def at_end(k: jax.Array, carry: _Carry) -> _Carry:
+            id_type, groups = self.program.geometry.id_type, self.program.geometry.groups
+            return step(k.astype(id_type) * id_type.type(groups - rest), carry, rest)
 
         if share is not None:
             bounds = np.asarray(share.bounds, np.int32)
@@ -202,7 +226,9 @@ class Prepared:
         if full > 1:
             carry = lax.fori_loop(0, full, numbered, carry)
         elif full:
-            carry = step(0, carry)
+            carry = step(self._first, carry)
+        if self._first:
+            return lax.fori_loop(0, 2, at_end, carry)
         return step(full * self.chunk, carry, rest) if rest else carry
 
     def _one_chunk(
@@ -224,6 +250,7 @@ class Prepared:
         strands = _STRANDS if on_cpu else 1
         deterministic, geometry = self.options.deterministic, self.program.geometry
         spare_bytes = max(0, self.options.most_bytes - self.working_bytes)
+        alignment = math.gcd(self._first, geometry.groups - left if self._first and left else self.chunk)
         chunk = Chunk(
             geometry,
             first,
@@ -232,14 +259,14 @@ class Prepared:
             deterministic,
             self.turns,
             strands,
-            self.chunk,
+            alignment,
             spare_bytes=spare_bytes,
         )
         observer = watch(chunk, state)
         # Observers know operations by their plan.
         plan = self.plan if observer.watches else self.emitted
         if self.inner is not None and not left and not observer.watches:
-            plan, chunk = self.inner, dataclasses.replace(chunk, inner=True)
+            plan, chunk = self.inner.plan, dataclasses.replace(chunk, inner=True)
         outputs = interpreter.run(self.program, plan, arguments, origins, chunk, observer)
         returned = dict(zip(self.program.outputs, outputs, strict=True))
         return [returned[k] for k in written], observer.close()
@@ -279,7 +306,7 @@ class Prepared:
         if chosen or groups * working.group_bytes(self.program, self.emitted, 1) > _WHOLE_BYTES:
             return None
         dimensions = len(self.program.geometry.group_range)
-        fused = working.is_straight(self.program.body, self.inner or self.emitted, dimensions)
+        fused = working.is_straight(self.program.body, self.inner.plan if self.inner else self.emitted, dimensions)
         return dataclasses.replace(self, chunk=groups) if fused else None
 
     @property
@@ -292,7 +319,7 @@ class Prepared:
         if self.chunk == 1:
             return dataclasses.replace(self, turns=max(1, int(self.turns * part)))
         chunk = _divisor(self.program.geometry.groups, max(1, int(self.chunk * part)))
-        # The last row of groups for itself would not get smaller.
+        # The groups at the ends for themselves would not get fewer.
         return dataclasses.replace(self, chunk=chunk, inner=None)
 
     @functools.cached_property
@@ -475,22 +502,60 @@ def _cut(traced: Program, plan: Plan, options: Options, turns: int, unwatched: P
 
 
 def _parted(prepared: Prepared) -> Prepared:
-    """The launch with its last row of groups for itself, if more is known of all others then.
+    """The launch with the groups at one or both ends for themselves, if more is known of all others then.
 
-    In that row work-items are often more than elements. The program is emitted twice then. A launch that is a single
-    chunk, or whose chunks are smaller than a row, stays as it is.
+    There work-items are often more than elements, and have no neighbours. The program is emitted twice then. A launch
+    whose chunks are smaller than a row of groups stays as it is, and so does one that is a single chunk, unless a GPU
+    would have to carry out branches of groups at the ends for all of them.
     """
-    traced, counts = prepared.program, prepared.program.geometry.group_range
-    row = math.prod(counts[1:])
-    if prepared.options.shards > 1 or not row <= prepared.chunk < prepared.program.geometry.groups:
+    traced, options, (rows, *others) = prepared.program, prepared.options, prepared.program.geometry.group_range
+    row, single, ragged = math.prod(others), prepared.chunk >= traced.geometry.groups, 0 in traced.geometry.ragged
+    if options.shards > 1 or rows < 2 or prepared.chunk < row or (single and options.platform == "cpu"):
         return prepared
-    rows = counts[0] - 1
-    inner = (likeness.analyse(traced, rows) if prepared.unwatched else None) or analysis.analyse(traced, rows)
-    doubted, still = (analysis.unproved(traced.body, plan, len(counts)) for plan in (prepared.emitted, inner))
-    if still == doubted and 0 not in traced.geometry.ragged:
+    count = analysis.branches if single else analysis.undecided
+
+    def left(plan: Plan) -> int:
+        return count(traced.body, plan, len(others) + 1)
+
+    if not left(prepared.emitted) and not ragged:
         return prepared
-    chunk = _block((counts[0] - 1, *counts[1:]), prepared.chunk)
-    return dataclasses.replace(prepared, chunk=chunk, inner=inner)
+    but_last = _analysed(prepared, range(rows - 1))
+    two_ends = left(but_last) and rows > 2 and not _is_ordered(traced)
+    if two_ends and left(_analysed(prepared, range(1, rows - 1))) < left(but_last):
+        return _between(prepared, *_cut_between(rows, min(prepared.chunk // row, rows - 2)))
+    if single or (left(but_last) == left(prepared.emitted) and not ragged):
+        return prepared
+    chunk = _block((rows - 1, *others), prepared.chunk)
+    return dataclasses.replace(prepared, chunk=chunk, inner=Inner(but_last, 0, (rows - 1) * row))
+
+
+def _is_ordered(traced: Program) -> bool:
+    """Whether results tell in which order groups are emulated, as those of atomic operations do."""
+    return any(eqn.primitive is primitives.atomic_p for eqn in jaxprs.equations(traced.body))
+
+
+def _analysed(prepared: Prepared, rows: range) -> Plan:
+    """The analysis of some rows of groups."""
+    alike = likeness.analyse(prepared.program, rows) if prepared.unwatched else None
+    return alike or analysis.analyse(prepared.program, rows)
+
+
+def _between(prepared: Prepared, chunk: int, ends: int) -> Prepared:
+    """The launch in chunks of some rows of groups, and with as many rows at both ends for themselves."""
+    rows, *others = prepared.program.geometry.group_range
+    row = math.prod(others)
+    inner = Inner(_analysed(prepared, range(ends, rows - ends)), ends * row, (rows - 2 * ends) * row)
+    return dataclasses.replace(prepared, chunk=chunk * row, inner=inner)
+
+
+def _cut_between(rows: int, most: int) -> tuple[int, int]:
+    """How many rows make a chunk, `most` or a little less, so that few are left, as many at both ends; and how many."""
+    found = []
+    for size in range(most, max(most // 2 - 1, 0), -1):
+        full = (rows - 2) // size
+        found += [(rows - n * size, size) for n in (full, full - 1) if n > 0 and not (rows - n * size) % 2]
+    left, size = min(found, key=lambda cut: (cut[0], -cut[1]))
+    return size, left // 2
 
 
 def _chunk(traced: Program, options: Options, most: int) -> int:

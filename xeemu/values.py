@@ -199,7 +199,8 @@ class Buffer:
       data: `[elements]` for global memory, which all groups share; `[G, elements]` for local memory; for private memory
         `[elements, G * L]`, so that the work-items' copies of one element lie side by side. Slices are taken from this
         shape and gathers from the flat array: XLA updates both in place, but not a slice of a reshaped array.
-      space: `"global"`, `"local"` or `"private"`.
+      space: `"global"`, `"local"` or `"private"`; `"global"` also for a local memory that is one for all groups, whose
+        `analysis.Value` still says `"local"` (see `likeness`).
       shape: elements per dimension (of one work-item, for private memory).
       origin: of a global memory the element that the data begins with, if that is a part of it; None if it is whole.
       pending: updates that are still to be carried out, together with the next one (see `joining`).

@@ -30,7 +30,11 @@ def group_bytes(program: Program, plan: Plan, turns: int, watched: bool = False)
 
 
 def _memories_bytes(program: Program, plan: Plan) -> int:
-    """The memories of a group, but for those that all groups share or nobody needs (see `likeness`, `forwarding`)."""
+    """The memories of a group, but for those that all groups share or nobody needs (see `likeness`, `forwarding`).
+
+    Those are not needed of which only such loads are made that may be forwarded, and which no branch or loop gives that
+    some groups take and others do not: these keep what such groups have.
+    """
     geometry = program.geometry
     copies = {"local": 1, "private": geometry.items}
     allocated, needed = list[tuple[Value, int]](), set[Value]()
@@ -43,7 +47,19 @@ def _memories_bytes(program: Program, plan: Plan) -> int:
                 allocated.append((plan_of_body.values[eqn.outvars[0]], each * copies[p["space"]]))
             elif eqn.primitive in primitives.ACCESSES and eqn.primitive is not primitives.store_p:
                 needed |= set() if number in forwarded else {plan_of_body.values[eqn.invars[0]]}
+            elif _diverges(number, eqn, plan_of_body, len(geometry.group_range)):
+                needed |= {plan_of_body.values[v] for v in eqn.outvars}
     return sum(size for value, size in allocated if value in needed and not value.alike)
+
+
+def _diverges(number: int, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
+    """Whether it is a branch, or a loop that groups may leave at different times."""
+    match jaxprs.structure(eqn):
+        case jaxprs.Cond():
+            return True
+        case jaxprs.While(predicate=predicate):
+            return plan.inner[number][0].value(predicate.outvars[0], dimensions).varying
+    return False
 
 
 def _bodies(body: Body, plan: Plan) -> Iterator[tuple[Body, Plan]]:

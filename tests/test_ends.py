@@ -1,0 +1,123 @@
+"""Groups at the ends of a launch are emulated for themselves where more is known of all others: with equal results."""
+
+import jax
+import launches
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jax import lax
+from test_joining import on_a_gpu
+
+import xeemu as xe
+from xeemu import analysis, preparation
+
+SIZES = [1, 5, 8, 16, 17, 24, 33, 1000, 2003]
+
+
+@xe.kernel
+def neighbours(wg, data, out):
+    i, n = wg.global_id(), data.shape[0]
+    total = data.load(i, where=i < n)
+    for step in (-1, 2):
+        total = total + data.load(i + step, where=(i + step >= 0) & (i + step < n))
+    return out.at[i].set(total, where=i < n)
+
+
+@xe.kernel
+def branching(wg, data, out, *, groups):
+    """The first and the last group do something else, and so do all in whose data something is large."""
+    i, group, n = wg.global_id(), wg.group_id(), data.shape[0]
+    value = data.load(i, where=i < n)
+    at_an_end = lambda value: value * 10 + lax.fori_loop(0, 9, lambda k, t: t + data[k % n], 0)  # noqa: E731
+    value = lax.cond((group == 0) | (group == groups - 1), at_an_end, lambda value: value + 1, value)
+    value = lax.cond(data[(group * 8) % n] > 90, lambda value: -value, lambda value: value, value)
+    return out.at[i].set(value, where=i < n)
+
+
+def expected_of_neighbours(data):
+    padded = np.pad(data, 2)
+    return data + padded[1:-3] + padded[4:]
+
+
+def expected_of_branches(data, groups):
+    n, group = data.size, np.arange(data.size) // 8
+    ends = (group == 0) | (group == groups - 1)
+    value = np.where(ends, data * 10 + sum(data[k % n] for k in range(9)), data + 1)
+    return np.where(data[group * 8 % n] > 90, -value, value).astype(np.int32)
+
+
+def launches_of(kernel, nd_range, arguments, **static):
+    for memory_bytes in (None, 1, 300, 5000):
+        yield xe.launch(kernel, nd_range, memory_bytes=memory_bytes)(*arguments, **static)
+    yield xe.launch(kernel, nd_range, donate=True)(*arguments, **static)
+    yield on_a_gpu(kernel, nd_range, arguments, static).run(arguments)[0]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_results_at_both_ends(n):
+    data = np.random.default_rng(n).integers(0, 100, n, dtype=np.int32)
+    groups = -(-n // 8)
+    for got in launches_of(neighbours, xe.NDRange(8 * groups, 8), (data, np.zeros_like(data))):
+        np.testing.assert_array_equal(got, expected_of_neighbours(data))
+    for got in launches_of(branching, xe.NDRange(8 * groups, 8), (data, np.zeros_like(data)), groups=groups):
+        np.testing.assert_array_equal(got, expected_of_branches(data, groups))
+
+
+@xe.kernel
+def rows(wg, data, out):
+    """The linear group id of a row of groups, and the rows above and below."""
+    (i, j), (n, m) = (wg.global_id(0), wg.global_id(1)), data.shape
+    total = data.load((i, j), where=(i < n) & (j < m))
+    for step in (-1, 1):
+        total = total + data.load((i + step, j), where=(i + step >= 0) & (i + step < n) & (j < m))
+    total = total + wg.group_id(0) * 1000 + (wg.group_linear_id() + 1) % 7 * 10_000
+    return out.at[i, j].set(total, where=(i < n) & (j < m))
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 1, 2000, 20_000])
+@pytest.mark.parametrize("shape", [(40, 24), (37, 21), (4, 24), (8, 3)])
+def test_rows_of_groups_at_both_ends(shape, memory_bytes):
+    data = np.random.default_rng(1).integers(0, 100, shape, dtype=np.int32)
+    global_size = (-(-shape[0] // 4) * 4, -(-shape[1] // 8) * 8)
+    group = np.add.outer(np.arange(shape[0]) // 4 * (global_size[1] // 8), np.arange(shape[1]) // 8)
+    padded = np.pad(data, ((1, 1), (0, 0)))
+    expected = data + padded[:-2] + padded[2:] + np.arange(shape[0])[:, None] // 4 * 1000 + (group + 1) % 7 * 10_000
+    launch = xe.launch(rows, xe.NDRange(global_size, (4, 8)), memory_bytes=memory_bytes)
+    np.testing.assert_array_equal(launch(data, np.zeros_like(data)), expected)
+
+
+def left(ready, plan):
+    return analysis.undecided(ready.program.body, plan, len(ready.program.geometry.group_range))
+
+
+def test_nothing_is_left_to_decide_between_the_ends():
+    data = np.zeros(2**20, np.int32)
+    ready = launches.prepared(neighbours, xe.NDRange(2**20, 64), (data, data))
+    full, rest = ready.chunks
+    assert ready.inner.first == rest > 0
+    assert full * ready.chunk + 2 * rest == 2**14
+    assert left(ready, ready.plan) > 0
+    assert left(ready, ready.inner.plan) == 0
+
+
+def test_a_gpu_branches_for_the_groups_at_the_ends_only():
+    """It would carry out both branches for all groups; those that data decides stay for all."""
+    data, groups = np.zeros(2**16, np.int32), 2**13
+    ready = on_a_gpu(branching, xe.NDRange(2**16, 8), (data, data), {"groups": groups})
+    assert (ready.inner.first, ready.inner.count) == (1, groups - 2)
+    branches = 2
+    assert left(ready, ready.plan) - left(ready, ready.inner.plan) == branches
+    text = jax.jit(ready.emit).lower(data, data).as_text()
+    assert f"tensor<{groups}x8xi32>" not in text
+    assert f"tensor<{groups - 2}x8xi32>" in text
+
+
+@given(st.integers(3, 5000), st.data())
+def test_chunks_of_rows_leave_as_many_at_both_ends(count, data):
+    most = data.draw(st.integers(1, count - 2))
+    size, ends = preparation._cut_between(count, most)
+    between = count - 2 * ends
+    assert between > 0 < ends <= max(size, 1) + 1
+    assert between % size == 0
+    assert max(most // 2 - 1, 0) < size <= most
