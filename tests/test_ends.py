@@ -51,6 +51,8 @@ def launches_of(kernel, nd_range, arguments, **static):
     for memory_bytes in (None, 1, 300, 5000):
         yield xe.launch(kernel, nd_range, memory_bytes=memory_bytes)(*arguments, **static)
     yield xe.launch(kernel, nd_range, donate=True)(*arguments, **static)
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("one",))
+    yield xe.launch(kernel, nd_range, memory_bytes=300, mesh=mesh)(*arguments, **static)
     yield on_a_gpu(kernel, nd_range, arguments, static).run(arguments)[0]
 
 

@@ -510,7 +510,9 @@ def _parted(prepared: Prepared) -> Prepared:
     """
     traced, options, (rows, *others) = prepared.program, prepared.options, prepared.program.geometry.group_range
     row, single, ragged = math.prod(others), prepared.chunk >= traced.geometry.groups, 0 in traced.geometry.ragged
-    if options.shards > 1 or rows < 2 or prepared.chunk < row or (single and options.platform == "cpu"):
+    # Devices share chunks that begin with the first group.
+    alone = options.mesh is None and not (single and options.platform == "cpu")
+    if not alone or rows < 2 or prepared.chunk < row:
         return prepared
     count = analysis.branches if single else analysis.undecided
 
