@@ -115,6 +115,24 @@ def test_a_gpu_branches_for_the_groups_at_the_ends_only():
     assert f"tensor<{groups - 2}x8xi32>" in text
 
 
+@xe.kernel
+def waiting(wg, data, flags, out):
+    """Each group waits for the one before it, and looks at both neighbours of its elements."""
+    i, group, n = wg.global_id(), wg.group_id(), data.shape[0]
+    total = data[i] + data.load(i - 1, where=i > 0) + data.load(i + 1, where=i < n - 1)
+    before = lambda flags: flags.load(group - 1, where=group > 0, other=1)  # noqa: E731
+    turns = lax.while_loop(lambda turns: (turns == 0) & (before(flags) == 0), lambda turns: turns + 1, group * 0)
+    return flags.at[group].set(1 + turns), out.at[i].set(total)
+
+
+def test_groups_that_may_wait_for_others_stay_in_order():
+    data = np.arange(2**15, dtype=np.int32)
+    arguments = data, np.zeros(2**12, np.int32), np.zeros_like(data)
+    ready = launches.prepared(waiting, xe.NDRange(2**15, 8), arguments, memory_bytes=20_000)
+    assert 1 < ready.chunk < 2**12
+    assert ready.inner is None or not ready.inner.first
+
+
 @given(st.integers(3, 5000), st.data())
 def test_chunks_of_rows_leave_as_many_at_both_ends(count, data):
     most = data.draw(st.integers(1, count - 2))

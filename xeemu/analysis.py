@@ -6,7 +6,7 @@ over loops are found here, per call path, so that the interpreter emits in one p
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -399,6 +399,14 @@ def local_id(local_range: tuple[int, ...], dim: int | None) -> np.ndarray:
 def group_strides(group_range: tuple[int, ...]) -> tuple[int, ...]:
     """What a step in each dimension of the group id adds to the linear group id."""
     return tuple(int(np.prod(group_range[d + 1 :], dtype=np.int64)) for d in range(len(group_range)))
+
+
+def bodies(body: Body, plan: Plan) -> Iterator[tuple[Body, Plan]]:
+    """A (sub)program and its inner ones, with their plans."""
+    yield body, plan
+    for number, eqn in enumerate(body.eqns):
+        for inner, inner_plan in plan.within(number, eqn):
+            yield from bodies(inner, inner_plan)
 
 
 def undecided(body: Body, plan: Plan, dimensions: int) -> int:

@@ -19,14 +19,13 @@ from xeemu import (
     coverage,
     geometry,
     interpreter,
-    jaxprs,
     likeness,
     limits,
     primitives,
     program,
     working,
 )
-from xeemu.analysis import Plan
+from xeemu.analysis import Plan, Value
 from xeemu.arguments import Description, platform_of
 from xeemu.device import Device
 from xeemu.geometry import Geometry
@@ -522,7 +521,7 @@ def _parted(prepared: Prepared) -> Prepared:
     if not left(prepared.emitted) and not ragged:
         return prepared
     but_last = _analysed(prepared, range(rows - 1))
-    two_ends = left(but_last) and rows > 2 and not _is_ordered(traced)
+    two_ends = left(but_last) and rows > 2 and not _is_ordered(traced, prepared.plan)
     if two_ends and left(_analysed(prepared, range(1, rows - 1))) < left(but_last):
         return _between(prepared, *_cut_between(rows, min(prepared.chunk // row, rows - 2)))
     if single or (left(but_last) == left(prepared.emitted) and not ragged):
@@ -531,9 +530,20 @@ def _parted(prepared: Prepared) -> Prepared:
     return dataclasses.replace(prepared, chunk=chunk, inner=Inner(but_last, 0, (rows - 1) * row))
 
 
-def _is_ordered(traced: Program) -> bool:
-    """Whether results tell in which order groups are emulated, as those of atomic operations do."""
-    return any(eqn.primitive is primitives.atomic_p for eqn in jaxprs.equations(traced.body))
+def _is_ordered(traced: Program, plan: Plan) -> bool:
+    """Whether it may matter in which order groups are emulated.
+
+    Atomic operations tell, and a group that loads what another one stores may even wait for it.
+    """
+    loaded, stored = set[Value](), set[Value]()
+    for body, plan_of_body in analysis.bodies(traced.body, plan):
+        for eqn in body.eqns:
+            if eqn.primitive is primitives.atomic_p:
+                return True
+            if eqn.primitive in primitives.ACCESSES:
+                memory = plan_of_body.values[eqn.invars[0]]
+                (loaded if eqn.primitive is primitives.load_p else stored).add(memory)
+    return any(memory.space == "global" for memory in loaded & stored)
 
 
 def _analysed(prepared: Prepared, rows: range) -> Plan:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ def _memories_bytes(program: Program, plan: Plan) -> int:
     geometry = program.geometry
     copies = {"local": 1, "private": geometry.items}
     allocated, needed = list[tuple[Value, int]](), set[Value]()
-    for body, plan_of_body in _bodies(program.body, plan):
+    for body, plan_of_body in analysis.bodies(program.body, plan):
         forwarded = forwarding.of_body(body, plan_of_body, geometry)
         for number, eqn in enumerate(body.eqns):
             p = eqn.params
@@ -60,14 +59,6 @@ def _diverges(number: int, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) 
         case jaxprs.While(predicate=predicate):
             return plan.inner[number][0].value(predicate.outvars[0], dimensions).varying
     return False
-
-
-def _bodies(body: Body, plan: Plan) -> Iterator[tuple[Body, Plan]]:
-    """A (sub)program and its inner ones, with their plans."""
-    yield body, plan
-    for number, eqn in enumerate(body.eqns):
-        for inner, inner_plan in plan.within(number, eqn):
-            yield from _bodies(inner, inner_plan)
 
 
 def is_straight(body: Body, plan: Plan, dimensions: int) -> bool:
