@@ -89,6 +89,19 @@ def test_rows_of_groups_at_both_ends(shape, memory_bytes):
     np.testing.assert_array_equal(launch(data, np.zeros_like(data)), expected)
 
 
+@xe.kernel
+def nothing(wg, out):
+    value = lax.cond(wg.group_id(0) == 0, lambda value: value + 1, lambda value: value * 2, wg.global_id(0))
+    return out.at[wg.global_id(0)].set(value)
+
+
+@pytest.mark.parametrize("size", [(64, 0), (0, 64)])
+def test_ranges_without_work_items(size):
+    out = np.arange(64, dtype=np.int32)
+    for got in launches_of(nothing, xe.NDRange(size, (8, 8)), (out,)):
+        np.testing.assert_array_equal(got, out)
+
+
 def left(ready, plan):
     return analysis.undecided(ready.program.body, plan, len(ready.program.geometry.group_range))
 

@@ -202,7 +202,7 @@ class Prepared:
         full, rest = self.chunks
         fresh = frozenset() if self.options.donate or share is not None else self.overwritten
         carry = [lax.empty(flat[k].shape, flat[k].dtype) if k in fresh else flat[k] for k in written], state
-        if not jax.tree.leaves(carry):
+        if not jax.tree.leaves(carry) or not self.program.geometry.groups:
             return carry
 
         def step(first: Any, carry: _Carry, left: int = 0) -> _Carry:
@@ -511,7 +511,7 @@ def _parted(prepared: Prepared) -> Prepared:
     row, single, ragged = math.prod(others), prepared.chunk >= traced.geometry.groups, 0 in traced.geometry.ragged
     # Devices share chunks that begin with the first group.
     alone = options.mesh is None and not (single and options.platform == "cpu")
-    if not alone or rows < 2 or prepared.chunk < row:
+    if not alone or not traced.geometry.groups or rows < 2 or prepared.chunk < row:
         return prepared
     count = analysis.branches if single else analysis.undecided
 
@@ -553,7 +553,7 @@ def _analysed(prepared: Prepared, rows: range) -> Plan:
 
 
 def _between(prepared: Prepared, chunk: int, ends: int) -> Prepared:
-    """The launch in chunks of some rows of groups, and with as many rows at both ends for themselves."""
+    """The launch in chunks of some rows of groups, and with as many rows at both ends for themselves, after those."""
     rows, *others = prepared.program.geometry.group_range
     row = math.prod(others)
     inner = Inner(_analysed(prepared, range(ends, rows - ends)), ends * row, (rows - 2 * ends) * row)
