@@ -256,8 +256,8 @@ class _Interpreter:
                 base = rule([o.base for o in operands]) if rule else None
                 return [Emitted(known, aval.shape, aval.dtype, base)]
         if self.chunk.on_cpu and (divisor := _only_divisor(eqn, operands)) is not None:
-            quotient = dividing.divided(eqn.primitive.name, operands[0].array(self.chunk), divisor)
-            return self._named(plan, eqn.outvars, [quotient])
+            result = dividing.divided(eqn.primitive.name, operands[0].array(self.chunk), divisor)
+            return self._named(plan, eqn.outvars, [result])
         bind = _bind_unsigned if _is_natural(eqn, operands) else _bind
         if _applies_to_chunks(eqn, operands):
             results = bind(eqn, [o.array(self.chunk) for o in operands])

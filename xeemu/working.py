@@ -22,17 +22,16 @@ def group_bytes(program: Program, plan: Plan, turns: int, watched: bool = False)
       turns: the most iterations of a loop that find together what they update (see `updating`).
       watched: whether somebody sees every access, so that there are memories that are not needed otherwise.
     """
-    memories = program.local_bytes + program.private_bytes * program.geometry.items
-    if not watched:
-        memories = _memories_bytes(program, plan)
+    everything = program.local_bytes + program.private_bytes * program.geometry.items
+    memories = everything if watched else _needed_bytes(program, plan)
     return memories + _live_bytes(program.body, plan, _Blocks(program.geometry.items, turns))
 
 
-def _memories_bytes(program: Program, plan: Plan) -> int:
+def _needed_bytes(program: Program, plan: Plan) -> int:
     """The memories of a group, but for those that all groups share or nobody needs (see `likeness`, `forwarding`).
 
-    Those are not needed of which only such loads are made that may be forwarded, and which no branch or loop gives that
-    some groups take and others do not: these keep what such groups have.
+    Nobody needs those of which all loads may be forwarded, unless they come out of a branch, or of a loop that groups
+    leave at different times, which keep what the others have.
     """
     geometry = program.geometry
     copies = {"local": 1, "private": geometry.items}
@@ -44,14 +43,15 @@ def _memories_bytes(program: Program, plan: Plan) -> int:
             if eqn.primitive is primitives.allocate_p:
                 each = math.prod(p["shape"]) * np.dtype(p["dtype"]).itemsize
                 allocated.append((plan_of_body.values[eqn.outvars[0]], each * copies[p["space"]]))
-            elif eqn.primitive in primitives.ACCESSES and eqn.primitive is not primitives.store_p:
-                needed |= set() if number in forwarded else {plan_of_body.values[eqn.invars[0]]}
-            elif _diverges(number, eqn, plan_of_body, len(geometry.group_range)):
+            elif eqn.primitive in primitives.ACCESSES:
+                if eqn.primitive is not primitives.store_p and number not in forwarded:
+                    needed.add(plan_of_body.values[eqn.invars[0]])
+            elif _keeps(number, eqn, plan_of_body, len(geometry.group_range)):
                 needed |= {plan_of_body.values[v] for v in eqn.outvars}
     return sum(size for value, size in allocated if value in needed and not value.alike)
 
 
-def _diverges(number: int, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
+def _keeps(number: int, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
     """Whether it is a branch, or a loop that groups may leave at different times."""
     match jaxprs.structure(eqn):
         case jaxprs.Cond():
