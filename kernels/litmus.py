@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from xeemu.errors import KernelArgumentError, did_you_mean
-from xeemu.litmus import Litmus, litmus
-from xeemu.statements import Position, Statement
+from xeemu.memory_model.litmus import Litmus, litmus
+from xeemu.memory_model.statements import Position, Statement
 
 ALLOWED, FORBIDDEN, UNDEFINED = "allowed", "forbidden", "undefined"
 

@@ -1,15 +1,23 @@
 """What is known of a launch before it runs, for tests of the parts that a report is made from."""
 
 import xeemu as xe
-from xeemu import census, schedule
-from xeemu.arguments import Description, scalars
-from xeemu.preparation import Options, Prepared, prepare
+from xeemu.cost import census
+from xeemu.knowledge import schedule
+from xeemu.launching import fitting
+from xeemu.launching.arguments import Description, scalars
+from xeemu.launching.options import Options
+from xeemu.launching.preparation import Prepared, prepare
 
 
 def prepared(kernel, nd_range, arguments, static=None, device="h200", memory_bytes=None) -> Prepared:
     options, preset = Options(memory_bytes, False, False, "cpu"), xe.device(device)
     described = tuple(map(Description.of, arguments))
     return prepare(kernel, nd_range, preset, described, kernel.bind_static(static or {}), options)
+
+
+def run(ready: Prepared, arguments):
+    """The arrays that the kernel returns."""
+    return fitting.fitted(ready).run(arguments)
 
 
 def taken(ready: Prepared, arguments, device="h200", blank=False) -> census.Census:

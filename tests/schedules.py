@@ -15,7 +15,7 @@ import programs
 from programs import INT32, Atomic, Barrier, Binary, Buffer, Const, Load, Loop, Program, Register, Statement, Store
 
 import xeemu as xe
-from xeemu.memory import poison
+from xeemu.language.memory import poison
 
 DEVICE, SUB_GROUP_SIZE, SEEDS = "cpu", 4, range(24)
 

@@ -17,9 +17,11 @@ import numpy as np
 from jax import lax
 
 import xeemu as xe
-from xeemu import kernels, sharding
-from xeemu.arguments import Description
-from xeemu.preparation import Options, prepare
+from xeemu import kernels
+from xeemu.launching import sharding
+from xeemu.launching.arguments import Description
+from xeemu.launching.options import Options
+from xeemu.launching.preparation import prepare
 
 N = 4096
 X = np.random.default_rng(0).integers(-(2**31), 2**31, size=N, dtype=np.int32)

@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from launches import prepared
+from launches import prepared, run
 from test_joining import on_a_gpu
 
 import xeemu as xe
-from xeemu import accumulation, kernels
+from xeemu import kernels
+from xeemu.emission import accumulation
 
 ITEMS, GROUPS, BINS = 8, 3, 5
 ND_RANGE = xe.NDRange(GROUPS * ITEMS, ITEMS)
@@ -122,7 +123,7 @@ def unchanged(arguments, static):
     """What a launch gives that loads, computes and stores."""
     again = dataclasses.replace(prepared(count, ND_RANGE, arguments, static))
     with mock.patch.object(accumulation, "of_body", return_value={}):
-        return again.run(arguments)[0]
+        return run(again, arguments)[0]
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -131,13 +132,13 @@ def test_a_sum_of_what_is_there_is_one_update(step):
     static = {"step": step, "dtype": "int32"}
     ready = prepared(count, ND_RANGE, arguments, static)
     assert updates(ready, arguments) == (step in IN_PLACE)
-    np.testing.assert_array_equal(ready.run(arguments)[0], unchanged(arguments, static))
+    np.testing.assert_array_equal(run(ready, arguments)[0], unchanged(arguments, static))
 
 
 def test_as_emitted_for_a_gpu_and_as_watched():
     arguments, static = arguments_of(), {"step": "masked", "dtype": "int32"}
     watched, _ = xe.profile(count, ND_RANGE, device="h200")(*arguments, **static)
-    np.testing.assert_array_equal(on_a_gpu(count, ND_RANGE, arguments, static).run(arguments)[0], watched)
+    np.testing.assert_array_equal(run(on_a_gpu(count, ND_RANGE, arguments, static), arguments)[0], watched)
     np.testing.assert_array_equal(unchanged(arguments, static), watched)
 
 
@@ -148,7 +149,7 @@ def test_integers_of_any_width_wrap(step, dtype):
     static = {"step": step, "dtype": dtype}
     ready = prepared(count, ND_RANGE, arguments, static)
     assert updates(ready, arguments) == 1
-    np.testing.assert_array_equal(ready.run(arguments)[0], unchanged(arguments, static))
+    np.testing.assert_array_equal(run(ready, arguments)[0], unchanged(arguments, static))
 
 
 @pytest.mark.parametrize("step", ["add", "max"])
@@ -171,7 +172,7 @@ def test_the_private_histogram_counts_in_place():
     e = kernels.EXAMPLES["histogram_private"]
     inputs = e.inputs((16384,))
     ready = prepared(e.kernel, e.nd_range((16384,)), inputs, e.static, "max1550")
-    np.testing.assert_array_equal(ready.run(inputs)[0], e.reference(*inputs))
+    np.testing.assert_array_equal(run(ready, inputs)[0], e.reference(*inputs))
     # One for each byte of a word.
     assert updates(ready, inputs) == 8
 

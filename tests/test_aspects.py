@@ -9,7 +9,7 @@ import pytest
 from jax import lax
 
 import xeemu as xe
-from xeemu.orders import ORDERS
+from xeemu.language.orders import ORDERS
 
 RANGE = xe.NDRange(8, 8)
 WITHOUT = dataclasses.replace(xe.device("a770"), atomic64=False)

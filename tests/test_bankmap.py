@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xeemu import bankmap
-from xeemu.banks import bank_counts, bank_passes
-from xeemu.device import device
+from xeemu.devices import bankmap
+from xeemu.devices.banks import bank_counts, bank_passes
+from xeemu.devices.device import device
 
 H200, MAX1550, HD530 = device("h200"), device("max1550"), device("hd530")
 LANE = np.arange(16)

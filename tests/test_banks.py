@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xeemu.banks import BankPasses, bank_passes, retry_load_passes
-from xeemu.device import device
+from xeemu.devices.banks import BankPasses, bank_passes, retry_load_passes
+from xeemu.devices.device import device
 from xeemu.errors import KernelArgumentError
 
 H200, MAX1550, HD530 = device("h200"), device("max1550"), device("hd530")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
-from xeemu.boxes import Edged
-from xeemu.memory import poison
+from xeemu.emission.boxes import Edged
+from xeemu.language.memory import poison
 
 POISON = int(poison(np.int32))
 BRANCHES = (None, 1, 1 << 9, 1 << 12)

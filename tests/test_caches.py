@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 import xeemu as xe
-from xeemu.caches import Loaded, Scratch, Stored, Traffic, past_l1, past_l2
-from xeemu.footprint import Footprint
+from xeemu.cost.caches import Loaded, Scratch, Stored, Traffic, past_l1, past_l2
+from xeemu.cost.footprint import Footprint
 
 SMALL = dataclasses.replace(xe.device("h200"), l1_bytes_per_core=1000, l2_bytes=100_000, xe_cores=10)
 

@@ -9,10 +9,12 @@ import pytest
 from launches import prepared
 
 import xeemu as xe
-from xeemu import capacity
-from xeemu.arguments import Description
 from xeemu.kernels import EXAMPLES
-from xeemu.preparation import Fitted, Options, prepare
+from xeemu.launching import capacity
+from xeemu.launching.arguments import Description
+from xeemu.launching.fitting import Fitted
+from xeemu.launching.options import Options
+from xeemu.launching.preparation import prepare
 
 RANGE = xe.NDRange(4096, 64)
 X, Y = np.arange(4096, dtype=np.int32), np.zeros(4096, np.int32)  # 16384 bytes each
@@ -191,7 +193,7 @@ def compiled_bytes(kernel, nd_range, arguments, static, memory_bytes):
     ready = prepare(kernel, nd_range, xe.device("max1550"), described, kernel.bind_static(static), options)
     fitted = Fitted(ready)
     with jax.enable_x64(ready.program.wide):
-        return fitted._fit(arguments), fitted.prepared.chunk
+        return fitted._fit(arguments), fitted.prepared.cut.chunk
 
 
 @pytest.mark.parametrize("memory_bytes", [None, 1 << 18])
@@ -223,7 +225,7 @@ def test_a_chunk_that_is_made_smaller_gives_the_same(monkeypatch):
     launch = xe.launch(gather, RANGE, memory_bytes=4097)
     np.testing.assert_array_equal(launch(x, Y), expected)
     first = prepared(gather, RANGE, [x, Y], device="max1550", memory_bytes=4097)
-    assert found[0].prepared.chunk < first.chunk
+    assert found[0].prepared.cut.chunk < first.cut.chunk
     np.testing.assert_array_equal(launch(x, Y), expected)
     assert len(found) == 1
 
@@ -239,7 +241,7 @@ def test_local_memory_of_a_chunk_is_indexed_by_32_bits():
     groups = 1 << 20
     shapes = [jax.ShapeDtypeStruct((groups,), np.uint8)]
     ready = prepared(kernel, xe.NDRange(groups, 1), shapes, memory_bytes=1 << 40)
-    assert ready.chunk << 14 < 2**31 <= 4 * (ready.chunk << 14)
+    assert ready.cut.chunk << 14 < 2**31 <= 4 * (ready.cut.chunk << 14)
 
 
 # --- Launches as a whole ---

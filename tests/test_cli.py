@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import xeemu as xe
-from xeemu import cli, kernels, runs
+from xeemu import kernels
+from xeemu.commands import cli, runs
 from xeemu.kernels import EXAMPLES
 
 KERNELS = '''

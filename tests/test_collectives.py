@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import xeemu as xe
-from xeemu.collectives import OPERATIONS, identity
-from xeemu.memory import poison
+from xeemu.language.collectives import OPERATIONS, identity
+from xeemu.language.memory import poison
 
 DEVICE, LANES, GROUPS = "hd530", 8, 2
 SHAPES = [(5,), (20,), (3, 7), (2, 3, 4)]

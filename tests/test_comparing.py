@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
-from launches import prepared
+from launches import prepared, run
 
 import xeemu as xe
-from xeemu import comparing, jaxprs, kernels
+from xeemu import kernels
+from xeemu.emission import comparing
+from xeemu.language import jaxprs
 
 N, GROUPS, COLUMNS = 16, 3, 4
 ND_RANGE = xe.NDRange(GROUPS * N, N)
@@ -45,7 +47,7 @@ def launched(compare, values, uniform=False):
     arguments, static = (values, np.zeros(GROUPS * N * COLUMNS, np.int32)), {"compare": compare, "uniform": uniform}
     ready = prepared(kernel, ND_RANGE, arguments, static)
     joined = comparing.of_body(ready.program.body, ready.plan, 1)
-    return len(joined), ready.run(arguments)[0].reshape(GROUPS * N, COLUMNS) > 0
+    return len(joined), run(ready, arguments)[0].reshape(GROUPS * N, COLUMNS) > 0
 
 
 def expected(compare, values, uniform=False):
@@ -350,7 +352,7 @@ def test_the_register_histogram_compares_each_byte_once():
     (plan,), scan = ready.plan.inner[number], jaxprs.structure(ready.program.body.eqns[number])
     # A word of each lane of a sub-group has 8 bytes.
     assert len(comparing.of_body(scan.body, plan, 1)) == 16 * 8
-    np.testing.assert_array_equal(ready.run(inputs)[0], example.reference(*inputs))
+    np.testing.assert_array_equal(run(ready, inputs)[0], example.reference(*inputs))
 
 
 def test_what_a_kernel_costs_stays_what_it_says():

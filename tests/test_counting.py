@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
-from xeemu import census, costing, counting, kernels, sampling, schedule
-from xeemu.arguments import Description, scalars
-from xeemu.preparation import Options, prepare
+from xeemu import kernels
+from xeemu.cost import census, costing, counting, sampling
+from xeemu.knowledge import schedule
+from xeemu.launching.arguments import Description, scalars
+from xeemu.launching.options import Options
+from xeemu.launching.preparation import prepare
 
 # --- A scalar count of requests, passes and lines: 16 lanes at a time, 16 banks of 4 bytes, lines of 64 bytes ---
 
@@ -341,10 +344,10 @@ def _counts(kernel, nd_range, arguments, static, device="max1550", memory_bytes=
     bound = kernel.bind_static(static)
     prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, arguments)), bound, options)
     plan = schedule.of_program(prepared.program, prepared.plan, scalars(arguments))
-    drawn = sample and sampling.draw(prepared.program.geometry.groups, prepared.chunk, sample)
+    drawn = sample and sampling.draw(prepared.program.geometry.groups, prepared.cut.chunk, sample)
     ledger = counting.Ledger(census.take(plan, device, blank), drawn)
     _, state = costing.Counted(prepared, ledger).run(arguments)
-    return prepared.chunk, ledger.census, counting.counts(ledger, state)
+    return prepared.cut.chunk, ledger.census, counting.counts(ledger, state)
 
 
 def assert_alike(known, ran):

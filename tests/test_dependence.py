@@ -8,7 +8,7 @@ from jax import lax
 from launches import prepared
 
 import xeemu as xe
-from xeemu import dependence, schedule
+from xeemu.knowledge import dependence, schedule
 
 
 @xe.kernel

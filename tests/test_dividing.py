@@ -12,7 +12,7 @@ from jax import lax
 from launches import prepared
 
 import xeemu as xe
-from xeemu import dividing
+from xeemu.emission import dividing
 
 DTYPES = ("int32", "uint32")
 

@@ -10,7 +10,8 @@ from jax import lax
 from test_joining import on_a_gpu
 
 import xeemu as xe
-from xeemu import analysis, preparation
+from xeemu.knowledge import analysis
+from xeemu.launching import cutting
 
 SIZES = [1, 5, 8, 16, 17, 24, 33, 1000, 2003]
 
@@ -53,7 +54,7 @@ def launches_of(kernel, nd_range, arguments, **static):
     yield xe.launch(kernel, nd_range, donate=True)(*arguments, **static)
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("one",))
     yield xe.launch(kernel, nd_range, memory_bytes=300, mesh=mesh)(*arguments, **static)
-    yield on_a_gpu(kernel, nd_range, arguments, static).run(arguments)[0]
+    yield launches.run(on_a_gpu(kernel, nd_range, arguments, static), arguments)[0]
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -109,20 +110,20 @@ def left(ready, plan):
 def test_nothing_is_left_to_decide_between_the_ends():
     data = np.zeros(2**20, np.int32)
     ready = launches.prepared(neighbours, xe.NDRange(2**20, 64), (data, data))
-    full, rest = ready.chunks
-    assert ready.inner.first == rest > 0
-    assert full * ready.chunk + 2 * rest == 2**14
+    cut = ready.cut
+    assert cut.first == cut.rest > 0
+    assert cut.full * cut.chunk + 2 * cut.rest == 2**14
     assert left(ready, ready.plan) > 0
-    assert left(ready, ready.inner.plan) == 0
+    assert left(ready, ready.cut.inner.plan) == 0
 
 
 def test_a_gpu_branches_for_the_groups_at_the_ends_only():
     """It would carry out both branches for all groups; those that data decides stay for all."""
     data, groups = np.zeros(2**16, np.int32), 2**13
     ready = on_a_gpu(branching, xe.NDRange(2**16, 8), (data, data), {"groups": groups})
-    assert (ready.inner.first, ready.inner.count) == (1, groups - 2)
+    assert (ready.cut.inner.first, ready.cut.inner.count) == (1, groups - 2)
     branches = 2
-    assert left(ready, ready.plan) - left(ready, ready.inner.plan) == branches
+    assert left(ready, ready.plan) - left(ready, ready.cut.inner.plan) == branches
     text = jax.jit(ready.emit).lower(data, data).as_text()
     assert f"tensor<{groups}x8xi32>" not in text
     assert f"tensor<{groups - 2}x8xi32>" in text
@@ -142,14 +143,14 @@ def test_groups_that_may_wait_for_others_stay_in_order():
     data = np.arange(2**15, dtype=np.int32)
     arguments = data, np.zeros(2**12, np.int32), np.zeros_like(data)
     ready = launches.prepared(waiting, xe.NDRange(2**15, 8), arguments, memory_bytes=20_000)
-    assert 1 < ready.chunk < 2**12
-    assert ready.inner is None or not ready.inner.first
+    assert 1 < ready.cut.chunk < 2**12
+    assert ready.cut.inner is None or not ready.cut.inner.first
 
 
 @given(st.integers(3, 5000), st.data())
 def test_chunks_of_rows_leave_as_many_at_both_ends(count, data):
     most = data.draw(st.integers(1, count - 2))
-    size, ends = preparation._cut_between(count, most)
+    size, ends = cutting._between(count, most)
     between = count - 2 * ends
     assert between > 0 < ends <= max(size, 1) + 1
     assert between % size == 0

@@ -7,7 +7,7 @@ from jax import lax
 from launches import prepared
 
 import xeemu as xe
-from xeemu import epochs, schedule
+from xeemu.knowledge import epochs, schedule
 
 
 def of_kernel(kernel, *arguments, **static):

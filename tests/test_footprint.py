@@ -8,7 +8,7 @@ import pytest
 from jax import lax
 
 import xeemu as xe
-from xeemu import footprint
+from xeemu.cost import footprint
 
 GROUPS, SIZE = 24, 32
 

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
-from xeemu import analysis, forms, geometry, jaxprs, primitives, program
-from xeemu.analysis import Plan, local_id
-from xeemu.values import Chunk, materialise
+from xeemu.emission.values import Chunk, materialise
+from xeemu.knowledge import analysis, forms
+from xeemu.knowledge.analysis import Plan, local_id
+from xeemu.language import geometry, jaxprs, primitives, program
 
 SIZES = [((6,), (3,)), ((4, 6), (2, 3)), ((2, 4, 4), (1, 2, 2)), ((4,), (4,))]
 TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")

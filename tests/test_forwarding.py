@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
-from xeemu import forwarding, kernels, working
+from xeemu import kernels
+from xeemu.emission import forwarding
+from xeemu.launching import working
 
 GROUPS, N = 3, 16
 NARROW = xe.NDRange(GROUPS * N, N)

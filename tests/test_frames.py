@@ -5,9 +5,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xeemu import frames, lattices
-from xeemu.frames import Start
-from xeemu.lattices import Axis, Lattice
+from xeemu.emission import frames
+from xeemu.emission.frames import Start
+from xeemu.knowledge import lattices
+from xeemu.knowledge.lattices import Axis, Lattice
 
 AXES = st.lists(
     st.builds(Axis, st.integers(2, 4), st.sampled_from([-24, -8, -2, -1, 1, 2, 3, 4, 6, 8, 12, 24])), max_size=3

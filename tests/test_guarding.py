@@ -13,7 +13,8 @@ from jax import lax
 from test_joining import on_a_gpu
 
 import xeemu as xe
-from xeemu import guarding
+from xeemu.emission import guarding
+from xeemu.launching.fitting import Fitted
 
 N = 37
 DATA = np.arange(100, 100 + N, dtype=np.int32)
@@ -171,12 +172,12 @@ def test_a_last_group_that_is_cut_off(n, memory_bytes):
 def test_all_groups_but_the_last_are_within_bounds():
     data = np.zeros(2**20 + 5, np.int32)
     ready = launches.prepared(scaled, xe.NDRange(2**20 + 64, 64), (data, data), {}, "max1550")
-    assert ready.inner is not None
-    full, rest = ready.chunks
-    assert full * ready.chunk + rest == 2**14 + 1
-    assert rest == 1
+    cut = ready.cut
+    assert cut.inner is not None
+    assert cut.full * cut.chunk + cut.rest == 2**14 + 1
+    assert cut.rest == 1
     whole = xe.NDRange(2**20, 64)
-    assert launches.prepared(scaled, whole, (data[: 2**20], data[: 2**20]), {}, "max1550").inner is None
+    assert launches.prepared(scaled, whole, (data[: 2**20], data[: 2**20]), {}, "max1550").cut.inner is None
 
 
 @xe.kernel
@@ -251,7 +252,7 @@ def test_guards_as_a_gpu_has_them(shape):
     expected = sum(wide[2 + i : 2 + i + shape[0], 2 + j : 2 + j + shape[1]] for i, j in offsets)
     nd_range = xe.NDRange([-(-n // 4) * 4 for n in shape], (4, 4))
     arguments = data, np.zeros_like(data)
-    (got,) = on_a_gpu(stencil, nd_range, arguments, {"offsets": offsets}).run(arguments)
+    (got,) = launches.run(on_a_gpu(stencil, nd_range, arguments, {"offsets": offsets}), arguments)
     np.testing.assert_array_equal(got, expected)
 
 
@@ -268,6 +269,6 @@ def counted(wg, x, out):
 def test_a_last_row_that_would_take_too_much_memory(memory_bytes):
     x = np.arange(7 * 1024, dtype=np.int32).reshape(7, 1024) % 97
     arguments = x, np.zeros((97, 16), np.int32)
-    fitted = launches.prepared(counted, xe.NDRange((8, 1024), (2, 16)), arguments, {}, "max1550", memory_bytes).fitted
+    fitted = Fitted(launches.prepared(counted, xe.NDRange((8, 1024), (2, 16)), arguments, {}, "max1550", memory_bytes))
     fitted(*arguments)
     assert fitted._working_bytes <= memory_bytes

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xeemu import bankmap, hints
-from xeemu.device import device
-from xeemu.report import AtomicTotals, Hint, SiteReport
-from xeemu.timing import Term
+from xeemu.cost import hints
+from xeemu.cost.report import AtomicTotals, Hint, SiteReport
+from xeemu.cost.timing import Term
+from xeemu.devices import bankmap
+from xeemu.devices.device import device
 
 DEVICE = device("h200")
 N = 8448

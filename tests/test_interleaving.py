@@ -19,8 +19,8 @@ from test_laws import assert_as_the_oracle_says
 from test_schedules import does_not_tell_orders
 
 import xeemu as xe
-from xeemu import interleaving
 from xeemu.kernels import slm_bank
+from xeemu.stepping import interleaving
 
 KEYS = range(20)
 FEW = (3, 4)

@@ -10,10 +10,11 @@ import pytest
 from jax import lax
 
 import xeemu as xe
-from xeemu import preparation
-from xeemu.arguments import Description
 from xeemu.kernels import EXAMPLES
-from xeemu.memory import poison
+from xeemu.language.memory import poison
+from xeemu.launching import preparation
+from xeemu.launching.arguments import Description
+from xeemu.launching.options import Options
 
 SMALL = {
     "convolution_global": (1 << 20, 257),
@@ -29,7 +30,7 @@ SMALL = {
 
 
 def prepared(kernel: xe.Kernel, nd_range: xe.NDRange, *arguments: Any, memory_bytes: int | None = None, **static: Any):
-    options = preparation.Options(memory_bytes, False, True, "cpu")
+    options = Options(memory_bytes, False, True, "cpu")
     descriptions = tuple(map(Description.of, arguments))
     return preparation.prepare(
         kernel, nd_range, xe.device("max1550"), descriptions, kernel.bind_static(static), options
@@ -59,7 +60,7 @@ def copied_memories(launch: Any, *arguments: Any) -> list[int]:
     """
     program, sizes = launch.program, {a.size: a.nbytes for a in arguments if np.ndim(a)}
     for memory in program.allocations:
-        copies_ = launch.chunk * (program.geometry.items if memory.space == "private" else 1)
+        copies_ = launch.cut.chunk * (program.geometry.items if memory.space == "private" else 1)
         sizes[memory.elements * copies_] = 0
     ready = compiled(launch, *arguments)
     room = ready.memory_analysis().temp_size_in_bytes
@@ -75,7 +76,7 @@ class TestCopies:
         nd_range = example.nd_range(SMALL.get(name, example.size))
         launch = prepared(example.kernel, nd_range, *inputs, **example.static)
         # Beside the copies proper: the one that the rest after the last full chunk makes.
-        parts = 2 if launch.program.geometry.groups % launch.chunk else 1
+        parts = 2 if launch.program.geometry.groups % launch.cut.chunk else 1
         assert len(copied_memories(launch, *inputs)) <= parts * len(launch.program.allocations)
 
     def test_a_loaded_value_that_outlives_the_update_makes_no_copy(self):
@@ -89,7 +90,7 @@ class TestCopies:
         n = 1 << 16
         arguments = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
         launch = prepared(swap, xe.NDRange(n, 64), *arguments, memory_bytes=1 << 14)
-        assert launch.chunk < n // 64
+        assert launch.cut.chunk < n // 64
         assert copied_memories(launch, *arguments) == []
 
 
@@ -115,7 +116,7 @@ class TestNothingExtra:
         chunks, words = loops(jaxpr)
         # The counter and the histogram of the launch; of each of two strands the counter and the bins of its groups.
         assert [v.aval.shape for v in chunks.outvars] == [(), (256,)]
-        assert [v.aval.shape for v in words.outvars] == 2 * [(), (launch.chunk // 2, 256)]
+        assert [v.aval.shape for v in words.outvars] == 2 * [(), (launch.cut.chunk // 2, 256)]
 
     def test_consecutive_accesses_are_slices(self):
         @xe.kernel

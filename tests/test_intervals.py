@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
 
-from xeemu import intervals
+from xeemu.knowledge import intervals
 
 BINARY = {
     "add": lax.add,
@@ -222,7 +222,7 @@ def test_join_and_within():
 
 
 def test_a_remainder_of_negative_numbers_has_an_interval():
-    from xeemu.intervals import _rem
+    from xeemu.knowledge.intervals import _rem
 
     for a in range(-9, 9):
         for b in range(1, 5):

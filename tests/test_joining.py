@@ -5,11 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from launches import run
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.arguments import Description
-from xeemu.preparation import Options, prepare
+from xeemu.launching.arguments import Description
+from xeemu.launching.options import Options
+from xeemu.launching.preparation import prepare
 
 N = 256
 
@@ -63,7 +65,7 @@ def test_one_scatter_does_updates_by_one_operation(ops, count):
     arguments, static = (x, np.zeros(N, np.int32)), {"ops": ops}
     ready = on_a_gpu(updates, xe.NDRange(N, 64), arguments, static)
     assert scatters(ready, arguments) == count
-    np.testing.assert_equal(ready.run(arguments)[1], reference(*arguments, ops))
+    np.testing.assert_equal(run(ready, arguments)[1], reference(*arguments, ops))
 
 
 @pytest.mark.parametrize("between", ["load", "branch"])
@@ -74,7 +76,7 @@ def test_another_use_of_the_memory_in_between_parts_them(between):
     ready = on_a_gpu(updates, nd_range, arguments, static)
     assert scatters(ready, arguments) >= 2
     launched = xe.launch(updates, nd_range)(*arguments, **static)
-    np.testing.assert_equal(ready.run(arguments), [np.asarray(a) for a in launched])
+    np.testing.assert_equal(run(ready, arguments), [np.asarray(a) for a in launched])
 
 
 def test_sums_of_floats_in_order_are_not_joined():
@@ -88,7 +90,7 @@ def test_sums_of_floats_in_order_are_not_joined():
     nd_range = xe.NDRange(N, 64)
     ready = on_a_gpu(sums, nd_range, arguments, deterministic=True)
     expected = xe.launch(sums, nd_range, deterministic=True)(*arguments)
-    np.testing.assert_array_equal(ready.run(arguments)[0], np.asarray(expected))
+    np.testing.assert_array_equal(run(ready, arguments)[0], np.asarray(expected))
 
 
 @pytest.mark.parametrize(("name", "bins"), [("histogram_slm", 256), ("histogram_slm_1024", 1024)])
@@ -96,6 +98,6 @@ def test_the_histogram_has_one_scatter_in_its_loop(name, bins):
     e = kernels.EXAMPLES[name]
     inputs = e.inputs((16384,))
     ready = on_a_gpu(e.kernel, e.nd_range((16384,)), inputs, e.static)
-    np.testing.assert_array_equal(ready.run(inputs)[0], e.reference(*inputs))
+    np.testing.assert_array_equal(run(ready, inputs)[0], e.reference(*inputs))
     # One for all bytes of a word, one for the sums of a group; and those that clear the bins, 64 at a time.
     assert scatters(ready, inputs) == 2 + bins // 64

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from xeemu import lanewise
-from xeemu.jaxprs import Body
+from xeemu.knowledge import lanewise
+from xeemu.language.jaxprs import Body
 
 N, OTHERS = 8, 8 * 3
 X = jnp.zeros((N, 3))

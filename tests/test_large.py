@@ -7,7 +7,7 @@ import pytest
 from launches import prepared
 
 import xeemu as xe
-from xeemu import capacity
+from xeemu.launching import capacity
 
 BEYOND = 2**31 + 2**20
 N = 4096

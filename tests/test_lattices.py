@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xeemu import lattices
-from xeemu.lattices import Axis, Lattice
+from xeemu.knowledge import lattices
+from xeemu.knowledge.lattices import Axis, Lattice
 
 AXES = st.lists(st.tuples(st.integers(2, 4), st.sampled_from([0, 0, 1, -1, 2, 3, -3, 4, 8, -8, 12, 16])), max_size=3)
 

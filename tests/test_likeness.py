@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
-from launches import prepared
+from launches import prepared, run
 from test_joining import on_a_gpu
 
 import xeemu as xe
-from xeemu import kernels, likeness, primitives
+from xeemu import kernels
+from xeemu.language import primitives
+from xeemu.launching import fitting, likeness
 
 GROUPS, N = 6, 16
 ND_RANGE = xe.NDRange(GROUPS * N, N)
@@ -138,7 +140,7 @@ def alike(steps):
 
 def found_alike(ready):
     """The names of those that are one memory as the launch is emitted."""
-    plan = ready.emitted
+    plan = ready.analysed.emitted
     allocations = (eqn for eqn in ready.program.body.eqns if eqn.primitive is primitives.allocate_p)
     return {eqn.params["name"] for eqn in allocations if plan.values[eqn.outvars[0]].alike}
 
@@ -146,7 +148,7 @@ def found_alike(ready):
 def launches_of(kernel, arguments):
     yield xe.launch(kernel, ND_RANGE)(*arguments)
     yield xe.launch(kernel, ND_RANGE, memory_bytes=1)(*arguments)
-    yield on_a_gpu(kernel, ND_RANGE, arguments).run(arguments)[0]
+    yield run(on_a_gpu(kernel, ND_RANGE, arguments), arguments)[0]
     yield jax.jit(xe.launch(kernel, ND_RANGE))(*arguments)
 
 
@@ -158,7 +160,7 @@ def test_results_are_those_of_a_memory_for_each_group(steps, scalar):
     with mock.patch.object(likeness, "analyse", return_value=None):
         ready = prepared(program(steps), ND_RANGE, arguments)
         assert not found_alike(ready)
-        (expected,) = ready.run(arguments)
+        (expected,) = run(ready, arguments)
     for got in launches_of(program(steps), arguments):
         np.testing.assert_array_equal(got, expected)
 
@@ -171,7 +173,7 @@ def test_what_makes_memories_differ(how):
     ready = prepared(program(steps), ND_RANGE, arguments)
     assert found_alike(ready) == ({"a", "b"} if STORES[how] else {"b"})
     with mock.patch.object(likeness, "analyse", return_value=None):
-        (expected,) = prepared(program(steps), ND_RANGE, arguments).run(arguments)
+        (expected,) = run(prepared(program(steps), ND_RANGE, arguments), arguments)
     for got in launches_of(program(steps), arguments):
         np.testing.assert_array_equal(got, expected)
 
@@ -182,8 +184,9 @@ def test_a_table_takes_no_room_and_is_filled_once():
     size = (256, 4096, 256)
     arguments = example.inputs(size)
     ready = prepared(example.kernel, example.nd_range(size), arguments)
-    assert ready.whole is not None
-    text = jax.jit(ready.whole.emit).lower(*arguments).as_text()
+    whole = fitting._whole(ready)
+    assert whole is not None
+    text = jax.jit(whole.emit).lower(*arguments).as_text()
     assert "4096x256xi32" in text
     assert "tensor<1048576xi32>" in text
 
@@ -233,4 +236,4 @@ def test_tables_of_two_dimensions():
     assert found_alike(ready) == {"one", "two"}
     for got in (xe.launch(twice, nd_range)(*arguments), xe.launch(twice, nd_range, memory_bytes=1)(*arguments)):
         np.testing.assert_array_equal(got, expected)
-    np.testing.assert_array_equal(on_a_gpu(twice, nd_range, arguments).run(arguments)[0], expected)
+    np.testing.assert_array_equal(run(on_a_gpu(twice, nd_range, arguments), arguments)[0], expected)

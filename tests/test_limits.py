@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xeemu.device import device, devices
+from xeemu.devices.device import device, devices
+from xeemu.devices.limits import check_memory, check_sizes, sub_group_size
 from xeemu.errors import Error, KernelArgumentError, KernelNotSupportedError, MemoryAllocationError, NDRangeError
-from xeemu.limits import check_memory, check_sizes, sub_group_size
-from xeemu.ndrange import NDRange
+from xeemu.language.ndrange import NDRange
 
 MAX1550 = device("max1550")
 CPU = device("cpu")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xeemu.device import device
+from xeemu.devices.device import device
+from xeemu.devices.lines import LineCounts, line_counts
 from xeemu.errors import KernelArgumentError
-from xeemu.lines import LineCounts, line_counts
 
 H200, MAX1550 = device("h200"), device("max1550")
 TABLE = tuple(measured.requests("patterns_global.csv", "micro_global.csv"))

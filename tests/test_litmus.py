@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import xeemu as xe
-from xeemu import executions
 from xeemu.kernels import litmus as known
 from xeemu.kernels.litmus import (
     BARRIER,
@@ -35,8 +34,9 @@ from xeemu.kernels.litmus import (
     y,
     z,
 )
-from xeemu.litmus import litmus
-from xeemu.relations import Relation
+from xeemu.memory_model import executions
+from xeemu.memory_model.litmus import litmus
+from xeemu.memory_model.relations import Relation
 
 ORDERS = ("relaxed", "acquire", "release", "acq_rel", "seq_cst")
 A, F, U = known.ALLOWED, known.FORBIDDEN, known.UNDEFINED
@@ -586,7 +586,7 @@ def test_a_picture_shows_what_the_table_says():
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    from xeemu.witness import draw
+    from xeemu.memory_model.witness import draw
 
     ax = draw(message_passing("release", "acquire").witness(r0=1, r1=1))
     texts = [text.get_text() for text in ax.texts if text.get_text()]

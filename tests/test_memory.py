@@ -12,7 +12,7 @@ import oracle
 import pytest
 
 import xeemu as xe
-from xeemu.memory import poison
+from xeemu.language.memory import poison
 
 ITEMS, GROUPS = 6, 3
 SIZE = ITEMS * GROUPS
@@ -615,7 +615,7 @@ def test_old_values_of_float_sums_are_partial_sums():
 
 
 def test_the_atomic_methods_are_those_of_the_contract():
-    from xeemu.memory import AtomicTo
+    from xeemu.language.memory import AtomicTo
 
     methods = {name for name, _ in inspect.getmembers(AtomicTo, inspect.isfunction) if not name.startswith("_")}
     updates = ("add", "sub", "min", "max", "and", "or", "xor")

@@ -6,8 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from xeemu import notation
-from xeemu.notation import UsageError
+from xeemu.commands import notation
+from xeemu.commands.notation import UsageError
 
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

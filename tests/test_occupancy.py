@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xeemu.device import device, devices
+from xeemu.devices.device import device, devices
+from xeemu.devices.occupancy import occupancy
 from xeemu.errors import KernelArgumentError, KernelNotSupportedError, MemoryAllocationError, NDRangeError
-from xeemu.occupancy import occupancy
 
 GPUS = [preset for preset in devices() if preset.name != "cpu"]
 KB = 1024

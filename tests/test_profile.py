@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
-from xeemu import cli, kernels, progressions
+from xeemu import kernels
+from xeemu.commands import cli
+from xeemu.knowledge import progressions
 
 SMALL = {
     "convolution_global": (1024, 33),

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from xeemu import progress
-from xeemu.progress import phase
+from xeemu.sweeps import progress
+from xeemu.sweeps.progress import phase
 
 
 class Terminal(io.StringIO):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xeemu import expressions, intervals, progressions
-from xeemu.expressions import Axis, Grid, TooLarge
-from xeemu.progressions import Effort, Progressions, Split, Step
+from xeemu.knowledge import expressions, intervals, progressions
+from xeemu.knowledge.expressions import Axis, Grid, TooLarge
+from xeemu.knowledge.progressions import Effort, Progressions, Split, Step
 
 I32 = np.dtype(np.int32)
 LANES = 4

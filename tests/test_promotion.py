@@ -9,11 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from launches import prepared
+from launches import prepared, run
 from test_joining import on_a_gpu
 
 import xeemu as xe
-from xeemu import kernels, likeness, promotion
+from xeemu import kernels
+from xeemu.emission import promotion
+from xeemu.launching import likeness
 
 
 @pytest.fixture(autouse=True)
@@ -44,9 +46,9 @@ def assert_promoted(kernel, nd_range, arguments, static, elements, promoted=True
     """The launch gives the bits of one that carries memories; its loops carry none of so many elements, or such."""
     ready = prepared(kernel, nd_range, arguments, static)
     assert (elements in {size for loop in carried_sizes(ready, arguments) for size in loop}) != promoted
-    outputs = ready.run(arguments)
+    outputs = run(ready, arguments)
     with mock.patch.object(promotion, "of_loop", return_value={}):
-        plain = prepare_again(kernel, nd_range, arguments, static).run(arguments)
+        plain = run(prepare_again(kernel, nd_range, arguments, static), arguments)
     for got, want in zip(outputs, plain, strict=True):
         np.testing.assert_array_equal(got.view(f"u{got.itemsize}"), want.view(f"u{want.itemsize}"))
     return outputs
@@ -183,7 +185,7 @@ def test_a_loop_that_never_runs_changes_nothing(space, loop):
         arguments[0][0] = 0
     static = {"space": space, "index": "strided", "turns": 0, "loop": loop}
     ready = prepared(accumulate, ND_RANGE, arguments, static)
-    (got,) = ready.run(arguments)
+    (got,) = run(ready, arguments)
     if space == "global" and loop != "nested":
         np.testing.assert_array_equal(got, arguments[1])
     assert_accumulates(True, space, "strided", turns=0, loop=loop)
@@ -332,11 +334,11 @@ def test_large_memories_are_not_copied_for_a_loop_of_values():
 
     nd_range, arguments = xe.NDRange(2**16, 64), (np.arange(100, dtype=np.int32), np.zeros(2**16, np.int32))
     ready = prepared(sums, nd_range, arguments, memory_bytes=2**12)
-    assert ready.chunks[0] > 1
+    assert ready.cut.full > 1
     text = ready.compiled.lower(*arguments).compile().as_text()
     # The result is no argument of the caller's: one copy, before the loop over chunks.
     assert sum("copy(" in line and "s32[65536]" in line for line in text.splitlines()) <= 1
-    np.testing.assert_array_equal(ready.run(arguments)[0], np.full(2**16, 4950))
+    np.testing.assert_array_equal(run(ready, arguments)[0], np.full(2**16, 4950))
 
 
 def test_the_rest_of_a_plain_range():
@@ -369,4 +371,4 @@ def test_as_emitted_for_a_gpu_and_as_watched(space, loop):
     arguments, static = arguments_of(space), {"space": space, "index": "strided", "loop": loop}
     watched, _ = xe.profile(accumulate, ND_RANGE, device="h200")(*arguments, **static)
     np.testing.assert_array_equal(xe.launch(accumulate, ND_RANGE)(*arguments, **static), watched)
-    np.testing.assert_array_equal(on_a_gpu(accumulate, ND_RANGE, arguments, static).run(arguments)[0], watched)
+    np.testing.assert_array_equal(run(on_a_gpu(accumulate, ND_RANGE, arguments, static), arguments)[0], watched)

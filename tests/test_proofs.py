@@ -13,7 +13,9 @@ from launches import prepared
 from test_kernels import SIZES
 
 import xeemu as xe
-from xeemu import checking, conflicts, initialisation, kernels, proofs, schedule
+from xeemu import kernels
+from xeemu.faults import checking, initialisation, proofs
+from xeemu.knowledge import conflicts, schedule
 
 
 @pytest.fixture

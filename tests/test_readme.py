@@ -1,5 +1,6 @@
 """The README says what is: its program prints its output, its commands exist, its tables are complete."""
 
+import ast
 import re
 import shlex
 import subprocess
@@ -8,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from xeemu import cli
+from xeemu.commands import cli
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+ROOMS = re.findall(r"^\| \[`(\w+)/`\]", README, re.MULTILINE)
 
 
 def blocks(language):
@@ -38,9 +40,37 @@ def test_the_table_of_devices_is_what_the_command_prints(capsys):
     assert capsys.readouterr().out.startswith(blocks("text")[1])
 
 
-def test_the_table_of_modules_is_complete():
-    listed = re.findall(r"^\| `(\w+\.py)` \| \S", README, re.MULTILINE)
-    assert listed == sorted(path.name for path in (ROOT / "xeemu").glob("*.py") if path.name != "__init__.py")
+@pytest.mark.parametrize("room", ["", *ROOMS], ids=lambda room: room or "beside them")
+def test_the_table_of_a_room_is_complete(room):
+    heading = f"\n### {room}\n" if room else "\nBeside them:\n"
+    table = README.split(heading)[1].split("\n#")[0]
+    listed = re.findall(r"^\| `(\w+\.py)` \| \S", table, re.MULTILINE)
+    there = sorted(path.name for path in (ROOT / "xeemu" / room).glob("*.py"))
+    assert listed == [name for name in there if name != "__init__.py"]
+
+
+def test_no_room_is_missing():
+    assert sorted(ROOMS) == sorted(
+        path.parent.name for path in (ROOT / "xeemu").glob("*/__init__.py") if path.parent.name != "kernels"
+    )
+
+
+def _imported(path):
+    """The modules of xeemu that a file imports, as far as their rooms: "language", "errors"."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "xeemu":
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("xeemu."):
+            yield node.module.split(".")[1]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_uses_only_those_above_it(room):
+    """And no room but that of the command line knows the examples."""
+    above = {*ROOMS[: ROOMS.index(room) + 1], "errors"} | ({"kernels"} if room == "commands" else set())
+    used = {(path.name, name) for path in (ROOT / "xeemu" / room).glob("*.py") for name in _imported(path)}
+    assert len(used) > 1
+    assert [(path, name) for path, name in sorted(used) if name not in above] == []
 
 
 def test_the_commands_are_accepted():

@@ -12,7 +12,7 @@ from jax.extend import core as jex_core
 from test_joining import on_a_gpu
 
 import xeemu as xe
-from xeemu.memory import poison
+from xeemu.language.memory import poison
 
 OPS = {
     "add": (lambda a, b: a + b, np.add),
@@ -57,7 +57,7 @@ def results(kernel, nd_range, arguments, static=None):
         yield np.asarray(xe.launch(kernel, nd_range, memory_bytes=1)(*arguments, **static))
         yield np.asarray(jax.jit(lambda *xs: launch(*xs, **static))(*arguments))
         ready = on_a_gpu(kernel, nd_range, arguments, static)
-        yield ready.run(arguments)[0]
+        yield launches.run(ready, arguments)[0]
 
 
 def numbers(count, dtype="int32", seed=0):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from xeemu.report import AtomicTotals, GlobalTotals, Hint, LocalTotals, Report, SiteReport
-from xeemu.timing import Term
+from xeemu.cost.report import AtomicTotals, GlobalTotals, Hint, LocalTotals, Report, SiteReport
+from xeemu.cost.timing import Term
 
 FILE = "kernels/transpose.py"
 N = 65536

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import xeemu as xe
-from xeemu import sampling
+from xeemu.cost import sampling
 
 
 def test_a_sample_holds_each_group_at_most_once():

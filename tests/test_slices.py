@@ -291,7 +291,7 @@ def test_a_block_of_groups_of_two_dimensions_is_a_window(how, memory_bytes):
     ready = launches.prepared(
         placed, xe.NDRange((256, 256), (16, 16)), arguments, {"how": how}, "max1550", memory_bytes
     )
-    assert ready.chunk > 1
+    assert ready.cut.chunk > 1
     with jax.enable_x64(ready.program.wide):
         text = str(jax.make_jaxpr(ready.emit)(*arguments))
     assert " gather[" not in text

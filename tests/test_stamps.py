@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from xeemu.stamps import NOBODY, Layout, blank
+from xeemu.faults.stamps import NOBODY, Layout, blank
 
 LAYOUTS = [Layout(1, 1, False), Layout(1, 1024, False), Layout(2**20, 256, False), Layout(2**22, 1024, True)]
 

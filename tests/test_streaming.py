@@ -10,7 +10,7 @@ from jax.extend import core as jex_core
 from test_joining import on_a_gpu
 
 import xeemu as xe
-from xeemu.memory import poison
+from xeemu.language.memory import poison
 
 N, ITEMS = 500, 64
 
@@ -150,7 +150,7 @@ def test_a_loop_that_fills_a_memory(how, turns):
     x = np.random.default_rng(turns).integers(-99, 99, size=GROUP * 4 + turns, dtype=np.int32)
     arguments, static = (x, np.zeros(4 * GROUP * turns, np.int32)), {"turns": turns, "how": how}
     ready = on_a_gpu(filling, xe.NDRange(4 * GROUP, GROUP), arguments, static)
-    np.testing.assert_array_equal(ready.run(arguments)[0], filled(x, turns, how))
+    np.testing.assert_array_equal(launches.run(ready, arguments)[0], filled(x, turns, how))
     if turns == 64 and how in ("rows", "rows from the end", "one work-item", "clear", "masked"):
         assert list(fillings(jax.make_jaxpr(ready.emit)(*arguments).jaxpr)) == [1]
 
@@ -159,7 +159,7 @@ def launches_of(kernel, nd_range, arguments):
     """The results of a launch: as usual, with one group at a time, as for a GPU."""
     yield np.asarray(xe.launch(kernel, nd_range)(*arguments))
     yield np.asarray(xe.launch(kernel, nd_range, memory_bytes=1)(*arguments))
-    yield on_a_gpu(kernel, nd_range, arguments).run(arguments)[0]
+    yield launches.run(on_a_gpu(kernel, nd_range, arguments), arguments)[0]
 
 
 def test_a_fill_that_is_read_back_in_the_loop():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import xeemu as xe
-from xeemu import targets
+from xeemu.commands import targets
+from xeemu.commands.notation import UsageError
+from xeemu.commands.targets import KernelOptions
 from xeemu.kernels import EXAMPLES
-from xeemu.notation import UsageError
-from xeemu.targets import KernelOptions
 
 SOURCE = '''
 import numpy as np

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from xeemu import timing
-from xeemu.device import Device, device, devices
-from xeemu.timing import Work, predict
+from xeemu.cost import timing
+from xeemu.cost.timing import Work, predict
+from xeemu.devices.device import Device, device, devices
 
 H200 = device("h200")
 RESOURCES = ["issue", "SLM", "L1", "L2", "DRAM", "atomics", "barriers", "group launch", "latency"]

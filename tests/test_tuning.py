@@ -15,9 +15,9 @@ import pytest
 from jax import lax
 
 import xeemu as xe
-from xeemu import digests, progress, tuning
-from xeemu.ranking import Row, Table
-from xeemu.tuning import tune
+from xeemu.sweeps import digests, progress, tuning
+from xeemu.sweeps.ranking import Row, Table
+from xeemu.sweeps.tuning import tune
 
 X = jax.ShapeDtypeStruct((4096,), jnp.float32)
 
@@ -421,7 +421,7 @@ import functools
 import jax, jax.numpy as jnp, numpy as np
 import xeemu as xe
 import helpers
-from xeemu import digests
+from xeemu.sweeps import digests
 
 TABLE = np.arange(4)
 WORDS = {"b", "a", "c"}

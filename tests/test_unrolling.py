@@ -5,18 +5,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from launches import run
 from test_joining import on_a_gpu
 from test_kernels import EXAMPLES_FOR_TESTS, JUDGED, SIZES
 
 import xeemu as xe
-from xeemu import jaxprs, primitives, unrolling
+from xeemu.emission import unrolling
+from xeemu.language import jaxprs, primitives
 
 
 @pytest.mark.parametrize("name", [name for name in JUDGED if EXAMPLES_FOR_TESTS[name].run is None])
 def test_an_example_as_emitted_for_a_gpu(name):
     e, size = EXAMPLES_FOR_TESTS[name], SIZES[name][-1]
     inputs = e.inputs(size)
-    outputs = jax.tree.leaves(on_a_gpu(e.kernel, e.nd_range(size), inputs, e.static).run(inputs))
+    outputs = jax.tree.leaves(run(on_a_gpu(e.kernel, e.nd_range(size), inputs, e.static), inputs))
     for got, want in zip(outputs, jax.tree.leaves(e.reference(*inputs)), strict=True):
         np.testing.assert_allclose(got, want, rtol=e.rounding or 0)
 
@@ -54,7 +56,7 @@ def test_a_loop_by_blocks_gives_the_same(turns, step, start, local):
     if step < 0 and start + step * turns < 0:
         turns = start // -step
     arguments, static = (x, np.zeros(256, np.int32)), {"turns": turns, "step": step, "start": start, "local": local}
-    (got,) = on_a_gpu(windows, xe.NDRange(256, 64), arguments, static).run(arguments)
+    (got,) = run(on_a_gpu(windows, xe.NDRange(256, 64), arguments, static), arguments)
     want, i = np.zeros(256, np.int64), np.arange(256)
     for k in range(turns):
         place = (i % 64 if local else i) + start + k * step
@@ -81,7 +83,7 @@ def test_a_loop_over_rows_is_emitted_as_it_is():
         return out.at[lid].set(total + each[3])
 
     arguments = (np.arange(64, dtype=np.int32), np.zeros(64, np.int32))
-    (got,) = on_a_gpu(sums, xe.NDRange(64, 64), arguments).run(arguments)
+    (got,) = run(on_a_gpu(sums, xe.NDRange(64, 64), arguments), arguments)
     np.testing.assert_array_equal(got, np.arange(64) * (199 * 100) + np.arange(64) * 3)
 
 

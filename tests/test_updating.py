@@ -104,7 +104,7 @@ def wide_scatters(static, groups=64, turns=64):
     """The scatters that update what all iterations of a block find for half of the groups."""
     x, out = words(groups * turns * ITEMS), np.zeros(groups * BINS * ITEMS, np.int32)
     ready = launches.prepared(counting, xe.NDRange(groups * ITEMS, ITEMS), (x, out), {"turns": turns} | static)
-    assert (ready.chunk, ready.turns) == (groups, turns)
+    assert (ready.cut.chunk, ready.cut.turns) == (groups, turns)
     found = turns * groups // 2 * ITEMS
     return re.findall(rf"tensor<{found}x1xi32>, tensor<{found}xi32>\) -> ", ready.compiled.lower(x, out).as_text())
 
@@ -118,7 +118,7 @@ def test_an_update_is_a_scatter_for_each_strand(ops, space):
 def test_a_bound_of_memory_makes_blocks_shorter():
     x, out = words(64 * 64 * ITEMS), np.zeros(64 * BINS * ITEMS, np.int32)
     ready = launches.prepared(counting, xe.NDRange(64 * ITEMS, ITEMS), (x, out), {"turns": 64}, memory_bytes=1 << 10)
-    assert 1 <= ready.turns < 64
+    assert 1 <= ready.cut.turns < 64
 
 
 @xe.kernel

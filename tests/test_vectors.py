@@ -8,9 +8,11 @@ import pytest
 from jax import lax
 
 import xeemu as xe
-from xeemu import census, schedule
-from xeemu.arguments import Description
-from xeemu.preparation import Options, prepare
+from xeemu.cost import census
+from xeemu.knowledge import schedule
+from xeemu.launching.arguments import Description
+from xeemu.launching.options import Options
+from xeemu.launching.preparation import prepare
 
 SIZE = 16
 

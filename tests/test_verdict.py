@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from xeemu.verdict import compare, describe
+from xeemu.commands.verdict import compare, describe
 
 ARRAYS = arrays.arrays(st.sampled_from([np.int8, np.uint64, np.float32, np.float64, np.bool_]), st.integers(0, 9))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import xeemu as xe
-from xeemu.memory import poison
+from xeemu.language.memory import poison
 
 RANGES = [
     ((6,), (3,)),

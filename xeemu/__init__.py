@@ -1,8 +1,9 @@
 """xeemu: a vectorised emulator of SYCL work-group kernels for Intel Xe GPUs."""
 
-from xeemu.checking import check
-from xeemu.costing import estimate, profile
-from xeemu.device import Device, device, devices
+from xeemu.cost.costing import estimate, profile
+from xeemu.cost.report import Report
+from xeemu.devices.device import Device, device, devices
+from xeemu.devices.occupancy import Occupancy, occupancy
 from xeemu.errors import (
     Error,
     KernelArgumentError,
@@ -11,18 +12,17 @@ from xeemu.errors import (
     MemoryAllocationError,
     NDRangeError,
 )
-from xeemu.findings import Finding, Findings, WorkItem
-from xeemu.kernel import Kernel, kernel
-from xeemu.launch import launch, trace
-from xeemu.litmus import litmus
-from xeemu.memory import Memory
-from xeemu.ndrange import NDRange
-from xeemu.occupancy import Occupancy, occupancy
-from xeemu.program import Program
-from xeemu.ranking import Row, Table
-from xeemu.report import Report
-from xeemu.tuning import tune
-from xeemu.workgroup import SubGroup, WorkGroup
+from xeemu.faults.checking import check
+from xeemu.faults.findings import Finding, Findings, WorkItem
+from xeemu.language.kernel import Kernel, kernel
+from xeemu.language.memory import Memory
+from xeemu.language.ndrange import NDRange
+from xeemu.language.program import Program
+from xeemu.language.workgroup import SubGroup, WorkGroup
+from xeemu.launching.launch import launch, trace
+from xeemu.memory_model.litmus import litmus
+from xeemu.sweeps.ranking import Row, Table
+from xeemu.sweeps.tuning import tune
 
 __all__ = [
     "Device",

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xeemu import bankmap
-from xeemu.bankmap import BankMap
-from xeemu.device import Device
-from xeemu.device import device as find_device
+from xeemu.cost.report import Report, SiteReport
+from xeemu.devices import bankmap
+from xeemu.devices.bankmap import BankMap
+from xeemu.devices.device import Device
+from xeemu.devices.device import device as find_device
+from xeemu.devices.occupancy import Occupancy
+from xeemu.devices.occupancy import occupancy as calculate
 from xeemu.errors import Error, KernelArgumentError
-from xeemu.occupancy import Occupancy
-from xeemu.occupancy import occupancy as calculate
-from xeemu.report import Report, SiteReport
-from xeemu.witness import Witness, draw
+from xeemu.memory_model.witness import Witness, draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from xeemu.arguments import DEFAULT_DEVICE
-from xeemu.checking import check
-from xeemu.device import Device
-from xeemu.device import device as find_device
+from xeemu.commands.verdict import compare
+from xeemu.devices.device import Device
+from xeemu.devices.device import device as find_device
 from xeemu.errors import KernelArgumentError
-from xeemu.kernel import Kernel
-from xeemu.launch import launch
-from xeemu.ndrange import NDRange
-from xeemu.source import called
-from xeemu.verdict import compare
+from xeemu.faults.checking import check
+from xeemu.language.kernel import Kernel
+from xeemu.language.ndrange import NDRange
+from xeemu.language.source import called
+from xeemu.launching.arguments import DEFAULT_DEVICE
+from xeemu.launching.launch import launch
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -1,0 +1,146 @@
+"""profile and estimate: what a launch of a kernel costs on the modelled device, with a run or without."""
+
+import dataclasses
+import functools
+import importlib.metadata
+import inspect
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from xeemu.cost import census, counting, sampling
+from xeemu.cost.census import Census
+from xeemu.cost.counting import Counting, Ledger
+from xeemu.cost.report import Report
+from xeemu.cost.tabulation import tabulate
+from xeemu.devices.device import Device
+from xeemu.emission.observer import MAX_ITERATIONS
+from xeemu.knowledge import schedule
+from xeemu.language.kernel import Kernel
+from xeemu.language.ndrange import NDRange
+from xeemu.launching import fitting
+from xeemu.launching.arguments import DEFAULT_DEVICE, SHAPED, checked_arguments, checked_device, outside_jit, scalars
+from xeemu.launching.fitting import Watched
+from xeemu.launching.preparation import Prepared, prepare_alone
+
+
+def profile(
+    kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVICE, sample: int | None = None
+) -> Callable[..., tuple[Any, Report]]:
+    """A kernel over an nd-range as a function that also tells what the launch costs.
+
+    Args:
+      kernel: what `@xe.kernel` made.
+      nd_range: global and local size, as for `xe.launch`.
+      device: the modelled device.
+      sample: work-groups, drawn at random, on which accesses are counted whose addresses depend on data; the report
+        then holds estimates for all groups, with their standard errors. All other counts stay exact. `None`: all
+        groups are counted.
+
+    Returns:
+      A function `f(*arrays, **static)` that gives the outputs, the bits of `xe.launch`, as NumPy arrays; and a
+      `Report`. Its counts are exact, but for those of a sample. Equal calls compile once.
+
+    Raises:
+      NDRangeError, KernelNotSupportedError, MemoryAllocationError, KernelArgumentError, KernelError: as `xe.launch`.
+    """
+    modelled = checked_device(kernel, nd_range, device)
+    sampling.check_size(sample)
+
+    def call(*arguments: Any, **static: Any) -> tuple[Any, Report]:
+        given = outside_jit("xe.profile", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
+        prepared = prepare_alone(kernel, nd_range, modelled, given, static)
+        taken = _census(prepared, modelled, scalars(given))
+        counted = _counted(taken, prepared, sample)
+        outputs, state = counted.run(given)
+        report = counted.known_report if state is None else _report(counted, state)
+        return jax.tree.unflatten(prepared.program.output_tree, outputs), report
+
+    return call
+
+
+def estimate(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVICE) -> Callable[..., Report]:
+    """What a launch of a kernel costs, without running it.
+
+    Args:
+      kernel, nd_range, device: as for `profile`.
+
+    Returns:
+      A function `f(*arrays, **static)` that gives a `Report`. Of arrays only the shapes and dtypes count, so that a
+      `jax.ShapeDtypeStruct` will do; scalars that are given are used. What depends on the contents of an array is
+      `None`; all other counts are those of `profile`.
+
+    Raises:
+      As `profile`.
+    """
+    modelled = checked_device(kernel, nd_range, device)
+
+    def call(*arguments: Any, **static: Any) -> Report:
+        given = checked_arguments(kernel, arguments, SHAPED)
+        prepared = prepare_alone(kernel, nd_range, modelled, given, static)
+        return _counted(_census(prepared, modelled, scalars(given)), prepared, None).known_report
+
+    return call
+
+
+@functools.lru_cache(maxsize=128)
+def _census(prepared: Prepared, device: Device, scalars: tuple[Hashable, ...]) -> Census:
+    return census.take(schedule.of_program(prepared.program, prepared.plan, scalars), device)
+
+
+@functools.lru_cache(maxsize=128)
+def _counted(taken: Census, prepared: Prepared, sample: int | None) -> "Counted":
+    groups = prepared.program.geometry.groups
+    drawn = None if sample is None or sample >= groups else sampling.draw(groups, prepared.cut.chunk, sample)
+    return Counted(prepared, Ledger(taken, drawn))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Counted:
+    """A prepared launch together with the counting of what its census leaves open."""
+
+    prepared: Prepared
+    ledger: Ledger
+
+    def run(self, given: Sequence[Any]) -> tuple[list[np.ndarray], Mapping[str, Any] | None]:
+        """The kernel's outputs, and what was counted; nothing if the census is complete."""
+        if self.ledger.census.complete:
+            return fitting.fitted(self.prepared).run(given), None
+        outputs, state = self._watched.run(given)
+        hint = "a profile goes on no longer; estimate it, or profile a launch in which it ends"
+        self.ledger.census.schedule.check_ended(state["exceeded"], MAX_ITERATIONS, hint)
+        return outputs, state
+
+    @functools.cached_property
+    def known_report(self) -> Report:
+        """The report without a run."""
+        return _report(self, None)
+
+    @functools.cached_property
+    def _watched(self) -> Watched:
+        return Watched(self.prepared, functools.partial(Counting, self.ledger), self.ledger.zeros)
+
+
+def _report(counted: Counted, state: Mapping[str, Any] | None) -> Report:
+    kernel = counted.prepared.program.kernel
+    try:
+        lines, first = inspect.getsourcelines(kernel.function)
+    except (OSError, TypeError):
+        lines, first = [], 0
+    return tabulate(
+        counted.prepared,
+        counted.ledger,
+        counting.counts(counted.ledger, state),
+        version=_version(),
+        source=tuple((first + k, line.rstrip("\n")) for k, line in enumerate(lines)),
+    )
+
+
+def _version() -> str:
+    """Of xeemu, which need not be installed to be used."""
+    try:
+        return importlib.metadata.version("xeemu")
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"

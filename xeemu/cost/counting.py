@@ -1,0 +1,295 @@
+"""The observer that counts what cannot be known before the run: accesses, executions, lanes on an address.
+
+What a census knows it leaves alone, so that of a kernel whose addresses do not depend on data nothing is counted here.
+With a sample, accesses that are measured lane by lane are so for the work-groups of the sample alone.
+
+Not counted: the bytes used of accesses to local memory that are measured lane by lane.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.cost import census
+from xeemu.cost.census import Census, Execution
+from xeemu.cost.costs import FIGURES
+from xeemu.cost.observed import Observed
+from xeemu.cost.sampling import Sample
+from xeemu.emission.observer import MAX_ITERATIONS, Event, Observer
+from xeemu.emission.values import Chunk
+from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.schedule import Key, Place
+from xeemu.language.linearity import Allocation
+
+State = dict[str, list[jax.Array]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ledger:
+    """What there is to count in a launch.
+
+    Attributes:
+      census: what is known already.
+      sample: the work-groups that are measured lane by lane; None for all.
+    """
+
+    census: Census
+    sample: Sample | None
+
+    @functools.cached_property
+    def places(self) -> tuple[Place, ...]:
+        """The memory operations of the source some of whose figures are missing."""
+        return tuple(dict.fromkeys(self.census.place(key) for key in self.census.left))
+
+    @functools.cached_property
+    def paths(self) -> tuple[Plan, ...]:
+        """The call paths of whose bodies the number of executions is missing."""
+        return tuple(plan for plan, times in self.census.executions.items() if times is None)
+
+    @functools.cached_property
+    def loops(self) -> Mapping[Key, int]:
+        """The loops that test a predicate: their numbers."""
+        return {key: number for number, key in enumerate(self.census.schedule.loops)}
+
+    @functools.cached_property
+    def shown(self) -> Mapping[Key, int]:
+        """Accesses to local memory of which an execution is kept to be shown: their numbers."""
+        keys = [key for key in self.census.left if self.census.place(key).memory.space == "local"]
+        return {key: number for number, key in enumerate(keys)}
+
+    @functools.cached_property
+    def tallied(self) -> tuple[Allocation, ...]:
+        """The memories of which the updates of some elements are missing."""
+        return tuple(dict.fromkeys(self.census.place(key).memory for key in self.census.untallied))
+
+    def zeros(self) -> State:
+        """The state in which nothing was counted.
+
+        Keys:
+          figures: int64 `[F]` for each place.
+          sums, squares: float64 `[F]` for each place, over the groups of a sample.
+          turns: an int64 for each path.
+          tallies: uint32 `[elements]` for each memory.
+          exceeded: for each loop that tests a predicate whether it was given up.
+          elements, taken: for each access that is shown the last execution by the first group: `[n]` elements of the
+            memory, and which of them were accessed, n being all elements of the access.
+        """
+        sizes = [math.prod(self.census.operations[key][0].access.shape) for key in self.shown]
+        blank = [jnp.zeros(len(FIGURES), np.int64) for _ in self.places]
+        sampled = [jnp.zeros(len(FIGURES), np.float64) for _ in self.places if self.sample]
+        return {
+            "figures": blank,
+            "sums": sampled,
+            "squares": list(sampled),
+            "turns": [jnp.zeros((), np.int64) for _ in self.paths],
+            "exceeded": [jnp.zeros((), bool) for _ in self.loops],
+            "tallies": [jnp.zeros(memory.elements, np.uint32) for memory in self.tallied],
+            "elements": [jnp.zeros(size, np.int32) for size in sizes],
+            "taken": [jnp.zeros(size, bool) for size in sizes],
+        }
+
+
+class Counting(Observer):
+    """Counts what one chunk of work-groups does.
+
+    Attributes:
+      state: what was counted, see `Ledger.zeros`, and under `groups` int64 `[sampled groups, F]` for each place.
+    """
+
+    watches = True
+    max_iterations = MAX_ITERATIONS
+
+    def __init__(self, ledger: Ledger, chunk: Chunk, state: State) -> None:
+        self.ledger, self.chunk = ledger, chunk
+        self.drawn = ledger.sample.drawn(chunk) if ledger.sample else None
+        slots = ledger.sample.slots if ledger.sample else 0
+        self.state = {**state, "groups": [jnp.zeros((slots, len(FIGURES)), np.int64) for _ in state["sums"]]}
+        self._paths = {plan: number for number, plan in enumerate(ledger.paths)}
+
+    def close(self) -> State:
+        """What was counted up to the end of the chunk."""
+        groups = [g.astype(np.float64) for g in self.state["groups"]]
+        return {
+            **{kind: arrays for kind, arrays in self.state.items() if kind != "groups"},
+            "sums": [total + g.sum(0) for total, g in zip(self.state["sums"], groups, strict=True)],
+            "squares": [total + (g * g).sum(0) for total, g in zip(self.state["squares"], groups, strict=True)],
+        }
+
+    def on_body(self, plan: Plan, running: jax.Array | None, chunk: Chunk) -> None:
+        if plan in self._paths:
+            times = jnp.int64(chunk.count) if running is None else running.sum(dtype=np.int64)
+            self._add("turns", self._paths[plan], times)
+
+    def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+        if (plan, number) in self.ledger.loops:
+            loop = self.ledger.loops[plan, number]
+            self._put("exceeded", loop, self.state["exceeded"][loop] | exceeded)
+
+    def on_access(self, event: Event, chunk: Chunk) -> None:
+        key = event.plan, event.number
+        missing, untallied = key in self._left, key in self.ledger.census.untallied
+        if not (missing or untallied) or not event.lanes.count:
+            return
+        observed = self._observed(key, event)
+        if missing:
+            self._measure(self.ledger.places.index(observed.meter.operation.place), observed)
+        if untallied:
+            self._tally(observed)
+        if key in self.ledger.shown:
+            self._show(self.ledger.shown[key], observed)
+
+    @functools.cached_property
+    def _left(self) -> frozenset[Key]:
+        return frozenset(self.ledger.census.left)
+
+    def _observed(self, key: Key, event: Event) -> Observed:
+        taken = self.ledger.census
+        meter = census.running_meter(taken.operations[key], event.lanes.chosen, taken.device, taken.geometry)
+        return Observed(event, meter, self.chunk)
+
+    def _measure(self, place: int, observed: Observed) -> None:
+        if observed.by_form:
+            self._add("figures", place, observed.tabulated())
+        elif self.drawn is None:
+            self._add("figures", place, observed.by_lanes().sum(0))
+        else:
+            figures = observed.by_lanes(self.drawn.groups)
+            self._add("groups", place, jnp.where(self.drawn.present[:, None], figures, np.int64(0)))
+
+    def _tally(self, observed: Observed) -> None:
+        number = self.ledger.tallied.index(observed.memory)
+        elements, taken = observed.elements(), observed.taken()
+        if self.drawn is not None:
+            elements, taken = (a if len(a) == 1 else a[self.drawn.groups] for a in (elements, taken))
+            taken = taken & self.drawn.present[:, None]
+        groups = self.chunk.count if self.drawn is None else len(self.drawn.groups)
+        shape = (groups, observed.where.count)
+        elements, taken = (jnp.broadcast_to(array, shape).reshape(-1) for array in (elements, taken))
+        tally = self.state["tallies"][number]
+        self._put("tallies", number, tally.at[elements].add(taken.astype(np.uint32), mode="drop"))
+
+    def _show(self, number: int, observed: Observed) -> None:
+        """Keeps what the first group of the launch accesses, where it does."""
+        chosen = observed.where.chosen
+        elements, taken = (jnp.broadcast_to(a[0], chosen.shape) for a in (observed.elements(), observed.taken()))
+        first = (jnp.asarray(self.chunk.first) == 0) & taken.any()
+        for kind, new in (("elements", elements.astype(np.int32)), ("taken", taken)):
+            old = self.state[kind][number]
+            self._put(kind, number, jnp.where(first, jnp.zeros_like(old).at[chosen].set(new), old))
+
+    def _add(self, kind: str, number: int, amount: jax.Array) -> None:
+        self._put(kind, number, self.state[kind][number] + amount)
+
+    def _put(self, kind: str, number: int, array: jax.Array) -> None:
+        entries = list(self.state[kind])
+        entries[number] = array
+        self.state = {**self.state, kind: entries}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Counts:
+    """All counts of a launch; None is not known.
+
+    Attributes:
+      figures: those of each place of the census by their name, see `costs.FIGURES`.
+      errors: standard errors `[F]` of those that were counted on a sample, for each place; None where nothing was.
+      executions: for each call path.
+      tallies: for each memory of the census lanes by element.
+      shown: for each place of local memory an execution, where there is one.
+    """
+
+    figures: Mapping[Place, Mapping[str, int | None]]
+    errors: Mapping[Place, np.ndarray | None]
+    executions: Mapping[Plan, int | None]
+    tallies: Mapping[Allocation, np.ndarray | None]
+    shown: Mapping[Place, Execution]
+
+
+def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> Counts:
+    """What the census and a run have counted together.
+
+    Args:
+      ledger: what there was to count.
+      state: the observer's state after the last chunk; None without a run.
+    """
+    taken = ledger.census
+    known = _known(taken)
+    errors: dict[Place, np.ndarray | None] = dict.fromkeys(known)
+    executions, tallies = dict(taken.executions), dict(taken.tallies)
+    if state is None:
+        figures = {place: _partial(place, total, taken) for place, total in known.items()}
+        tallied = {memory: None if memory in ledger.tallied else tally for memory, tally in tallies.items()}
+        return Counts(figures, errors, executions, tallied, _worst(taken))
+    for number, place in enumerate(ledger.places):
+        known[place] = known[place] + state["figures"][number]
+        if ledger.sample is not None:
+            totals, errors[place] = ledger.sample.totals(state["sums"][number], state["squares"][number])
+            known[place] = known[place] + totals
+    executions |= {plan: int(turns) for plan, turns in zip(ledger.paths, state["turns"], strict=True)}
+    scale = 1.0 if ledger.sample is None else ledger.sample.scale
+    tallies |= {
+        memory: taken.tallies[memory] + np.rint(tally * scale).astype(np.int64)
+        for memory, tally in zip(ledger.tallied, state["tallies"], strict=True)
+    }
+    figures = {
+        place: _named(total) if place in ledger.places else _partial(place, total, taken)
+        for place, total in known.items()
+    }
+    return Counts(figures, errors, executions, tallies, _worst(taken) | _seen(ledger, state))
+
+
+def _named(total: np.ndarray) -> Mapping[str, int | None]:
+    return dict(zip(FIGURES, map(int, total), strict=True))
+
+
+def _partial(place: Place, total: np.ndarray, taken: Census) -> Mapping[str, int | None]:
+    """The figures of a place from the census alone; where some are missing, requests and lanes if these are there."""
+    missing = [issued for key, issued in taken.issued.items() if taken.place(key) == place]
+    if not missing:
+        return _named(total)
+    figures: dict[str, int | None] = dict.fromkeys(FIGURES)
+    issued = [part for part in missing if part is not None]
+    if len(issued) == len(missing):
+        known = _named(total)
+        figures["requests"] = (known["requests"] or 0) + sum(part.requests for part in issued)
+        figures["lanes"] = (known["lanes"] or 0) + sum(part.lanes for part in issued)
+    return figures
+
+
+def _worst(taken: Census) -> dict[Place, Execution]:
+    """For each place of local memory the execution with the most excess passes that the census has seen."""
+    found: dict[Place, Execution] = {}
+    for key, count in taken.counts.items():
+        if count is not None and count.worst is not None:
+            before = found.get(taken.place(key))
+            if before is None or before.excess < count.worst.excess:
+                found[taken.place(key)] = count.worst
+    return found
+
+
+def _seen(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]]) -> dict[Place, Execution]:
+    """Executions of what was counted as the kernel ran."""
+    found: dict[Place, Execution] = {}
+    for key, number in ledger.shown.items():
+        taken = state["taken"][number]
+        if taken.any():
+            operation = ledger.census.operations[key][0]
+            every = np.arange(taken.size)
+            meter = census.running_meter((operation,), every, ledger.census.device, ledger.census.geometry)
+            elements = state["elements"][number].astype(np.int64)
+            found.setdefault(operation.place, census.execution(meter, elements[None], taken[None], 0))
+    return found
+
+
+def _known(taken: Census) -> dict[Place, np.ndarray]:
+    """Python ints `[F]` of what the census has counted at each place."""
+    total = {place: np.zeros(len(FIGURES), object) for place in taken.places}
+    for key, count in taken.counts.items():
+        if count is not None:
+            total[taken.place(key)] = total[taken.place(key)] + count.figures
+    return total

@@ -1,0 +1,132 @@
+"""Footprint: how many different bytes of global memory a work-group touches, and the whole launch.
+
+What a group touches is taken from one in the middle of the launch, all its loops gone through. For the launch that is
+multiplied by the groups that touch other places, and no more than lies between the least and the greatest address.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from xeemu.cost.census import Census
+from xeemu.knowledge import addresses, progressions
+from xeemu.knowledge.expressions import Axis, Expression, TooLarge
+from xeemu.knowledge.progressions import Box, Progressions
+from xeemu.knowledge.schedule import Operation
+
+_MOST_ELEMENTS = 1 << 22
+
+
+@dataclasses.dataclass(frozen=True)
+class Footprint:
+    """Bytes of the different pieces of a memory, of one size, that are touched.
+
+    Attributes:
+      group: by a work-group.
+      launch: by all of them.
+    """
+
+    group: float
+    launch: float
+
+
+def of_memory(
+    operations: Sequence[Operation], taken: Census, moved_bytes: float | None, piece_bytes: int
+) -> Footprint | None:
+    """The footprint of some accesses to one memory.
+
+    Args:
+      operations: the accesses.
+      taken: the census that they are from.
+      moved_bytes: of all their requests together; None if it is not known.
+      piece_bytes: size of the pieces that are moved together.
+
+    Returns:
+      At most so many bytes; None if not even that is known.
+    """
+    memory, groups = operations[0].place.memory, max(taken.geometry.groups, 1)
+    touched = _touched(operations, taken)
+    if touched is not None:
+        pieces = np.unique(touched.bytes // piece_bytes)
+        hull = float((touched.high // piece_bytes - touched.low // piece_bytes + 1) * piece_bytes)
+        group = float(len(pieces) * piece_bytes)
+        return Footprint(group, min(touched.groups * group, hull))
+    if moved_bytes is None:
+        return None
+    whole = math.ceil(memory.nbytes / piece_bytes) * piece_bytes
+    return Footprint(min(moved_bytes / groups, whole), min(moved_bytes, whole))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Touched:
+    """What some accesses to a memory touch.
+
+    Attributes:
+      bytes: int64 addresses that a group in the middle of the launch touches.
+      low, high: the least and the greatest address of the launch.
+      groups: groups that touch different places.
+    """
+
+    bytes: np.ndarray
+    low: int
+    high: int
+    groups: int
+
+
+def _touched(operations: Sequence[Operation], taken: Census) -> _Touched | None:
+    """What is known of accesses before the run; None if something is not."""
+    indices = [addresses.linear_index(operation) for operation in operations]
+    masks = [addresses.lane_mask(operation, taken.schedule) for operation in operations]
+    known = all(e.known for e in (*indices, *masks)) and all(o.frame.certain for o in operations)
+    boxes = [box for operation in operations for box in operation.frame.boxes]
+    if not known or not boxes:
+        return None
+    groups = taken.schedule.groups
+    largest = max(boxes, key=lambda box: _points(box, groups))
+    middle = {axis: largest[axis][len(largest[axis]) // 2] for axis in groups}
+    moving = [axis for axis in groups if any(axis in index.axes for index in indices)]
+    memory = operations[0].place.memory
+    try:
+        touched = [
+            _addresses(operation, index, mask, box)
+            for operation, index, mask in zip(operations, indices, masks, strict=True)
+            for box in _around(operation.frame.boxes, middle)
+        ]
+        ends = [
+            progressions.divided(operation.frame.boxes, functools.partial(_extremes, index))
+            for operation, index in zip(operations, indices, strict=True)
+        ]
+    except TooLarge:
+        return None
+    low = min(low for each in ends for low, _ in each)
+    high = min(max(high for each in ends for _, high in each), memory.elements - 1)
+    size = memory.dtype.itemsize
+    return _Touched(np.concatenate(touched) * size, max(low, 0) * size, high * size, _points(largest, moving))
+
+
+def _extremes(index: Expression, inside: Progressions) -> tuple[int, int]:
+    return inside.extremes(index)
+
+
+def _around(boxes: Sequence[Box], group: Mapping[Axis, int]) -> list[Box]:
+    """The parts of some boxes with the executions of one group."""
+    inside = [box for box in boxes if all(number in box[axis] for axis, number in group.items())]
+    return [{**box, **{axis: range(number, number + 1) for axis, number in group.items()}} for box in inside]
+
+
+def _points(box: Box, axes: Iterable[Axis]) -> int:
+    return math.prod(len(box[axis]) for axis in axes)
+
+
+def _addresses(operation: Operation, index: Expression, mask: Expression, box: Box) -> np.ndarray:
+    """The elements that are touched in a box, once or more often each."""
+    conditions = operation.frame.conditions
+    needed = frozenset().union(*(e.axes for e in (index, mask, *conditions)))
+    points: Mapping[Axis, int] = {axis: len(indices) if axis in needed else 1 for axis, indices in box.items()}
+    if math.prod(points.values()) * math.prod(operation.access.shape) > _MOST_ELEMENTS:
+        raise TooLarge
+    grid, _ = Progressions(box).representatives(points)
+    return addresses.elements(operation, grid, index, mask)

@@ -1,0 +1,72 @@
+"""Requests: how the elements of one access of a work-group are laid out as instructions of its sub-groups.
+
+Axis legend: n elements of the access that may take part in a group, Q instructions of sub-groups, S lanes, W elements
+that a lane accesses at once.
+
+Sub-groups are consecutive work-items by linear id, the last one may be partial. Private elements that lie side by side
+form one access of up to 16 bytes, others take an instruction each. A load by a scalar index is one request of one lane
+for each sub-group.
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from xeemu.language.geometry import Geometry
+
+WIDEST_BYTES = 16
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Layout:
+    """Instructions of sub-groups.
+
+    Attributes:
+      slot: `[Q, S, W]` number of each element among the n; -1 for one that does not take part.
+      copies: how often a group carries out each instruction: for a scalar index one stands for all sub-groups.
+    """
+
+    slot: np.ndarray
+    copies: int
+
+    @property
+    def width(self) -> int:
+        """W."""
+        return int(self.slot.shape[2])
+
+    @property
+    def first(self) -> np.ndarray:
+        """`[Q, S]` slot of the first element of each lane."""
+        return self.slot[..., 0]
+
+    @property
+    def apart(self) -> np.ndarray:
+        """`[Q * W, S]` slots of instructions of one element: those of a vector follow each other."""
+        return self.slot.swapaxes(1, 2).reshape(-1, self.slot.shape[1])
+
+
+def sub_groups(geometry: Geometry) -> int:
+    """Sub-groups of a work-group."""
+    return -(-geometry.items // geometry.sub_group_size)
+
+
+def layout(shape: tuple[int, ...], chosen: np.ndarray, geometry: Geometry, width: int) -> Layout:
+    """The instructions of an access of `width` private elements at once.
+
+    Args:
+      shape: the work-items' axes and the private ones; `()` for a scalar index.
+      chosen: `[n]` flat positions of the elements that may take part.
+      geometry: the sizes of the launch.
+      width: elements of a lane that lie side by side.
+    """
+    if not shape:
+        return Layout(np.zeros((1, 1, 1), np.int64), sub_groups(geometry))
+    lanes, items = geometry.sub_group_size, geometry.items
+    slot = np.full(math.prod(shape), -1)
+    slot[chosen] = np.arange(len(chosen))
+    vectors = slot.reshape(items, -1, width)
+    padded = np.full((sub_groups(geometry) * lanes, *vectors.shape[1:]), -1)
+    padded[:items] = vectors
+    rows = padded.reshape(-1, lanes, *vectors.shape[1:]).swapaxes(1, 2).reshape(-1, lanes, width)
+    return Layout(rows[(rows >= 0).any((-2, -1))], 1)

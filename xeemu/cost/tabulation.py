@@ -1,0 +1,247 @@
+"""Tabulation: a report from counts, with what follows from them: occupancy, time, hints."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from xeemu.cost import hints, instructions, requests, timing, workload
+from xeemu.cost.census import Census
+from xeemu.cost.costs import FIGURES, kind
+from xeemu.cost.counting import Counts, Ledger
+from xeemu.cost.report import AtomicTotals, GlobalTotals, LocalTotals, Report, SiteReport
+from xeemu.devices import bankmap
+from xeemu.devices.bankmap import BankMap
+from xeemu.devices.device import Device
+from xeemu.devices.occupancy import Occupancy, occupancy
+from xeemu.errors import Error
+from xeemu.knowledge.progressions import Effort
+from xeemu.knowledge.registers import live_bytes
+from xeemu.knowledge.schedule import Place
+from xeemu.language.linearity import Allocation
+from xeemu.launching.preparation import Prepared
+
+# Registers for temporaries, in proportion to those for live values: what makes one row of Intel's published spill table
+# come out, which leaves the others within 11 %.
+_TEMPORARIES = 0.5
+_REGISTER_BYTES = 4
+
+_NOT_MODELLED = (
+    "work-groups in any other order than that of their ids",
+    "what a compiler does beyond constants, multiply-adds and common unrolling",
+    "reuse in caches other than a work-group's own and that of data which fit",
+)
+
+
+def tabulate(
+    prepared: Prepared, ledger: Ledger, counts: Counts, version: str, source: tuple[tuple[int, str], ...]
+) -> Report:
+    """The report of a launch.
+
+    Args:
+      prepared: the launch.
+      ledger: what there was to count.
+      counts: what was counted.
+      version: of xeemu.
+      source: lines of the kernel with their numbers.
+    """
+    taken, program = ledger.census, prepared.program
+    geometry, device = taken.geometry, taken.device
+    by_place = {place: _site(place, counts, ledger) for place in taken.places}
+    sites = tuple(by_place.values())
+    classes, barriers = _classes(counts, taken, _total(site.requests for site in sites))
+    registers = _registers(prepared, taken)
+    spill = _spill(registers, device, geometry.sub_group_size)
+    atomics = _atomics(by_place, counts, taken)
+    resident = _occupancy(prepared, taken, registers, any(each.get("barrier") for each in taken.instructions.values()))
+    with Effort().portion():
+        work = workload.of_launch(by_place, classes, barriers, atomics, taken, resident)
+    time = timing.predict(work, device, resident.groups if resident else None) if work is not None else None
+    terms = time.terms if time else ()
+    slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
+    local, outside = ([s for s in sites if (s.space == "local") is inside] for inside in (True, False))
+    ordered = tuple(sorted(sites, key=lambda site: (site.file, site.line)))
+    return Report(
+        kernel=program.kernel.name,
+        device=device.name,
+        global_size=geometry.global_range,
+        local_size=geometry.local_range,
+        sub_group_size=geometry.sub_group_size,
+        groups=geometry.groups,
+        slm_bytes=program.local_bytes,
+        version=version,
+        file=program.kernel.function.__code__.co_filename,
+        source=source,
+        time_s=time.time_s if time else None,
+        cycles=time.cycles if time else None,
+        bound=time.bound if time else None,
+        occupancy=resident,
+        sites=ordered,
+        slm=slm,
+        global_=global_,
+        atomics=atomics,
+        barriers=barriers,
+        instructions=classes,
+        registers=registers,
+        spill_bytes=spill,
+        terms=terms,
+        hints=hints.give(ordered, atomics, resident, terms, geometry.groups, geometry.items, device),
+        not_modelled=(*_NOT_MODELLED, *_missing(time)),
+        sampled_groups=ledger.sample.size if ledger.sample else None,
+        marks={
+            "slm": _mark(local, slm.requests, slm.passes, slm.ideal_passes),
+            "global_": _mark(outside, global_.requests, global_.lines, global_.bytes_moved),
+            "atomics": _mark(sites, atomics.local_requests, atomics.global_operations, atomics.contention),
+            "sites": _mark(sites, *(site.requests for site in sites)),
+            "barriers": _mark((), barriers),
+        },
+    )
+
+
+def _site(place: Place, counts: Counts, ledger: Ledger) -> SiteReport:
+    taken = ledger.census
+    known, device = counts.figures[place], taken.device
+    local = place.memory.space == "local"
+    sector = device.sector_bytes or device.line_bytes
+    sectors = known["sectors"]
+    counted_used = not local or not known["requests"] or place not in ledger.places
+    return SiteReport(
+        file=place.site.file,
+        line=place.site.line,
+        source=place.site.source,
+        memory=place.memory.name,
+        op=place.op,
+        space=place.memory.space,  # type: ignore[arg-type]
+        shape=place.memory.shape,
+        dtype=str(place.memory.dtype),
+        lanes=known["lanes"],
+        requests=known["requests"],
+        passes=known["passes"] if local else None,
+        ideal_passes=known["ideal_passes"] if local else None,
+        lines=None if local else known["lines"],
+        sectors=None if local else sectors,
+        bytes_used=known["bytes_used"] if counted_used else None,
+        bytes_moved=None if local or sectors is None or sector is None else sectors * sector,
+        closed_form=known["passes"] is not None and place not in ledger.places,
+        errors=_site_errors(counts.errors[place], local, sector),
+        bank_map=_bank_map(place, counts, taken),
+    )
+
+
+def _site_errors(errors: np.ndarray | None, local: bool, sector_bytes: int | None) -> Mapping[str, float] | None:
+    if errors is None:
+        return None
+    known = dict(zip(FIGURES, map(float, errors), strict=True))
+    if local:
+        return {name: known[name] for name in ("requests", "passes", "ideal_passes")}
+    moved = {"bytes_moved": known["sectors"] * sector_bytes} if sector_bytes else {}
+    return {name: known[name] for name in ("requests", "lines", "sectors", "bytes_used")} | moved
+
+
+def _bank_map(place: Place, counts: Counts, taken: Census) -> BankMap | None:
+    shown = counts.shown.get(place)
+    if shown is None:
+        return None
+    operation = next(operations[0] for operations in taken.operations.values() if operations[0].place == place)
+    return bankmap.draw(shown.addresses, shown.active, taken.device, shown.width_bytes, kind(operation))
+
+
+def _classes(counts: Counts, taken: Census, memory_requests: int | None) -> tuple[dict[str, int] | None, int | None]:
+    """Instructions by class, those that there are; and the barriers of work-groups."""
+    sub_groups = requests.sub_groups(taken.geometry)
+    total: dict[str, float | None] = {"memory": memory_requests}
+    for plan, each in taken.instructions.items():
+        times = counts.executions[plan]
+        for name, each_time in each.items():
+            before = total.get(name, 0)
+            total[name] = None if before is None or times is None else before + each_time * times * sub_groups
+    barriers = total.get("barrier", 0)
+    known = {name: round(number) for name in instructions.CLASSES if (number := total.get(name))}
+    return None if None in total.values() else known, None if barriers is None else round(barriers) // sub_groups
+
+
+def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:
+    """How figures of some sites are known."""
+    if None in figures:
+        return "?"
+    return "~" if any(site.errors is not None for site in sites) else "="
+
+
+def _missing(time: timing.Timing | None) -> tuple[str, ...]:
+    if time is None or not time.unknown:
+        return ()
+    outcome = "so that the time is not either" if time.cycles is None else "and left out of the time"
+    return (f"{', '.join(time.unknown)}: not known, {outcome}",)
+
+
+# --- Registers and occupancy ---
+
+
+def _registers(prepared: Prepared, taken: Census) -> int:
+    """Bytes of registers that a work-item needs: live values, private memory without computed index, temporaries."""
+    program, geometry = prepared.program, taken.geometry
+    live = live_bytes(program.body, prepared.plan, geometry)
+    private = sum(math.prod(m.shape) * m.dtype.itemsize for m in taken.in_registers)
+    return math.ceil((live + private) * (1 + _TEMPORARIES))
+
+
+def _register_bytes(device: Device, lanes: int) -> int | None:
+    """What the register file has for a work-item; on Xe in the default (small) mode."""
+    if device.max_registers_per_work_item is not None:
+        return _REGISTER_BYTES * device.max_registers_per_work_item
+    return None if device.grf_bytes_per_thread is None else device.grf_bytes_per_thread // lanes
+
+
+def _spill(registers: int, device: Device, lanes: int) -> int | None:
+    there = _register_bytes(device, lanes)
+    return None if there is None else max(0, registers - there)
+
+
+def _occupancy(prepared: Prepared, census: Census, registers: int, barriers: bool) -> Occupancy | None:
+    geometry, device = census.geometry, census.device
+    there = _register_bytes(device, geometry.sub_group_size)
+    taken = None if there is None else max(1, math.ceil(min(registers, there) / _REGISTER_BYTES))
+    try:
+        return occupancy(
+            device,
+            geometry.local_range,
+            prepared.program.local_bytes,
+            taken,
+            geometry.sub_group_size,
+            barriers,
+            max(1, geometry.groups),
+        )
+    except Error:
+        # What the launch's own checks let pass, the calculator may not have figures for.
+        return None
+
+
+# --- Totals ---
+
+
+def _atomics(sites: Mapping[Place, SiteReport], counts: Counts, taken: Census) -> AtomicTotals:
+    updates = taken.updates
+    local = [site for place, site in sites.items() if place in updates and site.space == "local"]
+    remote = {place: site for place, site in sites.items() if place in updates and site.space == "global"}
+    return AtomicTotals(
+        local_requests=_total(site.requests for site in local),
+        local_passes=_total(site.passes for site in local),
+        global_operations=_total(site.lanes for site in remote.values()),
+        global_sectors=_total(site.sectors for site in remote.values()),
+        contention=_contention({place.memory for place in remote}, counts),
+    )
+
+
+def _contention(memories: set[Allocation], counts: Counts) -> int | None:
+    most = 0
+    for memory in memories:
+        tally = counts.tallies.get(memory)
+        if tally is None:
+            return None
+        most = max(most, int(tally.max(initial=0)))
+    return most
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    known = list(values)
+    return None if None in known else sum(value for value in known if value is not None)

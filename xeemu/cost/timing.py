@@ -1,0 +1,428 @@
+"""Timing: how long a launch would take, from its counts, the device's figures and the work-groups in flight.
+
+Each resource of the device gives one *term*, `cycles = work / peak`. The terms overlap, as many work-groups run at
+once, but not perfectly: where two of them are near each other, they get in each other's way. The launch takes
+
+    cycles = (sum of cycles_r ** 3 over the resources r) ** (1/3)
+
+which is the largest term where it dominates, and 26 % more than each of two equal ones. With
+
+    C   Xe cores that work, groups / ceil(groups / cores): 1 for one group, 66.5 for 133 groups on 132 cores
+    R   sub-groups in flight, min(resident groups per core * cores, groups) * sub-groups of a group
+
+the terms are
+
+    issue         instructions / (C * vector engines); for each class of instructions with lanes of its own,
+                  instructions * sub-group size / (C * lanes), a class without a figure sharing those of f32; and
+                  requests * send_cycles / (C * vector engines), where that is known. The longest of them
+    SLM           passes / C, a pass taking banks * bank bytes / SLM bytes per cycle
+    L1            requests * l1_request_cycles / C or bytes / (C * L1 bytes per cycle) or, where they are counted,
+                  passes / C, a pass taking banks * bank bytes / L1 bytes per cycle. The longest of them
+    L2            (bytes past the L1 + a read and a write of a sector for each atomic update) / L2 bytes per cycle
+    DRAM          bytes past the L2 / (0.9 * DRAM bandwidth)
+    atomics       updates of the busiest sector / same-address rate or updates of the busiest slice / its rate, the
+                  longer. Only lanes on the busiest *address* are counted; its neighbours are taken to be as busy
+    barriers      barriers * sub-groups of a group * barrier_cycles_per_sub_group / C
+    group launch  groups * group_dispatch_s or sub-groups * sub_group_dispatch_s, the longer
+    latency       what all sub-groups wait / R. A sub-group waits for arithmetic (each second instruction depends on
+                  the one before), at barriers and fences, and for loads: `loads_in_flight` at a time, but no more than
+                  there are between two barriers, from the L1, the L2 and the DRAM in the shares of their bytes
+
+SLM and L1 add up before the sum of cubes: they are one memory behind one port.
+
+Three numbers are xeemu's own, the same for all devices and kernels: the power 3, the second instruction, and the four
+loads in flight to which compilers unroll counted loops. All else is counted, or a figure of the device with its source.
+The script `validate` holds the model against a GPU's times.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from xeemu.devices.device import Device
+
+# The classes of instructions, and the figure that says how many work-items start one in a cycle of an Xe core. A class
+# with None only takes its slot of the issue.
+INSTRUCTION_CLASSES: Mapping[str, str | None] = {
+    "f32": "fp32_flops_per_cycle",
+    "f64": "fp64_lanes_per_cycle",
+    "i32": "int32_lanes_per_cycle",
+    "special": "special_lanes_per_cycle",
+    "shuffle": "shuffle_lanes_per_cycle",
+    "memory": None,
+    "barrier": None,
+    "fence": None,
+    "control": None,
+}
+
+# A count that need not be there.
+_OPTIONAL = ("l1_passes",)
+_OVERLAP = 3
+_INDEPENDENT_INSTRUCTIONS = 2
+# Of the peak of the product page: 0.90 to 0.94 measured on an H200; Intel's guide says that the fabric sustains 90 %.
+_SUSTAINED_DRAM = 0.9
+# A dependent local load takes 23.4, 25.4, 29.4, 37.4 ... cycles with 1, 2, 4, 8 passes (measured on an H200).
+_WAIT_PER_PASS = 2
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Work:
+    """What a launch does, counted over all its work-groups. `None` is a count that is not known.
+
+    Attributes:
+      groups: work-groups.
+      sub_groups: sub-groups of all of them.
+      sub_group_size: work-items.
+      instructions: executed by sub-groups, by class (the keys of `INSTRUCTION_CLASSES`).
+      local_loads: requests to local memory for whose values the sub-group waits (loads, atomics with the old value).
+      local_load_passes: their bank passes.
+      local_passes: bank passes of all requests to local memory.
+      global_requests: to global memory, and to private memory where it is not in registers.
+      global_loads: those of them for whose values the sub-group waits.
+      bytes_moved: of whole sectors (or lines, where the device does not divide them) that these requests touch.
+      l1_passes: bank passes of all requests to global memory, where the L1 has the banks of the SLM (lanes on one word
+        do not share a pass there); `None` takes them to be as many as the bytes need.
+      l2_bytes: bytes that pass the L1, without those of atomics.
+      dram_bytes: bytes that pass the L2.
+      atomic_lanes: lanes of atomic operations on global memory.
+      atomic_sends: updates of a sector that they need: over its sectors, the most lanes on one word.
+      atomic_contention: lanes on the busiest address.
+      atomic_bytes: bytes of a word.
+      atomic_floats: whether they are sums of floating-point numbers.
+      barriers: executed by work-groups.
+      loads_in_flight: loads that a sub-group has under way before it waits for the first: what the compiler's unrolling
+        makes of a counted loop; 1 in a loop whose end depends on what was loaded or computed.
+    """
+
+    groups: int
+    sub_groups: int
+    sub_group_size: int
+    instructions: Mapping[str, float] | None = dataclasses.field(default_factory=dict)
+    local_loads: float | None = 0
+    local_load_passes: float | None = 0
+    local_passes: float | None = 0
+    global_requests: float | None = 0
+    global_loads: float | None = 0
+    bytes_moved: float | None = 0
+    l1_passes: float | None = None
+    l2_bytes: float | None = 0
+    dram_bytes: float | None = 0
+    atomic_lanes: float | None = 0
+    atomic_sends: float | None = 0
+    atomic_contention: float | None = 0
+    atomic_bytes: int = 4
+    atomic_floats: bool = False
+    barriers: float | None = 0
+    loads_in_flight: float = 4
+
+    def __post_init__(self) -> None:
+        if self.groups < 1 or self.sub_groups < self.groups:
+            raise ValueError(f"{self.groups} work-groups of {self.sub_groups} sub-groups; a group has at least one")
+        unknown = set(self.instructions or ()) - set(INSTRUCTION_CLASSES)
+        if unknown:
+            known = ", ".join(INSTRUCTION_CLASSES)
+            raise ValueError(f"no class of instructions {', '.join(sorted(unknown))}; the classes are {known}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Term:
+    """What one resource would take, were it alone: `cycles = work / peak`.
+
+    Attributes:
+      resource: `issue`, `SLM`, `L1`, `L2`, `DRAM`, `atomics`, `barriers`, `group launch` or `latency`.
+      work: amount, in `unit`; None if it was not counted.
+      unit: plural noun.
+      peak: amount per cycle that the device, or the part of it that the launch fills, does; None without a source.
+      cycles: None if the work or the peak is not known; 0 without work, whatever the peak.
+      share: `cycles` of the launch's cycles.
+    """
+
+    resource: str
+    work: float | None
+    unit: str
+    peak: float | None
+    cycles: float | None
+    share: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """The predicted time of a launch.
+
+    Attributes:
+      terms: one for each resource, in the order of the table in this module's docstring.
+      cycles: of the launch; None if no term with work is known, or if a count is missing that might decide it. A term
+        for which the device has no figure is left out, so that this is then a lower bound: `unknown` says of which.
+      time_s: the same in seconds, without the overhead of submitting it (`Device.launch_overhead_s`).
+      bound: the resource with the largest term.
+      unknown: resources that the launch uses and whose term is not known.
+    """
+
+    terms: tuple[Term, ...]
+    cycles: float | None
+    time_s: float | None
+    bound: str | None
+    unknown: tuple[str, ...]
+
+
+def predict(work: Work, device: Device, resident_groups: int | None) -> Timing:
+    """Predicts the time of a launch.
+
+    Args:
+      work: what it does.
+      device: the modelled device.
+      resident_groups: work-groups that an Xe core holds at a time; None if it is not known.
+    """
+    terms, counted = (_terms(each, device, resident_groups) for each in (work, _as_if_counted(work)))
+    # What was not counted may be any amount; what a device has no figure for is missing from all its launches alike.
+    uncounted = any(a.cycles is None and b.cycles is not None for a, b in zip(terms, counted, strict=True))
+    cycles, bound = (None, None) if uncounted else _combine(terms)
+    unknown = tuple(term.resource for term in terms if term.cycles is None)
+    return Timing(
+        terms=tuple(dataclasses.replace(term, share=_quotient(term.cycles, cycles)) for term in terms),
+        cycles=cycles,
+        time_s=_quotient(cycles, device.clock_hz),
+        bound=bound,
+        unknown=unknown,
+    )
+
+
+def _terms(work: Work, device: Device, resident_groups: int | None) -> tuple[Term, ...]:
+    cores = _busy_cores(work.groups, device.xe_cores)
+    return (
+        _issue(work, device, cores),
+        _slm(work, device, cores),
+        _l1(work, device, cores),
+        _l2(work, device),
+        _dram(work, device),
+        _atomics(work, device),
+        _barriers(work, device, cores),
+        _group_launch(work, device),
+        _latency(work, device, resident_groups),
+    )
+
+
+def _as_if_counted(work: Work) -> Work:
+    """The work with some amount for each count that is missing: its terms tell what the device has figures for."""
+    amounts: dict[str, Any] = {"instructions": dict.fromkeys(INSTRUCTION_CLASSES, 1)}
+    missing = [f.name for f in dataclasses.fields(work) if getattr(work, f.name) is None and f.name not in _OPTIONAL]
+    return dataclasses.replace(work, **{name: amounts.get(name, 1) for name in missing})
+
+
+def _combine(terms: tuple[Term, ...]) -> tuple[float | None, str | None]:
+    cycles = {term.resource: term.cycles for term in terms if term.cycles}
+    if not cycles:
+        return None, None
+    port = cycles.get("SLM", 0.0) + cycles.get("L1", 0.0)
+    resources = [port, *(value for resource, value in cycles.items() if resource not in ("SLM", "L1"))]
+    largest = max(resources)
+    if port == largest:
+        cycles = {resource: value for resource, value in cycles.items() if resource in ("SLM", "L1")}
+    # Divided by the largest first, since the cube of a long launch's cycles need not fit a float's range.
+    total = largest * sum((value / largest) ** _OVERLAP for value in resources) ** (1 / _OVERLAP)
+    return total, max(cycles, key=lambda resource: cycles[resource])
+
+
+# --- Terms ---
+
+
+def _issue(work: Work, device: Device, cores: float | None) -> Term:
+    unit = "instructions"
+    if work.instructions is None:
+        return _term("issue", None, unit, None)
+    total = sum(work.instructions.values())
+    engines = _product(cores, device.vector_engines_per_core)
+    pipes = [_quotient(total, engines), *_pipes(work, device, cores)]
+    if device.send_cycles is not None:
+        pipes.append(_quotient(_product(work.global_requests, device.send_cycles), engines))
+    slowest = None if None in pipes else max(pipe for pipe in pipes if pipe is not None)
+    return _term("issue", total, unit, _quotient(total, slowest))
+
+
+def _pipes(work: Work, device: Device, cores: float | None) -> list[float | None]:
+    """Cycles of each group of lanes; the classes without lanes of their own share those of f32."""
+    f32_lanes = _quotient(device.fp32_flops_per_cycle, _product(2, device.xe_cores))
+    shared = 0.0
+    pipes: list[float | None] = []
+    for name, count in (work.instructions or {}).items():
+        field = INSTRUCTION_CLASSES[name]
+        if field is None:
+            continue
+        lanes = None if name == "f32" else getattr(device, field)
+        if lanes is None:
+            shared += count
+        else:
+            pipes.append(_quotient(count * work.sub_group_size, _product(cores, lanes)))
+    if shared:
+        pipes.append(_quotient(shared * work.sub_group_size, _product(cores, f32_lanes)))
+    return pipes
+
+
+def _slm(work: Work, device: Device, cores: float | None) -> Term:
+    pass_bytes = _product(device.slm_banks, device.slm_bank_bytes)
+    return _term("SLM", work.local_passes, "passes", _product(cores, _quotient(device.slm_bytes_per_cycle, pass_bytes)))
+
+
+def _l1(work: Work, device: Device, cores: float | None) -> Term:
+    terms = [_term("L1", work.bytes_moved, "bytes", _product(cores, device.l1_bytes_per_cycle))]
+    if device.l1_request_cycles is not None:
+        terms.append(_term("L1", work.global_requests, "requests", _quotient(cores, device.l1_request_cycles)))
+    if work.l1_passes is not None:
+        pass_bytes = _product(device.slm_banks, device.slm_bank_bytes)
+        peak = _product(cores, _quotient(device.l1_bytes_per_cycle, pass_bytes))
+        terms.append(_term("L1", work.l1_passes, "passes", peak))
+    return _longest(terms)
+
+
+def _l2(work: Work, device: Device) -> Term:
+    bytes_ = work.l2_bytes
+    if work.atomic_sends:
+        sector = device.sector_bytes or device.line_bytes
+        sent = _product(2 * work.atomic_sends, sector)
+        bytes_ = None if bytes_ is None or sent is None else bytes_ + sent
+    elif work.atomic_sends is None:
+        bytes_ = None
+    return _term("L2", bytes_, "bytes", device.l2_bytes_per_cycle)
+
+
+def _dram(work: Work, device: Device) -> Term:
+    peak = _product(_SUSTAINED_DRAM, _quotient(device.dram_bytes_per_s, device.clock_hz))
+    return _term("DRAM", work.dram_bytes, "bytes", peak)
+
+
+def _atomics(work: Work, device: Device) -> Term:
+    sends, unit = work.atomic_sends, "updates"
+    if not sends:
+        return _term("atomics", sends, unit, None)
+    rate = device.same_address_float_atomics_per_cycle if work.atomic_floats else None
+    address = _term("atomics", _busiest(work, device.sector_bytes), unit, rate or device.same_address_atomics_per_cycle)
+    if device.atomic_slice_bytes is None:
+        return address
+    neighbours = _busiest(work, device.atomic_slice_bytes)
+    slice_ = _term("atomics", neighbours, unit, device.atomic_slice_sends_per_cycle)
+    return _longest([address, slice_])
+
+
+def _busiest(work: Work, bytes_: int | None) -> float | None:
+    """Updates of the busiest `bytes_` bytes, its words taken to be as busy as the busiest one."""
+    lanes, sends, contention = work.atomic_lanes, work.atomic_sends, work.atomic_contention
+    if not lanes or sends is None or contention is None:
+        return None
+    # Lanes on different words of a sector share an update, so that there are fewer updates than lanes.
+    words = (bytes_ or work.atomic_bytes) // work.atomic_bytes
+    return min(sends, contention * max(1.0, words * sends / lanes))
+
+
+def _barriers(work: Work, device: Device, cores: float | None) -> Term:
+    arrivals = _product(work.barriers, work.sub_groups / work.groups)
+    return _term("barriers", arrivals, "arrivals", _quotient(cores, device.barrier_cycles_per_sub_group))
+
+
+def _group_launch(work: Work, device: Device) -> Term:
+    group_cycles = _product(device.group_dispatch_s, device.clock_hz)
+    if group_cycles is not None and device.sub_group_dispatch_s is not None and device.clock_hz is not None:
+        per_group = work.sub_groups / work.groups
+        group_cycles = max(group_cycles, per_group * device.sub_group_dispatch_s * device.clock_hz)
+    return _term("group launch", work.groups, "groups", _quotient(1, group_cycles))
+
+
+def _latency(work: Work, device: Device, resident_groups: int | None) -> Term:
+    waits = (_arithmetic_wait(work, device), _local_wait(work, device), _global_wait(work, device))
+    barriers = _barrier_wait(work, device)
+    known = [wait for wait in (*waits, barriers) if wait is not None]
+    total = sum(known) + _fence_wait(work, device) if len(known) == 4 else None
+    places = _product(resident_groups, device.xe_cores)
+    groups = None if places is None else min(places, work.groups)
+    return _term("latency", total, "cycles waited", _product(groups, work.sub_groups / work.groups))
+
+
+# --- What sub-groups wait for ---
+
+
+def _arithmetic_wait(work: Work, device: Device) -> float | None:
+    if work.instructions is None:
+        return None
+    count = sum(n for name, n in work.instructions.items() if name not in ("memory", "barrier", "fence"))
+    return _product(count / _INDEPENDENT_INSTRUCTIONS, device.alu_latency_cycles)
+
+
+def _local_wait(work: Work, device: Device) -> float | None:
+    loads, passes = work.local_loads, work.local_load_passes
+    if not loads:
+        return loads
+    if passes is None or device.slm_latency_cycles is None:
+        return None
+    latency = device.slm_latency_cycles + _WAIT_PER_PASS * max(0.0, passes / loads - 1)
+    return _product(_rounds(loads, work), latency)
+
+
+def _global_wait(work: Work, device: Device) -> float | None:
+    if not work.global_loads:
+        return work.global_loads
+    past_l1 = _quotient(work.l2_bytes, work.bytes_moved)
+    past_l2 = _quotient(work.dram_bytes, work.l2_bytes)
+    steps = (device.l1_latency_cycles, device.l2_latency_cycles, device.dram_latency_cycles)
+    l1, l2, dram = steps
+    if past_l1 is None or past_l2 is None or l1 is None or l2 is None:
+        return None
+    if past_l2 and dram is None:
+        return None
+    miss, far = min(1.0, past_l1), min(1.0, past_l2)
+    latency = l1 + miss * (l2 - l1 + far * ((dram or l2) - l2))
+    return _product(_rounds(work.global_loads, work), latency)
+
+
+def _barrier_wait(work: Work, device: Device) -> float | None:
+    if not work.barriers:
+        return work.barriers
+    per_group = work.sub_groups / work.groups
+    late = (device.barrier_cycles_per_sub_group or 0.0) * per_group
+    return _product(work.barriers * per_group, _sum(device.barrier_latency_cycles, late))
+
+
+def _fence_wait(work: Work, device: Device) -> float:
+    """Orders wait where there is a figure for it, else they are taken to cost their slot of the issue."""
+    return (work.instructions or {}).get("fence", 0) * (device.fence_latency_cycles or 0.0)
+
+
+def _rounds(loads: float, work: Work) -> float | None:
+    """How often sub-groups wait for so many loads: no more are under way than lie between two barriers."""
+    if work.barriers is None:
+        return None
+    arrivals = work.barriers * work.sub_groups / work.groups
+    return max(loads / work.loads_in_flight, min(loads, arrivals))
+
+
+# --- Arithmetic with figures that may not be known ---
+
+
+def _busy_cores(groups: int, cores: int | None) -> float | None:
+    return None if cores is None else groups / math.ceil(groups / cores)
+
+
+def _term(resource: str, work: float | None, unit: str, peak: float | None) -> Term:
+    return Term(resource, work, unit, peak, _quotient(work, peak))
+
+
+def _longest(terms: list[Term]) -> Term:
+    """The term with the most cycles; one that is not known stands for all, since it might be the longest."""
+    unknown = [term for term in terms if term.cycles is None]
+    return unknown[0] if unknown else max(terms, key=lambda term: term.cycles or 0.0)
+
+
+def _product(a: float | None, b: float | None) -> float | None:
+    """0 where a factor is 0: what is not there needs no figure."""
+    if a == 0 or b == 0:
+        return 0.0
+    return None if a is None or b is None else a * b
+
+
+def _quotient(a: float | None, b: float | None) -> float | None:
+    if a == 0:
+        return 0.0
+    return None if a is None or not b else a / b
+
+
+def _sum(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else a + b

@@ -1,0 +1,1 @@
+"""The modelled devices, and what follows from their figures alone."""

@@ -1,0 +1,1 @@
+"""A program over many work-groups, as ordinary JAX operations."""

@@ -1,0 +1,309 @@
+"""Memory operations over a chunk: slices where the addresses form a lattice, else gathers and scatters."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.emission import forwarding, serial, slices
+from xeemu.emission.locating import Address, Lanes, columns, places
+from xeemu.emission.slices import View
+from xeemu.emission.values import Buffer, Chunk, Emitted, Shared, Some, Update
+from xeemu.knowledge import lattices
+from xeemu.language.memory import poison
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Loaded:
+    """What a load gives.
+
+    Attributes:
+      values: `[G, *shape]`, or `shape` if they do not vary between groups.
+      some: those of the elements that the mask leaves in, if that is known before the program runs.
+      shared: the values, if groups share them.
+    """
+
+    values: jax.Array
+    some: Some | None
+    shared: Shared | None
+
+
+def load(
+    buffer: Buffer,
+    address: Address,
+    where: Lanes,
+    other: Emitted | None,
+    varying: bool,
+    gathered: bool,
+    view: View | None,
+    chunk: Chunk,
+    missing: np.ndarray | None = None,
+) -> Loaded:
+    """Loads by a gather if `gathered`, and `missing` for elements out of bounds, poison if that is None."""
+    dtype = buffer.data.dtype
+    missing = poison(dtype) if missing is None else missing.astype(dtype)
+    read = _gather if gathered else functools.partial(_read, varying=varying, view=view)
+    if not buffer.elements:
+        values: jax.Array | Shared = jnp.full((1, where.count), missing)
+    elif not where.count:
+        values = jnp.zeros((1, 0), dtype)
+    else:
+        known = forwarding.recalled(buffer, address, where, varying, chunk)
+        values = read(buffer, address, where, chunk=chunk, missing=missing) if known is None else known
+    return loaded(values, where, other, varying, chunk)
+
+
+def loaded(values: jax.Array | Shared, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk) -> Loaded:
+    """What `load` returns, from the values of the elements that take part, `[G or 1, n or 1]`."""
+    some = shared = None
+    unmasked = bool(where.count) and where.mask is None
+    if isinstance(values, Shared):
+        # A GPU's compiler does better with the values written out.
+        if chunk.on_cpu and unmasked and where.all and varying and values.own != values.block:
+            shared = dataclasses.replace(values, values=values.values.reshape(-1, *where.shape))
+        values = values.of_groups(values.values)
+    if unmasked and not where.all:
+        some = Some(where.chosen, jnp.broadcast_to(values, (values.shape[0], where.count)))
+    return Loaded(filled(values, where, other, varying, chunk), some, shared)
+
+
+def filled(values: jax.Array, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk) -> jax.Array:
+    """The result of a load from the values of the elements that take part, `[G or 1, n]`."""
+    full = _expanded(values, where, other, chunk, values.dtype)
+    elements = math.prod(where.shape)
+    if varying:
+        return jnp.broadcast_to(full, (chunk.count, elements)).reshape(chunk.count, *where.shape)
+    return jnp.broadcast_to(full, (1, elements)).reshape(where.shape)
+
+
+def _read(
+    buffer: Buffer,
+    address: Address,
+    where: Lanes,
+    chunk: Chunk,
+    missing: np.ndarray,
+    varying: bool,
+    view: View | None,
+) -> jax.Array | Shared:
+    part = slices.part(buffer, address, where, varying, chunk)
+    if part is not None and address.inside is None:
+        return part.shared(buffer.data, view)
+    edged = slices.box(buffer, address, where, varying, chunk, missing)
+    if edged is not None:
+        return edged.shared(buffer.data)
+    if part is None or not may_fit(buffer, address, part, chunk):
+        return _gather(buffer, address, where, chunk, missing)
+    shape = (chunk.count if varying else 1, where.count)
+    return lax.cond(
+        part.fits(buffer.elements),
+        lambda data: part.read(data),
+        lambda data: jnp.broadcast_to(_gather(buffer.holding(data), address.again(), where, chunk, missing), shape),
+        buffer.data,
+    )
+
+
+def may_fit(buffer: Buffer, address: Address, part: slices.Part, chunk: Chunk) -> bool:
+    """Whether the program itself may find that a window is within bounds.
+
+    Only on a CPU, where a branch costs less than a gather.
+    """
+    flat = buffer.space == "global" and len(buffer.shape) == 1
+    return chunk.on_cpu and flat and address.exact and part.may_fit(buffer.elements)
+
+
+def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, missing: np.ndarray) -> jax.Array:
+    found = buffer.data.reshape(-1).at[places(buffer, address.index, where, chunk)]
+    values = found.get(mode="promise_in_bounds", wrap_negative_indices=False)
+    return values if address.inside is None else jnp.where(address.inside, values, missing)
+
+
+def _expanded(values: jax.Array, where: Lanes, other: Emitted | None, chunk: Chunk, dtype: np.dtype) -> jax.Array:
+    """`[G or 1, all elements]`: the loaded values in their places, `other` where the mask leaves elements out."""
+    if other is None:
+        return values
+    everyone = dataclasses.replace(where, chosen=np.arange(math.prod(where.shape)))
+    rest = everyone.array(other, chunk).astype(dtype)
+    if where.mask is not None:
+        inactive = rest if rest.shape[1] == 1 else columns(rest, where.chosen)
+        values = jnp.where(where.mask, values, inactive)
+    if where.all:
+        return values
+    chosen = np.zeros(everyone.count, bool)
+    chosen[where.chosen] = True
+    return jnp.where(chosen, _spread(values, where, everyone.count), rest)
+
+
+def _spread(values: jax.Array, where: Lanes, count: int) -> jax.Array:
+    """`[G or 1, count]`: values in their places, and anything elsewhere."""
+    chosen = where.chosen
+    steps = set(np.diff(chosen).tolist())
+    if len(steps) > 1 or not where.count:
+        place = np.maximum(np.cumsum(np.isin(np.arange(count), chosen)) - 1, 0)
+        return values[:, place] if where.count else jnp.zeros((1, count), values.dtype)
+    gap = steps.pop() - 1 if steps else 0
+    fill = [(0, 0, 0), (int(chosen[0]), count - 1 - int(chosen[-1]), gap)]
+    return lax.pad(jnp.broadcast_to(values, (values.shape[0], where.count)), values.dtype.type(0), fill)
+
+
+def store(
+    buffer: Buffer, address: Address, value: Emitted, where: Lanes, chunk: Chunk, scattered: bool = False
+) -> Buffer:
+    """The memory after a plain store, by a scatter if `scattered`; of several stores to one element, some one stays."""
+    if not where.count or not buffer.elements:
+        return buffer
+    if buffer.space != "private" and where.mask is None and address.inside is None and address.form is not None:
+        address, where = _once_each(address, where)
+    values = where.array(value, chunk).astype(buffer.data.dtype)
+    stored = None if scattered else _written(buffer, address, where, values, chunk)
+    if stored is None:
+        target = _target(buffer, address, where, chunk)
+        stored = _scatter(buffer.data, "store", target, values, _always(address, where))
+    return forwarding.remembering(buffer, buffer.holding(stored), address, where, values, value.shared, chunk)
+
+
+def _written(buffer: Buffer, address: Address, where: Lanes, values: jax.Array, chunk: Chunk) -> jax.Array | None:
+    """The contents after a store to a window; None if it does not fill one."""
+    if address.inside is None:
+        part = slices.part(buffer, address, where, True, chunk)
+    else:
+        missing = poison(buffer.data.dtype)
+        part = slices.box(buffer, address, where, True, chunk, missing) if chunk.on_cpu else None
+    return part.written(buffer.data, values, where.mask) if part is not None else None
+
+
+def _once_each(address: Address, where: Lanes) -> tuple[Address, Lanes]:
+    """Of the elements of a group that share an address the first, where the addresses are no lattice."""
+    assert address.form is not None
+    pattern = address.form.pattern
+    _, first = np.unique(pattern, return_index=True)
+    if len(first) == len(pattern) or lattices.of_pattern(pattern):
+        return address, where
+    return address.only(np.sort(first)), where.only(np.sort(first))
+
+
+def _always(address: Address, where: Lanes) -> bool:
+    """Whether every element takes part and is within bounds."""
+    return address.inside is None and where.mask is None
+
+
+def _target(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax.Array:
+    """`[G, n]` positions in the buffer; its end, which scatters drop, for elements that take no part."""
+    place = places(buffer, address.index, where, chunk)
+    for condition in (address.inside, where.mask):
+        if condition is not None:
+            place = jnp.where(condition, place, place.dtype.type(buffer.data.size))
+    return jnp.broadcast_to(place, (chunk.count, where.count))
+
+
+def _scatter(data: jax.Array, op: str, target: jax.Array, values: jax.Array, always: bool) -> jax.Array:
+    values = jnp.broadcast_to(values, target.shape).reshape(-1)
+    places = data.reshape(-1).at[target.reshape(-1)]
+    updates: dict[str, Callable[..., jax.Array]] = {
+        "store": places.set,
+        "add": places.add,
+        "min": places.min,
+        "max": places.max,
+    }
+    updated = updates[op](values, mode="promise_in_bounds" if always else "drop", wrap_negative_indices=False)
+    return updated.reshape(data.shape)
+
+
+def atomic(
+    buffer: Buffer, op: str, address: Address, values: Sequence[Emitted], where: Lanes, chunk: Chunk, joined: bool
+) -> Buffer:
+    """The memory after atomic updates whose old values nobody asked for.
+
+    Args:
+      buffer: the memory before.
+      op: the operation.
+      address, where: the elements.
+      values: what to combine them with.
+      chunk: the work-groups.
+      joined: whether the update may wait for the next one, which is the only other use of the memory.
+    """
+    if not where.count or not buffer.elements:
+        return buffer if joined else carried_out(buffer, chunk)
+    arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
+    if not joined and (data := _combined(buffer, op, address, arrays, where, chunk)) is not None:
+        return buffer.holding(data)
+    target = _target(buffer, address, where, chunk)
+    # On a CPU a scatter is sequential.
+    any_order = chunk.on_cpu or not (chunk.deterministic and _rounds(buffer, op))
+    if op in ("store", "add", "min", "max", "sub") and any_order:
+        operand = jnp.broadcast_to(-arrays[0] if op == "sub" else arrays[0], target.shape)
+        update = Update(target, operand, "add" if op == "sub" else op, _always(address, where))
+        waiting = dataclasses.replace(buffer, pending=(*buffer.pending, update), stored=())
+        return waiting if joined else carried_out(waiting, chunk)
+    _, data = _in_order(buffer, op, target, arrays, chunk)
+    return buffer.holding(data)
+
+
+def _combined(
+    buffer: Buffer, op: str, address: Address, arrays: Sequence[jax.Array], where: Lanes, chunk: Chunk
+) -> jax.Array | None:
+    """The contents after atomic updates in any order, if their addresses form a lattice.
+
+    Private memory is updated where some place is not known (see `accumulation`), and a scatter does that.
+    """
+    rounds = chunk.deterministic and _rounds(buffer, op)
+    if buffer.space == "private" or buffer.pending or op not in serial.COMBINE or rounds or address.inside is not None:
+        return None
+    part = slices.part(buffer, address, where, True, chunk)
+    return part.combined(buffer.data, op, arrays[0], where.mask, chunk.on_cpu) if part else None
+
+
+def carried_out(buffer: Buffer, chunk: Chunk) -> Buffer:
+    """A memory after the updates that wait for it, all by one operation.
+
+    A CPU takes the elements of a scatter one after the other anyway.
+    """
+    data = buffer.data
+    for update in buffer.pending if chunk.on_cpu else _joined(buffer.pending):
+        data = _scatter(data, update.op, update.target, update.values, update.always)
+    return buffer.holding(data)
+
+
+def _joined(updates: Sequence[Update]) -> list[Update]:
+    if len(updates) < 2:
+        return list(updates)
+    target = jnp.concatenate([update.target for update in updates], axis=-1)
+    values = jnp.concatenate([update.values for update in updates], axis=-1)
+    return [Update(target, values, updates[0].op, all(update.always for update in updates))]
+
+
+def fetch(
+    buffer: Buffer, op: str, address: Address, values: Sequence[Emitted], where: Lanes, chunk: Chunk
+) -> tuple[jax.Array, Buffer]:
+    """`[G, *shape]` old values of atomic updates, and the memory after them."""
+    missing = poison(buffer.data.dtype)
+    count = math.prod(where.shape)
+    if not where.count or not buffer.elements:
+        return jnp.full((chunk.count, *where.shape), missing), buffer
+    arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
+    old, data = _in_order(buffer, op, _target(buffer, address, where, chunk), arrays, chunk)
+    if not where.all:
+        old = jnp.full((chunk.count, count), missing).at[:, where.chosen].set(old, unique_indices=True)
+    return old.reshape(chunk.count, *where.shape), buffer.holding(data)
+
+
+def _in_order(
+    buffer: Buffer, op: str, target: jax.Array, arrays: Sequence[jax.Array], chunk: Chunk
+) -> tuple[jax.Array, jax.Array]:
+    """Old values and the memory after atomic operations in the order of the work-items."""
+    flat = [jnp.broadcast_to(a, target.shape).reshape(-1) for a in arrays]
+    data, addresses = buffer.data.reshape(-1), target.reshape(-1)
+    if chunk.deterministic and _rounds(buffer, op):
+        old, data = serial.in_sequence(data, addresses, -flat[0] if op == "sub" else flat[0])
+    else:
+        old, data = serial.apply(data, op, addresses, flat)
+    return old.reshape(target.shape), data.reshape(buffer.data.shape)
+
+
+def _rounds(buffer: Buffer, op: str) -> bool:
+    """Whether the result of an operation depends on the order of the work-items by rounding."""
+    return bool(jnp.issubdtype(buffer.data.dtype, jnp.floating)) and op in ("add", "sub")

@@ -1,0 +1,164 @@
+"""Boxes: accesses that go along each dimension of a memory by axes of their own, as rectangles of it.
+
+The tiles of a matrix are boxes whatever its width, and so are the neighbours of all its elements, some of which do not
+exist: a box may reach a little beyond its memory. What lies there reads as poison, say, and is not written.
+"""
+
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.emission import locating
+from xeemu.emission.frames import Frame
+from xeemu.emission.locating import Address, Component, Lanes
+from xeemu.emission.values import Buffer, Chunk
+from xeemu.knowledge import lattices
+from xeemu.knowledge.lattices import Axis, Lattice
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Edged(Frame):
+    """A rectangle that may reach beyond its memory.
+
+    Attributes:
+      margins: along each dimension how far it does at most, below and above.
+      missing: what lies beyond the memory reads as.
+      branches: whether branches pay, as on a CPU.
+    """
+
+    margins: tuple[tuple[int, int], ...]
+    missing: Any
+    branches: bool
+
+    def read(self, data: jax.Array) -> jax.Array:
+        """`[*values]`"""
+        if not self.branches:
+            return self._read_padded(data)
+        return self._where_it_lies(super().read, self._read_at_edge, data)
+
+    def written(self, data: jax.Array, values: jax.Array) -> jax.Array:
+        """The data with other values in the rectangle, as far as they are there."""
+        held = self._where_it_lies(lambda _, values: values, self._held_at_edge, data, values.reshape(self.sizes))
+        return lax.dynamic_update_slice(data.reshape(self.shape), held, self._within).reshape(data.shape)
+
+    def _where_it_lies(self, inside: Callable[..., Any], at_edge: Callable[..., Any], *operands: jax.Array) -> Any:
+        """What one function or the other makes of operands, as the rectangle lies in its memory as a whole or not."""
+        last = [n - size for n, size in zip(self.shape, self.sizes, strict=True)]
+        if min(last) < 0:
+            return at_edge(*operands)
+        fits = (_between(0, start, n) for start, n in zip(self.starts, last, strict=True))
+        return lax.cond(functools.reduce(operator.and_, fits), inside, at_edge, *operands)
+
+    def _read_at_edge(self, data: jax.Array) -> jax.Array:
+        each = zip(self.starts, self.sizes, self.shape, strict=True)
+        met = functools.reduce(operator.and_, (_between(1 - size, start, n - 1) for start, size, n in each))
+        # A branch, as XLA would make what it gives anew for each use.
+        around = lax.cond(met, self._around, lambda data: self._blank(data.dtype), data)
+        first = [above for _, above in self.margins]
+        last = [f + n for f, n in zip(first, self.sizes, strict=True)]
+        return lax.slice(around, first, last).reshape(self.values)
+
+    def _read_padded(self, data: jax.Array) -> jax.Array:
+        held = lax.dynamic_slice(data.reshape(self.shape), self._within, self._held)
+        padded = lax.pad(held, self.missing.astype(data.dtype), [(*margins, 0) for margins in self.margins])
+        each = zip(self.starts, self._within, self.margins, strict=True)
+        places = [start - within + start.dtype.type(below) for start, within, (below, _) in each]
+        return lax.dynamic_slice(padded, places, self.sizes).reshape(self.values)
+
+    def _held_at_edge(self, data: jax.Array, values: jax.Array) -> jax.Array:
+        """What lies in the memory at `_within`, with other values in the rectangle."""
+        first = [above for _, above in self.margins]
+        around = lax.dynamic_update_slice(self._around(data), values, first)
+        return lax.dynamic_slice(around, self._places, self._held)
+
+    def _around(self, data: jax.Array) -> jax.Array:
+        """The rectangle with margins around it, filled where it lies beyond the memory."""
+        held = lax.dynamic_slice(data.reshape(self.shape), self._within, self._held)
+        return lax.dynamic_update_slice(self._blank(data.dtype), held, self._places)
+
+    def _blank(self, dtype: np.dtype) -> jax.Array:
+        each = zip(self.sizes, self._held, self.margins, strict=True)
+        return jnp.full([above + max(n, held + below) for n, held, (below, above) in each], self.missing, dtype)
+
+    @property
+    def _held(self) -> tuple[int, ...]:
+        """The sizes of a rectangle that is as large, but not larger than the memory."""
+        return tuple(map(min, self.sizes, self.shape))
+
+    @property
+    def _within(self) -> tuple[jax.Array, ...]:
+        """The starts of the one that is closest to the rectangle and reaches beyond nothing."""
+        last = [n - held for n, held in zip(self.shape, self._held, strict=True)]
+        return tuple(lax.clamp(s.dtype.type(0), s, s.dtype.type(n)) for s, n in zip(self.starts, last, strict=True))
+
+    @property
+    def _places(self) -> tuple[jax.Array, ...]:
+        """Its starts among the rectangle and the margins."""
+        each = zip(self.starts, self._within, self.margins, strict=True)
+        return tuple(within - start + start.dtype.type(above) for start, within, (_, above) in each)
+
+
+def _between(least: int, value: jax.Array, greatest: int) -> jax.Array:
+    return (value >= least) & (value <= greatest)
+
+
+def of_address(
+    buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, missing: Any
+) -> tuple[Lattice, Frame] | None:
+    """The elements of an access to global memory within a box of it, and the box; None if they are no box.
+
+    Args:
+      buffer: the memory.
+      address, where: the elements.
+      varying: whether groups have values of their own.
+      chunk: the work-groups.
+      missing: what elements out of bounds read as, if there may be such.
+    """
+    if buffer.space != "global" or buffer.origin is not None:
+        return None
+    if not buffer.alone and len(buffer.shape) > 1:  # XLA copies a memory that it sees in several shapes
+        return None
+    if not address.components or not where.count or not address.exact:
+        return None
+    axes = _axes(address.components, where, varying, chunk)
+    lattice = lattices.of_box(axes) if axes else None
+    if axes is None or lattice is None:
+        return None
+    lattice = lattice.split(where.shape) if where.all else lattice
+    dtype, sizes = address.index.dtype, tuple(component.span for component in axes)
+    first = (locating.start(c.form, c.base, dtype, chunk) for c in address.components)
+    starts = tuple(start + dtype.type(component.least) for start, component in zip(first, axes, strict=True))
+    if address.inside is None:
+        return lattice, Frame(starts, sizes, buffer.shape, lattice.extents)
+    margins = _margins(address, buffer.shape)
+    if margins is None or any(sum(m) > size for m, size in zip(margins, sizes, strict=True)):
+        return None
+    return lattice, Edged(starts, sizes, buffer.shape, lattice.extents, margins, missing, chunk.on_cpu)
+
+
+def _axes(components: Sequence[Component], where: Lanes, varying: bool, chunk: Chunk) -> list[Lattice] | None:
+    """The lattice of each component of an index, along axes that they have in common."""
+    lanes = lattices.of_places(np.stack([c.form.pattern for c in components], axis=1))
+    groups = chunk.block() if varying else []
+    if lanes is None or groups is None:
+        return None
+    steps = [list(map(Axis, groups, c.form.steps)) for c in components]
+    return [Lattice((*own, *lattice.axes)) for own, lattice in zip(steps, lanes, strict=True)]
+
+
+def _margins(address: Address, shape: Sequence[int]) -> tuple[tuple[int, int], ...] | None:
+    """How far an index goes beyond each dimension of a memory, below and above; None if that is not known."""
+    found = []
+    for component, size in zip(address.components, shape, strict=True):
+        if component.interval is None:
+            return None
+        least, greatest = component.interval
+        found.append((max(0, -least), max(0, greatest - (size - 1))))
+    return tuple(found)

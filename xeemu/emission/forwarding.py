@@ -1,0 +1,181 @@
+"""Forwarding: loads of what the program has just stored, from the stored values instead of the memory.
+
+Where a local or private memory is only loaded at places that are known before the program runs, and where one store has
+put all elements, as the steps of a reduction tree do, its contents are then never needed, and the compiler drops them.
+If they were needed by other loads as well, the compiler would compute what is forwarded once more for each of them.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.emission import locating
+from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.values import Buffer, Chunk, Shared, Stored
+from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.forms import Form
+from xeemu.language import jaxprs, primitives
+from xeemu.language.geometry import Geometry
+from xeemu.language.jaxprs import Body
+
+_MOST = 16
+"""Stores that a memory remembers."""
+
+_SPACES = ("local", "private")
+
+
+def of_body(body: Body, plan: Plan, geometry: Geometry) -> frozenset[int]:
+    """The numbers of the loads of a (sub)program that may be forwarded.
+
+    Those of what a store has left, if nothing needs the memory as it is after that store or later.
+
+    Args:
+      body: the program.
+      plan: its analysis.
+      geometry: the sizes of the launch.
+    """
+    histories: dict[Any, _History] = {}
+    for number, eqn in enumerate(body.eqns):
+        memories = [a for a in eqn.invars if not jaxprs.is_literal(a) and plan.values[a].space in _SPACES]
+        for memory in memories:
+            histories.setdefault(memory, _History()).follow(number, eqn, lambda e: _static_places(e, plan, geometry))
+        if eqn.primitive in primitives.UPDATES and memories:
+            after = eqn.outvars[-1:] if eqn.primitive in primitives.ACCESSES else eqn.outvars
+            histories |= {b: histories[a] for a, b in zip(eqn.invars, after, strict=False) if a in histories}
+    return frozenset(n for history in histories.values() for n in history.forwarded())
+
+
+@dataclasses.dataclass
+class _History:
+    """What happens to a memory.
+
+    Attributes:
+      latest: the numbers of the stores that loads may meet, the latest first, with their places and their shape.
+      takers: for the number of a store the loads of what it has left.
+      needed: stores that the memory is needed after.
+    """
+
+    latest: list[tuple[int, np.ndarray, tuple[int, ...]]] = dataclasses.field(default_factory=list)
+    takers: dict[int, list[int]] = dataclasses.field(default_factory=dict)
+    needed: set[int] = dataclasses.field(default_factory=set)
+
+    def follow(self, number: int, eqn: jex_core.JaxprEqn, places_of: Callable[[Any], np.ndarray | None]) -> None:
+        if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
+            return
+        if eqn.primitive is primitives.load_p:
+            store = self._source(places_of(eqn))
+            if store is not None:
+                self.takers[store].append(number)
+                return
+        if eqn.primitive is not primitives.store_p:
+            self.needed |= self.takers.keys()
+            return
+        places = places_of(eqn)
+        if places is None or len(np.unique(places)) < len(places):
+            self.latest.clear()
+        else:
+            shape = eqn.params["access"].shape
+            self.latest.insert(0, (number, places, shape if math.prod(shape) == len(places) else (len(places),)))
+            self.takers[number] = []
+
+    def _source(self, places: np.ndarray | None) -> int | None:
+        """The store that has left what is at all of some places, which are a slice of what it stored."""
+        if places is None:
+            return None
+        for number, stored, shape in self.latest:
+            met = np.isin(places, stored)
+            if met.any():
+                return number if met.all() and locating.is_sliced(shape, _chosen(stored, places)) else None
+        return None
+
+    def forwarded(self) -> list[int]:
+        return [load for store, loads in self.takers.items() if store not in self.needed for load in loads]
+
+
+def _static_places(eqn: jex_core.JaxprEqn, plan: Plan, geometry: Geometry) -> np.ndarray | None:
+    """The same as `_places` of an operation that has not been emitted."""
+    dimensions, mask = len(geometry.group_range), primitives.mask(eqn)
+    condition = None if mask is None else plan.value(mask, dimensions).form
+    where, form = locating.foreseen(eqn, plan, dimensions)
+    masked = mask is not None and (condition is None or not condition.constant)
+    if masked or form is None or not form.constant:
+        return None
+    return _numbers(plan.values[eqn.invars[0]].space, form, where, geometry.items)
+
+
+def remembering(
+    before: Buffer,
+    after: Buffer,
+    address: Address,
+    where: Lanes,
+    values: jax.Array,
+    shared: Shared | None,
+    chunk: Chunk,
+) -> Buffer:
+    """A memory after a store, with what is known of its contents.
+
+    Args:
+      before, after: the memory; afterwards nothing is known of it yet.
+      address, where: of the elements that were stored to.
+      values: `[G or 1, n or 1]`
+      shared: the same in the value's own dtype, if groups share it.
+    """
+    places = _places(before, address, where, chunk)
+    if places is None or where.mask is not None or len(np.unique(places)) < len(places):
+        return after
+    full = jnp.broadcast_to(values, (values.shape[0], where.count))
+    shaped = full.reshape(-1, *where.shape) if where.all else full
+    if shared is not None and where.all and shared.values.shape[1:] == where.shape:
+        shared = dataclasses.replace(shared, values=shared.values.astype(values.dtype))
+    else:
+        shared = None
+    return dataclasses.replace(after, stored=(Stored(places, shaped, shared), *before.stored[: _MOST - 1]))
+
+
+def recalled(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> jax.Array | None:
+    """`[G or 1, n]` elements that were stored together and not since; None if they are not known to be."""
+    places = _places(buffer, address, where, chunk) if buffer.stored else None
+    if places is None:
+        return None
+    for stored in buffer.stored:
+        met = np.isin(places, stored.places)
+        if met.all():
+            return _part(stored, places) if varying or stored.values.shape[0] == 1 else None
+        if met.any():
+            return None
+    return None
+
+
+def _places(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> np.ndarray | None:
+    """`[n]` numbers of elements of a group's memory, if no group, loop or argument decides on them."""
+    form = address.form
+    if buffer.space == "global" or address.inside is not None or form is None or not form.constant:
+        return None
+    return _numbers(buffer.space, form, where, chunk.geometry.items)
+
+
+def _numbers(space: str | None, form: Form, where: Lanes, items: int) -> np.ndarray:
+    if space == "local":
+        return form.pattern
+    return form.pattern * items + where.chosen // (math.prod(where.shape) // items)
+
+
+def _part(stored: Stored, places: np.ndarray) -> jax.Array | None:
+    """The values for some of the places, if they are slices of all."""
+    chosen = _chosen(stored.places, places)
+    if (shared := stored.shared) is None:
+        return locating.sliced(stored.values, chosen)
+    found = locating.sliced(shared.values, chosen)
+    return None if found is None else shared.of_groups(found)
+
+
+def _chosen(stored: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The positions of some places among those that were stored to."""
+    order = np.argsort(stored)
+    return order[np.searchsorted(stored, places, sorter=order)]

@@ -1,0 +1,99 @@
+"""Frames: the elements of a lattice as a rectangle of a memory that is seen as rows of rows.
+
+A frame has no elements between those of the lattice, so that it can be written. Compilers go along the shape in which
+something is written; along one axis for several, they would divide to find out which element is whose.
+"""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Sequence
+
+import jax
+from jax import lax
+
+from xeemu.knowledge.lattices import Lattice
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Frame:
+    """A rectangle of a memory's data.
+
+    Attributes:
+      starts, sizes: of the rectangle in the data seen in a shape.
+      shape: in which the data are seen.
+      values: the shape of the rectangle's values, the same elements in the same order.
+    """
+
+    starts: tuple[jax.Array, ...]
+    sizes: tuple[int, ...]
+    shape: tuple[int, ...]
+    values: tuple[int, ...]
+
+    def read(self, data: jax.Array) -> jax.Array:
+        """`[*values]`"""
+        return lax.dynamic_slice(data.reshape(self.shape), self.starts, self.sizes).reshape(self.values)
+
+    def written(self, data: jax.Array, values: jax.Array) -> jax.Array:
+        """The data with other values in the rectangle."""
+        seen = data.reshape(self.shape)
+        return lax.dynamic_update_slice(seen, values.reshape(self.sizes), self.starts).reshape(data.shape)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Start:
+    """Where a lattice has its least address: `offset` plus a multiple of `unit`, or at `offset` if that is 0."""
+
+    index: jax.Array
+    offset: int
+    unit: int
+
+    def within(self, row: int, span: int) -> bool:
+        """Whether what it starts, so many elements, lies in one of the rows that a memory is cut into."""
+        step = math.gcd(self.unit, row)
+        return self.offset % step + span <= step
+
+    def cut(self, rows: Sequence[int]) -> list[jax.Array]:
+        """Its row, the shorter row in that, and so on."""
+        places, rest, unit = [], self.index, self.unit
+        for row in rows:
+            places.append(lax.div(rest, rest.dtype.type(row)))
+            known = unit % row == 0
+            rest = rest.dtype.type(self.offset % row) if known else lax.rem(rest, rest.dtype.type(row))
+        return [*places, rest]
+
+
+def flat(lattice: Lattice, start: jax.Array, data: tuple[int, ...], before: tuple[int, ...]) -> Frame | None:
+    """The frame of a lattice in a memory as it is; None unless the lattice is dense.
+
+    Args:
+      lattice: the elements.
+      start: of the least of them along the last axis.
+      data: the shape of the memory's data, of which all other axes belong to the frame as a whole.
+      before: the shape of the values along those other axes.
+    """
+    *outer, _ = data
+    starts = (*[start.dtype.type(0)] * len(outer), start)
+    return Frame(starts, (*outer, lattice.span), data, (*before, *lattice.extents)) if lattice.dense else None
+
+
+def of_rows(lattice: Lattice, start: Start, length: int) -> Frame | None:
+    """The frame of a lattice that is apart in a memory of one axis, seen as rows of rows; None if it has none."""
+    rows = _rows(lattice)
+    if not rows or not _fit(lattice, start, length, rows):
+        return None
+    sizes = (*lattice.extents, 1)[: len(rows) + 1]
+    widths = [a // b for a, b in itertools.pairwise((*rows, 1))]
+    return Frame(tuple(start.cut(rows)), sizes, (length // rows[0], *widths), lattice.extents)
+
+
+def _rows(lattice: Lattice) -> list[int]:
+    """The lengths of the rows that the lattice goes along, by falling length."""
+    return [row for k in lattice.moving if (row := abs(lattice.axes[k].stride)) > 1]
+
+
+def _fit(lattice: Lattice, start: Start, length: int, rows: Sequence[int]) -> bool:
+    """Whether the memory consists of the rows, those of the shorter ones, and no row is left."""
+    nested = all(not a % b for a, b in itertools.pairwise((length, *rows)))
+    reaches = [abs(lattice.axes[k].reach) for k in lattice.moving]
+    return nested and all(start.within(row, 1 + sum(reaches[n + 1 :])) for n, row in enumerate(rows))

@@ -1,0 +1,119 @@
+"""Loads that must be done before an update of their memory may take place.
+
+XLA updates an array in place only if it can see that every read of the old contents comes first; else it copies the
+whole array. It sees what depends on what, and it repeats cheap reads (slices) in every place that uses them. So where a
+loaded value is used after an update of its memory, or the update does not depend on the load at all, the load is made
+a gather, which is not repeated, and the update is made to depend on it.
+
+The XLA option that avoids these copies, `xla_cpu_copy_insertion_use_region_analysis`, gave wrong results on JAX 0.10.2:
+a loop counter was updated before its last use. `tests/test_control_flow.py` holds the kernel that showed it.
+"""
+
+import dataclasses
+from typing import Any
+
+from jax.extend import core as jex_core
+
+from xeemu.knowledge.analysis import Plan
+from xeemu.language import jaxprs, primitives
+from xeemu.language.jaxprs import Body
+
+
+@dataclasses.dataclass(frozen=True)
+class Hazards:
+    """The hazards of one (sub)program.
+
+    Attributes:
+      gathered: numbers of the loads that must not be slices.
+      waits: for the number of an update the variables that must be computed before it.
+      scattered: numbers of the stores to private memory that must not be slices.
+    """
+
+    gathered: frozenset[int]
+    waits: dict[int, tuple[jex_core.Var, ...]]
+    scattered: frozenset[int]
+
+
+def of_body(body: Body, plan: Plan) -> Hazards:
+    """The hazards between the operations of a (sub)program itself, not of its inner ones."""
+    loads = _loads(body)
+    sources = _sources(body, loads)
+    last_use = _last_uses(body, sources)
+    gathered: set[int] = set()
+    waits: dict[int, list[jex_core.Var]] = {}
+    for number, eqn in enumerate(body.eqns):
+        if eqn.primitive not in (primitives.store_p, primitives.atomic_p) or primitives.operation(eqn) == "load":
+            continue
+        needed = 0
+        for operand in eqn.invars[1:]:
+            needed |= 0 if jaxprs.is_literal(operand) else sources.get(operand, 0)
+        for load, result in loads.get(eqn.invars[0], ()):
+            depends = bool(needed >> load & 1)
+            if depends and last_use.get(load, -1) <= number:
+                continue
+            gathered.add(load)
+            if not depends:
+                waits.setdefault(number, []).append(result)
+    variables = {number: tuple(found) for number, found in waits.items()}
+    return Hazards(frozenset(gathered), variables, _scattered(body, plan))
+
+
+def _scattered(body: Body, plan: Plan) -> frozenset[int]:
+    """The stores to private memories that are also stored to in places that are not known.
+
+    XLA repeats a store of a slice in a gather that follows, and copies the memory for it; a scatter it does not.
+    """
+    first: dict[Any, Any] = {}
+    stores: dict[Any, list[int]] = {}
+    for number, eqn in enumerate(body.eqns):
+        if eqn.primitive is primitives.store_p and plan.values[eqn.invars[0]].space == "private":
+            first[eqn.outvars[0]] = memory = first.get(eqn.invars[0], eqn.invars[0])
+            stores.setdefault(memory, []).append(number)
+    unknown = [numbers for numbers in stores.values() if not all(_is_known(body.eqns[n], plan) for n in numbers)]
+    return frozenset(n for numbers in unknown for n in numbers)
+
+
+def _is_known(store: jex_core.JaxprEqn, plan: Plan) -> bool:
+    """Whether the place of a store has a lane form."""
+    return all(jaxprs.is_literal(a) or plan.values[a].form is not None for a in primitives.indices(store))
+
+
+def _loads(body: Body) -> dict[Any, list[tuple[int, jex_core.Var]]]:
+    """For each version of a memory the operations that only read it, with a value that each gives."""
+    memories = {eqn.invars[0] for eqn in body.eqns if eqn.primitive in primitives.ACCESSES}
+    found: dict[Any, list[tuple[int, jex_core.Var]]] = {}
+    for number, eqn in enumerate(body.eqns):
+        if eqn.primitive in primitives.ACCESSES:
+            if primitives.operation(eqn) == "load":
+                found.setdefault(eqn.invars[0], []).append((number, eqn.outvars[0]))
+        elif jaxprs.structure(eqn) is not None and eqn.outvars:
+            for operand in eqn.invars:
+                if not jaxprs.is_literal(operand) and operand in memories:
+                    found.setdefault(operand, []).append((number, eqn.outvars[0]))
+    return found
+
+
+def _sources(body: Body, loads: dict[Any, list[tuple[int, jex_core.Var]]]) -> dict[Any, int]:
+    """For each value the set of loads that it depends on, as bits; what goes through a memory does not count."""
+    reading = {number for entries in loads.values() for number, _ in entries}
+    sources: dict[Any, int] = {}
+    for number, eqn in enumerate(body.eqns):
+        bits = 1 << number if number in reading else 0
+        for operand in eqn.invars:
+            bits |= 0 if jaxprs.is_literal(operand) else sources.get(operand, 0)
+        if bits and eqn.primitive not in primitives.UPDATES:
+            sources |= dict.fromkeys(eqn.outvars, bits)
+    return sources
+
+
+def _last_uses(body: Body, sources: dict[Any, int]) -> dict[int, int]:
+    """For each load the number of the last operation that uses what depends on it; the end of the body comes last."""
+    last: dict[int, int] = {}
+    for number, operands in [*enumerate(e.invars for e in body.eqns), (len(body.eqns), body.outvars)]:
+        for operand in operands:
+            bits = 0 if jaxprs.is_literal(operand) else sources.get(operand, 0)
+            while bits:
+                load = bits.bit_length() - 1
+                last[load] = number
+                bits ^= 1 << load
+    return last

@@ -1,0 +1,72 @@
+"""Elements of a memory that a loop carries as values: taken out before it, and put back when it is over."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.emission import access, distinctness, locating
+from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.promotion import Place
+from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.knowledge.analysis import Value
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Held(Buffer):
+    """A memory in a loop that uses it at one place only.
+
+    `data` are the elements of the place, `[G, n]`.
+
+    Attributes:
+      whole: the memory before the loop; in the loop it is out of reach.
+      address: of the elements.
+      lanes: of the access by which they are taken out and put back.
+    """
+
+    whole: Buffer = dataclasses.field(kw_only=True)
+    address: Address = dataclasses.field(kw_only=True)
+    lanes: Lanes = dataclasses.field(kw_only=True)
+
+
+def taken(buffer: Buffer, place: Place, indices: list[Emitted], chunk: Chunk) -> Held | None:
+    """The elements of a place, if each has one user, which is proved to be within bounds.
+
+    Args:
+      buffer: the memory before the loop.
+      place: where the loop uses it.
+      indices: the components of the place's index, as they are in every iteration.
+      chunk: the work-groups.
+    """
+    where = Lanes(place.access.shape, place.chosen, None)
+    private = buffer.space == "private"
+    if not where.count or not buffer.elements or (private and not where.all):
+        return None
+    if not distinctness.distinct(place, buffer.space, chunk.geometry, chunk.count):
+        return None
+    address = locating.locate(buffer, indices, where, chunk)
+    if address.inside is not None:
+        return None
+    lanes = where if private else Lanes((where.count,), np.arange(where.count), None)
+    data = access.load(buffer, address, lanes, None, True, False, None, chunk).values.reshape(chunk.count, -1)
+    return Held(data, buffer.space, buffer.shape, whole=buffer, address=address, lanes=lanes)
+
+
+def given_back(held: Held, chunk: Chunk) -> Buffer:
+    """The memory after the loop."""
+    shape, count = held.lanes.shape, held.data.shape[0]
+    values = Emitted(Value(True), shape, held.data.dtype, None, held.data.reshape(count, *shape))
+    return access.store(held.whole, held.address, values, held.lanes, dataclasses.replace(chunk, count=count))
+
+
+def load(held: Held, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk) -> jax.Array:
+    """What a load in the loop gives, as `access.load` does."""
+    values = held.data if varying else held.data[:1]
+    return access.filled(values, where, other, varying, chunk)
+
+
+def store(held: Held, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
+    """The elements after a store in the loop; who is masked out keeps his."""
+    new = jnp.broadcast_to(where.array(value, chunk).astype(held.data.dtype), held.data.shape)
+    return held.holding(new if where.mask is None else jnp.where(where.mask, new, held.data))

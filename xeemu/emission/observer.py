@@ -1,0 +1,122 @@
+"""Observer: what may watch a program while it is interpreted.
+
+The interpreter tells an observer of every operation as it emits it, and carries the observer's state, a pytree, through
+loops and branches. This base class watches nothing and has no state, so that with it not one operation more is emitted.
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.knowledge.analysis import Plan
+
+# Of a loop that tests a predicate, unless the user says otherwise.
+MAX_ITERATIONS = 1_000_000
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Event:
+    """One memory operation as it is emitted.
+
+    Attributes:
+      plan: the call path.
+      number: of the equation in the path's body.
+      buffer: the memory before it.
+      address: where its elements lie.
+      lanes: which of them take part; for a load as if all groups and work-items of the chunk ran.
+      running: `[G]` mask of the groups that execute it, or None for all.
+      present: `[G, L]` mask of the work-items that exist, or None for all.
+      indices: the components of its index.
+      values: what it stores or combines with the memory.
+    """
+
+    plan: Plan
+    number: int
+    buffer: Buffer
+    address: Address
+    lanes: Lanes
+    running: jax.Array | None
+    present: jax.Array | None
+    indices: tuple[Emitted, ...]
+    values: tuple[Emitted, ...]
+
+    def active(self, items: int) -> jax.Array:
+        """`[G or 1, n or 1]` whether a lane takes part, within bounds or not; `items` of a group."""
+        active = jnp.ones((1, 1), bool)
+        for condition in (self.lanes.mask, self._present(items)):
+            if condition is not None:
+                active = active & condition
+        return active if self.running is None else active & self.running[:, None]
+
+    def taken(self, items: int) -> jax.Array:
+        """`[G or 1, n or 1]` whether a lane accesses its element; `items` of a group."""
+        active = self.active(items)
+        return active if self.address.inside is None else active & self.address.inside
+
+    def items(self, items: int) -> np.ndarray:
+        """`[n]` the work-item of each element, of an access by each work-item; `items` of a group."""
+        return self.lanes.chosen // (math.prod(self.lanes.shape) // items)
+
+    def _present(self, items: int) -> jax.Array | None:
+        """`[G, n or 1]` whether the work-item of each element exists."""
+        if self.present is None:
+            return None
+        return self.present[:, self.items(items)] if self.lanes.shape else self.present[:, :1]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Passage:
+    """One barrier as it is emitted.
+
+    Attributes:
+      plan: the call path.
+      number: of the equation in the path's body.
+      mask: the work-items that reach it, or None for all.
+      running: `[G]` mask of the groups that execute it, or None for all.
+    """
+
+    plan: Plan
+    number: int
+    mask: Emitted | None
+    running: jax.Array | None
+
+
+class Observer:
+    """Watches nothing.
+
+    JAX may trace a loop's body more than once; what is told then is told again, with the state from before.
+
+    Attributes:
+      watches: whether there is anything to tell it; if not, loops test their predicates where JAX does.
+      max_iterations: after which a loop that tests a predicate is left; None for no limit.
+      state: the pytree that loops and branches carry.
+    """
+
+    watches = False
+    max_iterations: int | None = None
+    state: Any = ()
+
+    def on_access(self, event: Event, chunk: Chunk) -> None:
+        """A memory operation is emitted."""
+
+    def on_stored(self, event: Event, after: Buffer, chunk: Chunk) -> None:
+        """A plain store has been emitted, which has left the memory so."""
+
+    def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
+        """A barrier is emitted."""
+
+    def on_body(self, plan: Plan, running: jax.Array | None, chunk: Chunk) -> None:
+        """A body of the program begins, for the groups of a `[G]` mask or for all."""
+
+    def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+        """A loop that tests a predicate is over; `exceeded`, a bool, tells whether it was left at the limit."""
+
+    def close(self) -> Any:
+        """The chunk ends; gives the state for the next one."""
+        return self.state

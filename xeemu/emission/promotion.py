@@ -1,0 +1,215 @@
+"""Which memories a loop may carry as values: those that it accesses at one place only.
+
+A loop that loads and stores the same elements in every iteration, each element on its own, need not go through memory:
+it carries the elements, and stores them once when it is over. *One place* means that every access computes its index
+in the same way, from what the loop does not change, for the same work-items; barriers and fences in between order
+nothing, for no element has two users. Masks may differ: who is masked out keeps his element.
+"""
+
+import dataclasses
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.emission import locating
+from xeemu.knowledge.analysis import Plan, Value
+from xeemu.knowledge.numbering import Numbers
+from xeemu.language import jaxprs, primitives
+from xeemu.language.jaxprs import Body
+
+_PLAIN = frozenset({"load", "store"})
+_PASSING = frozenset({primitives.barrier_p, primitives.fence_p})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Place:
+    """Where all accesses of a loop to one of its memories lie.
+
+    Attributes:
+      access: the first of them.
+      chosen: the flat positions of the elements of the access that its static mask leaves in.
+      indices: the components of its index.
+      values: what is known of them.
+      pattern: `[n]` linear element index less what all work-items have in common; None if that is not known.
+      steps: what each dimension of the group id adds to it.
+      users: numbers of the operations of the loop's body that do nothing but access it.
+      inside: whether the index is computed in the loop's body itself; else it is known before the program runs.
+    """
+
+    access: primitives.Access
+    chosen: np.ndarray
+    indices: tuple[jaxprs.Atom, ...]
+    values: tuple[Value, ...]
+    pattern: np.ndarray | None
+    steps: tuple[int, ...]
+    users: frozenset[int] = frozenset()
+    inside: bool = True
+
+    @property
+    def known(self) -> bool:
+        """Whether nothing has to be computed to have the index."""
+        return all(v.form is not None and not v.form.based for v in self.values)
+
+
+def of_loop(
+    body: Body, plans: Sequence[Plan], first: int, carries: int, dimensions: int, predicate: Body | None = None
+) -> dict[int, Place]:
+    """The memories that a loop uses at one place each, by their numbers among the carries.
+
+    Args:
+      body: the loop's.
+      plans: of the predicate, if there is one, and of the body.
+      first: how many constants come before the carries.
+      carries: how many there are; what follows them differs from iteration to iteration.
+      dimensions: of the launch.
+      predicate: of a `while`; takes constants and then the carries.
+    """
+    memories = [k for k in range(carries) if plans[-1].values[body.invars[first + k]].space]
+    if not memories:
+        return {}
+    walk = _Walk({k: _Uses() for k in memories}, dimensions)
+    carried: list[Any] = [_Root(k) if k in walk.uses else _kept(walk, body, k, first) for k in range(carries)]
+    constants = [walk.numbers.of(("constant", j)) for j in range(first)]
+    rest = [None] * (len(body.invars) - first - carries)
+    walk.body(body, plans[-1], [*constants, *carried, *rest], outermost=True)
+    if predicate is not None:
+        unknown: list[Any] = [None] * (len(predicate.invars) - carries)
+        walk.body(predicate, plans[0], [*unknown, *carried])
+    return {k: place for k, uses in walk.uses.items() if (place := uses.place()) is not None}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Root:
+    """A memory of the loop, whatever its version."""
+
+    carry: int
+
+
+class _Uses:
+    """What was seen of the uses of one memory."""
+
+    def __init__(self) -> None:
+        self.places: dict[Hashable, Place] = {}
+        self.users: set[int] = set()
+        self.spoilt = False
+
+    def place(self) -> Place | None:
+        if self.spoilt or len(self.places) != 1:
+            return None
+        (place,) = self.places.values()
+        return dataclasses.replace(place, users=frozenset(self.users)) if place.inside or place.known else None
+
+
+def _kept(walk: "_Walk", body: Body, k: int, first: int) -> int | None:
+    """The number of a carry that the loop leaves as it is."""
+    return walk.numbers.of(("carry", k)) if body.outvars[k] is body.invars[first + k] else None
+
+
+class _Walk:
+    """Numbers what a loop computes, so that equal numbers are equal values in all iterations; None for what changes."""
+
+    def __init__(self, uses: dict[int, _Uses], dimensions: int) -> None:
+        self.uses, self.dimensions, self.numbers = uses, dimensions, Numbers()
+
+    def body(self, body: Body, plan: Plan, given: Sequence[Any], outermost: bool = False) -> list[Any]:
+        """Follows a (sub)program; a memory of the loop among its values is a `_Root`."""
+        found: dict[Any, Any] = dict(zip(body.invars, given, strict=True))
+        found |= {v: self.numbers.of(("array", id(v))) for v, _ in body.constants}
+        for number, eqn in enumerate(body.eqns):
+            operands = [self._of(a, found) for a in eqn.invars]
+            results = self._equation(plan, number, eqn, operands, outermost)
+            found |= dict(zip(eqn.outvars, results, strict=True))
+        return [self._of(a, found) for a in body.outvars]
+
+    def _of(self, atom: jaxprs.Atom, found: dict[Any, Any]) -> Any:
+        return self.numbers.literal(atom) if jaxprs.is_literal(atom) else found[atom]
+
+    def _equation(
+        self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Any], outermost: bool
+    ) -> list[Any]:
+        if eqn.primitive in primitives.ACCESSES:
+            return self._access(plan, number, eqn, operands, outermost)
+        if eqn.primitive in _PASSING:
+            roots = [o for o in operands if isinstance(o, _Root)]
+            if outermost and len(roots) == len(eqn.outvars):
+                self._used(number, roots)
+            return operands[: len(eqn.outvars)]
+        structure = jaxprs.structure(eqn)
+        if structure is not None:
+            return self._structure(plan, number, eqn, structure, operands)
+        return self._operation(eqn, operands)
+
+    def _operation(self, eqn: jex_core.JaxprEqn, operands: list[Any]) -> list[Any]:
+        """The results of an operation on what the loop does not change, loads from such memories among them."""
+        if eqn.primitive is primitives.allocate_p or eqn.effects or any(not isinstance(o, int) for o in operands):
+            return [None] * len(eqn.outvars)
+        return list(self.numbers.results(eqn, operands))
+
+    def _used(self, number: int, roots: Sequence[_Root]) -> None:
+        for root in roots:
+            self.uses[root.carry].users.add(number)
+
+    def _access(
+        self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Any], outermost: bool
+    ) -> list[Any]:
+        memory, op = operands[0], primitives.operation(eqn)
+        if eqn.primitive is primitives.load_p and not isinstance(memory, _Root):
+            return self._operation(eqn, operands)
+        results = [] if op == "load" else [memory if isinstance(memory, _Root) else None]
+        values = [None] * (len(eqn.outvars) - len(results))
+        if isinstance(memory, _Root):
+            uses = self.uses[memory.carry]
+            seen = self._place(plan, eqn, operands, outermost) if op in _PLAIN and not eqn.params.get("fetch") else None
+            if seen is None:
+                uses.spoilt = True
+            else:
+                key, place = seen
+                if outermost or key not in uses.places:
+                    uses.places[key] = place
+            if outermost:
+                self._used(number, [memory])
+        return [*values, *results]
+
+    def _place(
+        self, plan: Plan, eqn: jex_core.JaxprEqn, operands: Sequence[Any], outermost: bool
+    ) -> tuple[Hashable, Place] | None:
+        """The place of an access, and what it has in common with others at the same place; None if it moves."""
+        access: primitives.Access = eqn.params["access"]
+        indices = primitives.indices(eqn)
+        values = tuple(plan.value(a, self.dimensions) for a in indices)
+        where, form = locating.foreseen(eqn, plan, self.dimensions)
+        pattern, steps = (form.pattern, form.steps) if form is not None else (None, ())
+        chosen = where.chosen
+        place = Place(access, chosen, tuple(indices), values, pattern, steps, inside=outermost)
+        lanes = (access.shape, chosen.tobytes())
+        if pattern is not None and place.known:
+            private = plan.values[eqn.invars[0]].space == "private"
+            return ("known", steps, pattern.tobytes(), lanes if private else None), place
+        numbers = tuple(operands[1 : 1 + access.rank])
+        return None if None in numbers else (("computed", numbers, lanes), place)
+
+    def _structure(
+        self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, structure: jaxprs.Structure, operands: list[Any]
+    ) -> list[Any]:
+        """Follows the bodies of control flow; of their results only memories, and what runs once, keep a number."""
+        results: list[Any] = [None] * len(eqn.outvars)
+        for b, (inner, inner_plan) in enumerate(zip(jaxprs.bodies(eqn), plan.inner[number], strict=True)):
+            given = _entering(structure, inner, jaxprs.given(structure, operands, b), b)
+            outputs = self.body(inner, inner_plan, given)
+            if len(outputs) == len(results) and not (isinstance(structure, jaxprs.While) and b == 0):
+                once = isinstance(structure, jaxprs.Call)
+                results = [o if once or isinstance(o, _Root) else r for o, r in zip(outputs, results, strict=True)]
+        return results
+
+
+def _entering(structure: jaxprs.Structure, inner: Body, given: Sequence[Any], b: int) -> list[Any]:
+    """What is known inside of the operands of a body: what a loop carries is another value in each iteration."""
+    if isinstance(structure, jaxprs.Scan):
+        first = structure.consts
+    elif isinstance(structure, jaxprs.While):
+        first = structure.predicate_consts if b == 0 else structure.body_consts
+    else:
+        return list(given)
+    return [g if k < first or isinstance(g, _Root) else None for k, g in enumerate(given)]

@@ -1,0 +1,326 @@
+"""Reducing: loops that only combine integers with what they carry, in any order, emitted by blocks of iterations.
+
+What an iteration combines with a carry depends on no such carry: it is what the iteration leaves if it begins with the
+neutral element. So all the iterations of a block find it together, and it is combined along the axis of iterations and
+once with what is carried. Loads that start a constant further in each iteration are one window of the memory.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.emission import slices, streaming, updating
+from xeemu.emission.slices import Part
+from xeemu.emission.values import Chunk
+from xeemu.knowledge import growing
+from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.lattices import Axis
+from xeemu.language import collectives, jaxprs, primitives
+from xeemu.language.jaxprs import Body
+
+# Elements of a block's arrays: on a 2-core CPU 2^12 to 2^18 are about as good. On a GPU, which was not measured, a
+# block is a few kernels, however long.
+_ELEMENTS = {"cpu": 1 << 14, "gpu": 1 << 20}
+# An iteration that computes more elements has work enough of its own; one that streams, sooner.
+_MOST_LANES = 128
+_MOST_STREAMED_LANES = {"cpu": 4, "gpu": 128}
+_FEWEST_TURNS = 32
+# Blocks that are emitted one after the other, so that accumulators are gone over once for all of them; fewer of larger
+# bodies, in equations.
+_UNROLLED, _LARGEST_UNROLLED = 8, 192
+
+_AS = {op: op for op in collectives.OPERATIONS} | {"sub": "add"}
+_SHAPING = frozenset({"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy"})
+_ALLOWED = updating.READING | {primitives.store_p, primitives.barrier_p, primitives.fence_p}
+
+
+@dataclasses.dataclass(frozen=True)
+class Reductions:
+    """What a loop reduces.
+
+    Attributes:
+      ops: for the number of each carry that is reduced by which operation.
+      growth: for the number of each other carry how much it grows from one iteration to the next.
+    """
+
+    ops: Mapping[int, str]
+    growth: Mapping[int, int]
+
+
+def of_loop(scan: jaxprs.Scan, plan: Plan, held: frozenset[int]) -> Reductions | None:
+    """The reductions of a loop that does nothing else; None if it does.
+
+    Args:
+      scan: the loop, which has no elements.
+      plan: the analysis of its body.
+      held: the numbers of the carries that are memories carried as values (see `promotion`).
+    """
+    growth = growing.of_loop(scan, plan)
+    carries = scan.body.invars[scan.consts :]
+    changed = [k for k in range(len(carries)) if k not in growth]
+    if not changed or not all(_may_be_reduced(k, carries[k], plan, held) for k in changed):
+        return None
+    if not all(_is_plain(eqn, plan) for eqn in scan.body.eqns):
+        return None
+    carried = [_Combined(k) if k in changed else None for k in range(len(carries))]
+    after = _followed(scan.body, [*[None] * scan.consts, *carried])
+    found = {k: after[k] for k in changed}
+    if any(one is None or one.carry != k or not one.op for k, one in found.items()):
+        return None
+    return Reductions({k: one.op for k, one in found.items() if one is not None}, growth)
+
+
+def _may_be_reduced(k: int, carry: jex_core.Var, plan: Plan, held: frozenset[int]) -> bool:
+    """Whether a carry is made of integers, the order of whose sums does not count, and can be emitted as a value."""
+    known = plan.values[carry]
+    if carry.aval.dtype.kind not in "iub" or (known.space and k not in held):
+        return False
+    return known.form is None or (known.form.uniform and not known.form.pattern.any())
+
+
+def _is_plain(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
+    return eqn.primitive in _ALLOWED if eqn.primitive in primitives.LANGUAGE else updating.is_plain(eqn, plan)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Combined:
+    """How a value depends on what is carried from iteration to iteration.
+
+    Attributes:
+      carry: it is the carry of this number, combined with what does not depend on any; -1 if it depends in another way.
+      op: by which operation; empty as long as it is the carry itself.
+    """
+
+    carry: int
+    op: str = ""
+
+    def by(self, op: str) -> "_Combined":
+        """Combined once more."""
+        return _Combined(self.carry, op) if self.op in ("", op) else _OTHERWISE
+
+
+_OTHERWISE = _Combined(-1)
+
+
+def _followed(body: Body, given: Sequence[_Combined | None]) -> list[_Combined | None]:
+    """How the results of a (sub)program depend on the carries, as its inputs do; None if they do not."""
+    found: dict[Any, _Combined | None] = dict(zip(body.invars, given, strict=True))
+    for eqn in body.eqns:
+        operands = [None if jaxprs.is_literal(a) else found.get(a) for a in eqn.invars]
+        found |= dict(zip(eqn.outvars, _results(eqn, operands), strict=True))
+    return [None if jaxprs.is_literal(a) else found.get(a) for a in body.outvars]
+
+
+def _results(eqn: jex_core.JaxprEqn, operands: list[_Combined | None]) -> list[_Combined | None]:
+    called = jaxprs.structure(eqn)
+    if isinstance(called, jaxprs.Call):
+        return _followed(called.body, operands)
+    if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
+        return operands[: len(eqn.outvars)]
+    one = _result(eqn, operands) if any(operands) or eqn.primitive is primitives.store_p else None
+    return [one] * len(eqn.outvars)
+
+
+def _result(eqn: jex_core.JaxprEqn, operands: list[_Combined | None]) -> _Combined:
+    """How the result of an operation depends on the carries, of which it uses one at least or stores to a memory."""
+    name, (first, *rest) = eqn.primitive.name, operands
+    if eqn.primitive is primitives.store_p:
+        number = eqn.params["access"].rank
+        value = rest.pop(number)
+        return _OTHERWISE if any(rest) or not _is_same(eqn, 1 + number) else _either([first, value])
+    if eqn.primitive is primitives.load_p:
+        return _OTHERWISE if first is None or any(rest) or eqn.params["access"].masked else first
+    if name == "select_n":
+        return _OTHERWISE if first is not None else _either(rest)
+    if name in _SHAPING:
+        one_each = eqn.invars[0].aval.size == eqn.outvars[0].aval.size
+        return first if first is not None and one_each and _is_same(eqn, 0) else _OTHERWISE
+    if name in _AS and rest == [None] and first is not None:
+        return first.by(_AS[name])
+    if name in _AS and name != "sub" and first is None and rest[0] is not None:
+        return rest[0].by(name)
+    return _OTHERWISE
+
+
+def _is_same(eqn: jex_core.JaxprEqn, number: int) -> bool:
+    """Whether the result of an operation has the dtype of one of its operands."""
+    return bool(eqn.invars[number].aval.dtype == eqn.outvars[0].aval.dtype)
+
+
+def _either(values: Sequence[_Combined | None]) -> _Combined:
+    """How a value depends on the carries that is one of several, whichever."""
+    carries = {-1 if value is None else value.carry for value in values}
+    ops = {value.op for value in values if value is not None and value.op}
+    return _Combined(carries.pop(), "".join(ops)) if len(carries) == 1 and len(ops) < 2 else _OTHERWISE
+
+
+def turns(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int], streams: bool) -> int:
+    """Iterations of a block; 1 if blocks are not worth while.
+
+    Args:
+      scan: the loop.
+      plan: the analysis of its body.
+      chunk: the work-groups.
+      moves: for the number of a load how much further it starts in each iteration.
+      streams: whether it could be emitted as one that streams.
+    """
+    values = [v for eqn in scan.body.eqns for v in eqn.outvars if not plan.values[v].space]
+    sizes = [v.aval.size * (chunk.count if plan.values[v].varying else 1) for v in values]
+    where, lanes = "cpu" if chunk.on_cpu else "gpu", max(1, *sizes)
+    if lanes > (_MOST_STREAMED_LANES[where] if streams else _MOST_LANES):
+        return 1
+    bytes_each = sum(n * v.aval.dtype.itemsize for n, v in zip(sizes, values, strict=True))
+    # Windows have elements that are not used.
+    memories = [(scan.body.eqns[n].invars[0], move) for n, move in moves.items()]
+    bytes_each += sum(min(abs(move), slices.WIDEST * lanes) * m.aval.dtype.itemsize for m, move in memories)
+    most = min(_ELEMENTS[where] // lanes, chunk.spare_bytes // max(bytes_each, 1), scan.length)
+    if most < _FEWEST_TURNS:
+        return 1
+    # For what is left at the end the body is emitted once more.
+    return next((n for n in range(most, most // 2, -1) if scan.length % n == 0), most)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Window:
+    """What the iterations of a block load from a memory, each a constant further.
+
+    Attributes:
+      part: of the memory.
+      data: the memory's.
+      turns: how many iterations they are.
+      doubted: where the program must find whether they are within bounds, the part of the first iteration, and the
+        elements that the memory has.
+    """
+
+    part: Part
+    data: jax.Array
+    turns: int
+    doubted: tuple[Part, int] | None
+
+    def loaded(self) -> jax.Array:
+        """`[turns, G or 1, n]`"""
+        values = self.part.read(self.data)
+        return jnp.moveaxis(values.reshape(values.shape[0], self.turns, -1), 1, 0)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Together:
+    """How an iteration is emitted that stands for all of a block.
+
+    Attributes:
+      loaded: for the number of a load what it gives in the iteration, `[G or 1, n]`.
+      axes: where the iteration is emitted to look at it only, for the number of a load that moves the iterations along
+        which it does.
+      found: takes the windows of these loads.
+    """
+
+    loaded: Mapping[int, jax.Array] = dataclasses.field(default_factory=dict)
+    axes: Mapping[int, Axis] = dataclasses.field(default_factory=dict)
+    found: dict[int, Window] = dataclasses.field(default_factory=dict)
+
+
+_State = tuple[list[Any], dict[int, Any]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Loop:
+    """A loop of reductions.
+
+    Attributes:
+      iterate: emits an iteration: what is carried after it, from what is before.
+      scan: the loop.
+      reductions: of it.
+      turns: iterations of a block.
+      moves: for the number of a load how much further it starts in each iteration.
+      on_cpu: where the program will run.
+    """
+
+    iterate: Callable[[Together, list[Any]], list[Any]]
+    scan: jaxprs.Scan
+    reductions: Reductions
+    turns: int
+    moves: Mapping[int, int]
+    on_cpu: bool
+
+    def windows(self, carries: list[Any], turns: int) -> dict[int, Window]:
+        """By number of their load the windows of some iterations; the compiler drops what else is computed."""
+        look = Together(axes={n: Axis(turns, move) for n, move in self.moves.items() if move})
+        self.iterate(look, carries)
+        return look.found
+
+    def is_sliced(self, first: list[Any]) -> bool:
+        """Whether all loads that change from iteration to iteration are windows.
+
+        Args:
+          first: what is carried before the loop.
+        """
+        loads = (n for n, eqn in enumerate(self.scan.body.eqns) if eqn.primitive is primitives.load_p)
+        found = self.windows(first, self.turns)
+        return all(n in found or self.moves.get(n) == 0 for n in loads)
+
+    def run(self, first: list[Any]) -> list[Any]:
+        """What is carried after the loop."""
+        found = self.windows(first, self.turns)
+        doubted = {n: window.doubted for n, window in found.items() if window.doubted is not None}
+        inside, beyond = (functools.partial(self._blocks, drop) for drop in (frozenset(), frozenset(doubted)))
+        travels = {n: self.moves[n] * (self.scan.length - 1) for n in doubted}
+        last: list[Any] = streaming.checked(doubted, travels, inside, beyond, first)
+        return last
+
+    def _blocks(self, dropped: frozenset[int], first: list[Any]) -> list[Any]:
+        """The same, with some of the windows left out.
+
+        Each iteration of a block has accumulators of its own, which are combined with each other in the end.
+        """
+        state = first, {k: self._accumulators(first[k], op) for k, op in self.reductions.ops.items()}
+        step = functools.partial(self._block, dropped)
+        unrolled = max(1, min(_UNROLLED, _LARGEST_UNROLLED // len(self.scan.body.eqns)))
+        last, accumulators = streaming.by_blocks(step, self.scan.length, self.turns, state, unrolled)
+        return self._together(last, accumulators)
+
+    def _accumulators(self, packed: jax.Array | None, op: str) -> jax.Array | None:
+        if packed is None:
+            return None
+        return jnp.full((self.turns, *packed.shape), collectives.identity(op, packed.dtype))
+
+    def _block(self, dropped: frozenset[int], turns: int, state: _State) -> _State:
+        """What is carried after some iterations, and the accumulators, which a shorter last block leaves alone."""
+        carries, accumulators = state
+        after = growing.advanced(self.reductions.growth, carries, np.int32(turns))
+        found = self._found(dropped, turns, carries)
+        if turns < self.turns:
+            return self._together(after, found), accumulators
+        combine = {k: collectives.COMBINE[op] for k, op in self.reductions.ops.items()}
+        return after, {k: None if a is None else combine[k](a, found[k]) for k, a in accumulators.items()}
+
+    def _found(self, dropped: frozenset[int], turns: int, carries: list[Any]) -> dict[int, Any]:
+        """For the number of each carry what each of some iterations combines with it."""
+        ops = self.reductions.ops
+        windows = self.windows(carries, turns)
+        loaded = {n: window.loaded() for n, window in windows.items() if n not in dropped}
+        before = [_neutral(p, ops[k]) if k in ops else p for k, p in enumerate(carries)]
+
+        def find(turn: jax.Array, loaded: dict[int, jax.Array]) -> dict[int, Any]:
+            after = self.iterate(Together(loaded), growing.advanced(self.reductions.growth, before, turn))
+            return {k: after[k] for k in ops}
+
+        found: dict[int, Any] = jax.vmap(find)(jnp.arange(turns, dtype=np.int32), loaded)
+        return found
+
+    def _together(self, carries: list[Any], found: dict[int, Any]) -> list[Any]:
+        """What is carried, combined with all that was found."""
+        after = list(carries)
+        for k, op in self.reductions.ops.items():
+            if carries[k] is not None:
+                after[k] = collectives.COMBINE[op](carries[k], slices.reduced(found[k], op, (0,), self.on_cpu))
+        return after
+
+
+def _neutral(packed: jax.Array | None, op: str) -> jax.Array | None:
+    return None if packed is None else jnp.full_like(packed, collectives.identity(op, packed.dtype))

@@ -1,0 +1,299 @@
+"""Slices: memory operations on addresses that form a lattice, as reads and writes of one window of the memory."""
+
+import dataclasses
+import functools
+import itertools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from xeemu.emission import boxes, frames, locating, serial
+from xeemu.emission.frames import Frame, Start
+from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.values import Buffer, Chunk, Shared
+from xeemu.knowledge import lattices
+from xeemu.knowledge.lattices import Axis, Lattice
+from xeemu.language import collectives
+
+# A window that is read may have this many times as many elements as are used. One that is written has no others:
+# putting those between the elements back takes longer than a scatter, and XLA copies the memory for it.
+WIDEST = 16
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Part:
+    """The window of a buffer that an access has its elements in.
+
+    Attributes:
+      starts, sizes: of the window in the buffer's data; of a box in the memory's shape.
+      axis: the data's axis along which the elements of a group lie; None if the window is a box (see `boxes`).
+      rows: groups that have elements of their own; 1 if all share them.
+      before: axes of groups that the window has itself.
+      lattice: the elements in the rest of it, of all rows if it has no axes of groups.
+      frame: the elements as they are read and written; None if there are others between them.
+    """
+
+    starts: tuple[jax.Array, ...]
+    sizes: tuple[int, ...]
+    axis: int | None
+    rows: int
+    before: tuple[int, ...]
+    lattice: Lattice
+    frame: Frame | None
+
+    def read(self, data: jax.Array, view: "View | None" = None) -> jax.Array:
+        """`[rows, n]` elements."""
+        found = self.shared(data, view)
+        return found.of_groups(found.values)
+
+    def shared(self, data: jax.Array, view: "View | None" = None) -> Shared:
+        """The same with `[own groups, n]` elements."""
+        groups = self.lattice.axes[: self._axes_of_groups]
+        own = tuple(axis.size if axis.stride else 1 for axis in groups)
+        sizes = (*own, *self.lattice.sizes[len(groups) :])
+        # Every n-th element of a line is read faster as such than as a column of rows.
+        is_line = len(self.lattice.runs) == 1 and self.lattice.runs[0].stride > 1
+        if self.frame is not None and (self.axis is None or (view is None and not is_line)):
+            found = lattices.arranged(self.frame.read(data), self.lattice, sizes)
+        else:
+            assert self.axis is not None
+            window = _cut(data, self.starts, self.sizes, self.axis, view).reshape(*self.before, self.lattice.span)
+            found = lattices.elements(window, self.lattice, sizes)
+        if not groups:
+            return Shared((self.rows,), (self.rows,), found.reshape(self.rows, -1))
+        return Shared(tuple(axis.size for axis in groups), own, found.reshape(math.prod(own), -1))
+
+    def written(self, data: jax.Array, values: jax.Array, mask: jax.Array | None) -> jax.Array | None:
+        """The data with other elements where the mask, if there is one, allows it; None if it cannot be done so.
+
+        Args:
+          data: the buffer's.
+          values: `[G or 1, n or 1]`; of several values for one element the last is stored.
+          mask: `[G or 1, n or 1]` or None.
+        """
+        if self.frame is None or not self.writable(mask):
+            return None
+        last = tuple(-1 if k in self._repeated else slice(None) for k in range(len(self._axes)))
+        window = self._window(self._laid_out(values)[last])
+        if mask is not None:
+            window = jnp.where(self._window(self._laid_out(mask)), window, self.frame.read(data))
+        return self.frame.written(data, window)
+
+    def writable(self, mask: jax.Array | None) -> bool:
+        """Whether it can be written, under a mask if there is one."""
+        return self.frame is not None and (mask is None or not self._repeated)
+
+    def combined(
+        self, data: jax.Array, op: str, values: jax.Array, mask: jax.Array | None, on_cpu: bool
+    ) -> jax.Array | None:
+        """The data after an atomic operation has put all values for an element together with it, in any order.
+
+        None if it cannot be done so.
+        """
+        if self.frame is None:
+            return None
+        within = "add" if op == "sub" else op
+        neutral = collectives.identity(within, data.dtype)
+        taking_part = values if mask is None else jnp.where(mask, values, neutral)
+        total = self._window(reduced(self._laid_out(taking_part), within, self._repeated, on_cpu))
+        old = self.frame.read(data)
+        new = serial.COMBINE[op](old, total)
+        if within == "add":
+            new = jnp.where(total == 0, old, new)  # -0.0 stays as it is where there is nothing to add
+        return self.frame.written(data, new)
+
+    def fits(self, elements: int, travel: int = 0) -> jax.Array:
+        """Whether the window stays within a memory of so many elements when it travels so far."""
+        assert self.axis is not None
+        start = self.starts[self.axis]
+        last = elements - self.sizes[self.axis] - max(travel, 0)
+        return (start >= max(-travel, 0)) & (start <= last)
+
+    def may_fit(self, elements: int, travel: int = 0) -> bool:
+        """Whether there is a start from which it does."""
+        return self.axis is not None and self.sizes[self.axis] + abs(travel) <= elements
+
+    @property
+    def _axes_of_groups(self) -> int:
+        """How many of the lattice's axes are axes of groups."""
+        reached = list(itertools.accumulate(self.lattice.sizes, operator.mul, initial=1))
+        return 0 if self.before or self.rows not in reached else reached.index(self.rows)
+
+    @property
+    def _axes(self) -> tuple[int, ...]:
+        return (*self.before, *self.lattice.sizes)
+
+    @property
+    def _repeated(self) -> tuple[int, ...]:
+        """The axes along which elements are the same."""
+        return tuple(len(self.before) + k for k, axis in enumerate(self.lattice.axes) if not axis.stride)
+
+    def _laid_out(self, values: jax.Array) -> jax.Array:
+        """`[G or 1, n or 1]` values along the axes."""
+        return jnp.broadcast_to(values, (self.rows, math.prod(self._axes) // self.rows)).reshape(self._axes)
+
+    def _window(self, values: jax.Array) -> jax.Array:
+        """`[*before, *extents]`: the elements of the window, row by row."""
+        return lattices.window(values, self.lattice)
+
+
+# Folds of so many parts, as long as as much is left: XLA reduces what is longer in two passes and slowly on CPUs.
+_PARTS, _LONG = 8, 256
+
+
+def reduced(values: jax.Array, op: str, axes: Sequence[int], on_cpu: bool) -> jax.Array:
+    """Values combined along some axes, in any order."""
+    combine = collectives.COMBINE[op]
+    each = _folded(values, combine, axes) if on_cpu else values
+    return lax.reduce(each, collectives.identity(op, values.dtype), combine, axes)
+
+
+def _folded(values: jax.Array, combine: Callable[[Any, Any], Any], axes: Sequence[int]) -> jax.Array:
+    """Values of which some along the axes have been combined, so that these are short."""
+    for axis in axes:
+        while values.shape[axis] >= _LONG and not values.shape[axis] % _PARTS:
+            size = values.shape[axis] // _PARTS
+            parts = (lax.slice_in_dim(values, k * size, (k + 1) * size, axis=axis) for k in range(_PARTS))
+            values = functools.reduce(combine, parts)
+    return values
+
+
+def part(
+    buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, turns: Axis | None = None
+) -> Part | None:
+    """The window of an access, if its elements form a lattice in one.
+
+    On a line of the memory it may reach out of bounds if the address may; else it is a box that does not.
+
+    Args:
+      buffer: the memory.
+      address, where: the elements.
+      varying: whether groups have values of their own.
+      chunk: the work-groups.
+      turns: iterations of a loop, of which the access is the first and all are meant.
+    """
+    found = _line(buffer, address, where, varying, chunk, turns)
+    if found is None and turns is None and address.inside is None:
+        return box(buffer, address, where, varying, chunk, None)
+    return found
+
+
+def box(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, missing: Any) -> Part | None:
+    """The window of an access, if that is a box, where it may be out of bounds and then reads as `missing`."""
+    found = boxes.of_address(buffer, address, where, varying, chunk, missing)
+    if found is None:
+        return None
+    lattice, frame = found
+    return Part(frame.starts, frame.sizes, None, chunk.count if varying else 1, (), lattice, frame)
+
+
+def _line(
+    buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, turns: Axis | None
+) -> Part | None:
+    """The window of an access, if its elements lie on a line of the memory."""
+    if address.form is None or not where.count or (lattice := lattices.of_pattern(address.form.pattern)) is None:
+        return None
+    if where.all:
+        lattice = lattice.split(where.shape)
+    start = locating.start(address.form, address.base, address.index.dtype, chunk)
+    if buffer.origin is not None:
+        start = start - buffer.origin.astype(start.dtype)
+    zero = start.dtype.type(0)
+    if buffer.space == "private":
+        return None if turns else _private_part(buffer, start, address, where, chunk)
+    if turns is not None:
+        lattice = lattice.along(turns)
+    rows = chunk.count if varying else 1
+    axes = chunk.axes(address.form)
+    if axes is None or (buffer.space == "local" and any(axis.stride for axis in axes)):
+        return None
+    if buffer.space == "global" and varying:
+        for axis in reversed(axes):
+            lattice = lattice.along(axis)
+    if not lattice.apart:
+        return None
+    start = start + start.dtype.type(lattice.least)
+    outer = () if buffer.space == "global" else (chunk.count,)
+    frame = _rows(start, buffer, address, lattice, chunk) or frames.flat(lattice, start, buffer.data.shape, outer)
+    if frame is None and lattice.span > WIDEST * lattice.distinct:
+        return None
+    starts, sizes = (*[zero] * len(outer), start), (*outer, lattice.span)
+    return Part(starts, sizes, len(outer), chunk.count if outer else rows, outer, lattice, frame)
+
+
+def _rows(index: jax.Array, buffer: Buffer, address: Address, lattice: Lattice, chunk: Chunk) -> Frame | None:
+    """The frame of rows of rows, where compilers profit from it.
+
+    XLA copies a memory that it sees in several shapes, so that none is written but by the one operation that uses it.
+    """
+    if not buffer.alone or buffer.origin is not None or not chunk.on_cpu:
+        return None
+    if address.form is None or address.base is not None:
+        return None
+    start = Start(index, int(address.form.pattern[0]) + lattice.least, chunk.unit(address.form))
+    return frames.of_rows(lattice, start, buffer.elements)
+
+
+def _private_part(buffer: Buffer, start: jax.Array, address: Address, where: Lanes, chunk: Chunk) -> Part | None:
+    """All work-items access the same element, each its own copy."""
+    form = address.form
+    one_each = where.all and len(where.shape) == len(chunk.geometry.local_range)
+    if form is None or not form.uniform or not one_each or (form.pattern != form.pattern[0]).any():
+        return None
+    copies = chunk.count * where.count
+    starts = (start, start.dtype.type(0))
+    lattice = Lattice((Axis(copies, 1),))
+    frame = Frame(starts, (1, copies), (buffer.elements, copies), lattice.extents)
+    return Part(starts, (1, copies), 1, chunk.count, (), lattice, frame)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class View:
+    """A load in one of several iterations of a loop, in each of which it starts `move` elements further.
+
+    Attributes:
+      move: may be negative.
+      turn, turns: which of how many iterations it is.
+      windows: under `number` the window with the slices of all iterations, once the first one has been emitted.
+      number: of the load.
+    """
+
+    move: int
+    turn: int
+    turns: int
+    windows: dict[int, jax.Array]
+    number: int
+
+    @property
+    def reach(self) -> int:
+        """How far apart the first and the last slice start."""
+        return abs(self.move) * (self.turns - 1)
+
+    def cut(self, data: jax.Array, starts: Sequence[jax.Array], sizes: Sequence[int], axis: int) -> jax.Array:
+        """This iteration's slice, `sizes` from `starts`, which moves along an axis."""
+        if not self.turn:
+            back = self.reach if self.move < 0 else 0
+            first, longer = list(starts), list(sizes)
+            first[axis] = first[axis] - first[axis].dtype.type(back)
+            longer[axis] += self.reach
+            self.windows[self.number] = lax.dynamic_slice(data, first, longer)
+        place = self.move * self.turn + (self.reach if self.move < 0 else 0)
+        return lax.slice_in_dim(self.windows[self.number], place, place + sizes[axis], axis=axis)
+
+
+# A window this many times as long as one slice would be more than the compiler keeps at hand.
+_LONGEST_WINDOW = 2
+_SHORT_WINDOW = 512
+
+
+def _cut(data: jax.Array, starts: Sequence[jax.Array], sizes: Sequence[int], axis: int, view: View | None) -> jax.Array:
+    """A slice of a buffer, along an axis on which further iterations of a loop may go on."""
+    long = view is not None and view.reach > max(_LONGEST_WINDOW * sizes[axis], _SHORT_WINDOW)
+    if view is None or long:
+        return lax.dynamic_slice(data, starts, sizes)
+    return view.cut(data, starts, sizes, axis)

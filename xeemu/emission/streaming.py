@@ -1,0 +1,178 @@
+"""Streaming: loops that only load slices and compute on them, emitted by blocks of iterations.
+
+Slices that start a constant further in each iteration are parts of one window, at constant places of it: the compiler
+then sees which of them overlap, loads each element once for several iterations, and goes over its accumulators once.
+What the iterations store next to each other is stored at once. Where the program itself must find whether loads are
+within bounds, it does so once for the whole loop.
+"""
+
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from xeemu.emission.slices import Part, View
+from xeemu.knowledge.lattices import Axis
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fill:
+    """What the iterations of a block store next to each other.
+
+    Attributes:
+      part: the window of all of them.
+      values: of each iteration so far, `[G or 1, n or 1]`.
+      masks: the same; empty if everything is stored.
+    """
+
+    part: Part
+    values: list[jax.Array] = dataclasses.field(default_factory=list)
+    masks: list[jax.Array] = dataclasses.field(default_factory=list)
+
+    def written(self, data: jax.Array) -> jax.Array:
+        """The memory's data after all iterations."""
+        mask = self._together(self.masks) if self.masks else None
+        after = self.part.written(data, self._together(self.values), mask)
+        assert after is not None
+        return after
+
+    def _together(self, arrays: list[jax.Array]) -> jax.Array:
+        rows = max(array.shape[0] for array in arrays)
+        elements = self.part.lattice.count // len(arrays)
+        full = [jnp.broadcast_to(array, (rows, elements)) for array in arrays]
+        return jnp.concatenate(full, axis=1)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Block:
+    """One of the iterations of a loop that are emitted together.
+
+    Attributes:
+      turn: which of them is being emitted.
+      turns: how many there are.
+      moves: for the number of a load how much further it starts in each iteration.
+      windows: of such a load the window that holds all its slices; filled in the first iteration.
+      fills: of a store the window that its iterations fill; opened in the first iteration.
+      trusted: loads that are known to be within bounds in all iterations.
+      doubted: loads of which it is known that some iteration is not.
+      found: where an iteration is emitted to look at it only: takes the window of each load by a moving slice that is
+        not known to be within bounds, and the elements that its memory has.
+    """
+
+    turn: int
+    turns: int
+    moves: Mapping[int, int]
+    windows: dict[int, Any] = dataclasses.field(default_factory=dict)
+    fills: dict[int, Fill] = dataclasses.field(default_factory=dict)
+    trusted: frozenset[int] = frozenset()
+    doubted: frozenset[int] = frozenset()
+    found: dict[int, tuple[Part, int]] | None = None
+
+    @property
+    def is_last(self) -> bool:
+        return self.turn == self.turns - 1
+
+    def axis(self, number: int) -> Axis | None:
+        """The iterations along which an access moves."""
+        return Axis(self.turns, self.moves[number]) if self.moves.get(number) else None
+
+    def view(self, number: int) -> View | None:
+        """Of a load that moves the window with all its slices."""
+        if number not in self.moves:
+            return None
+        return View(self.moves[number], self.turn, self.turns, self.windows, number)
+
+
+Iterate = Callable[[Block, Any], Any]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Stream:
+    """A loop that streams.
+
+    Attributes:
+      iterate: emits one iteration of a block: the loop's state after it from the one before.
+      length: iterations.
+      moves: for the number of a load how much further it starts in each iteration.
+      turns: iterations of a block.
+    """
+
+    iterate: Iterate
+    length: int
+    moves: Mapping[int, int]
+    turns: int
+
+    def run(self, first: Any) -> Any:
+        """The state after the loop."""
+        return self._blocks(Block(0, self.turns, self.moves), first)
+
+    def run_checked(self, first: Any) -> Any:
+        """The same, with one check of all bounds before the loop."""
+        found: dict[int, tuple[Part, int]] = {}
+        self.iterate(Block(0, 1, self.moves, found=found), first)  # the compiler drops what it computes
+        inside = Block(0, self.turns, self.moves, trusted=frozenset(found))
+        beyond = Block(0, 1, self.moves, doubted=frozenset(found))
+        travels = {n: self.moves[n] * (self.length - 1) for n in found}
+        paths = [functools.partial(self._blocks, block) for block in (inside, beyond)]
+        return checked(found, travels, paths[0], paths[1], first)
+
+    def _blocks(self, block: Block, first: Any) -> Any:
+        def step(turns: int, state: Any) -> Any:
+            return self._block(dataclasses.replace(block, turns=turns), state)
+
+        return by_blocks(step, self.length, block.turns, first)
+
+    def _block(self, block: Block, state: Any) -> Any:
+        windows: dict[int, Any] = {}
+        fills: dict[int, Fill] = {}
+        for turn in range(block.turns):
+            state = self.iterate(dataclasses.replace(block, turn=turn, windows=windows, fills=fills), state)
+        return state
+
+
+def checked(
+    doubted: Mapping[int, tuple[Part, int]],
+    travels: Mapping[int, int],
+    inside: Callable[[Any], Any],
+    beyond: Callable[[Any], Any],
+    first: Any,
+) -> Any:
+    """The state after a loop whose loads may be out of bounds, of which it is looked once whether any is.
+
+    Args:
+      doubted: for the number of such a load its window in the first iteration, and the elements that its memory has.
+      travels: how far the window travels.
+      inside: the state after the loop, from the one before it, if all are within bounds.
+      beyond: the same, if one is not.
+      first: the state before the loop.
+    """
+    if not doubted:
+        return inside(first)
+    if not all(part.may_fit(elements, travels[n]) for n, (part, elements) in doubted.items()):
+        return beyond(first)
+    fits = [part.fits(elements, travels[n]) for n, (part, elements) in doubted.items()]
+    return lax.cond(functools.reduce(operator.and_, fits), inside, beyond, first)
+
+
+def by_blocks(step: Callable[[int, Any], Any], length: int, turns: int, first: Any, unrolled: int = 1) -> Any:
+    """The state after a loop.
+
+    Args:
+      step: the state after so many iterations, from the one before them.
+      length: iterations of the loop.
+      turns: iterations of a block; what is left at the end is a shorter one.
+      first: the state before the loop.
+      unrolled: blocks that are emitted one after the other.
+    """
+    full, rest = divmod(length, turns)
+    state = first
+    if full > 1:
+        state, _ = lax.scan(lambda s, _: (step(turns, s), None), state, None, length=full, unroll=min(unrolled, full))
+    elif full:
+        state = step(turns, state)
+    return step(rest, state) if rest else state

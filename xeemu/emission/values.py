@@ -1,0 +1,279 @@
+"""The values of an emitted program: arrays over a chunk of work-groups, lane forms, and the memories' contents."""
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.knowledge.analysis import Value, group_strides, local_id
+from xeemu.knowledge.forms import Form, wrapped
+from xeemu.knowledge.lattices import Axis
+from xeemu.language.geometry import Geometry
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Chunk:
+    """Consecutive work-groups that are emulated together, in lockstep.
+
+    Attributes:
+      geometry: the sizes of the launch.
+      first: linear id of the first group, a traced scalar or an int.
+      count: number of groups, `G`.
+      on_cpu: whether the emulation runs on a CPU, where branches and slices pay.
+      deterministic: whether float atomics are applied in one order.
+      turns: the most iterations of a loop that find together what they update (see `updating`).
+      strands: the most parts of the chunk that do so side by side.
+      alignment: `first` is a multiple of it.
+      inner: whether the last row of groups along the first dimension is not among them.
+      spare_bytes: what iterations of a loop that are emitted together may take.
+    """
+
+    geometry: Geometry
+    first: Any
+    count: int
+    on_cpu: bool
+    deterministic: bool
+    turns: int = 1
+    strands: int = 1
+    alignment: int = 1
+    inner: bool = False
+    spare_bytes: int = 0
+
+    # Nothing here is cached: an array first made inside a loop must not be used outside it.
+
+    def linear_ids(self) -> jax.Array:
+        """`[G]` linear group ids."""
+        dtype = self.geometry.id_type
+        return jnp.asarray(self.first, dtype) + np.arange(self.count, dtype=dtype)
+
+    def group_ids(self, d: int) -> jax.Array:
+        """`[G]` group ids in dimension `d`."""
+        counts = self.geometry.group_range
+        ids = self.linear_ids()
+        stride = group_strides(counts)[d]
+        if stride > 1:
+            ids = ids // ids.dtype.type(stride)
+        return ids if d == 0 else ids % ids.dtype.type(counts[d])
+
+    def first_id(self, d: int) -> jax.Array:
+        """The first group's id in dimension `d`."""
+        counts = self.geometry.group_range
+        first, stride = jnp.asarray(self.first, self.geometry.id_type), group_strides(counts)[d]
+        if stride > 1:
+            first = lax.div(first, first.dtype.type(stride))
+        return lax.rem(first, first.dtype.type(counts[d])) if d else first
+
+    def linear_step(self, form: Form) -> int | None:
+        """What one more linear group id adds to a form, if that is the same everywhere."""
+        relevant = self._relevant(form)
+        if not relevant:
+            return 0
+        step, stride = relevant[-1]
+        return step if all(s == step * (t // stride) for s, t in relevant) else None
+
+    def unit(self, form: Form) -> int:
+        """What the first group's ids add to a form is a multiple of it; 0 if they add nothing."""
+        counts = self.geometry.group_range
+        found = 0
+        for d, (step, stride, n) in enumerate(zip(form.steps, group_strides(counts), counts, strict=True)):
+            rows, rest = divmod(self.alignment, stride)
+            of_id = 1 if rest else math.gcd(rows, n) if d else rows
+            # An id below `n` that is a multiple of it is 0.
+            found = math.gcd(found, 0 if d and of_id == n else step * of_id)
+        return found
+
+    def axes(self, form: Form) -> list[Axis] | None:
+        """What the group ids add to a form, as axes of the chunk's groups, the last running fastest.
+
+        None if the chunk is no block of the group range, as whole rows of it or a part of one are.
+        """
+        step = self.linear_step(form)
+        if step is not None:
+            return [Axis(self.count, step)]
+        block = self.block()
+        return None if block is None else list(map(Axis, block, form.steps))
+
+    def block(self) -> list[int] | None:
+        """How many groups there are along each dimension; None if the chunk is no block of the group range."""
+        counts, found, left = self.geometry.group_range, list[int](), self.count
+        for d in reversed(range(len(counts))):
+            size = math.gcd(left, counts[d]) if d else left
+            aligned = not self.alignment % (group_strides(counts)[d] * size)
+            if d and left > 1 and not (aligned and size in (left, counts[d])):
+                return None
+            found.insert(0, size)
+            left //= size
+        return found
+
+    def _relevant(self, form: Form) -> list[tuple[int, int]]:
+        """Of each dimension with several groups the step of a form, and of the linear group id."""
+        counts = self.geometry.group_range
+        return [(s, t) for s, t, n in zip(form.steps, group_strides(counts), counts, strict=True) if n > 1]
+
+    def present(self) -> jax.Array | None:
+        """`[G, L]` mask of the work-items inside the global range, or None if all are."""
+        geometry, mask = self.geometry, None
+        for d in geometry.ragged:
+            if d or not self.inner:
+                start = self.group_ids(d) * geometry.id_type.type(geometry.local_range[d])
+                ids = local_id(geometry.local_range, d).reshape(-1).astype(geometry.id_type)
+                within = start[:, None] + ids < geometry.id_type.type(geometry.global_range[d])
+                mask = within if mask is None else mask & within
+        return mask
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Emitted:
+    """A value of the program as emitted for a chunk.
+
+    Attributes:
+      known: the static analysis of it.
+      shape: its shape for one work-group.
+      dtype: its dtype.
+      base: the base of its lane form; None if it has none.
+      computed: the array, if it was not left as a lane form.
+      some: those elements that came from a load of them only; the compiler drops `computed` if nothing uses others.
+      shared: the value, if groups share it; the compiler drops `computed` if nothing uses that.
+    """
+
+    known: Value
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    base: Any = None
+    computed: jax.Array | None = None
+    some: "Some | None" = None
+    shared: "Shared | None" = None
+
+    def array(self, chunk: Chunk) -> jax.Array:
+        """`[G, *shape]` if it varies between groups, else `shape`."""
+        if self.computed is not None:
+            return self.computed
+        assert self.known.form is not None
+        return materialise(self.known.form, self.base, self.dtype, self.known.varying, chunk)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Some:
+    """Some elements of a value.
+
+    Attributes:
+      chosen: `[n]` their flat positions.
+      values: `[G or 1, n]`
+    """
+
+    chosen: np.ndarray
+    values: jax.Array
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Shared:
+    """A value that groups of a chunk share along some dimensions, as they do rows and columns of tiles.
+
+    Compilers do not see through the single axis of groups that it has elsewhere.
+
+    Attributes:
+      block: the groups along each dimension.
+      own: the same, but 1 along those in which they share it.
+      values: `[own groups, *shape]`
+    """
+
+    block: tuple[int, ...]
+    own: tuple[int, ...]
+    values: jax.Array
+
+    def of_groups(self, values: jax.Array) -> jax.Array:
+        """`[G, ...]` from `[own groups, ...]` values."""
+        rest = values.shape[1:]
+        return jnp.broadcast_to(values.reshape(*self.own, *rest), (*self.block, *rest)).reshape(-1, *rest)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Buffer:
+    """The contents of a memory for a chunk.
+
+    Attributes:
+      data: `[elements]` for global memory, which all groups share; `[G, elements]` for local memory; for private memory
+        `[elements, G * L]`, so that the work-items' copies of one element lie side by side. Slices are taken from this
+        shape and gathers from the flat array: XLA updates both in place, but not a slice of a reshaped array.
+      space: `"global"`, `"local"` or `"private"`; `"global"` also for a local memory that is one for all groups, whose
+        `analysis.Value` still says `"local"` (see `likeness`).
+      shape: elements per dimension (of one work-item, for private memory).
+      origin: of a global memory the element that the data begins with, if that is a part of it; None if it is whole.
+      pending: updates that are still to be carried out, together with the next one (see `joining`).
+      stored: what is known of the contents, the latest first (see `forwarding`).
+      alone: whether the kernel does not change it, or uses it in one operation only.
+    """
+
+    data: jax.Array
+    space: str
+    shape: tuple[int, ...]
+    origin: jax.Array | None = None
+    pending: tuple["Update", ...] = ()
+    stored: tuple["Stored", ...] = ()
+    alone: bool = False
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    def holding(self, data: jax.Array) -> "Buffer":
+        """The same memory with other contents, of which nothing is known, and no updates still to be carried out."""
+        return dataclasses.replace(self, data=data, pending=(), stored=())
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class Update:
+    """Elements to update by an operation whose order does not matter.
+
+    Attributes:
+      target: `[G, n]` positions in the flat contents; beyond their end for elements that take no part.
+      values: `[G, n]` what to combine them with.
+      op: the operation.
+      always: whether every element takes part.
+    """
+
+    target: jax.Array
+    values: jax.Array
+    op: str = dataclasses.field(metadata={"static": True})
+    always: bool = dataclasses.field(metadata={"static": True})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Stored:
+    """What one store has left in a memory.
+
+    Attributes:
+      places: `[n]` different numbers of elements of each group's memory, for private memory of the work-items' copies.
+      values: `[G or 1, n]`; of a store to which all elements of the access contribute `[G or 1, *shape]`, its shape.
+      shared: the values, if groups share them.
+    """
+
+    places: np.ndarray
+    values: jax.Array
+    shared: Shared | None = None
+
+
+def materialise(form: Form, base: Any, dtype: Any, varying: bool, chunk: Chunk) -> jax.Array:
+    """A lane form as an array."""
+    pattern = jnp.asarray(form.pattern.astype(dtype))
+    if base is not None:
+        pattern = pattern + base.astype(dtype)
+    if not varying:
+        return pattern
+    groups = jnp.zeros(chunk.count, dtype)
+    for d, step in enumerate(form.steps):
+        if step:
+            groups = groups + chunk.group_ids(d).astype(dtype) * wrapped(step, dtype)
+    return groups.reshape(-1, *(1,) * form.pattern.ndim) + pattern
+
+
+def bits(array: jax.Array) -> jax.Array:
+    """The bits of an array's elements, as unsigned integers."""
+    if array.dtype == bool:
+        return array.astype(np.uint8)
+    return lax.bitcast_convert_type(array, np.dtype(f"u{array.dtype.itemsize}"))

@@ -1,0 +1,104 @@
+"""check: what is wrong with a kernel; proved before the run where addresses are known, else watched as it runs."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from xeemu.devices.device import Device
+from xeemu.emission.observer import MAX_ITERATIONS
+from xeemu.errors import KernelArgumentError, KernelError
+from xeemu.faults import judgement, proofs
+from xeemu.faults.findings import Findings
+from xeemu.faults.watching import Watch, Watching
+from xeemu.knowledge import schedule
+from xeemu.language.kernel import Kernel
+from xeemu.language.ndrange import NDRange
+from xeemu.launching import fitting
+from xeemu.launching.arguments import DEFAULT_DEVICE, checked_arguments, checked_device, outside_jit, scalars
+from xeemu.launching.fitting import Watched
+from xeemu.launching.preparation import Prepared, prepare_alone
+
+
+def check(
+    kernel: Kernel,
+    nd_range: NDRange,
+    device: str | Device = DEFAULT_DEVICE,
+    max_iterations: int = MAX_ITERATIONS,
+) -> Callable[..., tuple[Any, Findings]]:
+    """A kernel over an nd-range as a function that also tells what is wrong with it.
+
+    Data races, uninitialised reads, accesses out of bounds, barriers that a part of a group reaches, barriers of the
+    wrong memories, and operations that mix work-items. What follows from addresses that are known is proved, for every
+    input; the rest is watched in this run. That work-items run in lockstep here hides nothing.
+
+    Args:
+      kernel: what `@xe.kernel` made.
+      nd_range: global and local size, as for `xe.launch`.
+      device: the modelled device.
+      max_iterations: after which a loop that tests a predicate is given up.
+
+    Returns:
+      A function `f(*arrays, **static)` that gives the outputs, the bits of `xe.launch`, as NumPy arrays; and the
+      `Findings`. Equal calls compile once.
+
+    Raises:
+      NDRangeError, KernelNotSupportedError, MemoryAllocationError, KernelArgumentError, KernelError: as `xe.launch`.
+      KernelError: a loop has gone on for `max_iterations`.
+    """
+    modelled = checked_device(kernel, nd_range, device)
+    if isinstance(max_iterations, bool) or not isinstance(max_iterations, int) or not 1 <= max_iterations < 2**31:
+        raise KernelArgumentError(
+            f"max_iterations is {max_iterations!r}; give a number of iterations, from 1 to 2^31-1"
+        )
+
+    def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
+        given = outside_jit("xe.check", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
+        prepared = prepare_alone(kernel, nd_range, modelled, given, static)
+        checked = _checked(prepared, scalars(given), max_iterations)
+        outputs, state = checked.run(given)
+        found = judgement.judge(prepared.program, checked.watch, state)
+        return jax.tree.unflatten(prepared.program.output_tree, outputs), found
+
+    return call
+
+
+@functools.lru_cache(maxsize=128)
+def _checked(prepared: Prepared, known: tuple[Hashable, ...], max_iterations: int) -> "Checked":
+    program = prepared.program
+    what = proofs.of_schedule(schedule.of_program(program, prepared.plan, known), program.written)
+    return Checked(prepared, Watch(what, max_iterations))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Checked:
+    """A prepared launch together with what has to be watched in it."""
+
+    prepared: Prepared
+    watch: Watch
+
+    def run(self, given: Sequence[Any]) -> tuple[list[np.ndarray], Mapping[str, Any] | None]:
+        """The kernel's outputs, and what was found; nothing if all was proved."""
+        if self.watch.proofs.complete:
+            return fitting.fitted(self.prepared).run(given), None
+        outputs, state = self._watched.run(given)
+        self._check_ended(state)
+        return outputs, state
+
+    def _check_ended(self, state: Mapping[str, Any]) -> None:
+        """Refuses a run that was given up, or was longer than can be told apart."""
+        if state["passed"] > self.watch.most_barriers:
+            raise KernelError(
+                f"a work-group has passed {state['passed']} barriers, more than the {self.watch.most_barriers} that a "
+                "check of so large a launch tells apart; check it with fewer work-groups or iterations"
+            )
+        limit = self.watch.max_iterations
+        hint = "if it would in the end, give xe.check more with max_iterations="
+        self.watch.proofs.schedule.check_ended(state["exceeded"], limit, hint)
+
+    @functools.cached_property
+    def _watched(self) -> Watched:
+        return Watched(self.prepared, functools.partial(Watching, self.watch), self.watch.zeros)

@@ -1,0 +1,110 @@
+"""Initialisation: which reads of local and private memory are proved to find something written.
+
+A read finds what any work-item of its group has written earlier in the order in which the emulator executes a kernel;
+whether a barrier lies between is a question of races.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from xeemu.knowledge import addresses, epochs, instances
+from xeemu.knowledge.epochs import Clock
+from xeemu.knowledge.expressions import TooLarge
+from xeemu.knowledge.instances import Instances, Region
+from xeemu.knowledge.schedule import Key, Operation, Schedule
+from xeemu.language.linearity import Allocation
+
+_MOST_ELEMENTS = 1 << 22
+_NEVER = np.iinfo(np.int64).max
+
+
+def doubtful_reads(schedule: Schedule, operations: Sequence[Operation]) -> frozenset[Key]:
+    """The reads of local and private memory, by their key, that are not proved to find something written."""
+    by_memory: dict[Allocation, list[Operation]] = {}
+    for operation in operations:
+        if operation.place.memory.space != "global":
+            by_memory.setdefault(operation.place.memory, []).append(operation)
+    times = epochs.times(schedule)
+    return frozenset(
+        operation.key for memory, uses in by_memory.items() for operation in _doubtful(memory, uses, schedule, times)
+    )
+
+
+def reads(operation: Operation) -> bool:
+    """Whether an access uses what was in memory: a load, or an atomic operation other than a store."""
+    return operation.place.op == "load" or (operation.place.op == "atomic" and operation.name != "store")
+
+
+def writes(operation: Operation) -> bool:
+    return operation.name != "load"
+
+
+def _doubtful(
+    memory: Allocation, uses: Sequence[Operation], schedule: Schedule, times: Mapping[Operation, Clock]
+) -> Iterator[Operation]:
+    reading = [o for o in uses if reads(o)]
+    writing = [o for o in uses if writes(o) and instances.is_exact(o, schedule)]
+    known = [o for o in reading if instances.is_known(o)]
+    try:
+        # What data reads does not move with the groups, so neither may what stands for all of them.
+        regions = instances.regions(list(dict.fromkeys([*writing, *known])), schedule, fixed=True)
+        proofs = [_Proof(memory, schedule, times, region, writing) for region in regions]
+    except TooLarge:
+        yield from reading
+        return
+    for operation in reading:
+        if not all(proof.finds_something(operation) for proof in proofs):
+            yield operation
+
+
+class _Proof:
+    """When each element is first written in the groups of a region."""
+
+    def __init__(
+        self,
+        memory: Allocation,
+        schedule: Schedule,
+        times: Mapping[Operation, Clock],
+        region: Region,
+        writing: Sequence[Operation],
+    ):
+        self.memory, self.schedule, self.times, self.region = memory, schedule, times, region
+        self.copies = schedule.geometry.items if memory.space == "private" else 1
+        size = instances.groups_of(region, schedule.groups) * memory.elements * self.copies
+        if size > _MOST_ELEMENTS:
+            raise TooLarge
+        self.first = np.full(size, _NEVER)
+        for operation in writing:
+            try:
+                done = self._instances(operation)
+            except TooLarge:
+                continue
+            np.minimum.at(self.first, self._place(done), done.counts[0])
+
+    def finds_something(self, operation: Operation) -> bool:
+        """Whether all elements that an access reads are written before."""
+        if self._all_written(operation):
+            return True
+        if not instances.is_known(operation):
+            return False
+        try:
+            done = self._instances(operation)
+        except TooLarge:
+            return False
+        return bool((self.first[self._place(done)] < done.counts[0]).all())
+
+    def _all_written(self, operation: Operation) -> bool:
+        """Whether all elements that an access could read are written before it is first executed."""
+        bounds = addresses.linear_index(operation).interval or (0, self.memory.elements - 1)
+        low, high = max(bounds[0], 0), min(bounds[1], self.memory.elements - 1)
+        in_groups = self.first.reshape(-1, self.memory.elements, self.copies)[:, low : high + 1]
+        return bool((in_groups < self.times[operation].offset).all())
+
+    def _instances(self, operation: Operation) -> Instances:
+        return instances.of_operation(operation, self.schedule, self.region, (self.times[operation],), False)
+
+    def _place(self, done: Instances) -> np.ndarray:
+        copy = done.item if self.copies > 1 else 0
+        place: np.ndarray = (done.group * self.memory.elements + done.element) * self.copies + copy
+        return place

@@ -1,0 +1,196 @@
+"""Proofs: what of a kernel's safety follows from its addresses before a run, and what has to be watched in one.
+
+A proof holds for every input: it says nothing about what depends on data, which is left to be watched.
+"""
+
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from xeemu.faults import initialisation
+from xeemu.knowledge import addresses, conflicts, epochs, progressions
+from xeemu.knowledge.conflicts import Clocks
+from xeemu.knowledge.epochs import Pair
+from xeemu.knowledge.expressions import Axis, Expression, TooLarge
+from xeemu.knowledge.progressions import Progressions
+from xeemu.knowledge.schedule import Frame, Key, Meeting, Operation, Place, Schedule
+from xeemu.language.linearity import Allocation
+from xeemu.language.orders import Ordering
+
+
+@dataclasses.dataclass(frozen=True)
+class Spot:
+    """A memory operation of the source with its memory order; an unrolled loop makes several equations of it."""
+
+    place: Place
+    ordering: Ordering | None
+
+    @classmethod
+    def of(cls, operation: Operation) -> "Spot":
+        return cls(operation.place, operation.access.ordering)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Proofs:
+    """What is left to be watched.
+
+    Attributes:
+      schedule: the program.
+      operations: its accesses, by their key.
+      meetings: its barriers, by their key.
+      races: pairs of spots whose accesses might be unordered, and within which set of work-items they need no order.
+      bounds: accesses that might lie out of bounds.
+      unwritten: accesses that might read what was never written.
+      barriers: those that might not be reached by all work-items.
+      endless: whether data decides when some loop ends.
+    """
+
+    schedule: Schedule
+    operations: Mapping[Key, tuple[Operation, ...]]
+    meetings: Mapping[Key, Meeting]
+    races: Mapping[tuple[Spot, Spot], int]
+    bounds: frozenset[Key]
+    unwritten: frozenset[Key]
+    barriers: frozenset[Key]
+    endless: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing has to be watched."""
+        return not (self.races or self.bounds or self.unwritten or self.barriers or self.endless)
+
+    @functools.cached_property
+    def watched(self) -> tuple[Place, ...]:
+        """The memory operations of which something is left to be watched, in the order of the program."""
+        racing = {spot.place for pair in self.races for spot in pair}
+        keys = self.bounds | self.unwritten
+        return tuple(p for p in self.places if p in racing or any(self.place(key) == p for key in keys))
+
+    @functools.cached_property
+    def places(self) -> tuple[Place, ...]:
+        """All memory operations of the source."""
+        return tuple(dict.fromkeys(self.place(key) for key in self.operations))
+
+    def place(self, key: Key) -> Place:
+        return self.operations[key][0].place
+
+
+def of_schedule(schedule: Schedule, written: frozenset[Allocation]) -> Proofs:
+    """What has to be watched of a program that stores to or updates some memories."""
+    operations = [o for o in schedule.root.operations() if o.frame.boxes]
+    by_key: dict[Key, list[Operation]] = {}
+    for operation in operations:
+        by_key.setdefault(operation.key, []).append(operation)
+    meetings = [m for m in _meetings(schedule) if epochs.is_barrier(m)]
+    # What takes too long to prove is watched.
+    with progressions.Effort().portion():
+        return Proofs(
+            schedule=schedule,
+            operations={key: tuple(same) for key, same in by_key.items()},
+            meetings={m.key: m for m in meetings},
+            races=_races(schedule, operations, written),
+            bounds=frozenset(o.key for o in operations if not _is_within_bounds(o, schedule)),
+            unwritten=initialisation.doubtful_reads(schedule, operations),
+            barriers=frozenset(m.key for m in meetings if not _is_uniform(m)),
+            endless=any(_is_endless(frame) for frame in schedule.root.frames()),
+        )
+
+
+def _meetings(schedule: Schedule) -> list[Meeting]:
+    return [s for f in schedule.root.frames() if f.boxes for s in f.steps if isinstance(s, Meeting)]
+
+
+def _is_endless(frame: Frame) -> bool:
+    """Whether a frame is a loop's test that data lets come out either way."""
+    return frame.kind == "test" and bool(frame.boxes) and not (frame.certain or epochs.own_axes(frame))
+
+
+# --- Races ---
+
+
+def _races(
+    schedule: Schedule, operations: Sequence[Operation], written: frozenset[Allocation]
+) -> dict[tuple[Spot, Spot], int]:
+    left: dict[tuple[Spot, Spot], int] = {}
+
+    def look_at(pair: Pair, is_proved: Callable[[], bool]) -> None:
+        """Leaves the spots of a pair to be watched, unless they are already, or need not be."""
+        spots = (Spot.of(pair[0]), Spot.of(pair[1]))
+        known = next((s for s in (spots, spots[::-1]) if s in left), None)
+        reach = conflicts.reach(*pair)
+        if known is not None:
+            left[known] = min(left[known], reach)
+        elif not is_proved():
+            left[spots] = reach
+
+    meeting: dict[Allocation, list[Pair]] = {}
+    for pair in epochs.meeting_pairs(schedule):
+        meeting.setdefault(pair[0].place.memory, []).append(pair)
+    for memory, pairs in meeting.items():
+        if memory.space == "private" or memory not in written:
+            continue
+        clocks = Clocks(*(epochs.epochs(schedule, memory, subs) for subs in (False, True)))
+        if not conflicts.all_keep_apart(tuple(dict.fromkeys(o for pair in pairs for o in pair)), schedule, clocks):
+            for pair in pairs:
+                look_at(pair, functools.partial(conflicts.keeps_apart, pair, schedule, clocks))
+    shared: dict[Allocation, list[Operation]] = {}
+    for operation in operations:
+        if operation.place.memory.space == "global" and operation.place.memory in written:
+            shared.setdefault(operation.place.memory, []).append(operation)
+    for uses in shared.values():
+        if not conflicts.all_keep_to_groups(uses, schedule):
+            for pair in itertools.combinations_with_replacement(uses, 2):
+                look_at(pair, functools.partial(conflicts.keeps_to_groups, pair, schedule))
+    return left
+
+
+# --- Bounds and barriers ---
+
+
+def _is_within_bounds(operation: Operation, schedule: Schedule) -> bool:
+    outside = addresses.outside(operation, schedule)
+    return outside.known and _holds_nowhere(outside, operation)
+
+
+def _holds_nowhere(e: Expression, operation: Operation) -> bool:
+    """Whether no element of a known bool is True in any execution of an operation's frame."""
+    conditions = [c for c in operation.frame.conditions if c.known]
+
+    def examine(inside: Progressions) -> bool:
+        holds = functools.reduce(np.logical_and, _at_points(inside, [*conditions, e]))
+        return not holds.any()
+
+    return _in_every_box(operation.frame, examine)
+
+
+def _is_uniform(meeting: Meeting) -> bool:
+    """Whether always all work-items of a group reach a barrier or none."""
+    mask = meeting.mask
+    if mask is None or not mask.known:
+        return mask is None
+
+    def examine(inside: Progressions) -> bool:
+        (values,) = _at_points(inside, [mask])
+        return bool((values.all(1) | ~values.any(1)).all())
+
+    return _in_every_box(meeting.frame, examine)
+
+
+def _at_points(inside: Progressions, bools: Sequence[Expression]) -> list[np.ndarray]:
+    """`[points, elements or 1]` of each bool, at points that stand for a whole box."""
+    periods: dict[Axis, int] = {}
+    for steps in map(inside.of, bools):
+        periods |= {axis: math.lcm(periods.get(axis, 1), step.period) for axis, step in steps.items()}
+    grid, _ = inside.representatives(periods)
+    return [addresses.flat(grid, e, e.shape, np.arange(math.prod(e.shape))) for e in bools]
+
+
+def _in_every_box(frame: Frame, examine: Callable[[Progressions], bool]) -> bool:
+    try:
+        return all(progressions.divided(frame.boxes, examine))
+    except TooLarge:
+        return False

@@ -1,0 +1,132 @@
+"""Races: between whom an access conflicts with earlier ones, from the stamps that those have left.
+
+Axis legend: G work-groups of a chunk, n elements of an access that take part in a group.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.faults.stamps import Layout, Stamp
+from xeemu.knowledge import conflicts
+
+GROUPS, SUB_GROUPS, ITEMS, FENCED_SUB_GROUPS, FENCED_ITEMS = range(5)
+"""Between whom a conflict is: work-groups, sub-groups, work-items of one; and across a barrier of other memories."""
+CASES = 5
+
+
+class Conflict(NamedTuple):
+    """An example of a conflict, or arrays of them: who came earlier, who later, and where.
+
+    Attributes:
+      earlier_group, earlier_item, later_group, later_item: linear ids.
+      element: linear index into the memory.
+      epoch: barriers that the later one's group had passed.
+      turned: 1 if the later one is at the first spot of the pair, else 0.
+    """
+
+    earlier_group: Any
+    earlier_item: Any
+    later_group: Any
+    later_item: Any
+    element: Any
+    epoch: Any
+    turned: Any
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class User:
+    """The lanes of an access: all `[G, n]`.
+
+    Attributes:
+      place: position in the stamps.
+      taken: whether it accesses its element.
+      element: linear index into the memory.
+      group: linear id.
+      first, last: the work-items that access it together, linear local ids.
+      barriers: that the group has passed.
+      epoch, sub_epoch: of the memory.
+    """
+
+    place: jax.Array
+    taken: jax.Array
+    element: jax.Array
+    group: jax.Array
+    first: np.ndarray
+    last: np.ndarray
+    barriers: jax.Array
+    epoch: jax.Array
+    sub_epoch: jax.Array
+
+
+class _Seen(NamedTuple):
+    """The last and the first user of each lane's element."""
+
+    last: Stamp
+    first: Stamp
+
+    def only(self, low: np.ndarray, high: np.ndarray, divisor: int) -> jax.Array:
+        """Whether all users, and those from `low` to `high`, are one, where `divisor` work-items count as one."""
+        same = (self.last.item // divisor == low) & (self.first.item // divisor == low)
+        return same & jnp.asarray(low == high)
+
+
+def judged(
+    user: User, stamps: Sequence[jax.Array], layout: Layout, reach: int, lanes: int, turned: bool
+) -> tuple[jax.Array, Conflict]:
+    """`[G, n]` the case of each lane's conflict with earlier users, or -1; and the conflicts themselves.
+
+    Args:
+      user: the lanes.
+      stamps: of the earlier users, `[elements]` each: the last and the first, and those by sub-group epochs if such are
+        kept.
+      layout: how they are put together.
+      reach: within whom two users need no order, see `conflicts.reach`.
+      lanes: of a sub-group.
+      turned: whether the lanes are at the first spot of their pair.
+    """
+    read = [stamp[user.place] for stamp in stamps]
+    seen = _Seen(layout.read_last(read[0]), layout.read_first(read[1]))
+    inner = _Seen(layout.read_last(read[2]), layout.read_first(read[3])) if len(read) > 2 else seen
+    group = user.group if layout.groups > 1 else jnp.zeros_like(user.group)
+    used = seen.last.used & user.taken
+    far = used & ((seen.last.group != group) | (seen.first.group != group))
+    met = used & ~far & (seen.last.epoch == user.epoch)
+    across = met & ~seen.only(user.first // lanes, user.last // lanes, lanes)
+    current = user.sub_epoch if len(read) > 2 else user.epoch
+    near = used & ~far & ~across & (inner.last.group == group) & (inner.last.epoch == current)
+    within = near & inner.last.used & ~inner.only(user.first, user.last, 1)
+    earlier, later = _example(seen, inner, user, far, across, group, lanes)
+    fenced = (earlier.barriers < user.barriers) if layout.fenced else jnp.zeros_like(far)
+    case = jnp.full(used.shape, -1, np.int64)
+    if reach < conflicts.SUB_GROUP:
+        case = jnp.where(within, jnp.where(fenced, FENCED_ITEMS, ITEMS), case)
+    if reach < conflicts.GROUP:
+        case = jnp.where(across, jnp.where(fenced, FENCED_SUB_GROUPS, SUB_GROUPS), case)
+    if reach < conflicts.DEVICE:
+        case = jnp.where(far, GROUPS, case)
+    way = jnp.full_like(user.group, int(turned))
+    home = earlier.group if layout.groups > 1 else user.group
+    return case, Conflict(home, earlier.item, user.group, later, user.element, user.barriers, way)
+
+
+def _example(
+    seen: _Seen, inner: _Seen, user: User, far: jax.Array, across: jax.Array, group: jax.Array, lanes: int
+) -> tuple[Stamp, jax.Array]:
+    """For each lane an earlier user that it conflicts with, and which of its own work-items does."""
+    alone = user.first == user.last
+    by_group = far & (seen.last.group == group)
+    by_sub_group = across & alone & (seen.last.item // lanes == user.first // lanes)
+    by_item = ~far & ~across & alone & (inner.last.item == user.first)
+    near = [jnp.where(far | across, a, b) for a, b in zip(seen.last, inner.last, strict=True)]
+    others = [jnp.where(far | across, a, b) for a, b in zip(seen.first, inner.first, strict=True)]
+    turn = by_group | by_sub_group | by_item
+    earlier = Stamp(*(jnp.where(turn, b, a) for a, b in zip(near, others, strict=True)))
+    divisor = jnp.where(across, lanes, 1)
+    other = earlier.item // divisor != user.first // divisor
+    later = jnp.where(other | far, user.first, user.last)
+    return earlier, later

@@ -1,0 +1,470 @@
+"""The observer that finds faults as a kernel runs: in what could not be proved before.
+
+Axis legend: G work-groups of a chunk, L work-items of a group, n elements of an access that take part in a group.
+
+For races it keeps stamps of who used each element last (`stamps`), a pair of them for each spot of the source that may
+take part in one; each access looks at the stamps of the spots that it must not meet. Lockstep hides nothing, since
+stamps tell work-items and epochs and no order of execution.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.emission import locating
+from xeemu.emission.observer import Event, Observer, Passage
+from xeemu.emission.values import Buffer, Chunk, bits
+from xeemu.faults import initialisation, races
+from xeemu.faults.proofs import Proofs, Spot
+from xeemu.faults.races import CASES, Conflict, User
+from xeemu.faults.stamps import Layout, blank
+from xeemu.knowledge import epochs
+from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.schedule import Key, Operation
+from xeemu.language.geometry import Geometry
+from xeemu.language.linearity import Allocation
+
+State = dict[str, Any]
+
+
+class Beyond(NamedTuple):
+    """An example of an access out of bounds; the components of its index follow."""
+
+    group: Any
+    item: Any
+
+
+class Unwritten(NamedTuple):
+    """An example of an uninitialised read, and what was written of the memory: how many elements, first and last."""
+
+    group: Any
+    item: Any
+    element: Any
+    written: Any
+    first: Any
+    last: Any
+
+
+class Parted(NamedTuple):
+    """An example of a barrier that a part of a group reaches: how many do, one that does and one that does not."""
+
+    group: Any
+    count: Any
+    reaching: Any
+    missing: Any
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Watch:
+    """What there is to watch in a launch.
+
+    Attributes:
+      proofs: what could not be proved.
+      max_iterations: after which a loop that tests a predicate is stopped.
+    """
+
+    proofs: Proofs
+    max_iterations: int
+
+    @property
+    def geometry(self) -> Geometry:
+        return self.proofs.schedule.geometry
+
+    @functools.cached_property
+    def pairs(self) -> tuple[tuple[Spot, Spot], ...]:
+        return tuple(self.proofs.races)
+
+    @functools.cached_property
+    def spots(self) -> tuple[Spot, ...]:
+        """The spots whose uses are stamped."""
+        return tuple(dict.fromkeys(spot for pair in self.pairs for spot in pair))
+
+    @functools.cached_property
+    def memories(self) -> tuple[Allocation, ...]:
+        """The memories whose epochs are counted."""
+        return tuple(dict.fromkeys(spot.place.memory for spot in self.spots))
+
+    @functools.cached_property
+    def layouts(self) -> Mapping[Allocation, Layout]:
+        """How the stamps of each memory are put together."""
+        barriers = [m for m in self.proofs.meetings.values() if epochs.is_group_barrier(m)]
+        return {
+            memory: Layout(
+                self.geometry.groups if memory.space == "global" else 1,
+                self.geometry.items,
+                any(memory not in barrier.memories for barrier in barriers),
+            )
+            for memory in self.memories
+        }
+
+    @property
+    def most_barriers(self) -> int:
+        """Barriers of a group whose accesses can be told apart."""
+        return min((layout.most_barriers for layout in self.layouts.values()), default=2**62)
+
+    @functools.cached_property
+    def layered(self) -> frozenset[Allocation]:
+        """The memories that barriers of sub-groups order."""
+        meetings = [m for m in self.proofs.meetings.values() if not epochs.is_group_barrier(m)]
+        return frozenset(memory for memory in self.memories if any(memory in m.memories for m in meetings))
+
+    @functools.cached_property
+    def initialised(self) -> tuple[Allocation, ...]:
+        """The memories of which it is kept what was written."""
+        return tuple(dict.fromkeys(self.proofs.place(key).memory for key in self.proofs.unwritten))
+
+    @functools.cached_property
+    def bounds(self) -> tuple[Spot, ...]:
+        return self._spots(self.proofs.bounds)
+
+    @functools.cached_property
+    def unwritten(self) -> tuple[Spot, ...]:
+        return self._spots(self.proofs.unwritten)
+
+    @functools.cached_property
+    def barriers(self) -> tuple[Key, ...]:
+        return tuple(key for key in self.proofs.meetings if key in self.proofs.barriers)
+
+    @functools.cached_property
+    def loops(self) -> tuple[Key, ...]:
+        return tuple(self.proofs.schedule.loops)
+
+    def _spots(self, keys: frozenset[Key]) -> tuple[Spot, ...]:
+        return tuple(dict.fromkeys(Spot.of(self.operation(k)) for k in self.proofs.operations if k in keys))
+
+    def operation(self, key: Key) -> Operation:
+        return self.proofs.operations[key][0]
+
+    def zeros(self) -> State:
+        """The state in which nothing was found.
+
+        Keys:
+          conflicts, differing: for each pair int64 `[CASES]` counts, and of how many the values stored differ.
+          examples: for each pair int64 `[CASES, 7]`, see `Conflict`.
+          beyond, unwritten, parted: for each spot or barrier an int64 count and an example.
+          exceeded: for each loop whether it was stopped.
+          passed: the most barriers that a group has passed.
+          shared: for each spot of global memory its stamps.
+        """
+        count = jnp.zeros((), np.int64)
+
+        def found(size: int) -> tuple[jax.Array, jax.Array]:
+            return count, jnp.zeros(size, np.int64)
+
+        return {
+            "conflicts": [jnp.zeros(CASES, np.int64) for _ in self.pairs],
+            "differing": [count for _ in self.pairs],
+            "examples": [jnp.zeros((CASES, len(Conflict._fields)), np.int64) for _ in self.pairs],
+            "beyond": [found(len(Beyond._fields) + len(s.place.memory.shape)) for s in self.bounds],
+            "unwritten": [found(len(Unwritten._fields)) for _ in self.unwritten],
+            "parted": [found(len(Parted._fields)) for _ in self.barriers],
+            "exceeded": [jnp.zeros((), bool) for _ in self.loops],
+            "passed": count,
+            "shared": {n: self.stamps(s, 1) for n, s in enumerate(self.spots) if s.place.memory.space == "global"},
+        }
+
+    def stamps(self, spot: Spot, copies: int) -> list[jax.Array]:
+        """The stamps of a spot of which nobody has used anything: last and first, and those by sub-group epochs."""
+        layers = 2 if spot.place.memory in self.layered else 1
+        return [blank(copies * spot.place.memory.elements) for _ in range(2 * layers)]
+
+
+class Watching(Observer):
+    """Watches what one chunk of work-groups does.
+
+    Attributes:
+      state: what was found, see `Watch.zeros`; and of the chunk `own`, the stamps of local memory, `barriers`, how many
+        each group has passed, `epochs` and `sub_epochs` of each memory, and `written`, what was written.
+    """
+
+    watches = True
+
+    def __init__(self, watch: Watch, chunk: Chunk, state: State):
+        self.watch, self.chunk = watch, chunk
+        self.max_iterations = watch.max_iterations
+        groups, items = chunk.count, chunk.geometry.items
+        passed = jnp.zeros(groups, np.int64)
+        copies = {"local": groups, "private": groups * items}
+        self.state = {
+            **state,
+            "own": {n: watch.stamps(s, groups) for n, s in enumerate(watch.spots) if s.place.memory.space == "local"},
+            "barriers": passed,
+            "epochs": [passed for _ in watch.memories],
+            "sub_epochs": [passed for _ in watch.memories],
+            "written": [jnp.zeros(m.elements * copies[m.space], bool) for m in watch.initialised],
+        }
+
+    def close(self) -> State:
+        """What was found up to the end of the chunk."""
+        counts = [self.state["barriers"], *self.state["sub_epochs"]]
+        passed = functools.reduce(jnp.maximum, (count.max() for count in counts), self.state["passed"])
+        return {kind: self.state[kind] for kind in self.watch.zeros()} | {"passed": passed}
+
+    def on_access(self, event: Event, chunk: Chunk) -> None:
+        operation = self._executed(event)
+        if operation is None:
+            return
+        spot = Spot.of(operation)
+        if operation.key in self.watch.proofs.bounds:
+            self._check_bounds(event, self.watch.bounds.index(spot))
+        if not event.buffer.elements:
+            return
+        if operation.key in self.watch.proofs.unwritten:
+            self._check_written(event, self.watch.unwritten.index(spot), operation.place.memory)
+        if operation.place.memory in self.watch.initialised and initialisation.writes(operation):
+            self._note_written(event, self.watch.initialised.index(operation.place.memory))
+        if spot in self.watch.spots and operation.place.op != "store":
+            self._check_races(event, spot, None)
+
+    def on_stored(self, event: Event, after: Buffer, chunk: Chunk) -> None:
+        operation = self._executed(event)
+        if operation is not None and event.buffer.elements and Spot.of(operation) in self.watch.spots:
+            self._check_races(event, Spot.of(operation), after)
+
+    def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
+        key = (passage.plan, passage.number)
+        meeting = self.watch.proofs.meetings.get(key)
+        if meeting is None:
+            return
+        passed = jnp.ones(chunk.count, bool) if passage.running is None else passage.running
+        if passage.mask is not None:
+            mask = passage.mask.array(chunk)
+            reached = mask.reshape(chunk.count if passage.mask.known.varying else 1, -1)
+            reached = jnp.broadcast_to(reached, (chunk.count, chunk.geometry.items))
+            if key in self.watch.barriers:
+                self._check_parted(reached, passed, self.watch.barriers.index(key))
+            passed = passed & reached.any(1)
+        ordered = [memory in meeting.memories for memory in self.watch.memories]
+        self._pass(passed.astype(np.int64), ordered, epochs.is_group_barrier(meeting))
+
+    def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+        if (plan, number) in self.watch.loops:
+            loop = self.watch.loops.index((plan, number))
+            self._put("exceeded", loop, self.state["exceeded"][loop] | exceeded)
+
+    def _executed(self, event: Event) -> Operation | None:
+        """The access of an event; None if no lane takes part, or in a branch that is known never to be taken."""
+        if not event.lanes.count:
+            return None
+        return next(iter(self.watch.proofs.operations.get((event.plan, event.number), ())), None)
+
+    # Bounds, initialisation, barriers.
+
+    def _check_bounds(self, event: Event, number: int) -> None:
+        if event.address.inside is None:
+            return
+        beyond = event.active(self._items) & ~event.address.inside
+        components = [event.lanes.array(component, self.chunk) for component in event.indices]
+        self._find("beyond", number, event, beyond, lambda at: [at.group, at.item, *map(at.of, components)])
+
+    def _check_written(self, event: Event, number: int, memory: Allocation) -> None:
+        bitmap = self.state["written"][self.watch.initialised.index(memory)]
+        missing = event.taken(self._items) & ~bitmap[self._places(event)]
+
+        def example(at: "_Lane") -> list[jax.Array]:
+            if memory.space == "local":
+                row = bitmap.reshape(self.chunk.count, memory.elements)[at.row]
+            else:
+                row = bitmap.reshape(memory.elements, -1)[:, at.row * self._items + at.item]
+            last = memory.elements - 1 - jnp.argmax(row[::-1])
+            return [at.group, at.item, at.of(event.address.index), row.sum(), jnp.argmax(row), last]
+
+        self._find("unwritten", number, event, missing, example)
+
+    def _note_written(self, event: Event, memory: int) -> None:
+        bitmap = self.state["written"][memory]
+        shape = (self.chunk.count, event.lanes.count)
+        targets = jnp.broadcast_to(
+            jnp.where(event.taken(self._items), self._places(event), event.address.index.dtype.type(bitmap.size)), shape
+        )
+        self._put("written", memory, bitmap.at[targets.reshape(-1)].set(True, mode="drop"))
+
+    def _check_parted(self, reached: jax.Array, running: jax.Array, number: int) -> None:
+        parted = running & reached.any(1) & ~reached.all(1)
+        count, example = self.state["parted"][number]
+        row = jnp.argmax(parted)
+        seen = Parted(self._groups[row], reached[row].sum(), jnp.argmax(reached[row]), jnp.argmin(reached[row]))
+        first = (count == 0) & parted.any()
+        self._put("parted", number, (count + parted.sum(), jnp.where(first, _vector(seen), example)))
+
+    def _find(
+        self, kind: str, number: int, event: Event, hits: jax.Array, example: Callable[["_Lane"], Sequence[jax.Array]]
+    ) -> None:
+        """Counts the lanes at fault, and keeps the first one of the launch as an example."""
+        hits = jnp.broadcast_to(hits, (self.chunk.count, event.lanes.count))
+        before = self.state[kind][number]
+
+        def add(found: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            count, kept = found
+            seen = _vector(example(_Lane.first(hits, event, self._groups, self._items)))
+            return count + hits.sum(), jnp.where(count == 0, seen, kept)
+
+        self._put(kind, number, lax.cond(hits.any(), add, lambda found: found, before))
+
+    # Races.
+
+    def _pass(self, passed: jax.Array, ordered: Sequence[bool], by_group: bool) -> None:
+        """Begins new epochs for the groups that pass a barrier, of the memories that it orders."""
+        barriers = self.state["barriers"] + (passed if by_group else 0)
+        old = list(zip(self.state["epochs"], self.state["sub_epochs"], ordered, strict=True))
+        self.state = {
+            **self.state,
+            "barriers": barriers,
+            "epochs": [jnp.where(passed > 0, barriers, e) if on and by_group else e for e, _, on in old],
+            "sub_epochs": [s + passed if on else s for _, s, on in old],
+        }
+
+    def _check_races(self, event: Event, spot: Spot, after: Buffer | None) -> None:
+        """Compares an access with the stamps of the spots that it must not meet, and leaves its own.
+
+        Args:
+          event: the access.
+          spot: where it is.
+          after: the memory after a plain store.
+        """
+        user = self._user(event, spot)
+        pairs = [(n, pair) for n, pair in enumerate(self.watch.pairs) if spot in pair]
+        alone = [n for n, pair in pairs if pair == (spot, spot)]
+        stores = after is not None
+        old = event.buffer.data.reshape(-1)[self._places(event)] if stores else None
+        for number, pair in pairs:
+            if number not in alone:
+                other = pair[pair[0] == spot]
+                both = stores and other.place.op == "store"
+                case, example = self._judged(user, other, number, pair[0] == spot)
+                self._add(number, case, example, self._differs(event, old) if both else None)
+        before = [self._judged(user, spot, number, False)[0] for number in alone]
+        self._stamp(user, spot)
+        for number, earlier in zip(alone, before, strict=True):
+            case, example = self._judged(user, spot, number, False)
+            differs = None
+            if after is not None:
+                new = after.data.reshape(-1)[self._places(event)]
+                differs = self._differs(event, new) | ((earlier >= 0) & self._differs(event, old))
+            self._add(number, case, example, differs)
+
+    def _user(self, event: Event, spot: Spot) -> User:
+        memory = self.watch.memories.index(spot.place.memory)
+        shape = (self.chunk.count, event.lanes.count)
+        if event.lanes.shape:
+            first = last = event.items(self._items)
+        else:
+            first, last = np.zeros(1, np.int64), np.full(1, self._items - 1)
+        return User(
+            place=jnp.broadcast_to(self._places(event), shape).astype(np.int64),
+            taken=jnp.broadcast_to(event.taken(self._items), shape),
+            element=jnp.broadcast_to(event.address.index, shape).astype(np.int64),
+            group=jnp.broadcast_to(self._groups[:, None], shape),
+            first=np.broadcast_to(first.astype(np.int64), shape),
+            last=np.broadcast_to(last.astype(np.int64), shape),
+            barriers=jnp.broadcast_to(self.state["barriers"][:, None], shape),
+            epoch=jnp.broadcast_to(self.state["epochs"][memory][:, None], shape),
+            sub_epoch=jnp.broadcast_to(self.state["sub_epochs"][memory][:, None], shape),
+        )
+
+    def _stamps(self, spot: Spot) -> list[jax.Array]:
+        number = self.watch.spots.index(spot)
+        kind = "shared" if number in self.state["shared"] else "own"
+        stamps: list[jax.Array] = self.state[kind][number]
+        return stamps
+
+    def _stamp(self, user: User, spot: Spot) -> None:
+        """Leaves the stamps of an access at its spot."""
+        layout, number = self.watch.layouts[spot.place.memory], self.watch.spots.index(spot)
+        group = user.group if spot.place.memory.space == "global" else jnp.zeros_like(user.group)
+        old, new = self._stamps(spot), []
+        target = jnp.where(user.taken, user.place, old[0].size).reshape(-1)
+        for epoch in (user.epoch, user.sub_epoch)[: len(old) // 2]:
+            last = layout.last(group, epoch, jnp.asarray(user.last), user.barriers)
+            first = layout.first(group, epoch, jnp.asarray(user.first), user.barriers)
+            new += [last.reshape(-1), first.reshape(-1)]
+        stamped = [a.at[target].max(b, mode="drop") for a, b in zip(old, new, strict=True)]
+        kind = "shared" if number in self.state["shared"] else "own"
+        self.state = {**self.state, kind: {**self.state[kind], number: stamped}}
+
+    def _judged(self, user: User, other: Spot, number: int, turned: bool) -> tuple[jax.Array, Conflict]:
+        """The conflicts of an access with those of a spot, as a part of a pair, see `races.judged`."""
+        layout, reach = self.watch.layouts[other.place.memory], self.watch.proofs.races[self.watch.pairs[number]]
+        lanes = self.chunk.geometry.sub_group_size
+        return races.judged(user, self._stamps(other), layout, reach, lanes, turned)
+
+    def _add(self, number: int, case: jax.Array, example: Conflict, differs: jax.Array | None) -> None:
+        """Adds the conflicts of an access to those of a pair, and keeps the first of each case as an example."""
+        different = (case >= 0) if differs is None else (case >= 0) & differs
+
+        def add(found: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+            counts, differing, kept = found
+            hits = jnp.stack([(case == c).reshape(-1) for c in range(CASES)])
+            at = jnp.argmax(hits, axis=1)
+            seen = jnp.stack([field.reshape(-1)[at] for field in example], axis=1)
+            new = (counts == 0) & hits.any(1)
+            return counts + hits.sum(1), differing + different.sum(), jnp.where(new[:, None], seen, kept)
+
+        before = tuple(self.state[kind][number] for kind in ("conflicts", "differing", "examples"))
+        after = lax.cond((case >= 0).any(), add, lambda found: found, before)
+        for kind, array in zip(("conflicts", "differing", "examples"), after, strict=True):
+            self._put(kind, number, array)
+
+    def _differs(self, event: Event, contents: jax.Array | None) -> jax.Array:
+        """`[G, n]` whether the value that a lane stores differs in its bits from those contents of memory."""
+        assert contents is not None
+        stored = event.lanes.array(event.values[0], self.chunk).astype(contents.dtype)
+        shape = (self.chunk.count, event.lanes.count)
+        return jnp.broadcast_to(bits(stored), shape) != jnp.broadcast_to(bits(contents), shape)
+
+    # What an access is made of.
+
+    @property
+    def _items(self) -> int:
+        return self.chunk.geometry.items
+
+    @property
+    def _groups(self) -> jax.Array:
+        return self.chunk.linear_ids().astype(np.int64)
+
+    def _places(self, event: Event) -> jax.Array:
+        return locating.places(event.buffer, event.address.index, event.lanes, self.chunk)
+
+    def _put(self, kind: str, number: int, entry: Any) -> None:
+        entries = list(self.state[kind])
+        entries[number] = entry
+        self.state = {**self.state, kind: entries}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Lane:
+    """One lane of an access that is at fault.
+
+    Attributes:
+      row, column: its group's number in the chunk, and its own in the access.
+      group: the group's linear id.
+      item: the work-item's linear local id.
+    """
+
+    row: jax.Array
+    column: jax.Array
+    group: jax.Array
+    item: jax.Array
+
+    @classmethod
+    def first(cls, hits: jax.Array, event: Event, groups: jax.Array, items: int) -> "_Lane":
+        """The first lane of a `[G, n]` mask."""
+        at = jnp.argmax(hits.reshape(-1))
+        row, column = at // hits.shape[1], at % hits.shape[1]
+        item = jnp.asarray(event.items(items))[column] if event.lanes.shape else jnp.zeros((), np.int64)
+        return cls(row, column, groups[row], item)
+
+    def of(self, values: jax.Array) -> jax.Array:
+        """The lane's element of a `[G or 1, n or 1]` array."""
+        row = self.row if values.shape[0] > 1 else 0
+        return values[row, self.column if values.shape[1] > 1 else 0]
+
+
+def _vector(values: Sequence[Any]) -> jax.Array:
+    return jnp.stack([jnp.asarray(value).astype(np.int64) for value in values])

@@ -1,0 +1,103 @@
+"""The elements of a memory that an access touches, as expressions and at points of their axes."""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from xeemu.knowledge import analysis, expressions
+from xeemu.knowledge.expressions import Expression, Grid
+from xeemu.knowledge.schedule import Operation, Schedule
+
+
+def linear_index(operation: Operation) -> Expression:
+    """The number of the element that is accessed, in row-major order."""
+    memory, total = operation.place.memory, expressions.constant(0, np.int64)
+    for d, component in enumerate(operation.index):
+        total = expressions.add(total, expressions.scale(component, math.prod(memory.shape[d + 1 :])))
+    return total
+
+
+def lane_mask(operation: Operation, schedule: Schedule) -> Expression:
+    """Which elements take part: those that the mask leaves, within bounds, of work-items that exist."""
+    mask = operation.mask or expressions.constant(True)
+    return expressions.both(expressions.both(mask, _bounds(operation)), _present(operation, schedule))
+
+
+def _bounds(operation: Operation) -> Expression:
+    """Which elements lie within the memory's bounds; what intervals tell need not be known."""
+    inside = expressions.constant(True)
+    for component, size in zip(operation.index, operation.place.memory.shape, strict=True):
+        low, high = expressions.constant(0, np.int64), expressions.constant(size, np.int64)
+        if component.interval is None or component.interval[0] < 0:
+            inside = expressions.both(inside, expressions.compare("ge", component, low))
+        if component.interval is None or component.interval[1] >= size:
+            inside = expressions.both(inside, expressions.compare("lt", component, high))
+    return inside
+
+
+def possible(operation: Operation, schedule: Schedule) -> Expression:
+    """The same, as if a mask that depends on data left all in."""
+    if operation.mask is not None and not operation.mask.known:
+        operation = dataclasses.replace(operation, mask=None)
+    return lane_mask(operation, schedule)
+
+
+def outside(operation: Operation, schedule: Schedule) -> Expression:
+    """Which elements lie outside the memory's bounds, as if a mask that depends on data left all in."""
+    mask = operation.mask if operation.mask is not None and operation.mask.known else expressions.constant(True)
+    inside = _bounds(operation)
+    beyond = expressions.apply("not", (inside,), {}, inside.shape, np.bool_, (0, 1), True)
+    return expressions.both(expressions.both(mask, _present(operation, schedule)), beyond)
+
+
+def _present(operation: Operation, schedule: Schedule) -> Expression:
+    """Which work-items lie inside the global range."""
+    geometry, mask = schedule.geometry, expressions.constant(True)
+    for d, (n, s) in enumerate(zip(geometry.global_range, geometry.local_range, strict=True)):
+        if n % s and operation.access.shape:
+            ids = analysis.local_id(geometry.local_range, d)
+            padding = (1,) * (len(operation.access.shape) - ids.ndim)
+            first = expressions.scale(expressions.of_axis(schedule.groups[d]), s)
+            id_ = expressions.add(first, expressions.constant(ids.reshape(ids.shape + padding), np.int64))
+            mask = expressions.both(mask, expressions.compare("lt", id_, expressions.constant(n, np.int64)))
+    return mask
+
+
+def chosen(operation: Operation) -> np.ndarray:
+    """`[n]` flat positions of the elements that a constant mask leaves."""
+    shape, mask = operation.access.shape, operation.mask
+    if mask is None or not mask.constant:
+        return np.arange(math.prod(shape))
+    return np.flatnonzero(np.broadcast_to(mask.array, shape))
+
+
+def flat(grid: Grid, e: Expression, shape: tuple[int, ...], positions: np.ndarray) -> np.ndarray:
+    """`[points, n or 1]` values of an expression at the flat positions of an access, 1 if it is a scalar."""
+    values = grid.of(e)
+    lead = tuple(len(points) for points in grid.points.values())
+    if not e.shape:
+        return np.broadcast_to(values, lead).reshape(-1, 1)
+    rank = len(lead)
+    values = np.broadcast_to(values, lead + values.shape[rank:])
+    values = values.reshape(-1, *e.shape)
+    whole = np.broadcast_to(values, (len(values), *shape)).reshape(len(values), -1)
+    return whole if whole.shape[1] == len(positions) else whole[:, positions]
+
+
+def elements(operation: Operation, grid: Grid, index: Expression, mask: Expression) -> np.ndarray:
+    """`[k]` elements that an access touches at the points of a grid, all executions together.
+
+    Args:
+      operation: the access.
+      grid: the points.
+      index: its linear index.
+      mask: which lanes take part.
+    """
+    shape, positions = operation.access.shape, chosen(operation)
+    taken = flat(grid, mask, shape, positions)
+    for condition in operation.frame.conditions:
+        taken = taken & flat(grid, condition, (), np.arange(1))
+    places = flat(grid, index, shape, positions)
+    places, taken = np.broadcast_arrays(places, taken)
+    return places[taken]

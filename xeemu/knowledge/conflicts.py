@@ -1,0 +1,284 @@
+"""Conflicts: which two accesses to one element must not happen unordered, and proofs that some never do.
+
+Two accesses conflict unless both only read, or both are atomic with a scope that holds both work-items (SYCL 2020,
+sections 3.8.3 and 4.15.3; C++'s data races). What proves that accesses keep apart is addresses that are known; it says
+nothing where data or more executions than are worth enumerating decide.
+"""
+
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from xeemu.knowledge import addresses, instances, intervals, progressions
+from xeemu.knowledge.epochs import Clock, Pair
+from xeemu.knowledge.expressions import Axis, TooLarge
+from xeemu.knowledge.progressions import Box, Progressions, Step
+from xeemu.knowledge.schedule import Operation, Schedule
+from xeemu.language.orders import SCOPES
+
+ITEM, SUB_GROUP, GROUP, DEVICE = range(4)
+
+_MOST_ELEMENTS = 1 << 24
+
+
+def reach(a: Operation, b: Operation) -> int:
+    """The widest set of work-items within which two accesses to one element need no order between them.
+
+    Returns:
+      `ITEM`: only of one work-item; `SUB_GROUP`, `GROUP`, `DEVICE`: of one such.
+    """
+    if a.name == b.name == "load":
+        return DEVICE
+    orderings = [o.access.ordering for o in (a, b)]
+    scopes = [SCOPES.index(ordering.scope) for ordering in orderings if ordering is not None]
+    # A launch runs on one device, which is all of the system that it sees.
+    return min(*scopes, DEVICE) if len(scopes) == 2 else ITEM
+
+
+# --- Within a work-group ---
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Clocks:
+    """For each access to a memory the barriers before it: of work-groups, and of work-groups or sub-groups."""
+
+    group: dict[Operation, Clock]
+    sub_group: dict[Operation, Clock]
+
+
+def keeps_apart(pair: Pair, schedule: Schedule, clocks: Clocks) -> bool:
+    """Whether it is proved that no two work-items of a group access one element by a pair in one epoch."""
+    if schedule.geometry.items == 1 or reach(*pair) >= GROUP or _far_apart(pair):
+        return True
+    if not all(map(instances.is_known, pair)):
+        return False
+    try:
+        regions = instances.regions(tuple(dict.fromkeys(pair)), schedule, functools.partial(_is_paced, pair, clocks))
+        return not any(_meet(pair, schedule, clocks, region) for region in regions)
+    except TooLarge:
+        return False
+
+
+def all_keep_apart(operations: Sequence[Operation], schedule: Schedule, clocks: Clocks) -> bool:
+    """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
+    if not operations:
+        return True
+    if not all(o.access.ordering is None and instances.is_known(o) for o in operations):
+        return False
+    writes = [o.name != "load" for o in operations]
+    try:
+        for region in instances.regions(operations, schedule, functools.partial(_is_paced, operations, clocks)):
+            if any(_collide(uses, writes) for uses in _uses(operations, schedule, clocks, region)):
+                return False
+    except TooLarge:
+        return False
+    return True
+
+
+def _is_paced(operations: Sequence[Operation], clocks: Clocks, loop: Axis) -> bool:
+    """Whether a barrier of the work-group ends each iteration of a loop, for those of some accesses that it holds."""
+    return all(clocks.group[o].steps.get(loop) for o in operations if any(loop in box for box in o.frame.boxes))
+
+
+def _far_apart(pair: Pair) -> bool:
+    """Whether the ranges of two indices have nothing in common."""
+    a, b = (addresses.linear_index(operation).interval for operation in pair)
+    return a is not None and b is not None and intervals.disjoint(a, b)
+
+
+def _meet(pair: Pair, schedule: Schedule, clocks: Clocks, region: instances.Region) -> bool:
+    across, within = _uses(tuple(dict.fromkeys(pair)), schedule, clocks, region)
+    return _collide(across) or (reach(*pair) < SUB_GROUP and _collide(within))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Use:
+    """Who uses what: `[k]` parts of what is used, and `[k]` numbers of who does."""
+
+    what: tuple[np.ndarray, ...]
+    who: np.ndarray
+
+
+def _uses(
+    operations: Sequence[Operation], schedule: Schedule, clocks: Clocks, region: instances.Region
+) -> tuple[list[_Use], list[_Use]]:
+    """Which sub-groups use the elements of a group in one epoch, and which work-items those of a sub-group in one."""
+    lanes = schedule.geometry.sub_group_size
+    executed = [
+        instances.of_operation(o, schedule, region, (clocks.group[o], clocks.sub_group[o]), True) for o in operations
+    ]
+    across = [_Use((e.group, e.counts[0], e.element), e.item // lanes) for e in executed]
+    within = [_Use((e.group, e.counts[1], e.element, e.item // lanes), e.item) for e in executed]
+    return across, within
+
+
+def _collide(uses: Sequence[_Use], writes: Sequence[bool] | None = None) -> bool:
+    """Whether accesses use the same thing by different users.
+
+    Args:
+      uses: two accesses, or one that is held against itself; or any number.
+      writes: of any number which of them write: two that do not may use the same. None: of two each must be there.
+    """
+    what, who = _coded([use.what for use in uses]), np.concatenate([use.who for use in uses])
+    if not len(what):
+        return False
+    flags = np.array(writes, np.int64) if writes is not None else 1 << np.arange(len(uses))
+    side = np.repeat(flags, [len(use.who) for use in uses])
+    order = np.argsort(what, kind="stable")
+    first = np.flatnonzero(np.r_[True, np.diff(what[order]) != 0])
+    several = np.maximum.reduceat(who[order], first) != np.minimum.reduceat(who[order], first)
+    wanted = 1 if writes is not None else (1 << len(uses)) - 1
+    return bool((several & (np.bitwise_or.reduceat(side[order], first) == wanted)).any())
+
+
+def _coded(parts: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
+    """One int64 for each combination of numbers."""
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    code = np.zeros(len(columns[0]), np.int64)
+    limit = 1
+    for column in columns:
+        low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+        limit *= high - low + 1
+        if limit >= 2**62:
+            raise TooLarge
+        code = code * (high - low + 1) + (column - low)
+    return code
+
+
+# --- Between work-groups ---
+
+
+def keeps_to_groups(pair: Pair, schedule: Schedule) -> bool:
+    """Whether it is proved that no two work-groups access one element of global memory by a pair."""
+    if schedule.geometry.groups <= 1 or reach(*pair) >= DEVICE or _far_apart(pair):
+        return True
+    if not all(map(instances.is_known, pair)):
+        return False
+    operations = tuple(dict.fromkeys(pair))
+    try:
+        return _is_enumerated_apart(operations, schedule)
+    except TooLarge:
+        return _is_lattice_apart(operations, schedule)
+
+
+def all_keep_to_groups(operations: Sequence[Operation], schedule: Schedule) -> bool:
+    """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
+    if schedule.geometry.groups <= 1 or not operations:
+        return True
+    if not all(o.access.ordering is None and instances.is_known(o) for o in operations):
+        return False
+    try:
+        return _is_enumerated_apart(operations, schedule, [o.name != "load" for o in operations])
+    except TooLarge:
+        return _is_lattice_apart(operations, schedule)
+
+
+def _is_enumerated_apart(
+    operations: Sequence[Operation], schedule: Schedule, writes: Sequence[bool] | None = None
+) -> bool:
+    whole = instances.everywhere(schedule)
+    executed = [instances.of_operation(o, schedule, whole, (), False) for o in operations]
+    return not _collide([_Use((e.element,), e.group) for e in executed], writes)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Lattice:
+    """Elements that the groups of a box access: some of the first groups, and the same again further on.
+
+    Attributes:
+      element: `[k]` elements of the first groups.
+      group: `[k]` which of these accesses it.
+      periods: for each axis how many first groups there are.
+      shifts: for each axis how far the next groups' elements are away, and how many times there are.
+    """
+
+    element: np.ndarray
+    group: np.ndarray
+    periods: tuple[int, ...]
+    shifts: tuple[tuple[int, int], ...]
+
+
+def _is_lattice_apart(operations: Sequence[Operation], schedule: Schedule) -> bool:
+    """Of accesses that move by the same distance from group to group, whether they never come upon each other."""
+    try:
+        found = [part for operation in operations for part in _lattices(operation, schedule)]
+    except TooLarge:
+        return False
+    alike: dict[object, list[_Lattice]] = {}
+    for box, lattice in found:
+        if lattice is None:
+            return False
+        ranges = tuple((box[axis].start, box[axis].stop) for axis in schedule.groups)
+        alike.setdefault((ranges, lattice.periods, lattice.shifts), []).append(lattice)
+    merged = [_merged(lattices) for lattices in alike.values()]
+    hulls = sorted(_hull(lattice) for lattice in merged)
+    separate = all(a[1] < b[0] for a, b in itertools.pairwise(hulls))
+    return separate and all(map(_is_apart, merged))
+
+
+def _lattices(operation: Operation, schedule: Schedule) -> list[tuple[Box, _Lattice | None]]:
+    """For each box of an access what its groups do; None where that is not regular."""
+    index, mask = addresses.linear_index(operation), addresses.possible(operation, schedule)
+    conditions = [c for c in operation.frame.conditions if c.known]
+
+    def examine(inside: Progressions) -> tuple[Box, _Lattice | None]:
+        steps, still = inside.of(index), [inside.of(e) for e in (mask, *conditions)]
+        shifts, region = [], {}
+        for axis in schedule.groups:
+            step, indices = steps.get(axis, Step(1, 0)), inside.box[axis]
+            period = math.lcm(step.period, *(s[axis].period for s in still if axis in s))
+            growth = np.unique(step.over(period))
+            if len(growth) != 1 and period < len(indices):
+                return inside.box, None
+            region[axis] = np.arange(indices.start, indices.start + min(period, len(indices)))
+            shifts.append((int(growth[0]), -(-len(indices) // period)))
+        there = dataclasses.replace(operation, frame=dataclasses.replace(operation.frame, boxes=[inside.box]))
+        executed = instances.of_operation(there, schedule, region, (), False)
+        periods = tuple(len(first) for first in region.values())
+        return inside.box, _Lattice(executed.element, executed.group, periods, tuple(shifts))
+
+    parts = progressions.divided(operation.frame.boxes, examine)
+    return [(box, lattice) for box, lattice in parts if lattice is None or len(lattice.element)]
+
+
+def _merged(lattices: Sequence[_Lattice]) -> _Lattice:
+    element = np.concatenate([lattice.element for lattice in lattices])
+    group = np.concatenate([lattice.group for lattice in lattices])
+    return _Lattice(element, group, lattices[0].periods, lattices[0].shifts)
+
+
+def _hull(lattice: _Lattice) -> tuple[int, int]:
+    """The least and greatest element."""
+    ends = [shift * (count - 1) for shift, count in lattice.shifts]
+    low, high = (int(f(lattice.element)) for f in (np.min, np.max))
+    return low + sum(min(end, 0) for end in ends), high + sum(max(end, 0) for end in ends)
+
+
+def _is_apart(lattice: _Lattice) -> bool:
+    """Whether no element belongs to two groups: along one axis after the other, the shortest distance first."""
+    if _collide([_Use((lattice.element,), lattice.group)]):
+        return False
+    elements = np.unique(lattice.element)
+    shifts = sorted((abs(shift), count) for shift, count in lattice.shifts if count > 1)
+    if any(not shift for shift, _ in shifts):
+        return not len(elements)
+    for number, (shift, count) in enumerate(shifts):
+        if not _is_shifted_apart(elements, shift, count):
+            return False
+        if number < len(shifts) - 1:
+            if len(elements) * count > _MOST_ELEMENTS:
+                return False
+            elements = (elements + shift * np.arange(count)[:, None]).reshape(-1)
+    return True
+
+
+def _is_shifted_apart(elements: np.ndarray, shift: int, count: int) -> bool:
+    """Whether a set of elements and its `count` copies, each further by `shift`, have nothing in common."""
+    quotient, rest = np.divmod(elements, shift)
+    order = np.lexsort((quotient, rest))
+    same = np.diff(rest[order]) == 0
+    return not (same & (np.diff(quotient[order]) < count)).any()

@@ -1,0 +1,241 @@
+"""Epochs: how many barriers lie before each access of a program, and which accesses may meet between two barriers.
+
+An epoch of a memory lasts from one barrier that orders it to the next. Only barriers that every execution of the kernel
+passes are counted; those in branches and in loops of unknown length end an epoch for what follows on the same path.
+"""
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from xeemu.knowledge.expressions import Axis
+from xeemu.knowledge.schedule import Frame, Meeting, Operation, Schedule
+from xeemu.language import primitives
+from xeemu.language.collectives import GROUP
+from xeemu.language.linearity import Allocation
+
+Step = Operation | Meeting | Frame
+Pair = tuple[Operation, Operation]
+Live = Mapping[Allocation, frozenset[Operation]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Clock:
+    """A count that only grows as a kernel runs, where an operation is executed.
+
+    Attributes:
+      offset: the count in the first iteration of all loops around the operation.
+      steps: what each iteration of a loop adds.
+    """
+
+    offset: int
+    steps: Mapping[Axis, int]
+
+    def at(self, points: Mapping[Axis, np.ndarray]) -> np.ndarray:
+        """`[n for each axis]` int64 counts at the points of some axes."""
+        shape = tuple(map(len, points.values()))
+        total = np.full(shape, self.offset, np.int64)
+        for number, (axis, values) in enumerate(points.items()):
+            if step := self.steps.get(axis):
+                total += step * values.reshape(-1, *(1,) * (len(shape) - number - 1))
+        return total
+
+
+def times(schedule: Schedule) -> dict[Operation, Clock]:
+    """The position of each access in the order in which the kernel executes them."""
+    return _clocks(schedule.root, lambda step: isinstance(step, Operation), lambda frame: True)
+
+
+def epochs(schedule: Schedule, memory: Allocation, sub_groups: bool) -> dict[Operation, Clock]:
+    """How many barriers that order a memory lie before each access, of those that are always passed.
+
+    Args:
+      schedule: the program.
+      memory: the memory.
+      sub_groups: whether the barriers of sub-groups count as well as those of work-groups.
+    """
+
+    def ticks(step: Step) -> bool:
+        return isinstance(step, Meeting) and orders(step, memory, sub_groups) and is_passed_by_all(step)
+
+    return _clocks(schedule.root, ticks, _is_always_executed)
+
+
+def is_barrier(step: Meeting) -> bool:
+    return step.eqn.primitive is primitives.barrier_p
+
+
+def is_group_barrier(step: Meeting) -> bool:
+    return is_barrier(step) and step.eqn.params["level"] == GROUP
+
+
+def orders(step: Meeting, memory: Allocation, sub_groups: bool) -> bool:
+    """Whether a step is a barrier that orders the accesses to a memory."""
+    return is_barrier(step) and memory in step.memories and (sub_groups or is_group_barrier(step))
+
+
+def is_passed_by_all(meeting: Meeting) -> bool:
+    """Whether all work-items of a group pass a barrier whenever the group comes to it."""
+    return meeting.mask is None or (meeting.mask.constant and bool(meeting.mask.array.all()))
+
+
+def own_axes(frame: Frame) -> tuple[Axis, ...]:
+    """The axes of a frame that the frame around it has not."""
+    outer = frame.parent.boxes[0] if frame.parent and frame.parent.boxes else {}
+    return tuple(axis for axis in frame.boxes[0] if axis not in outer) if frame.boxes else ()
+
+
+def is_loop(frame: Frame) -> bool:
+    """Whether a frame may be executed several times for one execution of the frame around it."""
+    return frame.kind == "iteration" and (bool(own_axes(frame)) or not (frame.certain or frame.counted))
+
+
+def _is_always_executed(frame: Frame) -> bool:
+    """Whether each execution of the frame around it executes a frame, at all indices of its own axes."""
+    outer = frame.parent
+    if outer is None:
+        return True
+    if not frame.certain or frame.conditions != outer.conditions or len(frame.boxes) != len(outer.boxes):
+        return False
+    own = {axis: range(axis.size) for axis in own_axes(frame)}
+    return all({**around, **own} == dict(box) for around, box in zip(outer.boxes, frame.boxes, strict=True))
+
+
+# --- Clocks ---
+
+
+def _clocks(root: Frame, ticks: Callable[[Step], bool], counts: Callable[[Frame], bool]) -> dict[Operation, Clock]:
+    """The ticks before each operation, in frames that count.
+
+    Of a loop whose iterations tick differently often, every iteration counts like the longest.
+    """
+    found: dict[Operation, Clock] = {}
+
+    @functools.cache
+    def length(frame: Frame) -> int:
+        """Ticks of one execution of a frame's body."""
+        total = 0
+        for part in _parts(frame.steps):
+            if isinstance(part, tuple):
+                total += sum(_turns(f) * length(f) for f in part) if all(map(counts, part)) else 0
+            else:
+                total += ticks(part)
+        return total
+
+    def visit(frame: Frame, offset: int, steps: Mapping[Axis, int], counting: bool) -> None:
+        for part in _parts(frame.steps):
+            if not isinstance(part, tuple):
+                if isinstance(part, Operation):
+                    found[part] = Clock(offset, steps)
+                offset += counting and ticks(part)
+                continue
+            counted = counting and all(map(counts, part))
+            turn, start = sum(map(length, part)) if counted else 0, offset
+            for inner in part:
+                visit(inner, start, {**steps, **dict.fromkeys(own_axes(inner) if turn else (), turn)}, counted)
+                start += length(inner) if counted else 0
+            offset += sum(_turns(f) * length(f) for f in part) if counted else 0
+
+    visit(root, 0, {}, True)
+    return found
+
+
+def _turns(frame: Frame) -> int:
+    return int(np.prod([axis.size for axis in own_axes(frame)], dtype=np.int64))
+
+
+def _parts(steps: Sequence[Step]) -> Iterator[Operation | Meeting | tuple[Frame, ...]]:
+    """Steps in order; the test and the body of a loop, which alternate, together."""
+    executed = [s for s in steps if not isinstance(s, Frame) or s.boxes]
+    waiting: Frame | None = None
+    for step, after in itertools.zip_longest(executed, executed[1:]):
+        if not isinstance(step, Frame):
+            yield step
+        elif waiting is not None:
+            yield (waiting, step)
+            waiting = None
+        elif step.kind == "test" and isinstance(after, Frame) and after.number == step.number and is_loop(after):
+            waiting = step
+        else:
+            yield (step,)
+
+
+# --- Accesses that may meet ---
+
+
+def meeting_pairs(schedule: Schedule) -> list[Pair]:
+    """The pairs of accesses to one memory that a group may execute without a work-group barrier between that orders it.
+
+    Each pair is in the order of the program; an access by several work-items is a pair with itself.
+    """
+    walk = _Reaching()
+    walk.frame(schedule.root, {})
+    return list(walk.pairs)
+
+
+class _Reaching:
+    """Which accesses reach each other: dataflow over the frames of a program."""
+
+    def __init__(self) -> None:
+        self.pairs: dict[Pair, None] = {}
+
+    def frame(self, frame: Frame, live: Live) -> Live:
+        """The accesses since the last barrier after a frame, from those before it."""
+        for number, steps in itertools.groupby(frame.steps, _number):
+            inner = list(steps)
+            if number is None:
+                live = functools.reduce(self._step, inner, live)
+            else:
+                live = self._structure([f for f in inner if isinstance(f, Frame) and f.boxes], live)
+        return live
+
+    def _step(self, live: Live, step: Step) -> Live:
+        if isinstance(step, Meeting):
+            passed = is_group_barrier(step) and is_passed_by_all(step)
+            return {m: ops for m, ops in live.items() if not (passed and m in step.memories)}
+        assert isinstance(step, Operation)
+        memory = step.place.memory
+        before = live.get(memory, frozenset())
+        for other in before:
+            if (step, other) not in self.pairs:
+                self.pairs[other, step] = None
+        if (step, step) not in self.pairs:
+            self.pairs[step, step] = None
+        return {**live, memory: before | {step}}
+
+    def _structure(self, frames: Sequence[Frame], live: Live) -> Live:
+        """The frames of one equation: branches, or a function, or the tests and iterations of a loop."""
+        if frames and frames[0].kind == "branch":
+            return _union([self.frame(f, live) for f in frames])
+        test: Frame | None = None
+        for frame, after in itertools.zip_longest(frames, frames[1:]):
+            if is_loop(frame):
+                live, test = self._loop(test, frame, live), None
+            elif frame.kind == "test" and after is not None and is_loop(after):
+                test = frame
+            else:
+                live = self.frame(frame, live)
+        return live
+
+    def _loop(self, test: Frame | None, frame: Frame, live: Live) -> Live:
+        """A loop, whose predicate is tested before each iteration and once more in the end."""
+
+        def tested(live: Live) -> Live:
+            return self.frame(test, live) if test is not None else live
+
+        before = tested(live)
+        once = _union([before, tested(self.frame(frame, before))])
+        after = tested(self.frame(frame, once))
+        return after if _is_always_executed(frame) else _union([once, after])
+
+
+def _number(step: Step) -> int | None:
+    return step.number if isinstance(step, Frame) else None
+
+
+def _union(alternatives: Sequence[Live]) -> Live:
+    memories = dict.fromkeys(m for live in alternatives for m in live)
+    return {m: frozenset().union(*(live.get(m, frozenset()) for live in alternatives)) for m in memories}

@@ -1,0 +1,255 @@
+"""Lane forms: integers of the form `base + steps . group + pattern[lane]`.
+
+`base` is a scalar that every work-item of a chunk shares, `steps` one static int per dimension of the group id, and
+`pattern` a static array of the value's shape. The static part is a `Form`; the base is a traced scalar that the
+interpreter adds, or absent where it is 0. A form without base and steps is a constant, and constants fold. Forms are
+kept only for values that cannot overflow their dtype.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.knowledge import folding
+
+# Larger constants than this are ordinary arrays: folding them would cost more than it gains.
+_LARGEST_PATTERN = 1 << 18
+
+# How the bases of the operands (None: no base) make the base of the result.
+BaseRule = Callable[[Sequence[Any]], Any]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Form:
+    """The static part of a lane form.
+
+    Attributes:
+      based: whether a base, known only when the program runs, is added.
+      steps: what each dimension of the group id is multiplied with.
+      pattern: int64, the value's shape.
+    """
+
+    based: bool
+    steps: tuple[int, ...]
+    pattern: np.ndarray
+
+    @property
+    def constant(self) -> bool:
+        return not self.based and not any(self.steps)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all groups share the value."""
+        return not any(self.steps)
+
+
+def constant(values: Any, dimensions: int) -> Form | None:
+    """The form of a known array, if it is an integer or bool one of moderate size."""
+    array = np.asarray(values)
+    if array.size > _LARGEST_PATTERN or not (array.dtype.kind == "b" or np.issubdtype(array.dtype, np.integer)):
+        return None
+    if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**62:
+        return None
+    return Form(False, (0,) * dimensions, array.astype(np.int64))
+
+
+def scalar(dimensions: int) -> Form:
+    """The form of a uniform scalar that is its own base."""
+    return Form(True, (0,) * dimensions, np.zeros((), np.int64))
+
+
+def same(a: Form | None, b: Form | None) -> bool:
+    """Whether two forms have the same static part."""
+    if a is None or b is None:
+        return a is b
+    return a.based == b.based and a.steps == b.steps and np.array_equal(a.pattern, b.pattern)
+
+
+def join(a: Form | None, b: Form | None) -> Form | None:
+    """A form that fits both values, by leaving to the base what they differ in."""
+    if a is None or b is None or a.steps != b.steps or a.pattern.shape != b.pattern.shape:
+        return None
+    if same(a, b):
+        return a
+    pattern = a.pattern - _origin(a)
+    return Form(True, a.steps, pattern) if np.array_equal(pattern, b.pattern - _origin(b)) else None
+
+
+def offset(a: Form, joined: Form) -> int:
+    """What the base of a value grows by when its form `a` is replaced by the form `joined`."""
+    return _origin(a) - _origin(joined)
+
+
+def _origin(a: Form) -> int:
+    return int(a.pattern.flat[0]) if a.pattern.size else 0
+
+
+def of_equation(eqn: jex_core.JaxprEqn, operands: Sequence[Form | None]) -> tuple[Form, BaseRule] | None:
+    """The form of the exact result of `eqn` and the rule for its base; None if it has none."""
+    aval = eqn.outvars[0].aval
+    if any(o is None for o in operands) or np.prod(aval.shape, dtype=np.int64) > _LARGEST_PATTERN:
+        return None
+    forms = [o for o in operands if o is not None]
+    if forms and all(f.constant for f in forms):
+        return _folded(eqn, forms)
+    rule = _RULES.get(eqn.primitive.name)
+    result = rule(eqn, forms) if rule else None
+    if result is None:
+        return None
+    form, bases = result
+    return dataclasses.replace(form, pattern=np.broadcast_to(form.pattern, aval.shape)), bases
+
+
+def _folded(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+    """A constant result, computed by NumPy in the dtypes of the program."""
+    name, aval = eqn.primitive.name, eqn.outvars[0].aval
+    fold = folding.MOVES.get(name) or folding.ELEMENTWISE.get(name)
+    if fold is None:
+        return None
+    values = [f.pattern.astype(v.aval.dtype) for f, v in zip(forms, eqn.invars, strict=True)]
+    if not folding.defined(name, values):
+        return None
+    with np.errstate(all="ignore"):
+        result = np.broadcast_to(np.asarray(fold(eqn.params, *values)), aval.shape).astype(aval.dtype)
+    folded = constant(result, len(forms[0].steps))
+    return (folded, lambda bases: None) if folded else None
+
+
+def _add(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
+    a, b = forms
+    steps = tuple(x + y for x, y in zip(a.steps, b.steps, strict=True))
+    return Form(a.based or b.based, steps, a.pattern + b.pattern), _sum_of_bases
+
+
+def _sub(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
+    negative, _ = _scaled(forms[1], -1)
+    form, _ = _add(eqn, (forms[0], negative))
+    return form, lambda bases: _sum_of_bases((bases[0], _times(bases[1], -1)))
+
+
+def _sum_of_bases(bases: Sequence[Any]) -> Any:
+    present = [b for b in bases if b is not None]
+    return present[0] + present[1] if len(present) == 2 else present[0] if present else None
+
+
+def _times(base: Any, factor: int) -> Any:
+    """In the base's dtype, modulo its range: only the whole value is known not to overflow."""
+    return None if base is None else base * wrapped(factor, base.dtype)
+
+
+def wrapped(value: int, dtype: Any) -> Any:
+    """A Python int in a dtype, modulo its width, as bases and their arithmetic are."""
+    dtype = np.dtype(dtype)
+    return np.asarray(value & ((1 << 8 * dtype.itemsize) - 1), f"u{dtype.itemsize}").astype(dtype)[()]
+
+
+def converted(form: Form, base: Any, dtype: Any) -> tuple[Form, Any]:
+    """A form and its base in another dtype that holds all of its values.
+
+    A base is right modulo its own width only. Before it is widened the pattern's first element is moved to it: then it
+    is a value of the variable itself, of the first lane of the first group, and exact.
+    """
+    if base is None or base.dtype == np.dtype(dtype):
+        return form, base
+    if base.dtype.itemsize >= np.dtype(dtype).itemsize:
+        return form, base.astype(dtype)
+    origin = _origin(form)
+    exact = (base + wrapped(origin, base.dtype)).astype(dtype)
+    return dataclasses.replace(form, pattern=form.pattern - origin), exact
+
+
+def _scaled(form: Form, factor: int) -> tuple[Form, Callable[[Any], Any]]:
+    steps = tuple(s * factor for s in form.steps)
+    return Form(form.based, steps, form.pattern * factor), lambda base: _times(base, factor)
+
+
+def _mul(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+    for number, factors in ((0, forms[1]), (1, forms[0])):
+        if factors.constant and (factor := single(factors.pattern)) is not None:
+            form, times = _scaled(forms[number], factor)
+            return form, functools.partial(_base_of, number, times)
+    return None
+
+
+def _base_of(number: int, times: Callable[[Any], Any], bases: Sequence[Any]) -> Any:
+    return times(bases[number])
+
+
+def _shift_left(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+    shift = single(forms[1].pattern) if forms[1].constant else None
+    if shift is None or not 0 <= shift < 63:
+        return None
+    form, times = _scaled(forms[0], 1 << shift)
+    return form, lambda bases: times(bases[0])
+
+
+def _rem(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+    """What groups add is a multiple of the divisor."""
+    divisor = _divisor(forms)
+    if divisor is None:
+        return None
+    a = forms[0]
+    return Form(False, (0,) * len(a.steps), a.pattern % divisor), lambda bases: None
+
+
+def _div(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+    divisor = _divisor(forms)
+    if divisor is None:
+        return None
+    a = forms[0]
+    return Form(False, tuple(s // divisor for s in a.steps), a.pattern // divisor), lambda bases: None
+
+
+def _divisor(forms: Sequence[Form]) -> int | None:
+    """The second operand, if it divides whatever groups add to the first, which is known and never negative."""
+    a, b = forms
+    divisor = single(b.pattern) if b.constant else None
+    if divisor is None or divisor <= 0 or a.based or (a.pattern < 0).any():
+        return None
+    return divisor if all(s >= 0 and s % divisor == 0 for s in a.steps) else None
+
+
+def single(pattern: np.ndarray) -> int | None:
+    """The value of a pattern that is the same everywhere."""
+    first = pattern.flat[0] if pattern.size else 0
+    return int(first) if (pattern == first).all() else None
+
+
+def _moved(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
+    pattern = folding.MOVES[eqn.primitive.name](eqn.params, forms[0].pattern)
+    return dataclasses.replace(forms[0], pattern=pattern), lambda bases: bases[0]
+
+
+def _converted(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+    dtype, form = eqn.outvars[0].aval.dtype, forms[0]
+    if dtype.kind == "b":
+        return None
+    if not form.based:
+        return form, lambda bases: None
+    widens = eqn.invars[0].aval.dtype.itemsize < dtype.itemsize
+    moved = dataclasses.replace(form, pattern=form.pattern - _origin(form)) if widens else form
+    return moved, lambda bases: converted(form, bases[0], dtype)[1]
+
+
+def iota(eqn: jex_core.JaxprEqn, dimensions: int) -> Form | None:
+    """The form of an `iota` equation, which has no operands."""
+    if np.prod(eqn.params["shape"], dtype=np.int64) > _LARGEST_PATTERN:
+        return None
+    return constant(folding.iota(eqn.params).astype(eqn.outvars[0].aval.dtype), dimensions)
+
+
+_RULES: dict[str, Callable[[jex_core.JaxprEqn, Sequence[Form]], tuple[Form, BaseRule] | None]] = {
+    **dict.fromkeys(folding.MOVES, _moved),
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "rem": _rem,
+    "div": _div,
+    "shift_left": _shift_left,
+    "neg": lambda eqn, forms: (lambda r: (r[0], lambda bases: r[1](bases[0])))(_scaled(forms[0], -1)),
+    "convert_element_type": _converted,
+}

@@ -1,0 +1,33 @@
+"""Growing: carries of a loop that grow by a constant from one iteration to the next, some iterations further."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+
+from xeemu.knowledge import analysis, forms
+from xeemu.knowledge.analysis import Plan
+from xeemu.language import jaxprs
+
+
+def of_loop(scan: jaxprs.Scan, plan: Plan) -> dict[int, int]:
+    """For the number of each carry that grows how much it does; 0 for those that stay as they are.
+
+    Args:
+      scan: the loop, which has no elements.
+      plan: the analysis of its body.
+    """
+    found: dict[int, int] = {}
+    for k, (v, out) in enumerate(zip(scan.body.invars[scan.consts :], scan.body.outvars, strict=True)):
+        step = 0 if out is v else None if plan.values[v].space else analysis.increment(scan.body, v, out)
+        if step is not None:
+            found[k] = step
+    return found
+
+
+def advanced(growth: Mapping[int, int], carries: list[Any], turns: Any) -> list[Any]:
+    """The carries that grow, some iterations further; the others as they are."""
+    return [
+        p + jnp.asarray(turns, p.dtype) * forms.wrapped(growth[k], p.dtype) if growth.get(k) else p
+        for k, p in enumerate(carries)
+    ]

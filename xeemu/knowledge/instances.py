@@ -1,0 +1,265 @@
+"""Instances: the executions of known accesses, one by one, by a few work-groups that stand for all.
+
+Accesses do the same in all groups of a *region*, but for addresses that move together from group to group; so what
+holds among the accesses of a region's representative groups holds for every group of it.
+"""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from xeemu.knowledge import addresses, progressions
+from xeemu.knowledge.epochs import Clock
+from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
+from xeemu.knowledge.progressions import Box, Progressions, Step
+from xeemu.knowledge.schedule import Operation, Schedule
+
+Region = Mapping[Axis, np.ndarray]
+"""Indices that stand for a part of the launch: of groups along each axis of their id, of iterations of some loops."""
+
+_MOST = 1 << 22
+_MOST_REGIONS = 1 << 8
+_INSTANCES_OF_A_UNIT = 1 << 8
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Instances:
+    """Accesses by work-items to elements, `k` of them.
+
+    Attributes:
+      group: `[k]` number of the group among a region's.
+      item: `[k]` linear local id.
+      element: `[k]` linear index into the memory.
+      counts: for each clock `[k]`.
+    """
+
+    group: np.ndarray
+    item: np.ndarray
+    element: np.ndarray
+    counts: tuple[np.ndarray, ...]
+
+
+def is_known(operation: Operation) -> bool:
+    """Whether an access's addresses follow from group ids and loop counters."""
+    return addresses.linear_index(operation).known
+
+
+def is_exact(operation: Operation, schedule: Schedule) -> bool:
+    """Whether it is known in what executions which work-items access which elements."""
+    known = is_known(operation) and addresses.lane_mask(operation, schedule).known
+    return known and operation.frame.certain and all(c.known for c in operation.frame.conditions)
+
+
+# --- Regions ---
+
+
+def regions(
+    operations: Sequence[Operation],
+    schedule: Schedule,
+    paced: Callable[[Axis], bool] = lambda loop: False,
+    fixed: bool = False,
+) -> list[Region]:
+    """Groups and iterations that stand for the whole launch as far as some known accesses go.
+
+    Of a loop without a barrier in which the accesses only repeat, the first iterations stand for all. Of a paced loop
+    the first and the last do, even if all addresses move together.
+
+    Args:
+      operations: the accesses.
+      schedule: their program.
+      paced: whether a loop has a barrier, so that only accesses of neighbouring iterations meet.
+      fixed: whether groups stand for others only if they access the very same elements.
+
+    Raises:
+      TooLarge: there are too many.
+    """
+    facts = [fact for operation in operations for fact in _facts(operation, schedule)]
+    cuts = [_cuts(axis, [fact.box for fact in facts]) for axis in schedule.groups]
+    if math.prod(map(len, cuts)) > _MOST_REGIONS:
+        raise TooLarge
+    loops = dict.fromkeys(axis for fact in facts for axis in fact.box if axis not in schedule.groups)
+    turns = {axis: _turns(axis, facts, paced(axis)) for axis in loops}
+    return [
+        {axis: _indices(axis, part, facts, fixed) for axis, part in zip(schedule.groups, parts, strict=True)} | turns
+        for parts in itertools.product(*cuts)
+    ]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Fact:
+    """How an access moves with the group id inside a box.
+
+    Attributes:
+      box: the part of its executions.
+      index: how its linear index steps.
+      still: how its mask and conditions repeat.
+    """
+
+    box: Box
+    index: Mapping[Axis, Step]
+    still: Sequence[Mapping[Axis, Step]]
+
+
+def _facts(operation: Operation, schedule: Schedule) -> list[_Fact]:
+    index, mask = addresses.linear_index(operation), addresses.possible(operation, schedule)
+    conditions = [c for c in operation.frame.conditions if c.known]
+
+    def examine(inside: Progressions) -> _Fact:
+        return _Fact(inside.box, inside.of(index), [inside.of(e) for e in (mask, *conditions)])
+
+    return progressions.divided(operation.frame.boxes, examine)
+
+
+def _cuts(axis: Axis, boxes: Sequence[Box]) -> list[range]:
+    """The axis between the ends of all boxes."""
+    ends = sorted({0, axis.size, *(end for box in boxes for end in (box[axis].start, box[axis].stop))})
+    return [range(a, b) for a, b in itertools.pairwise(ends)]
+
+
+def _indices(axis: Axis, part: range, facts: Sequence[_Fact], fixed: bool) -> np.ndarray:
+    """The first groups along a part of an axis, after which all repeats."""
+    period, growth = _common(axis, part, facts)
+    moving = len(growth) > 1 or (fixed and any(growth))
+    count = len(part) if moving else min(period, len(part))
+    return np.arange(part.start, part.start + _few(count))
+
+
+def _turns(axis: Axis, facts: Sequence[_Fact], paced: bool) -> np.ndarray:
+    """Iterations of a loop that stand for all."""
+    around = [fact for fact in facts if axis in fact.box]
+    chosen = []
+    for part in _cuts(axis, [fact.box for fact in around]):
+        period, growth = _common(axis, part, around)
+        repeats = len(growth) <= 1 and (paced or not any(growth))
+        ends = period + 1 if repeats else len(part)
+        chosen += [part[:ends], part[max(len(part) - ends, 0) :]]
+    return np.unique(np.concatenate([np.arange(r.start, r.start + _few(len(r))) for r in chosen]))
+
+
+def _common(axis: Axis, part: range, facts: Sequence[_Fact]) -> tuple[int, set[int]]:
+    """After how many indices of a part of an axis the accesses repeat, and by how much their addresses grow."""
+    within = [fact for fact in facts if fact.box[axis].start < part.stop and part.start < fact.box[axis].stop]
+    steps = [fact.index.get(axis, Step(1, 0)) for fact in within]
+    period = math.lcm(*(s.period for s in steps), *(m[axis].period for f in within for m in f.still if axis in m))
+    if period >= len(part):
+        return period, {0}
+    return period, {int(delta) for step in steps for delta in np.unique(step.over(period))}
+
+
+def _few(count: int) -> int:
+    if count > _MOST:
+        raise TooLarge
+    return count
+
+
+# --- Executions ---
+
+
+def of_operation(
+    operation: Operation, schedule: Schedule, region: Region, clocks: Sequence[Clock], everyone: bool
+) -> Instances:
+    """What a known access does in a region; with too little known of its executions, all that it could do.
+
+    Args:
+      operation: the access.
+      schedule: its program.
+      region: the groups.
+      clocks: what to count for each instance.
+      everyone: whether a load of one element for a whole group counts for each work-item, or for the first and last.
+
+    Raises:
+      TooLarge: that would be too much.
+    """
+    index, mask = addresses.linear_index(operation), addresses.possible(operation, schedule)
+    conditions = [c for c in operation.frame.conditions if c.known]
+    parts = [
+        _in_box(operation, box, region, (index, mask, *conditions), clocks, schedule, everyone)
+        for box in operation.frame.boxes
+    ]
+    return _joined([part for part in parts if part is not None], len(clocks))
+
+
+def _in_box(
+    operation: Operation,
+    box: Box,
+    region: Region,
+    known: Sequence[Expression],
+    clocks: Sequence[Clock],
+    schedule: Schedule,
+    everyone: bool,
+) -> Instances | None:
+    index, mask, *conditions = known
+    items = _items(operation, schedule, everyone)
+    points, number = _points(box, region, known, clocks, schedule.groups)
+    count = math.prod(map(len, points.values())) * len(items)
+    if count > _MOST:
+        raise TooLarge
+    progressions.spend(1 + count / _INSTANCES_OF_A_UNIT)
+    if not all(map(len, points.values())) or not len(items):
+        return None
+    grid, positions = Grid(points), addresses.chosen(operation)
+    shape = operation.access.shape
+    taken = addresses.flat(grid, mask, shape, positions)
+    for condition in conditions:
+        taken = taken & addresses.flat(grid, condition, (), np.arange(1))
+    element = addresses.flat(grid, index, shape, positions)
+    counts = [clock.at(points).reshape(-1, 1) for clock in clocks]
+    lead = (len(number), len(items))
+    taken, element, group, item, *counts = (
+        np.broadcast_to(a, lead) for a in (taken, element, number[:, None], items[None], *counts)
+    )
+    return Instances(group[taken], item[taken], element[taken], tuple(c[taken] for c in counts))
+
+
+def _items(operation: Operation, schedule: Schedule, everyone: bool) -> np.ndarray:
+    """`[n]` work-item of each position of an access; for one element of a whole group all, or the first and last."""
+    items = schedule.geometry.items
+    if not operation.access.shape:
+        return np.arange(items) if everyone else np.unique([0, items - 1])
+    return addresses.chosen(operation) // (math.prod(operation.access.shape) // items)
+
+
+def _points(
+    box: Box, region: Region, known: Sequence[Expression], clocks: Sequence[Clock], groups: Sequence[Axis]
+) -> tuple[dict[Axis, np.ndarray], np.ndarray]:
+    """Indices of each axis in a box, and for each combination of them the number of its group in the region."""
+    needed = frozenset().union(*(e.axes for e in known), *(clock.steps for clock in clocks), groups)
+    points: dict[Axis, np.ndarray] = {}
+    number, stride = np.zeros((1,) * len(box), np.int64), groups_of(region, groups)
+    for place, (axis, indices) in enumerate(box.items()):
+        every = region[axis] if axis in region else np.arange(indices.start, indices.stop)
+        inside = np.flatnonzero((every >= indices.start) & (every < indices.stop))
+        points[axis] = every[inside] if axis in needed else every[inside[:1]]
+        if axis in groups:
+            stride //= len(every)
+            number = number + (inside * stride).reshape(-1, *(1,) * (len(box) - place - 1))
+    shape = tuple(map(len, points.values()))
+    return points, np.broadcast_to(number, shape).reshape(-1)
+
+
+def _joined(parts: Sequence[Instances], clocks: int) -> Instances:
+    nothing = np.zeros(0, np.int64)
+
+    def join(arrays: Sequence[np.ndarray]) -> np.ndarray:
+        return np.concatenate(arrays) if arrays else nothing
+
+    counts = tuple(join([part.counts[k] for part in parts]) for k in range(clocks))
+    return Instances(
+        join([part.group for part in parts]),
+        join([part.item for part in parts]),
+        join([part.element for part in parts]),
+        counts,
+    )
+
+
+def everywhere(schedule: Schedule) -> Region:
+    """All groups of the launch."""
+    return {axis: np.arange(axis.size) for axis in schedule.groups}
+
+
+def groups_of(region: Region, groups: Sequence[Axis]) -> int:
+    """How many groups of a region there are."""
+    return math.prod(len(region[axis]) for axis in groups)

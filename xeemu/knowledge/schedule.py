@@ -1,0 +1,600 @@
+"""Schedule: the memory operations and barriers of a program in order, each with what is known of where and how often.
+
+A walk over the program gives a tree of *frames*: a frame is a body of the program on one call path, with the executions
+that it has: boxes of group ids and loop counters, and conditions on them. What depends on data appears as unknown
+expressions and as frames that are not certain.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.knowledge import analysis, expressions, folding, intervals, progressions
+from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.expressions import Axis, Expression
+from xeemu.knowledge.intervals import Interval
+from xeemu.knowledge.progressions import Box, TooLarge
+from xeemu.language import jaxprs, primitives, source
+from xeemu.language.geometry import Geometry
+from xeemu.language.jaxprs import Body
+from xeemu.language.linearity import Allocation
+from xeemu.language.program import Program
+
+Op = Literal["load", "store", "atomic"]
+Key = tuple[Plan, int]
+"""An equation on one call path: the path's analysis, and the equation's number."""
+
+# A loop whose carries follow no simple rule is walked iteration by iteration, if there are no more of them.
+_MOST_ITERATIONS = 64
+_MOST_WALKS = 4096
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """One memory operation of the source; an unrolled loop makes several equations of it."""
+
+    site: source.Site
+    op: Op
+    memory: Allocation
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Operation:
+    """A memory operation on one call path.
+
+    Attributes:
+      eqn: its equation.
+      key: names it.
+      frame: the body that it belongs to.
+      place: where it comes from.
+      index: a component for each dimension of the memory.
+      mask: its `where`, or None.
+      values: what it stores or combines with the memory.
+    """
+
+    eqn: jex_core.JaxprEqn
+    key: Key
+    frame: "Frame"
+    place: Place
+    index: tuple[Expression, ...]
+    mask: Expression | None
+    values: tuple[Expression, ...]
+
+    @property
+    def access(self) -> primitives.Access:
+        access: primitives.Access = self.eqn.params["access"]
+        return access
+
+    @property
+    def name(self) -> str:
+        """`"load"`, `"store"`, or the name of the atomic operation."""
+        return primitives.operation(self.eqn)
+
+    @property
+    def fetches(self) -> bool:
+        """Whether a sub-group waits for its value."""
+        return self.name == "load" or bool(self.eqn.params.get("fetch"))
+
+    @property
+    def updates(self) -> bool:
+        """Whether it is an atomic operation that is more than a load."""
+        return self.place.op == "atomic" and self.name != "load"
+
+    @property
+    def adds_one(self) -> bool:
+        """Whether it is an atomic addition of the constant 1, also to a compiler, whose old value is not used."""
+        if self.name != "add" or self.fetches:
+            return False
+        added = self.frame.plan.value(self.eqn.invars[1 + self.access.rank], len(self.place.memory.shape)).form
+        return added is not None and added.constant and bool((added.pattern == 1).all())
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Meeting:
+    """A barrier, a fence or a group algorithm.
+
+    Attributes:
+      eqn: its equation.
+      key: names it.
+      frame: the body that it belongs to.
+      memories: those whose accesses it orders.
+      mask: which work-items reach it, or None for all.
+    """
+
+    eqn: jex_core.JaxprEqn
+    key: Key
+    frame: "Frame"
+    memories: tuple[Allocation, ...]
+    mask: Expression | None
+
+
+Kind = Literal["kernel", "call", "branch", "iteration", "test"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Frame:
+    """A body of the program on one call path.
+
+    Attributes:
+      kind: the kernel itself, a function that it calls, a branch, a loop's body, or a loop's predicate.
+      body: the jaxpr.
+      plan: its analysis, which names the call path.
+      boxes: the executions, apart from the conditions; if it is not certain, all that there can be.
+      conditions: bool scalars that hold in every execution.
+      certain: whether boxes and conditions tell the executions exactly.
+      parent: the frame around it.
+      number: of the equation in the parent's body that it comes from.
+      counted: of an iteration, whether it is of a loop with a constant number of iterations.
+      steps: what it does, in order.
+    """
+
+    kind: Kind
+    body: Body
+    plan: Plan
+    boxes: Sequence[Box]
+    conditions: tuple[Expression, ...]
+    certain: bool
+    parent: "Frame | None" = None
+    number: int | None = None
+    counted: bool = False
+    steps: list["Operation | Meeting | Frame"] = dataclasses.field(default_factory=list)
+
+    def frames(self) -> Iterator["Frame"]:
+        """This frame and all inside it."""
+        yield self
+        for step in self.steps:
+            if isinstance(step, Frame):
+                yield from step.frames()
+
+    def operations(self) -> Iterator[Operation]:
+        """The memory operations of this frame and of all inside it."""
+        for step in self.steps:
+            if isinstance(step, Operation):
+                yield step
+            elif isinstance(step, Frame):
+                yield from step.operations()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Schedule:
+    """The frames of a program, and the axes of the group's id.
+
+    Attributes:
+      root: the kernel.
+      groups: an axis for each dimension of the group id.
+      geometry: the sizes of the launch.
+    """
+
+    root: Frame
+    groups: tuple[Axis, ...]
+    geometry: Geometry
+
+    @functools.cached_property
+    def loops(self) -> Mapping[Key, jex_core.JaxprEqn]:
+        """The loops that test a predicate and are executed, by their key."""
+        return {
+            (f.parent.plan, f.number): f.parent.body.eqns[f.number]
+            for f in self.root.frames()
+            if f.kind == "test" and f.parent is not None and f.number is not None and f.boxes
+        }
+
+    def check_ended(self, exceeded: Iterable[bool], limit: int, hint: str) -> None:
+        """Refuses a run in which loops, in the order of `loops`, were given up.
+
+        Raises:
+          KernelError: one was; with the hint what to do about it.
+        """
+        for eqn, given_up in zip(self.loops.values(), exceeded, strict=True):
+            if given_up:
+                raise source.kernel_error(
+                    f"a loop has not ended after {limit} iterations; {hint}", source.of_equation(eqn)
+                )
+
+
+def of_program(program: Program, plan: Plan, scalars: Sequence[Any]) -> Schedule:
+    """The schedule of a program.
+
+    Args:
+      program: the program.
+      plan: its analysis.
+      scalars: for each argument its value if it is a scalar that is known, else None.
+    """
+    walk = _Walk(program)
+    inputs = [
+        memory or _argument(v.aval, given, plan.values[v].interval)
+        for memory, given, v in zip(program.arguments, scalars, program.body.invars, strict=True)
+    ]
+    box = {axis: range(axis.size) for axis in walk.groups}
+    root = Frame("kernel", program.body, plan, [box] if program.geometry.groups else [], (), True)
+    walk.body(root, inputs)
+    return Schedule(root, walk.groups, program.geometry)
+
+
+def _argument(aval: Any, given: Any, interval: Interval | None) -> Expression:
+    if given is None or not _is_integral(aval.dtype):
+        return expressions.unknown(aval.shape, aval.dtype, interval)
+    return expressions.constant(given, aval.dtype)
+
+
+def _is_integral(dtype: Any) -> bool:
+    return intervals.of_dtype(dtype) is not None
+
+
+Item = Expression | Allocation
+
+
+class _Walk:
+    """One pass over a program, call path by call path."""
+
+    def __init__(self, program: Program):
+        self.geometry = program.geometry
+        self.groups = tuple(Axis(f"group {d}", n) for d, n in enumerate(self.geometry.group_range))
+        self._made: dict[Key, Allocation] = {}
+        self._next = iter(program.allocations)
+        self._walks = 0
+
+    def body(self, frame: Frame, inputs: Sequence[Item]) -> list[Item]:
+        """Adds the steps of a frame; gives the items behind its results."""
+        self._walks += 1
+        items: dict[Any, Item] = dict(zip(frame.body.invars, inputs, strict=True))
+        items |= {v: _constant(np.asarray(array)) for v, array in frame.body.constants}
+
+        def read(atom: jaxprs.Atom) -> Item:
+            return _constant(jaxprs.literal(atom)) if jaxprs.is_literal(atom) else items[atom]
+
+        for number, eqn in enumerate(frame.body.eqns):
+            results = self._equation(frame, number, eqn, [read(a) for a in eqn.invars])
+            items |= dict(zip(eqn.outvars, results, strict=True))
+        return [read(a) for a in frame.body.outvars]
+
+    def _equation(self, frame: Frame, number: int, eqn: jex_core.JaxprEqn, operands: Sequence[Item]) -> Sequence[Item]:
+        if eqn.primitive in primitives.LANGUAGE:
+            return self._language(frame, number, eqn, operands)
+        match jaxprs.structure(eqn):
+            case jaxprs.Call(body):
+                inner = self._inside(frame, number, "call", body, frame.plan.inner[number][0])
+                return self.body(inner, operands)
+            case jaxprs.Cond(branches):
+                return self._cond(frame, number, eqn, branches, operands)
+            case jaxprs.Scan() as scan:
+                return self._scan(frame, number, eqn, scan, operands)
+            case jaxprs.While() as loop:
+                return self._while(frame, number, eqn, loop, operands)
+        return [_operation(frame.plan, eqn, v, operands) for v in eqn.outvars]
+
+    def _inside(self, frame: Frame, number: int, kind: Kind, body: Body, plan: Plan, **changes: Any) -> Frame:
+        """A new frame of an equation, with the executions of the frame around it but for the changes."""
+        known = {"boxes": frame.boxes, "conditions": frame.conditions, "certain": frame.certain, **changes}
+        inner = Frame(kind, body, plan, parent=frame, number=number, **known)
+        frame.steps.append(inner)
+        return inner
+
+    # The language's own operations.
+
+    def _language(self, frame: Frame, number: int, eqn: jex_core.JaxprEqn, operands: Sequence[Item]) -> Sequence[Item]:
+        p, key = eqn.params, (frame.plan, number)
+        if eqn.primitive is primitives.local_id_p:
+            ids = analysis.local_id(self.geometry.local_range, p["dim"])
+            return [expressions.constant(ids, eqn.outvars[0].aval.dtype)]
+        if eqn.primitive is primitives.group_id_p:
+            return [self._group_id(p["dim"], eqn.outvars[0].aval.dtype)]
+        if eqn.primitive is primitives.allocate_p:
+            return [self._allocation(key)]
+        memories = [o for o in operands if isinstance(o, Allocation)]
+        values = [o for o in operands if isinstance(o, Expression)]
+        if eqn.primitive in primitives.ACCESSES:
+            frame.steps.append(_access(eqn, key, frame, memories[0], values))
+        else:
+            mask = values[0] if p.get("masked") else None
+            frame.steps.append(Meeting(eqn, key, frame, tuple(memories), mask))
+        renewed = memories if eqn.primitive in primitives.UPDATES and p.get("op") != "load" else []
+        return [*(_unknown(frame.plan, v) for v in eqn.outvars[: len(eqn.outvars) - len(renewed)]), *renewed]
+
+    def _group_id(self, dim: int | None, dtype: Any) -> Expression:
+        counts = self.geometry.group_range
+        strides = analysis.group_strides(counts)
+        if dim is not None:
+            strides = tuple(int(d == dim) for d in range(len(counts)))
+        total = expressions.constant(0, np.int64)
+        for axis, stride in zip(self.groups, strides, strict=True):
+            if stride:
+                total = expressions.add(total, expressions.scale(expressions.of_axis(axis), stride))
+        return _converted(total, dtype)
+
+    def _allocation(self, key: Key) -> Allocation:
+        """Allocations are made once, outside loops, in the order in which the check of linearity found them."""
+        if key not in self._made:
+            self._made[key] = next(self._next)
+        return self._made[key]
+
+    # Control flow.
+
+    def _cond(
+        self, frame: Frame, number: int, eqn: jex_core.JaxprEqn, branches: Sequence[Body], operands: Sequence[Item]
+    ) -> Sequence[Item]:
+        which, *rest = operands
+        assert isinstance(which, Expression)
+        outputs = []
+        for k, (branch, plan) in enumerate(zip(branches, frame.plan.inner[number], strict=True)):
+            taken = self._is_taken(which, k, len(branches))
+            inner = self._inside(frame, number, "branch", branch, plan, **_narrowed(frame, frame.boxes, taken))
+            outputs.append(self.body(inner, rest))
+        return [
+            self._joined(frame.plan, which, v, list(alternatives))
+            for v, alternatives in zip(eqn.outvars, zip(*outputs, strict=True), strict=True)
+        ]
+
+    def _is_taken(self, which: Expression, k: int, count: int) -> Expression:
+        """Whether branch `k` is taken; numbers beyond the ends take the branches there."""
+        op = "eq" if 0 < k < count - 1 else "le" if k == 0 else "ge"
+        return expressions.compare(op, which, expressions.constant(k, np.int64))
+
+    def _joined(self, plan: Plan, which: Expression, v: jex_core.Var, alternatives: Sequence[Item]) -> Item:
+        first = alternatives[0]
+        if isinstance(first, Allocation) or all(a is first for a in alternatives):
+            return first
+        cases = [a for a in alternatives if isinstance(a, Expression)]
+        if not all(c.known for c in (which, *cases)) or not intervals.within(which.interval, (0, len(cases) - 1)):
+            return _unknown(plan, v)
+        aval = v.aval
+        return expressions.apply("select_n", (which, *cases), {}, aval.shape, aval.dtype, plan.values[v].interval, True)
+
+    def _scan(
+        self, frame: Frame, number: int, eqn: jex_core.JaxprEqn, scan: jaxprs.Scan, operands: Sequence[Item]
+    ) -> Sequence[Item]:
+        (plan,) = frame.plan.inner[number]
+        consts, rest = list(operands[: scan.consts]), operands[scan.consts :]
+        carries, elements = list(rest[: scan.carries]), rest[scan.carries :]
+        stacked = [_unknown(frame.plan, v) for v in eqn.outvars[scan.carries :]]
+        if not scan.length:
+            return [*carries, *stacked]
+        if self._is_iterated(frame, scan, plan, consts, carries, elements):
+            return [*self._iterations(frame, number, scan, plan, consts, carries, elements), *stacked]
+        axis = Axis("loop", scan.length)
+        counter = expressions.of_axis(axis)
+        inside = _carried(plan, scan.body, scan.consts, carries, counter)
+        taken = [_element(x, counter, scan) for x in elements]
+        boxes = [{**box, axis: range(scan.length)} for box in frame.boxes]
+        self.body(
+            self._inside(frame, number, "iteration", scan.body, plan, boxes=boxes, counted=True),
+            [*consts, *inside, *taken],
+        )
+        end = expressions.constant(scan.length, np.int64)
+        after = _carried(plan, scan.body, scan.consts, carries, end)
+        return [*_known_after(frame.plan, eqn, after), *stacked]
+
+    def _is_iterated(
+        self,
+        frame: Frame,
+        scan: jaxprs.Scan,
+        plan: Plan,
+        consts: Sequence[Item],
+        carries: Sequence[Item],
+        elements: Sequence[Item],
+    ) -> bool:
+        """Whether a short loop carries what is known, but follows from the iteration before by no simple rule."""
+        first = expressions.constant(0, np.int64)
+        simple = _carried(plan, scan.body, scan.consts, carries, first)
+        hard = [k for k, (a, b) in enumerate(zip(carries, simple, strict=True)) if _is_known(a) and not _is_known(b)]
+        if not hard or scan.length > _MOST_ITERATIONS or self._walks > _MOST_WALKS:
+            return False
+        trial = dataclasses.replace(frame, kind="iteration", body=scan.body, plan=plan, steps=[])
+        results = self.body(trial, [*consts, *carries, *(_element(x, first, scan) for x in elements)])
+        return any(_is_known(results[k]) for k in hard)
+
+    def _iterations(
+        self,
+        frame: Frame,
+        number: int,
+        scan: jaxprs.Scan,
+        plan: Plan,
+        consts: Sequence[Item],
+        carries: Sequence[Item],
+        elements: Sequence[Item],
+    ) -> Sequence[Item]:
+        """A frame for each iteration."""
+        for k in range(scan.length):
+            counter = expressions.constant(k, np.int64)
+            inner = self._inside(frame, number, "iteration", scan.body, plan, counted=True)
+            carries = self.body(inner, [*consts, *carries, *(_element(x, counter, scan) for x in elements)])
+            carries = carries[: scan.carries]
+        return carries
+
+    def _while(
+        self, frame: Frame, number: int, eqn: jex_core.JaxprEqn, loop: jaxprs.While, operands: Sequence[Item]
+    ) -> Sequence[Item]:
+        first, last = loop.predicate_consts, loop.predicate_consts + loop.body_consts
+        given = _Given(list(operands[:first]), list(operands[first:last]), list(operands[last:]))
+        trips = self._trips(frame, loop, given)
+        if trips is not None:
+            return _known_after(frame.plan, eqn, self._counted(frame, number, loop, given, *trips))
+        settled = self._tested(frame, number, loop, given)
+        if settled is not None:
+            return settled
+        predicate, plan = frame.plan.inner[number]
+        inside = _carried(plan, loop.body, loop.body_consts, given.carries, None)
+        test = self._inside(frame, number, "test", loop.predicate, predicate, certain=False)
+        self.body(test, [*given.tested, *inside])
+        iteration = self._inside(frame, number, "iteration", loop.body, plan, certain=False)
+        self.body(iteration, [*given.consts, *inside])
+        return _known_after(frame.plan, eqn, inside)
+
+    def _trips(self, frame: Frame, loop: jaxprs.While, given: "_Given") -> tuple[Expression, int] | None:
+        """Of a loop that counts up to a known bound: how many iterations there are, and the most in any execution."""
+        found = analysis.counter(loop)
+        if found is None:
+            return None
+        number, bound = found
+        seen = dict(zip(loop.predicate.invars, [*given.tested, *given.carries], strict=True))
+        start = given.carries[number]
+        end = _constant(jaxprs.literal(bound)) if jaxprs.is_literal(bound) else seen[bound]
+        if not (isinstance(start, Expression) and isinstance(end, Expression) and start.known and end.known):
+            return None
+        zero, difference = expressions.constant(0, np.int64), expressions.add(end, expressions.scale(start, -1))
+        interval = (0, max(difference.interval[1], 0)) if difference.interval else None
+        trips = expressions.apply("max", (difference, zero), {}, (), np.int64, interval, True)
+        try:
+            ends = progressions.divided(frame.boxes, lambda inside: inside.extremes(trips))
+        except TooLarge:
+            return None
+        return trips, max((high for _, high in ends), default=0)
+
+    def _counted(
+        self, frame: Frame, number: int, loop: jaxprs.While, given: "_Given", trips: Expression, most: int
+    ) -> Sequence[Item]:
+        """The frames of a loop with a known number of iterations; its predicate is tested once more."""
+        predicate, plan = frame.plan.inner[number]
+        axis = Axis("test", most + 1)
+        counter = expressions.of_axis(axis)
+        inside = _carried(plan, loop.body, loop.body_consts, given.carries, counter)
+        boxes = [{**box, axis: range(axis.size)} for box in frame.boxes]
+        executed = _narrowed(frame, boxes, expressions.compare("le", counter, trips))
+        self.body(self._inside(frame, number, "test", loop.predicate, predicate, **executed), [*given.tested, *inside])
+        if most:
+            axis = Axis("loop", most)
+            counter = expressions.of_axis(axis)
+            inside = _carried(plan, loop.body, loop.body_consts, given.carries, counter)
+            boxes = [{**box, axis: range(axis.size)} for box in frame.boxes]
+            executed = _narrowed(frame, boxes, expressions.compare("lt", counter, trips))
+            self.body(self._inside(frame, number, "iteration", loop.body, plan, **executed), [*given.consts, *inside])
+        return _carried(plan, loop.body, loop.body_consts, given.carries, trips)
+
+    def _tested(self, frame: Frame, number: int, loop: jaxprs.While, given: "_Given") -> Sequence[Item] | None:
+        """A frame for each iteration of a short loop whose predicate follows from constants; None of any other."""
+        predicate, plan = frame.plan.inner[number]
+        carries, steps = given.carries, len(frame.steps)
+        for _ in range(_MOST_ITERATIONS):
+            test = self._inside(frame, number, "test", loop.predicate, predicate)
+            (goes_on,) = self.body(test, [*given.tested, *carries])
+            if not (isinstance(goes_on, Expression) and goes_on.constant) or self._walks > _MOST_WALKS:
+                break
+            if not goes_on.array:
+                return carries
+            carries = self.body(self._inside(frame, number, "iteration", loop.body, plan), [*given.consts, *carries])
+        del frame.steps[steps:]
+        return None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Given:
+    """What goes into a `while` loop: for its predicate, for its body, and the carries of both."""
+
+    tested: list[Item]
+    consts: list[Item]
+    carries: list[Item]
+
+
+def _narrowed(frame: Frame, boxes: Sequence[Box], condition: Expression) -> dict[str, Any]:
+    """The executions of a frame inside some boxes for which a condition holds."""
+    if not condition.known:
+        return {"boxes": boxes, "certain": False}
+    try:
+        parts = progressions.divided(boxes, lambda inside: (inside.box, inside.decided(condition)), few=1)
+    except TooLarge:
+        parts = [(box, None) for box in boxes]
+    conditions = (*frame.conditions, condition) if any(holds is None for _, holds in parts) else frame.conditions
+    return {"boxes": [box for box, holds in parts if holds is not False], "conditions": conditions}
+
+
+def _carried(plan: Plan, body: Body, consts: int, carries: Sequence[Item], iterations: Expression | None) -> list[Item]:
+    """The carries of a loop after some iterations, or after any number of them (None)."""
+    inputs = body.invars[consts : consts + len(carries)]
+    return [
+        start if isinstance(start, Allocation) or out is v else _grown(plan, body, v, out, start, iterations)
+        for start, v, out in zip(carries, inputs, body.outvars, strict=False)
+    ]
+
+
+def _grown(
+    plan: Plan, body: Body, v: jex_core.Var, out: jaxprs.Atom, start: Expression, iterations: Expression | None
+) -> Expression:
+    step = analysis.increment(body, v, out)
+    if step is None or iterations is None:
+        return _unknown(plan, v)
+    return _converted(expressions.add(start, expressions.scale(iterations, step)), v.aval.dtype)
+
+
+def _known_after(plan: Plan, eqn: jex_core.JaxprEqn, items: Sequence[Item]) -> list[Item]:
+    """What a loop leaves: where nothing is known of a value, at least its interval after the loop."""
+    unknown = [isinstance(item, Expression) and item.op == expressions.UNKNOWN for item in items]
+    return [_unknown(plan, v) if u else item for u, item, v in zip(unknown, items, eqn.outvars, strict=False)]
+
+
+def _element(array: Item, counter: Expression, scan: jaxprs.Scan) -> Expression:
+    """What a loop takes of an array in an iteration."""
+    assert isinstance(array, Expression)
+    if scan.reverse:
+        counter = expressions.add(expressions.constant(scan.length - 1, np.int64), expressions.scale(counter, -1))
+    return expressions.element(array, counter)
+
+
+def _is_known(item: Item) -> bool:
+    return isinstance(item, Expression) and item.known
+
+
+def _constant(array: np.ndarray) -> Expression:
+    if _is_integral(array.dtype) and array.size <= _LARGEST_CONSTANT:
+        return expressions.constant(array)
+    return expressions.unknown(
+        array.shape, array.dtype, intervals.of_array(array) if _is_integral(array.dtype) else None
+    )
+
+
+def _unknown(plan: Plan, v: jex_core.Var) -> Expression:
+    return expressions.unknown(v.aval.shape, v.aval.dtype, plan.values[v].interval)
+
+
+def _converted(value: Expression, dtype: Any) -> Expression:
+    exact = intervals.within(value.interval, intervals.of_dtype(dtype))
+    interval = value.interval if exact else intervals.of_dtype(dtype)
+    params = {"new_dtype": np.dtype(dtype)}
+    return expressions.apply("convert_element_type", (value,), params, value.shape, dtype, interval, exact)
+
+
+# --- Plain operations ---
+
+
+def _operation(plan: Plan, eqn: jex_core.JaxprEqn, v: jex_core.Var, operands: Sequence[Item]) -> Expression:
+    name, aval = eqn.primitive.name, v.aval
+    values = [o for o in operands if isinstance(o, Expression)]
+    if len(values) < len(operands) or not _is_integral(aval.dtype) or len(eqn.outvars) > 1:
+        return _unknown(plan, v)
+    interval = plan.values[v].interval
+    if name == "iota":
+        return _constant(folding.iota(eqn.params).astype(aval.dtype))
+    if name == "clamp":
+        low, x, high = values
+        least = expressions.apply("max", (x, low), {}, aval.shape, aval.dtype, None, True)
+        return expressions.apply("min", (least, high), {}, aval.shape, aval.dtype, interval, True)
+    bound = intervals.of_equation(eqn, [o.interval for o in values])
+    exact = name in _NEVER_OVERFLOWS or intervals.within(bound, intervals.of_dtype(aval.dtype))
+    return expressions.apply(name, values, eqn.params, aval.shape, aval.dtype, interval, exact)
+
+
+_NEVER_OVERFLOWS = frozenset(
+    {*folding.MOVES, "and", "or", "xor", "not", "eq", "ne", "lt", "le", "gt", "ge", "min", "max", "select_n", "rem"}
+)
+_LARGEST_CONSTANT = 1 << 20
+
+
+def _access(
+    eqn: jex_core.JaxprEqn, key: Key, frame: Frame, memory: Allocation, operands: Sequence[Expression]
+) -> Operation:
+    what: primitives.Access = eqn.params["access"]
+    index, rest = tuple(operands[: what.rank]), list(operands[what.rank :])
+    mask = None
+    if what.masked:
+        # The mask of a load comes before the value for the others, that of an update last.
+        mask = rest.pop(0) if primitives.operation(eqn) == "load" else rest.pop()
+    place = Place(source.of_equation(eqn), _op(eqn), memory)
+    return Operation(eqn, key, frame, place, index, mask, tuple(rest))
+
+
+def _op(eqn: jex_core.JaxprEqn) -> Op:
+    if eqn.primitive is primitives.atomic_p:
+        return "atomic"
+    return "load" if eqn.primitive is primitives.load_p else "store"

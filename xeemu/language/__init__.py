@@ -1,0 +1,1 @@
+"""What a kernel is written in, and how it is traced to a program."""

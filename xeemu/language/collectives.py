@@ -1,0 +1,175 @@
+"""Group and sub-group algorithms over the work-items of one work-group (SYCL 2020, section 4.17)."""
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.language.memory import poison
+
+GROUP, SUB_GROUP = "group", "sub_group"
+OPERATIONS = ("add", "mul", "min", "max", "and", "or", "xor")
+
+# Beyond every lane, and such that the sum with a lane does not overflow.
+_FAR = 2**30
+
+COMBINE = {
+    "add": lax.add,
+    "mul": lax.mul,
+    "min": lax.min,
+    "max": lax.max,
+    "and": lax.bitwise_and,
+    "or": lax.bitwise_or,
+    "xor": lax.bitwise_xor,
+}
+# C++ converts the sum, product, least and greatest of two bools back to bool.
+_COMBINE_BOOL = {"add": "or", "mul": "and", "min": "and", "max": "or"}
+_SCAN = {"add": lax.cumsum, "mul": lax.cumprod, "min": lax.cummin, "max": lax.cummax}
+
+
+@dataclasses.dataclass(frozen=True)
+class Collective:
+    """One algorithm, as the static part of a `collective` operation.
+
+    Attributes:
+      level: `"group"` or `"sub_group"`.
+      kind: `"broadcast"`, `"reduce"`, `"inclusive_scan"`, `"exclusive_scan"`, `"shift_left"`, `"shift_right"`,
+        `"permute_xor"` or `"select"`.
+      op: the operation of a reduction or scan, else None.
+      local_range: the work-group's axes.
+      sub_group_size: lanes of a full sub-group.
+    """
+
+    level: str
+    kind: str
+    op: str | None
+    local_range: tuple[int, ...]
+    sub_group_size: int
+
+    def __str__(self) -> str:
+        return f"{self.level} {self.kind}" + (f" {self.op}" if self.op else "")
+
+    def result_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """A group's reduction or broadcast leaves the private axes only; everything else keeps `shape`."""
+        one = self.level == GROUP and self.kind in ("reduce", "broadcast")
+        return shape[len(self.local_range) :] if one else shape
+
+    def apply(self, x: jax.Array, *argument: jax.Array | np.ndarray) -> jax.Array:
+        """The algorithm on one work-group.
+
+        Args:
+          x: `local_range + private`.
+          argument: the lane, shift or mask, a scalar or one per work-item: `local_range`. What is known before the
+            program runs is an array of NumPy's.
+
+        Returns:
+          An array of `result_shape(x.shape)`. What an absent lane would give is the poison value.
+        """
+        items = math.prod(self.local_range)
+        lanes = items if self.level == GROUP else self.sub_group_size
+        private = x.shape[len(self.local_range) :]
+        fill = poison(x.dtype) if self.op is None else identity(self.op, x.dtype)
+        rows = _rows(x.reshape(items, *private), lanes, fill)
+        if self.kind == "broadcast" and _is_lane_of_all(argument[0], items, lanes):
+            result = jnp.broadcast_to(rows[:, int(argument[0])][:, None], rows.shape)
+            return result[0, 0] if self.level == GROUP else result.reshape(-1, *private)[:items].reshape(x.shape)
+        result = self._rows_result(rows, [self._argument(a, items, lanes) for a in argument], items)
+        if self.level == GROUP and self.kind in ("reduce", "broadcast"):
+            return result[0, 0]
+        return result.reshape(-1, *private)[:items].reshape(x.shape)
+
+    def _argument(self, a: jax.Array | np.ndarray, items: int, lanes: int) -> jax.Array:
+        """`[rows, lanes]` int32, scalars as `[1, 1]`; what is no lane of a group stays none."""
+        lane = _narrowed(jnp.asarray(a))
+        return _rows(lane.reshape(items), lanes, np.int32(0)) if a.ndim else lane.reshape(1, 1)
+
+    def _rows_result(self, rows: jax.Array, argument: list[jax.Array], items: int) -> jax.Array:
+        if self.kind == "reduce":
+            return jnp.broadcast_to(_reduce(self.op, rows), rows.shape)
+        if self.kind == "inclusive_scan":
+            return _scan(self.op, rows)
+        if self.kind == "exclusive_scan":
+            return _exclusive(self.op, _scan(self.op, rows))
+        lane = np.arange(rows.shape[1], dtype=np.int32)[None]
+        source_lane = {
+            "broadcast": lambda a: a,
+            "select": lambda a: a,
+            "shift_left": lambda a: lane + a,
+            "shift_right": lambda a: lane - a,
+            "permute_xor": lambda a: lane ^ a,
+        }[self.kind](argument[0])
+        return _take(rows, jnp.broadcast_to(source_lane, rows.shape[:2]), items)
+
+
+def identity(op: str | None, dtype: Any) -> Any:
+    """The neutral element of `op` (SYCL's `known_identity`)."""
+    dtype = np.dtype(dtype)
+    if op in ("add", "or", "xor"):
+        return dtype.type(0)
+    if op == "mul":
+        return dtype.type(1)
+    if op == "and":
+        return np.bool_(True) if dtype.kind == "b" else np.bitwise_not(dtype.type(0))
+    low, high = _extremes(dtype)
+    return high if op == "min" else low
+
+
+def _extremes(dtype: np.dtype) -> tuple[np.generic, np.generic]:
+    if dtype.kind == "b":
+        return np.bool_(False), np.bool_(True)
+    if jnp.issubdtype(dtype, jnp.floating):
+        return dtype.type(-np.inf), dtype.type(np.inf)
+    info = jnp.iinfo(dtype)
+    return dtype.type(info.min), dtype.type(info.max)
+
+
+def _is_lane_of_all(lane: jax.Array | np.ndarray, items: int, lanes: int) -> bool:
+    """Whether a known scalar is a lane that every sub-group has."""
+    return isinstance(lane, np.ndarray) and not lane.ndim and 0 <= int(lane) < lanes - (-items % lanes)
+
+
+def _narrowed(a: jax.Array) -> jax.Array:
+    limit = min(_FAR, int(jnp.iinfo(a.dtype).max))
+    return jnp.clip(a, max(-limit, int(jnp.iinfo(a.dtype).min)), limit).astype(np.int32)
+
+
+def _rows(x: jax.Array, lanes: int, fill: Any) -> jax.Array:
+    """`[items, ...]` as `[rows, lanes, ...]`, the absent lanes of the last row filled."""
+    rows = -(-x.shape[0] // lanes)
+    missing = rows * lanes - x.shape[0]
+    if missing:
+        x = jnp.concatenate([x, jnp.full((missing, *x.shape[1:]), fill, x.dtype)])
+    return x.reshape(rows, lanes, *x.shape[1:])
+
+
+def _operation(op: str | None, dtype: Any) -> str:
+    return _COMBINE_BOOL.get(op or "", op or "") if dtype.kind == "b" else op or ""
+
+
+def _reduce(op: str | None, rows: jax.Array) -> jax.Array:
+    combine = COMBINE[_operation(op, rows.dtype)]
+    return lax.reduce(rows, identity(op, rows.dtype), combine, (1,))[:, None]
+
+
+def _scan(op: str | None, rows: jax.Array) -> jax.Array:
+    name = _operation(op, rows.dtype)
+    scan = _SCAN.get(name)
+    return scan(rows, axis=1) if scan else lax.associative_scan(COMBINE[name], rows, axis=1)
+
+
+def _exclusive(op: str | None, inclusive: jax.Array) -> jax.Array:
+    first = jnp.full_like(inclusive[:, :1], identity(op, inclusive.dtype))
+    return jnp.concatenate([first, inclusive[:, :-1]], axis=1)
+
+
+def _take(rows: jax.Array, lane: jax.Array, items: int) -> jax.Array:
+    """`rows[r, lane[r, l]]`, the poison value where that lane lies outside the sub-group or is absent."""
+    count, lanes = rows.shape[:2]
+    present = (lane >= 0) & (lane < lanes) & (np.arange(count, dtype=np.int32)[:, None] * lanes + lane < items)
+    extra = (1,) * (rows.ndim - 2)
+    taken = jnp.take_along_axis(rows, jnp.where(present, lane, 0).reshape(*lane.shape, *extra), axis=1)
+    return jnp.where(present.reshape(*lane.shape, *extra), taken, poison(rows.dtype))

@@ -1,0 +1,153 @@
+"""Kernel: a function in the kernel language with the sizes that it requires."""
+
+import dataclasses
+import functools
+import inspect
+import math
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
+
+from xeemu.errors import KernelArgumentError
+from xeemu.language import source
+from xeemu.language.workgroup import WorkGroup
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """A function written for one work-group, as `@xe.kernel` makes it.
+
+    Attributes:
+      function: takes the work-group, the launch's arrays by position and static values by keyword.
+      sub_group_size: the sub-group size that it requires (SYCL's `reqd_sub_group_size`), or None.
+      work_group_size: the work-group size that it requires (SYCL's `reqd_work_group_size`), or None.
+    """
+
+    function: Callable[..., Any]
+    sub_group_size: int | None = None
+    work_group_size: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.function, types.FunctionType):
+            raise KernelArgumentError(
+                f"@xe.kernel takes a function, but got a {type(self.function).__name__}; write the kernel with def, "
+                "and jit what launches it"
+            )
+        for attribute in (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__"):
+            object.__setattr__(self, attribute, getattr(self.function, attribute, self.function))
+        kinds = [parameter.kind for parameter in self._signature.parameters.values()]
+        if not kinds or kinds[0] not in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
+            raise KernelArgumentError(
+                f"kernel {self.name} takes no work-group; its first parameter is one: def {self.name}(wg, ...)"
+                f"\n  at {source.of_function(self.function.__code__)}"
+            )
+        if inspect.Parameter.VAR_POSITIONAL in kinds or inspect.Parameter.VAR_KEYWORD in kinds:
+            raise KernelArgumentError(
+                f"kernel {self.name} takes *args or **kwargs; name its arrays as positional parameters and its static "
+                f"values as keyword-only ones\n  at {source.of_function(self.function.__code__)}"
+            )
+
+    def __call__(self, wg: WorkGroup, *arrays: Any, **static: Any) -> Any:
+        """Calls the kernel as a device function of another one."""
+        if not isinstance(wg, WorkGroup):
+            raise KernelArgumentError(
+                f"kernel {self.name} was called like a function; launch it: "
+                f"xe.launch({self.name}, xe.NDRange(global_size, local_size))(...)"
+            )
+        return self.function(wg, *arrays, **static)
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (self.function.__doc__ or "").strip().partition("\n")[0]
+
+    # Cached, for each launch asks, and `inspect` takes longer than a small launch.
+    @functools.cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the launch's arrays, in order."""
+        positional = [p.name for p in self._signature.parameters.values() if p.kind != inspect.Parameter.KEYWORD_ONLY]
+        return tuple(positional[1:])
+
+    def bind_static(self, given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+        """The static parameters with their defaults, sorted by name; they must be known, complete and hashable."""
+        if not given and self._bound_defaults is not None:
+            return self._bound_defaults
+        known = self._defaults
+        if by_name := [name for name in self.parameters if name in given]:
+            raise KernelArgumentError(
+                f"kernel {self.name} takes {', '.join(by_name)} by position, not by keyword; its arguments are "
+                f"({', '.join(self.parameters)})"
+            )
+        if unknown := sorted(set(given) - set(known)):
+            raise KernelArgumentError(
+                f"kernel {self.name} has no static parameter {', '.join(unknown)}; it has {', '.join(known) or 'none'} "
+                "(keyword-only parameters are static; arrays go by position)"
+            )
+        static = {**known, **given}
+        if missing := [name for name, value in static.items() if value is inspect.Parameter.empty]:
+            raise KernelArgumentError(f"kernel {self.name} needs the static parameter {', '.join(missing)} by keyword")
+        return self._bound(static)
+
+    def _bound(self, static: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+        for name, value in static.items():
+            _check_hashable(self.name, name, value)
+        return tuple(sorted(static.items()))
+
+    @functools.cached_property
+    def _bound_defaults(self) -> tuple[tuple[str, Any], ...] | None:
+        """What `bind_static` gives of nothing; None if it refuses that."""
+        if inspect.Parameter.empty in self._defaults.values():
+            return None
+        return self._bound(self._defaults)
+
+    @functools.cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    @functools.cached_property
+    def _defaults(self) -> dict[str, Any]:
+        """The static parameters with their defaults; `inspect.Parameter.empty` where there is none."""
+        return {p.name: p.default for p in self._signature.parameters.values() if p.kind == p.KEYWORD_ONLY}
+
+
+def _check_hashable(kernel: str, name: str, value: Any) -> None:
+    try:
+        hash(value)
+    except TypeError:
+        raise KernelArgumentError(
+            f"the static parameter {name} of kernel {kernel} is a {type(value).__name__}, which has no hash; static "
+            "parameters are constants such as ints, strings and tuples; pass an array by position"
+        ) from None
+
+
+@overload
+def kernel(function: Callable[..., Any]) -> Kernel: ...
+@overload
+def kernel(
+    *, sub_group_size: int | None = None, work_group_size: int | Sequence[int] | None = None
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(
+    function: Callable[..., Any] | None = None,
+    *,
+    sub_group_size: int | None = None,
+    work_group_size: int | Sequence[int] | None = None,
+) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
+    """Makes a kernel of a function; used as `@xe.kernel` or `@xe.kernel(sub_group_size=16, work_group_size=64)`.
+
+    Args:
+      function: `def k(wg, *arrays, **static)`: the work-group, arrays by position, static values keyword-only. It
+        returns the memories that it changed.
+      sub_group_size: the size that the kernel requires, as `[[sycl::reqd_sub_group_size]]`.
+      work_group_size: the size that the kernel requires, as `[[sycl::reqd_work_group_size]]`; an int or a tuple.
+    """
+    given = (work_group_size,) if isinstance(work_group_size, int) else work_group_size
+    size = None if given is None else tuple(given)
+    if size is not None and not (1 <= len(size) <= 3 and math.prod(size) > 0):
+        raise KernelArgumentError(f"work_group_size={work_group_size!r}; give one to three positive integers")
+    if function is None:
+        return lambda f: Kernel(f, sub_group_size, size)
+    return Kernel(function, sub_group_size, size)

@@ -1,0 +1,119 @@
+"""The JAX primitives that the kernel language binds: the vocabulary of a `Program`.
+
+They exist to be traced, never to be run: `emit` gives each its meaning for a chunk of work-groups. All of them return
+a list of results. `L` is the local range of the work-group, `P` the private axes of an access, `M` a memory's shape.
+
+| primitive | operands | results |
+|---|---|---|
+| `local_id` | | integer `L`: the work-item's id in dimension `dim`, or its linear id if `dim` is None |
+| `group_id` | | integer scalar: the group's id in dimension `dim`, or its linear id if `dim` is None |
+| `allocate` | | an uninitialised memory `M` of `space` local or private |
+| `load` | memory, index..., [where, other] | array `L + P`, or a scalar for a scalar index |
+| `store` | memory, index..., value, [where] | the memory's next version |
+| `atomic` | memory, index..., value..., [where] | [old value `L + P`,] [the memory's next version] |
+| `barrier`, `fence` | memories..., [where] | their next versions |
+| `collective` | x, [argument] | the result of a group or sub-group algorithm |
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import jax
+import numpy as np
+from jax.extend import core as jex_core
+from jax.interpreters import ad, batching
+
+from xeemu.language import source
+from xeemu.language.orders import Ordering
+
+
+@dataclasses.dataclass(frozen=True)
+class Access:
+    """The static part of a memory operation.
+
+    Attributes:
+      shape: the work-items' axes and the private axes after them; `()` for a load by a scalar index.
+      rank: number of index components.
+      masked: whether a mask (and for loads the value of the masked-out work-items) follows the other operands.
+      ordering: order and scope if the access is atomic.
+      block: whether a sub-group reads or writes consecutive elements as one block message.
+    """
+
+    shape: tuple[int, ...]
+    rank: int
+    masked: bool
+    ordering: Ordering | None = None
+    block: bool = False
+
+
+def _array(shape: Sequence[int], dtype: Any) -> jax.core.ShapedArray:
+    return jax.core.ShapedArray(tuple(shape), np.dtype(dtype))
+
+
+def _same(memory: jax.core.ShapedArray) -> jax.core.ShapedArray:
+    return _array(memory.shape, memory.dtype)
+
+
+def _primitive(name: str, abstract_eval: Any) -> jex_core.Primitive:
+    primitive = jex_core.Primitive(f"xe_{name}")
+    primitive.multiple_results = True
+    primitive.def_abstract_eval(abstract_eval)
+
+    def outside(*_: Any, **__: Any) -> NoReturn:
+        raise source.kernel_error(f"{name} belongs inside a kernel that xe.launch runs")
+
+    def transformed(*_: Any, **__: Any) -> NoReturn:
+        raise source.kernel_error(
+            f"{name} cannot be transformed by vmap or grad: a kernel is already written for a whole work-group; index "
+            "with arrays of the work-group's shape instead"
+        )
+
+    primitive.def_impl(outside)
+    batching.primitive_batchers[primitive] = transformed
+    ad.primitive_jvps[primitive] = transformed
+    return primitive
+
+
+local_id_p = _primitive("local_id", lambda *, dim, shape, dtype: [_array(shape, dtype)])
+group_id_p = _primitive("group_id", lambda *, dim, dtype: [_array((), dtype)])
+allocate_p = _primitive("allocate", lambda *, space, shape, dtype, name: [_array(shape, dtype)])
+load_p = _primitive("load", lambda memory, *_, access: [_array(access.shape, memory.dtype)])
+store_p = _primitive("store", lambda memory, *_, access: [_same(memory)])
+barrier_p = _primitive(
+    "barrier", lambda *operands, level, masked: [_same(m) for m in operands[: len(operands) - masked]]
+)
+fence_p = _primitive("fence", lambda *memories, ordering: [_same(m) for m in memories])
+collective_p = _primitive("collective", lambda x, *_, collective: [_array(collective.result_shape(x.shape), x.dtype)])
+
+
+def _atomic_results(memory: jax.core.ShapedArray, *_: Any, op: str, fetch: bool, access: Access) -> list[Any]:
+    old = [_array(access.shape, memory.dtype)] if fetch else []
+    return old + ([] if op == "load" else [_same(memory)])
+
+
+atomic_p = _primitive("atomic", _atomic_results)
+
+# What turns a memory into its next version; the operands that are memories come first.
+UPDATES = frozenset({store_p, atomic_p, barrier_p, fence_p})
+ACCESSES = frozenset({load_p, store_p, atomic_p})
+LANGUAGE = frozenset({local_id_p, group_id_p, allocate_p, load_p, store_p, atomic_p, barrier_p, fence_p, collective_p})
+
+
+def operation(eqn: jex_core.JaxprEqn) -> str:
+    """What an access does: `"load"`, `"store"`, or the name of the atomic operation."""
+    if eqn.primitive is atomic_p:
+        return str(eqn.params["op"])
+    return "load" if eqn.primitive is load_p else "store"
+
+
+def indices(eqn: jex_core.JaxprEqn) -> list[jex_core.Var | jex_core.Literal]:
+    """The operands of an access that are its index, a component each."""
+    return list(eqn.invars[1 : 1 + eqn.params["access"].rank])
+
+
+def mask(eqn: jex_core.JaxprEqn) -> jex_core.Var | jex_core.Literal | None:
+    """The operand of an access that is its `where`, or None."""
+    if not eqn.params["access"].masked:
+        return None
+    return eqn.invars[-2 if operation(eqn) == "load" else -1]

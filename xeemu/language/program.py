@@ -1,0 +1,201 @@
+"""Program: a kernel traced for one work-group, which everything else interprets."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.errors import Error, KernelError
+from xeemu.language import linearity, primitives, separation, source, waiting
+from xeemu.language.geometry import Geometry
+from xeemu.language.jaxprs import Body
+from xeemu.language.kernel import Kernel
+from xeemu.language.linearity import Allocation
+from xeemu.language.memory import Description, Memory
+from xeemu.language.workgroup import NeedsWideTypes, WorkGroup
+
+# Python asked for the value of a traced array: `if x:`, `range(x)`, `np.asarray(x)`.
+_NEEDS_VALUE = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Program:
+    """A kernel as a jaxpr for one work-group, with what is known about its memories.
+
+    Attributes:
+      kernel: what was traced.
+      geometry: the sizes it was traced for.
+      static: the static parameters, sorted by name.
+      body: the jaxpr; its inputs are the launch's arguments, its outputs the memories that the kernel returns.
+      arguments: for each input its global memory, or None for a scalar.
+      allocations: the local and private memories.
+      written: the memories that are stored to or updated atomically.
+      outputs: for each result the number of the argument that it is the last version of.
+      output_tree: the structure of what the kernel returns.
+      wide: whether JAX's 64-bit types were on.
+    """
+
+    kernel: Kernel
+    geometry: Geometry
+    static: tuple[tuple[str, Any], ...]
+    body: Body
+    arguments: tuple[Allocation | None, ...]
+    allocations: tuple[Allocation, ...]
+    written: frozenset[Allocation]
+    outputs: tuple[int, ...]
+    output_tree: Any
+    wide: bool
+
+    @functools.cached_property
+    def local_bytes(self) -> int:
+        """Local memory of one work-group."""
+        return sum(a.nbytes for a in self.allocations if a.space == "local")
+
+    @functools.cached_property
+    def private_bytes(self) -> int:
+        """Private memory of one work-item."""
+        return sum(a.nbytes for a in self.allocations if a.space == "private")
+
+    def is_alone(self, number: int) -> bool:
+        """Whether the kernel does not change a memory, or uses it in one operation only."""
+        return self.arguments[number] not in self.written or self.sole_use(number) is not None
+
+    def sole_use(self, number: int) -> jex_core.JaxprEqn | None:
+        """The operation that alone uses a memory, as argument and afterwards; None if there is no such one."""
+        body, memory = self.body, self.body.invars[number]
+        uses = [eqn for eqn in body.eqns if any(a is memory for a in eqn.invars)]
+        if len(uses) != 1 or uses[0].primitive not in primitives.ACCESSES or any(a is memory for a in body.outvars):
+            return None
+        after = uses[0].outvars[-1]
+        return None if any(a is after for eqn in body.eqns for a in eqn.invars) else uses[0]
+
+    def __str__(self) -> str:
+        from xeemu.language import listing
+
+        return listing.of_program(self)
+
+
+def trace(
+    kernel: Kernel, geometry: Geometry, arguments: Sequence[jax.ShapeDtypeStruct], static: tuple[tuple[str, Any], ...]
+) -> Program:
+    """Traces `kernel` for one work-group and checks it.
+
+    Args:
+      kernel: the kernel.
+      geometry: sizes of the launch.
+      arguments: shapes and dtypes of the launch's arrays and scalars, as given: 64-bit ones not cut.
+      static: the static parameters.
+
+    Raises:
+      KernelError: the kernel breaks a rule of the language.
+    """
+    wide = geometry.id_type.itemsize == 8 or any(a.dtype.itemsize == 8 for a in arguments)
+    try:
+        return _trace(kernel, geometry, arguments, static, wide)
+    except NeedsWideTypes:
+        return _trace(kernel, geometry, arguments, static, True)
+
+
+def _trace(
+    kernel: Kernel,
+    geometry: Geometry,
+    arguments: Sequence[jax.ShapeDtypeStruct],
+    static: tuple[tuple[str, Any], ...],
+    wide: bool,
+) -> Program:
+    returned: list[Any] = []
+    definition = source.of_function(kernel.function.__code__)
+
+    def run(*values: jax.Array) -> list[jax.Array]:
+        taken = [_parameter(v, name, geometry) for v, name in zip(values, kernel.parameters, strict=True)]
+        result = kernel.function(WorkGroup(geometry), *taken, **dict(static))
+        leaves, tree = jax.tree.flatten(result, is_leaf=lambda x: isinstance(x, Memory))
+        returned.append(tree)
+        return [_returned(leaf, kernel, definition) for leaf in leaves]
+
+    with jax.enable_x64(wide):
+        body = Body(_traced(run, [_widened(a, wide) for a in arguments], kernel))
+    if any(isinstance(value, jax.core.Tracer) for _, value in body.constants):
+        raise source.kernel_error(
+            f"kernel {kernel.name} uses a value of a surrounding jit, vmap or grad; pass it to the launch by position",
+            definition,
+        )
+    memories = tuple(
+        Allocation(name, "global", a.shape, np.dtype(a.dtype), definition) if a.shape else None
+        for a, name in zip(arguments, kernel.parameters, strict=True)
+    )
+    usage = linearity.check(body, memories, definition)
+    waiting.check(body)
+    if geometry.plain:
+        separation.check(body, geometry)
+    outputs = tuple(_argument(memories, a, definition) for a in usage.outputs)
+    return Program(
+        kernel, geometry, static, body, memories, usage.allocations, usage.written, outputs, returned[-1], wide
+    )
+
+
+def _widened(argument: jax.ShapeDtypeStruct, wide: bool) -> jax.ShapeDtypeStruct:
+    """A Python scalar has the default width of the mode that the kernel is traced in."""
+    if not (wide and argument.weak_type and not argument.shape) or argument.dtype.kind not in "iuf":
+        return argument
+    return jax.ShapeDtypeStruct((), np.dtype(f"{argument.dtype.kind}8"), weak_type=True)
+
+
+def _parameter(value: jax.Array, name: str, geometry: Geometry) -> Any:
+    return Memory(value, Description("global", geometry.local_range, name)) if value.ndim else value
+
+
+def _returned(leaf: Any, kernel: Kernel, definition: source.Site) -> jax.Array:
+    if isinstance(leaf, Memory):
+        return leaf._version
+    raise source.kernel_error(
+        f"kernel {kernel.name} returns {source.called(leaf)}; a kernel returns the global memories that it changed: "
+        "store the values in one",
+        definition,
+    )
+
+
+def _argument(memories: Sequence[Allocation | None], returned: Allocation, definition: source.Site) -> int:
+    if returned not in memories:
+        raise source.kernel_error(
+            f"the kernel returns {returned.space} memory {returned.name}, which ends with its work-group; "
+            "store its elements in a global memory",
+            definition,
+        )
+    return memories.index(returned)
+
+
+def _traced(run: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct], kernel: Kernel) -> Any:
+    """The jaxpr of `run`; what JAX refuses in a kernel is told in the kernel's terms, with its line."""
+    try:
+        return jax.make_jaxpr(run)(*arguments)
+    except (Error, NeedsWideTypes):
+        raise
+    except _NEEDS_VALUE as error:
+        raise _value_needed(error, kernel) from None
+    except Exception as error:
+        # What the user's own lines raise is theirs; what JAX and NumPy raise is told with the kernel's line.
+        if source.raised_by_user(error):
+            raise
+        if "truth value of an array" in str(error):
+            raise _value_needed(error, kernel) from None
+        site = source.of_exception(error, kernel.function.__code__)
+        raise KernelError(f"JAX refuses an operation of kernel {kernel.name}: {error}\n  at {site}") from error
+
+
+def _value_needed(error: Exception, kernel: Kernel) -> KernelError:
+    site = source.of_exception(error, kernel.function.__code__)
+    return source.kernel_error(
+        f"kernel {kernel.name} needs the value of an array in Python, but the array is known only as the kernel runs; "
+        "where it differs between work-items, mask the memory operations with where= or choose with jnp.where; where "
+        "it is one value for the work-group, use lax.cond, lax.while_loop or lax.fori_loop",
+        site,
+    )

@@ -1,0 +1,183 @@
+"""Site: the place in the user's file that an operation of a kernel comes from."""
+
+import ast
+import dataclasses
+import functools
+import linecache
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from types import CodeType
+
+import jax
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.errors import KernelError
+
+# Frames of these directories are never the user's; the collection of kernels inside the package is a user of it.
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_KERNELS = os.path.join(_PACKAGE, "kernels")
+_LIBRARIES = tuple(os.path.dirname(os.path.abspath(str(library.__file__))) + os.sep for library in (jax, np))
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """One line of the user's source.
+
+    Attributes:
+      file: path as Python knows it (a notebook cell has a made-up one).
+      line: 1-based; 0 if it is not known.
+      source: the line's text without its indentation; empty if it is not at hand.
+    """
+
+    file: str
+    line: int
+    source: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}"
+        return f"{place}: {self.source}" if self.source else place
+
+
+UNKNOWN = Site("<unknown>", 0, "")
+
+
+def of_equation(eqn: jex_core.JaxprEqn) -> Site:
+    """The user's line that bound `eqn`, also inside loops, nested jit and device functions."""
+    traceback = eqn.source_info.traceback
+    if traceback is None:
+        return UNKNOWN
+    codes, offsets = traceback.raw_frames()
+    for code, offset in zip(codes, offsets, strict=True):
+        if _is_users(code.co_filename):
+            return _site(code.co_filename, _line(code, offset))
+    return UNKNOWN
+
+
+def of_caller() -> Site:
+    """The user's line that is being executed: the innermost frame outside xeemu and JAX."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if _is_users(frame.f_code.co_filename):
+            return _site(frame.f_code.co_filename, frame.f_lineno)
+        frame = frame.f_back  # type: ignore[assignment]
+    return UNKNOWN
+
+
+def of_exception(error: BaseException, code: CodeType) -> Site:
+    """The innermost line of the user that `error` passed through, at or below the function whose code is `code`."""
+    entries: list[tuple[str, int]] = []
+    inside = False
+    traceback = error.__traceback__
+    while traceback is not None:
+        frame = traceback.tb_frame
+        inside = inside or frame.f_code is code
+        if inside and _is_users(frame.f_code.co_filename):
+            entries.append((frame.f_code.co_filename, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    return _site(*entries[-1]) if entries else UNKNOWN
+
+
+def raised_by_user(error: BaseException) -> bool:
+    """Whether the line that raised `error` is the user's own, not one of a library that it called."""
+    if any(_FILTERED in note for note in getattr(error, "__notes__", ())):
+        return False
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and _is_users(traceback.tb_frame.f_code.co_filename)
+
+
+# JAX says so where it has taken its own frames out of a traceback.
+_FILTERED = "JAX has removed its internal frames"
+
+
+def called(x: object) -> str:
+    """What a message calls a value: an array, whatever its class, or its type."""
+    return "an array" if isinstance(x, jax.Array) else f"a {type(x).__name__}"
+
+
+def of_function(code: CodeType) -> Site:
+    """The line on which a function is defined, below its decorators."""
+    first = code.co_firstlineno
+    body = min((line for _, _, line in code.co_lines() if line and line > first), default=first)
+    lines = range(first, body + 1)
+    defined = (n for n in lines if linecache.getline(code.co_filename, n).lstrip().startswith(("def ", "async def ")))
+    return _site(code.co_filename, next(defined, first))
+
+
+def assigned_name(site: Site, methods: Sequence[str] = ("local", "private")) -> str | None:
+    """The variable that a line assigns to, as `tile = wg.local(...)` does to `tile`; None where it may be another.
+
+    Args:
+      site: the line.
+      methods: of several statements on it, the one that calls one of these methods is meant.
+    """
+    found = [s for s in _simple_statements("".join(linecache.getlines(site.file))) if site.line in _lines_of(s)]
+    meant = found if len(found) == 1 else [s for s in found if any(_calls(node, methods) for node in ast.walk(s))]
+    if len(meant) != 1 or not isinstance(meant[0], ast.Assign | ast.AnnAssign):
+        return None
+    target = meant[0].targets[0] if isinstance(meant[0], ast.Assign) else meant[0].target
+    return target.id if isinstance(target, ast.Name) else None
+
+
+@functools.lru_cache(maxsize=16)
+def _simple_statements(text: str) -> tuple[ast.stmt, ...]:
+    """The statements of a file that hold no others; none if it is no Python."""
+    try:
+        nodes = ast.walk(ast.parse(text))
+    except (SyntaxError, ValueError):
+        return ()
+    return tuple(node for node in nodes if isinstance(node, ast.stmt) and not hasattr(node, "body"))
+
+
+def _lines_of(statement: ast.stmt) -> range:
+    return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+
+
+def _calls(node: ast.AST, methods: Sequence[str]) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods
+
+
+def _line(code: CodeType, offset: int) -> int:
+    positions: Iterable[tuple[int | None, ...]] = code.co_positions()
+    for index, position in enumerate(positions):
+        if index == offset // 2:
+            return position[0] or code.co_firstlineno
+    return code.co_firstlineno
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_users(filename: str) -> bool:
+    if filename.startswith("<frozen"):
+        return False
+    path = os.path.abspath(filename)
+    if path.startswith(_KERNELS + os.sep):
+        return True
+    return not path.startswith((_PACKAGE + os.sep, *_LIBRARIES))
+
+
+def _site(file: str, line: int) -> Site:
+    return Site(file, line, linecache.getline(file, line).strip())
+
+
+def kernel_error(message: str, site: Site | None = None) -> KernelError:
+    """An error of the kernel language that names the user's line (by default the one being executed)."""
+    return KernelError(f"{message}\n  at {site or of_caller()}")
+
+
+def called_by_user(eqn: jex_core.JaxprEqn) -> str:
+    """The name of the function that the user's line called, on the way to binding `eqn`."""
+    traceback = eqn.source_info.traceback
+    called = ""
+    for code in traceback.raw_frames()[0] if traceback is not None else ():
+        if _is_users(code.co_filename):
+            return called
+        if code.co_name not in _WRAPPERS:
+            called = code.co_name
+    return called
+
+
+# JAX's frames between a user's call and the function called.
+_WRAPPERS = frozenset({"reraise_with_filtered_traceback", "cache_miss", "deferring_binary_op", "meth", "wrapper"})

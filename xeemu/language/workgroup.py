@@ -1,0 +1,317 @@
+"""WorkGroup and SubGroup: what a kernel asks of the group that it is written for."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.errors import KernelArgumentError
+from xeemu.language import operands, primitives, source
+from xeemu.language.collectives import GROUP, OPERATIONS, SUB_GROUP, Collective
+from xeemu.language.geometry import Geometry
+from xeemu.language.memory import Description, Memory, ordering
+
+
+class NeedsWideTypes(Exception):
+    """A kernel that is traced with 32-bit types asks for a local memory of 64 bits; `program` traces it again."""
+
+
+@jax.tree_util.register_static
+@dataclasses.dataclass(frozen=True)
+class WorkGroup:
+    """The first argument of a kernel: one work-group, of any index, of the launch.
+
+    Dimensions count as in SYCL: the last one is contiguous. Ids have shape `local_range`; what is the same for the
+    whole group is a scalar.
+    """
+
+    _geometry: Geometry
+
+    @property
+    def size(self) -> int:
+        """Work-items of the group."""
+        return self._geometry.items
+
+    def local_range(self, d: int = 0) -> int:
+        """Work-items of the group in dimension `d`."""
+        return self._geometry.local_range[self._dimension(d)]
+
+    def global_range(self, d: int = 0) -> int:
+        """Work-items of the launch in dimension `d`."""
+        return self._geometry.global_range[self._dimension(d)]
+
+    def group_range(self, d: int = 0) -> int:
+        """Work-groups of the launch in dimension `d`."""
+        return self._geometry.group_range[self._dimension(d)]
+
+    def local_id(self, d: int = 0) -> jax.Array:
+        """`local_range` array of the work-items' ids in the group, in dimension `d`."""
+        return self._local_id(self._dimension(d))
+
+    def local_linear_id(self) -> jax.Array:
+        """`local_range` array of 0, 1, ... in row-major order."""
+        return self._local_id(None)
+
+    def group_id(self, d: int = 0) -> jax.Array:
+        """The group's id in dimension `d`, a scalar."""
+        return self._group_id(self._dimension(d))
+
+    def group_linear_id(self) -> jax.Array:
+        """The group's row-major id, a scalar."""
+        return self._group_id(None)
+
+    def global_id(self, d: int = 0) -> jax.Array:
+        """`local_range` array of the work-items' ids in the launch, in dimension `d`."""
+        dimension = self._dimension(d)
+        start = lax.mul(self._group_id(dimension), self._id(self._geometry.local_range[dimension]))
+        return lax.add(lax.broadcast(start, self._geometry.local_range), self._local_id(dimension))
+
+    def global_linear_id(self) -> jax.Array:
+        """`local_range` array of the work-items' row-major ids in the launch."""
+        linear = self.global_id(0)
+        for d in range(1, len(self._geometry.local_range)):
+            linear = linear * self._id(self._geometry.global_range[d]) + self.global_id(d)
+        return linear
+
+    @property
+    def sub_group(self) -> "SubGroup":
+        """The sub-groups of this group."""
+        self._needs_groups("a sub-group")
+        return SubGroup(self)
+
+    def local(self, shape: int | Sequence[int], dtype: Any, name: str | None = None) -> Memory:
+        """An uninitialised local memory (SLM), shared by the group's work-items.
+
+        Args:
+          shape: elements per dimension, one to three.
+          dtype: bool, integer or floating, of 8 to 64 bits.
+          name: what messages call it; by default the variable it is assigned to.
+        """
+        self._needs_groups("local memory")
+        return self._allocate("local", shape, dtype, name)
+
+    def private(self, shape: int | Sequence[int], dtype: Any, name: str | None = None) -> Memory:
+        """An uninitialised private memory: `shape` elements for each work-item, which sees only its own."""
+        return self._allocate("private", shape, dtype, name)
+
+    def barrier(self, *memories: Memory, where: Any = None) -> Any:
+        """The memories after a work-group barrier, which orders the accesses to them.
+
+        Args:
+          *memories: the local and global memories whose accesses it orders.
+          where: the work-items that reach the barrier; SYCL wants all or none.
+
+        Returns:
+          The memory, or a tuple if there are several, or None if there is none.
+        """
+        self._needs_groups("a barrier")
+        mask = operands.mask(where, "a barrier")
+        extra = [] if mask is None else operands.align([("where=", mask)], self._geometry.local_range, "a barrier")[0]
+        versions = primitives.barrier_p.bind(*_versions(memories), *extra, level=GROUP, masked=bool(extra))
+        return _renewed(memories, versions)
+
+    def fence(self, *memories: Memory, order: str = "acq_rel", scope: str = "work_group") -> Any:
+        """The memories after a fence (SYCL's `atomic_fence`) without a barrier; returned as by `barrier`."""
+        checked = ordering(order, scope)
+        return _renewed(memories, primitives.fence_p.bind(*_versions(memories), ordering=checked))
+
+    def broadcast(self, x: Any, id: Any) -> jax.Array:
+        """The value of `x` in the work-item with local linear id `id`: a scalar, or the private axes of `x`."""
+        return self._collect(GROUP, "broadcast", None, x, self._lane(id))
+
+    def reduce(self, x: Any, op: str) -> jax.Array:
+        """`x` of all work-items combined with `op`, in the dtype of `x`: a scalar, or the private axes of `x`."""
+        return self._collect(GROUP, "reduce", op, x)
+
+    def inclusive_scan(self, x: Any, op: str) -> jax.Array:
+        """For each work-item, `x` of the work-items up to it combined with `op`."""
+        return self._collect(GROUP, "inclusive_scan", op, x)
+
+    def exclusive_scan(self, x: Any, op: str) -> jax.Array:
+        """For each work-item, `x` of the work-items before it combined with `op`."""
+        return self._collect(GROUP, "exclusive_scan", op, x)
+
+    def any(self, x: Any) -> jax.Array:
+        """Whether `x` holds for some work-item, a bool scalar."""
+        return self.reduce(_truth(x), "or")
+
+    def all(self, x: Any) -> jax.Array:
+        """Whether `x` holds for every work-item, a bool scalar."""
+        return self.reduce(_truth(x), "and")
+
+    def none(self, x: Any) -> jax.Array:
+        """Whether `x` holds for no work-item, a bool scalar."""
+        return ~self.any(x)
+
+    def _dimension(self, d: int) -> int:
+        count = len(self._geometry.local_range)
+        if not isinstance(d, int) or not 0 <= d < count:
+            allowed = "0" if count == 1 else f"0 to {count - 1}"
+            raise source.kernel_error(f"dimension {d!r} of a launch that has {count}; give {allowed}")
+        return d
+
+    def _id(self, value: int) -> Any:
+        return self._geometry.id_type.type(value)
+
+    def _local_id(self, dim: int | None) -> jax.Array:
+        geometry = self._geometry
+        return primitives.local_id_p.bind(dim=dim, shape=geometry.local_range, dtype=geometry.id_type)[0]
+
+    def _group_id(self, dim: int | None) -> jax.Array:
+        return primitives.group_id_p.bind(dim=dim, dtype=self._geometry.id_type)[0]
+
+    def _allocate(self, space: str, shape: int | Sequence[int], dtype: Any, name: str | None) -> Memory:
+        name = name or source.assigned_name(source.of_caller()) or space
+        sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+        if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n > 0 for n in sizes):
+            raise source.kernel_error(f"{space} memory {name} of shape {shape!r}; give one to three positive integers")
+        element = operands.element_type(dtype, f"{space} memory {name}")
+        if element.itemsize == 8 and not jax.config.read("jax_enable_x64"):
+            raise NeedsWideTypes
+        sizes = tuple(int(n) for n in sizes)
+        version = primitives.allocate_p.bind(space=space, shape=sizes, dtype=element, name=name)[0]
+        return Memory(version, Description(space, self._geometry.local_range, name))
+
+    def _needs_groups(self, what: str) -> None:
+        if self._geometry.plain:
+            raise KernelArgumentError(
+                f"the kernel uses {what}, but it is launched over a plain range, which has no work-groups of its own; "
+                f"give the launch a local size: xe.NDRange({self._geometry.global_range}, local_size)"
+                f"\n  at {source.of_caller()}"
+            )
+
+    def _collect(self, level: str, kind: str, op: str | None, x: Any, *argument: jax.Array) -> jax.Array:
+        self._needs_groups("a group algorithm")
+        geometry = self._geometry
+        if op is not None and op not in OPERATIONS:
+            raise source.kernel_error(f"{kind} with op {op!r}; the operations are {', '.join(OPERATIONS)}")
+        array = self._per_item(x, f"{level} {kind}")
+        if op in ("and", "or", "xor") and jnp.issubdtype(array.dtype, jnp.inexact):
+            raise source.kernel_error(f"{level} {kind} with op {op!r} of {array.dtype}; it is for integers and bool")
+        collective = Collective(level, kind, op, geometry.local_range, geometry.sub_group_size)
+        return primitives.collective_p.bind(array, *argument, collective=collective)[0]
+
+    def _per_item(self, x: Any, what: str) -> jax.Array:
+        """`x` with the work-group's axes in full."""
+        array = operands.array(x, what)
+        local_range = self._geometry.local_range
+        (aligned,), private = operands.align([("the operand", array)], local_range, what)
+        return jnp.broadcast_to(aligned, local_range + private)
+
+    def _lane(self, id: Any) -> jax.Array:
+        array = operands.index(id, 0, "a group algorithm")
+        return self._per_item(array, "a group algorithm") if array.ndim else array
+
+
+@dataclasses.dataclass(frozen=True)
+class SubGroup:
+    """The sub-groups of a work-group: consecutive work-items, `size` at a time; the last one may be partial.
+
+    Every algorithm gives an array like its operand. What an absent lane would give is the poison value.
+    """
+
+    _group: WorkGroup
+
+    @property
+    def size(self) -> int:
+        """Lanes of a full sub-group."""
+        return self._group._geometry.sub_group_size
+
+    def local_id(self) -> jax.Array:
+        """`local_range` array of the lane that each work-item is."""
+        return lax.rem(self._group.local_linear_id(), self._size())
+
+    def group_id(self) -> jax.Array:
+        """`local_range` array of the sub-group that each work-item is in."""
+        return lax.div(self._group.local_linear_id(), self._size())
+
+    def broadcast(self, x: Any, id: Any) -> jax.Array:
+        """`x` of lane `id`; `id` is the same for a whole sub-group."""
+        return self._collect("broadcast", None, x, self._group._lane(id))
+
+    def reduce(self, x: Any, op: str) -> jax.Array:
+        """`x` of all lanes combined with `op`."""
+        return self._collect("reduce", op, x)
+
+    def inclusive_scan(self, x: Any, op: str) -> jax.Array:
+        """`x` of the lanes up to each combined with `op`."""
+        return self._collect("inclusive_scan", op, x)
+
+    def exclusive_scan(self, x: Any, op: str) -> jax.Array:
+        """`x` of the lanes before each combined with `op`."""
+        return self._collect("exclusive_scan", op, x)
+
+    def any(self, x: Any) -> jax.Array:
+        """Whether `x` holds for some lane."""
+        return self.reduce(_truth(x), "or")
+
+    def all(self, x: Any) -> jax.Array:
+        """Whether `x` holds for every lane."""
+        return self.reduce(_truth(x), "and")
+
+    def none(self, x: Any) -> jax.Array:
+        """Whether `x` holds for no lane."""
+        return ~self.any(x)
+
+    def shift_left(self, x: Any, delta: Any = 1) -> jax.Array:
+        """`x` of the lane `delta` above."""
+        return self._collect("shift_left", None, x, self._group._lane(delta))
+
+    def shift_right(self, x: Any, delta: Any = 1) -> jax.Array:
+        """`x` of the lane `delta` below."""
+        return self._collect("shift_right", None, x, self._group._lane(delta))
+
+    def permute_xor(self, x: Any, mask: Any) -> jax.Array:
+        """`x` of the lane whose number is this one's XOR `mask`."""
+        return self._collect("permute_xor", None, x, self._group._lane(mask))
+
+    def select(self, x: Any, id: Any) -> jax.Array:
+        """`x` of lane `id`, which each lane chooses for itself."""
+        return self._collect("select", None, x, self._group._lane(id))
+
+    def barrier(self, *memories: Memory) -> Any:
+        """The memories after a barrier of each sub-group on its own; returned as by `WorkGroup.barrier`."""
+        versions = primitives.barrier_p.bind(*_versions(memories), level=SUB_GROUP, masked=False)
+        return _renewed(memories, versions)
+
+    def load(self, memory: Memory, base: Any) -> jax.Array:
+        """Block load: each lane gets `memory[base + lane]`; `base` is the same for a whole sub-group."""
+        return memory._load(self._block(memory, base), None, 0, None, block=True)
+
+    def store(self, memory: Memory, base: Any, x: Any) -> Memory:
+        """Block store: each lane stores `x` to `memory[base + lane]`; `base` is the same for a whole sub-group."""
+        return memory._store(self._block(memory, base), x, None, block=True)
+
+    def _block(self, memory: Memory, base: Any) -> jax.Array:
+        start = operands.index(base, 0, memory.name)
+        return start + self.local_id().astype(start.dtype)
+
+    def _size(self) -> Any:
+        return self._group._id(self.size)
+
+    def _collect(self, kind: str, op: str | None, x: Any, *argument: jax.Array) -> jax.Array:
+        return self._group._collect(SUB_GROUP, kind, op, x, *argument)
+
+
+def _truth(x: Any) -> jax.Array:
+    array = jnp.asarray(x)
+    return array if array.dtype == bool else array != np.zeros((), array.dtype)
+
+
+def _versions(memories: tuple[Memory, ...]) -> list[jax.Array]:
+    for memory in memories:
+        if not isinstance(memory, Memory):
+            raise source.kernel_error(
+                f"a barrier or fence orders memories, but got {source.called(memory)}; "
+                "pass the memories themselves: tile = wg.barrier(tile)"
+            )
+    return [memory._version for memory in memories]
+
+
+def _renewed(memories: tuple[Memory, ...], versions: list[jax.Array]) -> Any:
+    renewed = tuple(m._next(v) for m, v in zip(memories, versions, strict=True))
+    return renewed[0] if len(renewed) == 1 else renewed or None

@@ -1,0 +1,108 @@
+"""Arguments: what a launch is given, checked and described."""
+
+import functools
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.devices.device import Device
+from xeemu.devices.device import device as find_device
+from xeemu.errors import KernelArgumentError
+from xeemu.language import source
+from xeemu.language.kernel import Kernel
+from xeemu.language.ndrange import NDRange
+
+DEFAULT_DEVICE = "max1550"
+
+
+def checked_device(kernel: Any, nd_range: Any, device: str | Device) -> Device:
+    """The modelled device of a launch, after the check that a kernel and an nd-range were given."""
+    if not isinstance(kernel, Kernel):
+        raise KernelArgumentError(
+            f"a launch takes a kernel, but got a {type(kernel).__name__}; decorate the function with @xe.kernel"
+        )
+    if isinstance(nd_range, int | tuple | list):
+        raise KernelArgumentError(f"a launch takes an xe.NDRange, but got {nd_range!r}; write xe.NDRange({nd_range!r})")
+    if not isinstance(nd_range, NDRange):
+        raise KernelArgumentError(
+            f"a launch takes an xe.NDRange, but got {source.called(nd_range)}; "
+            "write xe.NDRange(global_size, local_size)"
+        )
+    return find_device(device)
+
+
+class Description(NamedTuple):
+    """Shape and type of an argument, hashable; a tuple, for each launch makes one of each argument."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    weak: bool
+
+    @classmethod
+    def of(cls, x: Any) -> "Description":
+        """The description of an array, a scalar or a `jax.ShapeDtypeStruct`."""
+        if isinstance(x, bool | int | float) and not isinstance(x, np.generic):
+            return cls((), np.dtype({bool: np.bool_, int: np.int32, float: np.float32}[type(x)]), True)
+        return cls(tuple(x.shape), np.dtype(x.dtype), bool(getattr(x, "weak_type", False)))
+
+
+def platform_of(given: Sequence[Any]) -> str:
+    """The platform on which JAX will run a launch with these arguments."""
+    for x in given:
+        if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer):
+            return next(iter(x.devices())).platform
+    return jax.default_backend()
+
+
+# What has a shape and a dtype; a launch itself takes no `ShapeDtypeStruct`.
+SHAPED = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
+
+
+def checked_arguments(kernel: Kernel, arguments: Sequence[Any], allowed: Any) -> list[Any]:
+    """A launch's arguments, of the classes allowed, in the number that the kernel takes."""
+    names = kernel.parameters
+    if len(arguments) != len(names):
+        raise KernelArgumentError(
+            f"kernel {kernel.name} takes {len(names)} arguments ({', '.join(names)}), but got {len(arguments)}"
+        )
+    return [_argument(kernel, name, x, allowed) for name, x in zip(names, arguments, strict=True)]
+
+
+def _argument(kernel: Kernel, name: str, x: Any, allowed: Any) -> Any:
+    if isinstance(x, allowed) and _is_number(x.dtype):
+        return x
+    where = f"argument {name} of kernel {kernel.name}"
+    if isinstance(x, bool):
+        return np.bool_(x)
+    if isinstance(x, int) and not isinstance(x, np.generic) and not -(2**31) <= x < 2**31:
+        raise KernelArgumentError(f"{where} is {x}, beyond 32 bits; pass np.int64({x}) or np.uint64({x})")
+    if isinstance(x, int | float) and not isinstance(x, np.generic):
+        return x
+    if not isinstance(x, allowed):
+        raise KernelArgumentError(
+            f"{where} is a {type(x).__name__}; pass an array (np.asarray(...)) or a scalar; a static parameter is "
+            "keyword-only in the kernel and goes by name"
+        )
+    raise KernelArgumentError(f"{where} has dtype {x.dtype}; it holds bool, integers or floats of 8 to 64 bits")
+
+
+@functools.lru_cache(maxsize=64)
+def _is_number(dtype: Any) -> bool:
+    """Whether a memory may hold such elements; cached, for each launch asks it of each argument."""
+    kinds = (jnp.bool_, jnp.integer, jnp.floating)
+    return any(jnp.issubdtype(dtype, kind) for kind in kinds) and dtype.itemsize <= 8
+
+
+def scalars(given: Sequence[Any]) -> tuple[Hashable, ...]:
+    """For each argument its value if it is a scalar that is known, else None."""
+    return tuple(None if isinstance(a, jax.ShapeDtypeStruct) or np.shape(a) else np.asarray(a).item() for a in given)
+
+
+def outside_jit(what: str, given: list[Any]) -> list[Any]:
+    """The arguments of a function whose results are plain values, after the check that they are known."""
+    if any(isinstance(a, jax.core.Tracer) for a in given):
+        raise KernelArgumentError(f"{what} gives plain values, so it cannot be part of a jit; call it outside")
+    return given

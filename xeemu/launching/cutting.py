@@ -1,0 +1,202 @@
+"""Cutting: which work-groups of a launch are emulated together, and which of them for themselves."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Sequence
+
+from xeemu.emission.updating import MOST_TURNS
+from xeemu.knowledge import analysis
+from xeemu.knowledge.analysis import Plan, Value
+from xeemu.language import primitives
+from xeemu.language.program import Program
+from xeemu.launching import working
+from xeemu.launching.analysed import Analysed
+from xeemu.launching.options import Options
+
+# Groups that at least are emulated together: rather that than long blocks of iterations.
+_FEWEST = 4
+_INT32_LIMIT = 2**31
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Inner:
+    """The groups of a launch but for those at the ends of the group range, which are emulated for themselves.
+
+    Attributes:
+      plan: the analysis of them, which knows more.
+      first: groups before them; if there are some, there are as many after them.
+      count: how many they are.
+    """
+
+    plan: Plan
+    first: int
+    count: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cut:
+    """A launch cut in chunks.
+
+    Attributes:
+      groups: of the launch.
+      chunk: groups that are emulated together.
+      turns: the most iterations of a loop that find together what they update (see `updating`).
+      inner: the groups that are not at an end, if more is known of them.
+    """
+
+    groups: int
+    chunk: int
+    turns: int = 1
+    inner: Inner | None = None
+
+    @property
+    def first(self) -> int:
+        """Groups before the first full chunk."""
+        return 0 if self.inner is None else self.inner.first
+
+    @property
+    def regular(self) -> int:
+        """Groups that are not emulated for themselves."""
+        return self.groups if self.inner is None else self.inner.count
+
+    @property
+    def full(self) -> int:
+        """Full chunks."""
+        return self.regular // self.chunk
+
+    @property
+    def rest(self) -> int:
+        """Groups that are left after the full chunks."""
+        return self.groups - self.first - self.full * self.chunk
+
+    def alignment(self, left: int) -> int:
+        """What the first group's number is a multiple of, of a full chunk or of the groups that are left."""
+        return math.gcd(self.first, self.groups - left if self.first and left else self.chunk)
+
+    @property
+    def whole(self) -> "Cut":
+        """The same as a single chunk but for the groups at the ends."""
+        return dataclasses.replace(self, chunk=self.regular)
+
+    @property
+    def least(self) -> bool:
+        """Whether groups and iterations are emulated one by one."""
+        return self.chunk == 1 and self.turns == 1
+
+    def smaller(self, part: float) -> "Cut":
+        """A cut with about such a part of the working set."""
+        if self.chunk == 1:
+            return dataclasses.replace(self, turns=max(1, int(self.turns * part)))
+        chunk = _divisor(self.groups, max(1, int(self.chunk * part)))
+        # The groups at the ends for themselves would not get fewer.
+        return dataclasses.replace(self, chunk=chunk, inner=None)
+
+
+def of_launch(analysed: Analysed, options: Options) -> Cut:
+    """How a launch is cut of which nobody watches the accesses."""
+    return _parted(analysed, options, evenly(analysed, options, MOST_TURNS))
+
+
+def evenly(analysed: Analysed, options: Options, turns: int) -> Cut:
+    """Chunks of as many groups, and blocks of as many iterations, as the working set allows."""
+    program, emitted = analysed.program, analysed.emitted
+    per_group = working.group_bytes(program, emitted, turns, options.observed)
+    chunk = _chunk(program, options, options.chunk_bytes // max(per_group, 1))
+    if turns == 1 or per_group == working.group_bytes(program, emitted, 1, options.observed):
+        return Cut(program.geometry.groups, chunk)
+    if _FEWEST * per_group > options.chunk_bytes:
+        return evenly(analysed, options, max(turns // 2, 1))
+    return Cut(program.geometry.groups, chunk, turns)
+
+
+def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
+    """A cut with the groups at one or both ends for themselves, if more is known of all others then.
+
+    There work-items are often more than elements, and have no neighbours. The program is emitted twice then. A launch
+    whose chunks are smaller than a row of groups stays as it is, and so does one that is a single chunk, unless a GPU
+    would have to carry out branches of groups at the ends for all of them.
+    """
+    program, (rows, *others) = analysed.program, analysed.program.geometry.group_range
+    row, single, ragged = math.prod(others), cut.chunk >= cut.groups, 0 in program.geometry.ragged
+    # Devices share chunks that begin with the first group.
+    alone = options.mesh is None and not (single and options.platform == "cpu")
+    if not alone or not cut.groups or rows < 2 or cut.chunk < row:
+        return cut
+    count = analysis.branches if single else analysis.undecided
+
+    def left(plan: Plan) -> int:
+        return count(program.body, plan, len(others) + 1)
+
+    before = left(analysed.emitted)
+    if not before and not ragged:
+        return cut
+    # Each analysis takes as long as the first one.
+    rows_of = functools.cache(lambda first, last: analysed.rows(range(first, last)))
+    but_last = left(rows_of(0, rows - 1))
+    if but_last and rows > 2 and not _is_ordered(analysed) and left(rows_of(1, rows - 1)) < but_last:
+        size, ends = _between(rows, min(cut.chunk // row, rows - 2))
+        inner = Inner(rows_of(ends, rows - ends), ends * row, (rows - 2 * ends) * row)
+        return dataclasses.replace(cut, chunk=size * row, inner=inner)
+    if single or (but_last == before and not ragged):
+        return cut
+    chunk = _block((rows - 1, *others), cut.chunk)
+    return dataclasses.replace(cut, chunk=chunk, inner=Inner(rows_of(0, rows - 1), 0, (rows - 1) * row))
+
+
+def _is_ordered(analysed: Analysed) -> bool:
+    """Whether it may matter in which order groups are emulated.
+
+    Atomic operations tell, and a group that loads what another one stores may even wait for it.
+    """
+    loaded, stored = set[Value](), set[Value]()
+    for body, plan in analysis.bodies(analysed.program.body, analysed.plan):
+        for eqn in body.eqns:
+            if eqn.primitive is primitives.atomic_p:
+                return True
+            if eqn.primitive in primitives.ACCESSES:
+                memory = plan.values[eqn.invars[0]]
+                (loaded if eqn.primitive is primitives.load_p else stored).add(memory)
+    return any(memory.space == "global" for memory in loaded & stored)
+
+
+def _between(rows: int, most: int) -> tuple[int, int]:
+    """How many rows make a chunk, `most` or a little less, so that few are left, as many at both ends; and how many."""
+    found = []
+    for size in range(most, max(most // 2 - 1, 0), -1):
+        full = (rows - 2) // size
+        found += [(rows - n * size, size) for n in (full, full - 1) if n > 0 and not (rows - n * size) % 2]
+    left, size = min(found, key=lambda cut: (cut[0], -cut[1]))
+    return size, left // 2
+
+
+def _chunk(program: Program, options: Options, most: int) -> int:
+    """How many groups to emulate together, if memory allows so many."""
+    groups = max(program.geometry.groups, 1)
+    # Shards of equal size where there can be such.
+    share = -(-groups // options.shards)
+    most = max(1, min(share, most, _most_indexed(program)))
+    return _divisor(share, most) if options.shards > 1 else _block(program.geometry.group_range, most)
+
+
+def _block(group_range: Sequence[int], most: int) -> int:
+    """As many groups as are whole rows of the group range, or planes of it, or a part of one (see `Chunk.axes`)."""
+    row = 1
+    for n in reversed(group_range):
+        if row * n > most:
+            return row * _divisor(n, most // row)
+        row *= n
+    return max(row, 1)
+
+
+def _most_indexed(program: Program) -> int:
+    """How many groups' memories 32 bits index, where a program has no more."""
+    items = {"local": 1, "private": program.geometry.items}
+    largest = max((a.elements * items[a.space] for a in program.allocations), default=0)
+    return program.geometry.groups if program.wide or not largest else (_INT32_LIMIT - 1) // largest
+
+
+def _divisor(groups: int, most: int) -> int:
+    """A divisor of the number of groups, which needs no second, smaller emission for the rest; else `most`."""
+    divisors = (n for n in range(most, most // 2, -1) if groups % n == 0)
+    return next(divisors, most)

@@ -1,0 +1,138 @@
+"""Fitting: prepared launches as functions that keep to the bounds of memory, or refuse before anything is allocated."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from xeemu.launching import capacity, working
+from xeemu.launching.preparation import Prepared, Watch
+
+_MOST_FITTINGS = 4  # One or two do; what does not grow with the chunk is little.
+# Of a launch that would take no more if nothing were fused it is tried whether the compiler needs chunks at all.
+_WHOLE_BYTES = 256 << 20
+
+_SMALLER = "Launch a part of the work at a time, on the part of the arrays that it needs"
+_DONATE = f"{_SMALLER}; donate=True lets results take the place of arguments that may be lost"
+_LESS_WORK = "; memory_bytes= bounds what is there to work with"
+
+
+class Fitted:
+    """A prepared launch as a function that keeps to the bounds of memory, or refuses before it allocates anything.
+
+    What a chunk takes is analysed beforehand, and known once it is compiled: where that is more than the bound, it is
+    compiled again for fewer work-groups at a time.
+
+    Attributes:
+      prepared: the launch, in the end with the chunk that fits.
+    """
+
+    def __init__(self, prepared: Prepared):
+        self.prepared = prepared
+        self._working_bytes: int | None = None
+        arguments_bytes = sum(memory.nbytes for memory in prepared.program.arguments if memory is not None)
+        self._arrays_bytes = arguments_bytes + prepared.results_bytes
+
+    def __call__(self, *given: Any) -> list[jax.Array]:
+        """The arrays that the kernel returns.
+
+        Raises:
+          MemoryAllocationError: there is not enough memory.
+        """
+        if self._working_bytes is None:
+            self._check(given, None)
+            self._working_bytes = self._fit(given)
+        if self._working_bytes + self._arrays_bytes >= capacity.LEAST_BYTES:
+            self._check(given, self._working_bytes)
+        return self.prepared.compiled(*given)
+
+    def run(self, given: Sequence[Any]) -> list[np.ndarray]:
+        """The arrays that the kernel returns, of a launch's arguments as they were given."""
+        with jax.enable_x64(self.prepared.program.wide):
+            return [np.asarray(output) for output in self(*given)]
+
+    def _check(self, given: Sequence[Any], working_bytes: int | None) -> None:
+        need = self.prepared.need(capacity.absent_bytes(given), working_bytes)
+        advice = _SMALLER if self.prepared.options.donate else _DONATE
+        capacity.check(need, capacity.device_of(given), advice + _LESS_WORK)
+
+    def _fit(self, given: Sequence[Any]) -> int:
+        """What the launch works with, with the chunk that fits."""
+        if (whole := _whole(self.prepared)) is not None:
+            whole_bytes = capacity.Measured(whole.compiled).working_bytes(given, whole.results_bytes)
+            if whole_bytes <= whole.options.chunk_bytes:
+                self.prepared = whole
+                return whole_bytes
+        most_bytes = self.prepared.options.most_bytes
+        taken_bytes = capacity.Measured(self.prepared.compiled).working_bytes(given, self.prepared.results_bytes)
+        for _ in range(_MOST_FITTINGS):
+            if taken_bytes <= most_bytes or self.prepared.cut.least:
+                break
+            cut = self.prepared.cut.smaller(most_bytes / taken_bytes)
+            smaller = dataclasses.replace(self.prepared, cut=cut)
+            smaller_bytes = capacity.Measured(smaller.compiled).working_bytes(given, smaller.results_bytes)
+            if smaller_bytes >= taken_bytes:
+                break
+            self.prepared, taken_bytes = smaller, smaller_bytes
+        return taken_bytes
+
+
+@functools.lru_cache(maxsize=512)
+def fitted(prepared: Prepared) -> Fitted:
+    """A prepared launch as a function, which is compiled once."""
+    return Fitted(prepared)
+
+
+def _whole(prepared: Prepared) -> Prepared | None:
+    """The launch as a single chunk, if that may need no more memory; without a loop over chunks all may fuse.
+
+    No copies are made then either of arguments for a loop to change. It is for a CPU alone, and as the user says
+    nothing about memory.
+    """
+    cut, options, program, emitted = prepared.cut, prepared.options, prepared.program, prepared.analysed.emitted
+    chosen = options.platform != "cpu" or options.memory_bytes is not None or cut.chunk >= cut.regular
+    if chosen or cut.regular * working.group_bytes(program, emitted, 1) > _WHOLE_BYTES:
+        return None
+    dimensions = len(program.geometry.group_range)
+    fused = working.is_straight(program.body, cut.inner.plan if cut.inner else emitted, dimensions)
+    return dataclasses.replace(prepared, cut=cut.whole) if fused else None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Watched:
+    """A prepared launch with observers.
+
+    Attributes:
+      prepared: the launch.
+      watch: makes the observer of a chunk.
+      zeros: makes the state before the first chunk.
+    """
+
+    prepared: Prepared
+    watch: Watch
+    zeros: Callable[[], Any]
+
+    def run(self, given: Sequence[Any]) -> tuple[list[np.ndarray], Any]:
+        """The arrays that the kernel returns, of a launch's arguments as they were given; and the state in the end."""
+        # Scalars in the dtypes that the program was traced for; arrays as they are.
+        avals = [v.aval for v in self.prepared.program.body.invars]
+        arguments = [np.asarray(a, v.dtype) if not np.shape(a) else a for a, v in zip(given, avals, strict=True)]
+        # Counts pass 2^31.
+        with jax.enable_x64(True):
+            self._check(arguments)
+            outputs, state = self._measured.function(*arguments)
+        return [np.asarray(output) for output in outputs], jax.tree.map(np.asarray, state)
+
+    def _check(self, given: Sequence[Any]) -> None:
+        """Refuses a run that cannot fit: first what is known from shapes, then with what the observers keep."""
+        device, absent_bytes = capacity.device_of(given), capacity.absent_bytes(given)
+        capacity.check(self.prepared.need(absent_bytes), device, _SMALLER)
+        working_bytes = self._measured.working_bytes(given, self.prepared.results_bytes)
+        capacity.check(self.prepared.need(absent_bytes, working_bytes), device, _SMALLER)
+
+    @functools.cached_property
+    def _measured(self) -> capacity.Measured:
+        return capacity.Measured(jax.jit(lambda *arguments: self.prepared.watched(arguments, self.watch, self.zeros())))

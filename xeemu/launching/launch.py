@@ -1,0 +1,120 @@
+"""launch: a kernel over an nd-range as a function over arrays."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.devices.device import Device
+from xeemu.errors import KernelArgumentError
+from xeemu.language.kernel import Kernel
+from xeemu.language.ndrange import NDRange
+from xeemu.language.program import Program
+from xeemu.launching import fitting, sharding
+from xeemu.launching.arguments import (
+    DEFAULT_DEVICE,
+    SHAPED,
+    Description,
+    checked_arguments,
+    checked_device,
+    platform_of,
+)
+from xeemu.launching.options import Options
+from xeemu.launching.preparation import prepare, traced_program
+from xeemu.stepping import interleaving, turns
+
+
+def launch(
+    kernel: Kernel,
+    nd_range: NDRange,
+    device: str | Device = DEFAULT_DEVICE,
+    memory_bytes: int | None = None,
+    deterministic: bool = False,
+    donate: bool = False,
+    mesh: jax.sharding.Mesh | None = None,
+    schedule: Any = None,
+) -> Callable[..., Any]:
+    """A kernel over an nd-range as a function over arrays.
+
+    Args:
+      kernel: what `@xe.kernel` made.
+      nd_range: global and local size; without a local size a plain range, of any size.
+      device: the modelled device, whose limits hold; where the emulation runs is JAX's choice.
+      memory_bytes: bound on the working set of the emulation beside arguments and results. By default about a core's
+        cache, 2 MiB, on a CPU and 2 GiB on a GPU, and at most eight times that; a single work-group is the least.
+      deterministic: whether float atomics give the same bits on every backend, at the price of speed.
+      donate: whether the results may take the place of the arguments they come from, which are then lost.
+      mesh: devices of JAX that share the work-groups of the launch, in the order of the mesh. Arguments go to all of
+        them; a result is divided along its first axis where each device writes a part of its own, else all have it.
+      schedule: an int from 0 or a key of `jax.random` for an adversarial run, None for the usual one in lockstep. With
+        a key, work-groups and, between barriers, sub-groups (under odd keys single work-items) run in an order drawn
+        from it; under some keys others see a plain store only once a barrier, fence or release publishes it, a load may
+        see an older value, and only those accesses wait for a barrier that it orders. A kernel without races gives what
+        it always does, but for what depends on the order of atomic operations; a race is likely to show, and does so
+        again with the same key. It runs step by step in Python: for small launches, outside `jit`.
+
+    Returns:
+      A function `f(*arrays, **static)` that takes the kernel's arrays and scalars by position and its static parameters
+      by keyword, and gives what the kernel returns, with arrays in place of memories. Equal calls compile once.
+
+    Raises:
+      NDRangeError, KernelNotSupportedError, MemoryAllocationError: the sizes do not fit the device or the kernel.
+      MemoryAllocationError: also where arguments, results and working set are more than the memory that JAX's device
+        has left, before any of it is allocated; not inside a jit.
+      KernelArgumentError: wrong arguments.
+      KernelError: the kernel breaks a rule of the kernel language, or what the devices of a mesh have written cannot
+        be put together.
+    """
+    modelled = checked_device(kernel, nd_range, device)
+    if mesh is not None and not isinstance(mesh, jax.sharding.Mesh):
+        raise KernelArgumentError(
+            f"mesh is {mesh!r}; give a jax.sharding.Mesh, as by jax.make_mesh((len(jax.devices()),), ('groups',))"
+        )
+    if memory_bytes is not None and memory_bytes < 1:
+        raise KernelArgumentError(
+            f"memory_bytes={memory_bytes}; give a positive number of bytes, or None for the default"
+        )
+
+    seed = None if schedule is None else turns.seed(schedule)
+    if seed is not None and (mesh is not None or deterministic):
+        other = "deterministic=True" if deterministic else "a mesh"
+        raise KernelArgumentError(f"a launch with a schedule runs in an order of its own; leave out {other}")
+
+    def call(*arguments: Any, **static: Any) -> Any:
+        bound = kernel.bind_static(static)
+        given = checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic))
+        inside_jit = any(isinstance(a, jax.core.Tracer) for a in given)
+        platform = mesh.devices.flat[0].platform if mesh else platform_of(given)
+        options = Options(memory_bytes, deterministic, donate and not inside_jit, platform, mesh)
+        prepared = prepare(kernel, nd_range, modelled, tuple(map(Description.of, given)), bound, options)
+        if seed is not None:
+            results = interleaving.launched(prepared.program, given, seed, inside_jit)
+            return jax.tree.unflatten(prepared.program.output_tree, results)
+        if mesh is not None:
+            results = sharding.of_launch(prepared).run(given, inside_jit)
+            return jax.tree.unflatten(prepared.program.output_tree, results)
+        with jax.enable_x64(prepared.program.wide):
+            results = prepared.emit(*map(jnp.asarray, given)) if inside_jit else fitting.fitted(prepared)(*given)
+        return jax.tree.unflatten(prepared.program.output_tree, results)
+
+    return call
+
+
+def trace(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVICE) -> Callable[..., Program]:
+    """The program that a launch of a kernel runs: `f(*arrays, **static)`, where shapes and dtypes alone count.
+
+    Args:
+      kernel, nd_range, device: as for `launch`.
+
+    Returns:
+      A function that takes arrays or `jax.ShapeDtypeStruct`s and gives the `Program`, whose `str` is a listing.
+    """
+    modelled = checked_device(kernel, nd_range, device)
+
+    def call(*arguments: Any, **static: Any) -> Program:
+        given = tuple(map(Description.of, checked_arguments(kernel, arguments, SHAPED)))
+        return traced_program(kernel, nd_range, modelled, given, kernel.bind_static(static))
+
+    return call

@@ -1,0 +1,270 @@
+"""Preparation: a launch traced, analysed and checked, and carried out chunk by chunk."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.devices import aspects, limits
+from xeemu.devices.device import Device
+from xeemu.emission import interpreter
+from xeemu.emission.observer import Observer
+from xeemu.emission.values import Chunk
+from xeemu.knowledge import analysis, conversions
+from xeemu.knowledge.analysis import Plan
+from xeemu.language import geometry, program
+from xeemu.language.geometry import Geometry
+from xeemu.language.kernel import Kernel
+from xeemu.language.ndrange import NDRange
+from xeemu.language.program import Program
+from xeemu.launching import capacity, coverage, cutting, likeness, working
+from xeemu.launching.analysed import Analysed
+from xeemu.launching.arguments import Description, platform_of
+from xeemu.launching.cutting import Cut
+from xeemu.launching.options import Options
+
+Watch = Callable[[Chunk, Any], Observer]
+_Carry = tuple[list[jax.Array], Any]
+
+# Of a CPU, as few as keep two cores busy: the code grows with them.
+_STRANDS = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """The part of a launch's chunks that one of several devices carries out.
+
+    Attributes:
+      number: of the device, a traced scalar.
+      bounds: the first chunk of each device, and the end; the last device has what is left of a chunk as well.
+      origins: for the number of an argument of which the device has a part, the element that it begins with.
+    """
+
+    number: jax.Array
+    bounds: tuple[int, ...]
+    origins: Mapping[int, jax.Array] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Prepared:
+    """A traced, analysed and checked kernel, ready to be emitted.
+
+    Attributes:
+      analysed: the traced kernel with what is known of it.
+      options: how it is emulated.
+      cut: which work-groups are emulated together.
+    """
+
+    analysed: Analysed
+    options: Options
+    cut: Cut
+
+    @property
+    def program(self) -> Program:
+        """The traced kernel."""
+        return self.analysed.program
+
+    @property
+    def plan(self) -> Plan:
+        """Its analysis, for all who watch it."""
+        return self.analysed.plan
+
+    def emit(self, *arguments: jax.Array) -> list[jax.Array]:
+        """The arrays that the kernel returns, as JAX operations on the launch's arguments."""
+        return self.watched(arguments, lambda chunk, state: Observer(), ())[0]
+
+    def watched(
+        self, arguments: Sequence[jax.Array], watch: Watch, state: Any, share: Share | None = None
+    ) -> tuple[list[jax.Array], Any]:
+        """The same, and the state that an observer of every chunk leaves.
+
+        Args:
+          arguments: the launch's.
+          watch: makes the observer of a chunk from the chunk and the state before it.
+          state: before the first chunk, a pytree.
+          share: the chunks to carry out; None for all.
+        """
+        shapes = [a.shape for a in arguments]
+        flat = [a.reshape(-1) if a.ndim else a for a in arguments]
+        written = [
+            k
+            for k, memory in enumerate(self.program.arguments)
+            if memory is not None and memory in self.program.written
+        ]
+        # A user's strictness about ranks holds for the kernel, which is traced by now.
+        with jax.numpy_rank_promotion("allow"):
+            memories, state = self._all_chunks(flat, written, watch, state, share)
+        final = dict(zip(written, memories, strict=True))
+        return [final.get(k, flat[k]).reshape(shapes[k]) for k in self.program.outputs], state
+
+    @functools.cached_property
+    def overwritten(self) -> frozenset[int]:
+        """The numbers of the arguments whose contents before the launch do not matter."""
+        return coverage.overwritten(self.program, self.plan)
+
+    def _all_chunks(
+        self, flat: list[jax.Array], written: list[int], watch: Watch, state: Any, share: Share | None
+    ) -> _Carry:
+        cut, id_type = self.cut, self.program.geometry.id_type
+        fresh = frozenset() if self.options.donate or share is not None else self.overwritten
+        carry = [lax.empty(flat[k].shape, flat[k].dtype) if k in fresh else flat[k] for k in written], state
+        if not jax.tree.leaves(carry) or not cut.groups:
+            return carry
+
+        def step(first: Any, carry: _Carry, left: int = 0) -> _Carry:
+            return self._one_chunk(first, left, flat, written, watch, carry, share.origins if share else {})
+
+        def numbered(k: jax.Array, carry: _Carry) -> _Carry:
+            return step(id_type.type(cut.first) + k.astype(id_type) * id_type.type(cut.chunk), carry)
+
+        def at_end(k: jax.Array, carry: _Carry) -> _Carry:
+            return step(k.astype(id_type) * id_type.type(cut.groups - cut.rest), carry, cut.rest)
+
+        def left(carry: _Carry) -> _Carry:
+            return step(cut.full * cut.chunk, carry, cut.rest)
+
+        if share is not None:
+            bounds = np.asarray(share.bounds, np.int32)
+            low, high = jnp.asarray(bounds[:-1])[share.number], jnp.asarray(bounds[1:])[share.number]
+            carry = lax.fori_loop(low, high, numbered, carry)
+            return lax.cond(share.number == len(bounds) - 2, left, lambda c: c, carry) if cut.rest else carry
+        if cut.full > 1:
+            carry = lax.fori_loop(0, cut.full, numbered, carry)
+        elif cut.full:
+            carry = step(cut.first, carry)
+        if cut.first:
+            return lax.fori_loop(0, 2, at_end, carry)
+        return left(carry) if cut.rest else carry
+
+    def _one_chunk(
+        self,
+        first: Any,
+        left: int,
+        flat: list[jax.Array],
+        written: list[int],
+        watch: Watch,
+        carry: _Carry,
+        origins: Mapping[int, jax.Array],
+    ) -> _Carry:
+        """The memories and the state after a full chunk, or after the groups that are left behind those."""
+        memories, state = carry
+        arguments = list(flat)
+        for k, data in zip(written, memories, strict=True):
+            arguments[k] = data
+        on_cpu, cut = self.options.platform == "cpu", self.cut
+        chunk = Chunk(
+            self.program.geometry,
+            first,
+            left or cut.chunk,
+            on_cpu,
+            self.options.deterministic,
+            cut.turns,
+            _STRANDS if on_cpu else 1,
+            cut.alignment(left),
+            spare_bytes=max(0, self.options.most_bytes - self.working_bytes),
+        )
+        observer = watch(chunk, state)
+        # Observers know operations by their plan.
+        plan = self.plan if observer.watches else self.analysed.emitted
+        if cut.inner is not None and not left and not observer.watches:
+            plan, chunk = cut.inner.plan, dataclasses.replace(chunk, inner=True)
+        outputs = interpreter.run(self.program, plan, arguments, origins, chunk, observer)
+        returned = dict(zip(self.program.outputs, outputs, strict=True))
+        return [returned[k] for k in written], observer.close()
+
+    @functools.cached_property
+    def results_bytes(self) -> int:
+        """The size of the arrays that the kernel returns."""
+        memories = (self.program.arguments[k] for k in set(self.program.outputs))
+        return sum(memory.nbytes for memory in memories if memory is not None)
+
+    @functools.cached_property
+    def working_bytes(self) -> int:
+        """What a chunk takes to work with, as it is foreseen."""
+        cut, observed = self.cut, self.options.observed
+        return cut.chunk * working.group_bytes(self.program, self.analysed.emitted, cut.turns, observed)
+
+    def need(self, arguments_bytes: int, working_bytes: int | None = None) -> capacity.Need:
+        """The memory that a launch takes; what it works with is as analysed unless it is known."""
+        results_bytes = 0 if self.options.donate else self.results_bytes
+        if working_bytes is None:
+            working_bytes = self.working_bytes
+        return capacity.Need(arguments_bytes, results_bytes, working_bytes)
+
+    @functools.cached_property
+    def compiled(self) -> Callable[..., list[jax.Array]]:
+        """`emit` as a compiled function."""
+        donated = self.program.outputs if self.options.donate else ()
+        return jax.jit(self.emit, donate_argnums=donated)
+
+
+def prepare_alone(
+    kernel: Kernel, nd_range: NDRange, device: Device, given: Sequence[Any], static: Mapping[str, Any]
+) -> Prepared:
+    """Prepares a launch of which somebody will see every access, and that is no part of a larger computation."""
+    options = Options(None, False, False, platform_of(given))
+    bound = kernel.bind_static(static)
+    prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, given)), bound, options)
+    analysed, observed = Analysed(prepared.program, prepared.plan), dataclasses.replace(options, observed=True)
+    return Prepared(analysed, observed, cutting.evenly(analysed, observed, 1))
+
+
+def prepare(
+    kernel: Kernel,
+    nd_range: NDRange,
+    device: Device,
+    arguments: tuple["Description", ...],
+    static: tuple[tuple[str, Hashable], ...],
+    options: Options,
+) -> Prepared:
+    """Checks, traces and analyses a launch; cached, so that equal launches are compiled once."""
+    # Static values that are equal may differ in type or sign (4 and 4.0, 0.0 and -0.0); their text does too.
+    prepared = _prepared(kernel, nd_range, device, arguments, static, repr(static), options)
+    # Each time: the environment may have changed the limits.
+    limits.check_memory(prepared.program.local_bytes, prepared.program.private_bytes, device)
+    return prepared
+
+
+@functools.lru_cache(maxsize=512)
+def _prepared(
+    kernel: Kernel,
+    nd_range: NDRange,
+    device: Device,
+    arguments: tuple["Description", ...],
+    static: tuple[tuple[str, Hashable], ...],
+    _spelled: str,
+    options: Options,
+) -> Prepared:
+    traced = traced_program(kernel, nd_range, device, arguments, static)
+    plan = analysis.analyse(traced)
+    conversions.check(traced, plan)
+    analysed = Analysed(traced, plan, likeness.analyse(traced))
+    return Prepared(analysed, options, cutting.of_launch(analysed, options))
+
+
+def traced_program(
+    kernel: Kernel,
+    nd_range: NDRange,
+    device: Device,
+    arguments: tuple["Description", ...],
+    static: tuple[tuple[str, Hashable], ...],
+) -> Program:
+    """The program of a launch, after the checks of its sizes."""
+    limits.check_sizes(nd_range, device, kernel.work_group_size, kernel.sub_group_size)
+    sizes = _geometry(kernel, nd_range, device, arguments)
+    structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak) for a in arguments]
+    traced = program.trace(kernel, sizes, structs, static)
+    aspects.check(traced.body, device)
+    return traced
+
+
+def _geometry(kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequence["Description"]) -> Geometry:
+    lanes = limits.sub_group_size(device, kernel.sub_group_size)
+    largest = max((math.prod(a.shape) for a in arguments), default=0)
+    return geometry.cut(nd_range, lanes, kernel.work_group_size, largest, device.max_work_group_size)

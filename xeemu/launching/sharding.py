@@ -1,0 +1,347 @@
+"""Sharding: a launch divided over the devices of a mesh, and what each of them has written put together.
+
+Every device carries out a run of consecutive chunks of work-groups on its own copies of the memories. What a memory is
+afterwards follows from how the kernel updates it: plain stores of different devices lie apart, and updates by one
+commutative atomic operation add up. Nothing else can be put together.
+"""
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from xeemu.emission.observer import Observer
+from xeemu.emission.values import bits
+from xeemu.knowledge import addresses, conflicts, instances, progressions, schedule
+from xeemu.knowledge.expressions import TooLarge
+from xeemu.knowledge.progressions import Box
+from xeemu.knowledge.schedule import Frame, Operation, Schedule
+from xeemu.language.linearity import Allocation
+from xeemu.language.source import kernel_error
+from xeemu.launching import capacity
+from xeemu.launching.preparation import Prepared, Share
+
+Rule = Literal["slice", "stores", "add", "min", "max", "and", "or", "xor"]
+
+_TOO_LARGE = (
+    "Each device has the arguments and the results as a whole: launch a part of the work at a time, on the part of the "
+    "arrays that it needs; memory_bytes= bounds what is there to work with"
+)
+_SUMS = frozenset({"add", "sub"})
+_FOLDED: dict[str, Callable[[Any, Any], Any]] = {"and": jnp.bitwise_and, "or": jnp.bitwise_or, "xor": jnp.bitwise_xor}
+
+
+@dataclasses.dataclass(frozen=True)
+class Merge:
+    """How the copies of a memory become one.
+
+    Attributes:
+      rule: `"slice"`: each device has written its own part, as large as the others' along the first axis; `"stores"`:
+        elements that have changed; or the atomic operation that has updated it.
+      proved: of stores, whether no two devices can have stored to one element.
+      own: of slices, whether a device needs none but its own.
+    """
+
+    rule: Rule
+    proved: bool = True
+    own: bool = False
+
+
+@functools.lru_cache(maxsize=128)
+def of_launch(prepared: Prepared) -> "Sharded":
+    """A prepared launch over the mesh of its options.
+
+    Raises:
+      KernelError: what the devices write cannot be put together.
+    """
+    program, mesh = prepared.program, prepared.options.mesh
+    assert mesh is not None
+    plan = schedule.of_program(program, prepared.plan, [None] * len(program.arguments))
+    operations = [o for o in plan.root.operations() if o.frame.boxes and o.place.memory.space == "global"]
+    merges = []
+    for number in program.outputs:
+        memory = program.arguments[number]
+        assert memory is not None
+        used = [o for o in operations if o.place.memory is memory]
+        merges.append(_merge(memory, used, plan, prepared, mesh))
+    return Sharded(prepared, mesh, tuple(merges))
+
+
+def _merge(memory: Allocation, used: Sequence[Operation], plan: Schedule, prepared: Prepared, mesh: Mesh) -> Merge:
+    updates = [o for o in used if o.name != "load"]
+    stores = [o for o in updates if o.name == "store"]
+    if len(stores) == len(updates):
+        proved = _is_proved(used, plan)
+        sliced = proved and _is_sliced(memory, stores, plan, prepared, mesh)
+        own = sliced and len(stores) == len(used) and not plan.geometry.ragged and not any(map(_is_partial, stores))
+        return Merge("slice" if sliced else "stores", proved, own)
+    for operation in used:
+        _check_update(memory, operation, next(o for o in updates if o.name != "store"))
+    (rule,) = {"add" if o.name in _SUMS else o.name for o in updates}
+    return Merge(rule)  # type: ignore[arg-type]
+
+
+def _is_proved(used: Sequence[Operation], plan: Schedule) -> bool:
+    """Whether no two work-groups access one element, unless both only read it."""
+    pairs = itertools.combinations_with_replacement(used, 2)
+    with progressions.Effort().portion():
+        return conflicts.all_keep_to_groups(used, plan) or all(conflicts.keeps_to_groups(pair, plan) for pair in pairs)
+
+
+def _is_partial(store: Operation) -> bool:
+    """Whether some work-items or groups may take no part, of which it is not asked where they would store to."""
+    frame: Frame | None = store.frame
+    while frame is not None:
+        if frame.conditions or not frame.certain:
+            return True
+        frame = frame.parent
+    return store.mask is not None
+
+
+def _check_update(memory: Allocation, operation: Operation, update: Operation) -> None:
+    """Refuses what depends on the updates of other devices, or cannot be put together with them."""
+    name, site = operation.name, operation.place.site
+    other = "" if site == update.place.site else f"\n  at {update.place.site}"
+    if operation.fetches:
+        what = "is read" if name == "load" else f"is updated by {name}, which gives the old value,"
+        raise kernel_error(
+            f"{memory.name} {what} in a launch over several devices, each of which sees its own updates alone; split "
+            f"the launch, or leave out mesh={other}",
+            site,
+        )
+    alike = {name, update.name} <= _SUMS or name == update.name
+    if not alike or name not in (*_SUMS, "min", "max", *_FOLDED):
+        raise kernel_error(
+            f"{memory.name} is updated by {name} and by {update.name} in a launch over several devices; what they have "
+            "written can be put together for plain stores, or for one of add, min, max, and, or, xor; split the "
+            f"launch, or leave out mesh={other}",
+            site,
+        )
+
+
+# --- Slices ---
+
+
+def _is_sliced(memory: Allocation, stores: Sequence[Operation], plan: Schedule, prepared: Prepared, mesh: Mesh) -> bool:
+    """Whether each device is known to store to its own part of a memory, of parts of one size."""
+    shards, groups = mesh.size, plan.geometry.groups
+    bounds, rest = _bounds(prepared, shards), prepared.cut.rest
+    even = not rest and len(set(np.diff(bounds))) == 1
+    if not even or not memory.shape or memory.shape[0] % shards or not all(map(instances.is_known, stores)):
+        return False
+    try:
+        hulls = [_hull(stores, plan, range(k * groups // shards, (k + 1) * groups // shards)) for k in range(shards)]
+    except TooLarge:
+        return False
+    part = memory.elements // shards
+    return all(hull is None or (hull[0] >= k * part and hull[1] < (k + 1) * part) for k, hull in enumerate(hulls))
+
+
+def _hull(stores: Sequence[Operation], plan: Schedule, groups: range) -> tuple[int, int] | None:
+    """The least and the greatest element that some groups store to; None if they store nothing."""
+    ends = []
+    for operation in stores:
+        index, mask = addresses.linear_index(operation), addresses.possible(operation, plan)
+
+        def examine(inside: progressions.Progressions, index: Any = index, mask: Any = mask) -> tuple[int, int] | None:
+            if not inside.of(mask) and not inside.first(mask).any():
+                return None
+            return inside.extremes(index)
+
+        ends += progressions.divided([_within(box, plan, groups) for box in operation.frame.boxes], examine)
+    found = [end for end in ends if end is not None]
+    return (min(low for low, _ in found), max(high for _, high in found)) if found else None
+
+
+def _within(box: Box, plan: Schedule, groups: range) -> Box:
+    """The part of a box with some consecutive groups, or a larger one: whole rows of the leading dimensions."""
+    counts = plan.geometry.group_range
+    firsts, lasts = (np.unravel_index(n, counts) for n in (groups.start, groups.stop - 1))
+    narrowed = dict(box)
+    for axis, first, last in zip(plan.groups, firsts, lasts, strict=True):
+        own = box[axis]
+        narrowed[axis] = range(max(own.start, int(first)), min(own.stop, int(last) + 1))
+        if first != last:
+            break
+    return narrowed
+
+
+def _bounds(prepared: Prepared, shards: int) -> tuple[int, ...]:
+    """The first chunk of each device, and the end."""
+    full = prepared.cut.full
+    return tuple(full * k // shards for k in range(shards + 1))
+
+
+# --- The launch ---
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sharded:
+    """A prepared launch over a mesh.
+
+    Attributes:
+      prepared: the launch.
+      mesh: the devices.
+      merges: for each result how the copies become one.
+    """
+
+    prepared: Prepared
+    mesh: Mesh
+    merges: tuple[Merge, ...]
+
+    def run(self, given: Sequence[Any], inside_jit: bool) -> list[jax.Array]:
+        """The results of a launch's arguments.
+
+        Raises:
+          KernelError: two devices have stored different values to one element; or, inside a jit, they might.
+        """
+        with jax.enable_x64(self.prepared.program.wide):
+            if inside_jit:
+                self._check_proved()
+                return self._emit(*map(jnp.asarray, given))[0]
+            self._check_fits(self.prepared.need(_absent_bytes(given, self.mesh)))
+            placed = [_everywhere(a, self.mesh) for a in given]
+            working_bytes = self._measured.working_bytes(placed, self.prepared.results_bytes)
+            self._check_fits(self.prepared.need(0, working_bytes))
+            results, clashes = self.compiled(*placed)
+        for number, merge, clash in zip(self.prepared.program.outputs, self.merges, clashes, strict=True):
+            if not merge.proved:
+                self._check_clash(number, int(clash))
+        return results
+
+    @functools.cached_property
+    def compiled(self) -> Callable[..., tuple[list[jax.Array], list[jax.Array]]]:
+        donated = self.prepared.program.outputs if self.prepared.options.donate else ()
+        return jax.jit(self._emit, donate_argnums=donated)
+
+    @functools.cached_property
+    def _measured(self) -> capacity.Measured:
+        return capacity.Measured(self.compiled)
+
+    def _check_fits(self, need: capacity.Need) -> None:
+        """Refuses what does not fit the memory of a device, or the memory that devices of one process share."""
+        device = self.mesh.local_devices[0]
+        copies = len(self.mesh.local_devices) if device.platform == "cpu" else 1
+        capacity.check(need, device, _TOO_LARGE, copies)
+
+    @property
+    def _axes(self) -> tuple[str, ...]:
+        return tuple(self.mesh.axis_names)
+
+    def _emit(self, *arguments: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
+        """The results, and of each the first element that two devices have changed, or -1."""
+        specs = [P(self._axes) if merge.rule == "slice" else P() for merge in self.merges]
+        sharded = jax.shard_map(
+            self._shard, mesh=self.mesh, in_specs=P(), out_specs=(specs, [P()] * len(specs)), check_vma=False
+        )
+        results, clashes = sharded(*arguments)
+        return results, clashes
+
+    def _shard(self, *arguments: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
+        """What one device does."""
+        number = lax.axis_index(self._axes)
+        parts = list(arguments)
+        origins: dict[int, jax.Array] = {}
+        for k, merge in zip(self.prepared.program.outputs, self.merges, strict=True):
+            if merge.own:
+                parts[k] = self._part(arguments[k], number)
+                origins[k] = self._origin(arguments[k], number)
+        share = Share(number, _bounds(self.prepared, self.mesh.size), origins)
+        results, _ = self.prepared.watched(parts, lambda chunk, state: Observer(), (), share)
+        before = [arguments[k] for k in self.prepared.program.outputs]
+        merged = [self._merged(m, b, r, number) for m, b, r in zip(self.merges, before, results, strict=True)]
+        return [array for array, _ in merged], [clash for _, clash in merged]
+
+    def _merged(
+        self, merge: Merge, before: jax.Array, after: jax.Array, number: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        nowhere = jnp.int32(-1)
+        if merge.rule == "slice":
+            return after if merge.own else self._part(after, number), nowhere
+        if merge.rule == "stores":
+            return self._merged_stores(merge, before, after)
+        if merge.rule == "add":
+            return before + lax.psum(after - before, self._axes), nowhere
+        if merge.rule in ("min", "max"):
+            return (lax.pmin if merge.rule == "min" else lax.pmax)(after, self._axes), nowhere
+        combine = _FOLDED[merge.rule]
+        change = after ^ before if merge.rule == "xor" else after
+        every = lax.all_gather(change, self._axes)
+        return functools.reduce(combine, every, before), nowhere
+
+    def _part(self, array: jax.Array, number: jax.Array) -> jax.Array:
+        """A device's part of an array, along its first axis."""
+        size = array.shape[0] // self.mesh.size
+        return lax.dynamic_slice_in_dim(array, number * size, size)
+
+    def _origin(self, array: jax.Array, number: jax.Array) -> jax.Array:
+        """The number of the first element of a device's part."""
+        dtype = np.int32 if array.size < 2**31 else np.int64
+        return number.astype(dtype) * dtype(array.size // self.mesh.size)
+
+    def _merged_stores(self, merge: Merge, before: jax.Array, after: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """What has changed on any device; the changes are added up as integers, so that no bit is lost."""
+        old, new = bits(before), bits(after)
+        if merge.proved:
+            return _of_bits(old + lax.psum(new - old, self._axes), before), jnp.int32(-1)
+        changed = new != old
+        # Devices that have stored one value to an element agree; elements that none has changed stay.
+        low = lax.pmin(jnp.where(changed, new, ~jnp.zeros_like(new)), self._axes)
+        high = lax.pmax(jnp.where(changed, new, jnp.zeros_like(new)), self._axes)
+        ever = lax.pmax(changed.astype(np.int8), self._axes) > 0
+        differ = (ever & (low != high)).reshape(-1)
+        clash = jnp.where(differ.any(), jnp.argmax(differ), -1)
+        merged = jnp.where(ever, high, old)
+        return _of_bits(merged, before), clash
+
+    def _check_proved(self) -> None:
+        for number, merge in zip(self.prepared.program.outputs, self.merges, strict=True):
+            if not merge.proved:
+                memory = self.prepared.program.arguments[number]
+                assert memory is not None
+                raise kernel_error(
+                    f"inside a jit, a launch over several devices must be known to keep their stores apart, but where "
+                    f"{memory.name} is stored to depends on data; call it outside, or leave out mesh=",
+                    memory.site,
+                )
+
+    def _check_clash(self, number: int, element: int) -> None:
+        memory = self.prepared.program.arguments[number]
+        if element >= 0 and memory is not None:
+            index = ", ".join(str(int(n)) for n in np.unravel_index(element, memory.shape))
+            raise kernel_error(
+                f"two devices have stored different values to {memory.name}[{index}], so that the result depends on "
+                "their order: a data race between work-groups; xe.check tells between which lines",
+                memory.site,
+            )
+
+
+def _absent_bytes(given: Sequence[Any], mesh: Mesh) -> int:
+    """The size of the arguments that are not on all devices of a mesh yet."""
+    target = NamedSharding(mesh, P())
+    arrays = [x for x in given if isinstance(x, jax.Array | np.ndarray)]
+    there = [x for x in arrays if isinstance(x, jax.Array) and x.sharding.is_equivalent_to(target, x.ndim)]
+    return sum(x.nbytes for x in arrays) - sum(x.nbytes for x in there)
+
+
+def _everywhere(argument: Any, mesh: Mesh) -> jax.Array:
+    """An argument on all devices of a mesh; each of several processes is given the same."""
+    target = NamedSharding(mesh, P())
+    if jax.process_count() == 1 or (isinstance(argument, jax.Array) and not argument.is_fully_addressable):
+        return jax.device_put(argument, target)
+    # `device_put` would compare the processes' values, and find that NaN differs from NaN.
+    array = np.asarray(jnp.asarray(argument))
+    return jax.make_array_from_callback(array.shape, target, lambda index: array[index])
+
+
+def _of_bits(array: jax.Array, like: jax.Array) -> jax.Array:
+    """Elements of another array's type from their bits."""
+    return array.astype(bool) if like.dtype == bool else lax.bitcast_convert_type(array, like.dtype)

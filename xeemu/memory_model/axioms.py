@@ -1,0 +1,170 @@
+"""The memory model of SYCL 2020 (sections 3.8.3 and 4.15) as axioms: which executions of a program there may be.
+
+SYCL takes C++17's model (N4659, [intro.races], [atomics.order], [atomics.fences]), adds scopes, and leaves their formal
+definition open but for a note that points to OpenCL 2.0. What is implemented here, with names as in the literature:
+
+* happens-before and coherence are C++17's, release sequences too: stores of the releasing work-item belong to them, as
+  they no longer do in C++20 (P0982). One happens-before holds for all address spaces (section 3.8.3), unlike OpenCL's.
+* The order of `seq_cst` operations is the repaired one of C++20 (P0668) in the form of RC11's `psc` (Lahav, Vafeiadis,
+  Kang, Hur, Dreyer, "Repairing Sequential Consistency in C/C++11", PLDI 2017): C++17's promises more of accesses than
+  compilers for GPUs and Power give, and less of fences than all of them do. Where `psc` has no cycle, S exists.
+* Scopes count as in the scoped RC11 of Lustig, Sahasrabuddhe and Giroux (ASPLOS 2019): two operations synchronise only
+  if each one's scope includes the other's work-item, and conflicting atomic ones that do not are a data race. OpenCL
+  2.0 asks for equal scopes, SYCL for "differing (but compatible)" ones.
+* RC11's axiom against values out of thin air, which keeps every load before later stores, is not taken: C++ and GPUs
+  let stores pass earlier loads. What C++17's [atomics.order] recommends is, see `executions`.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from xeemu.memory_model.relations import Relation
+
+
+@dataclasses.dataclass(frozen=True)
+class Frame:
+    """The events of executions that took the same branches, and what follows of them from the program alone.
+
+    Attributes:
+      sb: sequenced before; every initial value is before all else.
+      item: events of one work-item, each with itself.
+      location: accesses to one location, each with itself.
+      inclusive: atomic operations and fences whose scopes include each other's work-items.
+      barrier: from each arrival at a barrier to each other work-item's leave of it.
+      reads, writes: sets of accesses; an atomic update is in both.
+      atomics: the accesses that are atomic.
+      fences: fences, arrivals at barriers (which release) and leaves (which acquire).
+      acquires, releases, seq_csts: accesses and fences with such an order.
+      places: of each location the accesses to it, and the events that may synchronise for it: a fence or barrier that
+        was given locations orders the accesses to these alone.
+      general: the events that may synchronise for all locations.
+    """
+
+    sb: Relation
+    item: Relation
+    location: Relation
+    inclusive: Relation
+    barrier: Relation
+    reads: int
+    writes: int
+    atomics: int
+    fences: int
+    acquires: int
+    releases: int
+    seq_csts: int
+    places: tuple[tuple[int, int], ...]
+    general: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """A batch of executions of a frame, and what the axioms say of each.
+
+    Attributes:
+      rf: reads from: from a write to each read of its value.
+      mo: modification order (coherence order): the writes to each location, in a total order.
+      sw: synchronises with.
+      hb: happens before; `hb_at` between accesses to one location, by what orders that location.
+      consistent: `[B]` bool, whether the model allows the execution.
+      races: conflicting accesses that nothing orders.
+    """
+
+    rf: Relation
+    mo: Relation
+    sw: Relation
+    hb: Relation
+    hb_at: Relation
+    consistent: np.ndarray
+    races: Relation
+
+
+def judge(frame: Frame, rf: Relation, mo: Relation) -> Model:
+    """Applies the model to executions that are given by where reads read from and in which order writes take effect."""
+    sw = synchronizes_with(frame, rf, mo)
+    hb = (frame.sb | sw.between(frame.general, frame.general)).closure()
+    hb_at = happens_before_at_locations(frame, sw, hb)
+    rb = rf.inverse() @ mo - Relation.identity(mo.size)  # reads before: what a read does not see yet
+    eco = (rf | mo | rb).closure()  # extended coherence order
+    consistent = coherent(frame, hb, hb_at, eco) & atomic(frame, rb, mo)
+    if frame.seq_csts:
+        consistent = consistent & sequentially_consistent(frame, hb, hb_at, mo, rb, eco)
+    return Model(rf, mo, sw, hb, hb_at, consistent, races(frame, hb_at))
+
+
+def release_sequence(frame: Frame, mo: Relation) -> Relation:
+    """C++17 [intro.races], "release sequence": a maximal contiguous part of the modification order.
+
+    It has its head, then stores by the head's work-item and atomic updates by anybody.
+    """
+    member = frame.item | Relation(np.full(mo.size, frame.reads & frame.writes, np.uint32))
+    return ((mo & member) - (mo - member) @ mo).maybe()
+
+
+def synchronizes_with(frame: Frame, rf: Relation, mo: Relation) -> Relation:
+    """C++17 [atomics.order] "release ... synchronizes with", [atomics.fences] for fences; scopes; barriers.
+
+    Scopes: OpenCL 2.0 API, "Memory Consistency Model", "inclusive scope". Barriers: SYCL 2020, `group_barrier`: "a
+    release mem-fence prior to synchronizing", "an acquire mem-fence after", and implicit synchronisation of these.
+    """
+    atomic_writes, atomic_reads = frame.atomics & frame.writes, frame.atomics & frame.reads
+    same = Relation.identity(mo.size)
+    released = same.between(frame.releases, atomic_writes) | frame.sb.between(
+        frame.releases & frame.fences, atomic_writes
+    )
+    acquired = same.between(atomic_reads, frame.acquires) | frame.sb.between(
+        atomic_reads, frame.acquires & frame.fences
+    )
+    observed = released @ release_sequence(frame, mo) @ rf @ acquired
+    return (observed & frame.inclusive) - frame.item | frame.barrier
+
+
+def happens_before_at_locations(frame: Frame, sw: Relation, hb: Relation) -> Relation:
+    """Happens-before between accesses to the same location, by the fences and barriers that order it."""
+    found = Relation(np.zeros_like(hb.rows))
+    for accesses, ordering in frame.places:
+        here = hb if ordering == frame.general else (frame.sb | sw.between(ordering, ordering)).closure()
+        found |= here.between(accesses, accesses) | here & Relation.identity(hb.size)
+    return found
+
+
+def coherent(frame: Frame, hb: Relation, hb_at: Relation, eco: Relation) -> np.ndarray:
+    """C++17 [intro.races]: happens-before has no cycle; write-write, read-read, read-write, write-read coherence.
+
+    All four say that what happens before must not be later in the order in which a location's values are seen.
+    """
+    return hb.irreflexive() & (hb_at @ eco.maybe()).irreflexive()
+
+
+def atomic(frame: Frame, rb: Relation, mo: Relation) -> np.ndarray:
+    """C++17 [atomics.order]: an atomic update reads "the last value ... before the write associated with" it."""
+    updates = frame.reads & frame.writes
+    between = (rb @ mo) & Relation.identity(mo.size)
+    late = mo.between(updates, updates) @ rb & Relation.identity(mo.size)
+    return between.between(updates, updates).empty() & late.empty()
+
+
+def sequentially_consistent(
+    frame: Frame, hb: Relation, hb_at: Relation, mo: Relation, rb: Relation, eco: Relation
+) -> np.ndarray:
+    """C++20 [atomics.order], the order S of `seq_cst` operations: RC11's `psc` has no cycle."""
+    everything, fences = (1 << mo.size) - 1, frame.seq_csts & frame.fences
+    same = Relation.identity(mo.size).between(frame.seq_csts, frame.seq_csts)
+    elsewhere = frame.sb - frame.location
+    scb = frame.sb | elsewhere @ hb @ elsewhere | hb_at | mo | rb
+    by_accesses = (
+        (same | hb.maybe().between(fences, everything)) @ scb @ (same | hb.maybe().between(everything, fences))
+    )
+    by_fences = (hb | hb @ eco @ hb).between(fences, fences)
+    return ((by_accesses | by_fences) & frame.inclusive).acyclic()
+
+
+def races(frame: Frame, hb_at: Relation) -> Relation:
+    """C++17 [intro.races] "data race"; OpenCL 2.0 adds atomic operations "that do not have inclusive memory scope"."""
+    everything = (1 << hb_at.size) - 1
+    conflict = frame.location.between(frame.writes, everything) | frame.location.between(everything, frame.writes)
+    safe = frame.inclusive.between(frame.atomics, frame.atomics)
+    possible = conflict - frame.item - safe
+    if possible.empty():
+        return Relation(np.zeros_like(hb_at.rows))
+    return possible - hb_at - hb_at.inverse()

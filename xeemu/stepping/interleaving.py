@@ -1,0 +1,497 @@
+"""Interleaving: a launch whose work-items run in an order drawn from a key, as SYCL permits it, instead of in lockstep.
+
+All work-groups are under way together. At each turn some of the work-items that can go on carry out one step, until
+they have to meet the others of their group. What their plain stores write may stay unseen as long as SYCL permits (see
+`visibility`). It runs in Python, step by step, with NumPy for the memories: for small launches.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from xeemu.emission import serial
+from xeemu.errors import KernelArgumentError
+from xeemu.language import collectives, primitives, source
+from xeemu.language.geometry import Geometry
+from xeemu.language.linearity import Allocation
+from xeemu.language.memory import poison
+from xeemu.language.orders import ACQUIRING, RELEASING, Ordering
+from xeemu.language.program import Program
+from xeemu.stepping import flattening, steps, turns, visibility
+from xeemu.stepping.steps import Access, Branch, Code, Fence, Jump, Meeting, Operand, Register, Straight
+from xeemu.stepping.visibility import Contents, Who
+
+_NOTHING = -1
+
+Compiled = tuple[list[Register], list[Register], Callable[..., Any]]
+
+
+def run(program: Program, given: Sequence[Any], seed: turns.Seed) -> list[np.ndarray]:
+    """The arrays that a kernel returns under one schedule.
+
+    Args:
+      program: the kernel.
+      given: the launch's arguments.
+      seed: from the key.
+
+    Raises:
+      KernelError: work-items of a group wait for each other at different places.
+    """
+    with jax.enable_x64(program.wide), jax.default_device(_host()), np.errstate(all="ignore"):
+        launch = _Launch(_prepared(program), given, turns.Turns(seed, program.geometry))
+        launch.run()
+    shapes = [np.shape(a) for a in given]
+    return [launch.memories[_argument(program, k)].cells.reshape(shapes[k]) for k in program.outputs]
+
+
+def launched(program: Program, given: Sequence[Any], seed: turns.Seed, inside_jit: bool) -> list[jax.Array]:
+    """The same as a part of `xe.launch`, as JAX arrays.
+
+    Raises:
+      KernelArgumentError: the launch is part of a jit.
+    """
+    if inside_jit:
+        raise KernelArgumentError(
+            "a launch with a schedule runs step by step in Python, so it cannot be part of a jit; call it outside"
+        )
+    outputs = run(program, given, seed)
+    with jax.enable_x64(program.wide):
+        return [jax.numpy.asarray(output) for output in outputs]
+
+
+def _host() -> Any:
+    """The device that computes values between steps: a CPU, whose results do not depend on what else is there."""
+    try:
+        return jax.local_devices(backend="cpu")[0]
+    except RuntimeError:
+        return jax.local_devices()[0]
+
+
+def _argument(program: Program, number: int) -> Allocation:
+    memory = program.arguments[number]
+    assert memory is not None
+    return memory
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Prepared:
+    """A program as steps, with its straight code compiled.
+
+    Attributes:
+      program: the kernel.
+      code: its steps.
+      compiled: for each step with straight code what it reads, what it writes, and the function between them.
+      onward: for each place the one where a work-item goes on that gets there: jumps are followed.
+    """
+
+    program: Program
+    code: Code
+    compiled: dict[int, Compiled]
+    onward: np.ndarray
+
+
+@functools.lru_cache(maxsize=64)
+def _prepared(program: Program) -> _Prepared:
+    code, compiled = flattening.of_program(program), {}
+    for place, step in enumerate(code.steps):
+        straight = step.exchange if isinstance(step, Meeting) else step
+        if isinstance(straight, Straight):
+            written, function = steps.compiled(straight, code.kept, program.geometry)
+            compiled[place] = steps.inputs(straight), written, function
+    return _Prepared(program, code, compiled, _onward(code))
+
+
+def _onward(code: Code) -> np.ndarray:
+    onward = np.arange(len(code.steps) + 1)
+    for place, step in enumerate(code.steps):
+        end: Any = step
+        while isinstance(end, Jump):
+            onward[place] = end.target
+            end = code.steps[end.target] if end.target < len(code.steps) else None
+    return onward
+
+
+class _Launch:
+    """One launch under way.
+
+    Attributes:
+      memories: the contents of each memory.
+    """
+
+    def __init__(self, prepared: _Prepared, given: Sequence[Any], drawn: turns.Turns):
+        self.prepared, self.turns = prepared, drawn
+        self.geometry: Geometry = prepared.program.geometry
+        shape = (self.geometry.groups, self.geometry.items)
+        self._present = _present(self.geometry)
+        self._places = np.full(shape, prepared.onward[0])
+        # Who waits at a meeting; who waits for a barrier that it has gone past, and where that is; who has ended.
+        self._waits, self._blocked = np.zeros(shape, bool), np.zeros(shape, bool)
+        self._owes = np.full(shape, _NOTHING)
+        self._ended = ~self._present
+        self._who = [[Who.of(g, i, self.geometry) for i in range(shape[1])] for g in range(shape[0])]
+        self._rows = np.arange(shape[1]) // self.geometry.sub_group_size
+        self.memories = self._contents(given)
+        self._values: dict[int, np.ndarray] = {}
+        # When each work-item last acquired what others have stored to a memory.
+        self._acquired = {memory: np.zeros(shape, np.int64) for memory in self.memories}
+        for register, what, number in prepared.code.given:
+            self._values[register.number] = self._start(register, what, number, given)
+
+    def _contents(self, given: Sequence[Any]) -> dict[Allocation, Contents]:
+        program = self.prepared.program
+        old = self.turns.manner.old_values
+        found = {a: Contents(a, self.geometry, remembers=old) for a in program.allocations}
+        for memory, argument in zip(program.arguments, given, strict=True):
+            if memory is not None:
+                found[memory] = Contents(memory, self.geometry, np.asarray(argument), old)
+        return found
+
+    def _start(self, register: Register, what: str, number: int | None, given: Sequence[Any]) -> np.ndarray:
+        shape = self._present.shape
+        if what == "local_id":
+            return np.broadcast_to(steps.local_ids(self.geometry, number), shape)
+        if what == "group_id":
+            return np.broadcast_to(steps.group_ids(self.geometry, number)[:, None], shape)
+        assert number is not None
+        return np.broadcast_to(np.asarray(given[number]).astype(register.dtype), shape)
+
+    def run(self) -> None:
+        """Runs all work-items to their end."""
+        self._end(self._present)
+        while not self._ended.all():
+            able = ~(self._ended | self._waits | self._blocked)
+            if not able.any():
+                self._fail()
+            self._step(self.turns.next(able, self._places))
+
+    def _step(self, members: np.ndarray) -> None:
+        place = int(self._places[members][0])
+        step = self.prepared.code.steps[place]
+        members = self._unhindered(step, members)
+        if not members.any():
+            return
+        for contents in self.memories.values():
+            contents.now += 1
+        match step:
+            case Meeting():
+                self._arrive(step, place, members)
+                return
+            case Straight():
+                self._compute(place, members)
+            case Access():
+                self._access(step, members)
+            case Fence():
+                self._fence(step, members)
+        self._go_on(members, self._targets(step, place, members))
+
+    def _targets(self, step: Any, place: int, members: np.ndarray) -> Any:
+        if not isinstance(step, Branch):
+            return place + 1
+        number = self._elements(step.number, ())[members][:, 0].astype(np.int64)
+        return np.asarray(step.targets)[np.clip(number, 0, len(step.targets) - 1)]
+
+    def _go_on(self, members: np.ndarray, targets: Any) -> None:
+        self._places[members] = self.prepared.onward[targets]
+        self._waits[members] = False
+        self._end(members)
+
+    def _end(self, members: np.ndarray) -> None:
+        """Of work-items those that have passed the last step end; all that they have stored is seen then."""
+        there = members & (self._places == len(self.prepared.code.steps))
+        self._blocked |= there & (self._owes != _NOTHING)
+        there &= ~self._blocked
+        if there.any():
+            self._ended |= there
+            self._publish(there, self.memories, visibility.DEVICE)
+
+    # Values.
+
+    def _compute(self, place: int, members: np.ndarray) -> None:
+        read, written, function = self.prepared.compiled[place]
+        if not written:
+            return
+        results = function([self._of(r) for r in read])
+        for register, result in zip(written, results, strict=True):
+            self._assign(register, members, np.asarray(result)[members])
+
+    def _of(self, register: Register) -> np.ndarray:
+        """`[groups, items, ...]` what each work-item holds of a register."""
+        if register.number not in self._values:
+            rank = len(self.geometry.local_range) if register.lanewise else 0
+            shape = (*self._present.shape, *register.shape[rank:])
+            self._values[register.number] = np.zeros(shape, register.dtype)
+        return self._values[register.number]
+
+    def _assign(self, register: Register, members: np.ndarray, values: np.ndarray) -> None:
+        held = self._of(register)
+        held[members] = values.reshape(-1, *held.shape[2:])
+
+    def _elements(self, operand: Operand, shape: tuple[int, ...]) -> np.ndarray:
+        """`[groups, items, n]` what each work-item gives for its elements of an access, of shape `()` for a scalar."""
+        lanes = self._present.shape
+        local = self.geometry.local_range
+        private = shape[len(local) :]
+        count = math.prod(private)
+        if isinstance(operand, Register) and operand.lanewise:
+            held = self._of(operand)
+            return np.broadcast_to(held, (*lanes, *private)).reshape(*lanes, count)
+        held = (
+            self._of(operand) if isinstance(operand, Register) else np.broadcast_to(operand, (*lanes, *operand.shape))
+        )
+        if held.ndim == 2:
+            return np.broadcast_to(held[..., None], (*lanes, count))
+        whole = np.broadcast_to(held, (*lanes, *shape))
+        items = np.arange(lanes[1])
+        place: tuple[Any, ...] = (slice(None), items, *np.unravel_index(items, local))
+        return whole[place].reshape(*lanes, count)
+
+    # Memory.
+
+    def _access(self, step: Access, members: np.ndarray) -> None:
+        shape, memory = step.access.shape, self.memories[step.memory]
+        group, item = np.nonzero(members)
+        element, inside = _element([self._elements(i, shape)[members] for i in step.index], step.memory)
+        positions = memory.positions(element, group, item, self.geometry.items)
+        active = np.ones(positions.shape, bool)
+        if step.where is not None:
+            active = self._elements(step.where, shape)[members]
+        values = [self._elements(v, shape)[members] for v in step.values]
+        dtype = step.memory.dtype
+        who = [self._who[g][i] for g, i in zip(group.tolist(), item.tolist(), strict=True)]
+        takes_part = active & inside
+        if step.op == "load":
+            other = values[0] if values else np.zeros((), dtype)
+            seen = self._load(step, np.where(takes_part, positions, 0), who, self._acquired[step.memory][members])
+            loaded = np.where(active, np.where(inside, seen, poison(dtype)), other)
+            assert step.result is not None
+            self._assign(step.result, members, loaded)
+        elif step.access.ordering is None:
+            late = self._hinders(step.memory, members)[group, item]
+            self._store(memory, positions, values[0].astype(dtype), takes_part, who, late)
+        else:
+            old = self._update(step, memory, positions, [v.astype(dtype) for v in values], takes_part, who)
+            if step.result is not None:
+                self._assign(step.result, members, old)
+        if step.access.ordering is not None and step.op != "store" and step.access.ordering.order in ACQUIRING:
+            self._acquire(members, self.memories)
+
+    def _load(self, step: Access, positions: np.ndarray, who: list[Who], since: np.ndarray) -> np.ndarray:
+        memory = self.memories[step.memory]
+        if not memory.cells.size:
+            return np.zeros(positions.shape, step.memory.dtype)
+        # An atomic load sees the newest value.
+        newest = step.access.ordering is not None
+        return memory.load(positions, who, since.tolist(), (lambda count: 0) if newest else self.turns.number)
+
+    def _store(
+        self,
+        memory: Contents,
+        positions: np.ndarray,
+        values: np.ndarray,
+        active: np.ndarray,
+        who: list[Who],
+        late: np.ndarray,
+    ) -> None:
+        """Stores of work-items in a random order, of which the last one to an element stays; some are seen later."""
+        row, column = np.nonzero(active)
+        order = self.turns.shuffled(len(row))
+        row, column = row[order], column[order]
+        delay = self.turns.manner.delay
+        if memory.is_settled and (not delay or memory.memory.space == "private"):
+            memory.cells[positions[row, column]] = values[row, column]
+            return
+        delayed = (self.turns.many(delay, len(row)) | late[row]).tolist()
+        places, stored = positions[row, column].tolist(), values[row, column]
+        for n, place in enumerate(places):
+            memory.store(place, stored[n], who[row[n]], delayed[n])
+
+    def _update(
+        self,
+        step: Access,
+        memory: Contents,
+        positions: np.ndarray,
+        values: Sequence[np.ndarray],
+        active: np.ndarray,
+        who: list[Who],
+    ) -> np.ndarray:
+        """Atomic operations of work-items, one after the other in a random order; the old values."""
+        assert step.access.ordering is not None
+        level = visibility.LEVELS[step.access.ordering.scope]
+        if step.access.ordering.order in RELEASING:
+            for each in who:
+                for contents in self.memories.values():
+                    contents.publish(each, level)
+        # Where nothing is held back, an operation of narrow scope works on what everybody sees.
+        level = level if self.turns.manner.delay else visibility.DEVICE
+        old = np.full(positions.shape, poison(step.memory.dtype))
+        row, column = np.nonzero(active)
+        for n in self.turns.shuffled(len(row)).tolist():
+            at = row[n], column[n]
+            own = [v[at] for v in values]
+            old[at] = memory.update(int(positions[at]), own, who[row[n]], _UPDATES[step.op], level)
+        return old
+
+    def _fence(self, step: Fence, members: np.ndarray) -> None:
+        if step.ordering.order in RELEASING:
+            self._publish(members, step.memories, visibility.LEVELS[step.ordering.scope])
+        if step.ordering.order in ACQUIRING:
+            self._acquire(members, step.memories)
+
+    def _acquire(self, members: np.ndarray, memories: Iterable[Allocation]) -> None:
+        for memory in memories:
+            self._acquired[memory][members] = self.memories[memory].now
+
+    def _publish(self, members: np.ndarray, memories: Iterable[Allocation], level: int) -> None:
+        unsettled = [self.memories[m] for m in memories if not self.memories[m].is_settled]
+        if not unsettled:
+            return
+        group, item = np.nonzero(members)
+        for n in self.turns.shuffled(len(group)).tolist():
+            for contents in unsettled:
+                contents.publish(self._who[group[n]][item[n]], level)
+
+    # Meetings.
+
+    def _arrive(self, step: Meeting, place: int, members: np.ndarray) -> None:
+        """Work-items wait; those that are the last ones expected let all of their group or sub-group go on."""
+        if self.turns.manner.late_barriers and step.level == collectives.GROUP and step.memories and step.where is None:
+            self._go_past(step, place, members)
+            return
+        if step.where is not None:
+            local = self.geometry.local_range
+            reached = self._elements(step.where, local)[:, :, 0].astype(bool)
+            self._go_on(members & ~reached, place + 1)
+            members = members & reached
+        self._waits |= members
+        together = (self._waits & (self._places == place)) | ~self._present
+        if step.level == collectives.GROUP:
+            complete = np.broadcast_to(together.all(axis=1, keepdims=True), together.shape)
+        else:
+            complete = np.stack([together[:, self._rows == r].all(axis=1) for r in range(self._rows[-1] + 1)], axis=1)
+            complete = complete[:, self._rows]
+        self._part(step, place, complete & self._waits & (self._places == place))
+
+    def _part(self, step: Meeting, place: int, members: np.ndarray) -> None:
+        if not members.any():
+            return
+        if step.exchange is not None:
+            self._compute(place, members)
+        if step.memories:
+            level = visibility.GROUP if step.level == collectives.GROUP else visibility.SUB_GROUP
+            self._publish(members, step.memories, level)
+            self._acquire(members, step.memories)
+        self._go_on(members, place + 1)
+        self.turns.redraw()
+
+    # Barriers that work-items go past: only the accesses that they order wait.
+
+    def _go_past(self, step: Meeting, place: int, members: np.ndarray) -> None:
+        """Work-items go past a barrier, owing it that all others get there."""
+        assert step.memories is not None
+        self._publish(members, step.memories, visibility.GROUP)
+        self._owes[members] = place
+        self._go_on(members, place + 1)
+        complete = ((self._owes == place) | ~self._present).all(axis=1)
+        if complete.any():
+            self._owes[complete] = _NOTHING
+            self._acquire(complete[:, None] & self._present, step.memories)
+            freed = self._blocked & complete[:, None]
+            self._blocked &= ~freed
+            self._end(freed)
+            self.turns.redraw()
+
+    def _unhindered(self, step: Any, members: np.ndarray) -> np.ndarray:
+        """Of work-items those that no barrier that they have gone past keeps from a step; the others wait for it."""
+        hindered = np.zeros_like(members)
+        match step:
+            case Meeting():
+                hindered = members & (self._owes != _NOTHING)
+            case Fence() if step.ordering.order in RELEASING:
+                hindered = members & (self._owes != _NOTHING)
+            case Access(access=primitives.Access(ordering=Ordering(order=order))) if order in RELEASING:
+                hindered = members & (self._owes != _NOTHING)
+            case Access():
+                # A store that nobody sees yet need not wait.
+                if step.op != "store" or step.access.ordering is not None or not self.turns.manner.delay:
+                    hindered = self._hinders(step.memory, members)
+        self._blocked |= hindered
+        return members & ~hindered
+
+    def _hinders(self, memory: Allocation, members: np.ndarray) -> np.ndarray:
+        """Whether a barrier that it has gone past orders a work-item's accesses to a memory."""
+        hinders = np.zeros_like(members)
+        for place in set(self._owes[members].tolist()) - {_NOTHING}:
+            barrier = self.prepared.code.steps[place]
+            assert isinstance(barrier, Meeting)
+            if memory in (barrier.memories or ()):
+                hinders |= members & (self._owes == place)
+        return hinders
+
+    def _fail(self) -> None:
+        """Nobody can go on: some wait where others of their group will never come."""
+        under_way = ~self._ended
+        group = int(np.flatnonzero(under_way.any(axis=1))[0])
+        item = int(np.flatnonzero(under_way[group])[0])
+        awaited = np.where(self._owes == _NOTHING, self._places, self._owes)[group]
+        place = int(awaited[item])
+        there = under_way[group] & (awaited == place)
+        step = self.prepared.code.steps[place]
+        assert isinstance(step, Meeting)
+        raise source.kernel_error(
+            f"under this schedule {int(there.sum())} work-items of group {group} wait for ever, work-item {item} among "
+            f"them: the other {int(self._present[group].sum() - there.sum())} have ended or wait elsewhere. All "
+            "work-items of a group or sub-group reach a barrier or group algorithm, or none does",
+            step.site,
+        )
+
+
+def _present(geometry: Geometry) -> np.ndarray:
+    """`[groups, items]` which work-items there are."""
+    present = np.ones((geometry.groups, geometry.items), bool)
+    for d, size in enumerate(geometry.global_range):
+        start = steps.group_ids(geometry, d)[:, None].astype(np.int64) * geometry.local_range[d]
+        present &= start + steps.local_ids(geometry, d) < size
+    return present
+
+
+def _element(components: Sequence[np.ndarray], memory: Allocation) -> tuple[np.ndarray, np.ndarray]:
+    """The linear elements of indices, 0 where they are out of bounds; and where they are not."""
+    inside = np.ones((), bool)
+    for component, size in zip(components, memory.shape, strict=True):
+        inside = inside & (component >= 0) & (component < size)
+    element = np.zeros(np.shape(inside), np.int64)
+    for component, size in zip(components, memory.shape, strict=True):
+        element = element * size + np.where(inside, component, 0).astype(np.int64)
+    return element, inside
+
+
+def _combining(function: Callable[[Any, Any], Any]) -> visibility.Update:
+    return lambda old, values: function(old, values[0])
+
+
+def _compare_exchange(old: Any, values: Sequence[Any]) -> Any:
+    """SYCL compares the representation of a float, not its value."""
+    expected, desired = values
+    return desired if old.tobytes() == expected.tobytes() else old
+
+
+_NUMPY = {
+    "add": np.add,
+    "sub": np.subtract,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+_UPDATES: dict[str, visibility.Update] = {
+    **{op: _combining(_NUMPY[op]) for op in serial.COMBINE},
+    "store": lambda old, values: values[0],
+    "exchange": lambda old, values: values[0],
+    "compare_exchange": _compare_exchange,
+}

@@ -1,0 +1,226 @@
+"""Steps: a program as a flat list of steps, between which each work-item may be kept waiting.
+
+Straight code is computed at once; every access to memory is a step of its own. Where a program needs the values of
+other work-items, and at barriers, work-items meet. Loops and branches become jumps, which each work-item takes itself.
+A memory is linear and keeps its place, so that its versions are one memory here.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.knowledge import analysis
+from xeemu.language import primitives
+from xeemu.language.geometry import Geometry
+from xeemu.language.linearity import Allocation
+from xeemu.language.orders import Ordering
+from xeemu.language.source import Site
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Register:
+    """A value of every work-item.
+
+    Attributes:
+      number: its place among all.
+      lanewise: whether a work-item holds its own element of the value only, else a copy of all (see `lanewise`).
+      shape: of the value for one work-group.
+      dtype: its dtype.
+    """
+
+    number: int
+    lanewise: bool
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+Operand: TypeAlias = Register | np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Operation:
+    """An ordinary operation on values."""
+
+    function: Callable[..., Sequence[jax.Array]]
+    operands: tuple[Operand, ...]
+    results: tuple[Register, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Straight:
+    """Operations that nobody can watch; then registers that get new values, all at once."""
+
+    operations: tuple[Operation, ...]
+    moves: tuple[tuple[Register, Operand], ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Access:
+    """A load, store or atomic operation.
+
+    Attributes:
+      memory: what it accesses.
+      op: `"load"`, `"store"` or the name of the atomic operation.
+      access: its static part.
+      index, values: operands; the values of a load are what masked-out work-items get.
+      where: its mask, or None.
+      result: the loaded or the old value; None if nobody asks for it.
+    """
+
+    memory: Allocation
+    op: str
+    access: primitives.Access
+    index: tuple[Operand, ...]
+    values: tuple[Operand, ...]
+    where: Operand | None
+    result: Register | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Meeting:
+    """A place that all work-items of a group or sub-group must have reached before one of them goes on.
+
+    Attributes:
+      level: `collectives.GROUP` or `SUB_GROUP`.
+      memories: whose accesses it orders; None for the exchange of values, which orders none.
+      where: the work-items that take part, or None for all.
+      exchange: what is computed from the values of all, or None.
+      site: its line.
+    """
+
+    level: str
+    memories: tuple[Allocation, ...] | None
+    where: Operand | None
+    exchange: Straight | None
+    site: Site
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fence:
+    """An order for the accesses of a work-item to some memories."""
+
+    memories: tuple[Allocation, ...]
+    ordering: Ordering
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Branch:
+    """Goes on at the target of the number that a work-item holds, the last one if that is too large."""
+
+    number: Operand
+    targets: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Jump:
+    """Goes on somewhere else."""
+
+    target: int
+
+
+Step: TypeAlias = Straight | Access | Meeting | Fence | Branch | Jump
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Code:
+    """A program as steps.
+
+    Attributes:
+      steps: in order; a work-item that has passed the last one has ended.
+      registers: all of them.
+      given: registers with a value from the start: of the `"argument"` of a number, or the `"local_id"` or `"group_id"`
+        in a dimension (None for the linear one).
+      kept: numbers of the registers that some later step reads.
+    """
+
+    steps: tuple[Step, ...]
+    registers: tuple[Register, ...]
+    given: tuple[tuple[Register, str, int | None], ...]
+    kept: frozenset[int]
+
+
+def kept(steps: Sequence[Step]) -> frozenset[int]:
+    """The registers that are read by another step than the one that computes them."""
+    found: set[int] = set()
+    for step in steps:
+        match step:
+            case Straight() | Meeting(exchange=Straight()):
+                straight = step if isinstance(step, Straight) else step.exchange
+                assert straight is not None
+                computed = {r.number for o in straight.operations for r in o.results}
+                found |= {r.number for r in inputs(straight)} - computed
+                found |= {target.number for target, _ in straight.moves}
+            case Access():
+                found |= {o.number for o in (*step.index, *step.values, step.where) if isinstance(o, Register)}
+            case Meeting(where=Register(number)) | Branch(number=Register(number)):
+                found.add(number)
+    return frozenset(found)
+
+
+def inputs(straight: Straight) -> list[Register]:
+    """The registers that straight code reads before it computes them, each once."""
+    computed: set[int] = set()
+    found: dict[int, Register] = {}
+    for operation in straight.operations:
+        found |= {o.number: o for o in operation.operands if isinstance(o, Register) and o.number not in computed}
+        computed |= {r.number for r in operation.results}
+    found |= {o.number: o for _, o in straight.moves if isinstance(o, Register) and o.number not in computed}
+    return list(found.values())
+
+
+def compiled(straight: Straight, kept: frozenset[int], geometry: Geometry) -> tuple[list[Register], Callable[..., Any]]:
+    """Straight code as a compiled function.
+
+    Returns:
+      The registers that get new values; and a function that takes a list of the values of `inputs` and gives those of
+      these registers, each with leading axes of groups and work-items: of a lanewise one the work-item's own element.
+    """
+    read, items = inputs(straight), geometry.items
+    local = geometry.local_range
+    computed = [r for o in straight.operations for r in o.results if r.number in kept]
+    targets = [*((r, r) for r in computed), *straight.moves]
+
+    def own(value: jax.Array, register: Register, item: jax.Array) -> jax.Array:
+        return value.reshape(items, *register.shape[len(local) :])[item] if register.lanewise else value
+
+    def of_group(lanes: list[jax.Array], copies: list[jax.Array], _: jax.Array) -> list[jax.Array]:
+        whole = [a.reshape(*local, *a.shape[1:]) for a in lanes]
+
+        def of_item(copies: list[jax.Array], item: jax.Array) -> list[jax.Array]:
+            each, shared = iter(copies), iter(whole)
+            values = {r.number: next(shared) if r.lanewise else next(each) for r in read}
+
+            def get(operand: Operand) -> jax.Array:
+                return values[operand.number] if isinstance(operand, Register) else jnp.asarray(operand)
+
+            for operation in straight.operations:
+                results = operation.function(*map(get, operation.operands))
+                values |= {r.number: x for r, x in zip(operation.results, results, strict=True)}
+            return [own(get(value), target, item) for target, value in targets]
+
+        return jax.vmap(of_item)(copies, jnp.arange(items))
+
+    def run(values: list[Any]) -> list[jax.Array]:
+        lanes = [v for v, r in zip(values, read, strict=True) if r.lanewise]
+        copies = [v for v, r in zip(values, read, strict=True) if not r.lanewise]
+        with jax.numpy_rank_promotion("allow"):
+            return jax.vmap(of_group)(lanes, copies, jnp.arange(geometry.groups))
+
+    return [target for target, _ in targets], jax.jit(run)
+
+
+def local_ids(geometry: Geometry, dim: int | None) -> np.ndarray:
+    """`[items]` ids of the work-items in the group."""
+    return analysis.local_id(geometry.local_range, dim).reshape(-1).astype(geometry.id_type)
+
+
+def group_ids(geometry: Geometry, dim: int | None) -> np.ndarray:
+    """`[groups]` ids of the groups."""
+    linear = np.arange(geometry.groups, dtype=geometry.id_type)
+    if dim is None:
+        return linear
+    return linear // analysis.group_strides(geometry.group_range)[dim] % geometry.group_range[dim]

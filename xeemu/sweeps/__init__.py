@@ -1,0 +1,1 @@
+"""Many configurations of a launch by their predicted time."""

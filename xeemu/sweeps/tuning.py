@@ -1,0 +1,384 @@
+"""tune: the configurations of a launch by their predicted time."""
+
+import contextlib
+import dataclasses
+import inspect
+import itertools
+import math
+import operator
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import jax
+import numpy as np
+
+from xeemu.cost import sampling
+from xeemu.cost.costing import estimate, profile
+from xeemu.cost.report import Report
+from xeemu.devices.device import Device
+from xeemu.devices.device import device as find_device
+from xeemu.errors import Error, KernelArgumentError, KernelNotSupportedError, did_you_mean
+from xeemu.language import source
+from xeemu.language.kernel import Kernel
+from xeemu.language.ndrange import NDRange
+from xeemu.launching.arguments import (
+    DEFAULT_DEVICE,
+    SHAPED,
+    Description,
+    checked_arguments,
+    checked_device,
+    outside_jit,
+    scalars,
+)
+from xeemu.sweeps import digests
+from xeemu.sweeps.progress import phase
+from xeemu.sweeps.ranking import LAUNCH, Row, Table
+from xeemu.sweeps.savefile import SaveFile
+
+_BAR_WIDTH = 20
+
+
+def tune(
+    kernel: Kernel,
+    space: Mapping[str, Any],
+    device: str | Device = DEFAULT_DEVICE,
+    sample: int | None = None,
+    save: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+) -> Callable[..., Table]:
+    """A kernel over a space of configurations as a function that gives their predicted times.
+
+    Args:
+      kernel: what `@xe.kernel` made. Sizes that it requires hold: other choices are invalid.
+      space: by name, a sequence of choices, a single one, or (but for `device`) a function of the configuration: it
+        takes a dict of all that was chosen and of the functions' values before it, and gives a value. The names are
+        `global_size`, which must be there; `local_size`, by default the required one, else a plain range;
+        `sub_group_size`, None and by default the required one, else the device's; `device`, names or devices; and
+        static parameters of the kernel. Sizes are ints or tuples of them, such as `[(8, 8), (4, 16)]`; a tuple of ints
+        by itself is one global size, but choices of a local size.
+      device: the modelled device where the space names none.
+      sample: work-groups to count on what depends on data, as for `profile`; None: all.
+      save: a file to write each row to as it comes, a JSON object in a line, and to take those from that it holds
+        already of this very kernel, configuration and xeemu, so that an interrupted sweep goes on where it was.
+      progress: whether to show on a terminal how far the sweep is.
+
+    Returns:
+      A function `f(*arrays, **static)` that gives a `Table`. An argument that is a function is called with each
+      configuration, for arguments that must fit it. Times follow from shapes where they can, so that a
+      `jax.ShapeDtypeStruct` will do; else the launch is run, if arrays were given. A configuration that the launch or
+      the kernel refuses, the latter by an `xe.Error`, `ValueError`, `ArithmeticError` or `AssertionError` of its own
+      lines, is a row with the reason; whatever a function of the configuration raises but an `xe.Error` ends the sweep.
+
+    Raises:
+      KernelArgumentError: the space, the arguments or the file do not fit the kernel.
+    """
+    sweep = _Sweep(kernel, checked_device(kernel, NDRange(1), device), _checked_space(kernel, space, device), sample)
+    sampling.check_size(sample)
+
+    def call(*arguments: Any, **static: Any) -> Table:
+        placeholders = [0 if callable(argument) else argument for argument in arguments]
+        outside_jit("xe.tune", checked_arguments(kernel, placeholders, SHAPED))
+        sweep.check_static(static)
+        if save is None:
+            return sweep.table(arguments, static, None, progress)
+        with SaveFile(save, kernel.name) as file:
+            return sweep.table(arguments, static, file, progress)
+
+    return call
+
+
+# --- The space ---
+
+
+def _checked_space(kernel: Kernel, space: Any, device: str | Device) -> dict[str, Any]:
+    """For each name of the space its choices as a tuple, checked, or its function."""
+    if not isinstance(space, Mapping):
+        raise KernelArgumentError(
+            f"a space is a mapping such as {{'global_size': 4096, 'local_size': [64, 128]}}, but got {space!r}"
+        )
+    static = _static_names(kernel)
+    if taken := [name for name in static if name in LAUNCH]:
+        raise KernelArgumentError(
+            f"kernel {kernel.name} has a static parameter {taken[0]}, a name that the launch takes in a configuration; "
+            "rename it"
+        )
+    for name in space:
+        _check_name(kernel, name, static)
+    if "global_size" not in space:
+        raise KernelArgumentError(
+            "the space has no global_size; give the work-items of the launch, or a function of the configuration such "
+            "as lambda c: 1024 * c['local_size']"
+        )
+    if "device" in space and device != DEFAULT_DEVICE:
+        raise KernelArgumentError("the device is given twice, as device= and in the space; leave out one of them")
+    choices = {name: _choices(name, value) for name, value in space.items()}
+    _check_dimensions(space.get("local_size"), choices["global_size"])
+    return choices
+
+
+def _check_dimensions(local_size: Any, global_sizes: Any) -> None:
+    """Refuses a local size of several dimensions that is written as choices of one dimension."""
+    several = not callable(global_sizes) and all(isinstance(size, tuple) and len(size) > 1 for size in global_sizes)
+    if several and isinstance(local_size, tuple) and all(isinstance(extent, int) for extent in local_size):
+        raise KernelArgumentError(
+            f"local_size is {local_size} in a space, which is {len(local_size)} choices of one dimension, but the "
+            f"global size has {len(global_sizes[0])}; write [{local_size}] for one choice"
+        )
+
+
+def _check_name(kernel: Kernel, name: Any, static: Sequence[str]) -> None:
+    if name in kernel.parameters:
+        raise KernelArgumentError(
+            f"kernel {kernel.name} takes {name} by position, not in a space; where it depends on the configuration, "
+            "give a function of that in its place"
+        )
+    if name not in LAUNCH and name not in static:
+        names = [*LAUNCH, *static]
+        raise KernelArgumentError(
+            f"the space has {name!r}, which is no part of a launch of {kernel.name}{did_you_mean(str(name), names)}; "
+            f"the parts are {', '.join(names)}"
+        )
+
+
+def _static_names(kernel: Kernel) -> list[str]:
+    parameters = inspect.signature(kernel.function).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.kind == parameter.KEYWORD_ONLY]
+
+
+def _choices(name: str, value: Any) -> Any:
+    if callable(value) and name != "device":
+        return value
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    several = isinstance(value, Sequence | Iterator) and not isinstance(value, str | bytes)
+    if name == "global_size" and isinstance(value, tuple) and all(isinstance(extent, int) for extent in value):
+        several = False
+    choices = tuple(_choice(name, choice) for choice in (value if several else (value,)))
+    if not choices:
+        raise KernelArgumentError(f"the space has no choice for {name}; give one or more, or leave {name} out")
+    if name == "device":
+        _check_distinct(choices)
+    return choices
+
+
+def _choice(name: str, value: Any) -> Any:
+    """A choice in the form that a configuration has it: a device, an int or a tuple of ints, a static value.
+
+    Raises:
+      KernelArgumentError: it is none for that name.
+    """
+    if name == "device":
+        return find_device(value)
+    if name not in LAUNCH or (value is None and name in ("local_size", "sub_group_size")):
+        return value
+    try:
+        if isinstance(value, Sequence) and name != "sub_group_size":
+            return tuple(operator.index(extent) for extent in value)
+        return operator.index(value)
+    except TypeError:
+        tuples = "" if name == "sub_group_size" else " or tuples of them, such as [(16, 16), (8, 32)]"
+        raise KernelArgumentError(f"{name} is {value!r} in a space; give ints such as [16, 32]{tuples}") from None
+
+
+def _check_distinct(devices: Sequence[Device]) -> None:
+    names = [device.name for device in dict.fromkeys(devices)]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise KernelArgumentError(
+            f"different devices of the space are called {twice[0]}; give them names of their own: "
+            f"dataclasses.replace(device, name='{twice[0]}_2')"
+        )
+
+
+# --- The sweep ---
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sweep:
+    """A kernel with its checked space: for each name a tuple of choices, or a function of the configuration."""
+
+    kernel: Kernel
+    device: Device
+    space: Mapping[str, Any]
+    sample: int | None
+
+    @property
+    def choices(self) -> dict[str, tuple[Any, ...]]:
+        return {name: value for name, value in self.space.items() if not callable(value)}
+
+    def check_static(self, static: Mapping[str, Any]) -> None:
+        """Checks that all static parameters are known, once each, and that their choices are hashable."""
+        if twice := [name for name in static if name in self.space]:
+            raise KernelArgumentError(f"{', '.join(twice)} is given twice, by keyword and in the space; leave out one")
+        swept = {name: value for name, value in self.space.items() if name not in LAUNCH}
+        first = {name: 0 if callable(value) else value[0] for name, value in swept.items()}
+        self.kernel.bind_static({**static, **first})
+        for name in swept.keys() & self.choices.keys():
+            for choice in swept[name]:
+                self.kernel.bind_static({**static, **first, name: choice})
+
+    def table(
+        self, arguments: Sequence[Any], static: Mapping[str, Any], file: SaveFile | None, progress: bool
+    ) -> Table:
+        """The rows of all configurations; of equal ones, one."""
+        bar = _Bar(f"tuning {self.kernel.name}", math.prod(map(len, self.choices.values())))
+        given, rows = _Given(arguments), dict[Any, Row]()
+        with phase(bar) if progress else contextlib.nullcontext():
+            for chosen in itertools.product(*self.choices.values()):
+                key, row = self._row(dict(zip(self.choices, chosen, strict=True)), given, static, file)
+                rows.setdefault(key, row)
+                bar.done += 1
+        return Table(self.kernel.name, rows.values())
+
+    def _row(
+        self, chosen: Mapping[str, Any], given: "_Given", static: Mapping[str, Any], file: SaveFile | None
+    ) -> tuple[Any, Row]:
+        """The key of a configuration, and its row."""
+        configuration = self._chosen(chosen, static)
+        try:
+            configuration = self._completed(configuration)
+            arguments = checked_arguments(self.kernel, given.fitting(configuration), SHAPED)
+        except Error as error:
+            return str(configuration), Row(self._ordered(configuration), reason=_told(error))
+        configuration = self._ordered(configuration)
+        key = self._key(configuration, arguments)
+        saved = file and file.find(key, lambda: given.contents(arguments))
+        if saved:
+            figures = {name: saved[name] for name in _SAVED}
+            return key, Row(configuration, **{**figures, "missing": tuple(figures["missing"])})
+        row = self._costed(configuration, arguments)
+        if file:
+            contents = given.contents(arguments) if row.basis in ("run", "sample") else None
+            file.add(key, contents, row.to_dict())
+        return key, row
+
+    def _chosen(self, chosen: Mapping[str, Any], static: Mapping[str, Any]) -> dict[str, Any]:
+        """A configuration but for the values of functions."""
+        defaults = {
+            name: parameter.default
+            for name, parameter in inspect.signature(self.kernel.function).parameters.items()
+            if parameter.kind == parameter.KEYWORD_ONLY and parameter.default is not parameter.empty
+        }
+        launch = {"device": self.device, "local_size": self.kernel.work_group_size, "sub_group_size": None}
+        configuration = {**launch, **defaults, **static, **chosen}
+        if configuration["sub_group_size"] is None:
+            configuration["sub_group_size"] = self._usual_sub_group(configuration["device"])
+        return {name: value for name, value in configuration.items() if not callable(self.space.get(name))}
+
+    def _completed(self, configuration: dict[str, Any]) -> dict[str, Any]:
+        """A configuration with the values of functions."""
+        completed = dict(configuration)
+        for name, value in self.space.items():
+            if callable(value):
+                completed[name] = _choice(name, value(dict(completed)))
+        if completed["sub_group_size"] is None:
+            completed["sub_group_size"] = self._usual_sub_group(completed["device"])
+        return completed
+
+    def _ordered(self, configuration: Mapping[str, Any]) -> dict[str, Any]:
+        """The parts that the space names first; what a failed function left out is None."""
+        return {name: configuration.get(name) for name in dict.fromkeys([*self.space, *LAUNCH, *configuration])}
+
+    def _usual_sub_group(self, device: Device) -> int:
+        return self.kernel.sub_group_size or device.default_sub_group_size
+
+    def _key(self, configuration: Mapping[str, Any], arguments: Sequence[Any]) -> str:
+        device = configuration["device"].in_environment()
+        figures = {**vars(device), "sources": None}
+        shapes = [(a.shape, str(a.dtype), a.weak) for a in map(Description.of, arguments)]
+        parts = {**configuration, "device": figures, "shapes": shapes, "scalars": scalars(arguments)}
+        return digests.digest(digests.of_package(), self.kernel, sorted(parts.items()), self.sample)
+
+    def _costed(self, configuration: Mapping[str, Any], arguments: Sequence[Any]) -> Row:
+        """The row of a configuration that is not saved."""
+        try:
+            return self._predicted(configuration, arguments)
+        except Error as error:
+            return Row(configuration, reason=_told(error))
+        except (ValueError, ArithmeticError, AssertionError) as error:
+            if not source.raised_by_user(error):
+                raise
+            return Row(configuration, reason=_told(error))
+
+    def _predicted(self, configuration: Mapping[str, Any], arguments: Sequence[Any]) -> Row:
+        row, device = Row(configuration), configuration["device"]
+        kernel = self._with_sub_groups(configuration["sub_group_size"], device)
+        report = estimate(kernel, row.nd_range, device)(*arguments, **row.static)
+        basis: Literal["shapes", "run", "sample"] = "shapes"
+        if report.time_s is None and _would_tell(report, device, arguments):
+            _, report = profile(kernel, row.nd_range, device, self.sample)(*arguments, **row.static)
+            basis = "run" if report.sampled_groups is None else "sample"
+        return dataclasses.replace(row, basis=basis, **_figures(report))
+
+    def _with_sub_groups(self, size: int, device: Device) -> Kernel:
+        """The kernel with that sub-group size required, unless it holds anyway."""
+        required = self.kernel.sub_group_size
+        if required not in (None, size):
+            raise KernelNotSupportedError(
+                f"the kernel requires the sub-group size {required}, which {size} is not; leave sub_group_size out of "
+                "@xe.kernel, or out of the space"
+            )
+        usual = size == self._usual_sub_group(device)
+        return self.kernel if usual else dataclasses.replace(self.kernel, sub_group_size=size)
+
+
+class _Given:
+    """The arguments of a sweep, those that are functions of the configuration among them."""
+
+    def __init__(self, arguments: Sequence[Any]):
+        self._arguments = arguments
+        self._digests: dict[int, str] = {}
+
+    def fitting(self, configuration: Mapping[str, Any]) -> list[Any]:
+        """The arguments of a configuration."""
+        return [a(dict(configuration)) if callable(a) else a for a in self._arguments]
+
+    def contents(self, fitting: Sequence[Any]) -> str:
+        """A digest of the contents of the arguments of a configuration; those of all are read once."""
+        return digests.digest([self._digest(k, a) for k, a in enumerate(fitting)])
+
+    def _digest(self, position: int, argument: Any) -> str:
+        if isinstance(argument, jax.ShapeDtypeStruct):
+            return ""
+        if callable(self._arguments[position]):
+            return digests.digest(argument)
+        if position not in self._digests:
+            self._digests[position] = digests.digest(argument)
+        return self._digests[position]
+
+
+def _would_tell(report: Report, device: Device, arguments: Sequence[Any]) -> bool:
+    """Whether a run may tell the time that an estimate leaves open."""
+    uncounted = any(term.work is None for term in report.terms)
+    arrays = not any(isinstance(argument, jax.ShapeDtypeStruct) for argument in arguments)
+    return uncounted and arrays and device.clock_hz is not None
+
+
+def _figures(report: Report) -> dict[str, Any]:
+    return {
+        "time_s": report.time_s,
+        "bound": report.bound,
+        "occupancy": report.occupancy.fraction if report.occupancy else None,
+        "mark": report.mark("time_s"),
+        "missing": tuple(term.resource for term in report.terms if term.work and term.cycles is None),
+    }
+
+
+def _told(error: Exception) -> str:
+    """The name of an error and its message."""
+    return f"{error.code if isinstance(error, Error) else type(error).__name__}: {error}"
+
+
+_SAVED = tuple(field.name for field in dataclasses.fields(Row) if field.name != "configuration")
+
+
+class _Bar:
+    """How far a sweep is; its text is a bar."""
+
+    def __init__(self, what: str, total: int):
+        self._what, self._total = what, total
+        self.done = 0
+
+    def __str__(self) -> str:
+        filled = "#" * (_BAR_WIDTH * self.done // self._total)
+        return f"{self._what}: [{filled:.<{_BAR_WIDTH}}] {self.done:>{len(str(self._total))}} of {self._total}"
