@@ -22,9 +22,9 @@ import numpy as np
 from benchmark import ceilings, opencl, workloads
 
 import xeemu as xe
-from xeemu.kernels import EXAMPLES, example, histogram, slm_bank
+from xeemu.kernels import EXAMPLES, Example, example, histogram, slm_bank
 
-_LEAST_SECONDS = 0.1  # of what is timed in one go: shorter calls are repeated
+_LEAST_SECONDS, _LEAST_CALLS = 0.1, 3  # that are timed in one go
 _SETTLING = 3  # times as many calls come first
 _GROUP_CALLS, _GROUP_SECONDS = 5, 1.0  # at least
 
@@ -78,9 +78,10 @@ def serve(name: str, size: str, contender: str) -> None:
     digest = _digest(fetch(output))
     del output
     again, _ = _timed(call)
-    calls = max(1, round(_LEAST_SECONDS / again))
-    # What takes milliseconds takes several times as long until the process has touched all the memory it will have.
-    for _ in range(_SETTLING * (calls - 1)):
+    # A call takes several times as long until the process has touched all the memory it will have.
+    settling = [_timed(call)[0] for _ in range(_SETTLING * _LEAST_CALLS)]
+    calls = max(_LEAST_CALLS, round(_LEAST_SECONDS / statistics.median(settling)))
+    for _ in range(_SETTLING * (calls - _LEAST_CALLS)):
         call()
     nd_range = workload.example.nd_range(workload.size)
     _say(
@@ -97,8 +98,7 @@ def serve(name: str, size: str, contender: str) -> None:
         digest=digest,
     )
     for _ in sys.stdin:
-        times = [_timed(call)[0] for _ in range(calls)]
-        _say(seconds=statistics.fmean(times))
+        _say(seconds=statistics.median(_timed(call)[0] for _ in range(calls)))
 
 
 def compilation(name: str, size: str) -> None:
@@ -132,11 +132,18 @@ def _made(workload: workloads.Workload, contender: str) -> tuple[Callable[[], An
     if contender in opencl.PEERS:
         return opencl.contender(contender, of, size, inputs)
     if contender == "xeemu":
-        resident = _resident(inputs)
-        call = lambda: of.launch(resident, size)  # noqa: E731
+        call = _launched(of, size, _resident(inputs))
     else:
         call = ceilings.CEILINGS[of.name][contender](of, size, inputs)
     return lambda: jax.block_until_ready(call()), lambda output: [np.asarray(x) for x in jax.tree.leaves(output)]
+
+
+def _launched(of: Example, size: tuple[int, ...], resident: tuple[Any, ...]) -> Callable[[], Any]:
+    """The launch of an example, made once as a function that JAX compiles is."""
+    if of.run is not None:
+        return lambda: of.launch(resident, size)
+    launch = xe.launch(of.kernel, of.nd_range(size))
+    return lambda: launch(*resident, **of.static)
 
 
 def _resident(inputs: tuple[np.ndarray, ...]) -> tuple[Any, ...]:
