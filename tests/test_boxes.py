@@ -52,7 +52,7 @@ def test_rectangles_at_the_edge_of_a_memory(drawn, branches):
 
     @jax.jit
     def both(data, values, *starts):
-        frame = Edged(starts, tuple(sizes), tuple(shape), tuple(sizes), tuple(margins), np.int32(-7), branches)
+        frame = Edged(starts, tuple(sizes), tuple(shape), tuple(sizes), True, tuple(margins), np.int32(-7), branches)
         return frame.read(data), frame.written(data, values)
 
     read, written = both(data, values, *map(np.int32, starts))

@@ -31,6 +31,10 @@ def check(frame, data, where):
     np.testing.assert_array_equal(frame.written(jnp.asarray(data), jnp.asarray(values)), expected)
 
 
+def of_rows(lattice, start, length, alone=True):
+    return frames.of_rows(lattice, start, length, alone)
+
+
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(AXES, st.integers(0, 30), st.sampled_from([0, 1, 2, 6, 8, 24, 48]), st.sampled_from([48, 96, 100, 144]))
 def test_elements_are_those_of_numpy_at_every_start(axes, offset, unit, length):
@@ -39,25 +43,29 @@ def test_elements_are_those_of_numpy_at_every_start(axes, offset, unit, length):
         return
     where = addresses(lattice)
     for start in range(offset, length - lattice.span + 1, unit or length):
-        frame = frames.of_rows(lattice, Start(jnp.int32(start), offset, unit), length)
-        if frame is None:
+        alone, shared = (
+            of_rows(lattice, Start(jnp.int32(start), offset, unit), length, alone=a) for a in (True, False)
+        )
+        assert (alone is None) == (shared is None)
+        if alone is None:
             return
-        check(frame, np.arange(length, dtype=np.int32), where + start)
+        check(alone, np.arange(length, dtype=np.int32), where + start)
+        check(shared, np.arange(length, dtype=np.int32), where + start)
 
 
 def test_rows_of_a_matrix():
     tile = lattices.of_pattern(np.add.outer(np.arange(4) * 48, np.arange(16)).reshape(-1))
     step = 16  # tiles lie side by side
-    frame = frames.of_rows(tile, Start(jnp.int32(3 * 48 + 2 * step), 0, step), 10 * 48)
+    frame = of_rows(tile, Start(jnp.int32(3 * 48 + 2 * step), 0, step), 10 * 48)
     assert (frame.shape, frame.sizes) == ((10, 48), (4, 16))
     assert [int(start) for start in frame.starts] == [3, 32]
 
 
 def test_none_where_a_row_may_be_left():
     tile = lattices.of_pattern(np.add.outer(np.arange(4) * 48, np.arange(16)).reshape(-1))
-    assert frames.of_rows(tile, Start(jnp.int32(0), 0, 8), 10 * 48) is None
-    assert frames.of_rows(tile, Start(jnp.int32(0), 4, 16), 10 * 48) is None
-    assert frames.of_rows(tile, Start(jnp.int32(0), 0, 16), 10 * 48 + 1) is None
+    assert of_rows(tile, Start(jnp.int32(0), 0, 8), 10 * 48) is None
+    assert of_rows(tile, Start(jnp.int32(0), 4, 16), 10 * 48) is None
+    assert of_rows(tile, Start(jnp.int32(0), 0, 16), 10 * 48 + 1) is None
 
 
 def test_a_flat_frame_is_dense():

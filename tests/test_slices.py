@@ -11,6 +11,7 @@ import pytest
 from jax import lax
 
 import xeemu as xe
+from xeemu.launching import fitting
 
 GROUPS, N = 5, 16
 DATA = np.arange(GROUPS * N * 4, dtype=np.int32) * 7 % 1000
@@ -296,3 +297,112 @@ def test_a_block_of_groups_of_two_dimensions_is_a_window(how, memory_bytes):
         text = str(jax.make_jaxpr(ready.emit)(*arguments))
     assert " gather[" not in text
     assert " scatter" not in text
+
+
+@xe.kernel
+def transposed_to(wg: xe.WorkGroup, x: xe.Memory, y: xe.Memory):
+    i, j = wg.global_id(0), wg.global_id(1)
+    return y.at[j, i].set(x[i, j])
+
+
+def test_a_transposition_goes_along_what_it_loads():
+    """As a whole it would touch a line of the result for each element."""
+    x = np.arange(2048 * 1024, dtype=np.int32).reshape(2048, 1024)
+    nd_range, arguments = xe.NDRange(x.shape, (8, 8)), (x, np.zeros(x.shape[::-1], np.int32))
+    ready = launches.prepared(transposed_to, nd_range, arguments, device="max1550")
+    assert ready.cut.full > 1
+    assert fitting._whole(ready) is None
+    assert not looks_up(transposed_to, nd_range, *arguments)
+    np.testing.assert_array_equal(launches.run(ready, arguments)[0], x.T)
+
+
+@xe.kernel
+def scaled_rows(wg: xe.WorkGroup, x: xe.Memory, y: xe.Memory, *, parts: int):
+    """Each group scales a row to the sum of 1, a part of it at a time, and puts the sum at its end."""
+    row, lid = wg.group_id(), wg.local_id()
+    found = [x[row, lid + k * wg.size] for k in range(parts)]
+    total = wg.reduce(sum(found), "add")
+    for k, part in enumerate(found):
+        y = y.at[row, lid + k * wg.size].set(part // total, where=None if k else lid < wg.size - 1)
+    return y.at[row, parts * wg.size].set(total)
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 1, 1 << 16])
+def test_a_memory_that_is_written_part_by_part(memory_bytes):
+    """No part is scattered element by element, and no part makes a copy of the memory."""
+    x = np.random.default_rng(5).integers(1, 100, (1 << 11, 1 << 7), dtype=np.int32) << 8
+    y = np.full((x.shape[0], x.shape[1] + 1), -1, np.int32)
+    total = x.sum(1, keepdims=True, dtype=np.int32)
+    expected = np.concatenate([x // total, total], 1)
+    expected[:, 31] = -1
+    nd_range = xe.NDRange(32 << 11, 32)
+    ready = launches.prepared(scaled_rows, nd_range, (x, y), {"parts": 4}, "max1550", memory_bytes)
+    assert "update_window_dims=()" not in str(jax.make_jaxpr(ready.emit)(x, y))
+    fitted = fitting.fitted(ready)
+    np.testing.assert_array_equal(fitted.run((x, y))[0], expected)
+    assert fitted._working_bytes < y.nbytes
+
+
+@xe.kernel
+def vectors(wg: xe.WorkGroup, x: xe.Memory, y: xe.Memory, *, parts: int, last: bool):
+    """The components of a vector for each work-item, side by side; perhaps all but the last one."""
+    i = wg.global_linear_id()
+    for k in range(parts if last else parts - 1):
+        y = y.at[parts * i + k].set(x[i] * (k + 1))
+    return y
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 1, 1000])
+@pytest.mark.parametrize(("parts", "last"), [(2, True), (3, True), (3, False), (8, False)])
+def test_components_side_by_side(parts, last, memory_bytes):
+    x, nd_range = np.arange(1, 1025, dtype=np.int32), xe.NDRange(1024, 32)
+    y = np.full((1024, parts), -1, np.int32)
+    expected = x[:, None] * np.arange(1, parts + 1)
+    expected[:, parts - 1] = expected[:, parts - 1] if last else -1
+    launch = xe.launch(vectors, nd_range, memory_bytes=memory_bytes)
+    np.testing.assert_array_equal(launch(x, y.reshape(-1), parts=parts, last=last), expected.reshape(-1))
+    ready = launches.prepared(vectors, nd_range, (x, y.reshape(-1)), {"parts": parts, "last": last}, "max1550")
+    assert "update_window_dims=()" not in str(jax.make_jaxpr(ready.emit)(x, y.reshape(-1)))
+
+
+@xe.kernel
+def in_several_shapes(wg: xe.WorkGroup, x: xe.Memory, y: xe.Memory, *, how: str):
+    """The even elements, then a line, the odd ones, or what was there before."""
+    i, n = wg.global_linear_id(), wg.global_range(0)
+    y = y.at[2 * i].set(x[i])
+    if how == "line":
+        return y.at[n + i].set(x[i] + 1)
+    if how == "other rows":
+        return y.at[4 * i].set(x[i] + 1, where=i < n // 2)
+    if how == "loaded":
+        return y.at[2 * i + 1].set(y[2 * i] + 1)
+    if how == "beyond":
+        return y.at[2 * i + 3].set(x[i] + 1)
+    return lax.cond((wg.group_id() % 2) == 0, lambda y: y.at[2 * i + 1].set(x[i] + 1), lambda y: y, y)
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 1])
+@pytest.mark.parametrize("how", ["line", "other rows", "loaded", "beyond", "branch"])
+def test_stores_that_do_not_agree(how, memory_bytes):
+    n = 512
+    x, y = np.arange(100, 100 + n, dtype=np.int32), np.full(2 * n, -1, np.int32)
+    expected = y.copy()
+    for group in range(n // 32):
+        i = np.arange(group * 32, group * 32 + 32)
+        expected[2 * i] = x[i]
+        if how == "line":
+            expected[n + i] = x[i] + 1
+        elif how == "other rows":
+            expected[4 * i[i < n // 2]] = x[i[i < n // 2]] + 1
+        elif how == "loaded":
+            expected[2 * i + 1] = x[i] + 1
+        elif how == "beyond":
+            expected[2 * i[2 * i + 3 < 2 * n] + 3] = x[i[2 * i + 3 < 2 * n]] + 1
+        elif group % 2 == 0:
+            expected[2 * i + 1] = x[i] + 1
+    got = xe.launch(in_several_shapes, xe.NDRange(n, 32), memory_bytes=memory_bytes)(x, y, how=how)
+    if how in ("line", "other rows"):  # groups race: an element has one of the values stored to it
+        racing = np.flatnonzero(np.asarray(got) != expected)
+        assert all(got[k] in (x[k // 2], x[(k - n) % n] + 1, x[k // 4 % n] + 1) for k in racing)
+    else:
+        np.testing.assert_array_equal(got, expected)

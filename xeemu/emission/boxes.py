@@ -136,11 +136,11 @@ def of_address(
     first = (locating.start(c.form, c.base, dtype, chunk) for c in address.components)
     starts = tuple(start + dtype.type(component.least) for start, component in zip(first, axes, strict=True))
     if address.inside is None:
-        return lattice, Frame(starts, sizes, buffer.shape, lattice.extents)
+        return lattice, Frame(starts, sizes, buffer.shape, lattice.extents, True)
     margins = _margins(address, buffer.shape)
     if margins is None or any(sum(m) > size for m, size in zip(margins, sizes, strict=True)):
         return None
-    return lattice, Edged(starts, sizes, buffer.shape, lattice.extents, margins, missing, chunk.on_cpu)
+    return lattice, Edged(starts, sizes, buffer.shape, lattice.extents, True, margins, missing, chunk.on_cpu)
 
 
 def _axes(components: Sequence[Component], where: Lanes, varying: bool, chunk: Chunk) -> list[Lattice] | None:

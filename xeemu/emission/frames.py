@@ -1,7 +1,9 @@
 """Frames: the elements of a lattice as a rectangle of a memory that is seen as rows of rows.
 
 A frame has no elements between those of the lattice, so that it can be written. Compilers go along the shape in which
-something is written; along one axis for several, they would divide to find out which element is whose.
+something is written; along one axis for several, they would divide to find out which element is whose. Of data that are
+updated more than once XLA makes a copy for an update of a slice in another shape than theirs, but none for a scatter of
+that slice, unless there are uses in still other shapes.
 """
 
 import dataclasses
@@ -10,6 +12,7 @@ import math
 from collections.abc import Sequence
 
 import jax
+import jax.numpy as jnp
 from jax import lax
 
 from xeemu.knowledge.lattices import Lattice
@@ -23,12 +26,14 @@ class Frame:
       starts, sizes: of the rectangle in the data seen in a shape.
       shape: in which the data are seen.
       values: the shape of the rectangle's values, the same elements in the same order.
+      alone: whether nothing else uses the data; else everything else updates them in this shape.
     """
 
     starts: tuple[jax.Array, ...]
     sizes: tuple[int, ...]
     shape: tuple[int, ...]
     values: tuple[int, ...]
+    alone: bool
 
     def read(self, data: jax.Array) -> jax.Array:
         """`[*values]`"""
@@ -36,8 +41,17 @@ class Frame:
 
     def written(self, data: jax.Array, values: jax.Array) -> jax.Array:
         """The data with other values in the rectangle."""
-        seen = data.reshape(self.shape)
-        return lax.dynamic_update_slice(seen, values.reshape(self.sizes), self.starts).reshape(data.shape)
+        update = lax.dynamic_update_slice if self.alone or data.shape == self.shape else _scattered
+        return update(data.reshape(self.shape), values.reshape(self.sizes), self.starts).reshape(data.shape)
+
+
+def _scattered(data: jax.Array, values: jax.Array, starts: Sequence[jax.Array]) -> jax.Array:
+    """The data with other values in a rectangle within them."""
+    axes = tuple(range(data.ndim))
+    whole = lax.ScatterDimensionNumbers(axes, inserted_window_dims=(), scatter_dims_to_operand_dims=axes)
+    return lax.scatter(
+        data, jnp.stack(starts), values, whole, indices_are_sorted=True, unique_indices=True, mode="promise_in_bounds"
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,11 +61,6 @@ class Start:
     index: jax.Array
     offset: int
     unit: int
-
-    def within(self, row: int, span: int) -> bool:
-        """Whether what it starts, so many elements, lies in one of the rows that a memory is cut into."""
-        step = math.gcd(self.unit, row)
-        return self.offset % step + span <= step
 
     def cut(self, rows: Sequence[int]) -> list[jax.Array]:
         """Its row, the shorter row in that, and so on."""
@@ -74,17 +83,37 @@ def flat(lattice: Lattice, start: jax.Array, data: tuple[int, ...], before: tupl
     """
     *outer, _ = data
     starts = (*[start.dtype.type(0)] * len(outer), start)
-    return Frame(starts, (*outer, lattice.span), data, (*before, *lattice.extents)) if lattice.dense else None
+    return Frame(starts, (*outer, lattice.span), data, (*before, *lattice.extents), True) if lattice.dense else None
 
 
-def of_rows(lattice: Lattice, start: Start, length: int) -> Frame | None:
-    """The frame of a lattice that is apart in a memory of one axis, seen as rows of rows; None if it has none."""
-    rows = _rows(lattice)
-    if not rows or not _fit(lattice, start, length, rows):
+def of_rows(lattice: Lattice, start: Start, length: int, alone: bool) -> Frame | None:
+    """The frame of a lattice that is apart in a memory of one axis, seen as rows of rows; None if it has none.
+
+    Args:
+      lattice: the elements.
+      start: of the least of them.
+      length: of the memory.
+      alone: see `Frame`.
+    """
+    shape = shape_of_rows(lattice, start.offset, start.unit, length)
+    if shape is None:
         return None
-    sizes = (*lattice.extents, 1)[: len(rows) + 1]
-    widths = [a // b for a, b in itertools.pairwise((*rows, 1))]
-    return Frame(tuple(start.cut(rows)), sizes, (length // rows[0], *widths), lattice.extents)
+    sizes = (*lattice.extents, 1)[: len(shape)]
+    return Frame(tuple(start.cut(_rows(lattice))), sizes, shape, lattice.extents, alone)
+
+
+def shape_of_rows(lattice: Lattice, offset: int, unit: int, length: int) -> tuple[int, ...] | None:
+    """The shape in which a memory's axis of such a length is seen as rows of rows.
+
+    Args:
+      lattice: the elements.
+      offset, unit: where they begin (see `Start`).
+      length: of the memory.
+    """
+    rows = _rows(lattice)
+    if not rows or not _fit(lattice, offset, unit, length, rows):
+        return None
+    return (length // rows[0], *(a // b for a, b in itertools.pairwise((*rows, 1))))
 
 
 def _rows(lattice: Lattice) -> list[int]:
@@ -92,8 +121,14 @@ def _rows(lattice: Lattice) -> list[int]:
     return [row for k in lattice.moving if (row := abs(lattice.axes[k].stride)) > 1]
 
 
-def _fit(lattice: Lattice, start: Start, length: int, rows: Sequence[int]) -> bool:
+def _fit(lattice: Lattice, offset: int, unit: int, length: int, rows: Sequence[int]) -> bool:
     """Whether the memory consists of the rows, those of the shorter ones, and no row is left."""
     nested = all(not a % b for a, b in itertools.pairwise((length, *rows)))
     reaches = [abs(lattice.axes[k].reach) for k in lattice.moving]
-    return nested and all(start.within(row, 1 + sum(reaches[n + 1 :])) for n, row in enumerate(rows))
+    return nested and all(_within(row, offset, unit, 1 + sum(reaches[n + 1 :])) for n, row in enumerate(rows))
+
+
+def _within(row: int, offset: int, unit: int, span: int) -> bool:
+    """Whether so many elements lie in one of the rows that a memory is cut into, wherever they may begin."""
+    step = math.gcd(unit, row)
+    return offset % step + span <= step

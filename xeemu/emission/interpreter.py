@@ -30,7 +30,9 @@ from xeemu.emission import (
     opacity,
     promotion,
     reducing,
+    rowwise,
     slices,
+    splitting,
     strands,
     unrolling,
     updating,
@@ -43,8 +45,8 @@ from xeemu.emission.reducing import Together, Window
 from xeemu.emission.slices import View
 from xeemu.emission.strands import Strand
 from xeemu.emission.streaming import Block, Fill, Stream
-from xeemu.emission.values import Buffer, Chunk, Emitted, Shared, Some, Update
-from xeemu.knowledge import folding, forms, growing
+from xeemu.emission.values import Buffer, Chunk, Emitted, Shared, Some, Split, Update
+from xeemu.knowledge import folding, forms, growing, quotients
 from xeemu.knowledge.analysis import Plan, Value
 from xeemu.language import jaxprs, primitives
 from xeemu.language.jaxprs import Body
@@ -78,8 +80,9 @@ def run(
     Returns:
       For each result of the kernel the flat global memory after the chunk.
     """
+    rows = rowwise.of_program(program, plan, chunk) if chunk.on_cpu and not observer.watches else {}
     inputs: list[Item] = [
-        Buffer(a, "global", memory.shape, origins.get(k), alone=program.is_alone(k))
+        Buffer(a, "global", memory.shape, origins.get(k), alone=program.is_alone(k), rows=rows.get(k))
         if memory
         else _scalar(jnp.asarray(a, v.aval.dtype), plan.values[v])
         for k, (a, memory, v) in enumerate(zip(arguments, program.arguments, program.body.invars, strict=True))
@@ -235,7 +238,11 @@ class _Interpreter:
             return self._language(plan, eqn, operands)
         match jaxprs.structure(eqn):
             case jaxprs.Call(body):
-                return self.body(body, plan.inner[number][0], operands, active)
+                (inner,) = plan.inner[number]
+                division = None if self.observer.watches else _division(body, operands)
+                if division is not None:
+                    return self._operation(inner, division, [_value(o) for o in operands])
+                return self.body(body, inner, operands, active)
             case jaxprs.Cond(branches):
                 return self._cond(plan, number, eqn, branches, operands, active)
             case jaxprs.Scan() as scan:
@@ -245,7 +252,15 @@ class _Interpreter:
         return self._operation(plan, eqn, [_value(o) for o in operands])
 
     def _operation(self, plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted]) -> list[Item]:
-        """An ordinary JAX operation: its lane form if it has one, else the operation itself, lifted over the groups."""
+        """An ordinary JAX operation."""
+        if (chosen := _only_chosen(plan, eqn, operands)) is not None:
+            return [chosen]
+        results = self._carried_out(plan, eqn, operands)
+        split = _split(eqn, operands)
+        return results if split is None else [dataclasses.replace(_value(results[0]), split=split)]
+
+    def _carried_out(self, plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted]) -> list[Item]:
+        """Its lane form if it has one, else the operation itself, lifted over the groups."""
         if len(eqn.outvars) == 1 and (known := plan.values[eqn.outvars[0]]).form is not None:
             rule = plan.bases.get(eqn.outvars[0])
             aval = eqn.outvars[0].aval
@@ -352,6 +367,26 @@ class _Interpreter:
         what: primitives.Access = eqn.params["access"]
         buffer, values = _memory(operands[0]), [_value(o) for o in operands[1:]]
         indices, rest = values[: what.rank], values[what.rank :]
+        if not indices or self.observer.watches or isinstance(buffer, Held):
+            return self._accessed(plan, number, eqn, buffer, indices, rest, active, how)
+        joined, shape = splitting.joined(indices, buffer.shape)
+        seen = dataclasses.replace(buffer, shape=shape)
+        results = self._accessed(plan, number, eqn, seen, joined, rest, active, how)
+        return [dataclasses.replace(r, shape=buffer.shape) if isinstance(r, Buffer) else r for r in results]
+
+    def _accessed(
+        self,
+        plan: Plan,
+        number: int,
+        eqn: jex_core.JaxprEqn,
+        buffer: Buffer,
+        indices: list[Emitted],
+        rest: list[Emitted],
+        active: jax.Array | None,
+        how: "_How",
+    ) -> list[Item]:
+        """The results of a memory operation on a memory by its index."""
+        what: primitives.Access = eqn.params["access"]
         op, chunk = primitives.operation(eqn), self.chunk
         if op == "load":
             mask, other = rest if what.masked else (None, None)
@@ -888,6 +923,30 @@ def _applies_to_chunks(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> b
     scalars = eqn.primitive.name not in ("select_n", "clamp")
     shape = eqn.outvars[0].aval.shape
     return all(o.shape == shape if o.known.varying else scalars and not o.shape for o in operands)
+
+
+def _division(body: Body, operands: Sequence[Item]) -> jex_core.JaxprEqn | None:
+    """The division that is all that a subprogram comes to."""
+    known = [o.known.interval for o in operands if isinstance(o, Emitted)]
+    return quotients.division(body, known) if len(known) == len(operands) else None
+
+
+def _split(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> Split | None:
+    """What a division of natural numbers by a known one is, as a value that knows it."""
+    if not _is_natural(eqn, operands) or operands[0].shape != eqn.outvars[0].aval.shape:
+        return None
+    divisor = _known(operands[1])
+    number = None if divisor is None else forms.single(divisor)
+    return Split(operands[0], int(number), eqn.primitive.name == "rem") if number else None
+
+
+def _only_chosen(plan: Plan, eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> Emitted | None:
+    """What a choice gives of which is known before the program runs how it ends."""
+    if eqn.primitive.name != "select_n" or (only := operands[0].known.only) is None:
+        return None
+    chosen, out = operands[1 + only], eqn.outvars[0]
+    same = (chosen.shape, chosen.known.varying) == (out.aval.shape, plan.values[out].varying)
+    return chosen if same and chosen.known.form is None and plan.values[out].form is None else None
 
 
 def _only_divisor(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> jax.Array | None:

@@ -11,14 +11,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.extend import core as jex_core
 
 from xeemu.emission import boxes, frames, locating, serial
 from xeemu.emission.frames import Frame, Start
 from xeemu.emission.locating import Address, Lanes
 from xeemu.emission.values import Buffer, Chunk, Shared
-from xeemu.knowledge import lattices
+from xeemu.knowledge import analysis, lattices
+from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.forms import Form
 from xeemu.knowledge.lattices import Axis, Lattice
-from xeemu.language import collectives
+from xeemu.language import collectives, primitives
 
 # A window that is read may have this many times as many elements as are used. One that is written has no others:
 # putting those between the elements back takes longer than a scatter, and XLA copies the memory for it.
@@ -178,9 +181,9 @@ def part(
       turns: iterations of a loop, of which the access is the first and all are meant.
     """
     found = _line(buffer, address, where, varying, chunk, turns)
-    if found is None and turns is None and address.inside is None:
-        return box(buffer, address, where, varying, chunk, None)
-    return found
+    if (found is not None and found.frame is not None) or turns is not None or address.inside is not None:
+        return found
+    return box(buffer, address, where, varying, chunk, None) or found
 
 
 def box(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, missing: Any) -> Part | None:
@@ -196,47 +199,73 @@ def _line(
     buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, turns: Axis | None
 ) -> Part | None:
     """The window of an access, if its elements lie on a line of the memory."""
-    if address.form is None or not where.count or (lattice := lattices.of_pattern(address.form.pattern)) is None:
+    if address.form is None or not where.count:
         return None
-    if where.all:
-        lattice = lattice.split(where.shape)
     start = locating.start(address.form, address.base, address.index.dtype, chunk)
     if buffer.origin is not None:
         start = start - buffer.origin.astype(start.dtype)
     zero = start.dtype.type(0)
     if buffer.space == "private":
         return None if turns else _private_part(buffer, start, address, where, chunk)
-    if turns is not None:
-        lattice = lattice.along(turns)
+    lattice = _lattice(address.form, where, buffer.space == "global", varying, chunk, turns)
+    if lattice is None:
+        return None
     rows = chunk.count if varying else 1
-    axes = chunk.axes(address.form)
-    if axes is None or (buffer.space == "local" and any(axis.stride for axis in axes)):
-        return None
-    if buffer.space == "global" and varying:
-        for axis in reversed(axes):
-            lattice = lattice.along(axis)
-    if not lattice.apart:
-        return None
     start = start + start.dtype.type(lattice.least)
     outer = () if buffer.space == "global" else (chunk.count,)
-    frame = _rows(start, buffer, address, lattice, chunk) or frames.flat(lattice, start, buffer.data.shape, outer)
+    frame = _rows(start, buffer, address, lattice, chunk)
+    frame = frame or frames.flat(lattice, start, buffer.data.shape, outer)
     if frame is None and lattice.span > WIDEST * lattice.distinct:
         return None
     starts, sizes = (*[zero] * len(outer), start), (*outer, lattice.span)
     return Part(starts, sizes, len(outer), chunk.count if outer else rows, outer, lattice, frame)
 
 
-def _rows(index: jax.Array, buffer: Buffer, address: Address, lattice: Lattice, chunk: Chunk) -> Frame | None:
-    """The frame of rows of rows, where compilers profit from it.
+def _lattice(form: Form, where: Lanes, shared: bool, varying: bool, chunk: Chunk, turns: Axis | None) -> Lattice | None:
+    """The lattice of the elements on a line of a memory that groups share or have each; None if they are none."""
+    lattice, axes = lattices.of_pattern(form.pattern), chunk.axes(form)
+    if lattice is None or axes is None or (not shared and any(axis.stride for axis in axes)):
+        return None
+    if where.all:
+        lattice = lattice.split(where.shape)
+    if turns is not None:
+        lattice = lattice.along(turns)
+    for axis in reversed(axes if shared and varying else []):
+        lattice = lattice.along(axis)
+    return lattice if lattice.apart else None
 
-    XLA copies a memory that it sees in several shapes, so that none is written but by the one operation that uses it.
+
+def shape_of_rows(eqn: jex_core.JaxprEqn, plan: Plan, chunk: Chunk) -> tuple[int, ...] | None:
+    """The shape in which a store to global memory sees it as rows of rows; None if it does not, or may not.
+
+    Args:
+      eqn: the store.
+      plan: what is known of its operands.
+      chunk: the work-groups.
     """
-    if not buffer.alone or buffer.origin is not None or not chunk.on_cpu:
+    dimensions, mask = len(chunk.geometry.group_range), primitives.mask(eqn)
+    known = None if mask is None else plan.value(mask, dimensions).form
+    if analysis.doubted(eqn, plan, dimensions) or (mask is not None and (known is None or not known.constant)):
+        return None
+    where, form = locating.foreseen(eqn, plan, dimensions)
+    if form is None or form.based or not where.count:
+        return None
+    lattice = _lattice(form, where, True, True, chunk, None)
+    if lattice is None or lattice.dense:
+        return None
+    offset = int(form.pattern[0]) + lattice.least
+    return frames.shape_of_rows(lattice, offset, chunk.unit(form), math.prod(eqn.invars[0].aval.shape))
+
+
+def _rows(index: jax.Array, buffer: Buffer, address: Address, lattice: Lattice, chunk: Chunk) -> Frame | None:
+    """The frame of rows of rows, where compilers profit from it."""
+    if buffer.origin is not None or not chunk.on_cpu or (not buffer.alone and buffer.rows is None):
         return None
     if address.form is None or address.base is not None:
         return None
     start = Start(index, int(address.form.pattern[0]) + lattice.least, chunk.unit(address.form))
-    return frames.of_rows(lattice, start, buffer.elements)
+    found = frames.of_rows(lattice, start, buffer.elements, buffer.alone)
+    return found if buffer.alone or found is None or found.shape == buffer.rows else None
 
 
 def _private_part(buffer: Buffer, start: jax.Array, address: Address, where: Lanes, chunk: Chunk) -> Part | None:
@@ -248,7 +277,7 @@ def _private_part(buffer: Buffer, start: jax.Array, address: Address, where: Lan
     copies = chunk.count * where.count
     starts = (start, start.dtype.type(0))
     lattice = Lattice((Axis(copies, 1),))
-    frame = Frame(starts, (1, copies), (buffer.elements, copies), lattice.extents)
+    frame = Frame(starts, (1, copies), (buffer.elements, copies), lattice.extents, True)
     return Part(starts, (1, copies), 1, chunk.count, (), lattice, frame)
 
 

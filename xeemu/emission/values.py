@@ -138,6 +138,7 @@ class Emitted:
       computed: the array, if it was not left as a lane form.
       some: those elements that came from a load of them only; the compiler drops `computed` if nothing uses others.
       shared: the value, if groups share it; the compiler drops `computed` if nothing uses that.
+      split: the division that gave it, if that was one of a number that is not negative by a known one.
     """
 
     known: Value
@@ -147,6 +148,7 @@ class Emitted:
     computed: jax.Array | None = None
     some: "Some | None" = None
     shared: "Shared | None" = None
+    split: "Split | None" = None
 
     def array(self, chunk: Chunk) -> jax.Array:
         """`[G, *shape]` if it varies between groups, else `shape`."""
@@ -154,6 +156,15 @@ class Emitted:
             return self.computed
         assert self.known.form is not None
         return materialise(self.known.form, self.base, self.dtype, self.known.varying, chunk)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Split:
+    """The division of a number, and whether its remainder is meant or its quotient."""
+
+    of: Emitted
+    divisor: int
+    remains: bool
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -206,6 +217,7 @@ class Buffer:
       pending: updates that are still to be carried out, together with the next one (see `joining`).
       stored: what is known of the contents, the latest first (see `forwarding`).
       alone: whether the kernel does not change it, or uses it in one operation only.
+      rows: the shape in which all operations on it see it, if they are stores that agree in one (see `rowwise`).
     """
 
     data: jax.Array
@@ -215,6 +227,7 @@ class Buffer:
     pending: tuple["Update", ...] = ()
     stored: tuple["Stored", ...] = ()
     alone: bool = False
+    rows: tuple[int, ...] | None = None
 
     @property
     def elements(self) -> int:

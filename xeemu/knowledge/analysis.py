@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.knowledge import forms, intervals
+from xeemu.knowledge import forms, intervals, quotients
 from xeemu.knowledge.forms import BaseRule, Form
 from xeemu.knowledge.intervals import Interval
 from xeemu.language import jaxprs, primitives
@@ -140,8 +140,13 @@ class _Analysis:
             return self._language(eqn, operands)
         match jaxprs.structure(eqn):
             case jaxprs.Call(body):
-                plan.inner[number] = (self.body(body, operands),)
-                return self.outputs(body, plan.inner[number][0])
+                plan.inner[number] = (inner := self.body(body, operands),)
+                division = quotients.division(body, [o.interval for o in operands])
+                outputs = self.outputs(body, inner)
+                if division is not None:
+                    interval = inner.values[division.outvars[0]].interval
+                    return [dataclasses.replace(outputs[0], interval=interval)]
+                return outputs
             case jaxprs.Cond(branches):
                 return self._cond(plan, number, branches, operands)
             case jaxprs.Scan() as scan:

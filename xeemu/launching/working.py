@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.emission import forwarding, updating
+from xeemu.emission import forwarding, locating, updating
 from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Plan, Value
 from xeemu.language import jaxprs, primitives
@@ -88,12 +88,22 @@ def _is_common(known: Value) -> bool:
 
 
 def _is_fused(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
-    """Whether an access is one that compilers fuse with what computes its operands or uses its result."""
+    """Whether an access is one that compilers fuse with what computes its operands or uses its result.
+
+    They would with a transposition as well, but go along a whole memory then with a line for each element.
+    """
     indices = [plan.value(a, dimensions) for a in primitives.indices(eqn)]
     known = all(index.form is not None for index in indices)
     if primitives.operation(eqn) != "load":
-        return known and not eqn.params.get("fetch")
+        return known and not eqn.params.get("fetch") and not _is_transposed(eqn, plan, dimensions)
     return not known or not analysis.doubted(eqn, plan, dimensions)
+
+
+def _is_transposed(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
+    """Whether a memory has what a later dimension of the group range is for further apart than an earlier one's."""
+    _, form = locating.foreseen(eqn, plan, dimensions)
+    steps = [abs(step) for step in form.steps if step] if form is not None else []
+    return steps != sorted(steps, reverse=True)
 
 
 @dataclasses.dataclass(frozen=True)

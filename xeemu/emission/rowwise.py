@@ -1,0 +1,38 @@
+"""Rowwise: global memories that a kernel only stores to, part by part, seen as rows of rows in one shape by all stores.
+
+XLA copies a memory that it sees in several shapes, so that they have to agree.
+"""
+
+from jax.extend import core as jex_core
+
+from xeemu.emission import slices
+from xeemu.emission.values import Chunk
+from xeemu.knowledge import analysis
+from xeemu.knowledge.analysis import Plan, Value
+from xeemu.language import primitives
+from xeemu.language.program import Program
+
+
+def of_program(program: Program, plan: Plan, chunk: Chunk) -> dict[int, tuple[int, ...]]:
+    """For the numbers of arguments that are such memories the shape that their stores agree in."""
+    stores, found = _only_stored(program, plan), {}
+    for number, variable in enumerate(program.body.invars):
+        shapes = {slices.shape_of_rows(eqn, plan, chunk) for eqn in stores.get(plan.values[variable], ())}
+        shape = shapes.pop() if len(shapes) == 1 else None
+        if shape is not None:
+            found[number] = shape
+    return found
+
+
+def _only_stored(program: Program, plan: Plan) -> dict[Value, list[jex_core.JaxprEqn]]:
+    """The stores to memories that nothing else uses, in no loop or branch."""
+    stores, others = dict[Value, list[jex_core.JaxprEqn]](), set[Value]()
+    for body, plan_of_body in analysis.bodies(program.body, plan):
+        for eqn in body.eqns:
+            if eqn.primitive in primitives.ACCESSES:
+                memory = plan_of_body.values[eqn.invars[0]]
+                if eqn.primitive is primitives.store_p and body is program.body:
+                    stores.setdefault(memory, []).append(eqn)
+                else:
+                    others.add(memory)
+    return {memory: found for memory, found in stores.items() if memory not in others}
