@@ -31,8 +31,8 @@ def check(frame, data, where):
     np.testing.assert_array_equal(frame.written(jnp.asarray(data), jnp.asarray(values)), expected)
 
 
-def of_rows(lattice, start, length, alone=True):
-    return frames.of_rows(lattice, start, length, alone)
+def of_rows(lattice, start, length, sliced=True):
+    return frames.of_rows(lattice, start, length, sliced)
 
 
 @settings(derandomize=True, deadline=None, max_examples=300)
@@ -43,14 +43,13 @@ def test_elements_are_those_of_numpy_at_every_start(axes, offset, unit, length):
         return
     where = addresses(lattice)
     for start in range(offset, length - lattice.span + 1, unit or length):
-        alone, shared = (
-            of_rows(lattice, Start(jnp.int32(start), offset, unit), length, alone=a) for a in (True, False)
-        )
-        assert (alone is None) == (shared is None)
-        if alone is None:
+        place = Start(jnp.int32(start), offset, unit)
+        sliced, scattered = (of_rows(lattice, place, length, how) for how in (True, False))
+        assert (sliced is None) == (scattered is None)
+        if sliced is None:
             return
-        check(alone, np.arange(length, dtype=np.int32), where + start)
-        check(shared, np.arange(length, dtype=np.int32), where + start)
+        check(sliced, np.arange(length, dtype=np.int32), where + start)
+        check(scattered, np.arange(length, dtype=np.int32), where + start)
 
 
 def test_rows_of_a_matrix():

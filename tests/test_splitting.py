@@ -130,7 +130,7 @@ def planes(wg: xe.WorkGroup, x: xe.Memory, y: xe.Memory, *, spelled: bool):
 
 @pytest.mark.parametrize("spelled", [True, False])
 def test_three_dimensions(spelled):
-    x = np.arange(6 * 10 * 16, dtype=np.int32).reshape(6, 10, 16)
+    x = np.arange(6 * 10 * 24, dtype=np.int32).reshape(6, 10, 24)
     nd_range = xe.NDRange(x.size, 32)
     np.testing.assert_array_equal(xe.launch(planes, nd_range)(x, 0 * x, spelled=spelled), x + 1)
     assert looks_up(planes, nd_range, x, 0 * x, spelled=spelled) is not spelled
@@ -162,6 +162,36 @@ def test_in_loops_and_in_local_memory(memory_bytes):
     outputs, findings = xe.check(several, xe.NDRange(x.size, 32))(x, y)
     np.testing.assert_array_equal(outputs, expected.reshape(y.shape))
     assert not findings
+
+
+@xe.kernel
+def updates(wg: xe.WorkGroup, x: xe.Memory, y: xe.Memory, *, loops: int):
+    """Rows and columns found before a loop of which strands of the groups carry out the updates."""
+    lid, group = wg.local_id(), wg.group_id()
+    found = x[wg.global_id()].astype(jnp.int32)
+    row, column = found // 16, found % 16
+    bins = wg.local((16, 16), jnp.int32)
+    for k in range(16):
+        bins = bins.at[k, lid].set(0)
+    bins = wg.barrier(bins)
+    bins = lax.fori_loop(0, loops, lambda t, bins: bins.atomic[row, column].add(t + lid), bins)
+    bins = wg.barrier(bins)
+    for k in range(16):
+        y = y.at[group, k, lid].set(bins[k, lid])
+    return y
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 1])
+@pytest.mark.parametrize("groups", [2, 8])
+def test_in_strands(groups, memory_bytes):
+    x, loops = np.random.default_rng(3).integers(0, 256, 16 * groups, dtype=np.uint8), 256
+    expected = np.zeros((groups, 256), np.int32)
+    np.add.at(
+        expected, (np.arange(16 * groups) // 16, x), loops * (loops - 1) // 2 + loops * np.tile(np.arange(16), groups)
+    )
+    launch = xe.launch(updates, xe.NDRange(16 * groups, 16), memory_bytes=memory_bytes)
+    got = launch(x, np.zeros((groups, 16, 16), np.int32), loops=loops)
+    np.testing.assert_array_equal(got, expected.reshape(got.shape))
 
 
 def test_what_reads_beyond_the_memory_is_poison():

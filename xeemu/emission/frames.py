@@ -26,14 +26,14 @@ class Frame:
       starts, sizes: of the rectangle in the data seen in a shape.
       shape: in which the data are seen.
       values: the shape of the rectangle's values, the same elements in the same order.
-      alone: whether nothing else uses the data; else everything else updates them in this shape.
+      sliced: whether an update of a slice is made in place: nothing else uses the data, or they have this shape anyway.
     """
 
     starts: tuple[jax.Array, ...]
     sizes: tuple[int, ...]
     shape: tuple[int, ...]
     values: tuple[int, ...]
-    alone: bool
+    sliced: bool
 
     def read(self, data: jax.Array) -> jax.Array:
         """`[*values]`"""
@@ -41,7 +41,7 @@ class Frame:
 
     def written(self, data: jax.Array, values: jax.Array) -> jax.Array:
         """The data with other values in the rectangle."""
-        update = lax.dynamic_update_slice if self.alone or data.shape == self.shape else _scattered
+        update = lax.dynamic_update_slice if self.sliced else _scattered
         return update(data.reshape(self.shape), values.reshape(self.sizes), self.starts).reshape(data.shape)
 
 
@@ -86,20 +86,20 @@ def flat(lattice: Lattice, start: jax.Array, data: tuple[int, ...], before: tupl
     return Frame(starts, (*outer, lattice.span), data, (*before, *lattice.extents), True) if lattice.dense else None
 
 
-def of_rows(lattice: Lattice, start: Start, length: int, alone: bool) -> Frame | None:
+def of_rows(lattice: Lattice, start: Start, length: int, sliced: bool) -> Frame | None:
     """The frame of a lattice that is apart in a memory of one axis, seen as rows of rows; None if it has none.
 
     Args:
       lattice: the elements.
       start: of the least of them.
       length: of the memory.
-      alone: see `Frame`.
+      sliced: see `Frame`.
     """
     shape = shape_of_rows(lattice, start.offset, start.unit, length)
     if shape is None:
         return None
     sizes = (*lattice.extents, 1)[: len(shape)]
-    return Frame(tuple(start.cut(_rows(lattice))), sizes, shape, lattice.extents, alone)
+    return Frame(tuple(start.cut(_rows(lattice))), sizes, shape, lattice.extents, sliced)
 
 
 def shape_of_rows(lattice: Lattice, offset: int, unit: int, length: int) -> tuple[int, ...] | None:

@@ -240,7 +240,8 @@ class _Interpreter:
             case jaxprs.Call(body):
                 (inner,) = plan.inner[number]
                 division = None if self.observer.watches else _division(body, operands)
-                if division is not None:
+                # A result with a form has a base, which the subprogram finds.
+                if division is not None and plan.values[eqn.outvars[0]].form is None:
                     return self._operation(inner, division, [_value(o) for o in operands])
                 return self.body(body, inner, operands, active)
             case jaxprs.Cond(branches):
@@ -941,7 +942,7 @@ def _split(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> Split | None:
 
 
 def _only_chosen(plan: Plan, eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> Emitted | None:
-    """What a choice gives of which is known before the program runs how it ends."""
+    """The operand that a choice is known to take."""
     if eqn.primitive.name != "select_n" or (only := operands[0].known.only) is None:
         return None
     chosen, out = operands[1 + only], eqn.outvars[0]

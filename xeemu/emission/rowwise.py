@@ -17,7 +17,7 @@ def of_program(program: Program, plan: Plan, chunk: Chunk) -> dict[int, tuple[in
     """For the numbers of arguments that are such memories the shape that their stores agree in."""
     stores, found = _only_stored(program, plan), {}
     for number, variable in enumerate(program.body.invars):
-        shapes = {slices.shape_of_rows(eqn, plan, chunk) for eqn in stores.get(plan.values[variable], ())}
+        shapes = {slices.rows_of_store(eqn, plan, chunk) for eqn in stores.get(plan.values[variable], ())}
         shape = shapes.pop() if len(shapes) == 1 else None
         if shape is not None:
             found[number] = shape
@@ -25,7 +25,7 @@ def of_program(program: Program, plan: Plan, chunk: Chunk) -> dict[int, tuple[in
 
 
 def _only_stored(program: Program, plan: Plan) -> dict[Value, list[jex_core.JaxprEqn]]:
-    """The stores to memories that nothing else uses, in no loop or branch."""
+    """The stores to memories that nothing else uses, in no loop, branch or subprogram."""
     stores, others = dict[Value, list[jex_core.JaxprEqn]](), set[Value]()
     for body, plan_of_body in analysis.bodies(program.body, plan):
         for eqn in body.eqns:

@@ -235,7 +235,7 @@ def _lattice(form: Form, where: Lanes, shared: bool, varying: bool, chunk: Chunk
     return lattice if lattice.apart else None
 
 
-def shape_of_rows(eqn: jex_core.JaxprEqn, plan: Plan, chunk: Chunk) -> tuple[int, ...] | None:
+def rows_of_store(eqn: jex_core.JaxprEqn, plan: Plan, chunk: Chunk) -> tuple[int, ...] | None:
     """The shape in which a store to global memory sees it as rows of rows; None if it does not, or may not.
 
     Args:

@@ -10,14 +10,14 @@ from xeemu.emission.values import Emitted, Split
 
 def joined(indices: Sequence[Emitted], shape: Sequence[int]) -> tuple[list[Emitted], tuple[int, ...]]:
     """The components of an index, two as one where they are such, and the shape that they then are an index of."""
-    found, sizes = [indices[-1]], [shape[-1]]
-    for index, size in zip(reversed(indices[:-1]), reversed(shape[:-1]), strict=True):
-        whole = _whole(index.split, found[0].split, sizes[0])
+    found, sizes, k = list(indices), list(shape), 1
+    while k < len(found):
+        whole = _whole(found[k - 1].split, found[k].split, sizes[k])
         if whole is None:
-            found.insert(0, index)
-            sizes.insert(0, size)
-        else:
-            found[0], sizes[0] = whole, size * sizes[0]
+            k += 1
+            continue
+        found[k - 1 : k + 1], sizes[k - 1 : k + 1] = [whole], [sizes[k - 1] * sizes[k]]
+        k = max(k - 1, 1)
     return found, tuple(sizes)
 
 

@@ -47,7 +47,7 @@ class Strand:
         if computed is not None and value.known.varying:
             computed = self.rows(computed)
         some = value.some and dataclasses.replace(value.some, values=self.rows(value.some.values))
-        return dataclasses.replace(value, computed=computed, some=some, shared=None)
+        return dataclasses.replace(value, computed=computed, some=some, shared=None, split=None)
 
     def _buffer(self, buffer: Buffer) -> Buffer:
         if buffer.space == "global":

@@ -138,7 +138,8 @@ class Emitted:
       computed: the array, if it was not left as a lane form.
       some: those elements that came from a load of them only; the compiler drops `computed` if nothing uses others.
       shared: the value, if groups share it; the compiler drops `computed` if nothing uses that.
-      split: the division that gave it, if that was one of a number that is not negative by a known one.
+      split: the division that gave it, if that was one of a number that is not negative by a known one; of the same
+        groups, so that what is cut to some of them has none.
     """
 
     known: Value
@@ -160,7 +161,7 @@ class Emitted:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Split:
-    """The division of a number, and whether its remainder is meant or its quotient."""
+    """The division of a number; whether the remainder is meant, else the quotient."""
 
     of: Emitted
     divisor: int

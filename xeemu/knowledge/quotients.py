@@ -60,7 +60,7 @@ class _Floor:
         return operands is not None and all(self._is_input(a, k) for k, a in enumerate(operands))
 
     def _is_input(self, atom: Atom, number: int) -> bool:
-        """Whether it is an operand of the whole, perhaps in the other's dtype."""
+        """Whether it is an operand of the whole; converted at most to the dtype that it has, as all have one."""
         converted = self._operands(atom, "convert_element_type")
         return atom is self.body.invars[number] or (converted is not None and converted[0] is self.body.invars[number])
 
