@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from benchmark import ceilings, opencl, workloads
+from benchmark import ceilings, common, opencl, workloads
 
 import xeemu as xe
 from xeemu.kernels import EXAMPLES, Example, example, histogram, slm_bank
@@ -31,7 +31,12 @@ _GROUP_CALLS, _GROUP_SECONDS = 5, 1.0  # at least
 
 def describe() -> None:
     """Says what there is to be measured."""
-    _say(examples={name: _description(name) for name in EXAMPLES}, machine=_machine(), groups=list(_GROUPS))
+    _say(
+        examples={name: _description(name) for name in EXAMPLES},
+        machine=_machine(),
+        groups=list(_GROUPS),
+        common=list(common.COMMON),
+    )
 
 
 def find(peer: str) -> None:
@@ -278,3 +283,27 @@ def _exchange(wg: xe.WorkGroup, x: xe.Memory, *, rounds: int) -> xe.Memory:
         value = value * np.uint32(3) + tile[lid ^ (k % 8)]
         tile = wg.barrier(tile)
     return x.at[i].set(value)
+
+
+# --- Other kernels than the examples ---
+
+
+def beside(name: str, rounds: int) -> None:
+    """Says the times of a launch and of what is written by hand, the median of rounds in turns, and if they agree."""
+    _warm_up()
+    contenders = common.launched(common.COMMON[name]())
+    first, outputs = _timed(lambda: jax.block_until_ready(contenders[0]()))
+    agrees = bool(np.allclose(outputs, contenders[1](), rtol=1e-3, atol=1e-3))
+    del outputs
+    times = [[_round(lambda c=c: jax.block_until_ready(c())) for c in contenders] for _ in range(rounds + 1)][1:]
+    launch, by_hand = (statistics.median(column) for column in zip(*times, strict=True))
+    ratio = statistics.median(b / a for a, b in times)
+    _say(xeemu=launch, jax=by_hand, ratio=ratio, compile=max(0.0, first - launch), agrees=agrees)
+
+
+def _round(call: Callable[[], Any]) -> float:
+    """The median of several calls."""
+    times: list[float] = []
+    while len(times) < _LEAST_CALLS or sum(times) < _LEAST_SECONDS:
+        times.append(_timed(call)[0])
+    return statistics.median(times)
