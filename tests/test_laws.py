@@ -39,14 +39,14 @@ def assert_as_the_oracle_says(program: programs.Program, results: Any) -> None:
     chex.assert_trees_all_equal(jax.tree.map(np.asarray, results), programs.expected(program, poison), strict=True)
 
 
-@settings(LAW, max_examples=100)
+@settings(LAW, max_examples=80)
 @given(programs.programs())
 def test_programs_mean_the_same_in_every_order_of_the_groups(program):
     backwards = range(math.prod(program.group_range))[::-1]
     chex.assert_trees_all_equal(programs.expected(program, poison), programs.expected(program, poison, backwards))
 
 
-@settings(LAW, max_examples=40)
+@settings(LAW, max_examples=30)
 @given(programs.programs())
 def test_the_emulator_agrees_with_the_oracle(program):
     assert_as_the_oracle_says(program, launched(program))

@@ -152,7 +152,7 @@ def launches_of(kernel, arguments):
     yield jax.jit(xe.launch(kernel, ND_RANGE))(*arguments)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.lists(STEPS, min_size=1, max_size=6), st.integers(0, 4))
 def test_results_are_those_of_a_memory_for_each_group(steps, scalar):
     arguments = TABLE, DATA, np.int32(scalar), BLANK
