@@ -51,6 +51,8 @@ class TestQuotients:
             lambda a, b: corrected(a, b, signs=a != b),
             lambda a, b: corrected(a, b, rest=lax.rem(b, a)),
             lambda a, b: corrected(a, b, rest=a),
+            lambda a, b: corrected(a, b, rest=lax.rem(a.astype(jnp.int8), b.astype(jnp.int8))),
+            lambda a, b: corrected(a, b, signs=lax.sign(a.astype(jnp.int8)) != lax.sign(b.astype(jnp.int8))),
             lambda a, b: corrected(b, a),
             lambda a, b: corrected(a + 1, b),
             lambda a, b: lax.div(a, b) - 1,

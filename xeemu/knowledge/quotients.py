@@ -60,9 +60,10 @@ class _Floor:
         return operands is not None and all(self._is_input(a, k) for k, a in enumerate(operands))
 
     def _is_input(self, atom: Atom, number: int) -> bool:
-        """Whether it is an operand of the whole; converted at most to the dtype that it has, as all have one."""
-        converted = self._operands(atom, "convert_element_type")
-        return atom is self.body.invars[number] or (converted is not None and converted[0] is self.body.invars[number])
+        """Whether it is an operand of the whole, converted at most to the dtype that it has."""
+        operand, converted = self.body.invars[number], self._operands(atom, "convert_element_type")
+        same = converted is not None and converted[0] is operand and atom.aval.dtype == operand.aval.dtype
+        return atom is operand or same
 
     def _where(self, atom: Atom) -> list[Atom] | None:
         """The operands of a choice that is a subprogram of its own, in the order of `select_n`."""
