@@ -10,6 +10,7 @@ and no multiple of a group's share, as the text allows.
 import functools
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -88,9 +89,14 @@ def _run(inputs: Inputs, size: Size, kernel: xe.Kernel, **options: Any) -> Any:
     """Launches until one sum is left."""
     sums = xe.launch(kernel, _nd_range(size), **options)(*inputs)
     while sums.size > 1:
-        data = jnp.pad(sums, (0, sums.size % 2))
+        data = _made_even(sums)
         sums = xe.launch(kernel, _nd_range(data.shape), **options)(data, np.zeros(_groups(data.size), np.int32))
     return sums
+
+
+@jax.jit
+def _made_even(sums: jax.Array) -> jax.Array:
+    return jnp.pad(sums, (0, sums.size % 2))
 
 
 def _reference(data: np.ndarray, sums: np.ndarray) -> np.ndarray:

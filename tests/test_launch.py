@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import xeemu as xe
+from xeemu.errors import KernelArgumentError, MemoryAllocationError
 
 RANGE = xe.NDRange(12, 4)
 
@@ -240,6 +241,51 @@ def test_a_second_launch_does_not_inspect_the_kernel(monkeypatch):
     np.testing.assert_array_equal(xe.launch(scale, RANGE)(X + 1, Y), 2 * X + 2)
 
 
+def test_equal_launches_are_one_function():
+    assert xe.launch(scale, RANGE) is xe.launch(scale, xe.NDRange((12,), 4), "max1550")
+    assert xe.launch(scale, RANGE) is not xe.launch(scale, RANGE, memory_bytes=1)
+    assert xe.launch(scale, RANGE) is not xe.launch(scale, RANGE, donate=True)
+
+
+def test_a_call_that_was_checked_is_not_prepared_again(monkeypatch):
+    launched = xe.launch(scale, RANGE)
+    for arguments in ((X, Y), (jnp.asarray(X), Y)):
+        launched(*arguments, factor=3)
+    monkeypatch.setattr("xeemu.launching.launch.prepare", lambda *_: pytest.fail("was prepared"))
+    np.testing.assert_array_equal(launched(X + 1, Y, factor=3), 3 * X + 3)
+    np.testing.assert_array_equal(launched(jnp.asarray(X + 2), Y, factor=3), 3 * X + 6)
+    np.testing.assert_array_equal(xe.launch(scale, RANGE)(X + 3, Y, factor=3), 3 * X + 9)
+
+
+def test_numbers_are_checked_each_time():
+    @xe.kernel
+    def kernel(wg, x, n):
+        return x.at[wg.global_id()].set(wg.global_id() + n.astype(jnp.int32))
+
+    launched = xe.launch(kernel, RANGE)
+    for _ in range(2):
+        for n in (5, 7, -(2**31), 1.75, True, np.int64(9), np.int8(-1), jnp.int32(3)):
+            np.testing.assert_array_equal(launched(X, n), X + np.asarray(n).astype(np.int32))
+        with pytest.raises(KernelArgumentError, match="beyond 32 bits"):
+            launched(X, 2**31)
+
+
+def test_what_the_environment_limits_is_checked_each_time(monkeypatch):
+    @xe.kernel
+    def kernel(wg, x):
+        local = wg.local(512, jnp.int32)
+        local = local.at[wg.local_id()].set(1)
+        return x.at[wg.global_id()].set(local[wg.local_id()])
+
+    launched = xe.launch(kernel, RANGE, device="cpu")
+    np.testing.assert_array_equal(launched(X), np.ones(12))
+    monkeypatch.setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "1KB")
+    with pytest.raises(MemoryAllocationError, match="2048"):
+        launched(X)
+    monkeypatch.setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "1MB")
+    np.testing.assert_array_equal(launched(X), np.ones(12))
+
+
 @pytest.mark.parametrize(
     "again",
     [
@@ -274,9 +320,11 @@ def test_static_parameters_that_are_equal_but_not_the_same_type_are_kept_apart()
         seen.append(value)
         return x.at[wg.global_id()].set(jnp.asarray(value).astype(jnp.int32) * (2 if isinstance(value, bool) else 3))
 
-    for value in (1, True, 1.0):
-        xe.launch(kernel, RANGE)(X, value=value)
-    assert [type(v) for v in seen] == [int, bool, float]
+    launched = xe.launch(kernel, RANGE)
+    for _ in range(2):
+        for value in (1, True, 1.0, 0.0, -0.0):
+            launched(X, value=value)
+    assert [type(v) for v in seen] == [int, bool, float, float, float]
 
 
 # --- Inside jit ---

@@ -271,6 +271,8 @@ class Device:
         Raises:
           KernelArgumentError: a variable is not such a size (where the runtime would silently ignore it).
         """
+        if not (self.local_mem_variable or self.private_mem_variable):
+            return self
         forced: dict[str, Any] = {}
         variables = {"local_mem_size": self.local_mem_variable, "private_mem_size": self.private_mem_variable}
         for field, variable in variables.items():

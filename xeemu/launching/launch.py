@@ -1,6 +1,7 @@
 """launch: a kernel over an nd-range as a function over arrays."""
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import jax
@@ -21,9 +22,12 @@ from xeemu.launching.arguments import (
     checked_device,
     platform_of,
 )
+from xeemu.launching.fitting import Fitted
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare, traced_program
 from xeemu.stepping import interleaving, turns
+
+_MOST_READY = 512  # calls that a launch remembers
 
 
 def launch(
@@ -82,24 +86,74 @@ def launch(
         other = "deterministic=True" if deterministic else "a mesh"
         raise KernelArgumentError(f"a launch with a schedule runs in an order of its own; leave out {other}")
 
+    return _launched(kernel, nd_range, modelled, memory_bytes, deterministic, donate, mesh, seed)
+
+
+@functools.lru_cache(maxsize=512)
+def _launched(
+    kernel: Kernel,
+    nd_range: NDRange,
+    device: Device,
+    memory_bytes: int | None,
+    deterministic: bool,
+    donate: bool,
+    mesh: jax.sharding.Mesh | None,
+    seed: turns.Seed | None,
+) -> Callable[..., Any]:
+    """A checked launch as a function; equal ones are the same, so that it remembers what it is called with."""
+    ready: dict[Hashable, Fitted] = {}
+
     def call(*arguments: Any, **static: Any) -> Any:
         bound = kernel.bind_static(static)
+        signature = _signature(arguments, bound)
+        # What the environment limits has to be checked each time.
+        if signature in ready and device.in_environment() is device:
+            return _run(ready[signature], arguments)
         given = checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic))
         inside_jit = any(isinstance(a, jax.core.Tracer) for a in given)
         platform = mesh.devices.flat[0].platform if mesh else platform_of(given)
         options = Options(memory_bytes, deterministic, donate and not inside_jit, platform, mesh)
-        prepared = prepare(kernel, nd_range, modelled, tuple(map(Description.of, given)), bound, options)
+        prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, given)), bound, options)
         if seed is not None:
             results = interleaving.launched(prepared.program, given, seed, inside_jit)
             return jax.tree.unflatten(prepared.program.output_tree, results)
         if mesh is not None:
             results = sharding.of_launch(prepared).run(given, inside_jit)
             return jax.tree.unflatten(prepared.program.output_tree, results)
-        with jax.enable_x64(prepared.program.wide):
-            results = prepared.emit(*map(jnp.asarray, given)) if inside_jit else fitting.fitted(prepared)(*given)
-        return jax.tree.unflatten(prepared.program.output_tree, results)
+        if inside_jit:
+            with jax.enable_x64(prepared.program.wide):
+                return jax.tree.unflatten(prepared.program.output_tree, prepared.emit(*map(jnp.asarray, given)))
+        fitted = fitting.fitted(prepared)
+        if signature is not None and len(ready) < _MOST_READY:
+            ready[signature] = fitted
+        return _run(fitted, given)
 
     return call
+
+
+def _signature(arguments: Sequence[Any], bound: tuple[tuple[str, Any], ...]) -> Hashable:
+    """What tells calls apart of which the first one was checked for all; None if an argument has to be checked."""
+    try:
+        told = tuple(map(_told, arguments))
+    except AttributeError:
+        return None
+    # Static values that are equal may differ in type or sign.
+    return told, platform_of(arguments), bound, repr(bound) if bound else ""
+
+
+def _told(x: Any) -> Hashable:
+    """What tells an argument from others, for a signature."""
+    if type(x) is float:
+        return float
+    if type(x) is int and -(2**31) <= x < 2**31:
+        return int
+    return type(x), tuple(x.shape), x.dtype, getattr(x, "weak_type", False)
+
+
+def _run(fitted: Fitted, given: Sequence[Any]) -> Any:
+    program = fitted.prepared.program
+    with jax.enable_x64(program.wide):
+        return jax.tree.unflatten(program.output_tree, fitted(*given))
 
 
 def trace(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVICE) -> Callable[..., Program]:
