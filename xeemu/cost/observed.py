@@ -60,7 +60,7 @@ class Observed:
     def tabulated(self) -> jax.Array:
         """int64 `[F]` of an execution by all groups; lane by lane if some are not within bounds as a whole."""
         times = self._executions()
-        if self.address.inside is None:
+        if self.address.proved:
             return self._looked_up(times)
         return lax.cond(self._fits(times), lambda: self._looked_up(times), lambda: self._relocated().by_lanes().sum(0))
 
@@ -153,8 +153,8 @@ class Observed:
         index = self._offset(form)[:, None] + form.pattern
         index = index if self.address.base is None else index + self.address.base.astype(np.int64)
         inside = (index >= 0) & (index < self.memory.shape[0])
-        index = jnp.where(inside, index, np.int64(0)).astype(self.address.index.dtype)
-        moved = dataclasses.replace(self.address, index=index, inside=inside)
+        index = jnp.where(inside, index, np.int64(0)).astype(self.address.dtype)
+        moved = self.address.at(index, inside)
         return dataclasses.replace(self, event=dataclasses.replace(self.event, address=moved))
 
     # Lane by lane.

@@ -91,7 +91,7 @@ def _read(
     view: View | None,
 ) -> jax.Array | Shared:
     part = slices.part(buffer, address, where, varying, chunk)
-    if part is not None and address.inside is None:
+    if part is not None and address.proved:
         return part.shared(buffer.data, view)
     edged = slices.box(buffer, address, where, varying, chunk, missing)
     if edged is not None:
@@ -102,7 +102,7 @@ def _read(
     return lax.cond(
         part.fits(buffer.elements),
         lambda data: part.read(data),
-        lambda data: jnp.broadcast_to(_gather(buffer.holding(data), address.again(), where, chunk, missing), shape),
+        lambda data: jnp.broadcast_to(_gather(buffer.holding(data), address, where, chunk, missing), shape),
         buffer.data,
     )
 
@@ -117,9 +117,10 @@ def may_fit(buffer: Buffer, address: Address, part: slices.Part, chunk: Chunk) -
 
 
 def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, missing: np.ndarray) -> jax.Array:
-    found = buffer.data.reshape(-1).at[places(buffer, address.index, where, chunk)]
+    index, inside = address.find()
+    found = buffer.data.reshape(-1).at[places(buffer, index, where, chunk)]
     values = found.get(mode="promise_in_bounds", wrap_negative_indices=False)
-    return values if address.inside is None else jnp.where(address.inside, values, missing)
+    return values if inside is None else jnp.where(inside, values, missing)
 
 
 def _expanded(values: jax.Array, where: Lanes, other: Emitted | None, chunk: Chunk, dtype: np.dtype) -> jax.Array:
@@ -156,7 +157,7 @@ def store(
     """The memory after a plain store, by a scatter if `scattered`; of several stores to one element, some one stays."""
     if not where.count or not buffer.elements:
         return buffer
-    if buffer.space != "private" and where.mask is None and address.inside is None and address.form is not None:
+    if buffer.space != "private" and where.mask is None and address.proved and address.form is not None:
         address, where = _once_each(address, where)
     values = where.array(value, chunk).astype(buffer.data.dtype)
     stored = None if scattered else _written(buffer, address, where, values, chunk)
@@ -168,7 +169,7 @@ def store(
 
 def _written(buffer: Buffer, address: Address, where: Lanes, values: jax.Array, chunk: Chunk) -> jax.Array | None:
     """The contents after a store to a window; None if it does not fill one."""
-    if address.inside is None:
+    if address.proved:
         part = slices.part(buffer, address, where, True, chunk)
     else:
         missing = poison(buffer.data.dtype)
@@ -188,13 +189,14 @@ def _once_each(address: Address, where: Lanes) -> tuple[Address, Lanes]:
 
 def _always(address: Address, where: Lanes) -> bool:
     """Whether every element takes part and is within bounds."""
-    return address.inside is None and where.mask is None
+    return address.proved and where.mask is None
 
 
 def _target(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax.Array:
     """`[G, n]` positions in the buffer; its end, which scatters drop, for elements that take no part."""
-    place = places(buffer, address.index, where, chunk)
-    for condition in (address.inside, where.mask):
+    index, inside = address.find()
+    place = places(buffer, index, where, chunk)
+    for condition in (inside, where.mask):
         if condition is not None:
             place = jnp.where(condition, place, place.dtype.type(buffer.data.size))
     return jnp.broadcast_to(place, (chunk.count, where.count))
@@ -251,7 +253,7 @@ def _combined(
     Private memory is updated where some place is not known (see `accumulation`), and a scatter does that.
     """
     rounds = chunk.deterministic and _rounds(buffer, op)
-    if buffer.space == "private" or buffer.pending or op not in serial.COMBINE or rounds or address.inside is not None:
+    if buffer.space == "private" or buffer.pending or op not in serial.COMBINE or rounds or not address.proved:
         return None
     part = slices.part(buffer, address, where, True, chunk)
     return part.combined(buffer.data, op, arrays[0], where.mask, chunk.on_cpu) if part else None

@@ -132,10 +132,12 @@ def of_address(
     if axes is None or lattice is None:
         return None
     lattice = lattice.split(where.shape) if where.all else lattice
-    dtype, sizes = address.index.dtype, tuple(component.span for component in axes)
-    first = (locating.start(c.form, c.base, dtype, chunk) for c in address.components)
-    starts = tuple(start + dtype.type(component.least) for start, component in zip(first, axes, strict=True))
-    if address.inside is None:
+    dtype, sizes = address.dtype, tuple(component.span for component in axes)
+    starts = tuple(
+        locating.start(c.form, c.base, dtype, chunk, axis.least)
+        for c, axis in zip(address.components, axes, strict=True)
+    )
+    if address.proved:
         return lattice, Frame(starts, sizes, buffer.shape, lattice.extents, True)
     margins = _margins(address, buffer.shape)
     if margins is None or any(sum(m) > size for m, size in zip(margins, sizes, strict=True)):

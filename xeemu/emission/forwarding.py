@@ -155,7 +155,7 @@ def recalled(buffer: Buffer, address: Address, where: Lanes, varying: bool, chun
 def _places(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> np.ndarray | None:
     """`[n]` numbers of elements of a group's memory, if no group, loop or argument decides on them."""
     form = address.form
-    if buffer.space == "global" or address.inside is not None or form is None or not form.constant:
+    if buffer.space == "global" or not address.proved or form is None or not form.constant:
         return None
     return _numbers(buffer.space, form, where, chunk.geometry.items)
 

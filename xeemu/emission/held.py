@@ -46,7 +46,7 @@ def taken(buffer: Buffer, place: Place, indices: list[Emitted], chunk: Chunk) ->
     if not distinctness.distinct(place, buffer.space, chunk.geometry, chunk.count):
         return None
     address = locating.locate(buffer, indices, where, chunk)
-    if address.inside is not None:
+    if not address.proved:
         return None
     lanes = where if private else Lanes((where.count,), np.arange(where.count), None)
     data = access.load(buffer, address, lanes, None, True, False, None, chunk).values.reshape(chunk.count, -1)

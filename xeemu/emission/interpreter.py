@@ -407,11 +407,12 @@ class _Interpreter:
             loaded = held.load(buffer, where, other, plan.values[eqn.outvars[0]].varying, chunk)
             return self._named(plan, eqn.outvars, [loaded])
         address = locating.locate(buffer, indices, where, chunk)
-        event = Event(plan, number, buffer, address, where, active, self.present, tuple(indices), tuple(rest))
+        seen = address.found() if self.observer.watches else address
+        event = Event(plan, number, buffer, seen, where, active, self.present, tuple(indices), tuple(rest))
         self.observer.on_access(event, chunk)
         for item in how.before:
             done = item.data if isinstance(item, Buffer) else item.array(chunk)
-            address = address.shifted(opacity.opaque_zero(done, address.index.dtype))
+            address = address.shifted(opacity.opaque_zero(done, address.dtype))
         if op == "load":
             varying = plan.values[eqn.outvars[0]].varying
             if self.together is not None and number in self.together.loaded:
@@ -421,7 +422,7 @@ class _Interpreter:
             address, view, gathered = self._in_stream(number, buffer, address, where, varying)
             # Iterations that are emitted together would take both branches.
             together = bool(self.waiting) or self.together is not None
-            gathered = gathered or how.gathered or (together and address.inside is not None)
+            gathered = gathered or how.gathered or (together and not address.proved)
             source = buffer if how.forwarded else dataclasses.replace(buffer, stored=())
             found = access.load(source, address, where, other, varying, gathered, view, chunk, missing)
             return self._loaded(plan, eqn, found)
@@ -453,7 +454,7 @@ class _Interpreter:
     ) -> Buffer | None:
         """The memory after a store that waits for those of the block's other iterations; None if it does not."""
         block = self.block
-        if block is None or address.inside is not None or (axis := block.axis(number)) is None:
+        if block is None or not address.proved or (axis := block.axis(number)) is None:
             return None
         if not block.turn and where.count and buffer.elements:
             part = slices.part(buffer, address, where, True, chunk, axis)
@@ -473,8 +474,8 @@ class _Interpreter:
         private = buffer.space == "private"  # whose elements lie apart
         if self.block is None or private or (view := self.block.view(number)) is None:
             return address, None, False
-        if address.inside is None or number in self.block.trusted:
-            return dataclasses.replace(address, inside=None), view, False
+        if address.proved or number in self.block.trusted:
+            return address.trusted(), view, False
         if self.block.found is not None:
             part = slices.part(buffer, address, where, varying, self.chunk)
             if part is not None and access.may_fit(buffer, address, part, self.chunk):
@@ -490,7 +491,7 @@ class _Interpreter:
         first = slices.part(buffer, address, where, varying, self.chunk)
         if window is None or first is None:
             return
-        if address.inside is None:
+        if address.proved:
             self.together.found[number] = Window(window, buffer.data, axis.size, None)
         elif access.may_fit(buffer, address, first, self.chunk):
             self.together.found[number] = Window(window, buffer.data, axis.size, (first, buffer.elements))
@@ -511,7 +512,7 @@ class _Interpreter:
         offset = forms.wrapped(forms.offset(item.known.form, known.form), item.dtype)
         if item.base is None:
             return jnp.asarray(offset)
-        return item.base + offset if offset else item.base
+        return lax.add(item.base, offset) if offset else item.base
 
     def _unpack(self, packed: jax.Array | None, like: Item, known: Value) -> Item:
         if isinstance(like, Buffer):

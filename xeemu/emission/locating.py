@@ -7,7 +7,6 @@ elements it leaves in are touched.
 import dataclasses
 import functools
 import math
-import operator
 from collections.abc import Callable, Sequence
 
 import jax
@@ -152,7 +151,7 @@ class Component:
 
     def shifted(self, zero: jax.Array) -> "Component":
         """The same, known only when `zero` is."""
-        base = zero if self.base is None else self.base + zero
+        base = zero if self.base is None else lax.add(self.base, zero)
         return dataclasses.replace(self, form=dataclasses.replace(self.form, based=True), base=base)
 
     def only(self, kept: np.ndarray) -> "Component":
@@ -160,53 +159,77 @@ class Component:
         return dataclasses.replace(self, form=dataclasses.replace(self.form, pattern=self.form.pattern[kept]))
 
 
+Found = tuple[jax.Array, jax.Array | None]
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Address:
     """Where the elements of an access lie in a memory.
 
     Attributes:
-      index: `[G or 1, n]` or `[G or 1, 1]` linear element index; within bounds wherever `inside` holds.
-      inside: `[G or 1, n or 1]` whether the index is within bounds, or None if it is proved to be.
+      dtype: of the index.
+      proved: whether the index is proved to be within bounds.
       form: the lane form of the linear index with an `[n]` pattern, or None.
       base: the form's base, or None.
       components: of the index, if each has a form; else none.
-      exact: whether every index component fits the dtype of the address; else the form is right modulo its width only.
-      again: finds the same anew, for a branch that alone needs it: what is made before a branch is made for all.
+      exact: whether every index component fits the dtype; else the form is right modulo its width only.
+      find: gives `index` and `inside`, anew each time, as most accesses need neither; and what is made before a branch
+        is made for all.
     """
 
-    index: jax.Array
-    inside: jax.Array | None
+    dtype: np.dtype
+    proved: bool
     form: Form | None
     base: jax.Array | None
     components: tuple[Component, ...]
     exact: bool
-    again: Callable[[], "Address"]
+    find: Callable[[], Found]
+
+    @property
+    def index(self) -> jax.Array:
+        """`[G or 1, n]` or `[G or 1, 1]` linear element index; within bounds wherever `inside` holds."""
+        return self.find()[0]
+
+    @property
+    def inside(self) -> jax.Array | None:
+        """`[G or 1, n or 1]` whether the index is within bounds, or None if it is proved to be."""
+        return None if self.proved else self.find()[1]
+
+    def found(self) -> "Address":
+        """The same, found once for several who ask."""
+        return self.at(*self.find())
+
+    def trusted(self) -> "Address":
+        """The same where somebody has looked and found it to be within bounds."""
+        return dataclasses.replace(self, proved=True, find=lambda: (self.find()[0], None))
+
+    def at(self, index: jax.Array, inside: jax.Array | None) -> "Address":
+        """The same with an index that was found otherwise."""
+        return dataclasses.replace(self, find=lambda: (index, inside))
 
     def shifted(self, zero: jax.Array) -> "Address":
         """The same address, known only when `zero` is."""
-        base = zero if self.base is None else self.base + zero
+
+        def find() -> Found:
+            index, inside = self.find()
+            return index + zero, inside
+
+        base = zero if self.base is None else lax.add(self.base, zero)
         form = None if self.form is None else dataclasses.replace(self.form, based=True)
         components = tuple(c.shifted(zero) for c in self.components)
-        again = functools.partial(_again_shifted, self, zero)
-        return Address(self.index + zero, self.inside, form, base, components, self.exact, again)
+        return dataclasses.replace(self, form=form, base=base, components=components, find=find)
 
     def only(self, kept: np.ndarray) -> "Address":
         """That of some of the elements, by their numbers; all are within bounds."""
         assert self.form is not None
-        assert self.inside is None
+        assert self.proved
+
+        def find() -> Found:
+            index = self.index
+            return (index if index.shape[1] == 1 else columns(index, kept)), None
+
         form = dataclasses.replace(self.form, pattern=self.form.pattern[kept])
-        index = self.index if self.index.shape[1] == 1 else columns(self.index, kept)
-        components = tuple(c.only(kept) for c in self.components)
-        again = functools.partial(_again_only, self, kept)
-        return Address(index, None, form, self.base, components, self.exact, again)
-
-
-def _again_shifted(address: Address, zero: jax.Array) -> Address:
-    return address.again().shifted(zero)
-
-
-def _again_only(address: Address, kept: np.ndarray) -> Address:
-    return address.again().only(kept)
+        return dataclasses.replace(self, form=form, components=tuple(c.only(kept) for c in self.components), find=find)
 
 
 def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chunk) -> Address:
@@ -214,17 +237,30 @@ def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chun
     dtype = np.dtype(np.int32 if _extent(buffer, chunk) < _INT32_LIMIT else np.int64)
     components = _components(indices, where, dtype)
     form, base = _linear_form(components, buffer.shape) if components else (None, None)
+    proved = [_proved(component, where, size) for component, size in zip(indices, buffer.shape, strict=True)]
+    exact = all(intervals.within(i.known.interval, intervals.of_dtype(dtype)) for i in indices)
+    find = functools.partial(_find, buffer.shape, indices, proved, where, dtype, chunk)
+    return Address(dtype, all(proved), form, base, components, exact, find)
+
+
+def _find(
+    shape: Sequence[int],
+    indices: Sequence[Emitted],
+    proved: Sequence[bool],
+    where: Lanes,
+    dtype: np.dtype,
+    chunk: Chunk,
+) -> Found:
+    """The linear index of a memory of a shape, and whether it is within bounds where that is not proved."""
     inside, index = None, jnp.zeros((1, 1), dtype)
-    for component, stride, size in zip(indices, lattices.strides(buffer.shape), buffer.shape, strict=True):
+    for component, safe, stride, size in zip(indices, proved, lattices.strides(shape), shape, strict=True):
         array = where.array(component, chunk)
-        if not _proved(component, where, size):
+        if not safe:
             within = _in_range(array, size)
             inside = within if inside is None else inside & within
             array = jnp.where(within, array, array.dtype.type(0))
         index = index + array.astype(dtype) * dtype.type(stride)
-    exact = all(intervals.within(i.known.interval, intervals.of_dtype(dtype)) for i in indices)
-    again = functools.partial(locate, buffer, indices, where, chunk)
-    return Address(index, inside, form, base, components, exact, again)
+    return index, inside
 
 
 def _extent(buffer: Buffer, chunk: Chunk) -> int:
@@ -245,12 +281,12 @@ def _components(indices: Sequence[Emitted], where: Lanes, dtype: np.dtype) -> tu
 
 def _linear_form(components: Sequence[Component], shape: Sequence[int]) -> tuple[Form, jax.Array | None]:
     bases = [
-        c.base * forms.wrapped(n, c.base.dtype)
+        c.base if n == 1 else lax.mul(c.base, forms.wrapped(n, c.base.dtype))
         for c, n in zip(components, lattices.strides(shape), strict=True)
         if c.base is not None
     ]
     form = linear([c.form for c in components], shape)
-    return dataclasses.replace(form, based=bool(bases)), functools.reduce(operator.add, bases) if bases else None
+    return dataclasses.replace(form, based=bool(bases)), functools.reduce(lax.add, bases) if bases else None
 
 
 def _proved(component: Emitted, where: Lanes, size: int) -> bool:
@@ -269,18 +305,23 @@ def _in_range(index: jax.Array, size: int) -> jax.Array:
     return index.astype(unsigned) < unsigned.type(limit)
 
 
-def start(form: Form, base: jax.Array | None, dtype: np.dtype, chunk: Chunk) -> jax.Array:
-    """What a form with an `[n]` pattern is for the first element of the first group of the chunk."""
-    first = jnp.asarray(forms.wrapped(int(form.pattern[0]), dtype))
-    if base is not None:
-        first = first + base
+def start(form: Form, base: jax.Array | None, dtype: np.dtype, chunk: Chunk, further: int = 0) -> jax.Array:
+    """What a form with an `[n]` pattern is for the first element of the first group of the chunk, and so much more."""
+    known = forms.wrapped(int(form.pattern[0]) + further, dtype)
+    terms = [] if base is None else [base]
     step = chunk.linear_step(form)
-    if step is not None:
-        return first + jnp.asarray(chunk.first).astype(dtype) * forms.wrapped(step, dtype) if step else first
-    for d, step in enumerate(form.steps):
-        if step:
-            first = first + chunk.first_id(d).astype(dtype) * forms.wrapped(step, dtype)
-    return first
+    if step is None:
+        terms += [_multiple(chunk.first_id(d), step, dtype) for d, step in enumerate(form.steps) if step]
+    elif step:
+        terms.append(_multiple(jnp.asarray(chunk.first), step, dtype))
+    if not terms:
+        return jnp.asarray(known)
+    return functools.reduce(lax.add, terms if known == 0 else [*terms, known])
+
+
+def _multiple(number: jax.Array, times: int, dtype: np.dtype) -> jax.Array:
+    converted = number.astype(dtype)
+    return converted if times == 1 else lax.mul(converted, forms.wrapped(times, dtype))
 
 
 def places(buffer: Buffer, index: jax.Array, where: Lanes, chunk: Chunk) -> jax.Array:

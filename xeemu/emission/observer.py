@@ -57,7 +57,8 @@ class Event:
     def taken(self, items: int) -> jax.Array:
         """`[G or 1, n or 1]` whether a lane accesses its element; `items` of a group."""
         active = self.active(items)
-        return active if self.address.inside is None else active & self.address.inside
+        inside = self.address.inside
+        return active if inside is None else active & inside
 
     def items(self, items: int) -> np.ndarray:
         """`[n]` the work-item of each element, of an access by each work-item; `items` of a group."""

@@ -181,7 +181,7 @@ def part(
       turns: iterations of a loop, of which the access is the first and all are meant.
     """
     found = _line(buffer, address, where, varying, chunk, turns)
-    if (found is not None and found.frame is not None) or turns is not None or address.inside is not None:
+    if (found is not None and found.frame is not None) or turns is not None or not address.proved:
         return found
     return box(buffer, address, where, varying, chunk, None) or found
 
@@ -201,17 +201,16 @@ def _line(
     """The window of an access, if its elements lie on a line of the memory."""
     if address.form is None or not where.count:
         return None
-    start = locating.start(address.form, address.base, address.index.dtype, chunk)
-    if buffer.origin is not None:
-        start = start - buffer.origin.astype(start.dtype)
-    zero = start.dtype.type(0)
     if buffer.space == "private":
-        return None if turns else _private_part(buffer, start, address, where, chunk)
+        return None if turns else _private_part(buffer, address, where, chunk)
     lattice = _lattice(address.form, where, buffer.space == "global", varying, chunk, turns)
     if lattice is None:
         return None
     rows = chunk.count if varying else 1
-    start = start + start.dtype.type(lattice.least)
+    start = locating.start(address.form, address.base, address.dtype, chunk, lattice.least)
+    if buffer.origin is not None:
+        start = lax.sub(start, buffer.origin.astype(start.dtype))
+    zero = start.dtype.type(0)
     outer = () if buffer.space == "global" else (chunk.count,)
     frame = _rows(start, buffer, address, lattice, chunk)
     frame = frame or frames.flat(lattice, start, buffer.data.shape, outer)
@@ -268,14 +267,14 @@ def _rows(index: jax.Array, buffer: Buffer, address: Address, lattice: Lattice, 
     return found if buffer.alone or found is None or found.shape == buffer.rows else None
 
 
-def _private_part(buffer: Buffer, start: jax.Array, address: Address, where: Lanes, chunk: Chunk) -> Part | None:
+def _private_part(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> Part | None:
     """All work-items access the same element, each its own copy."""
     form = address.form
     one_each = where.all and len(where.shape) == len(chunk.geometry.local_range)
     if form is None or not form.uniform or not one_each or (form.pattern != form.pattern[0]).any():
         return None
     copies = chunk.count * where.count
-    starts = (start, start.dtype.type(0))
+    starts = (locating.start(form, address.base, address.dtype, chunk), address.dtype.type(0))
     lattice = Lattice((Axis(copies, 1),))
     frame = Frame(starts, (1, copies), (buffer.elements, copies), lattice.extents, True)
     return Part(starts, (1, copies), 1, chunk.count, (), lattice, frame)
@@ -308,7 +307,8 @@ class View:
         if not self.turn:
             back = self.reach if self.move < 0 else 0
             first, longer = list(starts), list(sizes)
-            first[axis] = first[axis] - first[axis].dtype.type(back)
+            if back:
+                first[axis] = lax.sub(first[axis], first[axis].dtype.type(back))
             longer[axis] += self.reach
             self.windows[self.number] = lax.dynamic_slice(data, first, longer)
         place = self.move * self.turn + (self.reach if self.move < 0 else 0)

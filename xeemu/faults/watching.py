@@ -257,9 +257,10 @@ class Watching(Observer):
     # Bounds, initialisation, barriers.
 
     def _check_bounds(self, event: Event, number: int) -> None:
-        if event.address.inside is None:
+        inside = event.address.inside
+        if inside is None:
             return
-        beyond = event.active(self._items) & ~event.address.inside
+        beyond = event.active(self._items) & ~inside
         components = [event.lanes.array(component, self.chunk) for component in event.indices]
         self._find("beyond", number, event, beyond, lambda at: [at.group, at.item, *map(at.of, components)])
 
@@ -281,7 +282,7 @@ class Watching(Observer):
         bitmap = self.state["written"][memory]
         shape = (self.chunk.count, event.lanes.count)
         targets = jnp.broadcast_to(
-            jnp.where(event.taken(self._items), self._places(event), event.address.index.dtype.type(bitmap.size)), shape
+            jnp.where(event.taken(self._items), self._places(event), event.address.dtype.type(bitmap.size)), shape
         )
         self._put("written", memory, bitmap.at[targets.reshape(-1)].set(True, mode="drop"))
 

@@ -5,6 +5,7 @@ over loops are found here, per call path, so that the interpreter emits in one p
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
@@ -91,7 +92,14 @@ def analyse(program: Program, rows: range | None = None, alike: Set[jex_core.Var
 
 
 def _literal(atom: jaxprs.Atom, dimensions: int) -> Value:
-    return _known(jaxprs.literal(atom), dimensions)
+    array = jaxprs.literal(atom)
+    return _known_number(array.item(), array.dtype, dimensions) if not array.shape else _known(array, dimensions)
+
+
+@functools.lru_cache(maxsize=4096)
+def _known_number(number: Any, dtype: np.dtype, dimensions: int) -> Value:
+    """The same for a scalar; programs repeat few of them often."""
+    return _known(np.asarray(number, dtype), dimensions)
 
 
 def _known(array: Any, dimensions: int) -> Value:

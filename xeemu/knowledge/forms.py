@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from jax import lax
 from jax.extend import core as jex_core
 
 from xeemu.knowledge import folding
@@ -133,12 +134,13 @@ def _sub(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule]
 
 def _sum_of_bases(bases: Sequence[Any]) -> Any:
     present = [b for b in bases if b is not None]
-    return present[0] + present[1] if len(present) == 2 else present[0] if present else None
+    # lax takes a third of the time that the operators of arrays do, and every address is made of such sums.
+    return lax.add(*present) if len(present) == 2 else present[0] if present else None
 
 
 def _times(base: Any, factor: int) -> Any:
     """In the base's dtype, modulo its range: only the whole value is known not to overflow."""
-    return None if base is None else base * wrapped(factor, base.dtype)
+    return None if base is None else lax.mul(base, wrapped(factor, base.dtype))
 
 
 def wrapped(value: int, dtype: Any) -> Any:
@@ -158,7 +160,7 @@ def converted(form: Form, base: Any, dtype: Any) -> tuple[Form, Any]:
     if base.dtype.itemsize >= np.dtype(dtype).itemsize:
         return form, base.astype(dtype)
     origin = _origin(form)
-    exact = (base + wrapped(origin, base.dtype)).astype(dtype)
+    exact = lax.add(base, wrapped(origin, base.dtype)).astype(dtype)
     return dataclasses.replace(form, pattern=form.pattern - origin), exact
 
 

@@ -4,6 +4,7 @@ An interval is a pair of Python ints, both included. The rules compute in unboun
 the result with the variable's dtype to see whether it can overflow.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ Interval = tuple[int, int]
 _Known = Sequence[Interval | None]
 
 
+@functools.cache
 def of_dtype(dtype: Any) -> Interval | None:
     """All values of a dtype; None if it is neither integer nor bool, such as JAX's random keys."""
     if jnp.issubdtype(dtype, jax.dtypes.extended):
@@ -32,8 +34,11 @@ def of_dtype(dtype: Any) -> Interval | None:
 
 def of_array(values: np.ndarray) -> Interval | None:
     """The least and greatest element of an integer or bool array."""
-    if of_dtype(values.dtype) is None or not values.size:
-        return of_dtype(values.dtype)
+    every = of_dtype(values.dtype)
+    if every is None or not values.size:
+        return every
+    if values.size == 1:
+        return (int(values.item()),) * 2
     return (int(values.min()), int(values.max()))
 
 

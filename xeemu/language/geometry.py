@@ -1,6 +1,7 @@
 """Geometry: how the nd-range of a launch is cut into work-groups and sub-groups."""
 
 import dataclasses
+import functools
 import math
 
 import numpy as np
@@ -30,15 +31,16 @@ class Geometry:
     plain: bool
     id_type: np.dtype
 
-    @property
+    # Cached, for all that is known of a program's values is asked of it.
+    @functools.cached_property
     def group_range(self) -> tuple[int, ...]:
         return tuple(-(-n // s) for n, s in zip(self.global_range, self.local_range, strict=True))
 
-    @property
+    @functools.cached_property
     def groups(self) -> int:
         return math.prod(self.group_range)
 
-    @property
+    @functools.cached_property
     def items(self) -> int:
         """Work-items of a group."""
         return math.prod(self.local_range)

@@ -1,8 +1,8 @@
 """Working: the memory that the emulation of one work-group takes, as it is foreseen."""
 
+import collections
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 from jax.extend import core as jex_core
@@ -131,14 +131,16 @@ def _live_bytes(body: Body, plan: Plan, blocks: _Blocks) -> int:
     """The most bytes of varying values that are alive at once in a (sub)program."""
     last_use = {a: n for n, eqn in enumerate(body.eqns) for a in eqn.invars if not jaxprs.is_literal(a)}
     last_use |= {a: len(body.eqns) for a in body.outvars if not jaxprs.is_literal(a)}
-    alive: dict[Any, int] = {v: _bytes(v, plan) for v in body.invars if v in last_use}
-    most = sum(alive.values())
+    dying = collections.defaultdict[int, list[jex_core.Var]](list)
+    for variable, number in last_use.items():
+        dying[number].append(variable)
+    most = alive = sum(_bytes(v, plan) for v in body.invars if v in last_use)
     for number, eqn in enumerate(body.eqns):
         inner = plan.within(number, eqn)
         inside = max((blocks.bytes(eqn, p, _live_bytes(b, p, blocks)) for b, p in inner), default=0)
-        alive |= {v: _bytes(v, plan) for v in eqn.outvars}
-        most = max(most, sum(alive.values()) + inside)
-        alive = {v: size for v, size in alive.items() if last_use.get(v, -1) > number}
+        alive += sum(_bytes(v, plan) for v in eqn.outvars)
+        most = max(most, alive + inside)
+        alive -= sum(_bytes(v, plan) for v in (*dying[number], *eqn.outvars) if last_use.get(v, number) == number)
     return most
 
 
