@@ -15,9 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.emission import slices, streaming, updating
+from xeemu.emission import access, slices, streaming, updating
+from xeemu.emission.locating import Address, Lanes
 from xeemu.emission.slices import Part
-from xeemu.emission.values import Chunk
+from xeemu.emission.values import Buffer, Chunk
 from xeemu.knowledge import growing
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.lattices import Axis
@@ -223,6 +224,20 @@ class Together:
     loaded: Mapping[int, jax.Array] = dataclasses.field(default_factory=dict)
     axes: Mapping[int, Axis] = dataclasses.field(default_factory=dict)
     found: dict[int, Window] = dataclasses.field(default_factory=dict)
+
+    def look(self, number: int, buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> None:
+        """Finds the window of what all iterations load, if there is one for them to look at."""
+        axis = self.axes.get(number)
+        if axis is None or not where.count or not buffer.elements:
+            return
+        window = slices.part(buffer, address, where, varying, chunk, axis)
+        first = slices.part(buffer, address, where, varying, chunk)
+        if window is None or first is None:
+            return
+        if address.proved:
+            self.found[number] = Window(window, buffer.data, axis.size, None)
+        elif access.may_fit(buffer, address, first, chunk):
+            self.found[number] = Window(window, buffer.data, axis.size, (first, buffer.elements))
 
 
 _State = tuple[list[Any], dict[int, Any]]

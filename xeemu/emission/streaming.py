@@ -16,7 +16,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from xeemu.emission import access, slices
+from xeemu.emission.locating import Address, Lanes
 from xeemu.emission.slices import Part, View
+from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.knowledge.lattices import Axis
 
 
@@ -86,6 +89,38 @@ class Block:
         if number not in self.moves:
             return None
         return View(self.moves[number], self.turn, self.turns, self.windows, number)
+
+    def located(
+        self, number: int, buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk
+    ) -> tuple[Address, View | None, bool]:
+        """Of a load the address with what is known of it, its window, and whether to gather it."""
+        private = buffer.space == "private"  # whose elements lie apart
+        if private or (view := self.view(number)) is None:
+            return address, None, False
+        if address.proved or number in self.trusted:
+            return address.trusted(), view, False
+        if self.found is not None:
+            part = slices.part(buffer, address, where, varying, chunk)
+            if part is not None and access.may_fit(buffer, address, part, chunk):
+                self.found[number] = part, buffer.elements
+        return address, view, self.found is not None or number in self.doubted
+
+    def filled(
+        self, number: int, buffer: Buffer, address: Address, value: Emitted, where: Lanes, chunk: Chunk
+    ) -> Buffer | None:
+        """The memory after a store that waits for those of the other iterations; None if it does not."""
+        if not address.proved or (axis := self.axis(number)) is None:
+            return None
+        if not self.turn and where.count and buffer.elements:
+            part = slices.part(buffer, address, where, True, chunk, axis)
+            if part is not None and part.writable(where.mask):
+                self.fills[number] = Fill(part)
+        if number not in self.fills:
+            return None
+        fill = self.fills[number]
+        fill.values.append(where.array(value, chunk).astype(buffer.data.dtype))
+        fill.masks.extend([where.mask] if where.mask is not None else [])
+        return buffer.holding(fill.written(buffer.data)) if self.is_last else buffer
 
 
 Iterate = Callable[[Block, Any], Any]

@@ -25,6 +25,8 @@ _MOST = 64
 _MOST_OF_FILLS = {"cpu": 8, "gpu": 32}
 # Each of them looks whether its slice is within bounds and else gathers: more compile for seconds and run no faster.
 _MOST_BRANCHING = 8
+# For few groups a GPU waits for its kernels rather than for what they compute.
+_MOST_OF_FEW = {"cpu": 4, "gpu": 16}
 _LARGEST_BODY, _LARGEST_BLOCK = 24, 768
 
 
@@ -36,6 +38,7 @@ def factor(
     dimensions: int,
     values: frozenset[int] = frozenset(),
     on_cpu: bool = True,
+    few: bool = False,
 ) -> int:
     """How many iterations of a loop to emit at a time.
 
@@ -47,6 +50,7 @@ def factor(
       dimensions: of the nd-range.
       values: numbers of the operations that access what the loop carries as values (see `promotion`).
       on_cpu: where the program will run.
+      few: whether it will for few groups, so that short code is worth more than fast code.
     """
     accesses = any(e.primitive in (primitives.load_p, primitives.store_p) for e in body.eqns)
     if not accesses or len(body.eqns) > _LARGEST_BODY:
@@ -56,6 +60,8 @@ def factor(
     most = _MOST_OF_FILLS["cpu" if on_cpu else "gpu"] if others else _MOST
     if on_cpu and any(_branches(n, eqn, plan, steps, dimensions) for n, eqn in enumerate(body.eqns)):
         most = min(most, _MOST_BRANCHING)
+    if few:
+        most = min(most, _MOST_OF_FEW["cpu" if on_cpu else "gpu"])
     turns = min(most, _LARGEST_BLOCK // len(body.eqns), max(length, 1))
     filled = all(_is_filled(body, body.eqns[n], plan, dimensions, Axis(turns, steps.get(n, 0))) for n in others)
     return turns if filled else 1

@@ -29,6 +29,7 @@ class Chunk:
       strands: the most parts of the chunk that do so side by side.
       alignment: `first` is a multiple of it.
       inner: whether the last row of groups along the first dimension is not among them.
+      few: whether so few groups of the launch are emulated by this code that it had better be short than fast.
       spare_bytes: what iterations of a loop that are emitted together may take.
     """
 
@@ -41,6 +42,7 @@ class Chunk:
     strands: int = 1
     alignment: int = 1
     inner: bool = False
+    few: bool = False
     spare_bytes: int = 0
 
     # Nothing here is cached: an array first made inside a loop must not be used outside it.

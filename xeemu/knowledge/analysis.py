@@ -70,6 +70,15 @@ class Plan:
     def value(self, atom: jaxprs.Atom, dimensions: int) -> Value:
         return _literal(atom, dimensions) if jaxprs.is_literal(atom) else self.values[atom]
 
+    def adopt(self, number: int, eqn: jex_core.JaxprEqn, other: "Plan") -> None:
+        """Takes over what another plan of the same body knows of an equation."""
+        self.values |= {v: other.values[v] for v in eqn.outvars}
+        self.bases |= {v: other.bases[v] for v in eqn.outvars if v in other.bases}
+        if number in other.inner:
+            self.inner[number] = other.inner[number]
+        if number in other.places:
+            self.places[number] = other.places[number]
+
     def within(self, number: int, eqn: jex_core.JaxprEqn) -> list[tuple[Body, "Plan"]]:
         """The bodies of an equation, with their plans."""
         return list(zip(jaxprs.bodies(eqn), self.inner.get(number, ()), strict=True))
@@ -130,15 +139,24 @@ class _Analysis:
     def dimensions(self) -> int:
         return len(self.geometry.group_range)
 
-    def body(self, body: Body, inputs: Sequence[Value]) -> Plan:
+    def body(self, body: Body, inputs: Sequence[Value], before: Plan | None = None) -> Plan:
+        """The plan of a (sub)program; `before` is one for other inputs, of which holds what does not depend on them."""
         plan = Plan()
         plan.values |= dict(zip(body.invars, inputs, strict=True))
-        plan.values |= {v: _known(array, self.dimensions) for v, array in body.constants}
+        for v, array in body.constants:
+            plan.values[v] = before.values[v] if before else _known(array, self.dimensions)
         for number, eqn in enumerate(body.eqns):
             operands = [plan.value(a, self.dimensions) for a in eqn.invars]
-            results = self._equation(plan, number, eqn, operands)
-            plan.values |= dict(zip(eqn.outvars, results, strict=True))
+            if before is not None and self._is_same(operands, before, eqn):
+                plan.adopt(number, eqn, before)
+            else:
+                results = self._equation(plan, number, eqn, operands)
+                plan.values |= dict(zip(eqn.outvars, results, strict=True))
         return plan
+
+    def _is_same(self, operands: Sequence[Value], before: Plan, eqn: jex_core.JaxprEqn) -> bool:
+        """Whether an equation had the very same operands in another plan."""
+        return all(o is before.value(a, self.dimensions) for o, a in zip(operands, eqn.invars, strict=True))
 
     def outputs(self, body: Body, plan: Plan) -> list[Value]:
         return [plan.value(a, self.dimensions) for a in body.outvars]
@@ -302,8 +320,9 @@ class _Analysis:
         counters = self._counters(body, len(consts), carries, trips) if trips else {}
         entry = _counted(carries, counters)
         # Each round settles a carry at least, or tells the next one of a change; each is told three times at most.
+        plan: Plan | None = None
         for attempt in range(_PATIENCE + 3 * len(carries) + 2):
-            plan = self.body(body, [*consts, *entry, *elements])
+            plan = self.body(body, [*consts, *entry, *elements], plan)
             after = self.outputs(body, plan)[: len(carries)]
             joined = [self._join(a, b) for a, b in zip(entry, after, strict=True)]
             joined = _counted(joined, counters)
@@ -312,7 +331,8 @@ class _Analysis:
             avals = [v.aval for v in body.invars[len(consts) : len(consts) + len(carries)]]
             if attempt >= _PATIENCE:
                 joined = [_widened(a, b, aval, attempt) for a, b, aval in zip(entry, joined, avals, strict=True)]
-            entry = [self._rebased(v, aval) for v, aval in zip(joined, avals, strict=True)]
+            rebased = [self._rebased(v, aval) for v, aval in zip(joined, avals, strict=True)]
+            entry = [a if _settled(a, b) else b for a, b in zip(entry, rebased, strict=True)]
         raise AssertionError("widened intervals and lost forms settle")
 
     def _rebased(self, value: Value, aval: Any) -> Value:

@@ -8,6 +8,7 @@ kept only for values that cannot overflow their dtype.
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -92,7 +93,7 @@ def _origin(a: Form) -> int:
 def of_equation(eqn: jex_core.JaxprEqn, operands: Sequence[Form | None]) -> tuple[Form, BaseRule] | None:
     """The form of the exact result of `eqn` and the rule for its base; None if it has none."""
     aval = eqn.outvars[0].aval
-    if any(o is None for o in operands) or np.prod(aval.shape, dtype=np.int64) > _LARGEST_PATTERN:
+    if any(o is None for o in operands) or math.prod(aval.shape) > _LARGEST_PATTERN:
         return None
     forms = [o for o in operands if o is not None]
     if forms and all(f.constant for f in forms):
@@ -239,7 +240,7 @@ def _converted(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, Bas
 
 def iota(eqn: jex_core.JaxprEqn, dimensions: int) -> Form | None:
     """The form of an `iota` equation, which has no operands."""
-    if np.prod(eqn.params["shape"], dtype=np.int64) > _LARGEST_PATTERN:
+    if math.prod(eqn.params["shape"]) > _LARGEST_PATTERN:
         return None
     return constant(folding.iota(eqn.params).astype(eqn.outvars[0].aval.dtype), dimensions)
 

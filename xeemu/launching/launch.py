@@ -107,8 +107,9 @@ def _launched(
         bound = kernel.bind_static(static)
         signature = _signature(arguments, bound)
         # What the environment limits has to be checked each time.
-        if signature in ready and device.in_environment() is device:
-            return _run(ready[signature], arguments)
+        known = ready.get(signature) if device.in_environment() is device else None
+        if known is not None:
+            return _run(known, arguments)
         given = checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic))
         inside_jit = any(isinstance(a, jax.core.Tracer) for a in given)
         platform = mesh.devices.flat[0].platform if mesh else platform_of(given)

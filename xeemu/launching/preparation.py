@@ -34,6 +34,8 @@ _Carry = tuple[list[jax.Array], Any]
 
 # Of a CPU, as few as keep two cores busy: the code grows with them.
 _STRANDS = 2
+# Groups that are left behind the full chunks are few if all are so many times as many.
+_FEW = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,6 +169,7 @@ class Prepared:
             cut.turns,
             _STRANDS if on_cpu else 1,
             cut.alignment(left),
+            few=bool(left) and left * _FEW <= cut.regular,
             spare_bytes=max(0, self.options.most_bytes - self.working_bytes),
         )
         observer = watch(chunk, state)

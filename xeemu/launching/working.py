@@ -148,4 +148,4 @@ def _bytes(variable: jex_core.Var, plan: Plan) -> int:
     known = plan.values[variable]
     if known.space or not known.varying or known.form is not None:
         return 0
-    return int(np.prod(variable.aval.shape, dtype=np.int64)) * variable.aval.dtype.itemsize
+    return math.prod(variable.aval.shape) * variable.aval.dtype.itemsize

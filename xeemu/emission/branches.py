@@ -1,0 +1,120 @@
+"""Branches: the one that all groups take, or each in turn for those groups that take it."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from xeemu.emission import packing
+from xeemu.emission.context import Context, Emitter, Equation
+from xeemu.emission.items import Item, as_memory, as_value
+from xeemu.emission.observer import Observer
+from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.language.jaxprs import Body
+
+_Branch = Callable[[int, jax.Array | None, list[Item]], list[Any]]
+"""What a branch gives, by its number, for the groups of a mask, from its operands."""
+
+
+def results(emitter: Emitter, equation: Equation, branches: Sequence[Body]) -> list[Item]:
+    """The results of a choice between branches.
+
+    Args:
+      emitter: emits them.
+      equation: the choice.
+      branches: the branches.
+    """
+    context, known = emitter.context, equation.known
+    chosen, operands = as_value(equation.operands[0]), equation.operands[1:]
+
+    def branch(k: int, running: jax.Array | None, given: list[Item]) -> list[Any]:
+        outputs = emitter.body(branches[k], equation.inner[k], given, running)
+        return packing.packed(outputs, known, context.chunk)
+
+    likes = _likes(equation, operands)
+    if (only := chosen.known.only) is not None and not context.observer.watches:
+        packed = branch(min(max(only, 0), len(branches) - 1), equation.active, operands)
+        return packing.unpacked(packed, likes, known)
+    which = jnp.clip(chosen.array(context.chunk), 0, len(branches) - 1)
+    if chosen.known.varying:
+        packed = _varying(branch, which, len(branches), equation, likes, context)
+    else:
+        choices = [functools.partial(branch, k, equation.active, operands) for k in range(len(branches))]
+        packed = _uniform(choices, which, context.observer)
+    return packing.unpacked(packed, likes, known)
+
+
+def _likes(equation: Equation, operands: Sequence[Item]) -> list[Item]:
+    """An item like each of the results: of a memory the version before."""
+    places = equation.plan.places[equation.number]
+    return [
+        operands[place[0]] if place else Emitted(known, v.aval.shape, v.aval.dtype)
+        for place, known, v in zip(places, equation.known, equation.eqn.outvars, strict=True)
+    ]
+
+
+def _uniform(choices: Sequence[Callable[[], list[Any]]], which: jax.Array, observer: Observer) -> list[Any]:
+    """The results of the one branch that all groups of the chunk take."""
+
+    def run(choice: Callable[[], list[Any]], state: Any) -> tuple[list[Any], Any]:
+        observer.state = state
+        return choice(), observer.state
+
+    runs = [functools.partial(run, choice) for choice in choices]
+    packed: list[Any]
+    packed, observer.state = lax.switch(which, runs, observer.state)
+    return packed
+
+
+def _varying(
+    branch: _Branch, which: jax.Array, count: int, equation: Equation, likes: Sequence[Item], context: Context
+) -> list[Any]:
+    """The results of branches of which groups take different ones."""
+    places, active = equation.plan.places[equation.number], equation.active
+    packed = _blank(likes, context.chunk)
+    for k in range(count):
+        running = (which == k) if active is None else active & (which == k)
+        run = functools.partial(branch, k, running)
+        packed = _masked(run, packed, equation.operands[1:], places, running, context)
+    return packed
+
+
+def _blank(likes: Sequence[Item], chunk: Chunk) -> list[Any]:
+    """The results before any branch has run: the memories as they are, and values that will be overwritten."""
+    return [
+        item.data if isinstance(item, Buffer) else jnp.zeros((chunk.count, *item.shape), item.dtype) for item in likes
+    ]
+
+
+def _masked(
+    branch: Callable[[list[Item]], list[Any]],
+    packed: list[Any],
+    operands: Sequence[Item],
+    places: Sequence[tuple[int, ...] | None],
+    running: jax.Array,
+    context: Context,
+) -> list[Any]:
+    """The results after one branch has run for the groups that take it."""
+    observer = context.observer
+
+    def run(before: tuple[list[Any], Any]) -> tuple[list[Any], Any]:
+        results, observer.state = before
+        given = list(operands)
+        for place, data in zip(places, results, strict=True):
+            for k in place or ():
+                given[k] = as_memory(given[k]).holding(data)
+        after = [
+            new if place else packing.selected(running, new, old)
+            for new, old, place in zip(branch(given), results, places, strict=True)
+        ]
+        return after, observer.state
+
+    before = (packed, observer.state)
+    # On a CPU a branch that no group of the chunk takes is skipped; on a GPU that would stop the launch to look.
+    on_cpu = context.chunk.on_cpu
+    after = lax.cond(running.any(), run, lambda unchanged: unchanged, before) if on_cpu else run(before)
+    results, observer.state = after
+    return results

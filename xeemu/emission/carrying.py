@@ -1,0 +1,104 @@
+"""Carrying: what a loop carries from one iteration to the next, elements of memories as values where that can be."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from xeemu.emission import held, packing, promotion
+from xeemu.emission.context import Emitter
+from xeemu.emission.held import Held
+from xeemu.emission.items import Item, as_memory, as_value
+from xeemu.emission.promotion import Place
+from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.knowledge.analysis import Plan, Value
+from xeemu.language import jaxprs
+from xeemu.language.jaxprs import Body
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Carried:
+    """What a loop carries.
+
+    Attributes:
+      outside: the items before the loop.
+      items: the same, with elements in place of memories where that can be.
+      known: what is known of them in every iteration.
+      places: by number the memories that may be values.
+    """
+
+    outside: Sequence[Item]
+    items: Sequence[Item]
+    known: Sequence[Value]
+    places: dict[int, Place]
+
+    def first(self, chunk: Chunk) -> list[Any]:
+        """What is carried into the first iteration."""
+        return self.packed(self.items, chunk)
+
+    def packed(self, items: Sequence[Item], chunk: Chunk) -> list[Any]:
+        """What is carried of the items after an iteration."""
+        return packing.packed(items, self.known, chunk)
+
+    def inside(self, packed: Sequence[Any]) -> list[Item]:
+        """The items before an iteration, from what is carried into it."""
+        return packing.unpacked(packed, self.items, self.known)
+
+    def after(self, packed: Sequence[Any], known: Sequence[Value], chunk: Chunk) -> list[Item]:
+        """The items after the loop, of which that much is known; what was taken out of memories is back in them."""
+        return [
+            held.given_back(item, chunk) if isinstance(item, Held) and not isinstance(before, Held) else item
+            for item, before in zip(packing.unpacked(packed, self.items, known), self.outside, strict=True)
+        ]
+
+    @property
+    def users(self) -> frozenset[int]:
+        """The numbers of the operations of the loop's body that only use memories that it carries as values."""
+        users: dict[bool, set[int]] = {True: set(), False: set()}
+        for k, item in enumerate(self.items):
+            if isinstance(item, Buffer) and k in self.places:
+                users[isinstance(item, Held)] |= self.places[k].users
+        return frozenset(users[True] - users[False])
+
+
+def of_loop(
+    emitter: Emitter,
+    body: Body,
+    plans: Sequence[Plan],
+    consts: Sequence[Item],
+    carries: Sequence[Item],
+    predicate: Body | None = None,
+) -> Carried:
+    """What a loop carries; takes elements out of memories.
+
+    Args:
+      emitter: emits what that needs.
+      body: the loop's, whose inputs are constants, carries, and what differs from iteration to iteration.
+      plans: of the predicate, if there is one, and of the body.
+      consts: the constants.
+      carries: the items before the loop.
+      predicate: of a `while`.
+    """
+    first, context = len(consts), emitter.context
+    known = [plans[-1].values[v] for v in body.invars[first : first + len(carries)]]
+    # None where somebody has to see every access.
+    memories = not context.observer.watches and any(isinstance(c, Buffer) and not isinstance(c, Held) for c in carries)
+    dimensions = context.dimensions
+    places = promotion.of_loop(body, plans, first, len(carries), dimensions, predicate) if memories else {}
+    before = Carried(carries, carries, known, places)
+    if not places:
+        return before
+    inputs = [*consts, *before.inside(before.first(context.chunk))]
+    items = list(carries)
+    for k, place in places.items():
+        if not isinstance(buffer := as_memory(carries[k]), Held):
+            indices = _indices(emitter, place, body, plans[-1], inputs)
+            items[k] = held.taken(buffer, place, indices, context.storing(known[k])) or buffer
+    return dataclasses.replace(before, items=items)
+
+
+def _indices(emitter: Emitter, place: Place, body: Body, plan: Plan, inputs: Sequence[Item]) -> list[Emitted]:
+    """The index of a place from what is there before the loop."""
+    if place.known:
+        arrays = [jaxprs.literal(a) if jaxprs.is_literal(a) else a.aval for a in place.indices]
+        return [Emitted(v, a.shape, a.dtype) for v, a in zip(place.values, arrays, strict=True)]
+    return [as_value(item) for item in emitter.needed(body, plan, inputs, place.indices)]

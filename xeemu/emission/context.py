@@ -1,0 +1,92 @@
+"""Context: what emission depends on beside the program: the groups, who watches, and the loop that it is in."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Protocol
+
+import jax
+from jax.extend import core as jex_core
+
+from xeemu.emission.items import Item
+from xeemu.emission.observer import Observer
+from xeemu.emission.reducing import Together
+from xeemu.emission.streaming import Block
+from xeemu.emission.values import Chunk
+from xeemu.knowledge.analysis import Plan, Value
+from xeemu.language.jaxprs import Atom, Body
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Context:
+    """For whom and in which loop something is emitted.
+
+    Attributes:
+      chunk: the groups.
+      present: `[G, L]` mask of the work-items that exist, or None.
+      observer: is told of everything that is emitted.
+      block: the iteration that is being emitted of a loop that streams, if one is.
+      waiting: of the body that is being emitted the numbers of updates that are carried out later (see `updating`).
+      together: the iteration that is being emitted for a block of a loop that reduces, if one is.
+    """
+
+    chunk: Chunk
+    present: jax.Array | None
+    observer: Observer
+    block: Block | None = None
+    waiting: frozenset[int] = frozenset()
+    together: Together | None = None
+
+    @property
+    def dimensions(self) -> int:
+        """Of the launch."""
+        return len(self.chunk.geometry.group_range)
+
+    def storing(self, known: Value) -> Chunk:
+        """The groups that store to a memory: any of them if all would store the same."""
+        return dataclasses.replace(self.chunk, count=1) if known.alike else self.chunk
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Equation:
+    """An equation that is about to be emitted.
+
+    Attributes:
+      plan: the analysis of the body that it stands in.
+      number: its number there.
+      eqn: the equation.
+      operands: what goes into it.
+      active: `[G]` mask of the groups that execute it, or None for all.
+    """
+
+    plan: Plan
+    number: int
+    eqn: jex_core.JaxprEqn
+    operands: list[Item]
+    active: jax.Array | None
+
+    @property
+    def inner(self) -> tuple[Plan, ...]:
+        """The analyses of the bodies that it holds."""
+        return self.plan.inner[self.number]
+
+    @property
+    def known(self) -> list[Value]:
+        """What is known of its results."""
+        return [self.plan.values[v] for v in self.eqn.outvars]
+
+
+class Emitter(Protocol):
+    """What loops and branches know of the interpreter, which emits their bodies."""
+
+    @property
+    def context(self) -> Context:
+        """What it emits in."""
+
+    def within(self, context: Context) -> "Emitter":
+        """The same in another context."""
+
+    def body(self, body: Body, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
+        """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
+
+    def needed(self, body: Body, plan: Plan, inputs: Sequence[Item], atoms: Sequence[Atom]) -> list[Item]:
+        """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""

@@ -1,0 +1,51 @@
+"""Items: what the variables of a program stand for as it is emitted, values and memories."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.emission.values import Buffer, Emitted, Some
+from xeemu.knowledge.analysis import Plan, Value
+
+Item = Emitted | Buffer
+
+
+def as_memory(item: Item) -> Buffer:
+    """An item that is a memory."""
+    assert isinstance(item, Buffer)
+    return item
+
+
+def as_value(item: Item) -> Emitted:
+    """An item that is a value."""
+    assert isinstance(item, Emitted)
+    return item
+
+
+def constant(array: np.ndarray, known: Value) -> Emitted:
+    """A value that is written in the program."""
+    return Emitted(known, array.shape, array.dtype, None, jnp.asarray(array))
+
+
+def scalar(array: jax.Array, known: Value) -> Emitted:
+    """A value that the launch is given."""
+    return _computed(array, known, array.shape, array.dtype)
+
+
+def named(
+    plan: Plan, variables: Sequence[jex_core.Var], arrays: Sequence[jax.Array], some: Some | None = None
+) -> list[Item]:
+    """The values of variables, given by arrays; of a single one perhaps some elements for themselves."""
+    return [
+        _computed(a, plan.values[v], v.aval.shape, v.aval.dtype, some) for a, v in zip(arrays, variables, strict=True)
+    ]
+
+
+def _computed(array: jax.Array, known: Value, shape: tuple[int, ...], dtype: Any, some: Some | None = None) -> Emitted:
+    """A value given by an array; a uniform integer scalar is its own base."""
+    based = known.form is not None and known.form.based
+    return Emitted(known, shape, dtype, array if based else None, array, some)

@@ -1,0 +1,194 @@
+"""Memories: the allocations, barriers and accesses of a program, each as it stands there, with its masks and its loop.
+
+What is left of an access then, the elements of a memory that it touches, `access` loads, stores or updates.
+"""
+
+import dataclasses
+import math
+
+import jax
+import jax.numpy as jnp
+from jax.extend import core as jex_core
+
+from xeemu.emission import access, held, locating, opacity, splitting
+from xeemu.emission.context import Context, Equation
+from xeemu.emission.held import Held
+from xeemu.emission.items import Item, as_memory, as_value, named
+from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.observer import Event, Passage
+from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.emission.ways import Way
+from xeemu.knowledge.analysis import Value
+from xeemu.language import jaxprs, primitives
+from xeemu.language.memory import poison
+
+
+def allocated(eqn: jex_core.JaxprEqn, alike: bool, chunk: Chunk) -> Buffer:
+    """A memory in which nothing was written yet; of one that all groups fill `alike` there is one for all."""
+    space, shape = eqn.params["space"], eqn.params["shape"]
+    empty, elements = poison(eqn.params["dtype"]), math.prod(shape)
+    if alike:
+        return Buffer(jnp.full(elements, empty), "global", shape)
+    sizes = (chunk.count, elements) if space == "local" else (elements, chunk.count * chunk.geometry.items)
+    return Buffer(jnp.full(sizes, empty), space, shape)
+
+
+def after_barrier(equation: Equation, context: Context) -> list[Item]:
+    """The memories that a barrier orders, after it."""
+    mask = as_value(equation.operands[-1]) if equation.eqn.params["masked"] else None
+    context.observer.on_barrier(Passage(equation.plan, equation.number, mask, equation.active), context.chunk)
+    each = zip(equation.operands, equation.eqn.invars, strict=True)
+    return [_settled(o, equation.plan.values[v], context.chunk) for o, v in each if isinstance(o, Buffer)]
+
+
+def _settled(buffer: Buffer, known: Value, chunk: Chunk) -> Buffer:
+    """A memory at a barrier; what all groups fill alike is then read by all of them."""
+    if not known.alike or isinstance(buffer, Held) or not chunk.on_cpu:
+        return buffer
+    return buffer.holding(opacity.settled(buffer.data))
+
+
+def accessed(equation: Equation, way: Way, context: Context) -> list[Item]:
+    """The results of a load, a store or an atomic operation.
+
+    Args:
+      equation: the operation.
+      way: how it has to be emitted.
+      context: in which it is.
+    """
+    what: primitives.Access = equation.eqn.params["access"]
+    buffer, values = as_memory(equation.operands[0]), [as_value(o) for o in equation.operands[1:]]
+    indices, rest = values[: what.rank], values[what.rank :]
+    if not indices or context.observer.watches or isinstance(buffer, Held):
+        return _Access(equation, way, context, buffer, indices, rest).results()
+    joined, shape = splitting.joined(indices, buffer.shape)
+    seen = dataclasses.replace(buffer, shape=shape)
+    results = _Access(equation, way, context, seen, joined, rest).results()
+    return [dataclasses.replace(r, shape=buffer.shape) if isinstance(r, Buffer) else r for r in results]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Access:
+    """An access that is about to be emitted.
+
+    Attributes:
+      equation: the operation.
+      way: how it has to be emitted.
+      context: in which it is.
+      buffer: the memory before it.
+      indices: the components of its index.
+      values: its other operands.
+    """
+
+    equation: Equation
+    way: Way
+    context: Context
+    buffer: Buffer
+    indices: list[Emitted]
+    values: list[Emitted]
+
+    @property
+    def what(self) -> primitives.Access:
+        """What the equation says of it."""
+        what: primitives.Access = self.equation.eqn.params["access"]
+        return what
+
+    @property
+    def guarded(self) -> bool:
+        """Whether it needs no mask, as its bounds say the same."""
+        return self.way.guarded and not isinstance(self.buffer, Held)
+
+    def results(self) -> list[Item]:
+        """What it gives."""
+        return self._loaded() if primitives.operation(self.equation.eqn) == "load" else self._updated()
+
+    def _loaded(self) -> list[Item]:
+        """The value that a load gives."""
+        mask, other = self.values if self.what.masked else (None, None)
+        if self.guarded:
+            mask = other = None
+        chunk, eqn, plan = self.context.chunk, self.equation.eqn, self.equation.plan
+        # A load by work-items that do not run harms nobody.
+        where = locating.lanes(self.what, mask, [], chunk)
+        varying = plan.values[eqn.outvars[0]].varying
+        if isinstance(self.buffer, Held):
+            return named(plan, eqn.outvars, [held.load(self.buffer, where, other, varying, chunk)])
+        address = self._in_turn(self._event(where, self.values, chunk).address, chunk)
+        found = self._found(address, where, other, varying)
+        (value,) = named(plan, eqn.outvars, [found.values], found.some)
+        return [dataclasses.replace(as_value(value), shared=found.shared)]
+
+    def _found(self, address: Address, where: Lanes, other: Emitted | None, varying: bool) -> access.Loaded:
+        """What a load finds at its address."""
+        number, buffer, chunk = self.equation.number, self.buffer, self.context.chunk
+        block, together = self.context.block, self.context.together
+        if together is not None:
+            if number in together.loaded:
+                return access.loaded(together.loaded[number], where, other, varying, chunk)
+            together.look(number, buffer, address, where, varying, chunk)
+        view, gathered = None, self.way.gathered
+        if block is not None:
+            address, view, beyond = block.located(number, buffer, address, where, varying, chunk)
+            gathered = gathered or beyond
+        # Iterations that are emitted together would take both branches.
+        at_once = bool(self.context.waiting) or together is not None
+        gathered = gathered or (at_once and not address.proved)
+        source = buffer if self.way.forwarded else dataclasses.replace(buffer, stored=())
+        missing = jaxprs.literal(self.equation.eqn.invars[-1]) if self.guarded else None
+        return access.load(source, address, where, other, varying, gathered, view, chunk, missing)
+
+    def _updated(self) -> list[Item]:
+        """The memory after an access that is no load, perhaps after the old value."""
+        equation, active, present = self.equation, self.equation.active, self.context.present
+        values = self.values[:-1] if self.what.masked else self.values
+        mask = self.values[-1] if self.what.masked and not self.guarded else None
+        chunk = self.context.storing(equation.plan.values[equation.eqn.invars[0]])
+        masks: list[jax.Array | None] = [None if active is None else active[:, None], present]
+        where = locating.lanes(self.what, mask, masks, chunk)
+        if isinstance(self.buffer, Held):
+            return [held.store(self.buffer, values[0], where, chunk)]
+        event = self._event(where, values, chunk)
+        address = self._in_turn(event.address, chunk)
+        if self.way.update is not None:
+            op, added = self.way.update
+            return [access.atomic(self.buffer, op, address, [added], where, chunk, self.way.joined)]
+        if equation.eqn.primitive is primitives.store_p:
+            return [self._stored(event, address, values[0], where, chunk)]
+        return self._combined(address, values, where, chunk)
+
+    def _event(self, where: Lanes, values: list[Emitted], chunk: Chunk) -> Event:
+        """It as the observer sees it, with its address; tells the observer."""
+        plan, number, active = self.equation.plan, self.equation.number, self.equation.active
+        address, present = locating.locate(self.buffer, self.indices, where, chunk), self.context.present
+        if self.context.observer.watches:
+            address = address.found()
+        operands = tuple(self.indices), tuple(values)
+        event = Event(plan, number, self.buffer, address, where, active, present, *operands)
+        self.context.observer.on_access(event, chunk)
+        return event
+
+    def _in_turn(self, address: Address, chunk: Chunk) -> Address:
+        """Its address, known only when what has to come before it is computed."""
+        for item in self.way.before:
+            done = item.data if isinstance(item, Buffer) else item.array(chunk)
+            address = address.shifted(opacity.opaque_zero(done, address.dtype))
+        return address
+
+    def _stored(self, event: Event, address: Address, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
+        """The memory after a store."""
+        block = self.context.block
+        if block is not None:
+            filled = block.filled(self.equation.number, self.buffer, address, value, where, chunk)
+            if filled is not None:
+                return filled
+        after = access.store(self.buffer, address, value, where, chunk, self.way.scattered)
+        self.context.observer.on_stored(event, after, chunk)
+        return after
+
+    def _combined(self, address: Address, values: list[Emitted], where: Lanes, chunk: Chunk) -> list[Item]:
+        """The memory after an atomic operation, and the old value if it is asked for."""
+        eqn, op = self.equation.eqn, primitives.operation(self.equation.eqn)
+        if not eqn.params["fetch"]:
+            return [access.atomic(self.buffer, op, address, values, where, chunk, self.way.joined)]
+        old, after = access.fetch(self.buffer, op, address, values, where, chunk)
+        return [*named(self.equation.plan, eqn.outvars[:1], [old]), after]

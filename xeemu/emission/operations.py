@@ -1,0 +1,193 @@
+"""Operations: JAX's own operations and group algorithms, lifted over the groups of a chunk.
+
+A value that differs between groups has a leading axis of groups: an operation on elements applies to it as it is, and
+others are lifted by `vmap` of their primitive. What has a lane form is left as one.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.extend import core as jex_core
+
+from xeemu.emission import dividing
+from xeemu.emission.comparing import Comparison
+from xeemu.emission.items import Item, as_value, named
+from xeemu.emission.locating import Lanes
+from xeemu.emission.values import Chunk, Emitted, Shared, Some, Split
+from xeemu.knowledge import folding, forms
+from xeemu.knowledge.analysis import Plan
+
+
+def results(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> list[Item]:
+    """The results of an ordinary JAX operation.
+
+    Args:
+      plan: the analysis of the body that the equation stands in.
+      eqn: the equation.
+      operands: what goes into it.
+      chunk: the work-groups.
+    """
+    if (chosen := _only_chosen(plan, eqn, operands)) is not None:
+        return [chosen]
+    found = _carried_out(plan, eqn, operands, chunk)
+    split = _split(eqn, operands)
+    return found if split is None else [dataclasses.replace(as_value(found[0]), split=split)]
+
+
+def compared(plan: Plan, eqn: jex_core.JaxprEqn, comparison: Comparison, value: Emitted, chunk: Chunk) -> list[Item]:
+    """The result of what joins comparisons of fields of a value, as one comparison of the value."""
+    return named(plan, eqn.outvars, _lifted(lambda x: [comparison.apply(x)], [value], chunk))
+
+
+def collective(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> list[Item]:
+    """The results of a group algorithm."""
+    apply = eqn.params["collective"].apply
+    known = [a for a in map(_known, operands[1:]) if a is not None]
+    # What is known may still count as different between groups, and then the result has an axis of them.
+    varies = operands[0].known.varying or not any(o.known.varying for o in operands[1:])
+    if varies and len(known) == len(operands) - 1:
+        return named(plan, eqn.outvars, _lifted(lambda x: [apply(x, *known)], operands[:1], chunk))
+    return named(plan, eqn.outvars, _lifted(lambda *xs: [apply(*xs)], operands, chunk))
+
+
+def _carried_out(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> list[Item]:
+    """Its lane form if it has one, else the operation itself, lifted over the groups."""
+    if (formed := _formed(plan, eqn, operands)) is not None:
+        return [formed]
+    if chunk.on_cpu and (divisor := _only_divisor(eqn, operands)) is not None:
+        result = dividing.divided(eqn.primitive.name, operands[0].array(chunk), divisor)
+        return named(plan, eqn.outvars, [result])
+    bind = _bind_unsigned if _is_natural(eqn, operands) else _bind
+    if _applies_to_chunks(eqn, operands):
+        found = bind(eqn, _over_groups(operands, [o.array(chunk) for o in operands], chunk.count))
+        (value,) = named(plan, eqn.outvars, found, _some(eqn, operands, chunk))
+        return [dataclasses.replace(as_value(value), shared=_shared(bind, eqn, operands, chunk))]
+    return named(plan, eqn.outvars, _lifted(lambda *xs: bind(eqn, xs), operands, chunk))
+
+
+def _formed(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted]) -> Emitted | None:
+    """The result as a lane form, if it has one that its operands or nothing but the program decides on."""
+    if len(eqn.outvars) != 1 or (known := plan.values[eqn.outvars[0]]).form is None:
+        return None
+    rule, aval = plan.bases.get(eqn.outvars[0]), eqn.outvars[0].aval
+    if rule is None and not known.form.constant:
+        return None
+    return Emitted(known, aval.shape, aval.dtype, rule([o.base for o in operands]) if rule else None)
+
+
+def _lifted(function: Callable[..., list[jax.Array]], operands: Sequence[Emitted], chunk: Chunk) -> list[jax.Array]:
+    """What a function of a single group's operands gives for all groups."""
+    arrays = [o.array(chunk) for o in operands]
+    axes = [0 if o.known.varying else None for o in operands]
+    if all(axis is None for axis in axes):
+        return function(*arrays)
+    return jax.vmap(function, in_axes=axes)(*arrays)
+
+
+def _some(eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> Some | None:
+    """The elements of an elementwise operation's result that some of an operand are for."""
+    given = [o.some for o in operands if o.some is not None]
+    shape = eqn.outvars[0].aval.shape
+    if not given or any(not np.array_equal(some.chosen, given[0].chosen) for some in given):
+        return None
+    where = Lanes(shape, given[0].chosen, None)
+    arrays = [where.array(o, chunk) for o in operands]
+    full = (max(array.shape[0] for array in arrays), where.count)
+    (values,) = _bind(eqn, [jnp.broadcast_to(array, full) for array in arrays])
+    return Some(where.chosen, values)
+
+
+def _shared(
+    bind: Callable[[jex_core.JaxprEqn, Sequence[jax.Array]], list[jax.Array]],
+    eqn: jex_core.JaxprEqn,
+    operands: Sequence[Emitted],
+    chunk: Chunk,
+) -> Shared | None:
+    """The result of an operation that applies to chunks, if groups share all of its operands alike."""
+    given = [o.shared for o in operands if o.known.varying]
+    first = given[0] if given else None
+    if first is None or any(s is None or (s.block, s.own) != (first.block, first.own) for s in given):
+        return None
+    arrays = [o.array(chunk) if o.shared is None else o.shared.values for o in operands]
+    (values,) = bind(eqn, _over_groups(operands, arrays, math.prod(first.own)))
+    return dataclasses.replace(first, values=values)
+
+
+def _applies_to_chunks(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> bool:
+    """Whether an operation does for all groups at once what it does for one, as `vmap` would find out slowly."""
+    if eqn.primitive.name not in folding.ELEMENTWISE:
+        return False
+    # What a scalar is for all elements of the others, it is for all groups; but not in these two.
+    scalars = eqn.primitive.name not in ("select_n", "clamp")
+    shape = eqn.outvars[0].aval.shape
+    return all(o.shape == shape or (scalars and not o.shape and not o.known.varying) for o in operands)
+
+
+def _over_groups(operands: Sequence[Emitted], arrays: Sequence[jax.Array], count: int) -> list[jax.Array]:
+    """The arrays of operands, those that do not vary repeated for so many groups if others do; but for scalars."""
+    if not any(o.known.varying for o in operands):
+        return list(arrays)
+    return [
+        array if o.known.varying or not o.shape else lax.broadcast(array, (count,))
+        for o, array in zip(operands, arrays, strict=True)
+    ]
+
+
+def _split(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> Split | None:
+    """What a division of natural numbers by a known one is, as a value that knows it."""
+    if not _is_natural(eqn, operands) or operands[0].shape != eqn.outvars[0].aval.shape:
+        return None
+    divisor = _known(operands[1])
+    number = None if divisor is None else forms.single(divisor)
+    return Split(operands[0], int(number), eqn.primitive.name == "rem") if number else None
+
+
+def _only_chosen(plan: Plan, eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> Emitted | None:
+    """The operand that a choice is known to take."""
+    if eqn.primitive.name != "select_n" or (only := operands[0].known.only) is None:
+        return None
+    chosen, out = operands[1 + only], eqn.outvars[0]
+    same = (chosen.shape, chosen.known.varying) == (out.aval.shape, plan.values[out].varying)
+    return chosen if same and chosen.known.form is None and plan.values[out].form is None else None
+
+
+def _only_divisor(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> jax.Array | None:
+    """The only divisor of many numbers, if it is not known before the program runs."""
+    if eqn.primitive.name not in ("div", "rem") or operands[0].dtype not in (np.int32, np.uint32):
+        return None
+    (many, divisor), shape = operands, eqn.outvars[0].aval.shape
+    if many.shape != shape or not (shape or many.known.varying) or divisor.known.varying:
+        return None
+    form = divisor.known.form
+    if form is None or divisor.base is None or (pattern := forms.single(form.pattern)) is None:
+        return None
+    return divisor.base + forms.wrapped(pattern, divisor.dtype)
+
+
+def _is_natural(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> bool:
+    """Whether it divides integers that are known not to be negative, so that there are no signs to look at."""
+    if eqn.primitive.name not in ("div", "rem"):
+        return False
+    return all(o.known.interval is not None and o.known.interval[0] >= 0 for o in operands)
+
+
+def _bind_unsigned(eqn: jex_core.JaxprEqn, operands: Sequence[jax.Array]) -> list[jax.Array]:
+    dtype = operands[0].dtype
+    unsigned = [o.astype(f"u{dtype.itemsize}") for o in operands]
+    return [r.astype(dtype) for r in _bind(eqn, unsigned)]
+
+
+def _bind(eqn: jex_core.JaxprEqn, operands: Sequence[jax.Array]) -> list[jax.Array]:
+    results = eqn.primitive.bind(*operands, **eqn.params)
+    return list(results) if eqn.primitive.multiple_results else [results]
+
+
+def _known(value: Emitted) -> np.ndarray | None:
+    """The array of a value that is known before the program runs."""
+    form = value.known.form
+    return form.pattern.astype(value.dtype) if form is not None and form.constant else None

@@ -1,0 +1,56 @@
+"""Packing: what loops and branches carry of values and memories, as arrays."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from xeemu.emission.items import Item
+from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.knowledge import forms
+from xeemu.knowledge.analysis import Value
+
+
+def packed(items: Sequence[Item], known: Sequence[Value], chunk: Chunk) -> list[Any]:
+    """What is carried of items, of which so much is known wherever they are unpacked."""
+    return [_pack(item, k, chunk) for item, k in zip(items, known, strict=True)]
+
+
+def unpacked(carried: Sequence[Any], likes: Sequence[Item], known: Sequence[Value]) -> list[Item]:
+    """The items of which something is carried, each of the same kind, shape and dtype as another one."""
+    return [_unpack(c, like, k) for c, like, k in zip(carried, likes, known, strict=True)]
+
+
+def selected(running: jax.Array, new: jax.Array | None, old: jax.Array | None) -> jax.Array | None:
+    """`new` for the groups that run, `old` for the others; what does not differ between groups never changes."""
+    if new is None or old is None or new is old:
+        return new
+    return jnp.where(running.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
+
+
+def _pack(item: Item, known: Value, chunk: Chunk) -> jax.Array | None:
+    """A memory's contents, a form's base, or an array; None if nothing changes."""
+    if isinstance(item, Buffer):
+        return item.data
+    if known.form is None:
+        array = item.array(chunk)
+        lift = known.varying and not item.known.varying
+        return jnp.broadcast_to(array, (chunk.count, *array.shape)) if lift else array
+    if not known.form.based:
+        return None
+    assert item.known.form is not None
+    offset = forms.wrapped(forms.offset(item.known.form, known.form), item.dtype)
+    if item.base is None:
+        return jnp.asarray(offset)
+    return lax.add(item.base, offset) if offset else item.base
+
+
+def _unpack(carried: jax.Array | None, like: Item, known: Value) -> Item:
+    if isinstance(like, Buffer):
+        assert carried is not None
+        return like.holding(carried)
+    if known.form is None:
+        return Emitted(known, like.shape, like.dtype, None, carried)
+    return Emitted(known, like.shape, like.dtype, carried)

@@ -1,0 +1,217 @@
+"""Scans: loops of a known number of iterations, emitted by blocks of iterations where that can be, else one by one."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.emission import access, carrying, reducing, strands, unrolling, updating
+from xeemu.emission.carrying import Carried
+from xeemu.emission.context import Emitter, Equation
+from xeemu.emission.held import Held
+from xeemu.emission.items import Item, as_memory, as_value, named
+from xeemu.emission.reducing import Together
+from xeemu.emission.strands import Strand
+from xeemu.emission.streaming import Block, Stream
+from xeemu.emission.updating import Updates
+from xeemu.emission.values import Chunk, Emitted, Update
+from xeemu.knowledge import growing
+from xeemu.knowledge.analysis import Plan
+from xeemu.language.jaxprs import Scan
+
+# More iterations at a time would make the code of what watches them too long.
+_WATCHED_TURNS = 8
+
+
+def results(emitter: Emitter, equation: Equation, scan: Scan) -> list[Item]:
+    """The results of a loop.
+
+    Args:
+      emitter: emits its body.
+      equation: the loop.
+      scan: what it says.
+    """
+    (plan,) = equation.inner
+    first_element = scan.consts + scan.carries
+    consts, carries = equation.operands[: scan.consts], equation.operands[scan.consts : first_element]
+    elements = [as_value(o) for o in equation.operands[first_element:]]
+    carried = carrying.of_loop(emitter, scan.body, equation.inner, consts, carries)
+    loop = _Loop(emitter, equation, scan, plan, consts, carried, equation.active)
+    alone = not elements and len(equation.eqn.outvars) == scan.carries and not emitter.context.observer.watches
+    if alone and (last := _by_blocks(loop)) is not None:
+        return carried.after(last, equation.known, loop.chunk)
+    return _one_by_one(loop, elements)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Loop:
+    """A loop that is about to be emitted.
+
+    Attributes:
+      emitter: emits its body.
+      equation: the loop.
+      scan: what it says.
+      plan: the analysis of its body.
+      consts: what goes into each iteration.
+      carried: what it carries.
+      active: `[G]` mask of the groups that execute it, or None for all.
+    """
+
+    emitter: Emitter
+    equation: Equation
+    scan: Scan
+    plan: Plan
+    consts: list[Item]
+    carried: Carried
+    active: jax.Array | None
+
+    @property
+    def chunk(self) -> Chunk:
+        """The groups."""
+        return self.emitter.context.chunk
+
+    @functools.cached_property
+    def moves(self) -> dict[int, int]:
+        """For the number of a load how much further it starts in each iteration."""
+        return unrolling.moves(self.scan.body, self.plan, self.scan.consts)
+
+    @functools.cached_property
+    def turns(self) -> int:
+        """How many iterations to emit at a time."""
+        scan, dimensions = self.scan, self.emitter.context.dimensions
+        users, chunk = self.carried.users, self.chunk
+        return unrolling.factor(
+            scan.body, self.plan, scan.consts, scan.length, dimensions, users, chunk.on_cpu, chunk.few
+        )
+
+    def within(self, **changes: Any) -> "_Loop":
+        """The same, with changes of the context."""
+        context = dataclasses.replace(self.emitter.context, **changes)
+        return dataclasses.replace(self, emitter=self.emitter.within(context))
+
+    def first(self) -> list[Any]:
+        """What is carried into the first iteration."""
+        return self.carried.first(self.chunk)
+
+    def outputs(self, packed: list[Any], elements: Sequence[Item] = ()) -> list[Item]:
+        """What an iteration gives, from what is carried into it."""
+        inputs = [*self.consts, *self.carried.inside(packed), *elements]
+        return self.emitter.body(self.scan.body, self.plan, inputs, self.active)
+
+    def iterated(self, packed: list[Any]) -> list[Any]:
+        """What is carried after an iteration that gives nothing else, from what is before."""
+        return self.carried.packed(self.outputs(packed), self.chunk)
+
+
+def _one_by_one(loop: _Loop, elements: Sequence[Emitted]) -> list[Item]:
+    """The results of a loop as one of JAX's."""
+    scan, equation, chunk, observer = loop.scan, loop.equation, loop.chunk, loop.emitter.context.observer
+    variables = scan.body.invars[scan.consts + scan.carries :]
+
+    def step(state: tuple[list[Any], Any], rows: list[jax.Array]) -> tuple[tuple[list[Any], Any], list[jax.Array]]:
+        packed, observer.state = state
+        outputs = loop.outputs(packed, named(loop.plan, variables, rows))
+        stacked = [as_value(o).array(chunk) for o in outputs[scan.carries :]]
+        return (loop.carried.packed(outputs[: scan.carries], chunk), observer.state), stacked
+
+    rows = [_rows(e.array(chunk), e.known.varying, 1, 0) for e in elements]
+    unroll = min(loop.turns, _WATCHED_TURNS)
+    first = (loop.first(), observer.state)
+    (last, observer.state), stacked = lax.scan(
+        step, first, rows, length=scan.length, reverse=scan.reverse, unroll=unroll
+    )
+    known = equation.known
+    stacks = [_rows(s, k.varying, 0, 1) for s, k in zip(stacked, known[scan.carries :], strict=True)]
+    after = loop.carried.after(last, known[: scan.carries], chunk)
+    return after + named(equation.plan, equation.eqn.outvars[scan.carries :], stacks)
+
+
+def _rows(array: jax.Array, varying: bool, source: int, target: int) -> jax.Array:
+    """Elements of a loop with their axis in another place, if an axis of groups comes before it."""
+    return jnp.moveaxis(array, source, target) if varying else array
+
+
+def _by_blocks(loop: _Loop) -> list[Any] | None:
+    """What a loop that nobody watches, of carries alone, carries in the end; None if it is not emitted by blocks."""
+    updates = updating.of_loop(loop.equation.eqn, loop.plan, loop.chunk.geometry.items)
+    if updates and not any(isinstance(item, Held) for item in (*loop.consts, *loop.carried.items)):
+        return _updated(loop, updates)
+    streams = loop.turns > 1
+    if (reduction := _reduction(loop, streams)) is not None:
+        return reduction.run(loop.first())
+    return _streamed(loop) if streams else None
+
+
+def _reduction(loop: _Loop, streams: bool) -> reducing.Loop | None:
+    """A loop that only reduces, if it is worth while; `streams` if it could be emitted as one that streams."""
+    turns = reducing.turns(loop.scan, loop.plan, loop.chunk, loop.moves, streams)
+    values = frozenset(k for k, item in enumerate(loop.carried.items) if isinstance(item, Held))
+    reductions = reducing.of_loop(loop.scan, loop.plan, values) if turns > 1 else None
+    if reductions is None:
+        return None
+
+    def iterate(together: Together, packed: list[Any]) -> list[Any]:
+        return loop.within(together=together).iterated(packed)
+
+    reduction = reducing.Loop(iterate, loop.scan, reductions, turns, loop.moves, loop.chunk.on_cpu)
+    # A CPU gathers one element after the other, which is slower than slices.
+    if streams and loop.chunk.on_cpu and not reduction.is_sliced(loop.first()):
+        return None
+    return reduction
+
+
+def _streamed(loop: _Loop) -> list[Any]:
+    """What a loop that streams carries in the end."""
+
+    def iterate(block: Block, packed: list[Any]) -> list[Any]:
+        return loop.within(block=block).iterated(packed)
+
+    stream, first = Stream(iterate, loop.scan.length, loop.moves, loop.turns), loop.first()
+    # On a GPU a branch would stop the launch to look.
+    last: list[Any] = stream.run_checked(first) if loop.chunk.on_cpu else stream.run(first)
+    return last
+
+
+def _updated(loop: _Loop, updates: Updates) -> list[Any]:
+    """What a loop that only updates memories carries in the end."""
+    chunk, length = loop.chunk, loop.scan.length
+    often = updating.updates_often(loop.scan, loop.plan, updates, chunk.geometry.items)
+    parts = strands.of_chunk(chunk if often else dataclasses.replace(chunk, strands=1))
+    iterations = [_of_strand(loop, part, updates) for part in parts]
+    last = updating.Loop(iterations, updates, length, chunk.turns).run()
+    after = growing.advanced(updates.growth, loop.first(), np.int32(length))
+    for k in updates.users:
+        after[k] = strands.together(as_memory(loop.carried.items[k]), [packed[k] for packed in last]).data
+    return after
+
+
+def _of_strand(loop: _Loop, part: Strand, updates: Updates) -> updating.Iterations:
+    """The iterations of a loop that only updates memories, for a part of the groups."""
+    own = _cut(loop, part, updates)
+
+    def find(packed: list[Any]) -> updating.Found:
+        outputs = own.outputs(packed)
+        return {k: list(as_memory(outputs[k]).pending) for k in updates.users}
+
+    def carry_out(k: int, data: jax.Array, found: list[Update]) -> jax.Array:
+        memory = as_memory(own.carried.items[k]).holding(data)
+        return access.carried_out(dataclasses.replace(memory, pending=tuple(found)), part.chunk).data
+
+    return updating.Iterations(own.first(), find, carry_out)
+
+
+def _cut(loop: _Loop, part: Strand, updates: Updates) -> _Loop:
+    """A loop for a part of the groups, whose iterations find what to update."""
+    present = loop.emitter.context.present
+    present = None if present is None else part.rows(present)
+    own = loop.within(chunk=part.chunk, present=present, block=None, waiting=updates.all)
+    consts, items = [part.item(c) for c in loop.consts], [part.item(c) for c in loop.carried.items]
+    running = None if loop.active is None else part.rows(loop.active)
+    return dataclasses.replace(
+        own, consts=consts, carried=dataclasses.replace(loop.carried, items=items), active=running
+    )

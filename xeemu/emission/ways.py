@@ -1,0 +1,76 @@
+"""Ways: how each memory operation of a (sub)program has to be emitted, for the sake of the others beside it."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+from xeemu.emission import accumulation, forwarding, guarding, hazards, joining
+from xeemu.emission.accumulation import Sum
+from xeemu.emission.context import Context
+from xeemu.emission.hazards import Hazards
+from xeemu.emission.items import Item, as_value
+from xeemu.emission.values import Emitted
+from xeemu.knowledge.analysis import Plan
+from xeemu.language.jaxprs import Atom, Body
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """How a memory operation has to be emitted.
+
+    Attributes:
+      forwarded: whether a load may take what was stored (see `forwarding`).
+      guarded: whether its mask keeps it within bounds and does nothing else (see `guarding`).
+      gathered: whether a load must be a gather (see `hazards`).
+      scattered: whether a store must not be a slice (see `hazards`).
+      joined: whether an update may wait for the next one (see `joining`).
+      before: what must be computed before it (see `hazards`).
+      update: for a store that updates what is there the operation and what it adds (see `accumulation`).
+    """
+
+    forwarded: bool = False
+    guarded: bool = False
+    gathered: bool = False
+    scattered: bool = False
+    joined: bool = False
+    before: Sequence[Item] = ()
+    update: tuple[str, Emitted] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Ways:
+    """The same of all memory operations of a (sub)program, by their numbers; the attributes are those of `Way`."""
+
+    hazards: Hazards
+    forwarded: frozenset[int]
+    guarded: frozenset[int]
+    joined: frozenset[int]
+    sums: Mapping[int, Sum]
+
+    def of(self, number: int, read: Callable[[Atom], Item]) -> Way:
+        """That of one of them; `read` gives the item that an operand stands for."""
+        before = [read(v) for v in self.hazards.waits.get(number, ())]
+        added = self.sums.get(number)
+        return Way(
+            forwarded=number in self.forwarded,
+            guarded=number in self.guarded,
+            gathered=number in self.hazards.gathered,
+            scattered=number in self.hazards.scattered,
+            joined=number in self.joined,
+            before=before,
+            update=None if added is None else (added.op, as_value(read(added.added))),
+        )
+
+
+def of_body(body: Body, plan: Plan, context: Context) -> Ways:
+    """How the memory operations of a (sub)program have to be emitted."""
+    chunk, watches = context.chunk, context.observer.watches
+    found = hazards.of_body(body, plan)
+    # On a CPU a scatter takes its elements one after the other anyway.
+    joined = frozenset() if chunk.on_cpu else joining.of_body(body, chunk.deterministic)
+    return Ways(
+        hazards=found,
+        forwarded=forwarding.of_body(body, plan, chunk.geometry),
+        guarded=frozenset() if watches else guarding.of_body(body, plan, context.dimensions),
+        joined=joined | context.waiting,
+        sums={} if watches else accumulation.of_body(body, plan, chunk.geometry.items, found.scattered),
+    )
