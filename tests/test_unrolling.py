@@ -1,17 +1,21 @@
 """Loops that are emitted by blocks, as on a GPU, give the same; their loads are parts of one window."""
 
+import dataclasses
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from launches import run
+from launches import prepared, run
 from test_joining import on_a_gpu
 from test_kernels import EXAMPLES_FOR_TESTS, JUDGED, SIZES
 
 import xeemu as xe
 from xeemu.emission import unrolling
 from xeemu.language import jaxprs, primitives
+from xeemu.launching.cutting import Cut
 
 
 @pytest.mark.parametrize("name", [name for name in JUDGED if EXAMPLES_FOR_TESTS[name].run is None])
@@ -112,3 +116,24 @@ def test_how_a_load_moves(index, move):
     moves = unrolling.moves(scan.body, ready.plan.inner[number][0], scan.consts)
     loads = [n for n, e in enumerate(scan.body.eqns) if e.primitive is primitives.load_p]
     assert moves.get(loads[-1]) == move
+
+
+@pytest.mark.parametrize(("groups", "chunk", "last"), [(65, 4, 4), (20, 8, 64)])
+def test_few_groups_that_are_left_behind_have_short_code(groups, chunk, last):
+    @xe.kernel
+    def kernel(wg, x, out):
+        def turn(k, total):
+            return total * 3 + x[k]
+
+        return out.at[wg.global_linear_id()].set(lax.fori_loop(0, 256, turn, wg.local_id()))
+
+    x, out = np.arange(256, dtype=np.int32), np.zeros(4 * groups, np.int32)
+    ready = prepared(kernel, xe.NDRange(4 * groups, 4), (x, out))
+    ready = dataclasses.replace(ready, cut=Cut(groups, chunk))
+    products = re.findall(r"= mul \w+ 3:i32", str(jax.make_jaxpr(ready.emit)(x, out)))
+    assert 64 + last <= len(products) < 64 + last + 4
+    (got,) = run(ready, (x, out))
+    want = np.arange(4 * groups, dtype=np.int32) % 4
+    for k in x:
+        want = want * 3 + k
+    np.testing.assert_array_equal(got, want)

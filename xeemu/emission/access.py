@@ -1,4 +1,7 @@
-"""Memory operations over a chunk: slices where the addresses form a lattice, else gathers and scatters."""
+"""Memory operations over a chunk.
+
+Slices where the addresses form a lattice, whole tiles where those of groups overlap, else gathers and scatters.
+"""
 
 import dataclasses
 import functools
@@ -10,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import forwarding, serial, slices
+from xeemu.emission import forwarding, overlaps, serial, slices
 from xeemu.emission.locating import Address, Lanes, columns, places
 from xeemu.emission.slices import View
 from xeemu.emission.values import Buffer, Chunk, Emitted, Shared, Some, Update
@@ -97,7 +100,8 @@ def _read(
     if edged is not None:
         return edged.shared(buffer.data)
     if part is None or not may_fit(buffer, address, part, chunk):
-        return _gather(buffer, address, where, chunk, missing)
+        tiles = overlaps.of_address(buffer, address, where, varying, chunk, missing)
+        return tiles.read(buffer.data) if tiles else _gather(buffer, address, where, chunk, missing)
     shape = (chunk.count if varying else 1, where.count)
     return lax.cond(
         part.fits(buffer.elements),

@@ -57,13 +57,12 @@ class Edged(Frame):
         return lax.cond(functools.reduce(operator.and_, fits), inside, at_edge, *operands)
 
     def _read_at_edge(self, data: jax.Array) -> jax.Array:
-        each = zip(self.starts, self.sizes, self.shape, strict=True)
-        met = functools.reduce(operator.and_, (_between(1 - size, start, n - 1) for start, size, n in each))
-        # A branch, as XLA would make what it gives anew for each use.
-        around = lax.cond(met, self._around, lambda data: self._blank(data.dtype), data)
-        first = [above for _, above in self.margins]
-        last = [f + n for f, n in zip(first, self.sizes, strict=True)]
-        return lax.slice(around, first, last).reshape(self.values)
+        last = [f + n for f, n in zip(self._first, self.sizes, strict=True)]
+        return lax.slice(self._seen_around(data), self._first, last).reshape(self.values)
+
+    def _seen_around(self, data: jax.Array) -> jax.Array:
+        """What `_around` gives, found once: XLA would make it anew for each use if it were not in a branch."""
+        return lax.cond(self._met, self._around, lambda data: self._blank(data.dtype), data)
 
     def _read_padded(self, data: jax.Array) -> jax.Array:
         held = lax.dynamic_slice(data.reshape(self.shape), self._within, self._held)
@@ -74,8 +73,7 @@ class Edged(Frame):
 
     def _held_at_edge(self, data: jax.Array, values: jax.Array) -> jax.Array:
         """What lies in the memory at `_within`, with other values in the rectangle."""
-        first = [above for _, above in self.margins]
-        around = lax.dynamic_update_slice(self._around(data), values, first)
+        around = lax.dynamic_update_slice(self._around(data), values, self._first)
         return lax.dynamic_slice(around, self._places, self._held)
 
     def _around(self, data: jax.Array) -> jax.Array:
@@ -86,6 +84,17 @@ class Edged(Frame):
     def _blank(self, dtype: np.dtype) -> jax.Array:
         each = zip(self.sizes, self._held, self.margins, strict=True)
         return jnp.full([above + max(n, held + below) for n, held, (below, above) in each], self.missing, dtype)
+
+    @property
+    def _met(self) -> jax.Array:
+        """Whether it lies in its memory at least in part."""
+        each = zip(self.starts, self.sizes, self.shape, strict=True)
+        return functools.reduce(operator.and_, (_between(1 - size, start, n - 1) for start, size, n in each))
+
+    @property
+    def _first(self) -> tuple[int, ...]:
+        """Where it begins among itself and the margins."""
+        return tuple(above for _, above in self.margins)
 
     @property
     def _held(self) -> tuple[int, ...]:
@@ -121,11 +130,7 @@ def of_address(
       chunk: the work-groups.
       missing: what elements out of bounds read as, if there may be such.
     """
-    if buffer.space != "global" or buffer.origin is not None:
-        return None
-    if not buffer.alone and len(buffer.shape) > 1:  # XLA copies a memory that it sees in several shapes
-        return None
-    if not address.components or not where.count or not address.exact:
+    if not may_be(buffer, address, where):
         return None
     axes = _axes(address.components, where, varying, chunk)
     lattice = lattices.of_box(axes) if axes else None
@@ -139,10 +144,19 @@ def of_address(
     )
     if address.proved:
         return lattice, Frame(starts, sizes, buffer.shape, lattice.extents, True)
-    margins = _margins(address, buffer.shape)
-    if margins is None or any(sum(m) > size for m, size in zip(margins, sizes, strict=True)):
+    margins = margins_of(address, buffer.shape, sizes)
+    if margins is None:
         return None
     return lattice, Edged(starts, sizes, buffer.shape, lattice.extents, True, margins, missing, chunk.on_cpu)
+
+
+def may_be(buffer: Buffer, address: Address, where: Lanes) -> bool:
+    """Whether an access is one to global memory in its own shape by an index of which each component is known."""
+    if buffer.space != "global" or buffer.origin is not None:
+        return False
+    if not buffer.alone and len(buffer.shape) > 1:  # XLA copies a memory that it sees in several shapes
+        return False
+    return bool(address.components and where.count and address.exact)
 
 
 def _axes(components: Sequence[Component], where: Lanes, varying: bool, chunk: Chunk) -> list[Lattice] | None:
@@ -155,12 +169,17 @@ def _axes(components: Sequence[Component], where: Lanes, varying: bool, chunk: C
     return [Lattice((*own, *lattice.axes)) for own, lattice in zip(steps, lanes, strict=True)]
 
 
-def _margins(address: Address, shape: Sequence[int]) -> tuple[tuple[int, int], ...] | None:
-    """How far an index goes beyond each dimension of a memory, below and above; None if that is not known."""
+def margins_of(address: Address, shape: Sequence[int], sizes: Sequence[int]) -> tuple[tuple[int, int], ...] | None:
+    """How far an index goes beyond each dimension of a memory, below and above.
+
+    None if that is not known, or if it is more than a rectangle of such sizes has.
+    """
     found = []
-    for component, size in zip(address.components, shape, strict=True):
+    for component, size, own in zip(address.components, shape, sizes, strict=True):
         if component.interval is None:
             return None
         least, greatest = component.interval
         found.append((max(0, -least), max(0, greatest - (size - 1))))
+        if sum(found[-1]) > own:
+            return None
     return tuple(found)
