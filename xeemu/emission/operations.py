@@ -64,7 +64,7 @@ def _carried_out(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], ch
         return named(plan, eqn.outvars, [result])
     bind = _bind_unsigned if _is_natural(eqn, operands) else _bind
     if _applies_to_chunks(eqn, operands):
-        found = bind(eqn, _over_groups(operands, [o.array(chunk) for o in operands], chunk.count))
+        found = bind(eqn, _over_groups(eqn, operands, [o.array(chunk) for o in operands], chunk.count))
         (value,) = named(plan, eqn.outvars, found, _some(eqn, operands, chunk))
         return [dataclasses.replace(as_value(value), shared=_shared(bind, eqn, operands, chunk))]
     return named(plan, eqn.outvars, _lifted(lambda *xs: bind(eqn, xs), operands, chunk))
@@ -114,7 +114,7 @@ def _shared(
     if first is None or any(s is None or (s.block, s.own) != (first.block, first.own) for s in given):
         return None
     arrays = [o.array(chunk) if o.shared is None else o.shared.values for o in operands]
-    (values,) = bind(eqn, _over_groups(operands, arrays, math.prod(first.own)))
+    (values,) = bind(eqn, _over_groups(eqn, operands, arrays, math.prod(first.own)))
     return dataclasses.replace(first, values=values)
 
 
@@ -122,18 +122,26 @@ def _applies_to_chunks(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> b
     """Whether an operation does for all groups at once what it does for one, as `vmap` would find out slowly."""
     if eqn.primitive.name not in folding.ELEMENTWISE:
         return False
-    # What a scalar is for all elements of the others, it is for all groups; but not in these two.
-    scalars = eqn.primitive.name not in ("select_n", "clamp")
     shape = eqn.outvars[0].aval.shape
-    return all(o.shape == shape or (scalars and not o.shape and not o.known.varying) for o in operands)
+    return all(o.shape == shape or (_takes_scalars(eqn) and not o.shape and not o.known.varying) for o in operands)
 
 
-def _over_groups(operands: Sequence[Emitted], arrays: Sequence[jax.Array], count: int) -> list[jax.Array]:
-    """The arrays of operands, those that do not vary repeated for so many groups if others do; but for scalars."""
+def _takes_scalars(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether a scalar may stand for an array of the shape that the other operands have."""
+    return eqn.primitive.name not in ("select_n", "clamp")
+
+
+def _over_groups(
+    eqn: jex_core.JaxprEqn, operands: Sequence[Emitted], arrays: Sequence[jax.Array], count: int
+) -> list[jax.Array]:
+    """The arrays of operands, those that do not vary repeated for so many groups if others do, where they have to be.
+
+    What a scalar is for all elements of the others, it is for all groups.
+    """
     if not any(o.known.varying for o in operands):
         return list(arrays)
     return [
-        array if o.known.varying or not o.shape else lax.broadcast(array, (count,))
+        array if o.known.varying or (not o.shape and _takes_scalars(eqn)) else lax.broadcast(array, (count,))
         for o, array in zip(operands, arrays, strict=True)
     ]
 
