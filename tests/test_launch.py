@@ -10,6 +10,7 @@ import pytest
 
 import xeemu as xe
 from xeemu.errors import KernelArgumentError, MemoryAllocationError
+from xeemu.launching import fitting
 
 RANGE = xe.NDRange(12, 4)
 
@@ -283,6 +284,64 @@ def test_what_the_environment_limits_is_checked_each_time(monkeypatch):
     with pytest.raises(MemoryAllocationError, match="2048"):
         launched(X)
     monkeypatch.setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "1MB")
+    np.testing.assert_array_equal(launched(X), np.ones(12))
+
+
+def test_what_was_checked_under_limits_is_checked_again_without_them(monkeypatch):
+    @xe.kernel
+    def kernel(wg, x):
+        local = wg.local(9216, jnp.int32)
+        local = local.at[wg.local_id()].set(1)
+        return x.at[wg.global_id()].set(local[wg.local_id()])
+
+    monkeypatch.setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "8MB")
+    launched = xe.launch(kernel, RANGE, device="cpu")
+    np.testing.assert_array_equal(launched(X), np.ones(12))
+    np.testing.assert_array_equal(jax.jit(launched)(X), np.ones(12))
+    monkeypatch.delenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE")
+    for again in (launched, xe.launch(kernel, RANGE, device="cpu"), jax.jit(xe.launch(kernel, RANGE, device="cpu"))):
+        with pytest.raises(MemoryAllocationError, match="36864"):
+            again(X)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_a_launch_made_again_sees_what_the_environment_limits_now(monkeypatch, jitted):
+    @xe.kernel
+    def kernel(wg, x):
+        local = wg.local(512, jnp.int32)
+        return x.at[wg.global_id()].set(local.at[wg.local_id()].set(1)[wg.local_id()])
+
+    def made():
+        launched = xe.launch(kernel, RANGE, device="cpu")
+        return jax.jit(launched) if jitted else launched
+
+    np.testing.assert_array_equal(made()(X), np.ones(12))
+    monkeypatch.setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "1KB")
+    with pytest.raises(MemoryAllocationError, match="2048"):
+        made()(X)
+    monkeypatch.setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "1 KB")
+    with pytest.raises(KernelArgumentError, match="'1 KB'"):
+        made()(X)
+
+
+@pytest.mark.parametrize("argument", [np.float32, np.ndarray, jax.Array, None, "x"])
+def test_what_is_no_array_is_refused(argument):
+    @xe.kernel
+    def kernel(wg, x, s):
+        return x.at[wg.global_id()].set(x[wg.global_id()] + s)
+
+    with pytest.raises(KernelArgumentError, match="argument s of kernel kernel"):
+        xe.launch(kernel, RANGE)(X, argument)
+
+
+def test_what_a_launch_remembers_is_dropped_with_what_was_compiled():
+    @xe.kernel
+    def kernel(wg, x):
+        return x.at[wg.global_id()].set(1)
+
+    launched = xe.launch(kernel, RANGE)
+    np.testing.assert_array_equal(launched(X), np.ones(12))
+    fitting.fitted.cache_clear()
     np.testing.assert_array_equal(launched(X), np.ones(12))
 
 

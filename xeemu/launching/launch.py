@@ -1,7 +1,8 @@
 """launch: a kernel over an nd-range as a function over arrays."""
 
 import functools
-from collections.abc import Callable, Hashable, Sequence
+import weakref
+from collections.abc import Callable, Hashable, MutableMapping, Sequence
 from typing import Any
 
 import jax
@@ -26,8 +27,6 @@ from xeemu.launching.fitting import Fitted
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare, traced_program
 from xeemu.stepping import interleaving, turns
-
-_MOST_READY = 512  # calls that a launch remembers
 
 
 def launch(
@@ -86,7 +85,9 @@ def launch(
         other = "deterministic=True" if deterministic else "a mesh"
         raise KernelArgumentError(f"a launch with a schedule runs in an order of its own; leave out {other}")
 
-    return _launched(kernel, nd_range, modelled, memory_bytes, deterministic, donate, mesh, seed)
+    limited = modelled.in_environment()
+    limits = None if limited is modelled else limited
+    return _launched(kernel, nd_range, modelled, memory_bytes, deterministic, donate, mesh, seed, limits)
 
 
 @functools.lru_cache(maxsize=512)
@@ -99,15 +100,21 @@ def _launched(
     donate: bool,
     mesh: jax.sharding.Mesh | None,
     seed: turns.Seed | None,
+    limits: Device | None,
 ) -> Callable[..., Any]:
-    """A checked launch as a function; equal ones are the same, so that it remembers what it is called with."""
-    ready: dict[Hashable, Fitted] = {}
+    """A checked launch as a function; equal ones are the same, so that it remembers what it is called with.
+
+    Under other limits, set by the environment, it is another function: JAX remembers what it has traced of one.
+    """
+    # Compiled launches are kept, and in the end dropped, by `fitting.fitted`.
+    ready: MutableMapping[Hashable, Fitted] = weakref.WeakValueDictionary()
 
     def call(*arguments: Any, **static: Any) -> Any:
         bound = kernel.bind_static(static)
-        signature = _signature(arguments, bound)
-        # What the environment limits has to be checked each time.
-        known = ready.get(signature) if device.in_environment() is device else None
+        # What the environment limits is checked each time.
+        limited = limits is not None or device.in_environment() is not device
+        signature = None if limited else _signature(arguments, bound)
+        known = None if signature is None else ready.get(signature)
         if known is not None:
             return _run(known, arguments)
         given = checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic))
@@ -125,7 +132,7 @@ def _launched(
             with jax.enable_x64(prepared.program.wide):
                 return jax.tree.unflatten(prepared.program.output_tree, prepared.emit(*map(jnp.asarray, given)))
         fitted = fitting.fitted(prepared)
-        if signature is not None and len(ready) < _MOST_READY:
+        if signature is not None:
             ready[signature] = fitted
         return _run(fitted, given)
 
@@ -136,7 +143,7 @@ def _signature(arguments: Sequence[Any], bound: tuple[tuple[str, Any], ...]) -> 
     """What tells calls apart of which the first one was checked for all; None if an argument has to be checked."""
     try:
         told = tuple(map(_told, arguments))
-    except AttributeError:
+    except (AttributeError, TypeError):
         return None
     # Static values that are equal may differ in type or sign.
     return told, platform_of(arguments), bound, repr(bound) if bound else ""
