@@ -118,6 +118,34 @@ def test_how_a_load_moves(index, move):
     assert moves.get(loads[-1]) == move
 
 
+@pytest.mark.parametrize(
+    ("turns", "step", "start", "local"),
+    [
+        (1, 1, 0, False),
+        (16, 1, 3, False),
+        (257, 1, 0, True),
+        (35, 2, 1, True),
+        (130, -1, 300, False),
+        (70, -3, 900, True),
+    ],
+)
+def test_many_work_items_on_a_cpu_take_fewer_iterations_at_a_time(turns, step, start, local):
+    n, static = 8192, {"turns": turns, "step": step, "start": start, "local": local}
+    x = np.random.default_rng(0).integers(-9, 9, size=12288, dtype=np.int32)
+    arguments = x, np.zeros(n, np.int32)
+    ready = prepared(windows, xe.NDRange(n, 64), arguments, static)
+    ready = dataclasses.replace(ready, cut=Cut(n // 64, n // 64))
+    (got,) = run(ready, arguments)
+    want, i = np.zeros(n, np.int64), np.arange(n)
+    for k in range(turns):
+        place = (i % 64 if local else i) + start + k * step
+        want = (3 * want + x[place].astype(np.int64) * x[k]) % 2**32
+    np.testing.assert_array_equal(got.view(np.uint32), want)
+    products = len(re.findall(r"= mul (?:\w+ )?3:i32", str(jax.make_jaxpr(ready.emit)(*arguments))))
+    found = min(turns, 16) + (turns % 16 if turns > 16 else 0)
+    assert found <= products <= found + 1
+
+
 @pytest.mark.parametrize(("groups", "chunk", "last"), [(65, 4, 4), (20, 8, 64)])
 def test_few_groups_that_are_left_behind_have_short_code(groups, chunk, last):
     @xe.kernel

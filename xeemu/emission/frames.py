@@ -37,7 +37,8 @@ class Frame:
 
     def read(self, data: jax.Array) -> jax.Array:
         """`[*values]`"""
-        return lax.dynamic_slice(data.reshape(self.shape), self.starts, self.sizes).reshape(self.values)
+        seen = data.reshape(self.shape)
+        return lax.dynamic_slice(seen, self.starts, self.sizes, allow_negative_indices=False).reshape(self.values)
 
     def written(self, data: jax.Array, values: jax.Array) -> jax.Array:
         """The data with other values in the rectangle."""

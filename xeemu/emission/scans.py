@@ -86,7 +86,7 @@ class _Loop:
         scan, dimensions = self.scan, self.emitter.context.dimensions
         users, chunk = self.carried.users, self.chunk
         return unrolling.factor(
-            scan.body, self.plan, scan.consts, scan.length, dimensions, users, chunk.on_cpu, chunk.few
+            scan.body, self.plan, scan.consts, scan.length, dimensions, users, chunk.on_cpu, chunk.few, chunk.many
         )
 
     def within(self, **changes: Any) -> "_Loop":

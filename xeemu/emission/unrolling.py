@@ -22,6 +22,8 @@ from xeemu.language.jaxprs import Body
 # carries a value in place of a memory, its serial reduction; of loops that fill a memory the convolution again, which
 # takes twice as long on the CPU from 12 on. Larger bodies have fewer, which compile sooner.
 _MOST = 64
+# A CPU has too few registers for the places and factors of more.
+_MOST_OF_MANY = 16
 _MOST_OF_FILLS = {"cpu": 8, "gpu": 32}
 # Each of them looks whether its slice is within bounds and else gathers: more compile for seconds and run no faster.
 _MOST_BRANCHING = 8
@@ -39,6 +41,7 @@ def factor(
     values: frozenset[int] = frozenset(),
     on_cpu: bool = True,
     few: bool = False,
+    many: bool = False,
 ) -> int:
     """How many iterations of a loop to emit at a time.
 
@@ -51,17 +54,19 @@ def factor(
       values: numbers of the operations that access what the loop carries as values (see `promotion`).
       on_cpu: where the program will run.
       few: whether it will for few groups, so that short code is worth more than fast code.
+      many: whether it is a CPU that takes much longer for an iteration of all work-items than to begin it.
     """
     accesses = any(e.primitive in (primitives.load_p, primitives.store_p) for e in body.eqns)
     if not accesses or len(body.eqns) > _LARGEST_BODY:
         return 1
     others = [n for n, eqn in enumerate(body.eqns) if n not in values and not _streams(eqn, plan, dimensions)]
     steps = moves(body, plan, consts)
-    most = _MOST_OF_FILLS["cpu" if on_cpu else "gpu"] if others else _MOST
+    platform = "cpu" if on_cpu else "gpu"
+    most = _MOST_OF_FILLS[platform] if others else _MOST_OF_MANY if many else _MOST
     if on_cpu and any(_branches(n, eqn, plan, steps, dimensions) for n, eqn in enumerate(body.eqns)):
         most = min(most, _MOST_BRANCHING)
     if few:
-        most = min(most, _MOST_OF_FEW["cpu" if on_cpu else "gpu"])
+        most = min(most, _MOST_OF_FEW[platform])
     turns = min(most, _LARGEST_BLOCK // len(body.eqns), max(length, 1))
     filled = all(_is_filled(body, body.eqns[n], plan, dimensions, Axis(turns, steps.get(n, 0))) for n in others)
     return turns if filled else 1

@@ -14,6 +14,9 @@ from xeemu.knowledge.forms import Form, wrapped
 from xeemu.knowledge.lattices import Axis
 from xeemu.language.geometry import Geometry
 
+# On a 2-core CPU, of the sums and products of a convolution.
+_MANY_ITEMS = 1 << 12
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Chunk:
@@ -46,6 +49,11 @@ class Chunk:
     spare_bytes: int = 0
 
     # Nothing here is cached: an array first made inside a loop must not be used outside it.
+
+    @property
+    def many(self) -> bool:
+        """Whether a CPU takes much longer for what all the work-items do than to begin it."""
+        return self.on_cpu and self.count * self.geometry.items >= _MANY_ITEMS
 
     def linear_ids(self) -> jax.Array:
         """`[G]` linear group ids."""

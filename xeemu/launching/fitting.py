@@ -47,7 +47,9 @@ class Fitted:
             self._working_bytes = self._fit(given)
         if self._working_bytes + self._arrays_bytes >= capacity.LEAST_BYTES:
             self._check(given, self._working_bytes)
-        return self.prepared.compiled(*given)
+        # A computation of its own, even while somebody traces another, of which no argument is a part.
+        with jax.core.eval_context():
+            return self.prepared.compiled(*given)
 
     def run(self, given: Sequence[Any]) -> list[np.ndarray]:
         """The arrays that the kernel returns, of a launch's arguments as they were given."""

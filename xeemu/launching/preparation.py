@@ -23,7 +23,7 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import capacity, coverage, cutting, likeness, working
+from xeemu.launching import capacity, compiling, coverage, cutting, likeness, working
 from xeemu.launching.analysed import Analysed
 from xeemu.launching.arguments import Description, platform_of
 from xeemu.launching.cutting import Cut
@@ -204,7 +204,13 @@ class Prepared:
     def compiled(self) -> Callable[..., list[jax.Array]]:
         """`emit` as a compiled function."""
         donated = self.program.outputs if self.options.donate else ()
-        return jax.jit(self.emit, donate_argnums=donated)
+        return compiling.compiled(self.emit, self.compiler_options, donated)
+
+    @functools.cached_property
+    def compiler_options(self) -> Mapping[str, Any]:
+        """What XLA is asked for, where the launch is a computation of its own."""
+        plan = self.cut.inner.plan if self.cut.inner else self.analysed.emitted
+        return compiling.options(self.program, plan, self.options.platform)
 
 
 def prepare_alone(

@@ -26,7 +26,7 @@ from xeemu.knowledge.progressions import Box
 from xeemu.knowledge.schedule import Frame, Operation, Schedule
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
-from xeemu.launching import capacity
+from xeemu.launching import capacity, compiling
 from xeemu.launching.preparation import Prepared, Share
 
 Rule = Literal["slice", "stores", "add", "min", "max", "and", "or", "xor"]
@@ -207,11 +207,17 @@ class Sharded:
             if inside_jit:
                 self._check_proved()
                 return self._emit(*map(jnp.asarray, given))[0]
-            self._check_fits(self.prepared.need(_absent_bytes(given, self.mesh)))
-            placed = [_everywhere(a, self.mesh) for a in given]
-            working_bytes = self._measured.working_bytes(placed, self.prepared.results_bytes)
-            self._check_fits(self.prepared.need(0, working_bytes))
-            results, clashes = self.compiled(*placed)
+            # A computation of its own, even while somebody traces another, of which no argument is a part.
+            with jax.core.eval_context():
+                return self._run(given)
+
+    def _run(self, given: Sequence[Any]) -> list[jax.Array]:
+        """The same of arrays, after a look whether it fits."""
+        self._check_fits(self.prepared.need(_absent_bytes(given, self.mesh)))
+        placed = [_everywhere(a, self.mesh) for a in given]
+        working_bytes = self._measured.working_bytes(placed, self.prepared.results_bytes)
+        self._check_fits(self.prepared.need(0, working_bytes))
+        results, clashes = self.compiled(*placed)
         for number, merge, clash in zip(self.prepared.program.outputs, self.merges, clashes, strict=True):
             if not merge.proved:
                 self._check_clash(number, int(clash))
@@ -220,7 +226,7 @@ class Sharded:
     @functools.cached_property
     def compiled(self) -> Callable[..., tuple[list[jax.Array], list[jax.Array]]]:
         donated = self.prepared.program.outputs if self.prepared.options.donate else ()
-        return jax.jit(self._emit, donate_argnums=donated)
+        return compiling.compiled(self._emit, self.prepared.compiler_options, donated)
 
     @functools.cached_property
     def _measured(self) -> capacity.Measured:

@@ -1,0 +1,79 @@
+"""What the compiler is asked for, and launches with arrays while another computation is traced."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import xeemu as xe
+from xeemu.launching import compiling
+from xeemu.launching.arguments import DEFAULT_DEVICE, Description, checked_device
+from xeemu.launching.options import Options
+from xeemu.launching.preparation import prepare
+
+RANGE, X = xe.NDRange(64, 16), np.arange(64, dtype=np.int32)
+
+
+@xe.kernel
+def doubled(wg, x, y):
+    i = wg.global_id()
+    return y.at[i].set(2 * x[i])
+
+
+@xe.kernel
+def looked_up(wg, x, y):
+    i = wg.global_id()
+    return y.at[i].set(x[x[i]])
+
+
+@xe.kernel
+def looked_up_at_the_ends(wg, x, y):
+    """Most groups take slices; the first and the last one look elements up."""
+    i, group = wg.global_id(), wg.group_id()
+    at_an_end = (group == 0) | (group == wg.group_range() - 1)
+    found = lax.cond(at_an_end, lambda: x[63 - x[i]], lambda: x[i - 1])
+    return y.at[i].set(found)
+
+
+def options_of(kernel, platform, nd_range=RANGE, x=X):
+    options = Options(None, False, False, platform)
+    given = Description.of(x), Description.of(np.zeros_like(x))
+    device = checked_device(kernel, nd_range, DEFAULT_DEVICE)
+    return prepare(kernel, nd_range, device, given, (), options).compiler_options
+
+
+def test_slices_are_loaded_by_wide_vectors_on_a_cpu():
+    known = compiling.takes({"xla_cpu_prefer_vector_width": 512})
+    assert options_of(doubled, "cpu") == ({"xla_cpu_prefer_vector_width": 512} if known else {})
+    assert options_of(doubled, "gpu") == {}
+
+
+def test_elements_that_are_looked_up_are_not():
+    assert options_of(looked_up, "cpu") == {}
+
+
+def test_what_only_groups_at_the_ends_do_does_not_count():
+    x = np.arange(2**21, dtype=np.int32) % 64
+    assert options_of(looked_up_at_the_ends, "cpu", xe.NDRange(2**21, 16), x) == options_of(doubled, "cpu")
+    assert options_of(looked_up_at_the_ends, "cpu") == {}
+
+
+def test_options_that_jax_does_not_know_are_found_out():
+    assert not compiling.takes({"xla_no_such_option": 1})
+    assert compiling.takes({})
+
+
+@pytest.mark.parametrize("devices", [None, 1])
+def test_a_launch_with_arrays_runs_while_something_else_is_traced(devices):
+    launched = xe.launch(doubled, RANGE, mesh=jax.make_mesh((devices,), ("groups",)) if devices else None)
+
+    def traced(z):
+        return z + launched(X, np.zeros_like(X)).astype(z.dtype)
+
+    z = jnp.arange(64.0)
+    want = np.arange(64) + 2 * X
+    np.testing.assert_array_equal(jax.jit(traced)(z), want)
+    np.testing.assert_array_equal(jax.vmap(traced)(z[None])[0], want)
+    np.testing.assert_array_equal(jax.grad(lambda z: traced(z).sum())(z), np.ones(64))
+    np.testing.assert_array_equal(lax.map(traced, z[None])[0], want)
