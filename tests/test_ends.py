@@ -114,7 +114,7 @@ def test_nothing_is_left_to_decide_between_the_ends():
     assert cut.first == cut.rest > 0
     assert cut.full * cut.chunk + 2 * cut.rest == 2**14
     assert left(ready, ready.plan) > 0
-    assert left(ready, ready.cut.inner.plan) == 0
+    assert left(ready, ready.cut.inner.task.plan) == 0
 
 
 def test_a_gpu_branches_for_the_groups_at_the_ends_only():
@@ -123,7 +123,7 @@ def test_a_gpu_branches_for_the_groups_at_the_ends_only():
     ready = on_a_gpu(branching, xe.NDRange(2**16, 8), (data, data), {"groups": groups})
     assert (ready.cut.inner.first, ready.cut.inner.count) == (1, groups - 2)
     branches = 2
-    assert left(ready, ready.plan) - left(ready, ready.cut.inner.plan) == branches
+    assert left(ready, ready.plan) - left(ready, ready.cut.inner.task.plan) == branches
     text = jax.jit(ready.emit).lower(data, data).as_text()
     assert f"tensor<{groups}x8xi32>" not in text
     assert f"tensor<{groups - 2}x8xi32>" in text

@@ -140,7 +140,7 @@ def alike(steps):
 
 def found_alike(ready):
     """The names of those that are one memory as the launch is emitted."""
-    plan = ready.analysed.emitted
+    plan = ready.analysed.task.plan
     allocations = (eqn for eqn in ready.program.body.eqns if eqn.primitive is primitives.allocate_p)
     return {eqn.params["name"] for eqn in allocations if plan.values[eqn.outvars[0]].alike}
 

@@ -443,6 +443,16 @@ def bodies(body: Body, plan: Plan) -> Iterator[tuple[Body, Plan]]:
             yield from bodies(inner, inner_plan)
 
 
+def executed(body: Body, plan: Plan, dimensions: int) -> Iterator[tuple[Body, Plan]]:
+    """The same, but for branches that no group takes."""
+    yield body, plan
+    for number, eqn in enumerate(body.eqns):
+        inner, cond = plan.within(number, eqn), isinstance(jaxprs.structure(eqn), jaxprs.Cond)
+        only = plan.value(eqn.invars[0], dimensions).only if cond else None
+        for part in inner if only is None else [inner[min(max(only, 0), len(inner) - 1)]]:
+            yield from executed(*part, dimensions)
+
+
 def undecided(body: Body, plan: Plan, dimensions: int) -> int:
     """How much is left to find out when a (sub)program and its inner ones run.
 

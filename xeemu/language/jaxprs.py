@@ -108,6 +108,11 @@ def structure(eqn: jex_core.JaxprEqn) -> Structure | None:
     return _call(params) if name in _CALLS else None
 
 
+def is_bound_again(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether its primitive, bound with its parameters, is the same operation; what takes functions is not."""
+    return not isinstance(structure(eqn), Call) or "jaxpr" in eqn.params
+
+
 def bodies(eqn: jex_core.JaxprEqn) -> tuple[Body, ...]:
     """The bodies that a structured equation holds; none of a plain operation."""
     match structure(eqn):

@@ -1,11 +1,25 @@
-"""Analysed: a traced kernel with what is known of it."""
+"""Analysed: a traced kernel with what is known of it, and what of it work-groups have to carry out."""
 
 import dataclasses
+import functools
 
-from xeemu.knowledge import analysis
+from xeemu.knowledge import analysis, copies
 from xeemu.knowledge.analysis import Plan
 from xeemu.language.program import Program
-from xeemu.launching import likeness
+from xeemu.launching import bypassing, likeness
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Task:
+    """What work-groups carry out.
+
+    Attributes:
+      program: the operations.
+      plan: the analysis of them, for these groups.
+    """
+
+    program: Program
+    plan: Plan
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -15,19 +29,37 @@ class Analysed:
     Attributes:
       program: the traced kernel.
       plan: its analysis.
-      unwatched: its analysis for a launch of which nobody sees the accesses; None if that is the same (see `likeness`).
+      watched: whether somebody sees every access, so that all of them have to be carried out.
     """
 
     program: Program
     plan: Plan
-    unwatched: Plan | None = None
+    watched: bool = False
 
-    @property
-    def emitted(self) -> Plan:
-        """The analysis by which it is emitted if nobody watches."""
-        return self.unwatched or self.plan
+    @functools.cached_property
+    def task(self) -> Task:
+        """What all groups carry out."""
+        if self.watched:
+            return Task(self.program, self.plan)
+        return self._without_copies(self._alike or self.plan, None)
 
-    def rows(self, rows: range) -> Plan:
-        """The analysis of some rows of groups, if nobody watches."""
-        alike = likeness.analyse(self.program, rows) if self.unwatched else None
+    def known(self, rows: range) -> Plan:
+        """What is known of the kernel for some rows of groups, if nobody watches."""
+        alike = likeness.analyse(self.program, rows) if self._alike else None
         return alike or analysis.analyse(self.program, rows)
+
+    def part(self, rows: range) -> Task:
+        """What some rows of groups carry out, if nobody watches."""
+        return self._without_copies(self.known(rows), rows)
+
+    @functools.cached_property
+    def _alike(self) -> Plan | None:
+        return likeness.analyse(self.program)
+
+    def _without_copies(self, plan: Plan, rows: range | None) -> Task:
+        """The kernel, but for local memories that only copy a global one; `plan` is of these rows, None for all."""
+        found = copies.of_program(self.program, plan, rows)
+        if not found:
+            return Task(self.program, plan)
+        program = bypassing.without(self.program, plan, found)
+        return Task(program, likeness.analyse(program, rows) or analysis.analyse(program, rows))

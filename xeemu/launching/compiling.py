@@ -8,9 +8,9 @@ import jax
 from jax.extend import core as jex_core
 
 from xeemu.emission import locating
+from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Plan
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Body
+from xeemu.language import primitives
 from xeemu.language.program import Program
 
 # XLA uses half of AVX-512's registers unless told otherwise; a CPU without them ignores it.
@@ -28,6 +28,13 @@ def compiled(function: Callable[..., Any], options: Mapping[str, Any], donated: 
     return jax.jit(function, donate_argnums=tuple(donated), compiler_options=dict(options) or None)
 
 
+def is_tracing() -> bool:
+    """Whether JAX is tracing something, of which operations on arrays may become a part."""
+    here = jex_core.get_opaque_trace_state()
+    with jax.core.eval_context():
+        return bool(jex_core.get_opaque_trace_state() != here)
+
+
 def options(program: Program, plan: Plan, platform: str) -> Mapping[str, Any]:
     """XLA's options for a program.
 
@@ -36,31 +43,21 @@ def options(program: Program, plan: Plan, platform: str) -> Mapping[str, Any]:
       plan: its analysis.
       platform: of JAX, where it will run.
     """
-    dimensions = len(program.geometry.group_range)
-    wide = platform == "cpu" and not _gathers(program.body, plan, dimensions) and _takes_wide()
+    wide = platform == "cpu" and not _gathers(program, plan) and _takes_wide()
     return _WIDE if wide else {}
 
 
-def _gathers(body: Body, plan: Plan, dimensions: int) -> bool:
+def _gathers(program: Program, plan: Plan) -> bool:
     """Whether elements are looked up one by one: sixteen at once took up to twice as long as eight and eight."""
-    return any(
-        _is_gather(eqn, plan, dimensions)
-        or any(_gathers(*inner, dimensions) for inner in _taken(number, eqn, plan, dimensions))
-        for number, eqn in enumerate(body.eqns)
-    )
+    dimensions = len(program.geometry.group_range)
+    parts = analysis.executed(program.body, plan, dimensions)
+    return any(_is_gather(eqn, known, dimensions) for body, known in parts for eqn in body.eqns)
 
 
 def _is_gather(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
     if eqn.primitive is not primitives.load_p or not plan.values[eqn.outvars[0]].varying:
         return False
     return locating.foreseen(eqn, plan, dimensions)[1] is None
-
-
-def _taken(number: int, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> list[tuple[Body, Plan]]:
-    """The bodies of an equation, but for branches that no group takes."""
-    inner, cond = plan.within(number, eqn), isinstance(jaxprs.structure(eqn), jaxprs.Cond)
-    only = plan.value(eqn.invars[0], dimensions).only if cond else None
-    return inner if only is None else [inner[min(max(only, 0), len(inner) - 1)]]
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from xeemu.knowledge.analysis import Plan, Value
 from xeemu.language import primitives
 from xeemu.language.program import Program
 from xeemu.launching import working
-from xeemu.launching.analysed import Analysed
+from xeemu.launching.analysed import Analysed, Task
 from xeemu.launching.options import Options
 
 # Groups that at least are emulated together: rather that than long blocks of iterations.
@@ -24,12 +24,12 @@ class Inner:
     """The groups of a launch but for those at the ends of the group range, which are emulated for themselves.
 
     Attributes:
-      plan: the analysis of them, which knows more.
+      task: what they carry out, of which more is known.
       first: groups before them; if there are some, there are as many after them.
       count: how many they are.
     """
 
-    plan: Plan
+    task: Task
     first: int
     count: int
 
@@ -100,10 +100,10 @@ def of_launch(analysed: Analysed, options: Options) -> Cut:
 
 def evenly(analysed: Analysed, options: Options, turns: int) -> Cut:
     """Chunks of as many groups, and blocks of as many iterations, as the working set allows."""
-    program, emitted = analysed.program, analysed.emitted
-    per_group = working.group_bytes(program, emitted, turns, options.observed)
+    program, plan = analysed.task.program, analysed.task.plan
+    per_group = working.group_bytes(program, plan, turns, analysed.watched)
     chunk = _chunk(program, options, options.chunk_bytes // max(per_group, 1))
-    if turns == 1 or per_group == working.group_bytes(program, emitted, 1, options.observed):
+    if turns == 1 or per_group == working.group_bytes(program, plan, 1, analysed.watched):
         return Cut(program.geometry.groups, chunk)
     if _FEWEST * per_group > options.chunk_bytes:
         return evenly(analysed, options, max(turns // 2, 1))
@@ -128,20 +128,20 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
     def left(plan: Plan) -> int:
         return count(program.body, plan, len(others) + 1)
 
-    before = left(analysed.emitted)
+    before = count(analysed.task.program.body, analysed.task.plan, len(others) + 1)
     if not before and not ragged:
         return cut
     # Each analysis takes as long as the first one.
-    rows_of = functools.cache(lambda first, last: analysed.rows(range(first, last)))
+    rows_of = functools.cache(lambda first, last: analysed.known(range(first, last)))
     but_last = left(rows_of(0, rows - 1))
     if but_last and rows > 2 and not _is_ordered(analysed) and left(rows_of(1, rows - 1)) < but_last:
         size, ends = _between(rows, min(cut.chunk // row, rows - 2))
-        inner = Inner(rows_of(ends, rows - ends), ends * row, (rows - 2 * ends) * row)
+        inner = Inner(analysed.part(range(ends, rows - ends)), ends * row, (rows - 2 * ends) * row)
         return dataclasses.replace(cut, chunk=size * row, inner=inner)
     if single or (but_last == before and not ragged):
         return cut
     chunk = _block((rows - 1, *others), cut.chunk)
-    return dataclasses.replace(cut, chunk=chunk, inner=Inner(rows_of(0, rows - 1), 0, (rows - 1) * row))
+    return dataclasses.replace(cut, chunk=chunk, inner=Inner(analysed.part(range(rows - 1)), 0, (rows - 1) * row))
 
 
 def _is_ordered(analysed: Analysed) -> bool:

@@ -94,12 +94,13 @@ def _whole(prepared: Prepared) -> Prepared | None:
     No copies are made then either of arguments for a loop to change. It is for a CPU alone, and as the user says
     nothing about memory.
     """
-    cut, options, program, emitted = prepared.cut, prepared.options, prepared.program, prepared.analysed.emitted
+    cut, options, task = prepared.cut, prepared.options, prepared.analysed.task
     chosen = options.platform != "cpu" or options.memory_bytes is not None or cut.chunk >= cut.regular
-    if chosen or cut.regular * working.group_bytes(program, emitted, 1) > _WHOLE_BYTES:
+    if chosen or cut.regular * working.group_bytes(task.program, task.plan, 1) > _WHOLE_BYTES:
         return None
-    dimensions = len(program.geometry.group_range)
-    fused = working.is_straight(program.body, cut.inner.plan if cut.inner else emitted, dimensions)
+    if cut.inner is not None:
+        task = cut.inner.task
+    fused = working.is_straight(task.program.body, task.plan, len(task.program.geometry.group_range))
     return dataclasses.replace(prepared, cut=cut.whole) if fused else None
 
 
@@ -122,8 +123,8 @@ class Watched:
         # Scalars in the dtypes that the program was traced for; arrays as they are.
         avals = [v.aval for v in self.prepared.program.body.invars]
         arguments = [np.asarray(a, v.dtype) if not np.shape(a) else a for a, v in zip(given, avals, strict=True)]
-        # Counts pass 2^31.
-        with jax.enable_x64(True):
+        # Counts pass 2^31; and it is a computation of its own, whatever else is traced.
+        with jax.enable_x64(True), jax.core.eval_context():
             self._check(arguments)
             outputs, state = self._measured.function(*arguments)
         return [np.asarray(output) for output in outputs], jax.tree.map(np.asarray, state)

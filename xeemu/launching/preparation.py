@@ -23,8 +23,8 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import capacity, compiling, coverage, cutting, likeness, working
-from xeemu.launching.analysed import Analysed
+from xeemu.launching import capacity, compiling, coverage, cutting, working
+from xeemu.launching.analysed import Analysed, Task
 from xeemu.launching.arguments import Description, platform_of
 from xeemu.launching.cutting import Cut
 from xeemu.launching.options import Options
@@ -123,10 +123,10 @@ class Prepared:
             return self._one_chunk(first, left, flat, written, watch, carry, share.origins if share else {})
 
         def numbered(k: jax.Array, carry: _Carry) -> _Carry:
-            return step(id_type.type(cut.first) + k.astype(id_type) * id_type.type(cut.chunk), carry)
+            return step(id_type.type(cut.first) + lax.convert_element_type(k, id_type) * id_type.type(cut.chunk), carry)
 
         def at_end(k: jax.Array, carry: _Carry) -> _Carry:
-            return step(k.astype(id_type) * id_type.type(cut.groups - cut.rest), carry, cut.rest)
+            return step(lax.convert_element_type(k, id_type) * id_type.type(cut.groups - cut.rest), carry, cut.rest)
 
         def left(carry: _Carry) -> _Carry:
             return step(cut.full * cut.chunk, carry, cut.rest)
@@ -174,10 +174,10 @@ class Prepared:
         )
         observer = watch(chunk, state)
         # Observers know operations by their plan.
-        plan = self.plan if observer.watches else self.analysed.emitted
+        task = Task(self.program, self.plan) if observer.watches else self.analysed.task
         if cut.inner is not None and not left and not observer.watches:
-            plan, chunk = cut.inner.plan, dataclasses.replace(chunk, inner=True)
-        outputs = interpreter.run(self.program, plan, arguments, origins, chunk, observer)
+            task, chunk = cut.inner.task, dataclasses.replace(chunk, inner=True)
+        outputs = interpreter.run(task.program, task.plan, arguments, origins, chunk, observer)
         returned = dict(zip(self.program.outputs, outputs, strict=True))
         return [returned[k] for k in written], observer.close()
 
@@ -190,8 +190,8 @@ class Prepared:
     @functools.cached_property
     def working_bytes(self) -> int:
         """What a chunk takes to work with, as it is foreseen."""
-        cut, observed = self.cut, self.options.observed
-        return cut.chunk * working.group_bytes(self.program, self.analysed.emitted, cut.turns, observed)
+        cut, task = self.cut, self.analysed.task
+        return cut.chunk * working.group_bytes(task.program, task.plan, cut.turns, self.analysed.watched)
 
     def need(self, arguments_bytes: int, working_bytes: int | None = None) -> capacity.Need:
         """The memory that a launch takes; what it works with is as analysed unless it is known."""
@@ -209,8 +209,8 @@ class Prepared:
     @functools.cached_property
     def compiler_options(self) -> Mapping[str, Any]:
         """What XLA is asked for, where the launch is a computation of its own."""
-        plan = self.cut.inner.plan if self.cut.inner else self.analysed.emitted
-        return compiling.options(self.program, plan, self.options.platform)
+        task = self.cut.inner.task if self.cut.inner else self.analysed.task
+        return compiling.options(task.program, task.plan, self.options.platform)
 
 
 def prepare_alone(
@@ -220,7 +220,8 @@ def prepare_alone(
     options = Options(None, False, False, platform_of(given))
     bound = kernel.bind_static(static)
     prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, given)), bound, options)
-    analysed, observed = Analysed(prepared.program, prepared.plan), dataclasses.replace(options, observed=True)
+    analysed = dataclasses.replace(prepared.analysed, watched=True)
+    observed = dataclasses.replace(options, observed=True)
     return Prepared(analysed, observed, cutting.evenly(analysed, observed, 1))
 
 
@@ -253,7 +254,7 @@ def _prepared(
     traced = traced_program(kernel, nd_range, device, arguments, static)
     plan = analysis.analyse(traced)
     conversions.check(traced, plan)
-    analysed = Analysed(traced, plan, likeness.analyse(traced))
+    analysed = Analysed(traced, plan)
     return Prepared(analysed, options, cutting.of_launch(analysed, options))
 
 

@@ -1,0 +1,254 @@
+"""Copies: local memories that hold a stretch of a global memory unchanged, and where in it the stretch lies.
+
+A kernel that uses local memory as a cache loads its group's elements and those of the neighbours there before the first
+barrier. Whatever it loads from the copy it could load from the original as well.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.knowledge import addresses, analysis, expressions, progressions, schedule
+from xeemu.knowledge.analysis import Plan, Value
+from xeemu.knowledge.expressions import Axis, Expression, Grid
+from xeemu.knowledge.progressions import Box, Progressions, Step, TooLarge
+from xeemu.knowledge.schedule import Operation, Schedule
+from xeemu.language import jaxprs, primitives
+from xeemu.language.linearity import Allocation
+from xeemu.language.program import Program
+
+# What may be spent on a program: a few tenths of a second.
+_UNITS = 1 << 15
+_MOST_VALUES = 1 << 20
+_VALUES_OF_A_UNIT = 1 << 11
+# No comparison is a reason to look at some of the groups only.
+_ALL = 1 << 62
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Copy:
+    """A local memory that holds a stretch of a global memory.
+
+    Element `e` of work-group `g` is element `start + steps . g + e` of the original, for all elements that are loaded.
+
+    Attributes:
+      memory: the local memory.
+      value: what its analysis calls it.
+      original: the number of the argument that it is a part of.
+      start: an element of the original.
+      steps: elements from one group to the next, for each dimension of the group id.
+    """
+
+    memory: Allocation
+    value: Value
+    original: int
+    start: int
+    steps: tuple[int, ...]
+
+
+def of_program(program: Program, plan: Plan, rows: range | None) -> tuple[Copy, ...]:
+    """The copies that some work-groups of a launch make, if all that they load from them was stored before.
+
+    Args:
+      program: the program.
+      plan: its analysis.
+      rows: the groups, along the first dimension of the group range; None for all.
+    """
+    if rows is None:
+        rows = range(program.geometry.group_range[0])
+    if not program.geometry.groups or not rows or not _may_copy(program, plan):
+        return ()
+    local = [a for a in program.allocations if a.space == "local" and len(a.shape) == 1]
+    try:
+        with progressions.Effort(_UNITS).portion():
+            search = _Search(program, schedule.of_program(program, plan, [None] * len(program.arguments)), rows)
+            return tuple(copy for memory in local if (copy := search.copy(memory)) is not None)
+    except TooLarge:
+        return ()
+
+
+def _may_copy(program: Program, plan: Plan) -> bool:
+    """Whether there is a local memory to which nothing is stored but what was loaded from global ones."""
+    copied = dict[Value, bool]()
+    for body, known in analysis.executed(program.body, plan, len(program.geometry.group_range)):
+        loaded = {
+            eqn.outvars[0]: known.values[eqn.invars[0]] for eqn in body.eqns if eqn.primitive is primitives.load_p
+        }
+        for eqn in body.eqns:
+            if eqn.primitive is primitives.store_p or eqn.primitive is primitives.atomic_p:
+                memory, source = known.values[eqn.invars[0]], _stored(eqn, loaded)
+                copied[memory] = copied.get(memory, True) and source is not None and source.space == "global"
+    return any(memory.space == "local" and only for memory, only in copied.items())
+
+
+def _stored(eqn: jex_core.JaxprEqn, loaded: Mapping[jex_core.Var, Value]) -> Value | None:
+    """The memory from which a store's value was loaded."""
+    value = eqn.invars[1 + eqn.params["access"].rank] if eqn.primitive is primitives.store_p else None
+    return None if value is None or jaxprs.is_literal(value) else loaded.get(value)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Copied:
+    """What one store copies in the first of the groups.
+
+    Attributes:
+      original: the global memory.
+      places: `[k]` elements of the local memory.
+      shift: how much further they lie in the global memory.
+      steps: what the shift grows by from group to group.
+    """
+
+    original: Allocation
+    places: np.ndarray
+    shift: int
+    steps: tuple[int, ...]
+
+
+class _Search:
+    def __init__(self, program: Program, steps: Schedule, rows: range):
+        self.program, self.schedule = program, steps
+        self.groups: dict[Axis, range] = {axis: range(axis.size) for axis in steps.groups}
+        self.groups[steps.groups[0]] = rows
+        # By the execution of a body, of which a loop may have one for each iteration.
+        self.operations = {(o.frame, o.key[1]): o for o in steps.root.operations()}
+
+    def copy(self, memory: Allocation) -> Copy | None:
+        """How a local memory copies a global one, if it does nothing else and is used for nothing else."""
+        uses = [o for o in self.operations.values() if o.place.memory is memory]
+        stores = [o for o in uses if o.name == "store"]
+        loads = [o for o in uses if o.name == "load"]
+        if not stores or not loads or len(stores) + len(loads) < len(uses) or not all(map(_is_plain, uses)):
+            return None
+        if max(map(_moment, stores)) >= min(map(_moment, loads)):
+            return None
+        parts = [self._copied(store) for store in stores if self._boxes(store)]
+        known = [part for part in parts if part is not None]
+        if not known or len(known) < len(parts) or len({(c.original, c.shift, c.steps) for c in known}) > 1:
+            return None
+        filled = np.zeros(memory.elements, bool)
+        filled[np.concatenate([part.places for part in known])] = True
+        if not all(_finds(load, filled) for load in loads):
+            return None
+        first = known[0]
+        start = first.shift - sum(step * r.start for step, r in zip(first.steps, self.groups.values(), strict=True))
+        value = loads[0].frame.plan.values[loads[0].eqn.invars[0]]
+        return Copy(memory, value, self.program.arguments.index(first.original), start, first.steps)
+
+    def _boxes(self, operation: Operation) -> list[Box]:
+        """The executions of an access by the groups."""
+        inside = [
+            {axis: _common(r, self.groups[axis]) if axis in self.groups else r for axis, r in box.items()}
+            for box in operation.frame.boxes
+        ]
+        return [box for box in inside if all(map(len, box.values()))]
+
+    def _copied(self, store: Operation) -> _Copied | None:
+        """What a store copies, if all groups do the same but for where in the original it lies."""
+        load = self._source(store)
+        if load is None or not store.frame.certain:
+            return None
+        there, here = addresses.linear_index(load), addresses.linear_index(store)
+        masks = [addresses.lane_mask(store, self.schedule), load.mask or expressions.constant(True)]
+        alike = [here, *masks, *store.frame.conditions]
+        if not all(e.known for e in (there, *alike)):
+            return None
+        facts = progressions.divided(
+            self._boxes(store), lambda inside: (inside.box, self._steps(inside, there, alike)), few=_ALL
+        )
+        found = {steps for _, steps in facts if steps is not None}
+        if len(found) != 1 or any(steps is None for _, steps in facts):
+            return None
+        (steps,) = found
+        stored, loaded, elements, places = (
+            np.concatenate(parts)
+            for parts in zip(*(self._lanes(store, box, (*masks, there, here)) for box, _ in facts), strict=True)
+        )
+        elements, places = elements[stored], places[stored]
+        shifts = np.unique(elements - places)
+        if len(shifts) != 1 or (stored & ~loaded).any() or not self._are_inside(elements, steps, load.place.memory):
+            return None
+        return _Copied(load.place.memory, places, int(shifts[0]), steps)
+
+    def _are_inside(self, elements: np.ndarray, steps: tuple[int, ...], memory: Allocation) -> bool:
+        """Whether some elements of the first group lie within bounds, and those of all others."""
+        moved = [step * (len(r) - 1) for step, r in zip(steps, self.groups.values(), strict=True)]
+        low = elements.min() + sum(min(m, 0) for m in moved)
+        high = elements.max() + sum(max(m, 0) for m in moved)
+        return bool(low >= 0 and high < memory.elements)
+
+    def _source(self, store: Operation) -> Operation | None:
+        """The load of a global memory that nobody changes whose result is stored as it is."""
+        value = store.eqn.invars[1 + store.access.rank]
+        number = None if jaxprs.is_literal(value) else _defined(store.frame.body.eqns, value)
+        load = None if number is None else self.operations.get((store.frame, number))
+        if load is None or load.name != "load" or not _is_plain(load) or load.access.shape != store.access.shape:
+            return None
+        memory = load.place.memory
+        kept = memory.space == "global" and len(memory.shape) == 1 and memory not in self.program.written
+        return load if kept and memory.dtype == store.place.memory.dtype else None
+
+    def _steps(self, inside: Progressions, there: Expression, alike: Iterable[Expression]) -> tuple[int, ...] | None:
+        """How far apart in the original neighbouring groups' elements lie; None if anything else differs."""
+        whole = all(inside.box[axis] == groups for axis, groups in self.groups.items())
+        if not whole or any(axis in inside.of(e) for e in alike for axis in self.groups):
+            return None
+        moving = inside.of(there)
+        steps = [_regular(moving.get(axis, Step(1, 0))) for axis in self.groups]
+        return None if None in steps else tuple(s for s in steps if s is not None)
+
+    def _lanes(self, store: Operation, box: Box, known: Sequence[Expression]) -> list[np.ndarray]:
+        """`[k]` values for each lane and execution of a store by the first group; the first of them is its mask.
+
+        Raises:
+          TooLarge: they are too many.
+        """
+        points = {axis: np.arange(r.start, r.start + 1 if axis in self.groups else r.stop) for axis, r in box.items()}
+        shape, positions = store.access.shape, addresses.chosen(store)
+        count = len(positions) * math.prod(map(len, points.values()))
+        if count > _MOST_VALUES:
+            raise TooLarge
+        progressions.spend(1 + count / _VALUES_OF_A_UNIT)
+        grid = Grid(points)
+        mask, *others = np.broadcast_arrays(*(addresses.flat(grid, e, shape, positions) for e in known))
+        for condition in store.frame.conditions:
+            mask = mask & addresses.flat(grid, condition, (), np.arange(1))
+        return [values.reshape(-1) for values in (mask, *others)]
+
+
+def _is_plain(access: Operation) -> bool:
+    return access.access.ordering is None and not access.access.block
+
+
+def _moment(operation: Operation) -> int:
+    """The number of the kernel's own equation that an access belongs to."""
+    number, frame = operation.key[1], operation.frame
+    while frame.parent is not None:
+        number, frame = frame.number or 0, frame.parent
+    return number
+
+
+def _common(a: range, b: range) -> range:
+    return range(max(a.start, b.start), min(a.stop, b.stop))
+
+
+def _defined(eqns: Sequence[jex_core.JaxprEqn], value: jex_core.Var) -> int | None:
+    """The number of the equation that computes a value, or None."""
+    return next((number for number, eqn in enumerate(eqns) if any(v is value for v in eqn.outvars)), None)
+
+
+def _regular(step: Step) -> int | None:
+    """The growth from an index to the next, if it is the same for all elements."""
+    growth = np.unique(step.delta)
+    return int(growth[0]) if step.period == 1 and len(growth) == 1 else None
+
+
+def _finds(load: Operation, filled: np.ndarray) -> bool:
+    """Whether all that a load at a known place may touch has been stored."""
+    index = addresses.linear_index(load)
+    if not index.known or index.interval is None:
+        return False
+    low, high = index.interval
+    return low >= 0 and high < len(filled) and bool(filled[low : high + 1].all())

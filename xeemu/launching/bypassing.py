@@ -1,0 +1,160 @@
+"""Bypassing: a program that loads from the original what it would load from a copy in local memory.
+
+Nothing is left of the copies: neither the memories nor what is stored to them. In local memory each group has a row of
+its own, with its neighbours' elements at both ends; in global memory the work-items of all groups lie side by side.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.extend import core as jex_core
+
+from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.copies import Copy
+from xeemu.language import jaxprs, primitives
+from xeemu.language.geometry import Geometry
+from xeemu.language.jaxprs import Body
+from xeemu.language.program import Program
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Bypassed:
+    """What a version of a copy stands for.
+
+    Attributes:
+      original: the global memory.
+      shift: how much further its elements lie there, a scalar.
+    """
+
+    original: jax.Array
+    shift: jax.Array
+
+    def load(self, eqn: jex_core.JaxprEqn, index: jax.Array, *others: jax.Array) -> Sequence[jax.Array]:
+        """What a load from the copy gives."""
+        place = lax.convert_element_type(index, self.shift.dtype)
+        moved = lax.add(place, lax.broadcast(self.shift, place.shape))
+        found: Sequence[jax.Array] = primitives.load_p.bind(self.original, moved, *others, **eqn.params)
+        return found
+
+
+_Item = Any
+"""An array or a `_Bypassed`."""
+
+
+def without(program: Program, plan: Plan, copies: Sequence[Copy]) -> Program:
+    """A program without some copies.
+
+    Args:
+      program: the program.
+      plan: its analysis.
+      copies: as `copies.of_program` gives them, of the groups that will be emulated.
+    """
+
+    def rewritten(*arguments: jax.Array) -> list[Any]:
+        return _Rewriting(program.geometry, copies, arguments).body(program.body, plan, arguments)
+
+    with jax.enable_x64(program.wide):
+        body = Body(jax.make_jaxpr(rewritten)(*(_struct(v.aval) for v in program.body.invars)))
+    kept = tuple(a for a in program.allocations if all(a is not copy.memory for copy in copies))
+    return dataclasses.replace(program, body=body, allocations=kept)
+
+
+def _struct(aval: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+
+
+class _Rewriting:
+    """One pass over a program, which traces it anew."""
+
+    def __init__(self, geometry: Geometry, copies: Sequence[Copy], arguments: Sequence[jax.Array]):
+        self._bypassed = {copy.value: _bypassed(copy, geometry, arguments[copy.original]) for copy in copies}
+
+    def body(self, body: Body, plan: Plan, inputs: Sequence[_Item]) -> list[Any]:
+        """The results of a (sub)program."""
+        items: dict[Any, _Item] = dict(zip(body.invars, inputs, strict=True))
+        items |= dict(body.constants)
+        for number, eqn in enumerate(body.eqns):
+            operands = [jaxprs.literal(a) if jaxprs.is_literal(a) else items[a] for a in eqn.invars]
+            items |= dict(zip(eqn.outvars, self._equation(plan, number, eqn, operands), strict=True))
+        return [jaxprs.literal(a) if jaxprs.is_literal(a) else items[a] for a in body.outvars]
+
+    def _equation(self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[_Item]) -> Sequence[_Item]:
+        left = [self._bypassed.get(plan.values[v]) for v in eqn.outvars]
+        if left and all(copy is not None for copy in left):
+            return left
+        given = _arrays(operands)
+        if len(given) == len(operands) and jaxprs.is_bound_again(eqn):
+            return _bound(eqn, given)
+        if eqn.primitive is primitives.load_p:
+            (copy,) = (o for o in operands if isinstance(o, _Bypassed))
+            return copy.load(eqn, *given)
+        if eqn.primitive in primitives.LANGUAGE:
+            found = iter(_bound(eqn, given))
+        else:
+            found = iter(self._structured(plan, number, eqn, operands))
+        return [next(found) if copy is None else copy for copy in left]
+
+    def _structured(self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[_Item]) -> list[Any]:
+        """The results of an equation that holds others, but for the copies among them."""
+        parts = [self._part(body, inner) for body, inner in plan.within(number, eqn)]
+        match structure := jaxprs.structure(eqn):
+            case jaxprs.Cond():
+                which, *given = operands
+                return lax.switch(which, [_of_arrays(part, given) for part in parts], *_arrays(given))
+            case jaxprs.Scan():
+                return _scanned(structure, parts[0], operands)
+            case jaxprs.While(predicate_consts=first, body_consts=consts):
+                tested, kept, carried = operands[:first], operands[first:][:consts], operands[first + consts :]
+                goes_on = _of_arrays(lambda carries: parts[0]([*tested, *carries])[0], carried)
+                turn = _of_arrays(lambda carries: parts[1]([*kept, *carries]), carried)
+                return lax.while_loop(lambda given: goes_on(*given), lambda given: turn(*given), _arrays(carried))
+        return parts[0](operands)
+
+    def _part(self, body: Body, plan: Plan) -> Callable[[Sequence[_Item]], list[Any]]:
+        """A body as a function, without the copies among its results."""
+        return lambda inputs: _arrays(self.body(body, plan, inputs))
+
+
+def _bypassed(copy: Copy, geometry: Geometry, original: jax.Array) -> _Bypassed:
+    shift = jnp.asarray(copy.start, geometry.id_type)
+    for d, step in enumerate(copy.steps):
+        if step:
+            (group,) = primitives.group_id_p.bind(dim=d, dtype=geometry.id_type)
+            shift = lax.add(shift, lax.mul(group, jnp.asarray(step, geometry.id_type)))
+    return _Bypassed(original, shift)
+
+
+def _scanned(scan: jaxprs.Scan, turn: Callable[[Sequence[_Item]], list[Any]], operands: Sequence[_Item]) -> list[Any]:
+    consts, rest = operands[: scan.consts], operands[scan.consts :]
+    carried, rows = rest[: scan.carries], rest[scan.carries :]
+    count = len(_arrays(carried))
+
+    def step(carries: list[Any], taken: list[Any]) -> tuple[list[Any], list[Any]]:
+        results = _of_arrays(lambda inputs: turn([*consts, *inputs, *taken]), carried)(*carries)
+        return results[:count], results[count:]
+
+    carries, stacked = lax.scan(step, _arrays(carried), list(rows), scan.length, scan.reverse)
+    return [*carries, *stacked]
+
+
+def _of_arrays(function: Callable[[Sequence[_Item]], Any], items: Sequence[_Item]) -> Callable[..., Any]:
+    """A function of some items as one of the arrays among them."""
+
+    def of_arrays(*given: jax.Array) -> Any:
+        arrays = iter(given)
+        return function([item if isinstance(item, _Bypassed) else next(arrays) for item in items])
+
+    return of_arrays
+
+
+def _arrays(items: Sequence[_Item]) -> list[Any]:
+    return [item for item in items if not isinstance(item, _Bypassed)]
+
+
+def _bound(eqn: jex_core.JaxprEqn, operands: Sequence[Any]) -> Sequence[jax.Array]:
+    results = eqn.primitive.bind(*operands, **eqn.params)
+    return results if eqn.primitive.multiple_results else [results]
