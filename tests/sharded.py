@@ -218,6 +218,8 @@ def main():
         launch = xe.launch(scale, xe.NDRange(N, 64), mesh=mesh)
         inside = jax.jit(lambda x: launch(x, jnp.zeros(N, np.int32)) + 1)(X)
         results["inside jit"] = {"same": bool((np.asarray(inside) == 3 * X + 1).all()), "sliced": []}
+        beside = jax.jit(lambda z: z + launch(X, jnp.zeros(N, np.int32)))(X)
+        results["beside a jit"] = {"same": bool((np.asarray(beside) == 4 * X).all()), "sliced": []}
         try:
             jax.jit(xe.launch(scatter, xe.NDRange(N, 64), mesh=mesh))(X, X, zeros(N))
         except xe.Error as error:

@@ -77,3 +77,47 @@ def test_a_launch_with_arrays_runs_while_something_else_is_traced(devices):
     np.testing.assert_array_equal(jax.vmap(traced)(z[None])[0], want)
     np.testing.assert_array_equal(jax.grad(lambda z: traced(z).sum())(z), np.ones(64))
     np.testing.assert_array_equal(lax.map(traced, z[None])[0], want)
+
+
+def test_what_is_only_traced_keeps_its_arguments():
+    """A branch that is not taken is traced, and a jit once for each shape."""
+    launched, x = xe.launch(doubled, RANGE, donate=True), jnp.asarray(X)
+    given = jnp.zeros_like(x)
+    assert (lax.cond(jnp.int32(0) > 1, lambda: launched(x, given), lambda: x) == X).all()
+    added = jax.jit(lambda z: z + launched(x, given)[3])
+    assert (added(np.int32(1)), *added(np.array([1, 2], np.int32))) == (7, 7, 8)
+    assert not given.is_deleted()
+    for _ in range(2):
+        given = jnp.zeros_like(x)
+        launched(x, given)
+        assert given.is_deleted()
+
+
+@pytest.mark.parametrize("kernel", [doubled, looked_up])
+def test_whatever_sees_a_launch_runs_while_something_else_is_traced(kernel):
+    want = xe.launch(kernel, RANGE)(X, X)
+    reports = []
+
+    def traced(z):
+        reports.append(xe.profile(kernel, RANGE)(X, X)[1])
+        outputs, findings = xe.check(kernel, RANGE)(X, X)
+        assert not findings
+        return z + outputs + xe.launch(kernel, RANGE, schedule=3)(X, X)
+
+    np.testing.assert_array_equal(jax.jit(traced)(X), X + 2 * want)
+    assert reports == [xe.profile(kernel, RANGE)(X, X)[1]]
+
+
+def test_tracing_is_noticed():
+    seen = []
+    jax.jit(lambda x: seen.append(compiling.is_tracing()) or x)(1)
+    jax.vmap(lambda x: seen.append(compiling.is_tracing()) or x)(X)
+    with jax.core.eval_context():
+        seen.append(compiling.is_tracing())
+    assert [*seen, compiling.is_tracing()] == [True, True, False, False]
+
+
+def test_a_launch_in_chunks_runs_without_jit():
+    with jax.disable_jit():
+        y = xe.launch(doubled, RANGE, memory_bytes=1)(X, np.zeros_like(X))
+    np.testing.assert_array_equal(y, 2 * X)

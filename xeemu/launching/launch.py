@@ -14,7 +14,7 @@ from xeemu.errors import KernelArgumentError
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import fitting, sharding
+from xeemu.launching import compiling, fitting, sharding
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
@@ -27,6 +27,8 @@ from xeemu.launching.fitting import Fitted
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare, traced_program
 from xeemu.stepping import interleaving, turns
+
+_ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
 def launch(
@@ -48,7 +50,8 @@ def launch(
       memory_bytes: bound on the working set of the emulation beside arguments and results. By default about a core's
         cache, 2 MiB, on a CPU and 2 GiB on a GPU, and at most eight times that; a single work-group is the least.
       deterministic: whether float atomics give the same bits on every backend, at the price of speed.
-      donate: whether the results may take the place of the arguments they come from, which are then lost.
+      donate: whether the results may take the place of the arguments they come from, which are then lost; not inside a
+        `jit`.
       mesh: devices of JAX that share the work-groups of the launch, in the order of the mesh. Arguments go to all of
         them; a result is divided along its first axis where each device writes a part of its own, else all have it.
       schedule: an int from 0 or a key of `jax.random` for an adversarial run, None for the usual one in lockstep. With
@@ -60,7 +63,8 @@ def launch(
 
     Returns:
       A function `f(*arrays, **static)` that takes the kernel's arrays and scalars by position and its static parameters
-      by keyword, and gives what the kernel returns, with arrays in place of memories. Equal calls compile once.
+      by keyword, and gives what the kernel returns, with arrays in place of memories. Equal calls compile once. Inside
+      a `jit` it is a part of that, unless no argument is traced: then it runs at once, whenever the `jit` is traced.
 
     Raises:
       NDRangeError, KernelNotSupportedError, MemoryAllocationError: the sizes do not fit the device or the kernel.
@@ -113,17 +117,20 @@ def _launched(
         bound = kernel.bind_static(static)
         # What the environment limits is checked each time.
         limited = limits is not None or device.in_environment() is not device
-        signature = None if limited else _signature(arguments, bound)
+        # What is only traced, perhaps twice or for a branch that is not taken, must not take its arguments' memory.
+        donating = donate and not compiling.is_tracing()
+        signature = None if limited else _signature(arguments, bound, donating)
         known = None if signature is None else ready.get(signature)
         if known is not None:
             return _run(known, arguments)
-        given = checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic))
+        given = checked_arguments(kernel, arguments, _ARRAYS)
         inside_jit = any(isinstance(a, jax.core.Tracer) for a in given)
         platform = mesh.devices.flat[0].platform if mesh else platform_of(given)
-        options = Options(memory_bytes, deterministic, donate and not inside_jit, platform, mesh)
+        options = Options(memory_bytes, deterministic, donating and not inside_jit, platform, mesh)
         prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, given)), bound, options)
         if seed is not None:
-            results = interleaving.launched(prepared.program, given, seed, inside_jit)
+            with jax.core.eval_context():
+                results = interleaving.launched(prepared.program, given, seed, inside_jit)
             return jax.tree.unflatten(prepared.program.output_tree, results)
         if mesh is not None:
             results = sharding.of_launch(prepared).run(given, inside_jit)
@@ -139,14 +146,14 @@ def _launched(
     return call
 
 
-def _signature(arguments: Sequence[Any], bound: tuple[tuple[str, Any], ...]) -> Hashable:
+def _signature(arguments: Sequence[Any], bound: tuple[tuple[str, Any], ...], donating: bool) -> Hashable:
     """What tells calls apart of which the first one was checked for all; None if an argument has to be checked."""
     try:
         told = tuple(map(_told, arguments))
     except (AttributeError, TypeError):
         return None
     # Static values that are equal may differ in type or sign.
-    return told, platform_of(arguments), bound, repr(bound) if bound else ""
+    return told, platform_of(arguments), bound, repr(bound) if bound else "", donating
 
 
 def _told(x: Any) -> Hashable:
@@ -155,6 +162,8 @@ def _told(x: Any) -> Hashable:
         return float
     if type(x) is int and -(2**31) <= x < 2**31:
         return int
+    if not isinstance(x, _ARRAYS):
+        raise TypeError
     return type(x), tuple(x.shape), x.dtype, getattr(x, "weak_type", False)
 
 

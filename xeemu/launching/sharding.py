@@ -208,8 +208,11 @@ class Sharded:
                 self._check_proved()
                 return self._emit(*map(jnp.asarray, given))[0]
             # A computation of its own, even while somebody traces another, of which no argument is a part.
+            # Its results are constants there, on one device: the mesh may be none of that computation's.
+            gathered = compiling.is_tracing() and jax.process_count() == 1
             with jax.core.eval_context():
-                return self._run(given)
+                results = self._run(given)
+                return [jnp.asarray(np.asarray(r)) for r in results] if gathered else results
 
     def _run(self, given: Sequence[Any]) -> list[jax.Array]:
         """The same of arrays, after a look whether it fits."""
