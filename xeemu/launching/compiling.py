@@ -30,9 +30,13 @@ def compiled(function: Callable[..., Any], options: Mapping[str, Any], donated: 
 
 def is_tracing() -> bool:
     """Whether JAX is tracing something, of which operations on arrays may become a part."""
-    here = jex_core.get_opaque_trace_state()
+    return bool(jex_core.get_opaque_trace_state() != _state_outside())
+
+
+@functools.cache
+def _state_outside() -> Any:
     with jax.core.eval_context():
-        return bool(jex_core.get_opaque_trace_state() != here)
+        return jex_core.get_opaque_trace_state()
 
 
 def options(program: Program, plan: Plan, platform: str) -> Mapping[str, Any]:

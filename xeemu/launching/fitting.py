@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from xeemu.launching import capacity, working
+from xeemu.launching import capacity, compiling, working
 from xeemu.launching.preparation import Prepared, Watch
 
 _MOST_FITTINGS = 4  # One or two do; what does not grow with the chunk is little.
@@ -47,6 +47,8 @@ class Fitted:
             self._working_bytes = self._fit(given)
         if self._working_bytes + self._arrays_bytes >= capacity.LEAST_BYTES:
             self._check(given, self._working_bytes)
+        if not compiling.is_tracing():
+            return self.prepared.compiled(*given)
         # A computation of its own, even while somebody traces another, of which no argument is a part.
         with jax.core.eval_context():
             return self.prepared.compiled(*given)

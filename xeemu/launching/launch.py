@@ -169,6 +169,8 @@ def _told(x: Any) -> Hashable:
 
 def _run(fitted: Fitted, given: Sequence[Any]) -> Any:
     program = fitted.prepared.program
+    if jax.config.read("jax_enable_x64") == program.wide:
+        return jax.tree.unflatten(program.output_tree, fitted(*given))
     with jax.enable_x64(program.wide):
         return jax.tree.unflatten(program.output_tree, fitted(*given))
 
