@@ -173,6 +173,7 @@ def cases():
     yield "read back", read_back, whole, (zeros(N),), {}, small
     for name, size in (
         ("convolution_slm", (2048, 33)),
+        ("convolution_global", (1 << 15, 33)),
         ("histogram_slm", (16384 * 8,)),
         ("matmul_tiled", (64, 40, 48)),
     ):

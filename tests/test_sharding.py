@@ -57,7 +57,15 @@ NAMES = (
         "rows",
     ),
     *("columns of groups", "3 groups", "no group", "plain range", "last chunk not full", "agreeing"),
-    *("convolution_slm", "histogram_slm", "matmul_tiled", "mesh of two axes", "inside jit", "beside a jit"),
+    *(
+        "convolution_slm",
+        "convolution_global",
+        "histogram_slm",
+        "matmul_tiled",
+        "mesh of two axes",
+        "inside jit",
+        "beside a jit",
+    ),
 )
 
 

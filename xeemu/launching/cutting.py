@@ -17,6 +17,9 @@ from xeemu.launching.options import Options
 # Groups that at least are emulated together: rather that than long blocks of iterations.
 _FEWEST = 4
 _INT32_LIMIT = 2**31
+# Chunks that a device of a mesh has at least if some are emulated for themselves, unless each has so few work-items.
+_SHARED = 8
+_LEAST_ITEMS = 1 << 22
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -25,7 +28,7 @@ class Inner:
 
     Attributes:
       task: what they carry out, of which more is known.
-      first: groups before them; if there are some, there are as many after them.
+      first: groups before them; if there are some, there are as many after them. Over a mesh they are a chunk each.
       count: how many they are.
     """
 
@@ -69,6 +72,11 @@ class Cut:
     def rest(self) -> int:
         """Groups that are left after the full chunks."""
         return self.groups - self.first - self.full * self.chunk
+
+    @property
+    def chunks(self) -> int:
+        """Full chunks, and the groups at both ends if they are emulated for themselves."""
+        return self.full + (2 if self.first else 0)
 
     def alignment(self, left: int) -> int:
         """What the first group's number is a multiple of, of a full chunk or of the groups that are left."""
@@ -118,10 +126,9 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
     would have to carry out branches of groups at the ends for all of them.
     """
     program, (rows, *others) = analysed.program, analysed.program.geometry.group_range
-    row, single, ragged = math.prod(others), cut.chunk >= cut.groups, 0 in program.geometry.ragged
-    # Devices share chunks that begin with the first group.
-    alone = options.mesh is None and not (single and options.platform == "cpu")
-    if not alone or not cut.groups or rows < 2 or cut.chunk < row:
+    row, ragged = math.prod(others), 0 in program.geometry.ragged
+    single = cut.chunk * options.shards >= cut.groups
+    if (single and options.platform == "cpu") or not cut.groups or rows < 2 or cut.chunk < row:
         return cut
     count = analysis.branches if single else analysis.undecided
 
@@ -133,6 +140,13 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
         return cut
     # Each analysis takes as long as the first one.
     rows_of = functools.cache(lambda first, last: analysed.known(range(first, last)))
+    if options.mesh is not None:
+        size = 0 if _is_ordered(analysed) else _shared(program, cut, row, options.shards) // row
+        between = range(size, rows - size)
+        if not size or not between or left(rows_of(size, rows - size)) >= before:
+            return cut
+        inner = Inner(analysed.part(between), size * row, len(between) * row)
+        return dataclasses.replace(cut, chunk=size * row, inner=inner)
     but_last = left(rows_of(0, rows - 1))
     if but_last and rows > 2 and not _is_ordered(analysed) and left(rows_of(1, rows - 1)) < but_last:
         size, ends = _between(rows, min(cut.chunk // row, rows - 2))
@@ -142,6 +156,19 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
         return cut
     chunk = _block((rows - 1, *others), cut.chunk)
     return dataclasses.replace(cut, chunk=chunk, inner=Inner(analysed.part(range(rows - 1)), 0, (rows - 1) * row))
+
+
+def _shared(program: Program, cut: Cut, row: int, shards: int) -> int:
+    """How many groups, whole rows of them, make chunks of which devices have equally many, and of each one is little.
+
+    The devices at the ends of the mesh have a chunk each that is emulated for itself. None would do: 0.
+    """
+    share, uneven = divmod(cut.groups, shards)
+    if uneven:
+        return 0
+    enough = max(share // _SHARED, _LEAST_ITEMS // program.geometry.items)
+    chunk = _divisor(share, max(1, min(cut.chunk, enough)))
+    return chunk if share % chunk == 0 and chunk % row == 0 else 0
 
 
 def _is_ordered(analysed: Analysed) -> bool:

@@ -44,7 +44,8 @@ class Share:
 
     Attributes:
       number: of the device, a traced scalar.
-      bounds: the first chunk of each device, and the end; the last device has what is left of a chunk as well.
+      bounds: the first chunk of each device, and the end; the last device has what is left of a chunk as well, or the
+        groups at the end, if they are emulated for themselves, as the first one has those at the beginning.
       origins: for the number of an argument of which the device has a part, the element that it begins with.
     """
 
@@ -135,6 +136,9 @@ class Prepared:
             bounds = np.asarray(share.bounds, np.int32)
             low, high = jnp.asarray(bounds[:-1])[share.number], jnp.asarray(bounds[1:])[share.number]
             carry = lax.fori_loop(low, high, numbered, carry)
+            if cut.first:
+                is_first, is_last = share.number == 0, share.number == len(bounds) - 2
+                return lax.fori_loop(jnp.where(is_first, 0, 1), jnp.where(is_last, 2, 1), at_end, carry)
             return lax.cond(share.number == len(bounds) - 2, left, lambda c: c, carry) if cut.rest else carry
         if cut.full > 1:
             carry = lax.fori_loop(0, cut.full, numbered, carry)

@@ -27,6 +27,7 @@ from xeemu.knowledge.schedule import Frame, Operation, Schedule
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
 from xeemu.launching import capacity, compiling
+from xeemu.launching.cutting import Cut
 from xeemu.launching.preparation import Prepared, Share
 
 Rule = Literal["slice", "stores", "add", "min", "max", "and", "or", "xor"]
@@ -133,8 +134,7 @@ def _check_update(memory: Allocation, operation: Operation, update: Operation) -
 def _is_sliced(memory: Allocation, stores: Sequence[Operation], plan: Schedule, prepared: Prepared, mesh: Mesh) -> bool:
     """Whether each device is known to store to its own part of a memory, of parts of one size."""
     shards, groups = mesh.size, plan.geometry.groups
-    bounds, rest = _bounds(prepared, shards), prepared.cut.rest
-    even = not rest and len(set(np.diff(bounds))) == 1
+    even = not _left(prepared.cut) and len(set(np.diff(_chunks(prepared.cut, shards)))) == 1
     if not even or not memory.shape or memory.shape[0] % shards or not all(map(instances.is_known, stores)):
         return False
     try:
@@ -174,10 +174,19 @@ def _within(box: Box, plan: Schedule, groups: range) -> Box:
     return narrowed
 
 
-def _bounds(prepared: Prepared, shards: int) -> tuple[int, ...]:
-    """The first chunk of each device, and the end."""
-    full = prepared.cut.full
-    return tuple(full * k // shards for k in range(shards + 1))
+def _chunks(cut: Cut, shards: int) -> tuple[int, ...]:
+    """The first chunk of each device, and the end; groups at the ends of the launch are chunks as well."""
+    return tuple(cut.chunks * k // shards for k in range(shards + 1))
+
+
+def _left(cut: Cut) -> int:
+    """The groups that are no part of a chunk."""
+    return 0 if cut.first else cut.rest
+
+
+def _bounds(cut: Cut, shards: int) -> tuple[int, ...]:
+    """The same of those chunks only that are not at an end."""
+    return tuple(min(max(k - 1, 0), cut.full) if cut.first else k for k in _chunks(cut, shards))
 
 
 # --- The launch ---
@@ -263,7 +272,7 @@ class Sharded:
             if merge.own:
                 parts[k] = self._part(arguments[k], number)
                 origins[k] = self._origin(arguments[k], number)
-        share = Share(number, _bounds(self.prepared, self.mesh.size), origins)
+        share = Share(number, _bounds(self.prepared.cut, self.mesh.size), origins)
         results, _ = self.prepared.watched(parts, lambda chunk, state: Observer(), (), share)
         before = [arguments[k] for k in self.prepared.program.outputs]
         merged = [self._merged(m, b, r, number) for m, b, r in zip(self.merges, before, results, strict=True)]
