@@ -12,6 +12,9 @@ from test_joining import on_a_gpu
 import xeemu as xe
 from xeemu.knowledge import analysis
 from xeemu.launching import cutting
+from xeemu.launching.arguments import Description
+from xeemu.launching.options import Options
+from xeemu.launching.preparation import prepare
 
 SIZES = [1, 5, 8, 16, 17, 24, 33, 1000, 2003]
 
@@ -115,6 +118,19 @@ def test_nothing_is_left_to_decide_between_the_ends():
     assert cut.full * cut.chunk + 2 * cut.rest == 2**14
     assert left(ready, ready.plan) > 0
     assert left(ready, ready.cut.inner.task.plan) == 0
+
+
+def test_over_a_mesh_the_ends_are_a_chunk_each():
+    data, mesh = np.arange(2**17, dtype=np.int32), jax.make_mesh((1,), ("groups",))
+    options, described = Options(1 << 16, False, False, "cpu", mesh), (Description.of(data),) * 2
+    cut = prepare(neighbours, xe.NDRange(2**17, 64), xe.device("h200"), described, (), options).cut
+    assert cut.first == cut.rest == cut.chunk > 0
+    assert cut.chunks * cut.chunk == 2**11
+    (one,), (expected,) = (
+        jax.tree.leaves(xe.launch(neighbours, xe.NDRange(2**17, 64), mesh=m, memory_bytes=1 << 16)(data, data))
+        for m in (mesh, None)
+    )
+    np.testing.assert_array_equal(one, expected)
 
 
 def test_a_gpu_branches_for_the_groups_at_the_ends_only():
