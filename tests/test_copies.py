@@ -9,6 +9,7 @@ from launches import prepared, run
 
 import xeemu as xe
 from xeemu.knowledge import analysis, copies
+from xeemu.language import jaxprs, primitives
 
 SIZE, HALF, GROUPS = 16, 3, 40
 N, TILE = SIZE * GROUPS, SIZE + 2 * HALF
@@ -330,6 +331,37 @@ def test_a_barrier_for_what_is_left():
     while (low := expected[:, 0] < 0).any():
         expected[low] += 600
     assert np.array_equal(run(ready, (DATA, BLANK))[0], expected.reshape(-1))
+
+
+def test_a_function_that_makes_a_copy():
+    """It gives a value as well, so that it stays in the program."""
+
+    @xe.kernel
+    def kernel(wg, data, out):
+        lid, i = wg.local_id(), wg.global_id()
+
+        @jax.jit
+        def filled(data):
+            tile = wg.local(SIZE, jnp.int32)
+            return wg.barrier(tile.at[lid].set(data[i])), lid * 2
+
+        other = wg.local(SIZE, jnp.int32)
+        tile, total = filled(data)
+        other = wg.barrier(other.at[lid].set(data[i + 1]))
+
+        def turn(j, state):
+            tile, other, total = state
+            tile, other = wg.barrier(tile, other)
+            return tile, other, total + tile[(lid + j) % SIZE] + other[SIZE - 1 - lid]
+
+        return out.at[i].set(lax.fori_loop(0, 3, turn, (tile, other, total))[2])
+
+    ready = prepared(kernel, ND_RANGE, (PADDED, BLANK))
+    assert is_bypassed(ready.analysed.task)
+    assert all(eqn.primitive is not primitives.allocate_p for eqn in jaxprs.equations(ready.analysed.task.program.body))
+    rows, others = (PADDED[k : k + N].reshape(-1, SIZE) for k in (0, 1))
+    expected = 2 * np.arange(SIZE) + sum(np.roll(rows, -j, axis=1) + others[:, ::-1] for j in range(3))
+    assert np.array_equal(run(ready, (PADDED, BLANK))[0], expected.reshape(-1))
 
 
 def test_a_search_that_would_take_too_long_finds_nothing(monkeypatch):

@@ -13,18 +13,17 @@ from jax.extend import core as jex_core
 
 from xeemu.knowledge import addresses, analysis, expressions, progressions, schedule
 from xeemu.knowledge.analysis import Plan, Value
-from xeemu.knowledge.expressions import Axis, Expression, Grid
+from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.knowledge.progressions import Box, Progressions, Step, TooLarge
-from xeemu.knowledge.schedule import Operation, Schedule
+from xeemu.knowledge.schedule import Frame, Operation, Schedule
 from xeemu.language import jaxprs, primitives
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
 
 # What may be spent on a program: a few tenths of a second.
 _UNITS = 1 << 15
-_MOST_VALUES = 1 << 20
-_VALUES_OF_A_UNIT = 1 << 11
-# No comparison is a reason to look at some of the groups only.
+_MOST_VALUES = 1 << 17
+# No comparison is a reason to look at some of the groups only: one that groups decide on is opaque, and no copy then.
 _ALL = 1 << 62
 
 
@@ -106,12 +105,17 @@ class _Copied:
     shift: int
     steps: tuple[int, ...]
 
+    def continues(self, others: Sequence["_Copied"]) -> bool:
+        """Whether it is of the same stretch as some others."""
+        return all((o.original, o.shift, o.steps) == (self.original, self.shift, self.steps) for o in others[:1])
+
 
 class _Search:
     def __init__(self, program: Program, steps: Schedule, rows: range):
         self.program, self.schedule = program, steps
         self.groups: dict[Axis, range] = {axis: range(axis.size) for axis in steps.groups}
         self.groups[steps.groups[0]] = rows
+        self._numbers: dict[Frame, Mapping[jex_core.Var, int]] = {}
         # By the execution of a body, of which a loop may have one for each iteration.
         self.operations = {(o.frame, o.key[1]): o for o in steps.root.operations()}
 
@@ -124,9 +128,13 @@ class _Search:
             return None
         if max(map(_moment, stores)) >= min(map(_moment, loads)):
             return None
-        parts = [self._copied(store) for store in stores if self._boxes(store)]
-        known = [part for part in parts if part is not None]
-        if not known or len(known) < len(parts) or len({(c.original, c.shift, c.steps) for c in known}) > 1:
+        known: list[_Copied] = []
+        for store in filter(self._boxes, stores):
+            part = self._copied(store)
+            if part is None or not part.continues(known):
+                return None
+            known.append(part)
+        if not known:
             return None
         filled = np.zeros(memory.elements, bool)
         filled[np.concatenate([part.places for part in known])] = True
@@ -167,8 +175,10 @@ class _Search:
             for parts in zip(*(self._lanes(store, box, (*masks, there, here)) for box, _ in facts), strict=True)
         )
         elements, places = elements[stored], places[stored]
-        shifts = np.unique(elements - places)
-        if len(shifts) != 1 or (stored & ~loaded).any() or not self._are_inside(elements, steps, load.place.memory):
+        shifts = elements - places
+        if not len(shifts) or (shifts != shifts[0]).any() or (stored & ~loaded).any():
+            return None
+        if not self._are_inside(elements, steps, load.place.memory):
             return None
         return _Copied(load.place.memory, places, int(shifts[0]), steps)
 
@@ -182,13 +192,19 @@ class _Search:
     def _source(self, store: Operation) -> Operation | None:
         """The load of a global memory that nobody changes whose result is stored as it is."""
         value = store.eqn.invars[1 + store.access.rank]
-        number = None if jaxprs.is_literal(value) else _defined(store.frame.body.eqns, value)
+        number = None if jaxprs.is_literal(value) else self._defined(store.frame).get(value)
         load = None if number is None else self.operations.get((store.frame, number))
         if load is None or load.name != "load" or not _is_plain(load) or load.access.shape != store.access.shape:
             return None
         memory = load.place.memory
         kept = memory.space == "global" and len(memory.shape) == 1 and memory not in self.program.written
         return load if kept and memory.dtype == store.place.memory.dtype else None
+
+    def _defined(self, frame: Frame) -> Mapping[jex_core.Var, int]:
+        """For each value that a body computes the number of the equation that does."""
+        if frame not in self._numbers:
+            self._numbers[frame] = {v: number for number, eqn in enumerate(frame.body.eqns) for v in eqn.outvars}
+        return self._numbers[frame]
 
     def _steps(self, inside: Progressions, there: Expression, alike: Iterable[Expression]) -> tuple[int, ...] | None:
         """How far apart in the original neighbouring groups' elements lie; None if anything else differs."""
@@ -210,8 +226,7 @@ class _Search:
         count = len(positions) * math.prod(map(len, points.values()))
         if count > _MOST_VALUES:
             raise TooLarge
-        progressions.spend(1 + count / _VALUES_OF_A_UNIT)
-        grid = Grid(points)
+        grid = progressions.Measured(points)
         mask, *others = np.broadcast_arrays(*(addresses.flat(grid, e, shape, positions) for e in known))
         for condition in store.frame.conditions:
             mask = mask & addresses.flat(grid, condition, (), np.arange(1))
@@ -232,11 +247,6 @@ def _moment(operation: Operation) -> int:
 
 def _common(a: range, b: range) -> range:
     return range(max(a.start, b.start), min(a.stop, b.stop))
-
-
-def _defined(eqns: Sequence[jex_core.JaxprEqn], value: jex_core.Var) -> int | None:
-    """The number of the equation that computes a value, or None."""
-    return next((number for number, eqn in enumerate(eqns) if any(v is value for v in eqn.outvars)), None)
 
 
 def _regular(step: Step) -> int | None:

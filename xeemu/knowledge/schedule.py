@@ -31,6 +31,7 @@ Key = tuple[Plan, int]
 # A loop whose carries follow no simple rule is walked iteration by iteration, if there are no more of them.
 _MOST_ITERATIONS = 64
 _MOST_WALKS = 4096
+_UNITS_OF_EQUATION = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,6 +203,9 @@ def of_program(program: Program, plan: Plan, scalars: Sequence[Any]) -> Schedule
       program: the program.
       plan: its analysis.
       scalars: for each argument its value if it is a scalar that is known, else None.
+
+    Raises:
+      TooLarge: it takes more effort than there was left, if that is limited.
     """
     walk = _Walk(program)
     inputs = [
@@ -240,6 +244,7 @@ class _Walk:
     def body(self, frame: Frame, inputs: Sequence[Item]) -> list[Item]:
         """Adds the steps of a frame; gives the items behind its results."""
         self._walks += 1
+        progressions.spend(_UNITS_OF_EQUATION * len(frame.body.eqns))
         items: dict[Any, Item] = dict(zip(frame.body.invars, inputs, strict=True))
         items |= {v: _constant(np.asarray(array)) for v, array in frame.body.constants}
 

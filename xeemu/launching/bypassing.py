@@ -87,7 +87,8 @@ class _Rewriting:
         if left and all(copy is not None for copy in left):
             return left
         given = _arrays(operands)
-        if len(given) == len(operands) and jaxprs.is_bound_again(eqn):
+        # What has no copy among its operands may make one.
+        if len(given) == len(operands) and not any(left) and jaxprs.is_bound_again(eqn):
             return _bound(eqn, given)
         if eqn.primitive is primitives.load_p:
             (copy,) = (o for o in operands if isinstance(o, _Bypassed))
