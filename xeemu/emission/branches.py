@@ -29,12 +29,12 @@ def results(emitter: Emitter, equation: Equation, branches: Sequence[Body]) -> l
     """
     context, known = emitter.context, equation.known
     chosen, operands = as_value(equation.operands[0]), equation.operands[1:]
+    likes = _likes(equation, operands)
 
     def branch(k: int, running: jax.Array | None, given: list[Item]) -> list[Any]:
         outputs = emitter.body(branches[k], equation.inner[k], given, running)
-        return packing.packed(outputs, known, context.chunk)
+        return packing.packed(outputs, likes, known, context.chunk)
 
-    likes = _likes(equation, operands)
     if (only := chosen.known.only) is not None and not context.observer.watches:
         packed = branch(min(max(only, 0), len(branches) - 1), equation.active, operands)
         return packing.unpacked(packed, likes, known)

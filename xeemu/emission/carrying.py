@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from xeemu.emission import held, packing, promotion
+from xeemu.emission import held, packing, promotion, subgroups
 from xeemu.emission.context import Emitter
 from xeemu.emission.held import Held
 from xeemu.emission.items import Item, as_memory, as_value
@@ -37,7 +37,7 @@ class Carried:
 
     def packed(self, items: Sequence[Item], chunk: Chunk) -> list[Any]:
         """What is carried of the items after an iteration."""
-        return packing.packed(items, self.known, chunk)
+        return packing.packed(items, self.items, self.known, chunk)
 
     def inside(self, packed: Sequence[Any]) -> list[Item]:
         """The items before an iteration, from what is carried into it."""
@@ -84,6 +84,11 @@ def of_loop(
     memories = not context.observer.watches and any(isinstance(c, Buffer) and not isinstance(c, Held) for c in carries)
     dimensions = context.dimensions
     places = promotion.of_loop(body, plans, first, len(carries), dimensions, predicate) if memories else {}
+    by_lanes = subgroups.of_loop(body, first, len(carries), context.chunk.geometry)
+    carries = [
+        _by_sub_groups(item, by_lanes[k], context.chunk) if k in by_lanes and known[k].form is None else item
+        for k, item in enumerate(carries)
+    ]
     before = Carried(carries, carries, known, places)
     if not places:
         return before
@@ -94,6 +99,13 @@ def of_loop(
             indices = _indices(emitter, place, body, plans[-1], inputs)
             items[k] = held.taken(buffer, place, indices, context.storing(known[k])) or buffer
     return dataclasses.replace(before, items=items)
+
+
+def _by_sub_groups(item: Item, lanes: int, chunk: Chunk) -> Item:
+    """A value as it is held by sub-groups; a memory as it is."""
+    if isinstance(item, Buffer):
+        return item
+    return dataclasses.replace(item, computed=subgroups.full(item, lanes, chunk), lanes=lanes, some=None, shared=None)
 
 
 def _indices(emitter: Emitter, place: Place, body: Body, plan: Plan, inputs: Sequence[Item]) -> list[Emitted]:

@@ -19,7 +19,7 @@ from xeemu.knowledge import fields, folding, forms, intervals
 from xeemu.knowledge.analysis import Plan, Value
 from xeemu.knowledge.fields import Field, Reader
 from xeemu.knowledge.intervals import Interval
-from xeemu.language import jaxprs
+from xeemu.language import jaxprs, primitives
 from xeemu.language.jaxprs import Atom, Body
 
 _COMPARE = {"eq": lax.eq, "ne": lax.ne}
@@ -63,11 +63,17 @@ class Comparison:
         first = self.places[tuple(slice(1 if r else None) for r in repeats)]
         return first.shape if np.array_equal(first.reshape(-1), np.arange(self.value.aval.size)) else None
 
-    def apply(self, x: jax.Array) -> jax.Array:
-        """The result, from the value."""
+    def apply(self, x: jax.Array, bits: jax.Array | np.ndarray) -> jax.Array:
+        """The result.
+
+        Args:
+          x: the value with the axes of `shape`, or others that broadcast, after one of groups if it has one.
+          bits: `bits` with the axes of the result for a group.
+        """
         chosen = x if self.mask == self.possible else x & forms.wrapped(self.mask, x.dtype)
-        repeated = jnp.broadcast_to(chosen.astype(self.bits.dtype).reshape(self.shape), self.bits.shape)
-        return _COMPARE[self.op](repeated, self.bits)
+        shape = np.broadcast_shapes(x.shape, bits.shape)
+        repeated = jnp.broadcast_to(chosen.astype(self.bits.dtype), shape)
+        return _COMPARE[self.op](repeated, jnp.broadcast_to(bits, shape))
 
     def moved(self, eqn: jex_core.JaxprEqn) -> "Comparison":
         """What an operation makes of the results that only moves or repeats them."""
@@ -126,6 +132,30 @@ def of_body(body: Body, plan: Plan, dimensions: int) -> dict[int, Comparison]:
             key = (bits.dtype, bits.shape, bits.tobytes())
             found[number] = dataclasses.replace(joint, bits=shared.setdefault(key, bits))
     return found
+
+
+def spared(body: Body, comparisons: Mapping[int, Comparison]) -> dict[jex_core.Var, int]:
+    """For each result that nothing needs any more, as comparisons are joined, the number of the operation it is of.
+
+    Args:
+      body: the (sub)program.
+      comparisons: by number of their equation those that are joined.
+    """
+    if not comparisons:
+        return {}
+    found, wanted = dict[jex_core.Var, int](), set[Any](a for a in body.outvars if not jaxprs.is_literal(a))
+    for number, eqn in reversed(list(enumerate(body.eqns))):
+        if number in comparisons:
+            wanted.add(comparisons[number].value)
+        elif _is_plain(eqn) and wanted.isdisjoint(eqn.outvars):
+            found |= dict.fromkeys(eqn.outvars, number)
+        else:
+            wanted.update(a for a in eqn.invars if not jaxprs.is_literal(a))
+    return found
+
+
+def _is_plain(eqn: jex_core.JaxprEqn) -> bool:
+    return eqn.primitive not in primitives.LANGUAGE and jaxprs.structure(eqn) is None
 
 
 def _is_better(joint: Comparison, result: Value, plan: Plan) -> bool:

@@ -16,11 +16,12 @@ import numpy as np
 from jax.extend import core as jex_core
 
 from xeemu.emission import branches, comparing, items, memories, operations, rowwise, scans, ways, whiles
+from xeemu.emission.comparing import Comparison
 from xeemu.emission.context import Context, Equation
 from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer
 from xeemu.emission.values import Buffer, Chunk, Emitted
-from xeemu.emission.ways import Way
+from xeemu.emission.ways import Way, Ways
 from xeemu.knowledge import quotients
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import jaxprs, primitives
@@ -73,41 +74,31 @@ class _Interpreter:
     def body(self, body: Body, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
         self.context.observer.on_body(plan, active, self.context.chunk)
-        found = dict(zip(body.invars, inputs, strict=True)) | _constants(body, plan)
-        read = functools.partial(self._read, found, plan)
         each = ways.of_body(body, plan, self.context)
         comparisons = comparing.of_body(body, plan, self.context.dimensions)
-        for number, eqn in enumerate(body.eqns):
-            comparison = comparisons.get(number)
-            equation = Equation(plan, number, eqn, list(map(read, eqn.invars)), active)
-            if eqn.primitive in primitives.ACCESSES:
-                results = memories.accessed(equation, each.of(number, read), self.context)
-            elif comparison is not None and (value := as_value(found[comparison.value])).some is None:
-                results = operations.compared(plan, eqn, comparison, value, self.context.chunk)
-            else:
-                results = self._equation(equation)
-            found |= dict(zip(eqn.outvars, results, strict=True))
-        return list(map(read, body.outvars))
+        spared = comparing.spared(body, comparisons)
+        found = dict(zip(body.invars, inputs, strict=True)) | _constants(body, plan)
+        return _Pass(self, body, plan, active, each, comparisons, spared, found).results()
 
     def needed(self, body: Body, plan: Plan, inputs: Sequence[Item], atoms: Sequence[Atom]) -> list[Item]:
         """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""
         found = dict(zip(body.invars, inputs, strict=False)) | _constants(body, plan)
-        read = functools.partial(self._read, found, plan)
+        read = functools.partial(self.read, found, plan)
         for number in jaxprs.needed(body, atoms):
             eqn = body.eqns[number]
             equation = Equation(plan, number, eqn, list(map(read, eqn.invars)), None)
             is_load = eqn.primitive is primitives.load_p
-            results = memories.accessed(equation, Way(), self.context) if is_load else self._equation(equation)
+            results = memories.accessed(equation, Way(), self.context) if is_load else self.equation(equation)
             found |= dict(zip(eqn.outvars, results, strict=True))
         return list(map(read, atoms))
 
-    def _read(self, found: dict[Any, Item], plan: Plan, atom: Atom) -> Item:
+    def read(self, found: Mapping[Any, Item], plan: Plan, atom: Atom) -> Item:
         """What an operand stands for."""
         if jaxprs.is_literal(atom):
             return items.constant(jaxprs.literal(atom), plan.value(atom, self.context.dimensions))
         return found[atom]
 
-    def _equation(self, equation: Equation) -> list[Item]:
+    def equation(self, equation: Equation) -> list[Item]:
         """The results of an equation that is no access."""
         eqn = equation.eqn
         if eqn.primitive in primitives.LANGUAGE:
@@ -145,6 +136,61 @@ class _Interpreter:
         if division is not None and equation.known[0].form is None:
             return operations.results(inner, division, list(map(as_value, equation.operands)), self.context.chunk)
         return self.body(body, inner, equation.operands, equation.active)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Pass:
+    """The equations of a (sub)program, one after the other.
+
+    Attributes:
+      interpreter: emits them.
+      body: the program.
+      plan: its analysis.
+      active: `[G]` mask of the groups that execute it, or None for all.
+      each: how its memory operations have to be emitted.
+      comparisons: by number the equations that are a single comparison.
+      spared: by result the numbers of those that nothing else needs.
+      found: what the variables stand for.
+    """
+
+    interpreter: _Interpreter
+    body: Body
+    plan: Plan
+    active: jax.Array | None
+    each: Ways
+    comparisons: Mapping[int, Comparison]
+    spared: Mapping[jex_core.Var, int]
+    found: dict[Any, Item]
+
+    def results(self) -> list[Item]:
+        """What the results of the program stand for."""
+        for number, eqn in enumerate(self.body.eqns):
+            if self.spared.keys().isdisjoint(eqn.outvars):
+                self._emit(number)
+        return list(map(self._read, self.body.outvars))
+
+    def _read(self, atom: Atom) -> Item:
+        """What an operand stands for."""
+        if not jaxprs.is_literal(atom) and atom not in self.found:
+            self._emit(self.spared[atom])
+        return self.interpreter.read(self.found, self.plan, atom)
+
+    def _emit(self, number: int) -> None:
+        eqn, context = self.body.eqns[number], self.interpreter.context
+        if (value := self._compared(number)) is not None:
+            results = operations.compared(self.plan, eqn, self.comparisons[number], value, context.chunk)
+        else:
+            equation = Equation(self.plan, number, eqn, list(map(self._read, eqn.invars)), self.active)
+            is_access = eqn.primitive in primitives.ACCESSES
+            way = self.each.of(number, self._read) if is_access else None
+            results = memories.accessed(equation, way, context) if way else self.interpreter.equation(equation)
+        self.found.update(zip(eqn.outvars, results, strict=True))
+
+    def _compared(self, number: int) -> Emitted | None:
+        """The value of which an equation is a single comparison, unless the elements that some have loaded do."""
+        comparison = self.comparisons.get(number)
+        value = None if comparison is None else as_value(self._read(comparison.value))
+        return value if value is not None and value.some is None else None
 
 
 def _constants(body: Body, plan: Plan) -> dict[jex_core.Var, Item]:

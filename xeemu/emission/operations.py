@@ -14,7 +14,7 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
-from xeemu.emission import dividing
+from xeemu.emission import dividing, subgroups
 from xeemu.emission.comparing import Comparison
 from xeemu.emission.items import Item, as_value, named
 from xeemu.emission.locating import Lanes
@@ -41,18 +41,26 @@ def results(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: 
 
 def compared(plan: Plan, eqn: jex_core.JaxprEqn, comparison: Comparison, value: Emitted, chunk: Chunk) -> list[Item]:
     """The result of what joins comparisons of fields of a value, as one comparison of the value."""
-    return named(plan, eqn.outvars, _lifted(lambda x: [comparison.apply(x)], [value], chunk))
+    if (array := subgroups.compared(comparison, value, chunk)) is not None:
+        return _held(plan, eqn, array, value.lanes)
+    array = value.array(chunk)
+    assert comparison.shape is not None
+    beside = array.reshape(*array.shape[: value.known.varying], *comparison.shape)
+    return named(plan, eqn.outvars, [comparison.apply(beside, comparison.bits)])
 
 
 def collective(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> list[Item]:
     """The results of a group algorithm."""
-    apply = eqn.params["collective"].apply
+    lanes = subgroups.alike(eqn, chunk.geometry)
+    apply = eqn.params["collective"].apply if lanes is None else eqn.params["collective"].rows
     known = [a for a in map(_known, operands[1:]) if a is not None]
     # What is known may still count as different between groups, and then the result has an axis of them.
     varies = operands[0].known.varying or not any(o.known.varying for o in operands[1:])
     if varies and len(known) == len(operands) - 1:
-        return named(plan, eqn.outvars, _lifted(lambda x: [apply(x, *known)], operands[:1], chunk))
-    return named(plan, eqn.outvars, _lifted(lambda *xs: [apply(*xs)], operands, chunk))
+        (array,) = _lifted(lambda x: [apply(x, *known)], operands[:1], chunk)
+    else:
+        (array,) = _lifted(lambda *xs: [apply(*xs)], operands, chunk)
+    return _held(plan, eqn, array, lanes)
 
 
 def _carried_out(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> list[Item]:
@@ -62,12 +70,23 @@ def _carried_out(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], ch
     if chunk.on_cpu and (divisor := _only_divisor(eqn, operands)) is not None:
         result = dividing.divided(eqn.primitive.name, operands[0].array(chunk), divisor)
         return named(plan, eqn.outvars, [result])
+    if len(operands) == 1 and (array := subgroups.widened(eqn, operands[0], chunk)) is not None:
+        return _held(plan, eqn, array, operands[0].lanes)
     bind = _bind_unsigned if _is_natural(eqn, operands) else _bind
     if _applies_to_chunks(eqn, operands):
+        if (lanes := subgroups.common(operands)) is not None:
+            arrays = [subgroups.held(o, lanes, chunk) if o.shape else o.array(chunk) for o in operands]
+            (array,) = bind(eqn, subgroups.matched(_over_groups(eqn, operands, arrays, chunk.count)))
+            return _held(plan, eqn, array, lanes)
         found = bind(eqn, _over_groups(eqn, operands, [o.array(chunk) for o in operands], chunk.count))
         (value,) = named(plan, eqn.outvars, found, _some(eqn, operands, chunk))
         return [dataclasses.replace(as_value(value), shared=_shared(bind, eqn, operands, chunk))]
     return named(plan, eqn.outvars, _lifted(lambda *xs: bind(eqn, xs), operands, chunk))
+
+
+def _held(plan: Plan, eqn: jex_core.JaxprEqn, array: jax.Array, lanes: int | None) -> list[Item]:
+    """The result of an equation, given by an array that is held by sub-groups of so many lanes, if not None."""
+    return [dataclasses.replace(as_value(value), lanes=lanes) for value in named(plan, eqn.outvars, [array])]
 
 
 def _formed(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted]) -> Emitted | None:

@@ -7,19 +7,20 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xeemu.emission.items import Item
+from xeemu.emission import subgroups
+from xeemu.emission.items import Item, as_value
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Value
 
 
-def packed(items: Sequence[Item], known: Sequence[Value], chunk: Chunk) -> list[Any]:
-    """What is carried of items, of which so much is known wherever they are unpacked."""
-    return [_pack(item, k, chunk) for item, k in zip(items, known, strict=True)]
+def packed(items: Sequence[Item], likes: Sequence[Item], known: Sequence[Value], chunk: Chunk) -> list[Any]:
+    """What is carried of items, of which so much is known wherever they are unpacked, each held as another one."""
+    return [_pack(item, like, k, chunk) for item, like, k in zip(items, likes, known, strict=True)]
 
 
 def unpacked(carried: Sequence[Any], likes: Sequence[Item], known: Sequence[Value]) -> list[Item]:
-    """The items of which something is carried, each of the same kind, shape and dtype as another one."""
+    """The items of which something is carried, each of the same kind, shape and dtype as another one, and so held."""
     return [_unpack(c, like, k) for c, like, k in zip(carried, likes, known, strict=True)]
 
 
@@ -30,12 +31,13 @@ def selected(running: jax.Array, new: jax.Array | None, old: jax.Array | None) -
     return jnp.where(running.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
 
 
-def _pack(item: Item, known: Value, chunk: Chunk) -> jax.Array | None:
+def _pack(item: Item, like: Item, known: Value, chunk: Chunk) -> jax.Array | None:
     """A memory's contents, a form's base, or an array; None if nothing changes."""
     if isinstance(item, Buffer):
         return item.data
     if known.form is None:
-        array = item.array(chunk)
+        lanes = as_value(like).lanes
+        array = item.array(chunk) if lanes is None else subgroups.full(item, lanes, chunk)
         lift = known.varying and not item.known.varying
         return jnp.broadcast_to(array, (chunk.count, *array.shape)) if lift else array
     if not known.form.based:
@@ -52,5 +54,5 @@ def _unpack(carried: jax.Array | None, like: Item, known: Value) -> Item:
         assert carried is not None
         return like.holding(carried)
     if known.form is None:
-        return Emitted(known, like.shape, like.dtype, None, carried)
+        return Emitted(known, like.shape, like.dtype, None, carried, lanes=like.lanes)
     return Emitted(known, like.shape, like.dtype, carried)

@@ -150,6 +150,8 @@ class Emitted:
       shared: the value, if groups share it; the compiler drops `computed` if nothing uses that.
       split: the division that gave it, if that was one of a number that is not negative by a known one; of the same
         groups, so that what is cut to some of them has none.
+      lanes: of a sub-group, if `computed` is held by sub-groups (see `subgroups`): `[G, sub-groups, lanes, *private]`,
+        or 1 in place of the lanes if all of a sub-group's are alike.
     """
 
     known: Value
@@ -160,13 +162,20 @@ class Emitted:
     some: "Some | None" = None
     shared: "Shared | None" = None
     split: "Split | None" = None
+    lanes: int | None = None
 
     def array(self, chunk: Chunk) -> jax.Array:
         """`[G, *shape]` if it varies between groups, else `shape`."""
         if self.computed is not None:
-            return self.computed
+            return self.computed if self.lanes is None else self._of_items(self.computed, self.lanes)
         assert self.known.form is not None
         return materialise(self.known.form, self.base, self.dtype, self.known.varying, chunk)
+
+    def _of_items(self, held: jax.Array, lanes: int) -> jax.Array:
+        """What is held by sub-groups, with an element for each work-item."""
+        groups, rows = held.shape[: self.known.varying], held.shape[self.known.varying]
+        full = jnp.broadcast_to(held, (*groups, rows, lanes, *held.shape[len(groups) + 2 :]))
+        return full.reshape(*groups, *self.shape)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -69,27 +69,46 @@ class Collective:
         Returns:
           An array of `result_shape(x.shape)`. What an absent lane would give is the poison value.
         """
-        items = math.prod(self.local_range)
-        lanes = items if self.level == GROUP else self.sub_group_size
         private = x.shape[len(self.local_range) :]
-        fill = poison(x.dtype) if self.op is None else identity(self.op, x.dtype)
-        rows = _rows(x.reshape(items, *private), lanes, fill)
-        if self.kind == "broadcast" and _is_lane_of_all(argument[0], items, lanes):
-            result = jnp.broadcast_to(rows[:, int(argument[0])][:, None], rows.shape)
-            return result[0, 0] if self.level == GROUP else result.reshape(-1, *private)[:items].reshape(x.shape)
-        result = self._rows_result(rows, [self._argument(a, items, lanes) for a in argument], items)
+        result = self.rows(x, *argument)
         if self.level == GROUP and self.kind in ("reduce", "broadcast"):
             return result[0, 0]
-        return result.reshape(-1, *private)[:items].reshape(x.shape)
+        full = jnp.broadcast_to(result, (result.shape[0], self._lanes, *private))
+        return full.reshape(-1, *private)[: self._items].reshape(x.shape)
 
-    def _argument(self, a: jax.Array | np.ndarray, items: int, lanes: int) -> jax.Array:
+    def alike(self, *dimensions: int) -> bool:
+        """Whether it gives all work-items of a group or sub-group the same.
+
+        Args:
+          dimensions: of the lane, shift or mask.
+        """
+        return self.kind == "reduce" or (self.kind in ("broadcast", "select") and not any(dimensions))
+
+    def rows(self, x: jax.Array, *argument: jax.Array | np.ndarray) -> jax.Array:
+        """The results `[rows, lanes, *private]` of the sub-groups, or of the group as one; `lanes` is 1 if `alike`."""
+        private = x.shape[len(self.local_range) :]
+        fill = poison(x.dtype) if self.op is None else identity(self.op, x.dtype)
+        rows = _rows(x.reshape(self._items, *private), self._lanes, fill)
+        if self.kind == "broadcast" and _is_lane_of_all(argument[0], self._items, self._lanes):
+            return rows[:, int(argument[0])][:, None]
+        return self._rows_result(rows, [self._argument(a) for a in argument])
+
+    @property
+    def _items(self) -> int:
+        return math.prod(self.local_range)
+
+    @property
+    def _lanes(self) -> int:
+        return self._items if self.level == GROUP else self.sub_group_size
+
+    def _argument(self, a: jax.Array | np.ndarray) -> jax.Array:
         """`[rows, lanes]` int32, scalars as `[1, 1]`; what is no lane of a group stays none."""
         lane = _narrowed(jnp.asarray(a))
-        return _rows(lane.reshape(items), lanes, np.int32(0)) if a.ndim else lane.reshape(1, 1)
+        return _rows(lane.reshape(self._items), self._lanes, np.int32(0)) if a.ndim else lane.reshape(1, 1)
 
-    def _rows_result(self, rows: jax.Array, argument: list[jax.Array], items: int) -> jax.Array:
+    def _rows_result(self, rows: jax.Array, argument: list[jax.Array]) -> jax.Array:
         if self.kind == "reduce":
-            return jnp.broadcast_to(_reduce(self.op, rows), rows.shape)
+            return _reduce(self.op, rows)
         if self.kind == "inclusive_scan":
             return _scan(self.op, rows)
         if self.kind == "exclusive_scan":
@@ -102,7 +121,7 @@ class Collective:
             "shift_right": lambda a: lane - a,
             "permute_xor": lambda a: lane ^ a,
         }[self.kind](argument[0])
-        return _take(rows, jnp.broadcast_to(source_lane, rows.shape[:2]), items)
+        return _take(rows, jnp.broadcast_to(source_lane, (rows.shape[0], source_lane.shape[1])), self._items)
 
 
 def identity(op: str | None, dtype: Any) -> Any:

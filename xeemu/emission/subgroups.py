@@ -1,0 +1,150 @@
+"""Sub-groups: values held by sub-group and lane, and once for a sub-group where its lanes have them alike.
+
+What a sub-group's broadcast or reduction gives is the same for all of its lanes, and so is what is computed from
+nothing else. Compilers do not see that in an array of work-items: they look the value up for each of them anew. Held as
+`[G, sub-groups, 1, *private]` it is computed once, and what it is combined with is `[G, sub-groups, lanes, *private]`.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.extend import core as jex_core
+
+from xeemu.emission.comparing import Comparison
+from xeemu.emission.values import Chunk, Emitted, materialise
+from xeemu.knowledge import folding
+from xeemu.language import collectives, jaxprs, primitives
+from xeemu.language.collectives import Collective
+from xeemu.language.geometry import Geometry
+from xeemu.language.jaxprs import Body
+
+_SHAPES = {"broadcast_in_dim": "shape", "reshape": "new_sizes"}
+"""Operations that may give each work-item more axes or elements of its own, with the parameter that says which."""
+
+
+def alike(eqn: jex_core.JaxprEqn, geometry: Geometry) -> int | None:
+    """The lanes of a sub-group, if an algorithm gives them all the same and all sub-groups are full; else None."""
+    algorithm: Collective = eqn.params["collective"]
+    if algorithm.level != collectives.SUB_GROUP or geometry.items % algorithm.sub_group_size:
+        return None
+    return algorithm.sub_group_size if algorithm.alike(*(a.aval.ndim for a in eqn.invars[1:])) else None
+
+
+def common(operands: Sequence[Emitted]) -> int | None:
+    """The lanes of the sub-groups by which the operands of an elementwise operation are held, if one of them is."""
+    found = {o.lanes for o in operands if o.lanes is not None}
+    # Elements that some lanes have loaded are worth more.
+    return found.pop() if len(found) == 1 and all(o.some is None for o in operands) else None
+
+
+def held(value: Emitted, lanes: int, chunk: Chunk) -> jax.Array:
+    """`[G, sub-groups, lanes or 1, *private]`, without `G` if it does not vary: a value that all work-items have."""
+    if value.lanes == lanes and value.computed is not None:
+        return value.computed
+    form, private = value.known.form, value.shape[len(chunk.geometry.local_range) :]
+    if value.computed is not None or form is None:
+        array = value.array(chunk)
+        return array.reshape(*array.shape[: value.known.varying], -1, lanes, *private)
+    pattern = form.pattern.reshape(-1, lanes, *private)
+    first = pattern[:, :1]
+    form = dataclasses.replace(form, pattern=first if (pattern == first).all() else pattern)
+    return materialise(form, value.base, value.dtype, value.known.varying, chunk)
+
+
+def full(value: Emitted, lanes: int, chunk: Chunk) -> jax.Array:
+    """The same with an element for each lane."""
+    array, axis = held(value, lanes, chunk), 1 + value.known.varying
+    return jnp.broadcast_to(array, (*array.shape[:axis], lanes, *array.shape[axis + 1 :]))
+
+
+def matched(arrays: Sequence[jax.Array]) -> list[jax.Array]:
+    """Operands that are scalars or held by sub-groups, all with an element for each lane if one has."""
+    shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    return [a if a.shape in ((), shape) else jnp.broadcast_to(a, shape) for a in arrays]
+
+
+def widened(eqn: jex_core.JaxprEqn, value: Emitted, chunk: Chunk) -> jax.Array | None:
+    """What an operation makes of a value held by sub-groups that only gives work-items more axes or elements."""
+    local = chunk.geometry.local_range
+    shape = eqn.params[_SHAPES[eqn.primitive.name]] if eqn.primitive.name in _SHAPES else ()
+    if value.lanes is None or value.computed is None or shape[: len(local)] != local:
+        return None
+    lead = value.computed.shape[: value.known.varying + 2]
+    target = (*lead, *shape[len(local) :])
+    if eqn.primitive.name == "reshape":
+        return value.computed.reshape(target) if eqn.params["dimensions"] is None else None
+    axes = eqn.params["broadcast_dimensions"]
+    if tuple(axes[: len(local)]) != tuple(range(len(local))):
+        return None
+    private = [len(lead) + axis - len(local) for axis in axes[len(local) :]]
+    return lax.broadcast_in_dim(value.computed, target, (*range(len(lead)), *private))
+
+
+def compared(comparison: Comparison, value: Emitted, chunk: Chunk) -> jax.Array | None:
+    """A comparison of a value held by sub-groups, held so as well; None if it is not work-item by work-item."""
+    local, shape, bits = chunk.geometry.local_range, comparison.shape, comparison.bits
+    if value.computed is None or value.lanes is None or shape is None:
+        return None
+    if shape[: len(local)] != local or bits.shape[: len(local)] != local:
+        return None
+    x = value.computed.reshape(*value.computed.shape[: value.known.varying + 2], *shape[len(local) :])
+    # Reshaped by JAX: the program holds the array once, for all comparisons with it.
+    rows = (chunk.geometry.items // value.lanes, value.lanes, *bits.shape[len(local) :])
+    return comparison.apply(x, lax.reshape(bits, rows))
+
+
+def of_loop(body: Body, consts: int, carries: int, geometry: Geometry) -> dict[int, int]:
+    """For the number of each carry that something alike is combined with, the lanes of the sub-groups to hold it by.
+
+    Args:
+      body: the loop's, whose inputs are constants and then carries.
+      consts: number of constants.
+      carries: how many.
+      geometry: the sizes of the launch.
+    """
+    after = _followed(body, [None] * len(body.invars), geometry)[:carries]
+    return {
+        k: lanes
+        for k, lanes in enumerate(after)
+        if lanes is not None and _is_of_items(body.invars[consts + k].aval.shape, geometry)
+    }
+
+
+def _is_of_items(shape: tuple[int, ...], geometry: Geometry) -> bool:
+    """Whether the first axes of a value may be those of the work-items."""
+    return shape[: len(geometry.local_range)] == geometry.local_range
+
+
+_Lanes = int | None
+"""Of a value that something alike goes into, the lanes of a sub-group."""
+
+
+def _followed(body: Body, given: Sequence[_Lanes], geometry: Geometry) -> list[_Lanes]:
+    """Which results of a (sub)program something alike goes into, if it does into these of its inputs."""
+    found: dict[Any, _Lanes] = dict(zip(body.invars, given, strict=True))
+    for eqn in body.eqns:
+        operands = [None if jaxprs.is_literal(a) else found.get(a) for a in eqn.invars]
+        found |= dict(zip(eqn.outvars, _results(eqn, operands, geometry), strict=True))
+    return [None if jaxprs.is_literal(a) else found.get(a) for a in body.outvars]
+
+
+def _results(eqn: jex_core.JaxprEqn, operands: Sequence[_Lanes], geometry: Geometry) -> Sequence[_Lanes]:
+    """Which results of an equation something alike goes into."""
+    match jaxprs.structure(eqn):
+        case jaxprs.Call(body):
+            return _followed(body, operands, geometry)
+        case jaxprs.Scan(body=body, carries=carries):
+            after = _followed(body, operands, geometry)
+            return [*after[:carries], *[None] * (len(after) - carries)]
+        case jaxprs.While(body=body, predicate_consts=first):
+            return _followed(body, operands[first:], geometry)
+    name = eqn.primitive.name
+    one = alike(eqn, geometry) if eqn.primitive is primitives.collective_p else None
+    if name in folding.ELEMENTWISE or name in _SHAPES:
+        one = next((lanes for lanes in operands if lanes is not None), None)
+    return [one] * len(eqn.outvars)
