@@ -199,6 +199,17 @@ def test_it_is_computed_once_for_a_sub_group():
     assert shapes(program, "integer_pow") == {(GROUPS, 4, 1)}
 
 
+def test_a_loop_carries_by_work_items_what_they_have_one_element_of():
+    """XLA's loops over so few lanes are slow."""
+
+    def summed(n, g, x, lane):
+        return repeated(n, 4, lambda k, a: a + g.sub_group.broadcast(x, k) * lane, x)
+
+    program = check(summed)
+    assert (GROUPS, 32) in shapes(program, "scan")
+    assert not {(GROUPS, 4, LANES)} & shapes(program, "mul")
+
+
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_loop_carries_by_sub_groups_what_it_is_combined_with(nested):
     def summed(n, g, x, lane):
@@ -218,11 +229,12 @@ def test_lanes_that_a_sub_group_lacks(count):
     """Then nothing is held by sub-groups, and everybody gets what there is."""
 
     def summed(n, g, x, lane):
-        return repeated(n, 3, lambda k, a: a + g.sub_group.broadcast(x, k), x)
+        return repeated(n, 3, lambda k, a: a + g.sub_group.broadcast(x, k)[..., None], x[..., None] * columns(n))
 
     x = np.arange(GROUPS * count, dtype=np.int32)
     result, program = launched(summed, x, (count,))
     item = np.arange(count)
     for got, own in zip(result, x.reshape(GROUPS, count), strict=True):
-        np.testing.assert_array_equal(got[:, 0], own + sum(own[item - item % LANES + k] for k in range(3)))
-    assert (GROUPS, count) in shapes(program, "scan")
+        added = sum(own[item - item % LANES + k] for k in range(3))
+        np.testing.assert_array_equal(got, own[:, None] * np.arange(COLUMNS) + added[:, None])
+    assert (GROUPS, count, COLUMNS) in shapes(program, "scan")

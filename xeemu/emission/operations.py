@@ -74,7 +74,7 @@ def _carried_out(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], ch
         return _held(plan, eqn, array, operands[0].lanes)
     bind = _bind_unsigned if _is_natural(eqn, operands) else _bind
     if _applies_to_chunks(eqn, operands):
-        if (lanes := subgroups.common(operands)) is not None:
+        if (lanes := subgroups.common(operands, chunk)) is not None:
             arrays = [subgroups.held(o, lanes, chunk) if o.shape else o.array(chunk) for o in operands]
             (array,) = bind(eqn, subgroups.matched(_over_groups(eqn, operands, arrays, chunk.count)))
             return _held(plan, eqn, array, lanes)

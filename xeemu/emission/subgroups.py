@@ -1,8 +1,10 @@
 """Sub-groups: values held by sub-group and lane, and once for a sub-group where its lanes have them alike.
 
 What a sub-group's broadcast or reduction gives is the same for all of its lanes, and so is what is computed from
-nothing else. Compilers do not see that in an array of work-items: they look the value up for each of them anew. Held as
-`[G, sub-groups, 1, *private]` it is computed once, and what it is combined with is `[G, sub-groups, lanes, *private]`.
+nothing else. Held as `[G, sub-groups, 1, *private]` it is computed once. What it is combined with is held as
+`[G, sub-groups, lanes, *private]`, for compilers do not see that work-items in a row have one value alike, and look it
+up anew for each. But only where work-items have several elements of their own: XLA's loops over the lanes alone are
+several times as slow on a CPU as over all work-items.
 """
 
 import dataclasses
@@ -35,25 +37,50 @@ def alike(eqn: jex_core.JaxprEqn, geometry: Geometry) -> int | None:
     return algorithm.sub_group_size if algorithm.alike(*(a.aval.ndim for a in eqn.invars[1:])) else None
 
 
-def common(operands: Sequence[Emitted]) -> int | None:
-    """The lanes of the sub-groups by which the operands of an elementwise operation are held, if one of them is."""
+def common(operands: Sequence[Emitted], chunk: Chunk) -> int | None:
+    """The lanes of the sub-groups to hold the result of an elementwise operation by; None if by work-items."""
     found = {o.lanes for o in operands if o.lanes is not None}
     # Elements that some lanes have loaded are worth more.
-    return found.pop() if len(found) == 1 and all(o.some is None for o in operands) else None
+    if len(found) != 1 or any(o.some is not None for o in operands):
+        return None
+    lanes = found.pop()
+    shaped = [o for o in operands if o.shape]
+    return lanes if _private(shaped[0].shape, chunk) or all(_is_alike(o, lanes, chunk) for o in shaped) else None
 
 
 def held(value: Emitted, lanes: int, chunk: Chunk) -> jax.Array:
     """`[G, sub-groups, lanes or 1, *private]`, without `G` if it does not vary: a value that all work-items have."""
     if value.lanes == lanes and value.computed is not None:
         return value.computed
-    form, private = value.known.form, value.shape[len(chunk.geometry.local_range) :]
-    if value.computed is not None or form is None:
-        array = value.array(chunk)
-        return array.reshape(*array.shape[: value.known.varying], -1, lanes, *private)
-    pattern = form.pattern.reshape(-1, lanes, *private)
-    first = pattern[:, :1]
-    form = dataclasses.replace(form, pattern=first if (pattern == first).all() else pattern)
-    return materialise(form, value.base, value.dtype, value.known.varying, chunk)
+    form, private = value.known.form, _private(value.shape, chunk)
+    if form is not None and (pattern := _alike(value, lanes, chunk)) is not None:
+        form = dataclasses.replace(form, pattern=pattern)
+        return materialise(form, value.base, value.dtype, value.known.varying, chunk)
+    if (shared := value.shared) is not None:
+        return shared.of_groups(shared.values.reshape(shared.values.shape[0], -1, lanes, *private))
+    array = value.array(chunk)
+    return array.reshape(*array.shape[: value.known.varying], -1, lanes, *private)
+
+
+def _is_alike(value: Emitted, lanes: int, chunk: Chunk) -> bool:
+    """Whether it is held once for each sub-group."""
+    if value.lanes is not None and value.computed is not None:
+        return value.computed.shape[value.known.varying + 1] == 1
+    return _alike(value, lanes, chunk) is not None
+
+
+def _alike(value: Emitted, lanes: int, chunk: Chunk) -> np.ndarray | None:
+    """`[sub-groups, 1, *private]`: the pattern of a lane form that the lanes of each sub-group have alike."""
+    form = value.known.form
+    if form is None or (form.based and value.base is None):
+        return None
+    pattern = form.pattern.reshape(-1, lanes, *_private(value.shape, chunk))
+    return pattern[:, :1] if (pattern == pattern[:, :1]).all() else None
+
+
+def _private(shape: tuple[int, ...], chunk: Chunk) -> tuple[int, ...]:
+    """The axes of a work-item's own."""
+    return shape[len(chunk.geometry.local_range) :]
 
 
 def full(value: Emitted, lanes: int, chunk: Chunk) -> jax.Array:
@@ -90,7 +117,7 @@ def compared(comparison: Comparison, value: Emitted, chunk: Chunk) -> jax.Array 
     local, shape, bits = chunk.geometry.local_range, comparison.shape, comparison.bits
     if value.computed is None or value.lanes is None or shape is None:
         return None
-    if shape[: len(local)] != local or bits.shape[: len(local)] != local:
+    if shape[: len(local)] != local or bits.shape[: len(local)] != local or not _private(bits.shape, chunk):
         return None
     x = value.computed.reshape(*value.computed.shape[: value.known.varying + 2], *shape[len(local) :])
     # Reshaped by JAX: the program holds the array once, for all comparisons with it.
@@ -111,13 +138,14 @@ def of_loop(body: Body, consts: int, carries: int, geometry: Geometry) -> dict[i
     return {
         k: lanes
         for k, lanes in enumerate(after)
-        if lanes is not None and _is_of_items(body.invars[consts + k].aval.shape, geometry)
+        if lanes is not None and _is_wide(body.invars[consts + k].aval.shape, geometry)
     }
 
 
-def _is_of_items(shape: tuple[int, ...], geometry: Geometry) -> bool:
-    """Whether the first axes of a value may be those of the work-items."""
-    return shape[: len(geometry.local_range)] == geometry.local_range
+def _is_wide(shape: tuple[int, ...], geometry: Geometry) -> bool:
+    """Whether a value may have several elements for each work-item."""
+    rank = len(geometry.local_range)
+    return shape[:rank] == geometry.local_range and len(shape) > rank
 
 
 _Lanes = int | None

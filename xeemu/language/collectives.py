@@ -91,6 +91,8 @@ class Collective:
         rows = _rows(x.reshape(self._items, *private), self._lanes, fill)
         if self.kind == "broadcast" and _is_lane_of_all(argument[0], self._items, self._lanes):
             return rows[:, int(argument[0])][:, None]
+        if argument and self.alike(argument[0].ndim) and not self._items % self._lanes:
+            return _lane(rows, _narrowed(jnp.asarray(argument[0])))
         return self._rows_result(rows, [self._argument(a) for a in argument])
 
     @property
@@ -183,6 +185,12 @@ def _scan(op: str | None, rows: jax.Array) -> jax.Array:
 def _exclusive(op: str | None, inclusive: jax.Array) -> jax.Array:
     first = jnp.full_like(inclusive[:, :1], identity(op, inclusive.dtype))
     return jnp.concatenate([first, inclusive[:, :-1]], axis=1)
+
+
+def _lane(rows: jax.Array, lane: jax.Array) -> jax.Array:
+    """The elements of one lane of all rows, which are full; the poison value if there is no such lane."""
+    taken = lax.dynamic_slice_in_dim(rows, lane, 1, axis=1)
+    return jnp.where((lane >= 0) & (lane < rows.shape[1]), taken, poison(rows.dtype))
 
 
 def _take(rows: jax.Array, lane: jax.Array, items: int) -> jax.Array:
