@@ -85,18 +85,22 @@ def _inputs(size: Size) -> Inputs:
     return np.pad(data, (0, size[0] % 2)), np.zeros(_groups(size[0]), np.int32)
 
 
-def _run(inputs: Inputs, size: Size, kernel: xe.Kernel, **options: Any) -> Any:
-    """Launches until one sum is left."""
-    sums = xe.launch(kernel, _nd_range(size), **options)(*inputs)
+def _run(inputs: Inputs, size: Size, kernel: xe.Kernel, device: str | xe.Device, schedule: Any) -> Any:
+    """Launches until one sum is left, as one program; an adversarial run is carried out launch by launch."""
+    run = _compiled if schedule is None else _launches
+    return run(kernel, size, device, schedule, *inputs)
+
+
+def _launches(kernel: xe.Kernel, size: Size, device: str | xe.Device, schedule: Any, data: Any, sums: Any) -> Any:
+    sums = xe.launch(kernel, _nd_range(size), device=device, schedule=schedule)(data, sums)
     while sums.size > 1:
-        data = _made_even(sums)
-        sums = xe.launch(kernel, _nd_range(data.shape), **options)(data, np.zeros(_groups(data.size), np.int32))
+        data = jnp.pad(sums, (0, sums.size % 2))
+        nd_range, sums = _nd_range(data.shape), jnp.zeros(_groups(data.size), jnp.int32)
+        sums = xe.launch(kernel, nd_range, device=device, schedule=schedule)(data, sums)
     return sums
 
 
-@jax.jit
-def _made_even(sums: jax.Array) -> jax.Array:
-    return jnp.pad(sums, (0, sums.size % 2))
+_compiled = jax.jit(_launches, static_argnums=(0, 1, 2, 3))
 
 
 def _reference(data: np.ndarray, sums: np.ndarray) -> np.ndarray:
