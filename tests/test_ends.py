@@ -1,6 +1,7 @@
 """Groups at the ends of a launch are emulated for themselves where more is known of all others: with equal results."""
 
 import jax
+import jax.numpy as jnp
 import launches
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from test_joining import on_a_gpu
 
 import xeemu as xe
 from xeemu.knowledge import analysis
-from xeemu.launching import cutting
+from xeemu.launching import cutting, working
 from xeemu.launching.arguments import Description
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
@@ -171,3 +172,53 @@ def test_chunks_of_rows_leave_as_many_at_both_ends(count, data):
     assert between > 0 < ends <= max(size, 1) + 1
     assert between % size == 0
     assert max(most // 2 - 1, 0) < size <= most
+
+
+ROOM = 4 * 256
+"""Bytes of an integer of each work-item."""
+
+
+@xe.kernel
+def busy_at_an_end(wg, data, out):
+    """The first and the last group keep much for each work-item, the others one sum."""
+    i, group = wg.global_id(), wg.group_id()
+
+    def at_an_end():
+        kept = [data[i] // (k + 1) for k in range(8)]
+        return sum((x * x for x in kept), start=jnp.zeros(wg.size, jnp.int32))
+
+    def inside():
+        return lax.fori_loop(0, 9, lambda k, total: total + data[i - 4 + k] * k, jnp.zeros(wg.size, jnp.int32))
+
+    return out.at[i].set(lax.cond((group == 0) | (group == wg.group_range() - 1), at_an_end, inside))
+
+
+def test_chunks_between_the_ends_are_as_large_as_what_is_left_of_the_kernel_allows():
+    arguments = [np.arange(2**20, dtype=np.int32), np.zeros(2**20, np.int32)]
+    ready = launches.prepared(busy_at_an_end, xe.NDRange(2**20, 256), arguments)
+    evenly = cutting.evenly(ready.analysed, ready.options, 1)
+    assert ready.cut.first
+    assert ready.cut.chunk > 1.4 * evenly.chunk
+    inner = ready.cut.inner.task
+    assert ready.cut.chunk * working.group_bytes(inner.program, inner.plan, 1) <= ready.options.chunk_bytes
+    data = arguments[0].astype(np.int64)
+    expected = sum(np.pad(data, 4)[k : k + data.size] * k for k in range(9))
+    expected[:256] = sum((data[:256] // (k + 1)) ** 2 for k in range(8))
+    expected[-256:] = sum((data[-256:] // (k + 1)) ** 2 for k in range(8))
+    np.testing.assert_array_equal(launches.run(ready, arguments)[0], expected.astype(np.int32))
+
+
+def test_what_fuses_takes_no_room():
+    @xe.kernel
+    def several(wg, data, out, *, uses):
+        x = data[data[wg.global_id()] & 255]
+        y = x * 3 + 1
+        for _ in range(uses - 1):
+            y = y ^ lax.cumsum(y)
+        return out.at[wg.global_id()].set(y)
+
+    arguments = [np.zeros(2**10, np.int32), np.zeros(2**10, np.int32)]
+    ready = [launches.prepared(several, xe.NDRange(2**10, 256), arguments, {"uses": uses}) for uses in (1, 2)]
+    once, twice = (working.group_bytes(r.program, r.plan, 1) for r in ready)
+    # What is looked up counts, and so does what two operations use.
+    assert (once, twice) == (2 * ROOM, 3 * ROOM)

@@ -149,6 +149,7 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
         return dataclasses.replace(cut, chunk=size * row, inner=inner)
     but_last = left(rows_of(0, rows - 1))
     if but_last and rows > 2 and not _is_ordered(analysed) and left(rows_of(1, rows - 1)) < but_last:
+        cut = _enlarged(cut, program, rows_of(1, rows - 1), options)
         size, ends = _between(rows, min(cut.chunk // row, rows - 2))
         inner = Inner(analysed.part(range(ends, rows - ends)), ends * row, (rows - 2 * ends) * row)
         return dataclasses.replace(cut, chunk=size * row, inner=inner)
@@ -156,6 +157,12 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
         return cut
     chunk = _block((rows - 1, *others), cut.chunk)
     return dataclasses.replace(cut, chunk=chunk, inner=Inner(analysed.part(range(rows - 1)), 0, (rows - 1) * row))
+
+
+def _enlarged(cut: Cut, program: Program, plan: Plan, options: Options) -> Cut:
+    """A cut with as many groups in a chunk as the working set allows by what is known of most groups."""
+    most = options.chunk_bytes // max(working.group_bytes(program, plan, cut.turns), 1)
+    return dataclasses.replace(cut, chunk=max(cut.chunk, min(most, _most_indexed(program))))
 
 
 def _shared(program: Program, cut: Cut, row: int, shards: int) -> int:

@@ -3,12 +3,13 @@
 import collections
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from jax.extend import core as jex_core
 
 from xeemu.emission import forwarding, locating, updating
-from xeemu.knowledge import analysis
+from xeemu.knowledge import analysis, folding
 from xeemu.knowledge.analysis import Plan, Value
 from xeemu.language import jaxprs, primitives
 from xeemu.language.jaxprs import Body
@@ -16,7 +17,7 @@ from xeemu.language.program import Program
 
 
 def group_bytes(program: Program, plan: Plan, turns: int, watched: bool = False) -> int:
-    """Working set of one group: its memories and what it keeps in registers, as if nothing were fused.
+    """Working set of one group: its memories and what it keeps in registers, as if little were fused.
 
     Args:
       program: the program.
@@ -129,6 +130,7 @@ class _Blocks:
 
 def _live_bytes(body: Body, plan: Plan, blocks: _Blocks) -> int:
     """The most bytes of varying values that are alive at once in a (sub)program."""
+    fused = _fused(body, plan)
     last_use = {a: n for n, eqn in enumerate(body.eqns) for a in eqn.invars if not jaxprs.is_literal(a)}
     last_use |= {a: len(body.eqns) for a in body.outvars if not jaxprs.is_literal(a)}
     dying = collections.defaultdict[int, list[jex_core.Var]](list)
@@ -136,12 +138,44 @@ def _live_bytes(body: Body, plan: Plan, blocks: _Blocks) -> int:
         dying[number].append(variable)
     most = alive = sum(_bytes(v, plan) for v in body.invars if v in last_use)
     for number, eqn in enumerate(body.eqns):
-        inner = plan.within(number, eqn)
+        inner = _carried_out(number, eqn, plan)
         inside = max((blocks.bytes(eqn, p, _live_bytes(b, p, blocks)) for b, p in inner), default=0)
-        alive += sum(_bytes(v, plan) for v in eqn.outvars)
+        alive += sum(_bytes(v, plan) for v in eqn.outvars if v not in fused)
         most = max(most, alive + inside)
-        alive -= sum(_bytes(v, plan) for v in (*dying[number], *eqn.outvars) if last_use.get(v, number) == number)
+        dead = (v for v in {*dying[number], *eqn.outvars} - fused if last_use.get(v, number) == number)
+        alive -= sum(_bytes(v, plan) for v in dead)
     return most
+
+
+def _carried_out(number: int, eqn: jex_core.JaxprEqn, plan: Plan) -> Sequence[tuple[Body, Plan]]:
+    """The bodies of an equation, with their plans; of branches only the one that all groups take, if it is known."""
+    inner = plan.within(number, eqn)
+    if not isinstance(jaxprs.structure(eqn), jaxprs.Cond) or jaxprs.is_literal(eqn.invars[0]):
+        return inner
+    only = plan.values[eqn.invars[0]].only
+    return inner if only is None else [inner[min(max(only, 0), len(inner) - 1)]]
+
+
+def _fused(body: Body, plan: Plan) -> set[jex_core.Var]:
+    """The values that any compiler fuses with the operation that uses them, the only one."""
+    users = collections.defaultdict[jaxprs.Atom, list[jex_core.JaxprEqn | None]](list)
+    for eqn in (*body.eqns, None):
+        for atom in body.outvars if eqn is None else eqn.invars:
+            if not jaxprs.is_literal(atom):
+                users[atom].append(eqn)
+    made = (v for eqn in body.eqns if _is_elementwise(eqn) or _is_sliced(eqn, plan) for v in eqn.outvars)
+    return {v for v in made if len(users[v]) == 1 and (user := users[v][0]) is not None and _is_elementwise(user)}
+
+
+def _is_elementwise(eqn: jex_core.JaxprEqn) -> bool:
+    return eqn.primitive.name in folding.ELEMENTWISE
+
+
+def _is_sliced(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
+    """Whether it loads from places that are known but for where they begin."""
+    if eqn.primitive is not primitives.load_p:
+        return False
+    return all(jaxprs.is_literal(a) or plan.values[a].form is not None for a in primitives.indices(eqn))
 
 
 def _bytes(variable: jex_core.Var, plan: Plan) -> int:
