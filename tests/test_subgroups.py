@@ -42,7 +42,8 @@ class Group:
         return found[0] if self.level == "group" else self._repeated(found, x.shape)
 
     def _rows(self, x):
-        return x.reshape(-1, LANES if self.level == "sub_group" else len(x), *x.shape[1:])
+        lanes = LANES if self.level == "sub_group" else len(x)
+        return x.reshape(len(x) // lanes, lanes, *x.shape[1:])
 
     def _repeated(self, rows, shape):
         return np.repeat(rows, shape[0] // len(rows), axis=0)
@@ -222,6 +223,14 @@ def test_a_loop_carries_by_sub_groups_what_it_is_combined_with(nested):
 
 def test_a_comparison_of_several_fields_is_held_as_the_value_is():
     assert shapes(check(OF_COLUMNS["counted"]), "eq") == {(GROUPS, 4, LANES, COLUMNS)}
+
+
+def test_elements_that_nobody_has():
+    def none(n, g, x, lane):
+        empty = g.sub_group.broadcast(x[..., None][..., :0], 1) + lane[..., None][..., :0]
+        return x + repeated(n, 2, lambda k, a: a + g.sub_group.reduce(a, "add"), empty).sum(axis=-1, dtype=x.dtype)
+
+    check(none, (4, 8))
 
 
 @pytest.mark.parametrize("count", [20, 36])

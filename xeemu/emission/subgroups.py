@@ -57,9 +57,9 @@ def held(value: Emitted, lanes: int, chunk: Chunk) -> jax.Array:
         form = dataclasses.replace(form, pattern=pattern)
         return materialise(form, value.base, value.dtype, value.known.varying, chunk)
     if (shared := value.shared) is not None:
-        return shared.of_groups(shared.values.reshape(shared.values.shape[0], -1, lanes, *private))
+        return shared.of_groups(shared.values.reshape(shared.values.shape[0], *_rows(lanes, chunk), *private))
     array = value.array(chunk)
-    return array.reshape(*array.shape[: value.known.varying], -1, lanes, *private)
+    return array.reshape(*array.shape[: value.known.varying], *_rows(lanes, chunk), *private)
 
 
 def _is_alike(value: Emitted, lanes: int, chunk: Chunk) -> bool:
@@ -74,8 +74,13 @@ def _alike(value: Emitted, lanes: int, chunk: Chunk) -> np.ndarray | None:
     form = value.known.form
     if form is None or (form.based and value.base is None):
         return None
-    pattern = form.pattern.reshape(-1, lanes, *_private(value.shape, chunk))
+    pattern = form.pattern.reshape(*_rows(lanes, chunk), *_private(value.shape, chunk))
     return pattern[:, :1] if (pattern == pattern[:, :1]).all() else None
+
+
+def _rows(lanes: int, chunk: Chunk) -> tuple[int, int]:
+    """The sub-groups of a group, and their lanes."""
+    return chunk.geometry.items // lanes, lanes
 
 
 def _private(shape: tuple[int, ...], chunk: Chunk) -> tuple[int, ...]:
@@ -121,8 +126,7 @@ def compared(comparison: Comparison, value: Emitted, chunk: Chunk) -> jax.Array 
         return None
     x = value.computed.reshape(*value.computed.shape[: value.known.varying + 2], *shape[len(local) :])
     # Reshaped by JAX: the program holds the array once, for all comparisons with it.
-    rows = (chunk.geometry.items // value.lanes, value.lanes, *bits.shape[len(local) :])
-    return comparison.apply(x, lax.reshape(bits, rows))
+    return comparison.apply(x, lax.reshape(bits, (*_rows(value.lanes, chunk), *bits.shape[len(local) :])))
 
 
 def of_loop(body: Body, consts: int, carries: int, geometry: Geometry) -> dict[int, int]:

@@ -73,8 +73,9 @@ class Collective:
         result = self.rows(x, *argument)
         if self.level == GROUP and self.kind in ("reduce", "broadcast"):
             return result[0, 0]
-        full = jnp.broadcast_to(result, (result.shape[0], self._lanes, *private))
-        return full.reshape(-1, *private)[: self._items].reshape(x.shape)
+        count = result.shape[0]
+        full = jnp.broadcast_to(result, (count, self._lanes, *private)).reshape(count * self._lanes, *private)
+        return full[: self._items].reshape(x.shape)
 
     def alike(self, *dimensions: int) -> bool:
         """Whether it gives all work-items of a group or sub-group the same.
