@@ -239,7 +239,7 @@ def atomic(
         return buffer.holding(data)
     target = _target(buffer, address, where, chunk)
     # On a CPU a scatter is sequential.
-    any_order = chunk.on_cpu or not (chunk.deterministic and _rounds(buffer, op))
+    any_order = chunk.on_cpu or not (chunk.deterministic and rounds(buffer, op))
     if op in ("store", "add", "min", "max", "sub") and any_order:
         operand = jnp.broadcast_to(-arrays[0] if op == "sub" else arrays[0], target.shape)
         update = Update(target, operand, "add" if op == "sub" else op, _always(address, where))
@@ -256,8 +256,8 @@ def _combined(
 
     Private memory is updated where some place is not known (see `accumulation`), and a scatter does that.
     """
-    rounds = chunk.deterministic and _rounds(buffer, op)
-    if buffer.space == "private" or buffer.pending or op not in serial.COMBINE or rounds or not address.proved:
+    in_order = chunk.deterministic and rounds(buffer, op)
+    if buffer.space == "private" or buffer.pending or op not in serial.COMBINE or in_order or not address.proved:
         return None
     part = slices.part(buffer, address, where, True, chunk)
     return part.combined(buffer.data, op, arrays[0], where.mask, chunk.on_cpu) if part else None
@@ -303,13 +303,13 @@ def _in_order(
     """Old values and the memory after atomic operations in the order of the work-items."""
     flat = [jnp.broadcast_to(a, target.shape).reshape(-1) for a in arrays]
     data, addresses = buffer.data.reshape(-1), target.reshape(-1)
-    if chunk.deterministic and _rounds(buffer, op):
+    if chunk.deterministic and rounds(buffer, op):
         old, data = serial.in_sequence(data, addresses, -flat[0] if op == "sub" else flat[0])
     else:
         old, data = serial.apply(data, op, addresses, flat)
     return old.reshape(target.shape), data.reshape(buffer.data.shape)
 
 
-def _rounds(buffer: Buffer, op: str) -> bool:
+def rounds(buffer: Buffer, op: str) -> bool:
     """Whether the result of an operation depends on the order of the work-items by rounding."""
     return bool(jnp.issubdtype(buffer.data.dtype, jnp.floating)) and op in ("add", "sub")

@@ -9,8 +9,8 @@ from jax.extend import core as jex_core
 
 from xeemu.emission.items import Item
 from xeemu.emission.observer import Observer
-from xeemu.emission.reducing import Together
 from xeemu.emission.streaming import Block
+from xeemu.emission.together import Together
 from xeemu.emission.values import Chunk
 from xeemu.knowledge.analysis import Plan, Value
 from xeemu.language.jaxprs import Atom, Body
@@ -26,7 +26,7 @@ class Context:
       observer: is told of everything that is emitted.
       block: the iteration that is being emitted of a loop that streams, if one is.
       waiting: of the body that is being emitted the numbers of updates that are carried out later (see `updating`).
-      together: the iteration that is being emitted for a block of a loop that reduces, if one is.
+      together: the iteration that is being emitted for all of a block, if one is.
     """
 
     chunk: Chunk

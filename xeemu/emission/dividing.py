@@ -4,14 +4,59 @@ CPUs have no division of vectors. With `m = (2^32 - 1) // d`, which is at least 
 than `x / d - 1`, so that the upper half of the product is the quotient or 1 less.
 """
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.extend import core as jex_core
+
+from xeemu.knowledge import forms
+from xeemu.knowledge.analysis import Plan
+from xeemu.language import jaxprs, primitives
+from xeemu.language.jaxprs import Atom, Body
 
 _HALF = np.uint32(16)
 _LOW = np.uint32(0xFFFF)
 _ALL = np.uint32(0xFFFFFFFF)
+
+
+def applies(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
+    """Whether an equation is such a division: of many numbers by the same for all groups and work-items.
+
+    Args:
+      eqn: the equation.
+      plan: what is known of its operands.
+      dimensions: of the nd-range.
+    """
+    if eqn.primitive.name not in ("div", "rem") or eqn.outvars[0].aval.dtype not in (np.int32, np.uint32):
+        return False
+    shape, (many, divisor) = eqn.outvars[0].aval.shape, (plan.value(a, dimensions) for a in eqn.invars)
+    if eqn.invars[0].aval.shape != shape or not (shape or many.varying) or divisor.varying:
+        return False
+    return divisor.form is not None and divisor.form.based and forms.single(divisor.form.pattern) is not None
+
+
+def finding(body: Body, plan: Plan, dimensions: int) -> frozenset[int]:
+    """The numbers of the loads of a (sub)program whose elements are found by such a division."""
+    loads = (n for n, eqn in enumerate(body.eqns) if eqn.primitive is primitives.load_p)
+    return frozenset(n for n in loads if _is_found(primitives.indices(body.eqns[n]), body, plan, dimensions))
+
+
+def _is_found(indices: Sequence[Atom], body: Body, plan: Plan, dimensions: int) -> bool:
+    if all(plan.value(index, dimensions).form is not None for index in indices):
+        return False
+    each = ((number, body.eqns[number]) for number in jaxprs.needed(body, indices))
+    return any(_divides(number, eqn, plan, dimensions) for number, eqn in each)
+
+
+def _divides(number: int, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
+    """Whether an equation is such a division, or calls one."""
+    if not isinstance(jaxprs.structure(eqn), jaxprs.Call):
+        return applies(eqn, plan, dimensions)
+    inner = ((n, e, known) for body, known in plan.within(number, eqn) for n, e in enumerate(body.eqns))
+    return any(_divides(n, e, known, dimensions) for n, e, known in inner)
 
 
 def divided(name: str, dividend: jax.Array, divisor: jax.Array) -> jax.Array:

@@ -15,6 +15,7 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
+from xeemu.emission import opacity
 from xeemu.emission.values import Buffer, Chunk, Emitted, materialise
 from xeemu.knowledge import forms, intervals, lattices
 from xeemu.knowledge.analysis import Plan
@@ -198,6 +199,14 @@ class Address:
     def found(self) -> "Address":
         """The same, found once for several who ask."""
         return self.at(*self.find())
+
+    def settled(self) -> "Address":
+        """The same, computed for itself: along with a look-up XLA's gathers compute it element by element."""
+        index, inside = self.find()
+        if inside is None:
+            return self.at(opacity.settled(index), None)
+        found = opacity.settled(jnp.where(inside, index, index.dtype.type(-1)))
+        return self.at(jnp.maximum(found, found.dtype.type(0)), found >= found.dtype.type(0))
 
     def trusted(self) -> "Address":
         """The same where somebody has looked and found it to be within bounds."""

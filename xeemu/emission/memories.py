@@ -114,6 +114,9 @@ class _Access:
         if isinstance(self.buffer, Held):
             return named(plan, eqn.outvars, [held.load(self.buffer, where, other, varying, chunk)])
         address = self._in_turn(self._event(where, self.values, chunk).address, chunk)
+        # In a batch of iterations no loop can be emitted.
+        if self.way.settled and where.count and not self.context.waiting and self.context.together is None:
+            address = address.settled()
         found = self._found(address, where, other, varying)
         (value,) = named(plan, eqn.outvars, [found.values], found.some)
         return [dataclasses.replace(as_value(value), shared=found.shared)]
@@ -149,6 +152,11 @@ class _Access:
             return [held.store(self.buffer, values[0], where, chunk)]
         event = self._event(where, values, chunk)
         address = self._in_turn(event.address, chunk)
+        together = self.context.together
+        if together is not None and equation.number in together.updates:
+            op, (value,) = primitives.operation(equation.eqn), values
+            together.update(equation.number, self.buffer, op, address, value, where, chunk)
+            return [self.buffer]
         if self.way.update is not None:
             op, added = self.way.update
             return [access.atomic(self.buffer, op, address, [added], where, chunk, self.way.joined)]

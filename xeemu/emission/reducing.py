@@ -15,13 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.emission import access, slices, streaming, updating
-from xeemu.emission.locating import Address, Lanes
-from xeemu.emission.slices import Part
-from xeemu.emission.values import Buffer, Chunk
+from xeemu.emission import slices, streaming, together, updating
+from xeemu.emission.together import Together, Window
+from xeemu.emission.values import Chunk
 from xeemu.knowledge import growing
 from xeemu.knowledge.analysis import Plan
-from xeemu.knowledge.lattices import Axis
 from xeemu.language import collectives, jaxprs, primitives
 from xeemu.language.jaxprs import Body
 
@@ -171,73 +169,11 @@ def turns(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int],
       moves: for the number of a load how much further it starts in each iteration.
       streams: whether it could be emitted as one that streams.
     """
-    values = [v for eqn in scan.body.eqns for v in eqn.outvars if not plan.values[v].space]
-    sizes = [v.aval.size * (chunk.count if plan.values[v].varying else 1) for v in values]
-    where, lanes = "cpu" if chunk.on_cpu else "gpu", max(1, *sizes)
-    if lanes > (_MOST_STREAMED_LANES[where] if streams else _MOST_LANES):
+    where, size = "cpu" if chunk.on_cpu else "gpu", together.size(scan, plan, chunk, moves)
+    if size.lanes > (_MOST_STREAMED_LANES[where] if streams else _MOST_LANES):
         return 1
-    bytes_each = sum(n * v.aval.dtype.itemsize for n, v in zip(sizes, values, strict=True))
-    # Windows have elements that are not used.
-    memories = [(scan.body.eqns[n].invars[0], move) for n, move in moves.items()]
-    bytes_each += sum(min(abs(move), slices.WIDEST * lanes) * m.aval.dtype.itemsize for m, move in memories)
-    most = min(_ELEMENTS[where] // lanes, chunk.spare_bytes // max(bytes_each, 1), scan.length)
-    if most < _FEWEST_TURNS:
-        return 1
-    # For what is left at the end the body is emitted once more.
-    return next((n for n in range(most, most // 2, -1) if scan.length % n == 0), most)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Window:
-    """What the iterations of a block load from a memory, each a constant further.
-
-    Attributes:
-      part: of the memory.
-      data: the memory's.
-      turns: how many iterations they are.
-      doubted: where the program must find whether they are within bounds, the part of the first iteration, and the
-        elements that the memory has.
-    """
-
-    part: Part
-    data: jax.Array
-    turns: int
-    doubted: tuple[Part, int] | None
-
-    def loaded(self) -> jax.Array:
-        """`[turns, G or 1, n]`"""
-        values = self.part.read(self.data)
-        return jnp.moveaxis(values.reshape(values.shape[0], self.turns, -1), 1, 0)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Together:
-    """How an iteration is emitted that stands for all of a block.
-
-    Attributes:
-      loaded: for the number of a load what it gives in the iteration, `[G or 1, n]`.
-      axes: where the iteration is emitted to look at it only, for the number of a load that moves the iterations along
-        which it does.
-      found: takes the windows of these loads.
-    """
-
-    loaded: Mapping[int, jax.Array] = dataclasses.field(default_factory=dict)
-    axes: Mapping[int, Axis] = dataclasses.field(default_factory=dict)
-    found: dict[int, Window] = dataclasses.field(default_factory=dict)
-
-    def look(self, number: int, buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> None:
-        """Finds the window of what all iterations load, if there is one for them to look at."""
-        axis = self.axes.get(number)
-        if axis is None or not where.count or not buffer.elements:
-            return
-        window = slices.part(buffer, address, where, varying, chunk, axis)
-        first = slices.part(buffer, address, where, varying, chunk)
-        if window is None or first is None:
-            return
-        if address.proved:
-            self.found[number] = Window(window, buffer.data, axis.size, None)
-        elif access.may_fit(buffer, address, first, chunk):
-            self.found[number] = Window(window, buffer.data, axis.size, (first, buffer.elements))
+    most = min(size.turns(_ELEMENTS[where], chunk), scan.length)
+    return together.evenly(scan.length, most) if most >= _FEWEST_TURNS else 1
 
 
 _State = tuple[list[Any], dict[int, Any]]
@@ -265,9 +201,9 @@ class Loop:
 
     def windows(self, carries: list[Any], turns: int) -> dict[int, Window]:
         """By number of their load the windows of some iterations; the compiler drops what else is computed."""
-        look = Together(axes={n: Axis(turns, move) for n, move in self.moves.items() if move})
+        look = together.looking(self.moves, turns)
         self.iterate(look, carries)
-        return look.found
+        return look.windows
 
     def is_sliced(self, first: list[Any]) -> bool:
         """Whether all loads that change from iteration to iteration are windows.

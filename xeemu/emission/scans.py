@@ -10,14 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import access, carrying, reducing, strands, unrolling, updating
+from xeemu.emission import access, carrying, reducing, spreading, strands, unrolling, updating
 from xeemu.emission.carrying import Carried
 from xeemu.emission.context import Emitter, Equation
 from xeemu.emission.held import Held
 from xeemu.emission.items import Item, as_memory, as_value, named
-from xeemu.emission.reducing import Together
 from xeemu.emission.strands import Strand
 from xeemu.emission.streaming import Block, Stream
+from xeemu.emission.together import Together
 from xeemu.emission.updating import Updates
 from xeemu.emission.values import Chunk, Emitted, Update
 from xeemu.knowledge import growing
@@ -144,7 +144,23 @@ def _by_blocks(loop: _Loop) -> list[Any] | None:
     streams = loop.turns > 1
     if (reduction := _reduction(loop, streams)) is not None:
         return reduction.run(loop.first())
-    return _streamed(loop) if streams else None
+    if streams:
+        return _streamed(loop)
+    return None if (spread := _spread(loop)) is None else spread.run(loop.first())
+
+
+def _spread(loop: _Loop) -> spreading.Loop | None:
+    """A loop whose iterations update elements of their own, if it is worth while."""
+    turns = spreading.turns(loop.scan, loop.plan, loop.chunk, loop.moves)
+    spread = spreading.of_loop(loop.scan, loop.plan, loop.moves) if turns > 1 else None
+    if spread is None or any(isinstance(loop.carried.items[k], Held) for k in spread.updates):
+        return None
+
+    def iterate(together: Together, packed: list[Any]) -> list[Any]:
+        return loop.within(together=together).iterated(packed)
+
+    found = spreading.Loop(iterate, loop.scan.length, spread, turns, loop.moves)
+    return found if found.fits(loop.first()) else None
 
 
 def _reduction(loop: _Loop, streams: bool) -> reducing.Loop | None:

@@ -202,7 +202,7 @@ def _line(
     if address.form is None or not where.count:
         return None
     if buffer.space == "private":
-        return None if turns else _private_part(buffer, address, where, chunk)
+        return _private_part(buffer, address, where, chunk, turns or Axis(1, 1))
     lattice = _lattice(address.form, where, buffer.space == "global", varying, chunk, turns)
     if lattice is None:
         return None
@@ -267,17 +267,21 @@ def _rows(index: jax.Array, buffer: Buffer, address: Address, lattice: Lattice, 
     return found if buffer.alone or found is None or found.shape == buffer.rows else None
 
 
-def _private_part(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> Part | None:
-    """All work-items access the same element, each its own copy."""
+def _private_part(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, turns: Axis) -> Part | None:
+    """All work-items access the same element, each its own copy, and the next one in the next of some iterations."""
     form = address.form
     one_each = where.all and len(where.shape) == len(chunk.geometry.local_range)
     if form is None or not form.uniform or not one_each or (form.pattern != form.pattern[0]).any():
         return None
+    if abs(turns.stride) != 1:
+        return None
     copies = chunk.count * where.count
-    starts = (locating.start(form, address.base, address.dtype, chunk), address.dtype.type(0))
-    lattice = Lattice((Axis(copies, 1),))
-    frame = Frame(starts, (1, copies), (buffer.elements, copies), lattice.extents, True)
-    return Part(starts, (1, copies), 1, chunk.count, (), lattice, frame)
+    starts = (locating.start(form, address.base, address.dtype, chunk, min(turns.reach, 0)), address.dtype.type(0))
+    along = Axis(turns.size, turns.stride * copies)
+    axes = (Axis(chunk.count, where.count), along, Axis(where.count, 1)) if turns.size > 1 else (Axis(copies, 1),)
+    lattice, sizes = Lattice(axes), (turns.size, copies)
+    frame = Frame(starts, sizes, (buffer.elements, copies), lattice.extents, True)
+    return Part(starts, sizes, 0 if turns.size > 1 else 1, chunk.count, (), lattice, frame)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

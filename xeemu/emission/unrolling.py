@@ -117,7 +117,7 @@ def _lattice(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> tuple[Latti
 
 
 def moves(body: Body, plan: Plan, consts: int) -> dict[int, int]:
-    """For the number of each load and store by one index how much that grows from one iteration of a loop to the next.
+    """For the number of each access by one index how much that grows from one iteration of a loop to the next.
 
     Args:
       body: the loop's, whose inputs are constants and then carries.
@@ -131,7 +131,7 @@ def moves(body: Body, plan: Plan, consts: int) -> dict[int, int]:
             growth[v] = step
     found: dict[int, int] = {}
     for number, eqn in enumerate(body.eqns):
-        if eqn.primitive in (primitives.load_p, primitives.store_p):
+        if eqn.primitive in primitives.ACCESSES:
             step = _growth(eqn.invars[1], growth)
             if step is not None and eqn.params["access"].rank == 1:
                 found[number] = step

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-from xeemu.emission import accumulation, forwarding, guarding, hazards, joining
+from xeemu.emission import accumulation, dividing, forwarding, guarding, hazards, joining
 from xeemu.emission.accumulation import Sum
 from xeemu.emission.context import Context
 from xeemu.emission.hazards import Hazards
@@ -24,6 +24,7 @@ class Way:
       scattered: whether a store must not be a slice (see `hazards`).
       joined: whether an update may wait for the next one (see `joining`).
       before: what must be computed before it (see `hazards`).
+      settled: whether what a load looks up is computed for itself (see `dividing`).
       update: for a store that updates what is there the operation and what it adds (see `accumulation`).
     """
 
@@ -33,6 +34,7 @@ class Way:
     scattered: bool = False
     joined: bool = False
     before: Sequence[Item] = ()
+    settled: bool = False
     update: tuple[str, Emitted] | None = None
 
 
@@ -44,6 +46,7 @@ class Ways:
     forwarded: frozenset[int]
     guarded: frozenset[int]
     joined: frozenset[int]
+    settled: frozenset[int]
     sums: Mapping[int, Sum]
 
     def of(self, number: int, read: Callable[[Atom], Item]) -> Way:
@@ -57,6 +60,7 @@ class Ways:
             scattered=number in self.hazards.scattered,
             joined=number in self.joined,
             before=before,
+            settled=number in self.settled,
             update=None if added is None else (added.op, as_value(read(added.added))),
         )
 
@@ -72,5 +76,6 @@ def of_body(body: Body, plan: Plan, context: Context) -> Ways:
         forwarded=forwarding.of_body(body, plan, chunk.geometry),
         guarded=frozenset() if watches else guarding.of_body(body, plan, context.dimensions),
         joined=joined | context.waiting,
+        settled=dividing.finding(body, plan, context.dimensions) if chunk.many and not watches else frozenset(),
         sums={} if watches else accumulation.of_body(body, plan, chunk.geometry.items, found.scattered),
     )

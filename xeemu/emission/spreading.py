@@ -1,0 +1,171 @@
+"""Spreading: loops whose iterations update elements of their own, or all the same, emitted by blocks of iterations.
+
+No iteration needs what another one has updated. So all the iterations of a block find together what they update with,
+and each memory is updated once for all of them, in one window.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.emission import serial, streaming, together, updating
+from xeemu.emission.together import Made, Together
+from xeemu.emission.values import Chunk
+from xeemu.knowledge import growing
+from xeemu.knowledge.analysis import Plan
+from xeemu.language import jaxprs, primitives
+from xeemu.language.jaxprs import Body
+
+# Elements of a block's arrays. On a 2-core CPU 2^12 to 2^16 are about as good; on a GPU a block is a few kernels.
+_ELEMENTS = {"cpu": 1 << 14, "gpu": 1 << 20}
+_FEWEST_TURNS = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """What a loop updates.
+
+    Attributes:
+      updates: for the number of each carry that is an updated memory the number of the operation that updates it.
+      growth: for the number of each other carry how much it grows from one iteration to the next.
+    """
+
+    updates: Mapping[int, int]
+    growth: Mapping[int, int]
+
+
+def of_loop(scan: jaxprs.Scan, plan: Plan, moves: Mapping[int, int]) -> Spread | None:
+    """The updates of a loop that does nothing else, all at places that move; None if it does.
+
+    Args:
+      scan: the loop, which has no elements.
+      plan: the analysis of its body.
+      moves: for the number of an access how much further it starts in each iteration.
+    """
+    body, growth = scan.body, growing.of_loop(scan, plan)
+    changed = [k for k in range(scan.carries) if k not in growth]
+    found = {k: _update(body, body.invars[scan.consts + k], body.outvars[k], moves) for k in changed}
+    updates = {k: number for k, number in found.items() if number is not None}
+    if not updates or len(updates) < len(changed):
+        return None
+    kept = set(updates.values())
+    language = (n for n, eqn in enumerate(body.eqns) if eqn.primitive in primitives.LANGUAGE)
+    if not all(n in kept or body.eqns[n].primitive in updating.READING for n in language):
+        return None
+    plain = all(eqn.primitive in primitives.LANGUAGE or updating.is_plain(eqn, plan) for eqn in body.eqns)
+    return Spread(updates, growth) if plain else None
+
+
+def _update(body: Body, memory: jex_core.Var, result: jaxprs.Atom, moves: Mapping[int, int]) -> int | None:
+    """The number of the only operation that updates a memory of a loop's body, if iterations have nothing to do there.
+
+    Args:
+      body: the loop's.
+      memory, result: the memory before and after an iteration.
+      moves: see `of_loop`.
+    """
+    users = [n for n, eqn in enumerate(body.eqns) if any(a is memory for a in eqn.invars)]
+    made = [n for n in users if result in body.eqns[n].outvars and _is_spread(body.eqns[n], moves.get(n))]
+    if len(made) != 1 or _uses(body, result) > 1:
+        return None
+    place = primitives.indices(body.eqns[made[0]])
+    others = [body.eqns[n] for n in users if n != made[0]]
+    # An iteration may use what it updates before it does so, unless that is what the others update too.
+    own = all(e.primitive is primitives.load_p and _is_same(primitives.indices(e), place) for e in others)
+    return made[0] if not others or (own and moves[made[0]]) else None
+
+
+def _uses(body: Body, variable: jaxprs.Atom) -> int:
+    atoms = [a for eqn in body.eqns for a in eqn.invars] + list(body.outvars)
+    return sum(atom is variable for atom in atoms)
+
+
+def _is_same(index: Sequence[jaxprs.Atom], other: Sequence[jaxprs.Atom]) -> bool:
+    """Whether two indices are surely the same."""
+    return len(index) == len(other) and all(a is b for a, b in zip(index, other, strict=True))
+
+
+def _is_spread(eqn: jex_core.JaxprEqn, move: int | None) -> bool:
+    """Whether iterations update elements of their own, or the same by an operation whose order does not count."""
+    if eqn.primitive is primitives.store_p:
+        return bool(move)
+    combines = eqn.primitive is primitives.atomic_p and primitives.operation(eqn) in serial.COMBINE
+    return combines and not eqn.params["fetch"] and move is not None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Loop:
+    """A loop that spreads its updates.
+
+    Attributes:
+      iterate: emits an iteration: what is carried after it, from what is before.
+      length: iterations.
+      spread: what it updates.
+      turns: iterations of a block.
+      moves: for the number of an access how much further it starts in each iteration.
+    """
+
+    iterate: Callable[[Together, list[Any]], list[Any]]
+    length: int
+    spread: Spread
+    turns: int
+    moves: Mapping[int, int]
+
+    def fits(self, first: list[Any]) -> bool:
+        """Whether windows hold all updates, of a whole block and of what is left.
+
+        Args:
+          first: what is carried before the loop.
+        """
+        rest = self.length % self.turns
+        looks = (self._look(first, turns) for turns in (self.turns, rest) if turns)
+        return all(look.places.keys() == self._numbers for look in looks)
+
+    def run(self, first: list[Any]) -> list[Any]:
+        """What is carried after the loop."""
+        last: list[Any] = streaming.by_blocks(self._block, self.length, self.turns, first)
+        return last
+
+    @property
+    def _numbers(self) -> frozenset[int]:
+        return frozenset(self.spread.updates.values())
+
+    def _look(self, carries: list[Any], turns: int) -> Together:
+        look = together.looking(self.moves, turns, self._numbers)
+        self.iterate(look, carries)  # the compiler drops what it computes
+        return look
+
+    def _block(self, turns: int, carries: list[Any]) -> list[Any]:
+        """What is carried after some iterations."""
+        growth, look = self.spread.growth, self._look(carries, turns)
+
+        def find(turn: jax.Array, loaded: dict[int, jax.Array]) -> dict[int, Made]:
+            one = Together(loaded, updates=self._numbers)
+            self.iterate(one, growing.advanced(growth, carries, turn))
+            return one.made
+
+        loaded = {n: window.loaded() for n, window in look.windows.items() if window.doubted is None}
+        made: dict[int, Made] = jax.vmap(find)(jnp.arange(turns, dtype=np.int32), loaded)
+        after = growing.advanced(growth, carries, np.int32(turns))
+        for k, number in self.spread.updates.items():
+            after[k] = look.places[number].after(carries[k], made[number])
+        return after
+
+
+def turns(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]) -> int:
+    """Iterations of a block; 1 if blocks are not worth while.
+
+    Args:
+      scan: the loop.
+      plan: the analysis of its body.
+      chunk: the work-groups.
+      moves: for the number of an access how much further it starts in each iteration.
+    """
+    elements = _ELEMENTS["cpu" if chunk.on_cpu else "gpu"]
+    most = min(together.size(scan, plan, chunk, moves).turns(elements, chunk), scan.length)
+    return together.evenly(scan.length, most) if most >= _FEWEST_TURNS else 1

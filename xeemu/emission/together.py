@@ -1,0 +1,195 @@
+"""Together: how an iteration of a loop is emitted that stands for all of a block.
+
+Loads that start a constant further in each iteration are one window of the memory for all of them, and so are updates.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+
+from xeemu.emission import access, serial, slices
+from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.slices import Part
+from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.lattices import Axis
+from xeemu.language import jaxprs
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Window:
+    """What the iterations of a block load from a memory, each a constant further.
+
+    Attributes:
+      part: of the memory.
+      data: the memory's.
+      turns: how many iterations they are.
+      doubted: where the program must find whether they are within bounds, the part of the first iteration, and the
+        elements that the memory has.
+    """
+
+    part: Part
+    data: jax.Array
+    turns: int
+    doubted: tuple[Part, int] | None
+
+    def loaded(self) -> jax.Array:
+        """`[turns, G or 1, n]`"""
+        values = self.part.read(self.data)
+        return jnp.moveaxis(values.reshape(values.shape[0], self.turns, -1), 1, 0)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Place:
+    """Where the iterations of a block update a memory.
+
+    Attributes:
+      part: of the memory.
+      op: the operation; `store` if what is there does not count.
+      elements: that one iteration updates of a group.
+      on_cpu: where the program will run.
+    """
+
+    part: Part
+    op: str
+    elements: int
+    on_cpu: bool
+
+    def after(self, data: jax.Array, made: "Made") -> jax.Array:
+        """The memory's data after all updates."""
+        values, mask = self._of_groups(made.values), None if made.mask is None else self._of_groups(made.mask)
+        if self.op == "store":
+            found = self.part.written(data, values, mask)
+        else:
+            found = self.part.combined(data, self.op, values, mask, self.on_cpu)
+        assert found is not None
+        return found
+
+    def _of_groups(self, array: jax.Array) -> jax.Array:
+        """`[G or 1, turns * n]` from `[turns, G or 1, n or 1]`."""
+        turns, rows, _ = array.shape
+        full = jnp.broadcast_to(array, (turns, rows, self.elements))
+        return jnp.moveaxis(full, 0, 1).reshape(rows, -1)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class Made:
+    """What an iteration updates a memory with.
+
+    Attributes:
+      values: `[G or 1, n or 1]`
+      mask: the same: what is updated, or None for everything.
+    """
+
+    values: jax.Array
+    mask: jax.Array | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Together:
+    """How an iteration is emitted that stands for all of a block.
+
+    Attributes:
+      loaded: for the number of a load what it gives in the iteration, `[G or 1, n]`.
+      axes: where the iteration is emitted to look at it only, for the number of an access that moves the iterations
+        along which it does.
+      updates: the numbers of the updates that are made for all iterations at once.
+      windows: takes the windows of the loads that move.
+      places: takes where those updates are made that a window holds.
+      made: takes what they are made with, unless the iteration is only looked at.
+    """
+
+    loaded: Mapping[int, jax.Array] = dataclasses.field(default_factory=dict)
+    axes: Mapping[int, Axis] = dataclasses.field(default_factory=dict)
+    updates: frozenset[int] = frozenset()
+    windows: dict[int, Window] = dataclasses.field(default_factory=dict)
+    places: dict[int, Place] = dataclasses.field(default_factory=dict)
+    made: dict[int, Made] = dataclasses.field(default_factory=dict)
+
+    def look(self, number: int, buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> None:
+        """Finds the window of what all iterations load, if there is one for them to look at."""
+        axis = self.axes.get(number)
+        if axis is None or not axis.stride or not where.count or not buffer.elements:
+            return
+        window = slices.part(buffer, address, where, varying, chunk, axis)
+        first = slices.part(buffer, address, where, varying, chunk)
+        if window is None or first is None:
+            return
+        if address.proved:
+            self.windows[number] = Window(window, buffer.data, axis.size, None)
+        elif access.may_fit(buffer, address, first, chunk):
+            self.windows[number] = Window(window, buffer.data, axis.size, (first, buffer.elements))
+
+    def update(
+        self, number: int, buffer: Buffer, op: str, address: Address, value: Emitted, where: Lanes, chunk: Chunk
+    ) -> None:
+        """Takes an update, or where all iterations make it, if the iteration is looked at."""
+        axis = self.axes.get(number)
+        if axis is None:
+            self.made[number] = Made(where.array(value, chunk).astype(buffer.data.dtype), where.mask)
+        elif address.proved and where.count and buffer.elements and (axis.stride or op != "store"):
+            part = slices.part(buffer, address, where, True, chunk, axis)
+            if part is not None and _may_be_updated(part, buffer, op, where, chunk):
+                self.places[number] = Place(part, op, where.count, chunk.on_cpu)
+
+
+def _may_be_updated(part: Part, buffer: Buffer, op: str, where: Lanes, chunk: Chunk) -> bool:
+    if op == "store":
+        return part.writable(where.mask)
+    return part.frame is not None and op in serial.COMBINE and not (chunk.deterministic and access.rounds(buffer, op))
+
+
+def looking(moves: Mapping[int, int], turns: int, updates: frozenset[int] = frozenset()) -> Together:
+    """How an iteration is emitted to look at it only.
+
+    Args:
+      moves: for the number of an access how much further it starts in each iteration.
+      turns: iterations of the block, of which it is the first.
+      updates: the numbers of the updates that are made for all of them at once.
+    """
+    return Together(axes={n: Axis(turns, move) for n, move in moves.items()}, updates=updates)
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """How much an iteration computes.
+
+    Attributes:
+      lanes: elements of its largest value.
+      bytes: of all its values.
+    """
+
+    lanes: int
+    bytes: int
+
+    def turns(self, elements: int, chunk: Chunk) -> int:
+        """Iterations of a block of which no value has more elements, and for which there is memory."""
+        return min(elements // self.lanes, chunk.spare_bytes // max(self.bytes, 1))
+
+
+def size(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]) -> Size:
+    """How much an iteration of a loop computes.
+
+    Args:
+      scan: the loop.
+      plan: the analysis of its body.
+      chunk: the work-groups.
+      moves: for the number of an access how much further it starts in each iteration.
+    """
+    values = [v for eqn in scan.body.eqns for v in eqn.outvars if not plan.values[v].space]
+    sizes = [math.prod(v.aval.shape) * (chunk.count if plan.values[v].varying else 1) for v in values]
+    lanes = max(1, *sizes) if sizes else 1
+    bytes_each = sum(n * v.aval.dtype.itemsize for n, v in zip(sizes, values, strict=True))
+    # Windows have elements that are not used.
+    memories = [(scan.body.eqns[n].invars[0], move) for n, move in moves.items()]
+    bytes_each += sum(min(abs(move), slices.WIDEST * lanes) * m.aval.dtype.itemsize for m, move in memories)
+    return Size(lanes, bytes_each)
+
+
+def evenly(length: int, most: int) -> int:
+    """Iterations of a block, so that none are left if possible, for which the body would be emitted once more."""
+    return next((n for n in range(most, most // 2, -1) if length % n == 0), most)
