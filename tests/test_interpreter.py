@@ -162,7 +162,7 @@ class TestLoops:
         def both(wg, x, y):
             lid = wg.local_id()
             tile = wg.local(64 * 12, jnp.int32)
-            tile = lax.fori_loop(0, 12, lambda k, tile: tile.at[12 * lid + k].set(x[lid]), tile)
+            tile = lax.fori_loop(0, 12, lambda k, tile: tile.at[12 * lid + 5 * k % 12].set(x[lid]), tile)
             tile = wg.barrier(tile)
             t = lax.fori_loop(0, 128, lambda k, t: t + tile[wg.local_id() + k], jnp.zeros(64, jnp.int32))
             return y.at[lid].set(t)

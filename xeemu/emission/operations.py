@@ -67,7 +67,7 @@ def _carried_out(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], ch
     """Its lane form if it has one, else the operation itself, lifted over the groups."""
     if (formed := _formed(plan, eqn, operands)) is not None:
         return [formed]
-    if chunk.on_cpu and (divisor := _only_divisor(plan, eqn, operands[-1], chunk)) is not None:
+    if chunk.on_cpu and (divisor := _only_divisor(plan, eqn, operands, chunk)) is not None:
         result = dividing.divided(eqn.primitive.name, operands[0].array(chunk), divisor)
         return named(plan, eqn.outvars, [result])
     if len(operands) == 1 and (array := subgroups.widened(eqn, operands[0], chunk)) is not None:
@@ -183,10 +183,13 @@ def _only_chosen(plan: Plan, eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]
     return chosen if same and chosen.known.form is None and plan.values[out].form is None else None
 
 
-def _only_divisor(plan: Plan, eqn: jex_core.JaxprEqn, divisor: Emitted, chunk: Chunk) -> jax.Array | None:
+def _only_divisor(plan: Plan, eqn: jex_core.JaxprEqn, operands: Sequence[Emitted], chunk: Chunk) -> jax.Array | None:
     """The only divisor of many numbers, if it is not known before the program runs."""
+    if not dividing.applies(eqn, plan, len(chunk.geometry.group_range)):
+        return None
+    _, divisor = operands
     form = divisor.known.form
-    if form is None or divisor.base is None or not dividing.applies(eqn, plan, len(chunk.geometry.group_range)):
+    if form is None or divisor.base is None:
         return None
     return divisor.base + forms.wrapped(form.pattern.item(0), divisor.dtype)
 
