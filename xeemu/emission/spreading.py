@@ -21,8 +21,8 @@ from xeemu.knowledge.analysis import Plan
 from xeemu.language import jaxprs, primitives
 from xeemu.language.jaxprs import Body
 
-# Elements of a block's arrays. On a 2-core CPU 2^12 to 2^16 are about as good; on a GPU a block is a few kernels.
-_ELEMENTS = {"cpu": 1 << 14, "gpu": 1 << 20}
+# Elements of a block's arrays: on a 2-core CPU 2^12 to 2^16 are about as good, on an H200 2^18 to 2^24.
+_ELEMENTS = {"cpu": 1 << 14, "gpu": 1 << 22}
 _FEWEST_TURNS = 4
 
 
