@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from launches import run
+from launches import prepared, run
 
 import xeemu as xe
 from xeemu import kernels
@@ -99,5 +99,104 @@ def test_the_histogram_has_one_scatter_in_its_loop(name, bins):
     inputs = e.inputs((16384,))
     ready = on_a_gpu(e.kernel, e.nd_range((16384,)), inputs, e.static)
     np.testing.assert_array_equal(run(ready, inputs)[0], e.reference(*inputs))
-    # One for all bytes of a word, one for the sums of a group; and those that clear the bins, 64 at a time.
-    assert scatters(ready, inputs) == 2 + bins // 64
+    # One for all bytes of a word: the bins are cleared, and added to the sums, in a window each.
+    assert scatters(ready, inputs) == 1
+
+
+@xe.kernel
+def in_rows(wg, x, out, *, steps, op, masked=False, local=False, branch=False):
+    """Each work-item updates elements that begin `steps` further each time."""
+    i, lid = wg.global_linear_id(), wg.local_linear_id()
+    memory = wg.local(out.shape[0], out.dtype) if local else out
+    for k in range(out.shape[0] // wg.size) if local else ():
+        memory = memory.at[k * wg.size + lid].set(out[k * wg.size + lid])
+
+    def update(memory):
+        place = 0
+        for k, step in enumerate((0, *steps)):
+            place = place + step
+            value = (x[i] + k).astype(out.dtype)
+            memory = getattr(memory.atomic[place + lid], op)(value, where=lid % 3 > 0 if masked else None)
+        return memory
+
+    memory = wg.barrier(memory) if local else memory
+    memory = lax.cond(x[wg.group_id()] > 300, update, lambda m: m, memory) if branch else update(memory)
+    memory = wg.barrier(memory) if local else memory
+    for k in range(out.shape[0] // wg.size) if local else ():
+        out = out.at[k * wg.size + lid].set(memory[k * wg.size + lid], where=wg.group_id() == 0)
+    return out if local else memory
+
+
+def in_rows_of_numpy(x, out, groups, steps, op, masked=False, local=False, branch=False):
+    out, lid = out.copy(), np.arange(16)
+    combine = {"add": np.add, "sub": np.subtract, "max": np.maximum, "xor": np.bitwise_xor, "store": lambda old, x: x}[
+        op
+    ]
+    for group in range(1 if local else groups):
+        if branch and not x[group] > 300:
+            continue
+        for k, place in enumerate(np.cumsum((0, *steps))):
+            taken = lid % 3 > 0 if masked else np.full(16, True)
+            at = (place + lid)[taken]
+            with np.errstate(over="ignore"):
+                out[at] = combine(out[at], (x[16 * group : 16 * group + 16] + k).astype(out.dtype)[taken])
+    return out
+
+
+@pytest.mark.parametrize(
+    ("steps", "groups", "static"),
+    [
+        ((16, 16, 16), 3, {"op": "add"}),
+        ((16, 16, 16), 3, {"op": "xor", "masked": True}),
+        ((16, 16, 16), 3, {"op": "max", "branch": True}),
+        ((16, 16, 16), 3, {"op": "sub", "local": True}),
+        ((-16, -16), 2, {"op": "store", "local": True}),
+        ((16, 16, 8, 24, 24, 0, 0, 5), 3, {"op": "add"}),  # some lie between each other, and some are the same
+        ((3, 3, 3), 1, {"op": "store"}),
+        ((40,), 3, {"op": "add", "masked": True, "local": True}),
+    ],
+)
+@pytest.mark.parametrize("gpu", [False, True])
+def test_rows_of_updates(steps, groups, static, gpu):
+    numbers = np.random.default_rng(0)
+    x, out = (numbers.integers(-999, 999, size=n, dtype=np.int32) for n in (16 * groups, 160))
+    static = static | {"steps": (96, *steps) if min(steps) < 0 else steps}
+    nd_range = xe.NDRange(16 * groups, 16)
+    expected = in_rows_of_numpy(x, out, groups, **static)
+    if gpu:
+        (found,) = run(on_a_gpu(in_rows, nd_range, (x, out), static), (x, out))
+    else:
+        found = xe.launch(in_rows, nd_range)(x, out, **static)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("steps", [(16, 16, 16), (16, 16, 7), (5, 7, 5, 7), (16,) * 70])
+def test_rows_need_no_scatter(steps):
+    x, out = np.arange(32, dtype=np.int32), np.zeros(16 * (len(steps) + 2), np.int32)
+    static = {"steps": steps, "op": "add"}
+    ready = on_a_gpu(in_rows, xe.NDRange(32, 16), (x, out), static)
+    assert not scatters(ready, (x, out))
+    np.testing.assert_array_equal(run(ready, (x, out))[0], in_rows_of_numpy(x, out, 2, steps, "add"))
+
+
+def test_a_row_is_one_update_of_its_memory():
+    x, out = np.arange(32, dtype=np.int32), np.zeros(160, np.int32)
+    ready = prepared(in_rows, xe.NDRange(32, 16), (x, out), {"steps": (16,) * 8, "op": "add"})
+    names = [eqn.primitive.name for eqn in jax.make_jaxpr(ready.emit)(x, out).jaxpr.eqns]
+    assert names.count("dynamic_update_slice") == 1
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_rows_of_sums_of_floats(deterministic):
+    """All groups, which are emulated together, do the first update before one does the second."""
+    x = np.random.default_rng(0).integers(-999, 999, size=48, dtype=np.int32)
+    out = np.random.default_rng(1).normal(size=160).astype(np.float32)
+    steps, expected = (16, 0, 16), out.copy()
+    found = xe.launch(in_rows, xe.NDRange(48, 16), deterministic=deterministic)(x, out, steps=steps, op="add")
+    for k, place in enumerate(np.cumsum((0, *steps))):
+        for group in range(3):
+            expected[place : place + 16] += (x[16 * group : 16 * group + 16] + k).astype(np.float32)
+    if deterministic:
+        np.testing.assert_array_equal(found, expected)
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -10,12 +10,14 @@ import jax
 import jax.numpy as jnp
 from jax.extend import core as jex_core
 
-from xeemu.emission import access, held, locating, opacity, splitting
+from xeemu.emission import access, held, locating, opacity, placing, splitting
 from xeemu.emission.context import Context, Equation
 from xeemu.emission.held import Held
 from xeemu.emission.items import Item, as_memory, as_value, named
+from xeemu.emission.joining import Row
 from xeemu.emission.locating import Address, Lanes
 from xeemu.emission.observer import Event, Passage
+from xeemu.emission.placing import Waiting
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.emission.ways import Way
 from xeemu.knowledge.analysis import Value
@@ -157,12 +159,22 @@ class _Access:
             op, (value,) = primitives.operation(equation.eqn), values
             together.update(equation.number, self.buffer, op, address, value, where, chunk)
             return [self.buffer]
+        if self.way.row is not None:
+            return [self._in_row(self.way.row, address, values[0], where, chunk)]
         if self.way.update is not None:
             op, added = self.way.update
             return [access.atomic(self.buffer, op, address, [added], where, chunk, self.way.joined)]
         if equation.eqn.primitive is primitives.store_p:
             return [self._stored(event, address, values[0], where, chunk)]
         return self._combined(address, values, where, chunk)
+
+    def _in_row(self, row: Row, address: Address, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
+        """The memory after an update that is made with others, or before all of them as long as some are missing."""
+        waiting = (*self.buffer.waiting, Waiting(address, where, value))
+        if self.equation.number != row.last:
+            return dataclasses.replace(self.buffer, waiting=waiting)
+        before = dataclasses.replace(self.buffer, waiting=())
+        return placing.atomics(before, primitives.operation(self.equation.eqn), waiting, row.step, chunk)
 
     def _event(self, where: Lanes, values: list[Emitted], chunk: Chunk) -> Event:
         """It as the observer sees it, with its address; tells the observer."""

@@ -14,7 +14,8 @@ import numpy as np
 from jax.extend import core as jex_core
 
 from xeemu.emission import serial, streaming, together, updating
-from xeemu.emission.together import Made, Together
+from xeemu.emission.placing import Made
+from xeemu.emission.together import Together
 from xeemu.emission.values import Chunk
 from xeemu.knowledge import growing
 from xeemu.knowledge.analysis import Plan

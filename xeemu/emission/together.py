@@ -10,8 +10,9 @@ from collections.abc import Mapping
 import jax
 import jax.numpy as jnp
 
-from xeemu.emission import access, serial, slices
+from xeemu.emission import access, placing, slices
 from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.placing import Made, Place
 from xeemu.emission.slices import Part
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.knowledge.analysis import Plan
@@ -40,53 +41,6 @@ class Window:
         """`[turns, G or 1, n]`"""
         values = self.part.read(self.data)
         return jnp.moveaxis(values.reshape(values.shape[0], self.turns, -1), 1, 0)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Place:
-    """Where the iterations of a block update a memory.
-
-    Attributes:
-      part: of the memory.
-      op: the operation; `store` if what is there does not count.
-      elements: that one iteration updates of a group.
-      on_cpu: where the program will run.
-    """
-
-    part: Part
-    op: str
-    elements: int
-    on_cpu: bool
-
-    def after(self, data: jax.Array, made: "Made") -> jax.Array:
-        """The memory's data after all updates."""
-        values, mask = self._of_groups(made.values), None if made.mask is None else self._of_groups(made.mask)
-        if self.op == "store":
-            found = self.part.written(data, values, mask)
-        else:
-            found = self.part.combined(data, self.op, values, mask, self.on_cpu)
-        assert found is not None
-        return found
-
-    def _of_groups(self, array: jax.Array) -> jax.Array:
-        """`[G or 1, turns * n]` from `[turns, G or 1, n or 1]`."""
-        turns, rows, _ = array.shape
-        full = jnp.broadcast_to(array, (turns, rows, self.elements))
-        return jnp.moveaxis(full, 0, 1).reshape(rows, -1)
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True, eq=False)
-class Made:
-    """What an iteration updates a memory with.
-
-    Attributes:
-      values: `[G or 1, n or 1]`
-      mask: the same: what is updated, or None for everything.
-    """
-
-    values: jax.Array
-    mask: jax.Array | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -131,16 +85,8 @@ class Together:
         axis = self.axes.get(number)
         if axis is None:
             self.made[number] = Made(where.array(value, chunk).astype(buffer.data.dtype), where.mask)
-        elif address.proved and where.count and buffer.elements and (axis.stride or op != "store"):
-            part = slices.part(buffer, address, where, True, chunk, axis)
-            if part is not None and _may_be_updated(part, buffer, op, where, chunk):
-                self.places[number] = Place(part, op, where.count, chunk.on_cpu)
-
-
-def _may_be_updated(part: Part, buffer: Buffer, op: str, where: Lanes, chunk: Chunk) -> bool:
-    if op == "store":
-        return part.writable(where.mask)
-    return part.frame is not None and op in serial.COMBINE and not (chunk.deterministic and access.rounds(buffer, op))
+        elif (place := placing.of_updates(buffer, op, address, where, axis, chunk)) is not None:
+            self.places[number] = place
 
 
 def looking(moves: Mapping[int, int], turns: int, updates: frozenset[int] = frozenset()) -> Together:

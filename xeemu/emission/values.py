@@ -235,6 +235,7 @@ class Buffer:
       shape: elements per dimension (of one work-item, for private memory).
       origin: of a global memory the element that the data begins with, if that is a part of it; None if it is whole.
       pending: updates that are still to be carried out, together with the next one (see `joining`).
+      waiting: updates that are still to be made at once with those that follow (see `placing`).
       stored: what is known of the contents, the latest first (see `forwarding`).
       alone: whether the kernel does not change it, or uses it in one operation only.
       rows: the shape in which all operations on it see it, if they are stores that agree in one (see `rowwise`).
@@ -245,6 +246,7 @@ class Buffer:
     shape: tuple[int, ...]
     origin: jax.Array | None = None
     pending: tuple["Update", ...] = ()
+    waiting: tuple[Any, ...] = ()
     stored: tuple["Stored", ...] = ()
     alone: bool = False
     rows: tuple[int, ...] | None = None

@@ -8,6 +8,7 @@ from xeemu.emission.accumulation import Sum
 from xeemu.emission.context import Context
 from xeemu.emission.hazards import Hazards
 from xeemu.emission.items import Item, as_value
+from xeemu.emission.joining import Row
 from xeemu.emission.values import Emitted
 from xeemu.knowledge.analysis import Plan
 from xeemu.language.jaxprs import Atom, Body
@@ -23,6 +24,7 @@ class Way:
       gathered: whether a load must be a gather (see `hazards`).
       scattered: whether a store must not be a slice (see `hazards`).
       joined: whether an update may wait for the next one (see `joining`).
+      row: the updates that are made at once with it, if there are some (see `joining`).
       before: what must be computed before it (see `hazards`).
       settled: whether what a load looks up is computed for itself (see `dividing`).
       update: for a store that updates what is there the operation and what it adds (see `accumulation`).
@@ -33,6 +35,7 @@ class Way:
     gathered: bool = False
     scattered: bool = False
     joined: bool = False
+    row: Row | None = None
     before: Sequence[Item] = ()
     settled: bool = False
     update: tuple[str, Emitted] | None = None
@@ -46,6 +49,7 @@ class Ways:
     forwarded: frozenset[int]
     guarded: frozenset[int]
     joined: frozenset[int]
+    rows: Mapping[int, Row]
     settled: frozenset[int]
     sums: Mapping[int, Sum]
 
@@ -59,6 +63,7 @@ class Ways:
             gathered=number in self.hazards.gathered,
             scattered=number in self.hazards.scattered,
             joined=number in self.joined,
+            row=self.rows.get(number),
             before=before,
             settled=number in self.settled,
             update=None if added is None else (added.op, as_value(read(added.added))),
@@ -69,13 +74,16 @@ def of_body(body: Body, plan: Plan, context: Context) -> Ways:
     """How the memory operations of a (sub)program have to be emitted."""
     chunk, watches = context.chunk, context.observer.watches
     found = hazards.of_body(body, plan)
+    alone = not watches and not context.waiting and context.together is None
+    rows = joining.rows(body, plan, chunk.deterministic, context.dimensions) if alone else {}
     # On a CPU a scatter takes its elements one after the other anyway.
-    joined = frozenset() if chunk.on_cpu else joining.of_body(body, chunk.deterministic)
+    joined = frozenset() if chunk.on_cpu else joining.of_body(body, chunk.deterministic, rows)
     return Ways(
         hazards=found,
         forwarded=forwarding.of_body(body, plan, chunk.geometry),
         guarded=frozenset() if watches else guarding.of_body(body, plan, context.dimensions),
         joined=joined | context.waiting,
+        rows=rows,
         settled=dividing.finding(body, plan, context.dimensions) if chunk.many and not watches else frozenset(),
         sums={} if watches else accumulation.of_body(body, plan, chunk.geometry.items, found.scattered),
     )

@@ -1,0 +1,115 @@
+"""Placing: several updates of a memory, each a constant further than the one before, made at once in one window."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.emission import access, serial, slices
+from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.slices import Part
+from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.knowledge.lattices import Axis
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Place:
+    """Where a memory is updated.
+
+    Attributes:
+      part: of the memory.
+      op: the operation; `store` if what is there does not count.
+      elements: that one of the updates has in a group.
+      on_cpu: where the program will run.
+    """
+
+    part: Part
+    op: str
+    elements: int
+    on_cpu: bool
+
+    def after(self, data: jax.Array, made: "Made") -> jax.Array:
+        """The memory's data after all updates."""
+        values, mask = self._of_groups(made.values), None if made.mask is None else self._of_groups(made.mask)
+        if self.op == "store":
+            found = self.part.written(data, values, mask)
+        else:
+            found = self.part.combined(data, self.op, values, mask, self.on_cpu)
+        assert found is not None
+        return found
+
+    def _of_groups(self, array: jax.Array) -> jax.Array:
+        """`[G or 1, updates * n]` from `[updates, G or 1, n or 1]`."""
+        updates, rows, _ = array.shape
+        full = jnp.broadcast_to(array, (updates, rows, self.elements))
+        return jnp.moveaxis(full, 0, 1).reshape(rows, -1)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class Made:
+    """What an update is made with; with one more axis, before the others, what several are made with.
+
+    Attributes:
+      values: `[G or 1, n or 1]`
+      mask: the same: what is updated, or None for everything.
+    """
+
+    values: jax.Array
+    mask: jax.Array | None
+
+
+def of_updates(buffer: Buffer, op: str, address: Address, where: Lanes, axis: Axis, chunk: Chunk) -> Place | None:
+    """Where several updates are made; None if no window holds them all, or if their order counts.
+
+    Args:
+      buffer: the memory.
+      op: the operation.
+      address, where: the elements of the first update.
+      axis: how many there are, and how much further each begins.
+      chunk: the work-groups.
+    """
+    if not address.proved or not where.count or not buffer.elements or buffer.pending:
+        return None
+    if op != "store" and (op not in serial.COMBINE or (chunk.deterministic and access.rounds(buffer, op))):
+        return None
+    part = slices.part(buffer, address, where, True, chunk, axis)
+    if part is None or part.frame is None:
+        return None
+    fits = op != "store" or (bool(axis.stride) and part.writable(where.mask))
+    return Place(part, op, where.count, chunk.on_cpu) if fits else None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Waiting:
+    """An update that is made with those that follow it.
+
+    Attributes:
+      address, where: its elements.
+      value: what they are updated with.
+    """
+
+    address: Address
+    where: Lanes
+    value: Emitted
+
+
+def atomics(buffer: Buffer, op: str, updates: Sequence[Waiting], step: int, chunk: Chunk) -> Buffer:
+    """The memory after atomic updates by one operation, each `step` elements further than the one before."""
+    first, axis = updates[0], Axis(len(updates), step)
+    place = of_updates(buffer, op, first.address, first.where, axis, chunk)
+    if place is None or len({update.where.mask is None for update in updates}) > 1:
+        for update in updates:
+            buffer = access.atomic(buffer, op, update.address, [update.value], update.where, chunk, joined=False)
+        return buffer
+    values = [update.where.array(update.value, chunk).astype(buffer.data.dtype) for update in updates]
+    masks = [update.where.mask for update in updates if update.where.mask is not None]
+    return buffer.holding(place.after(buffer.data, Made(_stacked(values), _stacked(masks) if masks else None)))
+
+
+def _stacked(arrays: Sequence[jax.Array]) -> jax.Array:
+    """`[updates, G or 1, n or 1]`"""
+    shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    return jnp.stack([jnp.broadcast_to(array, shape) for array in arrays])
