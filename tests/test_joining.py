@@ -179,6 +179,16 @@ def test_rows_need_no_scatter(steps):
     np.testing.assert_array_equal(run(ready, (x, out))[0], in_rows_of_numpy(x, out, 2, steps, "add"))
 
 
+@pytest.mark.parametrize("size", [40, 50, 64])
+def test_a_row_that_leaves_its_memory(size):
+    x, steps = np.arange(48, dtype=np.int32), (16, 16, 16)
+    out = np.zeros(size, np.int32)
+    expected = in_rows_of_numpy(x, np.zeros(64, np.int32), 3, steps, "add")[:size]
+    for memory_bytes in (None, 1):
+        launch = xe.launch(in_rows, xe.NDRange(48, 16), memory_bytes=memory_bytes)
+        np.testing.assert_array_equal(launch(x, out, steps=steps, op="add"), expected)
+
+
 def test_a_row_is_one_update_of_its_memory():
     x, out = np.arange(32, dtype=np.int32), np.zeros(160, np.int32)
     ready = prepared(in_rows, xe.NDRange(32, 16), (x, out), {"steps": (16,) * 8, "op": "add"})

@@ -99,8 +99,9 @@ class Waiting:
 def atomics(buffer: Buffer, op: str, updates: Sequence[Waiting], step: int, chunk: Chunk) -> Buffer:
     """The memory after atomic updates by one operation, each `step` elements further than the one before."""
     first, axis = updates[0], Axis(len(updates), step)
-    place = of_updates(buffer, op, first.address, first.where, axis, chunk)
-    if place is None or len({update.where.mask is None for update in updates}) > 1:
+    alike = all(u.address.proved and (u.where.mask is None) == (first.where.mask is None) for u in updates)
+    place = of_updates(buffer, op, first.address, first.where, axis, chunk) if alike else None
+    if place is None:
         for update in updates:
             buffer = access.atomic(buffer, op, update.address, [update.value], update.where, chunk, joined=False)
         return buffer
