@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import launches
 import numpy as np
 import pytest
 from jax import lax
@@ -197,3 +198,27 @@ class TestWindows:
         expected = np.where(inside, x[np.clip(index, 0, n - 1)], poison(np.int32))
         result = xe.launch(shifted, xe.NDRange(n, 64), memory_bytes=memory_bytes)(x, y)
         np.testing.assert_array_equal(result, expected)
+
+
+@xe.kernel(sub_group_size=16)
+def blocks_of_rows(wg, x, out, *, length):
+    """In each round a group reads a line of every 64 elements, `length` of them at a time side by side."""
+    lid = wg.local_id()
+
+    def add(k, out):
+        place = wg.group_id() * 128 + k * length + lid // length * 64 + lid % length
+        return out.atomic[x[place] % 8].add(1)
+
+    return lax.fori_loop(0, 2, add, out)
+
+
+@pytest.mark.parametrize("length", [1, 4, 8])
+def test_elements_that_follow_each_other_are_looked_up_together(length):
+    lid, groups = np.arange(32), np.arange(6)[:, None]
+    x = np.random.default_rng(0).integers(0, 1 << 20, 6 * 128 + 32 * 64, np.int32)
+    places = [groups * 128 + k * length + lid // length * 64 + lid % length for k in range(2)]
+    expected = np.bincount((x[np.stack(places)] % 8).reshape(-1), minlength=8)
+    out = np.zeros(8, np.int32)
+    ready = launches.prepared(blocks_of_rows, xe.NDRange(192, 32), (x, out), {"length": length}, "max1550")
+    np.testing.assert_array_equal(ready.compiled(x, out)[0], expected)
+    assert f"slice_sizes = array<i64: {length}>" in ready.compiled.lower(x, out).as_text()

@@ -348,3 +348,27 @@ def test_a_loop_of_few_updates_copies_no_memory():
     text = ready.compiled.lower(x, out).as_text()
     assert f"tensor<{turns * 64 * ITEMS}x1xi32>" in text
     assert f"tensor<{turns * 32 * ITEMS}x1xi32>" not in text
+
+
+@pytest.mark.parametrize(("items", "groups"), [(8, 4), (5, 3)])
+@pytest.mark.parametrize("turns", [3, 70])
+def test_updates_of_own_memory_beyond_its_end_are_dropped(items, groups, turns):
+    @xe.kernel
+    def kernel(wg, x, out):
+        def turn(k, bins):
+            place = x[(wg.group_id() * turns + k) * items + wg.local_id()]
+            return bins.at[place].set(bins[place] + k)
+
+        bins = lax.fori_loop(0, turns, turn, wg.private(BINS, jnp.int32).at[jnp.arange(BINS)[None]].set(0))
+        return out.at[wg.global_id()[:, None], jnp.arange(BINS)[None]].set(bins[jnp.arange(BINS)[None]])
+
+    x = np.random.default_rng(0).integers(-3, BINS + 3, groups * turns * items, np.int32)
+    expected = np.zeros((groups, items, BINS), np.int32)
+    for gid, k, lid in np.ndindex(groups, turns, items):
+        place = x[(gid * turns + k) * items + lid]
+        if 0 <= place < BINS:
+            expected[gid, lid, place] += k
+    expected = expected.reshape(-1, BINS)
+    nd_range, out = xe.NDRange(groups * items, items), np.zeros_like(expected)
+    np.testing.assert_array_equal(xe.launch(kernel, nd_range)(x, out), expected)
+    np.testing.assert_array_equal(on_a_gpu(kernel, nd_range, (x, out)).compiled(x, out)[0], expected)

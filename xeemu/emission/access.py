@@ -122,9 +122,27 @@ def may_fit(buffer: Buffer, address: Address, part: slices.Part, chunk: Chunk) -
 
 def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, missing: np.ndarray) -> jax.Array:
     index, inside = address.find()
-    found = buffer.data.reshape(-1).at[places(buffer, index, where, chunk)]
-    values = found.get(mode="promise_in_bounds", wrap_negative_indices=False)
+    place, data = places(buffer, index, where, chunk), buffer.data.reshape(-1)
+    length = _run(buffer, address, chunk)
+    if length > 1 and place.shape[1] == where.count:
+        return _runs(data, place[:, ::length], length)
+    values = data.at[place].get(mode="promise_in_bounds", wrap_negative_indices=False)
     return values if inside is None else jnp.where(inside, values, missing)
+
+
+def _run(buffer: Buffer, address: Address, chunk: Chunk) -> int:
+    """How many elements at a time are known to follow each other, in all of an access; 1 where that does not help."""
+    if not (chunk.on_cpu and address.proved and address.form is not None) or buffer.space == "private":
+        return 1
+    pattern = address.form.pattern
+    return math.gcd(len(pattern), *(np.flatnonzero(np.diff(pattern) != 1) + 1).tolist())
+
+
+def _runs(data: jax.Array, firsts: jax.Array, length: int) -> jax.Array:
+    """`[G or 1, n]`: elements that follow each other, from `[G or 1, n / length]` positions on."""
+    windows = lax.GatherDimensionNumbers(offset_dims=(2,), collapsed_slice_dims=(), start_index_map=(0,))
+    found = lax.gather(data, firsts[..., None], windows, (length,), mode="promise_in_bounds")
+    return found.reshape(len(firsts), -1)
 
 
 def _expanded(values: jax.Array, where: Lanes, other: Emitted | None, chunk: Chunk, dtype: np.dtype) -> jax.Array:
@@ -199,11 +217,14 @@ def _always(address: Address, where: Lanes) -> bool:
 def _target(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax.Array:
     """`[G, n]` positions in the buffer; its end, which scatters drop, for elements that take no part."""
     index, inside = address.find()
-    place = places(buffer, index, where, chunk)
+    return _chosen(places(buffer, index, where, chunk), inside, where, buffer.data.size, chunk)
+
+
+def _chosen(places: jax.Array, inside: jax.Array | None, where: Lanes, end: int, chunk: Chunk) -> jax.Array:
     for condition in (inside, where.mask):
         if condition is not None:
-            place = jnp.where(condition, place, place.dtype.type(buffer.data.size))
-    return jnp.broadcast_to(place, (chunk.count, where.count))
+            places = jnp.where(condition, places, places.dtype.type(end))
+    return jnp.broadcast_to(places, (chunk.count, where.count))
 
 
 def _scatter(data: jax.Array, op: str, target: jax.Array, values: jax.Array, always: bool) -> jax.Array:
@@ -237,16 +258,37 @@ def atomic(
     arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
     if not joined and (data := _combined(buffer, op, address, arrays, where, chunk)) is not None:
         return buffer.holding(data)
-    target = _target(buffer, address, where, chunk)
     # On a CPU a scatter is sequential.
     any_order = chunk.on_cpu or not (chunk.deterministic and rounds(buffer, op))
     if op in ("store", "add", "min", "max", "sub") and any_order:
-        operand = jnp.broadcast_to(-arrays[0] if op == "sub" else arrays[0], target.shape)
-        update = Update(target, operand, "add" if op == "sub" else op, _always(address, where))
+        update = _update(buffer, op, address, arrays[0], where, chunk)
         waiting = dataclasses.replace(buffer, pending=(*buffer.pending, update), stored=())
         return waiting if joined else carried_out(waiting, chunk)
-    _, data = _in_order(buffer, op, target, arrays, chunk)
+    _, data = _in_order(buffer, op, _target(buffer, address, where, chunk), arrays, chunk)
     return buffer.holding(data)
+
+
+def _update(buffer: Buffer, op: str, address: Address, array: jax.Array, where: Lanes, chunk: Chunk) -> Update:
+    own = buffer.space == "private" and where.all and where.count == chunk.geometry.items
+    target = _rows(buffer, address, where, chunk) if own else _target(buffer, address, where, chunk)
+    operand = jnp.broadcast_to(-array if op == "sub" else array, target.shape)
+    return Update(target, operand, "add" if op == "sub" else op, _always(address, where), own)
+
+
+def _rows(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax.Array:
+    """`[G, n]` for each work-item the number of its element of a private memory; their count where it has no part."""
+    index, inside = address.find()
+    return _chosen(index, inside, where, buffer.elements, chunk)
+
+
+def _positions(update: Update, data: jax.Array) -> jax.Array:
+    """The target of an update as positions in the flat contents of its memory."""
+    if not update.own:
+        return update.target
+    # With the work-items' numbers as an array, XLA would compute these one by one.
+    rows, columns = update.target.reshape(-1), update.target.dtype.type(data.shape[1])
+    flat = rows * columns + lax.rem(lax.iota(rows.dtype, rows.size), columns)
+    return flat.reshape(update.target.shape)
 
 
 def _combined(
@@ -269,17 +311,17 @@ def carried_out(buffer: Buffer, chunk: Chunk) -> Buffer:
     A CPU takes the elements of a scatter one after the other anyway.
     """
     data = buffer.data
-    for update in buffer.pending if chunk.on_cpu else _joined(buffer.pending):
-        data = _scatter(data, update.op, update.target, update.values, update.always)
+    for update in buffer.pending if chunk.on_cpu else _joined(buffer.pending, data):
+        data = _scatter(data, update.op, _positions(update, data), update.values, update.always)
     return buffer.holding(data)
 
 
-def _joined(updates: Sequence[Update]) -> list[Update]:
+def _joined(updates: Sequence[Update], data: jax.Array) -> list[Update]:
     if len(updates) < 2:
         return list(updates)
-    target = jnp.concatenate([update.target for update in updates], axis=-1)
-    values = jnp.concatenate([update.values for update in updates], axis=-1)
-    return [Update(target, values, updates[0].op, all(update.always for update in updates))]
+    target = jnp.concatenate([_positions(update, data).reshape(-1) for update in updates])
+    values = jnp.concatenate([update.values.reshape(-1) for update in updates])
+    return [Update(target, values, updates[0].op, all(update.always for update in updates), own=False)]
 
 
 def fetch(

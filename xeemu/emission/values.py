@@ -266,16 +266,19 @@ class Update:
     """Elements to update by an operation whose order does not matter.
 
     Attributes:
-      target: `[G, n]` positions in the flat contents; beyond their end for elements that take no part.
+      target: `[G, n]` positions in the flat contents; beyond their end for elements that take no part. Of the
+        work-items' own elements `[G, L]` the numbers in each one's private memory, or how many it has.
       values: `[G, n]` what to combine them with.
       op: the operation.
       always: whether every element takes part.
+      own: whether each work-item updates one element of its own.
     """
 
     target: jax.Array
     values: jax.Array
     op: str = dataclasses.field(metadata={"static": True})
     always: bool = dataclasses.field(metadata={"static": True})
+    own: bool = dataclasses.field(metadata={"static": True})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -101,12 +101,12 @@ class Measured:
         """
         if self._working_bytes is None:
             analysis = self.function.lower(*given).compile().memory_analysis()  # type: ignore[attr-defined]
-            self._working_bytes = 0 if analysis is None else _beyond(analysis, results_bytes)
+            self._working_bytes = 0 if analysis is None else beyond(analysis, results_bytes)
         return self._working_bytes
 
 
-def _beyond(analysis: Any, results_bytes: int) -> int:
-    """Temporary arrays, and what is given beside the results, as the state of observers."""
+def beyond(analysis: Any, results_bytes: int) -> int:
+    """Of what the compiler tells temporary arrays, and what is given beside the results, as the state of observers."""
     return int(analysis.temp_size_in_bytes) + max(0, int(analysis.output_size_in_bytes) - results_bytes)
 
 

@@ -15,6 +15,8 @@ from xeemu.language.program import Program
 
 # XLA uses half of AVX-512's registers unless told otherwise; a CPU without them ignores it.
 _WIDE = {"xla_cpu_prefer_vector_width": 512}
+# XLA would divide parts of a program among threads that wait for each other.
+_SINGLE = {"xla_cpu_multi_thread_eigen": False}
 
 
 def compiled(function: Callable[..., Any], options: Mapping[str, Any], donated: Sequence[int]) -> Callable[..., Any]:
@@ -51,6 +53,11 @@ def options(program: Program, plan: Plan, platform: str) -> Mapping[str, Any]:
     return _WIDE if wide else {}
 
 
+def single(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Options of a program for a CPU that keeps to the thread that calls it."""
+    return {**options, **_SINGLE} if _takes_single() else options
+
+
 def _gathers(program: Program, plan: Plan) -> bool:
     """Whether elements are looked up one by one: sixteen at once took up to twice as long as eight and eight."""
     dimensions = len(program.geometry.group_range)
@@ -67,6 +74,11 @@ def _is_gather(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
 @functools.cache
 def _takes_wide() -> bool:
     return takes(_WIDE)
+
+
+@functools.cache
+def _takes_single() -> bool:
+    return takes(_SINGLE)
 
 
 def takes(options: Mapping[str, Any]) -> bool:

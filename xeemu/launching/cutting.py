@@ -78,6 +78,14 @@ class Cut:
         """Full chunks, and the groups at both ends if they are emulated for themselves."""
         return self.full + (2 if self.first else 0)
 
+    def shares(self, count: int) -> tuple[int, ...]:
+        """The first chunk of each of so many that share the launch, and the end."""
+        return tuple(self.chunks * k // count for k in range(count + 1))
+
+    def bounds(self, count: int) -> tuple[int, ...]:
+        """The same of full chunks alone."""
+        return tuple(min(max(k - 1, 0), self.full) if self.first else k for k in self.shares(count))
+
     def alignment(self, left: int) -> int:
         """What the first group's number is a multiple of, of a full chunk or of the groups that are left."""
         return math.gcd(self.first, self.groups - left if self.first and left else self.chunk)

@@ -8,8 +8,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from xeemu.launching import capacity, compiling, working
+from xeemu.launching import capacity, compiling, threads, working
 from xeemu.launching.preparation import Prepared, Watch
+from xeemu.launching.threads import Threaded
 
 _MOST_FITTINGS = 4  # One or two do; what does not grow with the chunk is little.
 # Of a launch that would take no more if nothing were fused it is tried whether the compiler needs chunks at all.
@@ -33,6 +34,7 @@ class Fitted:
     def __init__(self, prepared: Prepared):
         self.prepared = prepared
         self._working_bytes: int | None = None
+        self._function: Callable[..., list[jax.Array]] = prepared.compiled
         arguments_bytes = sum(memory.nbytes for memory in prepared.program.arguments if memory is not None)
         self._arrays_bytes = arguments_bytes + prepared.results_bytes
 
@@ -48,10 +50,10 @@ class Fitted:
         if self._working_bytes + self._arrays_bytes >= capacity.LEAST_BYTES:
             self._check(given, self._working_bytes)
         if not compiling.is_tracing():
-            return self.prepared.compiled(*given)
+            return self._function(*given)
         # A computation of its own, even while somebody traces another, of which no argument is a part.
         with jax.core.eval_context():
-            return self.prepared.compiled(*given)
+            return self._function(*given)
 
     def run(self, given: Sequence[Any]) -> list[np.ndarray]:
         """The arrays that the kernel returns, of a launch's arguments as they were given."""
@@ -66,22 +68,30 @@ class Fitted:
     def _fit(self, given: Sequence[Any]) -> int:
         """What the launch works with, with the chunk that fits."""
         if (whole := _whole(self.prepared)) is not None:
-            whole_bytes = capacity.Measured(whole.compiled).working_bytes(given, whole.results_bytes)
+            alone = capacity.Measured(whole.compiled)
+            whole_bytes = alone.working_bytes(given, whole.results_bytes)
             if whole_bytes <= whole.options.chunk_bytes:
-                self.prepared = whole
+                self.prepared, self._function = whole, alone.function
                 return whole_bytes
         most_bytes = self.prepared.options.most_bytes
-        taken_bytes = capacity.Measured(self.prepared.compiled).working_bytes(given, self.prepared.results_bytes)
+        found = _measured(self.prepared)
+        taken_bytes = found.working_bytes(given, self.prepared.results_bytes)
         for _ in range(_MOST_FITTINGS):
             if taken_bytes <= most_bytes or self.prepared.cut.least:
                 break
-            cut = self.prepared.cut.smaller(most_bytes / taken_bytes)
-            smaller = dataclasses.replace(self.prepared, cut=cut)
-            smaller_bytes = capacity.Measured(smaller.compiled).working_bytes(given, smaller.results_bytes)
+            smaller = dataclasses.replace(self.prepared, cut=self.prepared.cut.smaller(most_bytes / taken_bytes))
+            measured = _measured(smaller)
+            smaller_bytes = measured.working_bytes(given, smaller.results_bytes)
             if smaller_bytes >= taken_bytes:
                 break
-            self.prepared, taken_bytes = smaller, smaller_bytes
+            self.prepared, found, taken_bytes = smaller, measured, smaller_bytes
+        self._function = found.function
         return taken_bytes
+
+
+def _measured(prepared: Prepared) -> capacity.Measured | Threaded:
+    """What carries out a prepared launch, and tells what it takes."""
+    return threads.of_launch(prepared) or capacity.Measured(prepared.compiled)
 
 
 @functools.lru_cache(maxsize=512)

@@ -32,7 +32,7 @@ from xeemu.launching.options import Options
 Watch = Callable[[Chunk, Any], Observer]
 _Carry = tuple[list[jax.Array], Any]
 
-# Of a CPU, as few as keep two cores busy: the code grows with them.
+# Of a CPU, as few as keep two cores busy: the code grows with them. What shares a launch has cores of its own.
 _STRANDS = 2
 # Groups that are left behind the full chunks are few if all are so many times as many.
 _FEW = 16
@@ -40,7 +40,7 @@ _FEW = 16
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """The part of a launch's chunks that one of several devices carries out.
+    """The part of a launch's chunks that one of several devices or threads carries out.
 
     Attributes:
       number: of the device, a traced scalar.
@@ -121,7 +121,7 @@ class Prepared:
             return carry
 
         def step(first: Any, carry: _Carry, left: int = 0) -> _Carry:
-            return self._one_chunk(first, left, flat, written, watch, carry, share.origins if share else {})
+            return self._one_chunk(first, left, flat, written, watch, carry, share)
 
         def numbered(k: jax.Array, carry: _Carry) -> _Carry:
             return step(id_type.type(cut.first) + lax.convert_element_type(k, id_type) * id_type.type(cut.chunk), carry)
@@ -156,7 +156,7 @@ class Prepared:
         written: list[int],
         watch: Watch,
         carry: _Carry,
-        origins: Mapping[int, jax.Array],
+        share: Share | None,
     ) -> _Carry:
         """The memories and the state after a full chunk, or after the groups that are left behind those."""
         memories, state = carry
@@ -171,7 +171,7 @@ class Prepared:
             on_cpu,
             self.options.deterministic,
             cut.turns,
-            _STRANDS if on_cpu else 1,
+            _STRANDS if on_cpu and share is None else 1,
             cut.alignment(left),
             few=bool(left) and left * _FEW <= cut.regular,
             spare_bytes=max(0, self.options.most_bytes - self.working_bytes),
@@ -181,6 +181,7 @@ class Prepared:
         task = Task(self.program, self.plan) if observer.watches else self.analysed.task
         if cut.inner is not None and not left and not observer.watches:
             task, chunk = cut.inner.task, dataclasses.replace(chunk, inner=True)
+        origins = share.origins if share else {}
         outputs = interpreter.run(task.program, task.plan, arguments, origins, chunk, observer)
         returned = dict(zip(self.program.outputs, outputs, strict=True))
         return [returned[k] for k in written], observer.close()

@@ -26,18 +26,16 @@ from xeemu.knowledge.progressions import Box
 from xeemu.knowledge.schedule import Frame, Operation, Schedule
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
-from xeemu.launching import capacity, compiling
+from xeemu.launching import capacity, compiling, merging
 from xeemu.launching.cutting import Cut
 from xeemu.launching.preparation import Prepared, Share
 
-Rule = Literal["slice", "stores", "add", "min", "max", "and", "or", "xor"]
+Rule = Literal["slice", "stores", merging.Update]
 
 _TOO_LARGE = (
     "Each device has the arguments and the results as a whole: launch a part of the work at a time, on the part of the "
     "arrays that it needs; memory_bytes= bounds what is there to work with"
 )
-_SUMS = frozenset({"add", "sub"})
-_FOLDED: dict[str, Callable[[Any, Any], Any]] = {"and": jnp.bitwise_and, "or": jnp.bitwise_or, "xor": jnp.bitwise_xor}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,8 +84,9 @@ def _merge(memory: Allocation, used: Sequence[Operation], plan: Schedule, prepar
         return Merge("slice" if sliced else "stores", proved, own)
     for operation in used:
         _check_update(memory, operation, next(o for o in updates if o.name != "store"))
-    (rule,) = {"add" if o.name in _SUMS else o.name for o in updates}
-    return Merge(rule)  # type: ignore[arg-type]
+    rule = merging.only_update(used)
+    assert rule is not None
+    return Merge(rule)
 
 
 def _is_proved(used: Sequence[Operation], plan: Schedule) -> bool:
@@ -118,8 +117,7 @@ def _check_update(memory: Allocation, operation: Operation, update: Operation) -
             f"the launch, or leave out mesh={other}",
             site,
         )
-    alike = {name, update.name} <= _SUMS or name == update.name
-    if not alike or name not in (*_SUMS, "min", "max", *_FOLDED):
+    if merging.update(operation) is None or merging.update(operation) != merging.update(update):
         raise kernel_error(
             f"{memory.name} is updated by {name} and by {update.name} in a launch over several devices; what they have "
             "written can be put together for plain stores, or for one of add, min, max, and, or, xor; split the "
@@ -134,7 +132,7 @@ def _check_update(memory: Allocation, operation: Operation, update: Operation) -
 def _is_sliced(memory: Allocation, stores: Sequence[Operation], plan: Schedule, prepared: Prepared, mesh: Mesh) -> bool:
     """Whether each device is known to store to its own part of a memory, of parts of one size."""
     shards, groups = mesh.size, plan.geometry.groups
-    even = not _left(prepared.cut) and len(set(np.diff(_chunks(prepared.cut, shards)))) == 1
+    even = not _left(prepared.cut) and len(set(np.diff(prepared.cut.shares(shards)))) == 1
     if not even or not memory.shape or memory.shape[0] % shards or not all(map(instances.is_known, stores)):
         return False
     try:
@@ -174,19 +172,9 @@ def _within(box: Box, plan: Schedule, groups: range) -> Box:
     return narrowed
 
 
-def _chunks(cut: Cut, shards: int) -> tuple[int, ...]:
-    """The first chunk of each device, and the end; groups at the ends of the launch are chunks as well."""
-    return tuple(cut.chunks * k // shards for k in range(shards + 1))
-
-
 def _left(cut: Cut) -> int:
     """The groups that are no part of a chunk."""
     return 0 if cut.first else cut.rest
-
-
-def _bounds(cut: Cut, shards: int) -> tuple[int, ...]:
-    """The same of those chunks only that are not at an end."""
-    return tuple(min(max(k - 1, 0), cut.full) if cut.first else k for k in _chunks(cut, shards))
 
 
 # --- The launch ---
@@ -272,7 +260,7 @@ class Sharded:
             if merge.own:
                 parts[k] = self._part(arguments[k], number)
                 origins[k] = self._origin(arguments[k], number)
-        share = Share(number, _bounds(self.prepared.cut, self.mesh.size), origins)
+        share = Share(number, self.prepared.cut.bounds(self.mesh.size), origins)
         results, _ = self.prepared.watched(parts, lambda chunk, state: Observer(), (), share)
         before = [arguments[k] for k in self.prepared.program.outputs]
         merged = [self._merged(m, b, r, number) for m, b, r in zip(self.merges, before, results, strict=True)]
@@ -290,10 +278,7 @@ class Sharded:
             return before + lax.psum(after - before, self._axes), nowhere
         if merge.rule in ("min", "max"):
             return (lax.pmin if merge.rule == "min" else lax.pmax)(after, self._axes), nowhere
-        combine = _FOLDED[merge.rule]
-        change = after ^ before if merge.rule == "xor" else after
-        every = lax.all_gather(change, self._axes)
-        return functools.reduce(combine, every, before), nowhere
+        return merging.merged(merge.rule, before, list(lax.all_gather(after, self._axes))), nowhere
 
     def _part(self, array: jax.Array, number: jax.Array) -> jax.Array:
         """A device's part of an array, along its first axis."""

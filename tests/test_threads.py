@@ -1,0 +1,281 @@
+"""A launch that the cores of a CPU share gives the bits of one core, or is not shared."""
+
+import jax
+import jax.numpy as jnp
+import launches
+import numpy as np
+import pytest
+from jax import lax
+
+import xeemu as xe
+from xeemu.launching import fitting, threads
+from xeemu.launching.launch import _launched
+
+BINS, ITEMS = 8, 16
+RNG = np.random.default_rng(7)
+X = RNG.integers(0, 2**31, 4096, dtype=np.int32)
+BEFORE = RNG.integers(0, 2**31, BINS, dtype=np.int32)
+SPREAD = xe.NDRange(X.size, ITEMS)
+REFERENCES = {
+    "add": np.add,
+    "sub": np.subtract,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and_": np.bitwise_and,
+    "or_": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+@xe.kernel
+def updated(wg, x, out, *, op="add"):
+    i = wg.global_id()
+    return getattr(out.atomic[x[i] % BINS], op)(x[i])
+
+
+@xe.kernel
+def in_local_bins(wg, x, count, largest):
+    """Two memories, each updated in its own way, by way of local memory."""
+    lid, i = wg.local_id(), wg.global_id()
+    bins = wg.local(BINS, jnp.int32)
+    bins = wg.barrier(bins.atomic[lid].store(0, where=lid < BINS))
+    bins = wg.barrier(bins.atomic[x[i] % BINS].add(1))
+    count = count.atomic[lid].sub(bins.atomic[lid].load(where=lid < BINS), where=lid < BINS)
+    return count, largest.atomic[x[i] % BINS].max(x[i])
+
+
+@xe.kernel
+def two_memories(wg, x, out):
+    """One of them alone depends on the order, but the other one on what is found there."""
+    i = wg.global_id()
+    old, x = x.atomic[i % BINS].fetch_add(1)
+    return x, out.atomic[old % BINS].add(1)
+
+
+@xe.kernel
+def old_values(wg, x, out):
+    old, out = out.atomic[x[wg.global_id()] % BINS].fetch_add(1)
+    return out.atomic[old % BINS].add(1)
+
+
+@xe.kernel
+def exchanged(wg, x, out):
+    _, out = out.atomic[x[wg.global_id()] % BINS].exchange(1)
+    return out
+
+
+@xe.kernel
+def added_and_kept_large(wg, x, out):
+    i = wg.global_id()
+    return out.atomic[x[i] % BINS].add(1).atomic[x[i] % BINS].max(3)
+
+
+@xe.kernel
+def stored(wg, x, out):
+    return out.at[x[wg.global_id()] % BINS].set(1)
+
+
+@xe.kernel
+def known_places(wg, x, out):
+    return out.atomic[wg.global_id() % BINS].add(1)
+
+
+@xe.kernel
+def also_returned(wg, x, out):
+    return x, out.atomic[x[wg.global_id()] % BINS].add(1)
+
+
+@xe.kernel
+def at_the_end(wg, x, out):
+    """The last group does something else, so that it is emulated for itself."""
+    i = wg.global_id()
+    found = lax.cond(wg.group_id() == wg.group_range() - 1, lambda: x[X.size - 1 - i], lambda: x[i + 1])
+    return out.atomic[found % BINS].add(1)
+
+
+@pytest.fixture(autouse=True)
+def three_cores(monkeypatch):
+    """Whatever the machine has; and launches so small are shared."""
+    monkeypatch.setattr(threads, "cores", lambda: 3)
+    monkeypatch.setattr(threads, "_LEAST", 1)
+    for cached in (_launched, fitting.fitted):
+        cached.cache_clear()
+    yield
+    for cached in (_launched, fitting.fitted):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """By how many threads launches were carried out."""
+    found, init = [], threads.Threaded.__init__
+
+    def noted(self, *arguments):
+        init(self, *arguments)
+        found.append(self.count)
+
+    monkeypatch.setattr(threads.Threaded, "__init__", noted)
+    return found
+
+
+@pytest.mark.parametrize("op", REFERENCES)
+def test_updates_of_each_kind_are_put_together(op, counts):
+    expected = BEFORE.copy()
+    REFERENCES[op].at(expected, X % BINS, X)
+    np.testing.assert_array_equal(xe.launch(updated, SPREAD)(X, BEFORE, op=op), expected)
+    assert counts == [3]
+
+
+def test_each_memory_is_put_together_in_its_own_way(counts):
+    count, largest = xe.launch(in_local_bins, SPREAD)(X, BEFORE, BEFORE)
+    np.testing.assert_array_equal(count, BEFORE - np.bincount(X % BINS, minlength=BINS))
+    expected = BEFORE.copy()
+    np.maximum.at(expected, X % BINS, X)
+    np.testing.assert_array_equal(largest, expected)
+    assert counts == [3]
+
+
+def test_elements_of_64_bits_keep_them(counts):
+    x, before = X.astype(np.int64) << 31, BEFORE.astype(np.int64) << 30
+    expected = before.copy()
+    np.add.at(expected, x % 7, x)
+
+    @xe.kernel
+    def kernel(wg, x, out):
+        i = wg.global_id()
+        return out.atomic[x[i] % 7].add(x[i])
+
+    result = xe.launch(kernel, SPREAD)(x, before)
+    assert result.dtype == np.int64
+    np.testing.assert_array_equal(result, expected)
+    assert counts == [3]
+
+
+@pytest.mark.parametrize("groups", [3, 4, 7, 97])
+def test_groups_that_are_left_are_carried_out_once(groups, counts, monkeypatch):
+    monkeypatch.setattr(threads, "_TIMES", 1)
+    x = X[: groups * ITEMS]
+    result = xe.launch(updated, xe.NDRange(x.size, ITEMS))(x, BEFORE)
+    expected = BEFORE.copy()
+    np.add.at(expected, x % BINS, x)
+    np.testing.assert_array_equal(result, expected)
+    assert counts == [3]
+
+
+def test_a_group_at_the_end_is_carried_out_once(counts):
+    found = np.roll(X, -1)
+    found[-ITEMS:] = X[:ITEMS][::-1]
+    none, memory_bytes = np.zeros(BINS, np.int32), 1 << 14
+    assert launches.prepared(at_the_end, SPREAD, [X, none], memory_bytes=memory_bytes).cut.inner is not None
+    launch = xe.launch(at_the_end, SPREAD, memory_bytes=memory_bytes)
+    np.testing.assert_array_equal(launch(X, none), np.bincount(found % BINS, minlength=BINS))
+    assert counts[-1] == 3
+
+
+@pytest.mark.parametrize("memory_bytes", [1, 4096, 1 << 16])
+def test_threads_share_the_bound_of_memory(memory_bytes):
+    ready = launches.prepared(updated, SPREAD, [X, BEFORE], {}, memory_bytes=memory_bytes)
+    fitted = fitting.Fitted(ready)
+    np.testing.assert_array_equal(fitted(X, BEFORE)[0], xe.launch(updated, SPREAD)(X, BEFORE))
+    assert fitted._working_bytes <= memory_bytes or fitted._function.prepared.cut.chunk == 1
+
+
+@pytest.mark.parametrize(
+    "kernel", [two_memories, old_values, exchanged, added_and_kept_large, stored, known_places, also_returned]
+)
+def test_what_may_depend_on_the_others_or_gains_nothing_is_not_shared(kernel, counts):
+    jax.block_until_ready(xe.launch(kernel, SPREAD)(X, BEFORE))
+    assert not counts
+
+
+def test_floats_are_added_in_one_order(counts):
+    x = X.astype(np.float32)
+
+    @xe.kernel
+    def kernel(wg, x, out):
+        i = wg.global_id()
+        return out.atomic[x[i].astype(jnp.int32) % BINS].add(x[i])
+
+    jax.block_until_ready(xe.launch(kernel, SPREAD)(x, BEFORE.astype(np.float32)))
+    assert not counts
+
+
+def test_small_launches_are_not_shared(counts, monkeypatch):
+    monkeypatch.setattr(threads, "_LEAST", X.size)
+    jax.block_until_ready(xe.launch(updated, SPREAD)(X, BEFORE))
+    assert not counts
+
+
+def test_results_as_large_as_the_work_are_not_shared(counts):
+    @xe.kernel
+    def kernel(wg, x, out):
+        return out.atomic[x[wg.global_id()] % out.shape[0]].add(1)
+
+    jax.block_until_ready(xe.launch(kernel, SPREAD)(X, np.zeros(X.size // 16, np.int32)))
+    assert not counts
+
+
+@pytest.mark.parametrize("options", [{"donate": True}, {"mesh": True}, {"schedule": jax.random.key(0)}])
+def test_other_launches_are_not_shared(options, counts):
+    if "mesh" in options:
+        options = {"mesh": jax.make_mesh((1,), ("groups",))}
+    before = jnp.asarray(BEFORE)
+    small = xe.NDRange(64, ITEMS)
+    jax.block_until_ready(xe.launch(updated, small, **options)(jnp.asarray(X[:64]), before))
+    assert not counts
+
+
+def test_a_launch_that_is_part_of_a_jit_is_not_shared(counts):
+    expected = xe.launch(updated, SPREAD)(X, BEFORE)
+    assert counts == [3]
+    np.testing.assert_array_equal(jax.jit(xe.launch(updated, SPREAD))(X, BEFORE), expected)
+    assert counts == [3]
+
+
+def test_a_launch_with_arrays_while_a_jit_is_traced_is_shared(counts):
+    @jax.jit
+    def beside(y):
+        return y + jnp.asarray(xe.launch(updated, SPREAD)(X, BEFORE))
+
+    result = beside(jnp.zeros(BINS, jnp.int32))
+    assert counts == [3]
+    np.testing.assert_array_equal(result, xe.launch(updated, SPREAD)(X, BEFORE))
+
+
+def test_launches_that_follow_each_other_do_so():
+    """Nobody waits for a launch, and each one takes what the one before gives."""
+    launch, out = xe.launch(updated, SPREAD), jnp.asarray(BEFORE)
+    for _ in range(20):
+        out = launch(X, out)
+    expected = BEFORE + 20 * (np.asarray(launch(X, BEFORE)) - BEFORE)
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_arrays_of_numpy_and_of_jax_share_one_compilation(monkeypatch):
+    compiled, call = [], threads.Threaded._for
+    monkeypatch.setattr(
+        threads.Threaded, "_for", lambda self, given: compiled.append(call(self, given)) or compiled[-1]
+    )
+    launch = xe.launch(updated, SPREAD)
+    jax.block_until_ready([launch(X, BEFORE), launch(jnp.asarray(X), jnp.asarray(BEFORE)), launch(X, BEFORE)])
+    assert len(compiled) == 4  # the first one is asked what it takes, too
+    assert len({id(program) for program in compiled}) == 1
+
+
+def test_scalars_are_given_to_all(counts):
+    @xe.kernel
+    def kernel(wg, x, out, step):
+        return out.atomic[x[wg.global_id()] % BINS].add(step)
+
+    result = xe.launch(kernel, SPREAD)(X, np.zeros(BINS, np.int32), 5)
+    np.testing.assert_array_equal(result, 5 * np.bincount(X % BINS, minlength=BINS))
+    assert counts == [3]
+
+
+def test_an_unshared_launch_gives_the_same(monkeypatch):
+    shared = xe.launch(in_local_bins, SPREAD)(X, BEFORE, BEFORE)
+    monkeypatch.setattr(threads, "cores", lambda: 1)
+    for cached in (_launched, fitting.fitted):
+        cached.cache_clear()
+    for own, other in zip(shared, xe.launch(in_local_bins, SPREAD)(X, BEFORE, BEFORE), strict=True):
+        np.testing.assert_array_equal(own, other)
