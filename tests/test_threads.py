@@ -93,6 +93,22 @@ def at_the_end(wg, x, out):
     return out.atomic[found % BINS].add(1)
 
 
+@xe.kernel
+def rows_of_bins(wg, x, rows, *, turns):
+    """Each group counts for itself, and doubles what was there; one element of a row stays as it is."""
+    lid, gid = wg.local_id(), wg.group_id()
+    bins = wg.local(BINS, jnp.int32)
+    bins = wg.barrier(bins.atomic[lid].store(0, where=lid < BINS))
+
+    def count(k, bins):
+        return bins.atomic[x[(gid * turns + k) * wg.size + lid] % BINS].add(1)
+
+    bins = wg.barrier(lax.fori_loop(0, turns, count, bins))
+    own = lid < BINS - 1
+    found = bins.load(lid, where=own).astype(rows.dtype) + 2 * rows.load((gid, lid), where=own)
+    return rows.at[gid, lid].set(found, where=own)
+
+
 @pytest.fixture(autouse=True)
 def three_cores(monkeypatch):
     """Whatever the machine has; and launches so small are shared."""
@@ -132,6 +148,22 @@ def test_each_memory_is_put_together_in_its_own_way(counts):
     expected = BEFORE.copy()
     np.maximum.at(expected, X % BINS, X)
     np.testing.assert_array_equal(largest, expected)
+    assert counts == [3]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "uint8", "float16"])
+def test_stores_of_groups_that_keep_apart_are_put_together(dtype, counts):
+    turns, groups = 64, 16
+    x = RNG.integers(0, 1000, groups * turns * ITEMS, np.int32)
+    rows = RNG.integers(0, 50, (groups, BINS)).astype(dtype)
+    expected = 2 * rows
+    for own, some in zip(expected, x.reshape(groups, -1), strict=True):
+        own += np.bincount(some % BINS, minlength=BINS).astype(dtype)
+    expected[:, -1] = rows[:, -1]
+    if rows.dtype.kind == "f":
+        expected[3, -1] = rows[3, -1] = np.nan
+    result = xe.launch(rows_of_bins, xe.NDRange(groups * ITEMS, ITEMS))(x, rows, turns=turns)
+    np.testing.assert_array_equal(result, expected)
     assert counts == [3]
 
 

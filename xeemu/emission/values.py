@@ -315,3 +315,8 @@ def bits(array: jax.Array) -> jax.Array:
     if array.dtype == bool:
         return array.astype(np.uint8)
     return lax.bitcast_convert_type(array, np.dtype(f"u{array.dtype.itemsize}"))
+
+
+def of_bits(array: jax.Array, like: jax.Array) -> jax.Array:
+    """Elements of another array's type from their bits."""
+    return array.astype(bool) if like.dtype == bool else lax.bitcast_convert_type(array, like.dtype)

@@ -1,15 +1,20 @@
 """Merging: what several have made of one memory, each of a copy of it, put together."""
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
 
-from xeemu.knowledge.schedule import Operation
+from xeemu.emission.values import bits, of_bits
+from xeemu.knowledge import conflicts, progressions
+from xeemu.knowledge.schedule import Operation, Schedule
 
 Update = Literal["add", "min", "max", "and", "or", "xor"]
+Rule = Literal["stores"] | Update
+"""`"stores"`: each has changed elements of its own; or the atomic operation by which all have updated the memory."""
 
 _SUMS = frozenset({"add", "sub"})
 FOLDED: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -34,8 +39,15 @@ def only_update(used: Sequence[Operation]) -> Update | None:
     return names.pop() if len(names) == 1 else None
 
 
-def merged(rule: Update, before: jax.Array, after: Sequence[jax.Array]) -> jax.Array:
-    """A memory that all have updated.
+def keep_apart(used: Sequence[Operation], plan: Schedule) -> bool:
+    """Whether no two work-groups access one element by these operations, unless both only read it."""
+    pairs = itertools.combinations_with_replacement(used, 2)
+    with progressions.Effort().portion():
+        return conflicts.all_keep_to_groups(used, plan) or all(conflicts.keeps_to_groups(pair, plan) for pair in pairs)
+
+
+def merged(rule: Rule, before: jax.Array, after: Sequence[jax.Array]) -> jax.Array:
+    """A memory that several have written.
 
     Args:
       rule: how.
@@ -44,6 +56,8 @@ def merged(rule: Update, before: jax.Array, after: Sequence[jax.Array]) -> jax.A
     """
     if rule in _CHOSEN:
         return functools.reduce(_CHOSEN[rule], after)
+    if rule == "stores":
+        return of_bits(merged("add", bits(before), [bits(own) for own in after]), before)
     if rule == "add":
         return functools.reduce(jnp.add, (own - before for own in after), before)
     changes = [own ^ before for own in after] if rule == "xor" else after

@@ -7,7 +7,6 @@ commutative atomic operation add up. Nothing else can be put together.
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -19,8 +18,8 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from xeemu.emission.observer import Observer
-from xeemu.emission.values import bits
-from xeemu.knowledge import addresses, conflicts, instances, progressions, schedule
+from xeemu.emission.values import bits, of_bits
+from xeemu.knowledge import addresses, instances, progressions, schedule
 from xeemu.knowledge.expressions import TooLarge
 from xeemu.knowledge.progressions import Box
 from xeemu.knowledge.schedule import Frame, Operation, Schedule
@@ -30,7 +29,7 @@ from xeemu.launching import capacity, compiling, merging
 from xeemu.launching.cutting import Cut
 from xeemu.launching.preparation import Prepared, Share
 
-Rule = Literal["slice", "stores", merging.Update]
+Rule = Literal["slice"] | merging.Rule
 
 _TOO_LARGE = (
     "Each device has the arguments and the results as a whole: launch a part of the work at a time, on the part of the "
@@ -78,7 +77,7 @@ def _merge(memory: Allocation, used: Sequence[Operation], plan: Schedule, prepar
     updates = [o for o in used if o.name != "load"]
     stores = [o for o in updates if o.name == "store"]
     if len(stores) == len(updates):
-        proved = _is_proved(used, plan)
+        proved = merging.keep_apart(used, plan)
         sliced = proved and _is_sliced(memory, stores, plan, prepared, mesh)
         own = sliced and len(stores) == len(used) and not plan.geometry.ragged and not any(map(_is_partial, stores))
         return Merge("slice" if sliced else "stores", proved, own)
@@ -87,13 +86,6 @@ def _merge(memory: Allocation, used: Sequence[Operation], plan: Schedule, prepar
     rule = merging.only_update(used)
     assert rule is not None
     return Merge(rule)
-
-
-def _is_proved(used: Sequence[Operation], plan: Schedule) -> bool:
-    """Whether no two work-groups access one element, unless both only read it."""
-    pairs = itertools.combinations_with_replacement(used, 2)
-    with progressions.Effort().portion():
-        return conflicts.all_keep_to_groups(used, plan) or all(conflicts.keeps_to_groups(pair, plan) for pair in pairs)
 
 
 def _is_partial(store: Operation) -> bool:
@@ -294,7 +286,7 @@ class Sharded:
         """What has changed on any device; the changes are added up as integers, so that no bit is lost."""
         old, new = bits(before), bits(after)
         if merge.proved:
-            return _of_bits(old + lax.psum(new - old, self._axes), before), jnp.int32(-1)
+            return of_bits(old + lax.psum(new - old, self._axes), before), jnp.int32(-1)
         changed = new != old
         # Devices that have stored one value to an element agree; elements that none has changed stay.
         low = lax.pmin(jnp.where(changed, new, ~jnp.zeros_like(new)), self._axes)
@@ -303,7 +295,7 @@ class Sharded:
         differ = (ever & (low != high)).reshape(-1)
         clash = jnp.where(differ.any(), jnp.argmax(differ), -1)
         merged = jnp.where(ever, high, old)
-        return _of_bits(merged, before), clash
+        return of_bits(merged, before), clash
 
     def _check_proved(self) -> None:
         for number, merge in zip(self.prepared.program.outputs, self.merges, strict=True):
@@ -343,8 +335,3 @@ def _everywhere(argument: Any, mesh: Mesh) -> jax.Array:
     # `device_put` would compare the processes' values, and find that NaN differs from NaN.
     array = np.asarray(jnp.asarray(argument))
     return jax.make_array_from_callback(array.shape, target, lambda index: array[index])
-
-
-def _of_bits(array: jax.Array, like: jax.Array) -> jax.Array:
-    """Elements of another array's type from their bits."""
-    return array.astype(bool) if like.dtype == bool else lax.bitcast_convert_type(array, like.dtype)

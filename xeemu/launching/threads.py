@@ -14,9 +14,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from xeemu.emission import locating
 from xeemu.emission.observer import Observer
 from xeemu.knowledge import analysis, instances, progressions, schedule
+from xeemu.knowledge.schedule import Schedule
 from xeemu.language import primitives
+from xeemu.language.linearity import Allocation
 from xeemu.launching import capacity, compiling, merging
 from xeemu.launching.preparation import Prepared, Share
 
@@ -26,19 +29,20 @@ _LEAST = 1 << 20
 _TIMES = 16
 # Chunks of a thread at least, so that none has much more to do than others.
 _CHUNKS = 4
+_WRITES = primitives.ACCESSES - {primitives.load_p}
 
 
 def of_launch(prepared: Prepared) -> "Threaded | None":
     """A prepared launch by several threads; None where it is not known that this gives the same, and sooner."""
     options = prepared.options
     alone = options.platform == "cpu" and options.mesh is None and not options.donate
-    if not alone or cores() < 2 or not _only_updates(prepared):
+    if not alone or cores() < 2 or not _scatters(prepared):
         return None
     plan = schedule.of_program(prepared.program, prepared.plan, [None] * len(prepared.program.arguments))
     operations = list(plan.root.operations())
     updates = plan.geometry.items * sum(map(_often, operations))
     count = min(cores(), updates // max(_LEAST, _TIMES * _elements(prepared)))
-    rules = _rules(prepared, operations) if count > 1 else None
+    rules = _rules(prepared, operations, plan) if count > 1 else None
     if rules is None:
         return None
     shared = _shared(prepared, count)
@@ -66,12 +70,12 @@ def _elements(prepared: Prepared) -> int:
     return sum(memory.elements for memory in memories if memory is not None)
 
 
-def _only_updates(prepared: Prepared) -> bool:
-    """Whether global memories change by atomic operations alone: for a first look."""
+def _scatters(prepared: Prepared) -> bool:
+    """Whether some store or update goes where only data tell, as far as is seen at a first look."""
     dimensions = len(prepared.program.geometry.group_range)
     parts = analysis.executed(prepared.program.body, prepared.plan, dimensions)
-    stores = (plan.values[e.invars[0]] for body, plan in parts for e in body.eqns if e.primitive is primitives.store_p)
-    return all(memory.space != "global" for memory in stores)
+    writes = ((e, plan) for body, plan in parts for e in body.eqns if e.primitive in _WRITES)
+    return any(locating.foreseen(eqn, plan, dimensions)[1] is None for eqn, plan in writes)
 
 
 def _often(operation: schedule.Operation) -> int:
@@ -81,18 +85,27 @@ def _often(operation: schedule.Operation) -> int:
     return sum(map(progressions.points, operation.frame.boxes))
 
 
-def _rules(prepared: Prepared, operations: Sequence[schedule.Operation]) -> tuple[merging.Update, ...] | None:
-    """For each result how it is updated; None if something that is written may depend on the order."""
-    program, rules = prepared.program, dict[Any, merging.Update]()
+def _rules(
+    prepared: Prepared, operations: Sequence[schedule.Operation], plan: Schedule
+) -> tuple[merging.Rule, ...] | None:
+    """For each result how it is merged; None if something that is written may depend on the order of the groups."""
+    program, rules = prepared.program, dict[Any, merging.Rule]()
     for memory in program.written:
         if memory.space == "global":
             used = [o for o in operations if o.place.memory is memory and o.frame.boxes]
-            rule = merging.only_update(used) if used else None
-            if rule is None or memory.dtype.kind not in "iu":
+            rule = _rule(memory, used, plan)
+            if rule is None:
                 return None
             rules[memory] = rule
     returned = [program.arguments[k] for k in program.outputs]
     return tuple(rules[memory] for memory in returned) if all(memory in rules for memory in returned) else None
+
+
+def _rule(memory: Allocation, used: Sequence[schedule.Operation], plan: Schedule) -> merging.Rule | None:
+    if all(operation.name in ("load", "store") for operation in used):
+        return "stores" if merging.keep_apart(used, plan) else None
+    # Sums of floats depend on the order.
+    return merging.only_update(used) if memory.dtype.kind in "iu" else None
 
 
 class Threaded:
@@ -100,11 +113,11 @@ class Threaded:
 
     Attributes:
       prepared: the launch.
-      rules: for each result how the work-items update it.
+      rules: for each result how it is merged.
       count: threads.
     """
 
-    def __init__(self, prepared: Prepared, rules: tuple[merging.Update, ...], count: int):
+    def __init__(self, prepared: Prepared, rules: tuple[merging.Rule, ...], count: int):
         self.prepared = prepared
         self.rules = rules
         self.count = count
