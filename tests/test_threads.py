@@ -274,6 +274,25 @@ def test_a_launch_with_arrays_while_a_jit_is_traced_is_shared(counts):
     np.testing.assert_array_equal(result, xe.launch(updated, SPREAD)(X, BEFORE))
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_without_jit_it_gives_the_same(shared, monkeypatch):
+    monkeypatch.setattr(threads, "cores", lambda: 3 if shared else 1)
+    small, x = xe.NDRange(512, ITEMS), X[:512]
+    with jax.disable_jit():
+        result = xe.launch(updated, small)(x, BEFORE)
+    expected = BEFORE.copy()
+    np.add.at(expected, x % BINS, x)
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_nothing_is_transferred_but_the_arguments(counts):
+    x, out = jnp.asarray(X), jnp.asarray(BEFORE)
+    with jax.transfer_guard("disallow"):
+        result = xe.launch(updated, SPREAD)(x, out)
+    np.testing.assert_array_equal(result, xe.launch(updated, SPREAD)(X, BEFORE))
+    assert counts == [3]
+
+
 def test_launches_that_follow_each_other_do_so():
     """Nobody waits for a launch, and each one takes what the one before gives."""
     launch, out = xe.launch(updated, SPREAD), jnp.asarray(BEFORE)

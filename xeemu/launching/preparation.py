@@ -93,6 +93,7 @@ class Prepared:
           state: before the first chunk, a pytree.
           share: the chunks to carry out; None for all.
         """
+        arguments = list(map(jnp.asarray, arguments))  # with jax.disable_jit they come as they were given
         shapes = [a.shape for a in arguments]
         flat = [a.reshape(-1) if a.ndim else a for a in arguments]
         written = [

@@ -125,10 +125,10 @@ class Threaded:
 
     def __call__(self, *given: Any) -> list[jax.Array]:
         """The arrays that the kernel returns."""
-        placed = jax.device_put(given)
+        placed, numbers = jax.device_put(given), jax.device_put([np.int32(k) for k in range(self.count)])
         call = functools.partial(self._call, self._for(given), placed)
-        others = [_thread(k).submit(call, k) for k in range(1, self.count)]
-        parts = [call(0), *(other.result() for other in others)]
+        others = [_thread(k).submit(call, numbers[k]) for k in range(1, self.count)]
+        parts = [call(numbers[0]), *(other.result() for other in others)]
         results: list[jax.Array] = self._merged([placed[k] for k in self.prepared.program.outputs], parts)
         return results
 
@@ -141,20 +141,21 @@ class Threaded:
         """The launch as a function of its arguments."""
         return self
 
-    def _call(self, compiled: jax.stages.Compiled, placed: Sequence[jax.Array], number: int) -> list[jax.Array]:
+    def _call(self, compiled: jax.stages.Compiled, placed: Sequence[jax.Array], number: jax.Array) -> list[jax.Array]:
         """The results of one thread."""
-        with jax.enable_x64(self.prepared.program.wide):  # JAX keeps such settings for each thread
-            results: list[jax.Array] = compiled(np.int32(number), *placed)
+        # JAX keeps such settings for each thread.
+        with jax.enable_x64(self.prepared.program.wide), jax.disable_jit(False):
+            results: list[jax.Array] = compiled(number, *placed)
             return results
 
     def _for(self, given: Sequence[Any]) -> jax.stages.Compiled:
         """The program of a thread for arguments from where they are: a thread would trace it anew."""
-        with jax.core.eval_context():
-            default = jax.device_put(np.int32(0)).sharding
-            where = tuple(a.sharding if isinstance(a, jax.Array) else default for a in given)
+        with jax.core.eval_context(), jax.disable_jit(False):
+            number = jax.device_put(np.int32(0))
+            where = tuple(a.sharding if isinstance(a, jax.Array) else number.sharding for a in given)
             if where not in self._compiled:
                 jitted = compiling.compiled(self._part, compiling.single(self.prepared.compiler_options), ())
-                self._compiled[where] = jitted.lower(np.int32(0), *given).compile()  # type: ignore[attr-defined]
+                self._compiled[where] = jitted.lower(number, *given).compile()  # type: ignore[attr-defined]
         return self._compiled[where]
 
     def _part(self, number: jax.Array, *arguments: jax.Array) -> list[jax.Array]:
