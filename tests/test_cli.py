@@ -216,7 +216,8 @@ class TestRun:
         ("words", "message"),
         [
             (("--size", "big"), "argument --size: 'big' is not a size; write whole numbers"),
-            (("--repeat", "-1"), "argument --repeat: '-1' is not a number; write a whole number from 0"),
+            (("--repeat", "-1"), "argument --repeat: -1 is less than 0; write a whole number from 0"),
+            (("--repeat", "2.5"), "argument --repeat: '2.5' is not a whole number; write one from 0"),
         ],
     )
     def test_options_that_cannot_be_read(self, xeemu, words, message):

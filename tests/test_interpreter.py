@@ -222,3 +222,22 @@ def test_elements_that_follow_each_other_are_looked_up_together(length):
     ready = launches.prepared(blocks_of_rows, xe.NDRange(192, 32), (x, out), {"length": length}, "max1550")
     np.testing.assert_array_equal(ready.compiled(x, out)[0], expected)
     assert f"slice_sizes = array<i64: {length}>" in ready.compiled.lower(x, out).as_text()
+
+
+def test_windows_do_not_move_for_work_items_that_take_no_part():
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid = wg.local_id()
+
+        def add(k, out):
+            place = wg.group_id() * 100 + k * 8 + lid // 8 * 64 + lid % 8
+            live = place < x.shape[0]
+            return out.atomic[x.load(place, where=live, other=0) % 8].add(1, where=live)
+
+        return lax.fori_loop(0, 3, add, out)
+
+    lid, (gid, k) = np.arange(32), np.mgrid[:6, :3]
+    x = np.random.default_rng(0).integers(0, 1 << 20, 613, np.int32)
+    places = gid[..., None] * 100 + k[..., None] * 8 + lid // 8 * 64 + lid % 8
+    expected = np.bincount(x[places[places < x.size]] % 8, minlength=8)
+    np.testing.assert_array_equal(xe.launch(kernel, xe.NDRange(192, 32))(x, np.zeros(8, np.int32)), expected)

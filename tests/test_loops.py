@@ -296,7 +296,7 @@ def test_loops_agree_with_a_scalar_program(loop, way):
 
 
 @pytest.mark.long
-@settings(LAW, max_examples=1000)
+@settings(LAW, max_examples=400)
 @given(loops(), st.sampled_from(WAYS))
 def test_many_loops_agree_with_a_scalar_program(loop, way):
     check(loop, way)

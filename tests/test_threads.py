@@ -1,5 +1,10 @@
 """A launch that the cores of a CPU share gives the bits of one core, or is not shared."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import launches
@@ -209,7 +214,7 @@ def test_threads_share_the_bound_of_memory(memory_bytes):
     ready = launches.prepared(updated, SPREAD, [X, BEFORE], {}, memory_bytes=memory_bytes)
     fitted = fitting.Fitted(ready)
     np.testing.assert_array_equal(fitted(X, BEFORE)[0], xe.launch(updated, SPREAD)(X, BEFORE))
-    assert fitted._working_bytes <= memory_bytes or fitted._function.prepared.cut.chunk == 1
+    assert fitted._working_bytes <= memory_bytes or fitted._function.__self__.prepared.cut.chunk == 1
 
 
 @pytest.mark.parametrize(
@@ -285,12 +290,57 @@ def test_without_jit_it_gives_the_same(shared, monkeypatch):
     np.testing.assert_array_equal(result, expected)
 
 
-def test_nothing_is_transferred_but_the_arguments(counts):
+@pytest.mark.parametrize("guard", ["disallow", "disallow_explicit"])
+def test_nothing_is_transferred_but_the_arguments(guard, counts):
     x, out = jnp.asarray(X), jnp.asarray(BEFORE)
-    with jax.transfer_guard("disallow"):
+    with jax.transfer_guard(guard):
         result = xe.launch(updated, SPREAD)(x, out)
     np.testing.assert_array_equal(result, xe.launch(updated, SPREAD)(X, BEFORE))
     assert counts == [3]
+
+
+def printed(script, **environment):
+    """What a script prints that has this module as `t`, and small launches shared by three threads."""
+    begin = """
+import sys
+sys.path[:0] = sys.argv[1:]
+import jax
+import jax.numpy as jnp
+import numpy as np
+import test_threads as t
+t.threads.cores, t.threads._LEAST = lambda: 3, 1
+launch = t.xe.launch(t.updated, t.SPREAD)
+"""
+    command = [sys.executable, "-c", begin + script, str(Path(__file__).parent), *sys.path]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_launches_as_python_shuts_down():
+    script = """
+import atexit
+expected = launch(t.X, t.BEFORE)
+atexit.register(lambda: print(np.array_equal(expected, launch(t.X, t.BEFORE))))
+"""
+    assert printed(script) == "True\n"
+
+
+def test_threads_run_where_the_arrays_are():
+    script = """
+expected = np.asarray(launch(t.X, t.BEFORE))
+first, *_, last = jax.devices()
+arrays = t.X, t.BEFORE
+with jax.default_device(last):
+    uncommitted = jnp.asarray(t.X), jnp.asarray(t.BEFORE)
+    results = [(launch(*arrays), last), (launch(*uncommitted), last)]
+committed = jax.device_put(arrays, last)
+results += [(launch(*arrays), first), (launch(*uncommitted), first), (launch(*committed), last)]
+results += [(launch(committed[0], t.BEFORE), last)]
+for result, device in results:
+    print(np.array_equal(result, expected), result.devices() == {device})
+"""
+    assert printed(script, XLA_FLAGS="--xla_force_host_platform_device_count=3") == 6 * "True True\n"
 
 
 def test_launches_that_follow_each_other_do_so():

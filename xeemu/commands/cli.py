@@ -582,15 +582,21 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number; write a whole number from 0")
-    return int(text)
+    return _whole(text, 0)
 
 
 def _positive(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number; write a whole number from 1")
-    return int(text)
+    return _whole(text, 1)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number; write one from {least}") from None
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{number} is less than {least}; write a whole number from {least}")
+    return number
 
 
 class _Version(argparse.Action):

@@ -123,7 +123,8 @@ def may_fit(buffer: Buffer, address: Address, part: slices.Part, chunk: Chunk) -
 def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, missing: np.ndarray) -> jax.Array:
     index, inside = address.find()
     place, data = places(buffer, index, where, chunk), buffer.data.reshape(-1)
-    length = _run(buffer, address, chunk)
+    # Whom a mask leaves out may be beyond the end, and a window would move.
+    length = _run(buffer, address, chunk) if where.mask is None else 1
     if length > 1 and place.shape[1] == where.count:
         return _runs(data, place[:, ::length], length)
     values = data.at[place].get(mode="promise_in_bounds", wrap_negative_indices=False)

@@ -51,7 +51,7 @@ def merged(rule: Rule, before: jax.Array, after: Sequence[jax.Array]) -> jax.Arr
 
     Args:
       rule: how.
-      before: what was in it.
+      before: what was in it, and in the copy of each.
       after: what each has made of that.
     """
     if rule in _CHOSEN:

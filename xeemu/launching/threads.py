@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
-import numpy as np
+import jax.numpy as jnp
 
 from xeemu.emission import locating
 from xeemu.emission.observer import Observer
@@ -123,23 +123,19 @@ class Threaded:
         self.count = count
         self._compiled: dict[Any, jax.stages.Compiled] = {}
 
-    def __call__(self, *given: Any) -> list[jax.Array]:
+    def function(self, *given: Any) -> list[jax.Array]:
         """The arrays that the kernel returns."""
-        placed, numbers = jax.device_put(given), jax.device_put([np.int32(k) for k in range(self.count)])
+        placed, numbers = jax.device_put(given), _numbers(self.count)
         call = functools.partial(self._call, self._for(given), placed)
-        others = [_thread(k).submit(call, numbers[k]) for k in range(1, self.count)]
-        parts = [call(numbers[0]), *(other.result() for other in others)]
+        others = [_started(k, functools.partial(call, numbers[k])) for k in range(1, self.count)]
+        parts = [call(numbers[0]), *(result() for result in others)]
         results: list[jax.Array] = self._merged([placed[k] for k in self.prepared.program.outputs], parts)
         return results
 
     def working_bytes(self, given: Sequence[Any], results_bytes: int) -> int:
-        """What all threads allocate beside arguments and a kernel's results."""
-        return self.count * capacity.beyond(self._for(given).memory_analysis(), 0)
-
-    @property
-    def function(self) -> Callable[..., list[jax.Array]]:
-        """The launch as a function of its arguments."""
-        return self
+        """What all threads allocate beside arguments and a kernel's results; 0 if the compiler does not tell."""
+        analysis = self._for(given).memory_analysis()
+        return 0 if analysis is None else self.count * capacity.beyond(analysis, 0)
 
     def _call(self, compiled: jax.stages.Compiled, placed: Sequence[jax.Array], number: jax.Array) -> list[jax.Array]:
         """The results of one thread."""
@@ -151,8 +147,9 @@ class Threaded:
     def _for(self, given: Sequence[Any]) -> jax.stages.Compiled:
         """The program of a thread for arguments from where they are: a thread would trace it anew."""
         with jax.core.eval_context(), jax.disable_jit(False):
-            number = jax.device_put(np.int32(0))
-            where = tuple(a.sharding if isinstance(a, jax.Array) else number.sharding for a in given)
+            number = _numbers(self.count)[0]
+            arrays = [a if isinstance(a, jax.Array) else number for a in given]
+            where = (number.sharding, *((a.sharding, a.committed) for a in arrays))
             if where not in self._compiled:
                 jitted = compiling.compiled(self._part, compiling.single(self.prepared.compiler_options), ())
                 self._compiled[where] = jitted.lower(number, *given).compile()  # type: ignore[attr-defined]
@@ -171,7 +168,21 @@ class Threaded:
         return jax.jit(merge)
 
 
+@functools.partial(jax.jit, static_argnums=0)
+def _numbers(count: int) -> list[jax.Array]:
+    """Those of the threads, on JAX's device: nothing is transferred, which a user may have forbidden."""
+    return [jnp.int32(k) for k in range(count)]
+
+
+def _started(number: int, call: Callable[[], Any]) -> Callable[[], Any]:
+    """What waits for a call that another thread has begun, and gives its result."""
+    try:
+        return _thread(number).submit(call).result
+    except RuntimeError:  # Python no longer starts anything when it shuts down
+        return call
+
+
 @functools.cache
 def _thread(number: int) -> ThreadPoolExecutor:
-    """Always the same one: so a launch begins after the one before, and no more memory is in use at a time."""
+    """Always the same: JAX begins what one thread calls in order, so that parts of many launches do not run at once."""
     return ThreadPoolExecutor(1, f"xeemu-{number}")
