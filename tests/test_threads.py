@@ -11,10 +11,13 @@ import launches
 import numpy as np
 import pytest
 from jax import lax
+from threaded import counts, on_a_cpu, three_cores
 
 import xeemu as xe
 from xeemu.launching import fitting, threads
 from xeemu.launching.launch import _launched
+
+__all__ = ["counts", "on_a_cpu", "three_cores"]
 
 BINS, ITEMS = 8, 16
 RNG = np.random.default_rng(7)
@@ -114,31 +117,6 @@ def rows_of_bins(wg, x, rows, *, turns):
     return rows.at[gid, lid].set(found, where=own)
 
 
-@pytest.fixture(autouse=True)
-def three_cores(monkeypatch):
-    """Whatever the machine has; and launches so small are shared."""
-    monkeypatch.setattr(threads, "cores", lambda: 3)
-    monkeypatch.setattr(threads, "_LEAST", 1)
-    for cached in (_launched, fitting.fitted):
-        cached.cache_clear()
-    yield
-    for cached in (_launched, fitting.fitted):
-        cached.cache_clear()
-
-
-@pytest.fixture
-def counts(monkeypatch):
-    """By how many threads launches were carried out."""
-    found, init = [], threads.Threaded.__init__
-
-    def noted(self, *arguments):
-        init(self, *arguments)
-        found.append(self.count)
-
-    monkeypatch.setattr(threads.Threaded, "__init__", noted)
-    return found
-
-
 @pytest.mark.parametrize("op", REFERENCES)
 def test_updates_of_each_kind_are_put_together(op, counts):
     expected = BEFORE.copy()
@@ -214,7 +192,7 @@ def test_threads_share_the_bound_of_memory(memory_bytes):
     ready = launches.prepared(updated, SPREAD, [X, BEFORE], {}, memory_bytes=memory_bytes)
     fitted = fitting.Fitted(ready)
     np.testing.assert_array_equal(fitted(X, BEFORE)[0], xe.launch(updated, SPREAD)(X, BEFORE))
-    assert fitted._working_bytes <= memory_bytes or fitted._function.__self__.prepared.cut.chunk == 1
+    assert fitted._working_bytes <= memory_bytes or fitted.prepared.cut.least
 
 
 @pytest.mark.parametrize(

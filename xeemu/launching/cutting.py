@@ -102,11 +102,12 @@ class Cut:
 
     def smaller(self, part: float) -> "Cut":
         """A cut with about such a part of the working set."""
+        most = self.chunk * part
+        turns = self.turns if most >= 1 else max(1, int(self.turns * most))
         if self.chunk == 1:
-            return dataclasses.replace(self, turns=max(1, int(self.turns * part)))
-        chunk = _divisor(self.groups, max(1, int(self.chunk * part)))
+            return dataclasses.replace(self, turns=turns)
         # The groups at the ends for themselves would not get fewer.
-        return dataclasses.replace(self, chunk=chunk, inner=None)
+        return dataclasses.replace(self, chunk=_divisor(self.groups, max(1, int(most))), turns=turns, inner=None)
 
 
 def of_launch(analysed: Analysed, options: Options) -> Cut:

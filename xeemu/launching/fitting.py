@@ -3,14 +3,13 @@
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
 
 from xeemu.launching import capacity, compiling, threads, working
 from xeemu.launching.preparation import Prepared, Watch
-from xeemu.launching.threads import Threaded
 
 _MOST_FITTINGS = 4  # One or two do; what does not grow with the chunk is little.
 # Of a launch that would take no more if nothing were fused it is tried whether the compiler needs chunks at all.
@@ -68,30 +67,62 @@ class Fitted:
     def _fit(self, given: Sequence[Any]) -> int:
         """What the launch works with, with the chunk that fits."""
         if (whole := _whole(self.prepared)) is not None:
-            alone = capacity.Measured(whole.compiled)
-            whole_bytes = alone.working_bytes(given, whole.results_bytes)
-            if whole_bytes <= whole.options.chunk_bytes:
-                self.prepared, self._function = whole, alone.function
-                return whole_bytes
-        most_bytes = self.prepared.options.most_bytes
-        found = _measured(self.prepared)
-        taken_bytes = found.working_bytes(given, self.prepared.results_bytes)
-        for _ in range(_MOST_FITTINGS):
-            if taken_bytes <= most_bytes or self.prepared.cut.least:
-                break
-            smaller = dataclasses.replace(self.prepared, cut=self.prepared.cut.smaller(most_bytes / taken_bytes))
-            measured = _measured(smaller)
-            smaller_bytes = measured.working_bytes(given, smaller.results_bytes)
-            if smaller_bytes >= taken_bytes:
-                break
-            self.prepared, found, taken_bytes = smaller, measured, smaller_bytes
-        self._function = found.function
-        return taken_bytes
+            fit = _alone(whole, given)
+            if fit.taken_bytes <= whole.options.chunk_bytes:
+                self.prepared, self._function = whole, fit.function
+                return fit.taken_bytes
+        # Each thread works with a group at least: for all of them the bound may be too low.
+        by_threads = _fitting(self.prepared, _by_threads, given)
+        if by_threads is not None and by_threads.taken_bytes <= self.prepared.options.most_bytes:
+            fit = by_threads
+        else:
+            fit = _fitting(self.prepared, _alone, given)
+        self.prepared, self._function = fit.prepared, fit.function
+        return fit.taken_bytes
 
 
-def _measured(prepared: Prepared) -> capacity.Measured | Threaded:
-    """What carries out a prepared launch, and tells what it takes."""
-    return threads.of_launch(prepared) or capacity.Measured(prepared.compiled)
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Fit:
+    """A launch as it is carried out.
+
+    Attributes:
+      prepared: the launch, in the chunks that it is carried out by.
+      function: what does so.
+      taken_bytes: what it works with.
+    """
+
+    prepared: Prepared
+    function: Callable[..., list[jax.Array]]
+    taken_bytes: int
+
+
+def _by_threads(prepared: Prepared, given: Sequence[Any]) -> _Fit | None:
+    """A prepared launch carried out by threads; None if they cannot share it."""
+    threaded = threads.of_launch(prepared)
+    return None if threaded is None else _Fit(threaded.prepared, threaded.function, threaded.working_bytes(given))
+
+
+def _alone(prepared: Prepared, given: Sequence[Any]) -> _Fit:
+    """A prepared launch carried out as a single program."""
+    measured = capacity.Measured(prepared.compiled)
+    return _Fit(prepared, measured.function, measured.working_bytes(given, prepared.results_bytes))
+
+
+_T = TypeVar("_T", _Fit, _Fit | None)
+
+
+def _fitting(prepared: Prepared, carried_out: Callable[[Prepared, Sequence[Any]], _T], given: Sequence[Any]) -> _T:
+    """A launch with a chunk that fits, or the smallest that was tried."""
+    fit, most_bytes = carried_out(prepared, given), prepared.options.most_bytes
+    for _ in range(_MOST_FITTINGS):
+        if fit is None or fit.taken_bytes <= most_bytes or fit.prepared.cut.least:
+            break
+        cut = fit.prepared.cut.smaller(most_bytes / fit.taken_bytes)
+        smaller = carried_out(dataclasses.replace(fit.prepared, cut=cut), given)
+        if smaller is None or smaller.taken_bytes >= fit.taken_bytes:
+            break
+        fit = smaller
+    return fit
 
 
 @functools.lru_cache(maxsize=512)

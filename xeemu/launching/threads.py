@@ -132,7 +132,7 @@ class Threaded:
         results: list[jax.Array] = self._merged([placed[k] for k in self.prepared.program.outputs], parts)
         return results
 
-    def working_bytes(self, given: Sequence[Any], results_bytes: int) -> int:
+    def working_bytes(self, given: Sequence[Any]) -> int:
         """What all threads allocate beside arguments and a kernel's results; 0 if the compiler does not tell."""
         analysis = self._for(given).memory_analysis()
         return 0 if analysis is None else self.count * capacity.beyond(analysis, 0)

@@ -1,0 +1,39 @@
+"""Fixtures for launches that the cores of a CPU share."""
+
+import jax
+import pytest
+
+from xeemu.launching import fitting, threads
+from xeemu.launching.launch import _launched
+
+
+@pytest.fixture(autouse=True)
+def on_a_cpu():
+    """Wherever else JAX would run it."""
+    with jax.default_device(jax.local_devices(backend="cpu")[0]):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def three_cores(monkeypatch):
+    """Whatever the machine has; and launches so small are shared."""
+    monkeypatch.setattr(threads, "cores", lambda: 3)
+    monkeypatch.setattr(threads, "_LEAST", 1)
+    for cached in (_launched, fitting.fitted):
+        cached.cache_clear()
+    yield
+    for cached in (_launched, fitting.fitted):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """By how many threads launches were carried out."""
+    found, init = [], threads.Threaded.__init__
+
+    def noted(self, *arguments):
+        init(self, *arguments)
+        found.append(self.count)
+
+    monkeypatch.setattr(threads.Threaded, "__init__", noted)
+    return found
