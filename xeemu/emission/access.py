@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import forwarding, overlaps, serial, slices
+from xeemu.emission import bins, forwarding, overlaps, serial, slices
 from xeemu.emission.locating import Address, Lanes, columns, places
 from xeemu.emission.slices import View
 from xeemu.emission.values import Buffer, Chunk, Emitted, Shared, Some, Update
@@ -263,6 +263,8 @@ def atomic(
     any_order = chunk.on_cpu or not (chunk.deterministic and rounds(buffer, op))
     if op in ("store", "add", "min", "max", "sub") and any_order:
         update = _update(buffer, op, address, arrays[0], where, chunk)
+        if chunk.single and (update.own or buffer.space == "local"):
+            update = dataclasses.replace(update, few=bins.few(buffer, op, address, values[0]))
         waiting = dataclasses.replace(buffer, pending=(*buffer.pending, update), stored=())
         return waiting if joined else carried_out(waiting, chunk)
     _, data = _in_order(buffer, op, _target(buffer, address, where, chunk), arrays, chunk)
@@ -311,8 +313,9 @@ def carried_out(buffer: Buffer, chunk: Chunk) -> Buffer:
 
     A CPU takes the elements of a scatter one after the other anyway.
     """
-    data = buffer.data
-    for update in buffer.pending if chunk.on_cpu else _joined(buffer.pending, data):
+    counted = bins.of_updates(buffer.pending)
+    data, updates = bins.added(buffer, counted), [u for u in buffer.pending if u not in counted]
+    for update in updates if chunk.on_cpu else _joined(updates, data):
         data = _scatter(data, update.op, _positions(update, data), update.values, update.always)
     return buffer.holding(data)
 

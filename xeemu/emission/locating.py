@@ -20,6 +20,7 @@ from xeemu.emission.values import Buffer, Chunk, Emitted, materialise
 from xeemu.knowledge import forms, intervals, lattices
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.forms import Form
+from xeemu.knowledge.intervals import Interval
 from xeemu.language import primitives
 from xeemu.language.primitives import Access
 
@@ -148,7 +149,7 @@ class Component:
 
     form: Form
     base: jax.Array | None
-    interval: tuple[int, int] | None
+    interval: Interval | None
 
     def shifted(self, zero: jax.Array) -> "Component":
         """The same, known only when `zero` is."""
@@ -173,6 +174,7 @@ class Address:
       form: the lane form of the linear index with an `[n]` pattern, or None.
       base: the form's base, or None.
       components: of the index, if each has a form; else none.
+      interval: the least and the greatest linear index that are within bounds, or None.
       exact: whether every index component fits the dtype; else the form is right modulo its width only.
       find: gives `index` and `inside`, anew each time, as most accesses need neither; and what is made before a branch
         is made for all.
@@ -183,6 +185,7 @@ class Address:
     form: Form | None
     base: jax.Array | None
     components: tuple[Component, ...]
+    interval: Interval | None
     exact: bool
     find: Callable[[], Found]
 
@@ -249,7 +252,19 @@ def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chun
     proved = [_proved(component, where, size) for component, size in zip(indices, buffer.shape, strict=True)]
     exact = all(intervals.within(i.known.interval, intervals.of_dtype(dtype)) for i in indices)
     find = functools.partial(_find, buffer.shape, indices, proved, where, dtype, chunk)
-    return Address(dtype, all(proved), form, base, components, exact, find)
+    return Address(dtype, all(proved), form, base, components, _interval(buffer.shape, indices), exact, find)
+
+
+def _interval(shape: Sequence[int], indices: Sequence[Emitted]) -> Interval | None:
+    least = most = 0
+    for component, stride, size in zip(indices, lattices.strides(shape), shape, strict=True):
+        if component.known.interval is None:
+            return None
+        low, high = max(component.known.interval[0], 0), min(component.known.interval[1], size - 1)
+        if low > high:
+            return None
+        least, most = least + low * stride, most + high * stride
+    return least, most
 
 
 def _find(

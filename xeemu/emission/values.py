@@ -33,6 +33,7 @@ class Chunk:
       alignment: `first` is a multiple of it.
       inner: whether the last row of groups along the first dimension is not among them.
       few: whether so few groups of the launch are emulated by this code that it had better be short than fast.
+      single: whether XLA divides nothing of the program among threads.
       spare_bytes: what iterations of a loop that are emitted together may take.
     """
 
@@ -46,6 +47,7 @@ class Chunk:
     alignment: int = 1
     inner: bool = False
     few: bool = False
+    single: bool = False
     spare_bytes: int = 0
 
     # Nothing here is cached: an array first made inside a loop must not be used outside it.
@@ -272,6 +274,7 @@ class Update:
       op: the operation.
       always: whether every element takes part.
       own: whether each work-item updates one element of its own.
+      few: what is added to which elements, if that is known and a scatter may be the slower way (see `bins`).
     """
 
     target: jax.Array
@@ -279,6 +282,22 @@ class Update:
     op: str = dataclasses.field(metadata={"static": True})
     always: bool = dataclasses.field(metadata={"static": True})
     own: bool = dataclasses.field(metadata={"static": True})
+    few: "Few | None" = dataclasses.field(default=None, metadata={"static": True})
+
+
+@dataclasses.dataclass(frozen=True)
+class Few:
+    """A number that is added to elements of a memory, and which of a group or work-item these can be.
+
+    Attributes:
+      first: the first of them.
+      size: how many they are.
+      number: what is added to each that is chosen, as often as it is.
+    """
+
+    first: int
+    size: int
+    number: int
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ from xeemu.language.program import Program
 
 # XLA uses half of AVX-512's registers unless told otherwise; a CPU without them ignores it.
 _WIDE = {"xla_cpu_prefer_vector_width": 512}
-# XLA would divide parts of a program among threads that wait for each other.
-_SINGLE = {"xla_cpu_multi_thread_eigen": False}
+# XLA would divide parts of a program among threads that wait for each other: by this pass, and in its libraries.
+_SINGLE = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner", "xla_cpu_multi_thread_eigen": False}
 
 
 def compiled(function: Callable[..., Any], options: Mapping[str, Any], donated: Sequence[int]) -> Callable[..., Any]:
@@ -55,7 +55,7 @@ def options(program: Program, plan: Plan, platform: str) -> Mapping[str, Any]:
 
 def single(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Options of a program for a CPU that keeps to the thread that calls it."""
-    return {**options, **_SINGLE} if _takes_single() else options
+    return {**options, **_SINGLE} if takes_single() else options
 
 
 def _gathers(program: Program, plan: Plan) -> bool:
@@ -77,7 +77,8 @@ def _takes_wide() -> bool:
 
 
 @functools.cache
-def _takes_single() -> bool:
+def takes_single() -> bool:
+    """Whether a program can keep to the thread that calls it."""
     return takes(_SINGLE)
 
 

@@ -47,11 +47,13 @@ class Share:
       bounds: the first chunk of each device, and the end; the last device has what is left of a chunk as well, or the
         groups at the end, if they are emulated for themselves, as the first one has those at the beginning.
       origins: for the number of an argument of which the device has a part, the element that it begins with.
+      single: whether XLA divides nothing of it among threads.
     """
 
     number: jax.Array
     bounds: tuple[int, ...]
     origins: Mapping[int, jax.Array] = dataclasses.field(default_factory=dict)
+    single: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -175,6 +177,7 @@ class Prepared:
             _STRANDS if on_cpu and share is None else 1,
             cut.alignment(left),
             few=bool(left) and left * _FEW <= cut.regular,
+            single=share is not None and share.single,
             spare_bytes=max(0, self.options.most_bytes - self.working_bytes),
         )
         observer = watch(chunk, state)

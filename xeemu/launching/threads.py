@@ -156,7 +156,7 @@ class Threaded:
         return self._compiled[where]
 
     def _part(self, number: jax.Array, *arguments: jax.Array) -> list[jax.Array]:
-        share = Share(number, self.prepared.cut.bounds(self.count))
+        share = Share(number, self.prepared.cut.bounds(self.count), single=compiling.takes_single())
         return self.prepared.watched(arguments, lambda chunk, state: Observer(), (), share)[0]
 
     @functools.cached_property

@@ -1,0 +1,104 @@
+"""Bins: updates that add a number to one of few elements, as comparisons of what many have chosen with each of them.
+
+A CPU takes the elements of a scatter one after the other, but compares and counts as many as a vector holds at once.
+These are short steps, which XLA must not divide among threads.
+"""
+
+import collections
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.emission import streaming, together
+from xeemu.emission.locating import Address
+from xeemu.emission.values import Buffer, Emitted, Few, Update
+from xeemu.knowledge import forms
+
+# Elements: comparisons with twice as many take as long as a scatter, which is faster in a group's memory.
+_MOST = {"private": 64, "local": 32}
+# Turns at least: with fewer, to add up what was counted would take as long.
+_LEAST = 16
+# Arrays whose rows are counted together. LLVM vectorises no loop over more than eight that it must tell apart.
+_TOGETHER = 8
+# Counts have eight bits for a while.
+_COUNTED = 255
+
+
+def few(buffer: Buffer, op: str, address: Address, value: Emitted) -> Few | None:
+    """What an update of a local or private memory adds, and to which elements, if they are few and it is one number."""
+    number, interval = value.known.only, address.interval
+    if buffer.data.dtype.kind not in "iu" or op not in ("add", "sub") or number is None or interval is None:
+        return None
+    size = interval[1] - interval[0] + 1
+    return Few(interval[0], size, -number if op == "sub" else number) if size <= _MOST[buffer.space] else None
+
+
+def of_updates(updates: Sequence[Update]) -> list[Update]:
+    """Those of a block of iterations that are better counted than scattered."""
+    return [u for u in updates if u.few is not None and u.target.ndim == 3 and u.target.shape[0] >= _LEAST]
+
+
+def added(buffer: Buffer, updates: Sequence[Update]) -> jax.Array:
+    """The contents of a local or private memory after such updates."""
+    data = buffer.data
+    by_few = collections.defaultdict[Few, list[Update]](list)
+    for update in updates:
+        assert update.few is not None
+        by_few[update.few].append(update)
+    for what, alike in by_few.items():
+        for k in range(0, len(alike), _TOGETHER):
+            chosen = [_chosen(update, buffer, what) for update in alike[k : k + _TOGETHER]]
+            counts = _counts(chosen, what.size, data.dtype)
+            data = _plus(data, counts * forms.wrapped(what.number, data.dtype), buffer.space, what.first)
+    return data
+
+
+def _chosen(update: Update, buffer: Buffer, what: Few) -> jax.Array:
+    """`[turns, G * n]` uint8: which of the elements each has chosen; a number of none of them if it takes no part."""
+    target = update.target
+    if buffer.space == "local":
+        groups = np.arange(target.shape[1], dtype=target.dtype)[:, None]
+        target = target - groups * target.dtype.type(buffer.elements)
+    number = target - target.dtype.type(what.first)
+    if not update.always:
+        number = jnp.where((number >= 0) & (number < what.size), number, target.dtype.type(what.size))
+    return number.astype(np.uint8).reshape(number.shape[0], -1)
+
+
+def _counts(chosen: list[jax.Array], size: int, dtype: np.dtype) -> jax.Array:
+    """`[size, n]`: how often each of so many numbers is in each column of some arrays of one shape."""
+    length, columns = chosen[0].shape
+    parts = max(1, _TOGETHER // len(chosen))
+    while length % parts:
+        parts -= 1
+    rows = length // parts
+    each = [array[k * rows : (k + 1) * rows] for array in chosen for k in range(parts)]
+    numbers = np.arange(size, dtype=np.uint8)[:, None]
+
+    def turn(k: jax.Array, counts: jax.Array) -> jax.Array:
+        for array in each:
+            counts = counts + (lax.dynamic_index_in_dim(array, k, keepdims=True) == numbers).astype(np.uint8)
+        return counts
+
+    def block(turns: int, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        first, counts = state
+        end = first + np.int32(turns)
+        more = lax.fori_loop(first, end, turn, jnp.zeros((size, columns), np.uint8))
+        return end, counts + more.astype(dtype)
+
+    zeros = jnp.int32(0), jnp.zeros((size, columns), dtype)
+    turns = together.evenly(rows, _COUNTED // len(each))
+    counts: jax.Array = streaming.by_blocks(block, rows, turns, zeros)[1]
+    return counts
+
+
+def _plus(data: jax.Array, counts: jax.Array, space: str, first: int) -> jax.Array:
+    """Contents with what was counted added to the elements from the first on."""
+    if space == "private":
+        start = (first, 0)
+    else:
+        start, counts = (0, first), counts.reshape(counts.shape[0], data.shape[0], -1).sum(2, dtype=data.dtype).T
+    return lax.dynamic_update_slice(data, lax.dynamic_slice(data, start, counts.shape) + counts, start)
