@@ -305,20 +305,27 @@ atexit.register(lambda: print(np.array_equal(expected, launch(t.X, t.BEFORE))))
 
 
 def test_threads_run_where_the_arrays_are():
+    """And it is known beforehand where that is."""
     script = """
+from xeemu.launching.arguments import device_of
 expected = np.asarray(launch(t.X, t.BEFORE))
 first, *_, last = jax.devices()
-arrays = t.X, t.BEFORE
+def ran(device, *given):
+    foreseen, result = device_of(given), launch(*given)
+    print(np.array_equal(result, expected), foreseen == device, result.devices() == {device})
 with jax.default_device(last):
     uncommitted = jnp.asarray(t.X), jnp.asarray(t.BEFORE)
-    results = [(launch(*arrays), last), (launch(*uncommitted), last)]
-committed = jax.device_put(arrays, last)
-results += [(launch(*arrays), first), (launch(*uncommitted), first), (launch(*committed), last)]
-results += [(launch(committed[0], t.BEFORE), last)]
-for result, device in results:
-    print(np.array_equal(result, expected), result.devices() == {device})
+    ran(last, t.X, t.BEFORE)
+    ran(last, *uncommitted)
+with jax.default_device("cpu"):
+    ran(first, t.X, t.BEFORE)
+committed = jax.device_put((t.X, t.BEFORE), last)
+ran(first, t.X, t.BEFORE)
+ran(first, *uncommitted)
+ran(last, *committed)
+ran(last, t.X, committed[1])
 """
-    assert printed(script, XLA_FLAGS="--xla_force_host_platform_device_count=3") == 6 * "True True\n"
+    assert printed(script, XLA_FLAGS="--xla_force_host_platform_device_count=3") == 7 * "True True True\n"
 
 
 def test_launches_that_follow_each_other_do_so():

@@ -51,10 +51,16 @@ class Description(NamedTuple):
 
 def platform_of(given: Sequence[Any]) -> str:
     """The platform on which JAX will run a launch with these arguments."""
+    return device_of(given).platform
+
+
+def device_of(given: Sequence[Any]) -> jax.Device:
+    """The device on which JAX will run a launch with these arguments, or one of several."""
     for x in given:
-        if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer):
-            return next(iter(x.devices())).platform
-    return jax.default_backend()
+        if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer) and x.committed:
+            return next(iter(x.devices()))
+    chosen: jax.Device | str | None = jax.config.jax_default_device  # type: ignore[attr-defined]
+    return chosen if isinstance(chosen, jax.Device) else jax.local_devices(backend=chosen)[0]
 
 
 # What has a shape and a dtype; a launch itself takes no `ShapeDtypeStruct`.

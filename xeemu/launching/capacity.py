@@ -110,12 +110,6 @@ def beyond(analysis: Any, results_bytes: int) -> int:
     return int(analysis.temp_size_in_bytes) + max(0, int(analysis.output_size_in_bytes) - results_bytes)
 
 
-def device_of(given: Sequence[Any]) -> jax.Device:
-    """The device on which JAX will run a launch with these arguments."""
-    placed = (x for x in given if isinstance(x, jax.Array))
-    return next((next(iter(x.devices())) for x in placed), jax.local_devices()[0])
-
-
 # --- What there is ---
 
 

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from xeemu.launching import capacity, compiling, threads, working
+from xeemu.launching.arguments import device_of
 from xeemu.launching.preparation import Prepared, Watch
 
 _MOST_FITTINGS = 4  # One or two do; what does not grow with the chunk is little.
@@ -62,7 +63,7 @@ class Fitted:
     def _check(self, given: Sequence[Any], working_bytes: int | None) -> None:
         need = self.prepared.need(capacity.absent_bytes(given), working_bytes)
         advice = _SMALLER if self.prepared.options.donate else _DONATE
-        capacity.check(need, capacity.device_of(given), advice + _LESS_WORK)
+        capacity.check(need, device_of(given), advice + _LESS_WORK)
 
     def _fit(self, given: Sequence[Any]) -> int:
         """What the launch works with, with the chunk that fits."""
@@ -174,7 +175,7 @@ class Watched:
 
     def _check(self, given: Sequence[Any]) -> None:
         """Refuses a run that cannot fit: first what is known from shapes, then with what the observers keep."""
-        device, absent_bytes = capacity.device_of(given), capacity.absent_bytes(given)
+        device, absent_bytes = device_of(given), capacity.absent_bytes(given)
         capacity.check(self.prepared.need(absent_bytes), device, _SMALLER)
         working_bytes = self._measured.working_bytes(given, self.prepared.results_bytes)
         capacity.check(self.prepared.need(absent_bytes, working_bytes), device, _SMALLER)
