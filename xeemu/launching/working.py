@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.emission import forwarding, locating, unrolling, updating
+from xeemu.emission import forwarding, locating, updating
 from xeemu.knowledge import analysis, folding
 from xeemu.knowledge.analysis import Plan, Value
 from xeemu.language import jaxprs, primitives
@@ -67,9 +67,9 @@ def _keeps(number: int, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> 
 def is_straight(body: Body, plan: Plan, dimensions: int) -> bool:
     """Whether a (sub)program has values that a compiler can fuse, and nothing else.
 
-    It has neither branches nor loops, but for what is the same in all groups and loops of which all iterations are
-    emitted at once; it gives no old values of atomic operations, updates memories at places that are known, and loads
-    no window that may be out of bounds, of which chunks would be in bounds.
+    It has neither loops nor branches but for what is the same in all groups, gives no old values of atomic operations,
+    updates memories at places that are known, and loads no window that may be out of bounds, of which chunks would be
+    in bounds.
     """
     for number, eqn in enumerate(body.eqns):
         if all(_is_common(plan.values[v]) for v in eqn.outvars):
@@ -77,19 +77,10 @@ def is_straight(body: Body, plan: Plan, dimensions: int) -> bool:
         if eqn.primitive in primitives.ACCESSES and not _is_fused(eqn, plan, dimensions):
             return False
         inner = plan.within(number, eqn)
-        called = isinstance(jaxprs.structure(eqn), jaxprs.Call | None) or _is_at_once(eqn, inner, dimensions)
+        called = isinstance(jaxprs.structure(eqn), jaxprs.Call | None)
         if not called or not all(is_straight(b, p, dimensions) for b, p in inner):
             return False
     return True
-
-
-def _is_at_once(eqn: jex_core.JaxprEqn, inner: Sequence[tuple[Body, Plan]], dimensions: int) -> bool:
-    """Whether it is a loop that carries all there is from iteration to iteration, and all of these are one block."""
-    scan = jaxprs.structure(eqn)
-    if not isinstance(scan, jaxprs.Scan) or scan.carries < max(len(eqn.outvars), len(eqn.invars) - scan.consts):
-        return False
-    ((body, plan),) = inner
-    return unrolling.factor(body, plan, scan.consts, scan.length, dimensions, many=True) >= scan.length
 
 
 def _is_common(known: Value) -> bool:
