@@ -107,6 +107,33 @@ def test_what_is_counted_is_what_is_added(case, counts, monkeypatch):
     assert found
 
 
+def test_updates_of_some_work_items_are_counted_for_themselves(counts, monkeypatch):
+    """Their numbers are known beforehand, so that fewer are looked at."""
+    found = []
+    added = bins.added
+    monkeypatch.setattr(bins, "added", lambda buffer, updates: found.extend(updates) or added(buffer, updates))
+
+    @xe.kernel
+    def kernel(wg, x, out):
+        memory, lid = wg.local(16, jnp.int32), wg.local_id()
+        memory = wg.barrier(memory.at[lid].set(0))
+
+        def turn(k, memory):
+            word = x[(wg.group_id() * 64 + k) * 16 + lid]
+            memory = memory.atomic[word % 8].add(1).atomic[word // 8 % 8].add(1, where=lid < 5)
+            return memory.atomic[word // 64 % 8].add(1, where=lid % 2 == 0)
+
+        memory = wg.barrier(lax.fori_loop(0, 64, turn, memory))
+        return out.atomic[lid].add(memory[lid])
+
+    x = RNG.integers(0, 2**9, GROUPS * 64 * 16, np.int32)
+    places = [x % 8, x.reshape(-1, 16)[:, :5].reshape(-1) // 8 % 8, x[::2] // 64 % 8]
+    wanted = sum(np.bincount(p, minlength=16) for p in places)
+    np.testing.assert_array_equal(xe.launch(kernel, xe.NDRange(GROUPS * 16, 16))(x, np.zeros(16, np.int32)), wanted)
+    assert counts == [3]
+    assert len({update.target.shape for update in found}) == 3
+
+
 def updates(case, monkeypatch):
     """How many updates of a launch are counted."""
     given = {"turns": 64, "size": 16, "space": "private"} | case

@@ -44,11 +44,11 @@ def of_updates(updates: Sequence[Update]) -> list[Update]:
 def added(buffer: Buffer, updates: Sequence[Update]) -> jax.Array:
     """The contents of a local or private memory after such updates."""
     data = buffer.data
-    by_few = collections.defaultdict[Few, list[Update]](list)
+    by_what = collections.defaultdict[tuple[Few, tuple[int, ...]], list[Update]](list)
     for update in updates:
         assert update.few is not None
-        by_few[update.few].append(update)
-    for what, alike in by_few.items():
+        by_what[update.few, update.target.shape].append(update)
+    for (what, _), alike in by_what.items():
         for k in range(0, len(alike), _TOGETHER):
             chosen = [_chosen(update, buffer, what) for update in alike[k : k + _TOGETHER]]
             counts = _counts(chosen, what.size, data.dtype)
