@@ -2,6 +2,7 @@
 
 import itertools
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -89,3 +90,27 @@ def test_a_lattice_is_split_where_an_array_has_rows():
     assert line.split((16, 4, 16)).sizes == (16, 4, 16)
     assert line.split((64, 4, 4)).sizes == (64, 16)
     assert line.split((3,)).sizes == (1024,)
+
+
+@pytest.mark.parametrize(
+    ("axes", "turned"),
+    [
+        (((4, -6), (2, -3), (3, -1)), (24,)),
+        (((2, 12), (4, -3), (3, -1)), (2, 12)),
+        (((2, -12), (4, 3), (3, -1)), (2, 4, 3)),
+        (((2, -1), (3, 0), (4, -2)), (8,)),
+        (((2, -8), (3, -2), (2, 1)), (2, 3, 2)),
+    ],
+)
+def test_what_is_a_row_is_turned_round_as_one(axes, turned):
+    """As `reverse` of 16 x 16 entries compilers copied a table entry by entry, a fifth slower than one of 256."""
+    lattice, pattern = Lattice(tuple(Axis(*axis) for axis in axes)), addresses(axes)
+    window = np.arange(2 * lattice.span, dtype=np.int32).reshape(2, -1)
+    found = np.asarray(lattices.elements(window, lattice))
+    np.testing.assert_array_equal(found.reshape(2, -1), window[:, pattern - lattice.least])
+    turns = [
+        eqn.outvars[0].aval.shape
+        for eqn in jax.make_jaxpr(lambda w: lattices.elements(w, lattice))(window).eqns
+        if eqn.primitive.name == "rev"
+    ]
+    assert turns == [(2, *turned)]

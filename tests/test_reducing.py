@@ -129,11 +129,11 @@ def test_values_and_memories(how, groups, items, length):
 
 @pytest.mark.parametrize("how", ["value", "global", "local", "private"])
 def test_a_long_loop_has_few_blocks(how):
-    """2^20 iterations are 64 blocks of 2^14; one more has a block of its own."""
+    """2^20 iterations are 32 blocks of 2^15; one more has a block of its own."""
     for length in (2**20, 2**20 + 1):
         arguments, static = (np.ones(length, np.int32), np.ones(1, np.int32)), {"op": "xor", "length": length}
         found = emitted(reducing, xe.NDRange(1, 1), arguments, static | {"how": how})
-        assert found == [64]
+        assert found == [32]
         got = xe.launch(reducing, xe.NDRange(1, 1))(*arguments, **static, how=how)
         assert int(np.asarray(got)[0]) == 1 ^ length % 2
 
@@ -151,7 +151,7 @@ def test_blocks_keep_to_the_bound_of_memory(memory_bytes):
     np.testing.assert_array_equal(got, reduced(*arguments, "add", length))
     loops = emitted(reducing, xe.NDRange(1, 1), arguments, static, memory_bytes)
     turns = length // loops[0]
-    assert turns == 64 if memory_bytes < 1 << 10 else turns <= min(max(memory_bytes // 8, 64), 2**14)
+    assert turns == 64 if memory_bytes < 1 << 10 else turns <= min(max(memory_bytes // 8, 64), 2**15)
 
 
 @xe.kernel

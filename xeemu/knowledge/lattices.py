@@ -8,7 +8,7 @@ import dataclasses
 import itertools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import jax
 import numpy as np
@@ -107,14 +107,7 @@ class Lattice:
     @property
     def runs(self) -> list[Axis]:
         """The moving axes by falling distance, one for those that together are a single row of addresses."""
-        runs: list[Axis] = []
-        for k in self.moving:
-            size, stride = self.axes[k].size, abs(self.axes[k].stride)
-            if runs and runs[-1].stride == size * stride:
-                runs[-1] = Axis(runs[-1].size * size, stride)
-            else:
-                runs.append(Axis(size, stride))
-        return runs
+        return _joined(Axis(self.axes[k].size, abs(self.axes[k].stride)) for k in self.moving)
 
     def along(self, axis: Axis) -> "Lattice":
         """The lattice again and again along one more axis, the slowest."""
@@ -229,7 +222,24 @@ def _transposed(array: jax.Array, order: np.ndarray) -> jax.Array:
 
 
 def _turned(ordered: jax.Array, lattice: Lattice) -> jax.Array:
-    """The moving axes, by falling distance and last of all, with those turned round that run backwards."""
-    first = ordered.ndim - len(lattice.moving)
-    backwards = [first + n for n, k in enumerate(lattice.moving) if lattice.axes[k].stride < 0]
-    return lax.rev(ordered, backwards) if backwards else ordered
+    """The moving axes, by falling distance and last of all, with those turned round that run backwards.
+
+    Those that together are a single row are turned as one: compilers go backwards along several element by element.
+    """
+    before = ordered.shape[: ordered.ndim - len(lattice.moving)]
+    rows = _joined(lattice.axes[k] for k in lattice.moving)
+    backwards = [len(before) + n for n, row in enumerate(rows) if row.stride < 0]
+    if not backwards:
+        return ordered
+    return lax.rev(ordered.reshape(*before, *(row.size for row in rows)), backwards).reshape(ordered.shape)
+
+
+def _joined(axes: Iterable[Axis]) -> list[Axis]:
+    """Axes by falling distance, one for those that together are a single row of addresses in one direction."""
+    joined: list[Axis] = []
+    for axis in axes:
+        if joined and joined[-1].stride == axis.size * axis.stride:
+            joined[-1] = Axis(joined[-1].size * axis.size, axis.stride)
+        else:
+            joined.append(axis)
+    return joined
