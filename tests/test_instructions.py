@@ -180,3 +180,13 @@ def test_a_fence_is_one_instruction(order, fences):
         return wg.fence(x.at[wg.global_id()].set(1.0), order=order)
 
     assert instructions(fenced, floats()) == ({"fence": fences} if fences else {})
+
+
+def test_random_numbers_are_threefrys():
+    def drawn(wg, n, y):
+        key = jax.random.fold_in(jax.random.key(n), wg.group_id())
+        return y.at[wg.global_id()].set(jax.random.bits(key, (wg.size,)))
+
+    # 39 for a word: two of the seed's key and two of the group's, one for each work-item.
+    found = instructions(drawn, jnp.int32(3), floats(dtype=jnp.uint32))
+    assert found["i32"] == 39 * (2 + 2 + 1)

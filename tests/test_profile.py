@@ -416,3 +416,21 @@ def test_a_profile_gives_up_a_loop_that_does_not_end():
         xe.KernelError, match="a loop has not ended after 1000000 iterations; a profile goes on no longer"
     ):
         profile(goes_on, out)
+
+
+def test_a_kernel_may_draw_random_numbers():
+    """Keys of jax.random have a dtype that NumPy does not know."""
+
+    @xe.kernel
+    def noise(wg, x, seed):
+        u = jax.random.uniform(jax.random.fold_in(jax.random.key(seed), wg.group_id()), (8,))
+        return x.at[wg.global_id()].set(x[wg.global_id()] + u)
+
+    arguments = np.arange(16, dtype=np.float32), 3
+    usual = xe.launch(noise, xe.NDRange(16, 8))(*arguments)
+    outputs, report = xe.profile(noise, xe.NDRange(16, 8))(*arguments)
+    np.testing.assert_array_equal(outputs, usual)
+    assert report.instructions["i32"] > 0
+    outputs, findings = xe.check(noise, xe.NDRange(16, 8))(*arguments)
+    np.testing.assert_array_equal(outputs, usual)
+    assert not findings

@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
@@ -90,6 +91,10 @@ _SPECIAL = frozenset(
     ]
 )
 _CROSSING = frozenset(["sort", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"])
+
+# Of Threefry-2x32, by which JAX draws random bits, for a word: 20 rounds of an addition, a rotation and an exclusive
+# or, with 18 additions of keys, make two (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+_RANDOM_BITS = 39
 
 # Of the language's operations those that are more than a request to memory.
 _COUNTED = frozenset({primitives.barrier_p, primitives.collective_p, primitives.fence_p, primitives.atomic_p})
@@ -317,9 +322,20 @@ def of_equation(
         return {}
     shape = max((a.aval.shape for a in (*eqn.invars, *eqn.outvars)), key=math.prod)
     elements = _elements(shape, geometry)
+    if name.startswith("random_"):
+        return _random(eqn, elements)
     if name in _CROSSING or _is_group_reduction(eqn, geometry):
         return {"shuffle": float(max(1, math.ceil(math.log2(geometry.sub_group_size))) * elements)}
     return _arithmetic(eqn, plan, elements, words)
+
+
+def _random(eqn: jex_core.JaxprEqn, elements: int) -> Mapping[str, float]:
+    """Instructions of an operation of `jax.random`, as if its keys were those of Threefry."""
+    if eqn.primitive.name in ("random_wrap", "random_unwrap"):
+        return {}
+    made = eqn.outvars[0].aval.dtype
+    words = 2 if jax.dtypes.issubdtype(made, jax.dtypes.prng_key) else _words(made)
+    return {"i32": float(_RANDOM_BITS * words * elements)}
 
 
 def _fences(eqn: jex_core.JaxprEqn, geometry: Geometry) -> int:

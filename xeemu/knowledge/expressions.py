@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from xeemu.knowledge import folding, intervals
@@ -88,7 +89,9 @@ def of_axis(axis: Axis, dtype: Any = np.int64) -> Expression:
 
 def unknown(shape: Sequence[int], dtype: Any, interval: Interval | None = None) -> Expression:
     """A value that depends on data."""
-    return Expression(UNKNOWN, (), {}, tuple(shape), np.dtype(dtype), frozenset(), False, interval, False, 0)
+    # A key of jax.random has a dtype that NumPy does not know.
+    known = dtype if jax.dtypes.issubdtype(dtype, jax.dtypes.extended) else np.dtype(dtype)
+    return Expression(UNKNOWN, (), {}, tuple(shape), known, frozenset(), False, interval, False, 0)
 
 
 def apply(
