@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import bins, forwarding, overlaps, serial, slices
+from xeemu.emission import bins, forwarding, opacity, overlaps, serial, slices
 from xeemu.emission.locating import Address, Lanes, columns, places
 from xeemu.emission.slices import View
 from xeemu.emission.values import Buffer, Chunk, Emitted, Shared, Some, Update
@@ -183,21 +183,33 @@ def store(
     if buffer.space != "private" and where.mask is None and address.proved and address.form is not None:
         address, where = _once_each(address, where)
     values = where.array(value, chunk).astype(buffer.data.dtype)
-    stored = None if scattered else _written(buffer, address, where, values, chunk)
-    if stored is None:
+    after = None if scattered else _written(buffer, address, where, values, chunk)
+    if after is None:
         target = _target(buffer, address, where, chunk)
-        stored = _scatter(buffer.data, "store", target, values, _always(address, where))
-    return forwarding.remembering(buffer, buffer.holding(stored), address, where, values, value.shared, chunk)
+        after = buffer.holding(_scatter(buffer.data, "store", target, values, _always(address, where)))
+    return forwarding.remembering(buffer, after, address, where, values, value.shared, chunk)
 
 
-def _written(buffer: Buffer, address: Address, where: Lanes, values: jax.Array, chunk: Chunk) -> jax.Array | None:
-    """The contents after a store to a window; None if it does not fill one."""
+def _written(buffer: Buffer, address: Address, where: Lanes, values: jax.Array, chunk: Chunk) -> Buffer | None:
+    """The memory after a store to a window; None if it does not fill one."""
     if address.proved:
         part = slices.part(buffer, address, where, True, chunk)
     else:
         missing = poison(buffer.data.dtype)
         part = slices.box(buffer, address, where, True, chunk, missing) if chunk.on_cpu else None
-    return part.written(buffer.data, values, where.mask) if part is not None else None
+    written = None if part is None else part.written(contents(buffer), values, where.mask)
+    if part is None or written is None:
+        return None
+    return dataclasses.replace(buffer.holding(written), viewed=part.whole and where.mask is None)
+
+
+def contents(buffer: Buffer) -> jax.Array:
+    """What is in a memory that a window is written to.
+
+    XLA may write to an array in place although what it writes comes from elsewhere in the same array, if one of the two
+    sees it in another shape (a fault of JAX 0.10.2 on CPUs). A window that is the whole memory is not written to.
+    """
+    return opacity.apart(buffer.data) if buffer.viewed else buffer.data
 
 
 def _once_each(address: Address, where: Lanes) -> tuple[Address, Lanes]:
@@ -305,7 +317,7 @@ def _combined(
     if buffer.space == "private" or buffer.pending or op not in serial.COMBINE or in_order or not address.proved:
         return None
     part = slices.part(buffer, address, where, True, chunk)
-    return part.combined(buffer.data, op, arrays[0], where.mask, chunk.on_cpu) if part else None
+    return part.combined(contents(buffer), op, arrays[0], where.mask, chunk.on_cpu) if part else None
 
 
 def carried_out(buffer: Buffer, chunk: Chunk) -> Buffer:

@@ -10,6 +10,8 @@ a loop counter was updated before its last use. `tests/test_control_flow.py` hol
 """
 
 import dataclasses
+import functools
+import operator
 from typing import Any
 
 from jax.extend import core as jex_core
@@ -27,11 +29,13 @@ class Hazards:
       gathered: numbers of the loads that must not be slices.
       waits: for the number of an update the variables that must be computed before it.
       scattered: numbers of the stores to private memory that must not be slices.
+      entangled: numbers of the updates with what was loaded from other places of their memory.
     """
 
     gathered: frozenset[int]
     waits: dict[int, tuple[jex_core.Var, ...]]
     scattered: frozenset[int]
+    entangled: frozenset[int]
 
 
 def of_body(body: Body, plan: Plan) -> Hazards:
@@ -55,7 +59,7 @@ def of_body(body: Body, plan: Plan) -> Hazards:
             if not depends:
                 waits.setdefault(number, []).append(result)
     variables = {number: tuple(found) for number, found in waits.items()}
-    return Hazards(frozenset(gathered), variables, _scattered(body, plan))
+    return Hazards(frozenset(gathered), variables, _scattered(body, plan), _entangled(body, plan))
 
 
 def _scattered(body: Body, plan: Plan) -> frozenset[int]:
@@ -71,6 +75,28 @@ def _scattered(body: Body, plan: Plan) -> frozenset[int]:
             stores.setdefault(memory, []).append(number)
     unknown = [numbers for numbers in stores.values() if not all(_is_known(body.eqns[n], plan) for n in numbers)]
     return frozenset(n for numbers in unknown for n in numbers)
+
+
+def _entangled(body: Body, plan: Plan) -> frozenset[int]:
+    """The updates with what was loaded from other places of their memory, earlier in the same (sub)program."""
+    readers: dict[Any, list[tuple[int, Any]]] = {}
+    sources: dict[Any, int] = {}
+    found = set()
+    for number, eqn in enumerate(body.eqns):
+        operands = [a for a in eqn.invars if not jaxprs.is_literal(a)]
+        bits = functools.reduce(operator.or_, (sources.get(a, 0) for a in operands), 0)
+        is_access = eqn.primitive in primitives.ACCESSES
+        places = tuple(primitives.indices(eqn)) if is_access else None
+        if eqn.primitive in primitives.UPDATES and not (is_access and primitives.operation(eqn) == "load"):
+            read = readers.get(plan.values[eqn.invars[0]], ()) if is_access else ()
+            found |= {number for load, elsewhere in read if bits >> load & 1 and elsewhere != places}
+            if not eqn.params.get("fetch"):
+                continue
+        for memory in {plan.values[a] for a in operands if plan.values[a].space}:
+            readers.setdefault(memory, []).append((number, places))
+            bits |= 1 << number
+        sources |= dict.fromkeys(eqn.outvars, bits)
+    return frozenset(found)
 
 
 def _is_known(store: jex_core.JaxprEqn, plan: Plan) -> bool:

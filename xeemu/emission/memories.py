@@ -60,6 +60,8 @@ def accessed(equation: Equation, way: Way, context: Context) -> list[Item]:
     """
     what: primitives.Access = equation.eqn.params["access"]
     buffer, values = as_memory(equation.operands[0]), [as_value(o) for o in equation.operands[1:]]
+    if way.entangled and 1 in buffer.data.shape:  # XLA leaves such axes out, and sees it in two shapes then
+        buffer = dataclasses.replace(buffer, viewed=True)
     indices, rest = values[: what.rank], values[what.rank :]
     if not indices or context.observer.watches or isinstance(buffer, Held):
         return _Access(equation, way, context, buffer, indices, rest).results()

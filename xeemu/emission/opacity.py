@@ -16,6 +16,13 @@ def opaque_zero(array: jax.Array, dtype: np.dtype) -> jax.Array:
     return jnp.where(first == first + first.dtype.type(1), dtype.type(1), dtype.type(0))
 
 
+def apart(array: jax.Array) -> jax.Array:
+    """An array that XLA does not take for another one that it was made from, in another shape."""
+    if not array.size:
+        return array
+    return jnp.where(opaque_zero(array, np.dtype(np.int32)) == 0, array, jnp.zeros_like(array))
+
+
 def settled(array: jax.Array) -> jax.Array:
     """An array that XLA computes for itself; else it computes it once more for everything that uses it.
 

@@ -107,7 +107,9 @@ def atomics(buffer: Buffer, op: str, updates: Sequence[Waiting], step: int, chun
         return buffer
     values = [update.where.array(update.value, chunk).astype(buffer.data.dtype) for update in updates]
     masks = [update.where.mask for update in updates if update.where.mask is not None]
-    return buffer.holding(place.after(buffer.data, Made(_stacked(values), _stacked(masks) if masks else None)))
+    return buffer.holding(
+        place.after(access.contents(buffer), Made(_stacked(values), _stacked(masks) if masks else None))
+    )
 
 
 def _stacked(arrays: Sequence[jax.Array]) -> jax.Array:

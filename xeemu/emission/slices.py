@@ -87,6 +87,11 @@ class Part:
             window = jnp.where(self._window(self._laid_out(mask)), window, self.frame.read(data))
         return self.frame.written(data, window)
 
+    @property
+    def whole(self) -> bool:
+        """Whether it can be written as a whole, and is all that there is."""
+        return self.frame is not None and self.frame.sizes == self.frame.shape and not self._repeated
+
     def writable(self, mask: jax.Array | None) -> bool:
         """Whether it can be written, under a mask if there is one."""
         return self.frame is not None and (mask is None or not self._repeated)

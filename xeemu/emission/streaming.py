@@ -120,7 +120,7 @@ class Block:
         fill = self.fills[number]
         fill.values.append(where.array(value, chunk).astype(buffer.data.dtype))
         fill.masks.extend([where.mask] if where.mask is not None else [])
-        return buffer.holding(fill.written(buffer.data)) if self.is_last else buffer
+        return buffer.holding(fill.written(access.contents(buffer))) if self.is_last else buffer
 
 
 Iterate = Callable[[Block, Any], Any]

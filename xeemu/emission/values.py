@@ -241,6 +241,7 @@ class Buffer:
       stored: what is known of the contents, the latest first (see `forwarding`).
       alone: whether the kernel does not change it, or uses it in one operation only.
       rows: the shape in which all operations on it see it, if they are stores that agree in one (see `rowwise`).
+      viewed: whether the data may be no array of their own but another one in this shape, as one store has left them.
     """
 
     data: jax.Array
@@ -252,6 +253,7 @@ class Buffer:
     stored: tuple["Stored", ...] = ()
     alone: bool = False
     rows: tuple[int, ...] | None = None
+    viewed: bool = False
 
     @property
     def elements(self) -> int:
@@ -259,7 +261,7 @@ class Buffer:
 
     def holding(self, data: jax.Array) -> "Buffer":
         """The same memory with other contents, of which nothing is known, and no updates still to be carried out."""
-        return dataclasses.replace(self, data=data, pending=(), stored=())
+        return dataclasses.replace(self, data=data, pending=(), stored=(), viewed=False)
 
 
 @jax.tree_util.register_dataclass

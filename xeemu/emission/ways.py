@@ -28,6 +28,7 @@ class Way:
       before: what must be computed before it (see `hazards`).
       settled: whether what a load looks up is computed for itself (see `dividing`).
       update: for a store that updates what is there the operation and what it adds (see `accumulation`).
+      entangled: whether an update uses what was loaded from other places of the memory (see `hazards`).
     """
 
     forwarded: bool = False
@@ -39,6 +40,7 @@ class Way:
     before: Sequence[Item] = ()
     settled: bool = False
     update: tuple[str, Emitted] | None = None
+    entangled: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Ways:
             before=before,
             settled=number in self.settled,
             update=None if added is None else (added.op, as_value(read(added.added))),
+            entangled=number in self.hazards.entangled,
         )
 
 
