@@ -9,7 +9,7 @@ from threaded import counts, on_a_cpu, three_cores
 
 import xeemu as xe
 from xeemu.emission import bins
-from xeemu.launching import threads
+from xeemu.launching import sharing
 
 __all__ = ["counts", "on_a_cpu", "three_cores"]
 
@@ -20,7 +20,7 @@ RNG = np.random.default_rng(11)
 @pytest.fixture(autouse=True)
 def any_results(monkeypatch):
     """Launches are shared that have as many results as updates."""
-    monkeypatch.setattr(threads, "_TIMES", 1)
+    monkeypatch.setattr(sharing, "_MERGED_NS", 1e-9)
 
 
 @xe.kernel
@@ -153,7 +153,7 @@ def test_many_elements_or_few_turns_or_numbers_with_a_fraction_are_not_counted(c
 
 def test_a_program_that_xla_divides_among_threads_does_not_count(monkeypatch):
     """Its steps are too short for that."""
-    monkeypatch.setattr(threads, "cores", lambda: 1)
+    monkeypatch.setattr(sharing, "cores", lambda: 1)
     assert updates({}, monkeypatch) == 0
 
 

@@ -14,7 +14,7 @@ from jax import lax
 from threaded import counts, on_a_cpu, three_cores
 
 import xeemu as xe
-from xeemu.launching import fitting, threads
+from xeemu.launching import fitting, sharing, threads
 from xeemu.launching.launch import _launched
 
 __all__ = ["counts", "on_a_cpu", "three_cores"]
@@ -84,8 +84,10 @@ def stored(wg, x, out):
 
 
 @xe.kernel
-def known_places(wg, x, out):
-    return out.atomic[wg.global_id() % BINS].add(1)
+def told(wg, x, out):
+    """One group leaves a message that others may find: no race, as all of it is atomic."""
+    x = x.atomic[0].store(7, where=(wg.group_id() == 0) & (wg.local_id() == 0))
+    return x, out.atomic[x.atomic[0].load() % BINS].max(wg.global_id())
 
 
 @xe.kernel
@@ -168,7 +170,7 @@ def test_elements_of_64_bits_keep_them(counts):
 
 @pytest.mark.parametrize("groups", [3, 4, 7, 97])
 def test_groups_that_are_left_are_carried_out_once(groups, counts, monkeypatch):
-    monkeypatch.setattr(threads, "_TIMES", 1)
+    monkeypatch.setattr(sharing, "_MERGED_NS", 1e-9)
     x = X[: groups * ITEMS]
     result = xe.launch(updated, xe.NDRange(x.size, ITEMS))(x, BEFORE)
     expected = BEFORE.copy()
@@ -196,9 +198,10 @@ def test_threads_share_the_bound_of_memory(memory_bytes):
 
 
 @pytest.mark.parametrize(
-    "kernel", [two_memories, old_values, exchanged, added_and_kept_large, stored, known_places, also_returned]
+    "kernel", [told, two_memories, old_values, exchanged, added_and_kept_large, stored, also_returned]
 )
-def test_what_may_depend_on_the_others_or_gains_nothing_is_not_shared(kernel, counts):
+def test_what_may_depend_on_the_others_is_not_shared(kernel, counts, monkeypatch):
+    monkeypatch.setattr(sharing, "_MERGED_NS", 1e-9)
     jax.block_until_ready(xe.launch(kernel, SPREAD)(X, BEFORE))
     assert not counts
 
@@ -216,7 +219,7 @@ def test_floats_are_added_in_one_order(counts):
 
 
 def test_small_launches_are_not_shared(counts, monkeypatch):
-    monkeypatch.setattr(threads, "_LEAST", X.size)
+    monkeypatch.setattr(sharing, "_LEAST_NS", 1e6)
     jax.block_until_ready(xe.launch(updated, SPREAD)(X, BEFORE))
     assert not counts
 
@@ -259,7 +262,7 @@ def test_a_launch_with_arrays_while_a_jit_is_traced_is_shared(counts):
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_without_jit_it_gives_the_same(shared, monkeypatch):
-    monkeypatch.setattr(threads, "cores", lambda: 3 if shared else 1)
+    monkeypatch.setattr(sharing, "cores", lambda: 3 if shared else 1)
     small, x = xe.NDRange(512, ITEMS), X[:512]
     with jax.disable_jit():
         result = xe.launch(updated, small)(x, BEFORE)
@@ -286,7 +289,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import test_threads as t
-t.threads.cores, t.threads._LEAST = lambda: 3, 1
+t.sharing.cores, t.sharing._LEAST_NS = lambda: 3, 1e-9
 launch = t.xe.launch(t.updated, t.SPREAD)
 """
     command = [sys.executable, "-c", begin + script, str(Path(__file__).parent), *sys.path]
@@ -341,9 +344,9 @@ def test_launches_that_follow_each_other_do_so():
 
 
 def test_arrays_of_numpy_and_of_jax_share_one_compilation(monkeypatch):
-    compiled, call = [], threads.Threaded._for
+    compiled, call = [], threads.Threaded._program
     monkeypatch.setattr(
-        threads.Threaded, "_for", lambda self, given: compiled.append(call(self, given)) or compiled[-1]
+        threads.Threaded, "_program", lambda self, given: compiled.append(call(self, given)) or compiled[-1]
     )
     launch = xe.launch(updated, SPREAD)
     jax.block_until_ready([launch(X, BEFORE), launch(jnp.asarray(X), jnp.asarray(BEFORE)), launch(X, BEFORE)])
@@ -363,7 +366,7 @@ def test_scalars_are_given_to_all(counts):
 
 def test_an_unshared_launch_gives_the_same(monkeypatch):
     shared = xe.launch(in_local_bins, SPREAD)(X, BEFORE, BEFORE)
-    monkeypatch.setattr(threads, "cores", lambda: 1)
+    monkeypatch.setattr(sharing, "cores", lambda: 1)
     for cached in (_launched, fitting.fitted):
         cached.cache_clear()
     for own, other in zip(shared, xe.launch(in_local_bins, SPREAD)(X, BEFORE, BEFORE), strict=True):

@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from xeemu.launching import fitting, threads
+from xeemu.launching import fitting, sharing, threads
 from xeemu.launching.launch import _launched
 
 
@@ -17,8 +17,9 @@ def on_a_cpu():
 @pytest.fixture(autouse=True)
 def three_cores(monkeypatch):
     """Whatever the machine has; and launches so small are shared."""
-    monkeypatch.setattr(threads, "cores", lambda: 3)
-    monkeypatch.setattr(threads, "_LEAST", 1)
+    monkeypatch.setattr(sharing, "cores", lambda: 3)
+    for limit in "_LEAST_NS", "_MOVED_NS":
+        monkeypatch.setattr(sharing, limit, 1e-9)
     for cached in (_launched, fitting.fitted):
         cached.cache_clear()
     yield
@@ -33,7 +34,7 @@ def counts(monkeypatch):
 
     def noted(self, *arguments):
         init(self, *arguments)
-        found.append(self.count)
+        found.append(self.shared.count)
 
     monkeypatch.setattr(threads.Threaded, "__init__", noted)
     return found

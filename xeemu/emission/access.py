@@ -104,7 +104,7 @@ def _read(
         return tiles.read(buffer.data) if tiles else _gather(buffer, address, where, chunk, missing)
     shape = (chunk.count if varying else 1, where.count)
     return lax.cond(
-        part.fits(buffer.elements),
+        part.fits(buffer.held_elements),
         lambda data: part.read(data),
         lambda data: jnp.broadcast_to(_gather(buffer.holding(data), address, where, chunk, missing), shape),
         buffer.data,
@@ -117,7 +117,7 @@ def may_fit(buffer: Buffer, address: Address, part: slices.Part, chunk: Chunk) -
     Only on a CPU, where a branch costs less than a gather.
     """
     flat = buffer.space == "global" and len(buffer.shape) == 1
-    return chunk.on_cpu and flat and address.exact and part.may_fit(buffer.elements)
+    return chunk.on_cpu and flat and address.exact and part.may_fit(buffer.held_elements)
 
 
 def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, missing: np.ndarray) -> jax.Array:

@@ -137,22 +137,30 @@ def of_address(
     if axes is None or lattice is None:
         return None
     lattice = lattice.split(where.shape) if where.all else lattice
-    dtype, sizes = address.dtype, tuple(component.span for component in axes)
-    starts = tuple(
-        locating.start(c.form, c.base, dtype, chunk, axis.least)
-        for c, axis in zip(address.components, axes, strict=True)
-    )
+    sizes = tuple(component.span for component in axes)
+    starts = starts_of(buffer, address, [axis.least for axis in axes], chunk)
     if address.proved:
-        return lattice, Frame(starts, sizes, buffer.shape, lattice.extents, True)
+        return lattice, Frame(starts, sizes, buffer.held_shape, lattice.extents, True)
     margins = margins_of(address, buffer.shape, sizes)
     if margins is None:
         return None
-    return lattice, Edged(starts, sizes, buffer.shape, lattice.extents, True, margins, missing, chunk.on_cpu)
+    return lattice, Edged(starts, sizes, buffer.held_shape, lattice.extents, True, margins, missing, chunk.on_cpu)
+
+
+def starts_of(buffer: Buffer, address: Address, further: Sequence[int], chunk: Chunk) -> tuple[jax.Array, ...]:
+    """Where along each dimension of a buffer the first element of the first group lies, and so much further."""
+    first, *others = (
+        locating.start(c.form, c.base, address.dtype, chunk, more)
+        for c, more in zip(address.components, further, strict=True)
+    )
+    if buffer.origin is not None:
+        first = lax.sub(first, buffer.origin.row.astype(first.dtype))
+    return first, *others
 
 
 def may_be(buffer: Buffer, address: Address, where: Lanes) -> bool:
     """Whether an access is one to global memory in its own shape by an index of which each component is known."""
-    if buffer.space != "global" or buffer.origin is not None:
+    if buffer.space != "global":
         return False
     if not buffer.alone and len(buffer.shape) > 1:  # XLA copies a memory that it sees in several shapes
         return False

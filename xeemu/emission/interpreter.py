@@ -20,7 +20,7 @@ from xeemu.emission.comparing import Comparison
 from xeemu.emission.context import Context, Equation
 from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer
-from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.emission.values import Buffer, Chunk, Emitted, Origin
 from xeemu.emission.ways import Way, Ways
 from xeemu.knowledge import quotients
 from xeemu.knowledge.analysis import Plan
@@ -33,7 +33,7 @@ def run(
     program: Program,
     plan: Plan,
     arguments: Sequence[jax.Array],
-    origins: Mapping[int, jax.Array],
+    origins: Mapping[int, Origin],
     chunk: Chunk,
     observer: Observer,
 ) -> list[jax.Array]:
@@ -43,22 +43,33 @@ def run(
       program: the program.
       plan: its analysis.
       arguments: the launch's arguments: flat global memories and scalars.
-      origins: for the number of an argument that is a part of a memory, the element that it begins with.
+      origins: for the number of an argument that is a part of a memory, where it begins.
       chunk: the groups.
       observer: what watches; its state afterwards is the one after the chunk.
 
     Returns:
       For each result of the kernel the flat global memory after the chunk.
     """
-    rows = rowwise.of_program(program, plan, chunk) if chunk.on_cpu and not observer.watches else {}
-    inputs: list[Item] = [
-        Buffer(a, "global", memory.shape, origins.get(k), alone=program.is_alone(k), rows=rows.get(k))
-        if memory
-        else items.scalar(jnp.asarray(a, v.aval.dtype), plan.values[v])
-        for k, (a, memory, v) in enumerate(zip(arguments, program.arguments, program.body.invars, strict=True))
-    ]
-    outputs = _Interpreter(Context(chunk, chunk.present(), observer)).body(program.body, plan, inputs, None)
+    found = buffers(program, dict(enumerate(arguments)), origins)
+    if chunk.on_cpu and not observer.watches:
+        for k, shape in rowwise.of_program(program, plan, chunk, found).items():
+            found[k] = dataclasses.replace(found[k], rows=shape)
+    scalars = ((k, v) for k, v in enumerate(program.body.invars) if k not in found)
+    inputs: dict[int, Item] = {**found} | {
+        k: items.scalar(jnp.asarray(arguments[k], v.aval.dtype), plan.values[v]) for k, v in scalars
+    }
+    outputs = _Interpreter(Context(chunk, chunk.present(), observer)).body(
+        program.body, plan, [inputs[k] for k in range(len(inputs))], None
+    )
     return [as_memory(o).data for o in outputs]
+
+
+def buffers(program: Program, data: Mapping[int, jax.Array], origins: Mapping[int, Origin]) -> dict[int, Buffer]:
+    """For the numbers of arguments that are memories, of some arguments, these with their contents."""
+    memories = ((k, memory) for k, memory in enumerate(program.arguments) if memory is not None and k in data)
+    return {
+        k: Buffer(data[k], "global", memory.shape, origins.get(k), alone=program.is_alone(k)) for k, memory in memories
+    }
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

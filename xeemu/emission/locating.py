@@ -351,7 +351,7 @@ def _multiple(number: jax.Array, times: int, dtype: np.dtype) -> jax.Array:
 def places(buffer: Buffer, index: jax.Array, where: Lanes, chunk: Chunk) -> jax.Array:
     """`[G or 1, n]` position in the buffer of a linear index into the memory of a group or work-item."""
     if buffer.space == "global":
-        return index if buffer.origin is None else index - buffer.origin.astype(index.dtype)
+        return index if buffer.origin is None else index - buffer.origin_element(index.dtype)
     groups = np.arange(chunk.count, dtype=index.dtype)[:, None]
     if buffer.space == "local":
         return index + groups * index.dtype.type(buffer.elements)

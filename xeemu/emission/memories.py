@@ -66,9 +66,9 @@ def accessed(equation: Equation, way: Way, context: Context) -> list[Item]:
     if not indices or context.observer.watches or isinstance(buffer, Held):
         return _Access(equation, way, context, buffer, indices, rest).results()
     joined, shape = splitting.joined(indices, buffer.shape)
-    seen = dataclasses.replace(buffer, shape=shape)
-    results = _Access(equation, way, context, seen, joined, rest).results()
-    return [dataclasses.replace(r, shape=buffer.shape) if isinstance(r, Buffer) else r for r in results]
+    results = _Access(equation, way, context, buffer.seen(shape), joined, rest).results()
+    kept, origin = buffer.shape, buffer.origin
+    return [dataclasses.replace(r, shape=kept, origin=origin) if isinstance(r, Buffer) else r for r in results]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

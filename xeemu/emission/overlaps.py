@@ -144,12 +144,10 @@ def _cover(
     widest = _WIDEST * math.prod(groups[0].sizes) * math.prod(tile)
     if margins is None or (not address.proved and math.prod(sizes) > widest):
         return None
-    starts = tuple(
-        locating.start(c.form, c.base, address.dtype, chunk, int(more) + lattice.least)
-        for c, more, lattice in zip(address.components, before, groups, strict=True)
-    )
+    further = [int(more) + lattice.least for more, lattice in zip(before, groups, strict=True)]
+    starts = boxes.starts_of(buffer, address, further, chunk)
     return Cover(
-        starts, sizes, buffer.shape, sizes, True, margins, missing, True, address.proved, tile, _places(groups)
+        starts, sizes, buffer.held_shape, sizes, True, margins, missing, True, address.proved, tile, _places(groups)
     )
 
 

@@ -3,21 +3,30 @@
 XLA copies a memory that it sees in several shapes, so that they have to agree.
 """
 
+from collections.abc import Mapping
+
 from jax.extend import core as jex_core
 
 from xeemu.emission import slices
-from xeemu.emission.values import Chunk
+from xeemu.emission.values import Buffer, Chunk
 from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Plan, Value
 from xeemu.language import primitives
 from xeemu.language.program import Program
 
 
-def of_program(program: Program, plan: Plan, chunk: Chunk) -> dict[int, tuple[int, ...]]:
-    """For the numbers of arguments that are such memories the shape that their stores agree in."""
+def of_program(program: Program, plan: Plan, chunk: Chunk, buffers: Mapping[int, Buffer]) -> dict[int, tuple[int, ...]]:
+    """For the numbers of arguments that are such memories the shape that their stores agree in.
+
+    Args:
+      program, plan: a program and its analysis.
+      chunk: the work-groups.
+      buffers: for the number of each memory that it stores to what is in it.
+    """
     stores, found = _only_stored(program, plan), {}
-    for number, variable in enumerate(program.body.invars):
-        shapes = {slices.rows_of_store(eqn, plan, chunk) for eqn in stores.get(plan.values[variable], ())}
+    for number, buffer in buffers.items():
+        each = stores.get(plan.values[program.body.invars[number]], ())
+        shapes = {slices.rows_of_store(eqn, plan, chunk, buffer) for eqn in each}
         shape = shapes.pop() if len(shapes) == 1 else None
         if shape is not None:
             found[number] = shape

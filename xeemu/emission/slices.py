@@ -65,7 +65,8 @@ class Part:
             found = lattices.arranged(self.frame.read(data), self.lattice, sizes)
         else:
             assert self.axis is not None
-            window = _cut(data, self.starts, self.sizes, self.axis, view).reshape(*self.before, self.lattice.span)
+            line = data.reshape(-1) if len(self.starts) == 1 else data
+            window = _cut(line, self.starts, self.sizes, self.axis, view).reshape(*self.before, self.lattice.span)
             found = lattices.elements(window, self.lattice, sizes)
         if not groups:
             return Shared((self.rows,), (self.rows,), found.reshape(self.rows, -1))
@@ -214,11 +215,12 @@ def _line(
     rows = chunk.count if varying else 1
     start = locating.start(address.form, address.base, address.dtype, chunk, lattice.least)
     if buffer.origin is not None:
-        start = lax.sub(start, buffer.origin.astype(start.dtype))
+        start = lax.sub(start, buffer.origin_element(start.dtype))
     zero = start.dtype.type(0)
     outer = () if buffer.space == "global" else (chunk.count,)
     frame = _rows(start, buffer, address, lattice, chunk)
-    frame = frame or frames.flat(lattice, start, buffer.data.shape, outer)
+    data = (buffer.held_elements,) if buffer.space == "global" else buffer.data.shape
+    frame = frame or frames.flat(lattice, start, data, outer)
     if frame is None and lattice.span > WIDEST * lattice.distinct:
         return None
     starts, sizes = (*[zero] * len(outer), start), (*outer, lattice.span)
@@ -239,13 +241,14 @@ def _lattice(form: Form, where: Lanes, shared: bool, varying: bool, chunk: Chunk
     return lattice if lattice.apart else None
 
 
-def rows_of_store(eqn: jex_core.JaxprEqn, plan: Plan, chunk: Chunk) -> tuple[int, ...] | None:
+def rows_of_store(eqn: jex_core.JaxprEqn, plan: Plan, chunk: Chunk, buffer: Buffer) -> tuple[int, ...] | None:
     """The shape in which a store to global memory sees it as rows of rows; None if it does not, or may not.
 
     Args:
       eqn: the store.
       plan: what is known of its operands.
       chunk: the work-groups.
+      buffer: the memory.
     """
     dimensions, mask = len(chunk.geometry.group_range), primitives.mask(eqn)
     known = None if mask is None else plan.value(mask, dimensions).form
@@ -255,21 +258,28 @@ def rows_of_store(eqn: jex_core.JaxprEqn, plan: Plan, chunk: Chunk) -> tuple[int
     if form is None or form.based or not where.count:
         return None
     lattice = _lattice(form, where, True, True, chunk, None)
-    if lattice is None or lattice.dense:
+    if lattice is None or (lattice.dense and not buffer.alone):
         return None
     offset = int(form.pattern[0]) + lattice.least
-    return frames.shape_of_rows(lattice, offset, chunk.unit(form), math.prod(eqn.invars[0].aval.shape))
+    return frames.shape_of_rows(lattice, offset, _unit(form, buffer, chunk), buffer.held_elements)
 
 
 def _rows(index: jax.Array, buffer: Buffer, address: Address, lattice: Lattice, chunk: Chunk) -> Frame | None:
     """The frame of rows of rows, where compilers profit from it."""
-    if buffer.origin is not None or not chunk.on_cpu or (not buffer.alone and buffer.rows is None):
+    if not chunk.on_cpu or (not buffer.alone and buffer.rows is None):
         return None
     if address.form is None or address.base is not None:
         return None
-    start = Start(index, int(address.form.pattern[0]) + lattice.least, chunk.unit(address.form))
-    found = frames.of_rows(lattice, start, buffer.elements, buffer.alone)
+    unit = _unit(address.form, buffer, chunk)
+    start = Start(index, int(address.form.pattern[0]) + lattice.least, unit)
+    found = frames.of_rows(lattice, start, buffer.held_elements, buffer.alone)
     return found if buffer.alone or found is None or found.shape == buffer.rows else None
+
+
+def _unit(form: Form, buffer: Buffer, chunk: Chunk) -> int:
+    """What the first group's ids, and where a buffer begins, add to a place in it is a multiple of it; 0 if nothing."""
+    begins = 0 if buffer.origin is None else buffer.origin.unit * buffer.row
+    return math.gcd(chunk.unit(form), begins)
 
 
 def _private_part(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, turns: Axis) -> Part | None:

@@ -102,7 +102,7 @@ class Block:
         if self.found is not None:
             part = slices.part(buffer, address, where, varying, chunk)
             if part is not None and access.may_fit(buffer, address, part, chunk):
-                self.found[number] = part, buffer.elements
+                self.found[number] = part, buffer.held_elements
         return address, view, self.found is not None or number in self.doubted
 
     def filled(

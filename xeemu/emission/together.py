@@ -76,7 +76,7 @@ class Together:
         if address.proved:
             self.windows[number] = Window(window, buffer.data, axis.size, None)
         elif access.may_fit(buffer, address, first, chunk):
-            self.windows[number] = Window(window, buffer.data, axis.size, (first, buffer.elements))
+            self.windows[number] = Window(window, buffer.data, axis.size, (first, buffer.held_elements))
 
     def update(
         self, number: int, buffer: Buffer, op: str, address: Address, value: Emitted, where: Lanes, chunk: Chunk

@@ -235,7 +235,7 @@ class Buffer:
       space: `"global"`, `"local"` or `"private"`; `"global"` also for a local memory that is one for all groups, whose
         `analysis.Value` still says `"local"` (see `likeness`).
       shape: elements per dimension (of one work-item, for private memory).
-      origin: of a global memory the element that the data begins with, if that is a part of it; None if it is whole.
+      origin: of a global memory where the part of it begins that the data are; None if they are all of it.
       pending: updates that are still to be carried out, together with the next one (see `joining`).
       waiting: updates that are still to be made at once with those that follow (see `placing`).
       stored: what is known of the contents, the latest first (see `forwarding`).
@@ -247,7 +247,7 @@ class Buffer:
     data: jax.Array
     space: str
     shape: tuple[int, ...]
-    origin: jax.Array | None = None
+    origin: "Origin | None" = None
     pending: tuple["Update", ...] = ()
     waiting: tuple[Any, ...] = ()
     stored: tuple["Stored", ...] = ()
@@ -259,9 +259,44 @@ class Buffer:
     def elements(self) -> int:
         return math.prod(self.shape)
 
+    @property
+    def row(self) -> int:
+        """Elements for each place along the first dimension."""
+        return math.prod(self.shape[1:])
+
+    @property
+    def held_shape(self) -> tuple[int, ...]:
+        """The shape of what the data hold of the memory of one group or work-item, or of a global one."""
+        return self.shape if self.origin is None else (self.data.size // self.row, *self.shape[1:])
+
+    @property
+    def held_elements(self) -> int:
+        return math.prod(self.held_shape)
+
+    def seen(self, shape: tuple[int, ...]) -> "Buffer":
+        """The same memory seen in another shape, along whose first dimension it has at least as many places."""
+        origin = self.origin
+        if origin is not None:
+            times = self.row // math.prod(shape[1:])
+            origin = Origin(lax.mul(origin.row, origin.row.dtype.type(times)), origin.unit * times)
+        return dataclasses.replace(self, shape=shape, origin=origin)
+
+    def origin_element(self, dtype: np.dtype) -> jax.Array:
+        """The number of the first element that the data hold, of a part."""
+        assert self.origin is not None
+        return lax.mul(self.origin.row.astype(dtype), dtype.type(self.row))
+
     def holding(self, data: jax.Array) -> "Buffer":
         """The same memory with other contents, of which nothing is known, and no updates still to be carried out."""
         return dataclasses.replace(self, data=data, pending=(), stored=(), viewed=False)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Origin:
+    """Where a part of a memory begins: at a place along its first dimension, which is a multiple of `unit`."""
+
+    row: jax.Array
+    unit: int
 
 
 @jax.tree_util.register_dataclass

@@ -78,13 +78,23 @@ class Cut:
         """Full chunks, and the groups at both ends if they are emulated for themselves."""
         return self.full + (2 if self.first else 0)
 
-    def shares(self, count: int) -> tuple[int, ...]:
-        """The first chunk of each of so many that share the launch, and the end."""
-        return tuple(self.chunks * k // count for k in range(count + 1))
+    def shares(self, count: int, unit: int = 1) -> tuple[int, ...]:
+        """The first chunk of each of so many that share the launch in multiples of so many chunks, and the end."""
+        units = self.chunks // unit
+        return (*(units * k // count * unit for k in range(count)), self.chunks)
 
-    def bounds(self, count: int) -> tuple[int, ...]:
-        """The same of full chunks alone."""
-        return tuple(min(max(k - 1, 0), self.full) if self.first else k for k in self.shares(count))
+    def bounds(self, shares: Sequence[int]) -> tuple[int, ...]:
+        """The same of full chunks alone, from the first chunk of each share."""
+        return tuple(min(max(k - 1, 0), self.full) if self.first else k for k in shares)
+
+    def starts(self, shares: Sequence[int]) -> tuple[int, ...]:
+        """The first group of each share, and the end, from its first chunk."""
+        return tuple(map(self._start, shares))
+
+    def _start(self, chunk: int) -> int:
+        if chunk == self.chunks:
+            return self.groups
+        return self.first + (chunk - 1) * self.chunk if self.first and chunk else chunk * self.chunk
 
     def alignment(self, left: int) -> int:
         """What the first group's number is a multiple of, of a full chunk or of the groups that are left."""
@@ -100,14 +110,20 @@ class Cut:
         """Whether groups and iterations are emulated one by one."""
         return self.chunk == 1 and self.turns == 1
 
-    def smaller(self, part: float) -> "Cut":
-        """A cut with about such a part of the working set."""
+    def smaller(self, part: float, group_range: Sequence[int]) -> "Cut":
+        """A cut with about such a part of the working set, of a launch of so many groups along each dimension."""
         most = self.chunk * part
         turns = self.turns if most >= 1 else max(1, int(self.turns * most))
         if self.chunk == 1:
             return dataclasses.replace(self, turns=turns)
         # The groups at the ends for themselves would not get fewer.
-        return dataclasses.replace(self, chunk=_divisor(self.groups, max(1, int(most))), turns=turns, inner=None)
+        return dataclasses.replace(self, chunk=_block(group_range, max(1, int(most))), turns=turns, inner=None)
+
+    def finer(self, part: float, row: int) -> "Cut":
+        """A cut into chunks with such a part of the groups, in whole rows, and with the same groups at the ends."""
+        rows, most = self.regular // row, max(1, int(self.chunk * part) // row)
+        size = next(n for n in range(most, 0, -1) if not self.first or rows % n == 0)
+        return dataclasses.replace(self, chunk=size * row)
 
 
 def of_launch(analysed: Analysed, options: Options) -> Cut:

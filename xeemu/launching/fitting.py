@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from xeemu.launching import capacity, compiling, threads, working
+from xeemu.launching import capacity, compiling, sharing, working
 from xeemu.launching.arguments import device_of
 from xeemu.launching.preparation import Prepared, Watch
+from xeemu.launching.threads import Threaded
 
 _MOST_FITTINGS = 4  # One or two do; what does not grow with the chunk is little.
 # Of a launch that would take no more if nothing were fused it is tried whether the compiler needs chunks at all.
@@ -99,8 +100,11 @@ class _Fit:
 
 def _by_threads(prepared: Prepared, given: Sequence[Any]) -> _Fit | None:
     """A prepared launch carried out by threads; None if they cannot share it."""
-    threaded = threads.of_launch(prepared)
-    return None if threaded is None else _Fit(threaded.prepared, threaded.function, threaded.working_bytes(given))
+    shared = sharing.of_launch(prepared)
+    if shared is None:
+        return None
+    threaded = Threaded(shared)
+    return _Fit(shared.prepared, threaded.function, threaded.working_bytes(given))
 
 
 def _alone(prepared: Prepared, given: Sequence[Any]) -> _Fit:
@@ -118,8 +122,7 @@ def _fitting(prepared: Prepared, carried_out: Callable[[Prepared, Sequence[Any]]
     for _ in range(_MOST_FITTINGS):
         if fit is None or fit.taken_bytes <= most_bytes or fit.prepared.cut.least:
             break
-        cut = fit.prepared.cut.smaller(most_bytes / fit.taken_bytes)
-        smaller = carried_out(dataclasses.replace(fit.prepared, cut=cut), given)
+        smaller = carried_out(fit.prepared.smaller(most_bytes / fit.taken_bytes), given)
         if smaller is None or smaller.taken_bytes >= fit.taken_bytes:
             break
         fit = smaller

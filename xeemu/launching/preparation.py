@@ -13,9 +13,9 @@ from jax import lax
 
 from xeemu.devices import aspects, limits
 from xeemu.devices.device import Device
-from xeemu.emission import interpreter
+from xeemu.emission import interpreter, rowwise
 from xeemu.emission.observer import Observer
-from xeemu.emission.values import Chunk
+from xeemu.emission.values import Chunk, Origin
 from xeemu.knowledge import analysis, conversions
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import geometry, program
@@ -46,13 +46,13 @@ class Share:
       number: of the device, a traced scalar.
       bounds: the first chunk of each device, and the end; the last device has what is left of a chunk as well, or the
         groups at the end, if they are emulated for themselves, as the first one has those at the beginning.
-      origins: for the number of an argument of which the device has a part, the element that it begins with.
+      origins: for the number of an argument of which the device has a part, where that begins.
       single: whether XLA divides nothing of it among threads.
     """
 
     number: jax.Array
     bounds: tuple[int, ...]
-    origins: Mapping[int, jax.Array] = dataclasses.field(default_factory=dict)
+    origins: Mapping[int, Origin] = dataclasses.field(default_factory=dict)
     single: bool = False
 
 
@@ -129,6 +129,11 @@ class Prepared:
         def numbered(k: jax.Array, carry: _Carry) -> _Carry:
             return step(id_type.type(cut.first) + lax.convert_element_type(k, id_type) * id_type.type(cut.chunk), carry)
 
+        def chunks(low: Any, high: Any, carry: _Carry) -> _Carry:
+            first = self._as_stored(carry[0], written, share), carry[1]
+            memories, state = lax.fori_loop(low, high, numbered, first)
+            return [m.reshape(-1) for m in memories], state
+
         def at_end(k: jax.Array, carry: _Carry) -> _Carry:
             return step(lax.convert_element_type(k, id_type) * id_type.type(cut.groups - cut.rest), carry, cut.rest)
 
@@ -138,13 +143,13 @@ class Prepared:
         if share is not None:
             bounds = np.asarray(share.bounds, np.int32)
             low, high = jnp.asarray(bounds[:-1])[share.number], jnp.asarray(bounds[1:])[share.number]
-            carry = lax.fori_loop(low, high, numbered, carry)
+            carry = chunks(low, high, carry)
             if cut.first:
                 is_first, is_last = share.number == 0, share.number == len(bounds) - 2
                 return lax.fori_loop(jnp.where(is_first, 0, 1), jnp.where(is_last, 2, 1), at_end, carry)
             return lax.cond(share.number == len(bounds) - 2, left, lambda c: c, carry) if cut.rest else carry
         if cut.full > 1:
-            carry = lax.fori_loop(0, cut.full, numbered, carry)
+            carry = chunks(0, cut.full, carry)
         elif cut.full:
             carry = step(cut.first, carry)
         if cut.first:
@@ -166,8 +171,19 @@ class Prepared:
         arguments = list(flat)
         for k, data in zip(written, memories, strict=True):
             arguments[k] = data
+        chunk = self._chunk(first, left, share)
+        observer = watch(chunk, state)
+        # Observers know operations by their plan.
+        task, chunk = (Task(self.program, self.plan), chunk) if observer.watches else self._task(chunk, left)
+        origins = share.origins if share else {}
+        outputs = interpreter.run(task.program, task.plan, arguments, origins, chunk, observer)
+        returned = dict(zip(self.program.outputs, outputs, strict=True))
+        return [returned[k] for k in written], observer.close()
+
+    def _chunk(self, first: Any, left: int, share: Share | None) -> Chunk:
+        """A full chunk, or the groups that are left behind those, from a first group on."""
         on_cpu, cut = self.options.platform == "cpu", self.cut
-        chunk = Chunk(
+        return Chunk(
             self.program.geometry,
             first,
             left or cut.chunk,
@@ -180,15 +196,24 @@ class Prepared:
             single=share is not None and share.single,
             spare_bytes=max(0, self.options.most_bytes - self.working_bytes),
         )
-        observer = watch(chunk, state)
-        # Observers know operations by their plan.
-        task = Task(self.program, self.plan) if observer.watches else self.analysed.task
-        if cut.inner is not None and not left and not observer.watches:
-            task, chunk = cut.inner.task, dataclasses.replace(chunk, inner=True)
-        origins = share.origins if share else {}
-        outputs = interpreter.run(task.program, task.plan, arguments, origins, chunk, observer)
-        returned = dict(zip(self.program.outputs, outputs, strict=True))
-        return [returned[k] for k in written], observer.close()
+
+    def _task(self, chunk: Chunk, left: int) -> tuple[Task, Chunk]:
+        """What a chunk carries out that nobody watches, and what more is known of the chunk then."""
+        if self.cut.inner is None or left:
+            return self.analysed.task, chunk
+        return self.cut.inner.task, dataclasses.replace(chunk, inner=True)
+
+    def _as_stored(self, memories: list[jax.Array], written: list[int], share: Share | None) -> list[jax.Array]:
+        """Contents of memories in the shapes in which full chunks store to them, if one thread carries them out.
+
+        XLA would seem to copy what a loop sees in two shapes, for which it asks its own threads.
+        """
+        if share is None or not share.single:
+            return memories
+        task, chunk = self._task(self._chunk(0, 0, share), 0)
+        buffers = interpreter.buffers(task.program, dict(zip(written, memories, strict=True)), share.origins)
+        shapes = rowwise.of_program(task.program, task.plan, chunk, buffers)
+        return [m.reshape(shapes.get(k, m.shape)) for k, m in zip(written, memories, strict=True)]
 
     @functools.cached_property
     def results_bytes(self) -> int:
@@ -201,6 +226,10 @@ class Prepared:
         """What a chunk takes to work with, as it is foreseen."""
         cut, task = self.cut, self.analysed.task
         return cut.chunk * working.group_bytes(task.program, task.plan, cut.turns, self.analysed.watched)
+
+    def smaller(self, part: float) -> "Prepared":
+        """The same in chunks with about such a part of the working set."""
+        return dataclasses.replace(self, cut=self.cut.smaller(part, self.program.geometry.group_range))
 
     def need(self, arguments_bytes: int, working_bytes: int | None = None) -> capacity.Need:
         """The memory that a launch takes; what it works with is as analysed unless it is known."""

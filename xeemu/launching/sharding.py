@@ -18,7 +18,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from xeemu.emission.observer import Observer
-from xeemu.emission.values import bits, of_bits
+from xeemu.emission.values import Origin, bits, of_bits
 from xeemu.knowledge import addresses, instances, progressions, schedule
 from xeemu.knowledge.expressions import TooLarge
 from xeemu.knowledge.progressions import Box
@@ -247,12 +247,13 @@ class Sharded:
         """What one device does."""
         number = lax.axis_index(self._axes)
         parts = list(arguments)
-        origins: dict[int, jax.Array] = {}
+        origins: dict[int, Origin] = {}
         for k, merge in zip(self.prepared.program.outputs, self.merges, strict=True):
             if merge.own:
                 parts[k] = self._part(arguments[k], number)
                 origins[k] = self._origin(arguments[k], number)
-        share = Share(number, self.prepared.cut.bounds(self.mesh.size), origins)
+        cut = self.prepared.cut
+        share = Share(number, cut.bounds(cut.shares(self.mesh.size)), origins)
         results, _ = self.prepared.watched(parts, lambda chunk, state: Observer(), (), share)
         before = [arguments[k] for k in self.prepared.program.outputs]
         merged = [self._merged(m, b, r, number) for m, b, r in zip(self.merges, before, results, strict=True)]
@@ -277,10 +278,10 @@ class Sharded:
         size = array.shape[0] // self.mesh.size
         return lax.dynamic_slice_in_dim(array, number * size, size)
 
-    def _origin(self, array: jax.Array, number: jax.Array) -> jax.Array:
-        """The number of the first element of a device's part."""
-        dtype = np.int32 if array.size < 2**31 else np.int64
-        return number.astype(dtype) * dtype(array.size // self.mesh.size)
+    def _origin(self, array: jax.Array, number: jax.Array) -> Origin:
+        """Where a device's part begins."""
+        dtype, size = np.int32 if array.size < 2**31 else np.int64, array.shape[0] // self.mesh.size
+        return Origin(number.astype(dtype) * dtype(size), size)
 
     def _merged_stores(self, merge: Merge, before: jax.Array, after: jax.Array) -> tuple[jax.Array, jax.Array]:
         """What has changed on any device; the changes are added up as integers, so that no bit is lost."""
