@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 from jax.extend import core as jex_core
 
-from xeemu.emission import access, held, locating, opacity, placing, splitting
+from xeemu.emission import access, cycles, held, locating, opacity, placing, splitting
 from xeemu.emission.context import Context, Equation
+from xeemu.emission.cycles import Cycle
 from xeemu.emission.held import Held
 from xeemu.emission.items import Item, as_memory, as_value, named
 from xeemu.emission.joining import Row
@@ -133,6 +134,8 @@ class _Access:
             if number in together.loaded:
                 return access.loaded(together.loaded[number], where, other, varying, chunk)
             together.look(number, buffer, address, where, varying, chunk)
+        if (cycle := self._cycle(address, where)) is not None:
+            return access.loaded(cycle.read(buffer.data), where, other, varying, chunk)
         view, gathered = None, self.way.gathered
         if block is not None:
             address, view, beyond = block.located(number, buffer, address, where, varying, chunk)
@@ -143,6 +146,15 @@ class _Access:
         source = buffer if self.way.forwarded else dataclasses.replace(buffer, stored=())
         missing = jaxprs.literal(self.equation.eqn.invars[-1]) if self.guarded else None
         return access.load(source, address, where, other, varying, gathered, view, chunk, missing)
+
+    def _cycle(self, address: Address, where: Lanes) -> Cycle | None:
+        """Where a load goes round a global memory, if it does, and nothing prevents that it is copied."""
+        context, known = self.context, self.buffer.space == "global" and self.buffer.origin is None
+        # In a batch of iterations no loop can be emitted, and a load that has to be a gather must not be repeated.
+        apart = context.block is None and context.together is None and not context.waiting and not self.way.gathered
+        if not known or not apart or len(self.indices) != 1 or not address.proved or context.observer.watches:
+            return None
+        return cycles.of_index(self.indices[0], where, context.chunk)
 
     def _updated(self) -> list[Item]:
         """The memory after an access that is no load, perhaps after the old value."""

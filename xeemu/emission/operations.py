@@ -166,12 +166,26 @@ def _over_groups(
 
 
 def _split(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> Split | None:
-    """What a division of natural numbers by a known one is, as a value that knows it."""
+    """What a division of natural numbers by a known one is, or a remainder and a number, as a value that knows it."""
+    if eqn.primitive.name in ("add", "sub"):
+        return _moved(eqn, operands)
     if not _is_natural(eqn, operands) or operands[0].shape != eqn.outvars[0].aval.shape:
         return None
     divisor = _known(operands[1])
     number = None if divisor is None else forms.single(divisor)
     return Split(operands[0], int(number), eqn.primitive.name == "rem") if number else None
+
+
+def _moved(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> Split | None:
+    """A remainder and a known number added, or one of them subtracted from the other."""
+    signs = (1, 1) if eqn.primitive.name == "add" else (1, -1)
+    for k, (operand, other) in enumerate((operands, reversed(operands))):
+        split, known = operand.split, _known(other)
+        number = None if known is None else forms.single(known)
+        if split is not None and split.remains and number is not None and operand.shape == eqn.outvars[0].aval.shape:
+            offset = signs[k] * split.offset + signs[1 - k] * number
+            return dataclasses.replace(split, offset=offset, sign=signs[k] * split.sign)
+    return None
 
 
 def _only_chosen(plan: Plan, eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> Emitted | None:

@@ -23,7 +23,7 @@ def joined(indices: Sequence[Emitted], shape: Sequence[int]) -> tuple[list[Emitt
 
 def _whole(quotient: Split | None, rest: Split | None, width: int) -> Emitted | None:
     """The number of which two others are the quotient and the remainder by a width."""
-    if quotient is None or rest is None or quotient.remains or not rest.remains:
+    if quotient is None or rest is None or quotient.remains or not rest.remains or (rest.offset, rest.sign) != (0, 1):
         return None
     return rest.of if quotient.divisor == rest.divisor == width and _same(quotient.of, rest.of) else None
 
@@ -32,4 +32,4 @@ def _same(a: Emitted, b: Emitted) -> bool:
     """Whether two values are one, or parts of one in the same way."""
     if a is b or a.split is None or b.split is None:
         return a is b
-    return (a.split.divisor, a.split.remains) == (b.split.divisor, b.split.remains) and _same(a.split.of, b.split.of)
+    return a.split.what == b.split.what and _same(a.split.of, b.split.of)

@@ -182,11 +182,25 @@ class Emitted:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Split:
-    """The division of a number; whether the remainder is meant, else the quotient."""
+    """The division of a number.
+
+    Attributes:
+      of: the number.
+      divisor: what it is divided by.
+      remains: whether the remainder is meant, else the quotient.
+      offset, sign: the value is `offset + sign * remainder`; a quotient is the value itself.
+    """
 
     of: Emitted
     divisor: int
     remains: bool
+    offset: int = 0
+    sign: int = 1
+
+    @property
+    def what(self) -> tuple[int, bool, int, int]:
+        """All but the number."""
+        return self.divisor, self.remains, self.offset, self.sign
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -1,0 +1,81 @@
+"""Cycles: look-ups by a remainder, which work-items side by side make one element after the other, round and round.
+
+What some rounds look up is found once, and copied side by side. A gather takes each element for itself, and divides.
+"""
+
+import dataclasses
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.emission import locating, opacity
+from xeemu.emission.locating import Lanes
+from xeemu.emission.values import Chunk, Emitted
+
+# Elements of the rounds that are found: copies of fewer, or of no whole vectors of so many, take longer on a CPU.
+_FEWEST, _VECTOR = 1 << 14, 16
+# So many copies at least make up for finding them.
+_COPIES = 4
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cycle:
+    """The places of elements that lie side by side, those of one group after the other's.
+
+    Attributes:
+      first: a number that is not negative; the k-th place follows from the remainder of this number and k.
+      divisor: of the remainder.
+      offset, sign: the place is `offset + sign * remainder`.
+      groups: how many there are.
+      elements: of a group.
+    """
+
+    first: jax.Array
+    divisor: int
+    offset: int
+    sign: int
+    groups: int
+    elements: int
+
+    @property
+    def found(self) -> int:
+        """Elements of the rounds that are found: whole rounds, and whole vectors."""
+        both = math.lcm(self.divisor, _VECTOR)
+        return both * -(-_FEWEST // both)
+
+    def read(self, data: jax.Array) -> jax.Array:
+        """`[groups, elements]` of a memory."""
+        numbers = lax.rem(self.first, self.first.dtype.type(self.divisor)) + np.arange(self.found, dtype=np.int32)
+        rest = lax.rem(numbers, numbers.dtype.type(self.divisor))
+        places = rest.dtype.type(self.offset) + rest.dtype.type(self.sign) * rest
+        rounds = data.reshape(-1).at[places].get(mode="promise_in_bounds", wrap_negative_indices=False)
+        count = self.groups * self.elements
+        copies = jnp.broadcast_to(opacity.settled(rounds), (-(-count // self.found), self.found))
+        return copies.reshape(-1)[:count].reshape(self.groups, self.elements)
+
+
+def of_index(index: Emitted, where: Lanes, chunk: Chunk) -> Cycle | None:
+    """The places of an access by one index, if they are such and it is worth while.
+
+    Args:
+      index: within bounds.
+      where: the elements of the access.
+      chunk: the work-groups.
+    """
+    split = index.split
+    if not chunk.on_cpu or split is None or not split.remains or not where.all or split.of.shape != where.shape:
+        return None
+    if not split.divisor & (split.divisor - 1):  # by a power of two is no division, and found as fast
+        return None
+    form = None if split.of.known.form is None else where.form(split.of.known.form)
+    if form is None or not where.count or (np.diff(form.pattern) != 1).any():
+        return None
+    if chunk.count > 1 and chunk.linear_step(form) != where.count:
+        return None
+    dtype = np.dtype(np.int64 if split.of.dtype.itemsize == 8 else np.int32)
+    first = locating.start(form, split.of.base, split.of.dtype, chunk).astype(dtype)
+    cycle = Cycle(first, split.divisor, split.offset, split.sign, chunk.count, where.count)
+    return cycle if _COPIES * cycle.found <= chunk.count * where.count else None
