@@ -9,7 +9,7 @@ from threaded import counts, on_a_cpu, three_cores
 
 import xeemu as xe
 from xeemu.emission import bins
-from xeemu.launching import sharing
+from xeemu.launching import cores, sharing
 
 __all__ = ["counts", "on_a_cpu", "three_cores"]
 
@@ -153,7 +153,7 @@ def test_many_elements_or_few_turns_or_numbers_with_a_fraction_are_not_counted(c
 
 def test_a_program_that_xla_divides_among_threads_does_not_count(monkeypatch):
     """Its steps are too short for that."""
-    monkeypatch.setattr(sharing, "cores", lambda: 1)
+    monkeypatch.setattr(cores, "count", lambda: 1)
     assert updates({}, monkeypatch) == 0
 
 

@@ -10,7 +10,7 @@ from launches import prepared
 
 import xeemu as xe
 from xeemu.kernels import EXAMPLES
-from xeemu.launching import capacity, sharing
+from xeemu.launching import capacity, cores
 from xeemu.launching.arguments import Description
 from xeemu.launching.fitting import Fitted
 from xeemu.launching.options import Options
@@ -196,12 +196,12 @@ def compiled_bytes(kernel, nd_range, arguments, static, memory_bytes):
         return fitted._fit(arguments), fitted.prepared.cut.chunk
 
 
-@pytest.mark.parametrize("cores", [2, 16])
+@pytest.mark.parametrize("count", [2, 16])
 @pytest.mark.parametrize("memory_bytes", [None, 1 << 18])
 @pytest.mark.parametrize("name", ["histogram_slm_1024", "matmul_tiled", "tree_reduction", "table_copy_bad"])
-def test_the_working_set_keeps_to_its_bound(name, memory_bytes, cores, monkeypatch):
+def test_the_working_set_keeps_to_its_bound(name, memory_bytes, count, monkeypatch):
     """Of the first two the compiler takes up to five times what is analysed; each thread takes a group at least."""
-    monkeypatch.setattr(sharing, "cores", lambda: cores)
+    monkeypatch.setattr(cores, "count", lambda: count)
     example = EXAMPLES[name]
     shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) if x.ndim else x for x in example.inputs(example.size)]
     nd_range = example.nd_range(example.size)

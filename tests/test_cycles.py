@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
+from threaded import on_a_cpu
 
 import xeemu as xe
 from xeemu.emission import cycles
+from xeemu.launching import cores
+
+__all__ = ["on_a_cpu"]
 
 RNG = np.random.default_rng(5)
 ITEMS, GROUPS = 48, 64
@@ -23,7 +27,8 @@ def short_rounds(monkeypatch):
 
 @pytest.fixture
 def found(monkeypatch):
-    """The cycles that were read."""
+    """The cycles that were read, on a CPU of few cores."""
+    monkeypatch.setattr(cores, "count", lambda: 2)
     read, seen = cycles.Cycle.read, []
     monkeypatch.setattr(cycles.Cycle, "read", lambda self, data: seen.append(self) or read(self, data))
     return seen
@@ -96,6 +101,20 @@ def test_what_is_none(index, found):
     result, expected = launched(index, RNG.integers(0, 1000, 100, np.int32))
     np.testing.assert_array_equal(result, expected)
     assert not found
+
+
+def test_a_cpu_of_many_cores_looks_up(found, monkeypatch):
+    monkeypatch.setattr(cores, "count", lambda: 16)
+    launched(lambda i: i % 100, RNG.integers(0, 1000, 100, np.int32))
+    assert not found
+
+
+@pytest.mark.parametrize("first", [0, 3_000_000_000, 2_654_435_769])
+def test_numbers_of_all_their_bits(first, found):
+    table = RNG.integers(0, 1000, 1000, np.int32)
+    result, expected = launched(lambda i: (i.astype(np.uint32) + np.uint32(first)) % np.uint32(100), table)
+    np.testing.assert_array_equal(result, expected)
+    assert found
 
 
 def test_few_rounds_are_looked_up(found):

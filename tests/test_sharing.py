@@ -10,7 +10,7 @@ from threaded import counts, on_a_cpu, three_cores
 
 import xeemu as xe
 from xeemu.kernels import EXAMPLES
-from xeemu.launching import fitting, sharing
+from xeemu.launching import cores, fitting, sharing
 from xeemu.launching.launch import _launched
 from xeemu.launching.sharing import Parts
 
@@ -30,7 +30,7 @@ def short_pieces(monkeypatch):
 def alone(monkeypatch, launched, *arrays, **static):
     """What one core makes of a launch that `launched` makes."""
     with monkeypatch.context() as patch:
-        patch.setattr(sharing, "cores", lambda: 1)
+        patch.setattr(cores, "count", lambda: 1)
         for cached in (_launched, fitting.fitted):
             cached.cache_clear()
         results = jax.tree.map(np.asarray, launched()(*arrays, **static))
@@ -219,15 +219,65 @@ def test_where_jax_compiles_nothing_it_gives_the_same(counts, monkeypatch):
         np.testing.assert_array_equal(xe.launch(in_place, nd_range)(x, 3), expected)
 
 
-def test_an_error_in_a_thread_is_one_of_the_launch(counts, monkeypatch):
-    x = RNG.integers(0, 100, 640, np.int32)
-    launch = xe.launch(in_place, xe.NDRange(640, ITEMS))
-    launch(x, 3)
-    monkeypatch.setattr(Parts, "places", lambda self, piece: 1 // 0)
-    with pytest.raises(ZeroDivisionError):
-        launch(x, 3)
-    monkeypatch.undo()
-    launch(x, 3)
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_an_error_in_a_thread_is_one_of_the_launch(error, counts, monkeypatch):
+    """The other threads take no more pieces, and the next launch is right again."""
+    x, nd_range = RNG.integers(0, 100, 4096, np.int32), xe.NDRange(4096, ITEMS)
+    launch, taken = xe.launch(in_place, nd_range), []
+    expected = launch(x, 3)
+
+    def fail(self, piece):
+        taken.append(piece)
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Parts, "places", fail)
+        with pytest.raises(error):
+            launch(x, 3)
+    assert len(taken) <= counts[-1] < shared(in_place, nd_range, x, 3).pieces
+    np.testing.assert_array_equal(launch(x, 3), expected)
+
+
+def test_where_jax_looks_for_nan_it_finds_them(counts):
+    @xe.kernel
+    def kernel(wg, x):
+        return lax.fori_loop(0, 3, lambda k, x: x.at[wg.global_id()].set(jnp.log(x[wg.global_id()])), x)
+
+    x = np.full(640, 1e10, np.float32)
+    x[77] = -1
+    launch = xe.launch(kernel, xe.NDRange(640, ITEMS))
+    assert np.isnan(launch(x)[77])
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        launch(x)
+    assert set(counts) == {3}
+
+
+def test_results_without_elements(counts):
+    @xe.kernel
+    def kernel(wg, x, none):
+        i = wg.global_id()
+        none = lax.fori_loop(0, 2, lambda k, none: none.at[i, k].set(1), none)
+        return lax.fori_loop(0, 3, lambda k, x: x.at[i].set(x[i] + k), x), none
+
+    x, none = xe.launch(kernel, xe.NDRange(640, ITEMS))(np.zeros(640, np.int32), np.zeros((640, 0), np.int32))
+    assert (np.asarray(x) == 3).all()
+    assert none.shape == (640, 0)
+
+
+@pytest.mark.parametrize("spec", [("a", None), (None, "a"), ("a",), ()])
+def test_arguments_of_a_mesh_of_one_device(spec, counts):
+    """Of which a result has not the rank."""
+
+    @xe.kernel
+    def kernel(wg, x, y):
+        i = wg.global_id()
+        return lax.fori_loop(0, 3, lambda k, y: y.at[i].set(y[i] + x[i, k]), y)
+
+    x, y = RNG.integers(0, 100, (640, 3), np.int32), np.zeros(640, np.int32)
+    mesh = jax.sharding.Mesh(jax.local_devices(backend="cpu")[:1], ("a",))
+    sharded = jax.device_put(x, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*spec)))
+    np.testing.assert_array_equal(xe.launch(kernel, xe.NDRange(640, ITEMS))(sharded, y), x.sum(1))
+    assert counts == [3]
 
 
 # --- How it is shared ---

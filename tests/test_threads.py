@@ -14,7 +14,7 @@ from jax import lax
 from threaded import counts, on_a_cpu, three_cores
 
 import xeemu as xe
-from xeemu.launching import fitting, sharing, threads
+from xeemu.launching import cores, fitting, sharing, threads
 from xeemu.launching.launch import _launched
 
 __all__ = ["counts", "on_a_cpu", "three_cores"]
@@ -262,7 +262,7 @@ def test_a_launch_with_arrays_while_a_jit_is_traced_is_shared(counts):
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_without_jit_it_gives_the_same(shared, monkeypatch):
-    monkeypatch.setattr(sharing, "cores", lambda: 3 if shared else 1)
+    monkeypatch.setattr(cores, "count", lambda: 3 if shared else 1)
     small, x = xe.NDRange(512, ITEMS), X[:512]
     with jax.disable_jit():
         result = xe.launch(updated, small)(x, BEFORE)
@@ -289,7 +289,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import test_threads as t
-t.sharing.cores, t.sharing._LEAST_NS = lambda: 3, 1e-9
+t.cores.count, t.sharing._LEAST_NS = lambda: 3, 1e-9
 launch = t.xe.launch(t.updated, t.SPREAD)
 """
     command = [sys.executable, "-c", begin + script, str(Path(__file__).parent), *sys.path]
@@ -334,6 +334,16 @@ ran(last, t.X, committed[1])
     )
 
 
+def test_arguments_on_several_devices_are_not_for_threads():
+    script = """
+mesh = jax.make_mesh((3,), ("a",))
+everywhere = jax.device_put(t.X, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()))
+expected = launch(t.X, t.BEFORE)
+print(np.array_equal(launch(everywhere, t.BEFORE), expected), np.array_equal(launch(t.X, t.BEFORE), expected))
+"""
+    assert printed(script, XLA_FLAGS="--xla_force_host_platform_device_count=3", JAX_PLATFORMS="cpu") == "True True\n"
+
+
 def test_launches_that_follow_each_other_do_so():
     """Nobody waits for a launch, and each one takes what the one before gives."""
     launch, out = xe.launch(updated, SPREAD), jnp.asarray(BEFORE)
@@ -366,7 +376,7 @@ def test_scalars_are_given_to_all(counts):
 
 def test_an_unshared_launch_gives_the_same(monkeypatch):
     shared = xe.launch(in_local_bins, SPREAD)(X, BEFORE, BEFORE)
-    monkeypatch.setattr(sharing, "cores", lambda: 1)
+    monkeypatch.setattr(cores, "count", lambda: 1)
     for cached in (_launched, fitting.fitted):
         cached.cache_clear()
     for own, other in zip(shared, xe.launch(in_local_bins, SPREAD)(X, BEFORE, BEFORE), strict=True):

@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from xeemu.launching import fitting, sharing, threads
+from xeemu.launching import cores, fitting, sharing, threads
 from xeemu.launching.launch import _launched
 
 
@@ -17,7 +17,7 @@ def on_a_cpu():
 @pytest.fixture(autouse=True)
 def three_cores(monkeypatch):
     """Whatever the machine has; and launches so small are shared."""
-    monkeypatch.setattr(sharing, "cores", lambda: 3)
+    monkeypatch.setattr(cores, "count", lambda: 3)
     for limit in "_LEAST_NS", "_MOVED_NS":
         monkeypatch.setattr(sharing, limit, 1e-9)
     for cached in (_launched, fitting.fitted):

@@ -277,7 +277,7 @@ def _rows(index: jax.Array, buffer: Buffer, address: Address, lattice: Lattice, 
 
 
 def _unit(form: Form, buffer: Buffer, chunk: Chunk) -> int:
-    """What the first group's ids, and where a buffer begins, add to a place in it is a multiple of it; 0 if nothing."""
+    """By what the places of the first group of a chunk in a buffer may differ from its pattern: multiples of this."""
     begins = 0 if buffer.origin is None else buffer.origin.unit * buffer.row
     return math.gcd(chunk.unit(form), begins)
 

@@ -79,7 +79,7 @@ class Cut:
         return self.full + (2 if self.first else 0)
 
     def shares(self, count: int, unit: int = 1) -> tuple[int, ...]:
-        """The first chunk of each of so many that share the launch in multiples of so many chunks, and the end."""
+        """The first chunk of each of `count` shares, all but the last of a multiple of `unit` chunks, and the end."""
         units = self.chunks // unit
         return (*(units * k // count * unit for k in range(count)), self.chunks)
 
@@ -119,8 +119,9 @@ class Cut:
         # The groups at the ends for themselves would not get fewer.
         return dataclasses.replace(self, chunk=_block(group_range, max(1, int(most))), turns=turns, inner=None)
 
-    def finer(self, part: float, row: int) -> "Cut":
-        """A cut into chunks with such a part of the groups, in whole rows, and with the same groups at the ends."""
+    def finer(self, part: float, group_range: Sequence[int]) -> "Cut":
+        """The same with chunks of about such a part of the groups, whole rows of them, but for those at the ends."""
+        row = math.prod(group_range[1:])
         rows, most = self.regular // row, max(1, int(self.chunk * part) // row)
         size = next(n for n in range(most, 0, -1) if not self.first or rows % n == 0)
         return dataclasses.replace(self, chunk=size * row)

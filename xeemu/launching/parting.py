@@ -46,7 +46,7 @@ def places_of_row(memory: Allocation, used: Sequence[Operation], plan: Schedule)
       That number; the last row may have fewer, as the memory ends. None if rows may access each other's places, masks
       left aside, or others than all of them; or if that is not known.
     """
-    if not memory.shape or not all(instances.is_known(o) and o.frame.boxes for o in used):
+    if not memory.elements or not all(instances.is_known(o) and o.frame.boxes for o in used):
         return None
     try:
         with progressions.Effort().portion():
@@ -75,5 +75,5 @@ def _step(inside: Progressions, place: Expression, axis: Axis) -> int | None:
     if len(inside.box[axis]) == 1:
         return None
     step = inside.of(place).get(axis)
-    growths = np.unique(step.delta) if step is not None and step.period == 1 else []
-    return int(growths[0]) if len(growths) == 1 else 0
+    growths = set[int]() if step is None or step.period > 1 else set(np.unique(step.delta).tolist())
+    return growths.pop() if len(growths) == 1 else 0

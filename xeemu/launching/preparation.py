@@ -23,7 +23,7 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import capacity, compiling, coverage, cutting, working
+from xeemu.launching import capacity, compiling, cores, coverage, cutting, working
 from xeemu.launching.analysed import Analysed, Task
 from xeemu.launching.arguments import Description, platform_of
 from xeemu.launching.cutting import Cut
@@ -40,13 +40,13 @@ _FEW = 16
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """The part of a launch's chunks that one of several devices or threads carries out.
+    """One of the shares that a launch's chunks are divided into, among devices or in pieces for threads.
 
     Attributes:
-      number: of the device, a traced scalar.
-      bounds: the first chunk of each device, and the end; the last device has what is left of a chunk as well, or the
+      number: of the share, a traced scalar.
+      bounds: the first chunk of each share, and the end; the last share has what is left of a chunk as well, or the
         groups at the end, if they are emulated for themselves, as the first one has those at the beginning.
-      origins: for the number of an argument of which the device has a part, where that begins.
+      origins: for the number of an argument of which the share has a part, where that begins.
       single: whether XLA divides nothing of it among threads.
     """
 
@@ -194,6 +194,7 @@ class Prepared:
             cut.alignment(left),
             few=bool(left) and left * _FEW <= cut.regular,
             single=share is not None and share.single,
+            cores=1 if share is not None and share.single else cores.count(),
             spare_bytes=max(0, self.options.most_bytes - self.working_bytes),
         )
 
@@ -204,9 +205,10 @@ class Prepared:
         return self.cut.inner.task, dataclasses.replace(chunk, inner=True)
 
     def _as_stored(self, memories: list[jax.Array], written: list[int], share: Share | None) -> list[jax.Array]:
-        """Contents of memories in the shapes in which full chunks store to them, if one thread carries them out.
+        """Contents of memories in the shapes in which full chunks store to them, in a program for one thread.
 
-        XLA would seem to copy what a loop sees in two shapes, for which it asks its own threads.
+        What a loop carries in one shape and stores to in another, XLA asks its own threads to copy in each iteration.
+        They find that it lies in its place, but the loop waits for them, half as long again where chunks are short.
         """
         if share is None or not share.single:
             return memories

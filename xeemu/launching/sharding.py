@@ -125,7 +125,7 @@ def _is_sliced(memory: Allocation, stores: Sequence[Operation], plan: Schedule, 
     """Whether each device is known to store to its own part of a memory, of parts of one size."""
     shards, groups = mesh.size, plan.geometry.groups
     even = not _left(prepared.cut) and len(set(np.diff(prepared.cut.shares(shards)))) == 1
-    if not even or not memory.shape or memory.shape[0] % shards or not all(map(instances.is_known, stores)):
+    if not even or not memory.elements or memory.shape[0] % shards or not all(map(instances.is_known, stores)):
         return False
     try:
         hulls = [_hull(stores, plan, range(k * groups // shards, (k + 1) * groups // shards)) for k in range(shards)]

@@ -8,7 +8,6 @@ each by itself, if their results can be put together.
 import dataclasses
 import functools
 import math
-import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from xeemu.knowledge import schedule, work
 from xeemu.knowledge.schedule import Operation, Schedule
 from xeemu.language.linearity import Allocation
-from xeemu.launching import merging, parting
+from xeemu.launching import cores, merging, parting
 from xeemu.launching.preparation import Prepared
 
 # What one core takes: for a unit of work, and for each byte of arguments and results, which come from memory once.
@@ -62,7 +61,7 @@ Rule = Parts | merging.Rule
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Shared:
+class SharedLaunch:
     """A launch that cores share.
 
     Attributes:
@@ -83,22 +82,19 @@ class Shared:
         return len(self.bounds) - 1
 
 
-def cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def of_launch(prepared: Prepared) -> Shared | None:
+def of_launch(prepared: Prepared) -> SharedLaunch | None:
     """How a prepared launch is shared; None where it is not known that this gives the same, and sooner."""
     options = prepared.options
     if options.platform != "cpu" or options.mesh is not None or options.donate:
         return None
     expected_ns = _expected_ns(prepared)
-    count = min(cores(), int(expected_ns / _LEAST_NS))
+    count = min(cores.count(), int(expected_ns / _LEAST_NS))
     ways = _ways(prepared) if count > 1 else None
     if ways is None or expected_ns < _MOVED_NS * ways.moved_bytes:
         return None
+    # Each thread has a copy of what is merged.
     count = min(count, int(expected_ns / max(_MERGED_NS * ways.merged_elements, 1)))
+    count = min(count, options.most_bytes // max(2 * ways.merged_bytes, 1))
     return _in_pieces(_in_chunks(prepared, count), ways, count, expected_ns) if count > 1 else None
 
 
@@ -125,6 +121,10 @@ class _Ways:
     @property
     def merged_elements(self) -> int:
         return sum(memory.elements for memory, way in self.each.items() if not isinstance(way, int))
+
+    @property
+    def merged_bytes(self) -> int:
+        return sum(memory.nbytes for memory, way in self.each.items() if not isinstance(way, int))
 
     @property
     def moved_bytes(self) -> int:
@@ -162,17 +162,18 @@ def _way(memory: Allocation, used: Sequence[Operation], plan: Schedule) -> _Way 
 
 def _in_chunks(prepared: Prepared, count: int) -> Prepared:
     """The launch in chunks that threads can share evenly, and of which each can have one to work with at a time."""
-    cut, row = prepared.cut, _row(prepared)
-    most = prepared.options.most_bytes / (count * max(prepared.working_bytes, 1))
-    even = cut.chunks / (_CHUNKS * count)
-    if cut.chunk == 1 or min(most, even) >= 1:
+    cut = prepared.cut
+    part = min(prepared.options.most_bytes / (count * max(prepared.working_bytes, 1)), cut.chunks / (_CHUNKS * count))
+    if cut.chunk == 1 or part >= 1:
         return prepared
-    if most < 1 or cut.inner is None:
-        return prepared.smaller(min(most, even))
-    return dataclasses.replace(prepared, cut=cut.finer(even, row))
+    if cut.inner is not None:
+        finer = cut.finer(part, prepared.program.geometry.group_range)
+        if finer.rest <= finer.chunk:  # the groups at the ends are a chunk each, too
+            return dataclasses.replace(prepared, cut=finer)
+    return prepared.smaller(part)
 
 
-def _in_pieces(prepared: Prepared, ways: _Ways, count: int, expected_ns: float) -> Shared | None:
+def _in_pieces(prepared: Prepared, ways: _Ways, count: int, expected_ns: float) -> SharedLaunch | None:
     """A launch in pieces for so many threads, each of which can take as many as the others."""
     cut, row = prepared.cut, _row(prepared)
     # Parts are of whole rows of groups.
@@ -183,7 +184,7 @@ def _in_pieces(prepared: Prepared, ways: _Ways, count: int, expected_ns: float) 
     shares = cut.shares(count * min(_pieces(prepared, ways, count, expected_ns), cut.chunks // unit // count), unit)
     rows = [start // row for start in cut.starts(shares)]
     rules = [_rule(prepared, k, ways, rows) for k in prepared.program.outputs]
-    return Shared(prepared, count, cut.bounds(shares), tuple(rules))
+    return SharedLaunch(prepared, count, cut.bounds(shares), tuple(rules))
 
 
 def _pieces(prepared: Prepared, ways: _Ways, count: int, expected_ns: float) -> int:

@@ -5,8 +5,9 @@ other, as long as there are any.
 """
 
 import collections
+import contextlib
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,7 +21,7 @@ from xeemu.emission.values import Origin
 from xeemu.language.linearity import Allocation
 from xeemu.launching import capacity, compiling, merging
 from xeemu.launching.preparation import Share
-from xeemu.launching.sharing import Parts, Shared
+from xeemu.launching.sharing import Parts, SharedLaunch
 
 # JAX takes an array of NumPy as it is if its memory is aligned so.
 _ALIGNMENT_BYTES = 64
@@ -34,30 +35,43 @@ class Threaded:
       shared: the launch.
     """
 
-    def __init__(self, shared: Shared):
+    def __init__(self, shared: SharedLaunch):
         self.shared = shared
         self._programs: dict[Any, jax.stages.Compiled] = {}
         rules = dict(zip(shared.prepared.program.outputs, shared.rules, strict=True))
         self._parts = {k: rule for k, rule in rules.items() if isinstance(rule, Parts)}
         self._merged = {k: rule for k, rule in rules.items() if not isinstance(rule, Parts)}
-        self._overwritten = sorted(self._parts.keys() & shared.prepared.overwritten)
+        self._overwritten = self._parts.keys() & shared.prepared.overwritten
+        # Of what a thread goes on with from piece to piece.
+        self._donated = self._overwritten | (self._merged.keys() if self._parts else frozenset())
 
     def function(self, *given: Any) -> list[jax.Array]:
         """The arrays that the kernel returns."""
+        if not self._takes(given):
+            alone: list[jax.Array] = self.shared.prepared.compiled(*given)
+            return alone
         placed, program = jax.device_put(given), self._program(given)
         whole = {k: _aligned(self._memory(k)) for k in self._parts}
         # The last piece is the largest.
         pieces = collections.deque(reversed(range(self.shared.pieces)))
         carry_out = functools.partial(self._carry_out, program, placed, pieces, whole)
         others = [_started(k, carry_out) for k in range(1, self.shared.count)]
-        copies = [carry_out(), *(result() for result in others)]
-        results = self._put_together({k: placed[k] for k in self._merged}, copies) | _placed(whole, placed)
+        with _ending(pieces):
+            copies = [carry_out(), *(result() for result in others)]
+        results = self._put_together({k: placed[k] for k in self._merged}, copies)
+        with _transferring():
+            results |= {k: jax.device_put(array, self._where(placed)) for k, array in whole.items()}
         return [results[k] for k in self.shared.prepared.program.outputs]
 
     def working_bytes(self, given: Sequence[Any]) -> int:
         """What all threads allocate beside arguments and a kernel's results; 0 if the compiler does not tell."""
         analysis = self._program(given).memory_analysis()
         return 0 if analysis is None else self.shared.count * capacity.beyond(analysis, 0)
+
+    def _takes(self, given: Sequence[Any]) -> bool:
+        """Whether arguments are on one device each, and JAX does not look for NaN, which threads would not know of."""
+        debugged = jax.config.jax_debug_nans or jax.config.jax_debug_infs  # type: ignore[attr-defined]
+        return not debugged and all(len(a.devices()) == 1 for a in given if isinstance(a, jax.Array))
 
     def _carry_out(
         self,
@@ -66,20 +80,50 @@ class Threaded:
         pieces: collections.deque[int],
         whole: Mapping[int, np.ndarray],
     ) -> dict[int, jax.Array]:
-        """Takes pieces as long as there are any, and gives this thread's copies of what is merged."""
-        with jax.default_device(_device(placed)):
-            arguments = self._with_parts(placed)
+        """Takes pieces as long as there are any, and gives this thread's copies of what is merged.
+
+        Of a launch without parts it takes one, which need not be done by then.
+        """
+        arguments = self._own(placed)
         # JAX keeps such settings for each thread; the numbers of pieces are no transfers of the user's.
-        with jax.enable_x64(self.shared.prepared.program.wide), jax.disable_jit(False), _transferring():
+        with (
+            jax.enable_x64(self.shared.prepared.program.wide),
+            jax.disable_jit(False),
+            _transferring(),
+            _ending(pieces),
+        ):
             while (piece := _next(pieces)) is not None:
                 made = program(np.int32(piece), *arguments)
                 for k, array in zip(self.shared.prepared.program.outputs, made, strict=True):
                     if k in whole:
                         there, here = self._parts[k].places(piece)
                         whole[k][there] = np.asarray(array)[here]
-                    if k not in whole or k in self._overwritten:
+                    if k in self._donated or not whole:
                         arguments[k] = array
+                if not whole:
+                    break
         return {k: arguments[k] for k in self._merged}
+
+    def _own(self, placed: Sequence[jax.Array]) -> list[jax.Array]:
+        """The arguments that a thread begins with: with own copies of what it goes on with."""
+        found = list(placed)
+        with jax.default_device(self._device(placed)):
+            for k in self._overwritten:
+                found[k] = lax.empty(*self._part(k))
+            for k in self._donated - self._overwritten:
+                found[k] = jnp.array(placed[k], copy=True)
+        return found
+
+    def _where(self, placed: Sequence[jax.Array]) -> jax.sharding.Sharding | None:
+        """Where results are: with the arguments that matter, if these are committed to a device."""
+        committed = any(array.committed for k, array in enumerate(placed) if k not in self._overwritten)
+        return jax.sharding.SingleDeviceSharding(self._device(placed)) if committed else None
+
+    def _device(self, placed: Sequence[jax.Array]) -> jax.Device:
+        """That of a computation on arguments, perhaps not the one where a thread would run it by itself."""
+        mattering = [array for k, array in enumerate(placed) if k not in self._overwritten] or list(placed)
+        (device,) = next((array for array in mattering if array.committed), mattering[0]).devices()
+        return device
 
     @functools.cached_property
     def _put_together(self) -> Callable[..., dict[int, jax.Array]]:
@@ -94,14 +138,14 @@ class Threaded:
 
     def _program(self, given: Sequence[Any]) -> jax.stages.Compiled:
         """It for arguments from where they are: a thread would trace it anew."""
-        committed = [a.sharding if isinstance(a, jax.Array) and a.committed else None for a in given]
+        like = [jax.ShapeDtypeStruct(*self._part(k)) if k in self._overwritten else a for k, a in enumerate(given)]
+        committed = [a.sharding if isinstance(a, jax.Array) and a.committed else None for a in like]
         where = (jax.config.jax_default_device, *committed)  # type: ignore[attr-defined]
         if where not in self._programs:
             options = compiling.single(self.shared.prepared.compiler_options)
-            jitted = compiling.compiled(self._piece, options, [1 + k for k in self._overwritten])
+            jitted = compiling.compiled(self._piece, options, sorted(1 + k for k in self._donated))
             with jax.core.eval_context(), jax.disable_jit(False):
-                lowered = jitted.lower(np.int32(0), *self._with_parts(given))  # type: ignore[attr-defined]
-                self._programs[where] = lowered.compile()
+                self._programs[where] = jitted.lower(np.int32(0), *like).compile()  # type: ignore[attr-defined]
         return self._programs[where]
 
     def _piece(self, piece: jax.Array, *arguments: jax.Array) -> list[jax.Array]:
@@ -115,12 +159,10 @@ class Threaded:
         share = Share(piece, self.shared.bounds, origins, single=compiling.takes_single())
         return self.shared.prepared.watched(own, lambda chunk, state: Observer(), (), share)[0]
 
-    def _with_parts(self, arguments: Sequence[Any]) -> list[Any]:
-        """The arguments, but for parts with anything in them where a launch overwrites what was there."""
-        found = list(arguments)
-        for k in self._overwritten:
-            found[k] = lax.empty((self._parts[k].size, *self._memory(k).shape[1:]), self._memory(k).dtype)
-        return found
+    def _part(self, number: int) -> tuple[tuple[int, ...], Any]:
+        """The shape and dtype of a result's part."""
+        memory = self._memory(number)
+        return (self._parts[number].size, *memory.shape[1:]), memory.dtype
 
     def _memory(self, number: int) -> Allocation:
         memory = self.shared.prepared.program.arguments[number]
@@ -136,22 +178,20 @@ def _aligned(memory: Allocation) -> np.ndarray:
     return aligned
 
 
-def _device(arguments: Sequence[jax.Array]) -> jax.Device:
-    """Where a computation on arguments runs, perhaps not where a thread would run it by itself."""
-    (device,) = next((a for a in arguments if a.committed), arguments[0]).devices()
-    return device
-
-
-def _placed(arrays: Mapping[int, np.ndarray], arguments: Sequence[jax.Array]) -> dict[int, jax.Array]:
-    """Arrays as JAX has results of a computation on arguments."""
-    where = next((argument.sharding for argument in arguments if argument.committed), None)
-    with _transferring():
-        return {k: jax.device_put(array, where) for k, array in arrays.items()}
-
-
-def _transferring() -> Any:
+def _transferring() -> contextlib.AbstractContextManager[None]:
     """Within it, transfers are allowed, whatever the user says of theirs."""
-    return jax.transfer_guard_host_to_device("allow")
+    allowed: contextlib.AbstractContextManager[None] = jax.transfer_guard_host_to_device("allow")
+    return allowed
+
+
+@contextlib.contextmanager
+def _ending(pieces: collections.deque[int]) -> Iterator[None]:
+    """If something goes wrong within it, nobody takes pieces any more."""
+    try:
+        yield
+    except BaseException:
+        pieces.clear()
+        raise
 
 
 def _next(pieces: collections.deque[int]) -> int | None:
