@@ -43,6 +43,7 @@ def edges(draw):
     return shape, sizes, margins, starts
 
 
+@pytest.mark.thorough
 @given(edges(), st.booleans())
 @settings(max_examples=80, deadline=None)
 def test_rectangles_at_the_edge_of_a_memory(drawn, branches):

@@ -223,6 +223,7 @@ def counted(wg, table, memory, *, index):
     return memory.at[i].set(tile[i])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", ["max1550", "h200"])
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
 def test_closed_form_is_what_is_counted_from_data(device, dtype):
@@ -592,6 +593,7 @@ def assert_known_as_counted(program):
 # --- Chunks ---
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "size", "room"), [("convolution_slm", (2048, 33), 12000), ("histogram_slm", (64 * 256 * 5,), 8000)]
 )

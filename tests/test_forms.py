@@ -194,6 +194,7 @@ def base_of(variable: Any, body: Any, plan: Plan, bases: dict[Any, Any], row: di
     return rule([None if hasattr(a, "val") else bases[a] for a in eqn.invars])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_what_is_told_of_random_expressions_is_true(sizes):
     found = []

@@ -80,6 +80,7 @@ def expected(steps):
     return np.concatenate(totals)
 
 
+@pytest.mark.thorough
 @settings(derandomize=True, deadline=None, max_examples=40)
 @given(STEPS)
 def test_local_memory_is_numpys(steps):

@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,6 +36,7 @@ def of_rows(lattice, start, length, sliced=True):
     return frames.of_rows(lattice, start, length, sliced)
 
 
+@pytest.mark.thorough
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(AXES, st.integers(0, 30), st.sampled_from([0, 1, 2, 6, 8, 24, 48]), st.sampled_from([48, 96, 100, 144]))
 def test_elements_are_those_of_numpy_at_every_start(axes, offset, unit, length):

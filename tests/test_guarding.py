@@ -126,6 +126,7 @@ def stencil(wg, data, out, *, offsets):
     return out.at[i, j].set(total, where=(i < n) & (j < m))
 
 
+@pytest.mark.thorough
 @given(
     st.tuples(st.integers(1, 40), st.integers(1, 40)),
     st.tuples(st.sampled_from((1, 2, 4, 8)), st.sampled_from((1, 4, 8))),

@@ -52,6 +52,7 @@ def test_the_emulator_agrees_with_the_oracle(program):
     assert_as_the_oracle_says(program, launched(program))
 
 
+@pytest.mark.thorough
 @settings(LAW, max_examples=25)
 @given(programs.programs(plain=True))
 def test_the_emulator_agrees_with_the_oracle_on_plain_ranges(program):
@@ -74,12 +75,14 @@ def test_chunks_of_any_size_change_nothing(program, data):
         assert_as_the_oracle_says(program, launched(program))
 
 
+@pytest.mark.thorough
 @settings(LAW, max_examples=8)
 @given(programs.programs())
 def test_the_least_memory_changes_nothing(program):
     chex.assert_trees_all_equal(launched(program, memory_bytes=1), launched(program))
 
 
+@pytest.mark.thorough
 @settings(LAW, max_examples=10)
 @given(programs.programs(types=("float32", "float64")))
 def test_deterministic_and_donated_launches_change_nothing(program):

@@ -158,6 +158,7 @@ def launches_of(kernel, arguments):
     yield jax.jit(xe.launch(kernel, ND_RANGE))(*arguments)
 
 
+@pytest.mark.thorough
 @settings(max_examples=15)
 @given(st.lists(STEPS, min_size=1, max_size=6), st.integers(0, 4))
 def test_results_are_those_of_a_memory_for_each_group(steps, scalar):

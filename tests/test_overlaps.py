@@ -154,6 +154,7 @@ def tiles(x, tile, halo, blank):
     )
 
 
+@pytest.mark.thorough
 @given(
     tile=st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=3),
     groups=st.lists(st.integers(1, 5), min_size=3, max_size=3),

@@ -185,6 +185,7 @@ def too_hard(wg, x):
     return x.atomic[lid].add(1.0)
 
 
+@pytest.mark.thorough
 def test_what_is_too_hard_is_given_up_and_leaves_the_rest_known(monkeypatch):
     spent = []
     spend = progressions.spend

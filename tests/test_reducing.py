@@ -267,6 +267,7 @@ def divergent(wg, x, out, *, length):
     return out.at[wg.global_id()].set(total[lid] + lax.cond(gid > 1, value, lambda: jnp.uint32(7)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("length", [50, 1000])
 @pytest.mark.parametrize("groups", [1, 5])
 def test_groups_that_do_not_run_keep_what_they_have(groups, length):

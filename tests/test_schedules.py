@@ -231,6 +231,7 @@ def statements(body):
             yield from statements(block)
 
 
+@pytest.mark.thorough
 @settings(LAW, max_examples=30)
 @given(programs.programs())
 def test_programs_without_races_mean_the_same_under_every_schedule(program):

@@ -104,6 +104,7 @@ def test_it_goes_along_the_memory():
     assert looks_up(doubled, xe.NDRange(960, 32), x, y, width=23)
 
 
+@pytest.mark.thorough
 @settings(derandomize=True, deadline=None, max_examples=25)
 @given(
     st.integers(1, 12),

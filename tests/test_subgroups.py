@@ -175,6 +175,7 @@ def test_of_every_dtype(dtype):
     check(sums, dtype=dtype)
 
 
+@pytest.mark.thorough
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(SHAPES), st.lists(st.sampled_from(sorted(PLAIN)), min_size=2, max_size=4), st.booleans())
 def test_of_what_is_computed_from_it(shape, names, loop):
