@@ -305,15 +305,11 @@ def transposed_to(wg: xe.WorkGroup, x: xe.Memory, y: xe.Memory):
     return y.at[j, i].set(x[i, j])
 
 
-def test_a_transposition_goes_along_what_it_loads():
-    """As a whole it would touch a line of the result for each element."""
+def test_a_transposition_looks_nothing_up():
     x = np.arange(2048 * 1024, dtype=np.int32).reshape(2048, 1024)
     nd_range, arguments = xe.NDRange(x.shape, (8, 8)), (x, np.zeros(x.shape[::-1], np.int32))
-    ready = launches.prepared(transposed_to, nd_range, arguments, device="max1550")
-    assert ready.cut.full > 1
-    assert fitting._whole(ready) is None
     assert not looks_up(transposed_to, nd_range, *arguments)
-    np.testing.assert_array_equal(launches.run(ready, arguments)[0], x.T)
+    np.testing.assert_array_equal(xe.launch(transposed_to, nd_range)(*arguments), x.T)
 
 
 @xe.kernel

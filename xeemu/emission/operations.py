@@ -21,6 +21,7 @@ from xeemu.emission.locating import Lanes
 from xeemu.emission.values import Chunk, Emitted, Shared, Some, Split
 from xeemu.knowledge import folding, forms
 from xeemu.knowledge.analysis import Plan
+from xeemu.language import jaxprs
 
 
 def results(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> list[Item]:
@@ -72,7 +73,7 @@ def _carried_out(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], ch
         return named(plan, eqn.outvars, [result])
     if len(operands) == 1 and (array := subgroups.widened(eqn, operands[0], chunk)) is not None:
         return _held(plan, eqn, array, operands[0].lanes)
-    bind = _bind_unsigned if _is_natural(eqn, operands) else _bind
+    bind = _bind_unsigned if _is_natural(eqn, operands) else jaxprs.bound
     if _applies_to_chunks(eqn, operands):
         if (lanes := subgroups.common(operands, chunk)) is not None:
             arrays = [subgroups.held(o, lanes, chunk) if o.shape else o.array(chunk) for o in operands]
@@ -117,7 +118,7 @@ def _some(eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> Some
     where = Lanes(shape, given[0].chosen, None)
     arrays = [where.array(o, chunk) for o in operands]
     full = (max(array.shape[0] for array in arrays), where.count)
-    (values,) = _bind(eqn, [jnp.broadcast_to(array, full) for array in arrays])
+    (values,) = jaxprs.bound(eqn, [jnp.broadcast_to(array, full) for array in arrays])
     return Some(where.chosen, values)
 
 
@@ -218,12 +219,7 @@ def _is_natural(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> bool:
 def _bind_unsigned(eqn: jex_core.JaxprEqn, operands: Sequence[jax.Array]) -> list[jax.Array]:
     dtype = operands[0].dtype
     unsigned = [o.astype(f"u{dtype.itemsize}") for o in operands]
-    return [r.astype(dtype) for r in _bind(eqn, unsigned)]
-
-
-def _bind(eqn: jex_core.JaxprEqn, operands: Sequence[jax.Array]) -> list[jax.Array]:
-    results = eqn.primitive.bind(*operands, **eqn.params)
-    return list(results) if eqn.primitive.multiple_results else [results]
+    return [r.astype(dtype) for r in jaxprs.bound(eqn, unsigned)]
 
 
 def _known(value: Emitted) -> np.ndarray | None:

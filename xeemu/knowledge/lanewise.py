@@ -13,7 +13,7 @@ from xeemu.language import collectives, jaxprs, primitives
 from xeemu.language.jaxprs import Body
 
 # One element of the result for one of each operand, at the same place.
-_ELEMENTWISE = frozenset(
+ELEMENTWISE = frozenset(
     (
         "abs", "acos", "acosh", "add", "and", "asin", "asinh", "atan", "atan2", "atanh", "bitcast_convert_type", "cbrt",
         "ceil", "clamp", "clz", "convert_element_type", "copy", "copy_p", "cos", "cosh", "digamma", "div", "eq", "erf",
@@ -39,7 +39,7 @@ def keeps_apart(eqn: jex_core.JaxprEqn, lanewise: Sequence[bool], rank: int) -> 
         return False
     name, p = eqn.primitive.name, eqn.params
     shape = eqn.invars[0].aval.shape
-    if name in _ELEMENTWISE:
+    if name in ELEMENTWISE:
         return all(not v.aval.shape or v.aval.shape == eqn.outvars[0].aval.shape for v in eqn.invars)
     if name.startswith("reduce_") or name in ("argmax", "argmin"):
         return "axes" in p and min(p["axes"], default=rank) >= rank

@@ -107,7 +107,7 @@ class Lattice:
     @property
     def runs(self) -> list[Axis]:
         """The moving axes by falling distance, one for those that together are a single row of addresses."""
-        return _joined(Axis(self.axes[k].size, abs(self.axes[k].stride)) for k in self.moving)
+        return joined(Axis(self.axes[k].size, abs(self.axes[k].stride)) for k in self.moving)
 
     def along(self, axis: Axis) -> "Lattice":
         """The lattice again and again along one more axis, the slowest."""
@@ -227,19 +227,19 @@ def _turned(ordered: jax.Array, lattice: Lattice) -> jax.Array:
     Those that together are a single row are turned as one: compilers go backwards along several element by element.
     """
     before = ordered.shape[: ordered.ndim - len(lattice.moving)]
-    rows = _joined(lattice.axes[k] for k in lattice.moving)
+    rows = joined(lattice.axes[k] for k in lattice.moving)
     backwards = [len(before) + n for n, row in enumerate(rows) if row.stride < 0]
     if not backwards:
         return ordered
     return lax.rev(ordered.reshape(*before, *(row.size for row in rows)), backwards).reshape(ordered.shape)
 
 
-def _joined(axes: Iterable[Axis]) -> list[Axis]:
+def joined(axes: Iterable[Axis]) -> list[Axis]:
     """Axes by falling distance, one for those that together are a single row of addresses in one direction."""
-    joined: list[Axis] = []
+    rows: list[Axis] = []
     for axis in axes:
-        if joined and joined[-1].stride == axis.size * axis.stride:
-            joined[-1] = Axis(joined[-1].size * axis.size, axis.stride)
+        if rows and rows[-1].stride == axis.size * axis.stride:
+            rows[-1] = Axis(rows[-1].size * axis.size, axis.stride)
         else:
-            joined.append(axis)
-    return joined
+            rows.append(axis)
+    return rows

@@ -164,6 +164,12 @@ def needed(body: Body, atoms: Sequence[Atom]) -> list[int]:
     return found[::-1]
 
 
+def bound(eqn: jex_core.JaxprEqn, operands: Sequence[Any]) -> list[Any]:
+    """The results of an equation for other operands, if it is bound again by its parameters (see `is_bound_again`)."""
+    results = eqn.primitive.bind(*operands, **eqn.params)
+    return list(results) if eqn.primitive.multiple_results else [results]
+
+
 def literal(atom: jex_core.Literal) -> np.ndarray:
     """The value of a literal, in its own dtype."""
     return np.asarray(atom.val, atom.aval.dtype)

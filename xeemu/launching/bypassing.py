@@ -89,12 +89,12 @@ class _Rewriting:
         given = _arrays(operands)
         # What has no copy among its operands may make one.
         if len(given) == len(operands) and not any(left) and jaxprs.is_bound_again(eqn):
-            return _bound(eqn, given)
+            return jaxprs.bound(eqn, given)
         if eqn.primitive is primitives.load_p:
             (copy,) = (o for o in operands if isinstance(o, _Bypassed))
             return copy.load(eqn, *given)
         if eqn.primitive in primitives.LANGUAGE:
-            found = iter(_bound(eqn, given))
+            found = iter(jaxprs.bound(eqn, given))
         else:
             found = iter(self._structured(plan, number, eqn, operands))
         return [next(found) if copy is None else copy for copy in left]
@@ -154,8 +154,3 @@ def _of_arrays(function: Callable[[Sequence[_Item]], Any], items: Sequence[_Item
 
 def _arrays(items: Sequence[_Item]) -> list[Any]:
     return [item for item in items if not isinstance(item, _Bypassed)]
-
-
-def _bound(eqn: jex_core.JaxprEqn, operands: Sequence[Any]) -> Sequence[jax.Array]:
-    results = eqn.primitive.bind(*operands, **eqn.params)
-    return results if eqn.primitive.multiple_results else [results]

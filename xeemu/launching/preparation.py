@@ -13,7 +13,7 @@ from jax import lax
 
 from xeemu.devices import aspects, limits
 from xeemu.devices.device import Device
-from xeemu.emission import interpreter, rowwise
+from xeemu.emission import interpreter, rowwise, turning
 from xeemu.emission.observer import Observer
 from xeemu.emission.values import Chunk, Origin
 from xeemu.knowledge import analysis, conversions
@@ -176,7 +176,12 @@ class Prepared:
         # Observers know operations by their plan.
         task, chunk = (Task(self.program, self.plan), chunk) if observer.watches else self._task(chunk, left)
         origins = share.origins if share else {}
-        outputs = interpreter.run(task.program, task.plan, arguments, origins, chunk, observer)
+
+        def run(*arguments: jax.Array) -> list[jax.Array]:
+            return interpreter.run(task.program, task.plan, arguments, origins, chunk, observer)
+
+        late = chunk.many and chunk.count == self.program.geometry.groups and not observer.watches and self._transposes
+        outputs = (turning.put_off(run) if late else run)(*arguments)
         returned = dict(zip(self.program.outputs, outputs, strict=True))
         return [returned[k] for k in written], observer.close()
 
@@ -197,6 +202,13 @@ class Prepared:
             cores=1 if share is not None and share.single else cores.count(),
             spare_bytes=max(0, self.options.most_bytes - self.working_bytes),
         )
+
+    @functools.cached_property
+    def _transposes(self) -> bool:
+        """Whether a launch as a whole had better transpose late (see `turning`)."""
+        task, dimensions = self.analysed.task, len(self.program.geometry.group_range)
+        body, plan = task.program.body, task.plan
+        return working.is_straight(body, plan, dimensions) and working.transposes(body, plan, dimensions)
 
     def _task(self, chunk: Chunk, left: int) -> tuple[Task, Chunk]:
         """What a chunk carries out that nobody watches, and what more is known of the chunk then."""

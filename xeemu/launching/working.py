@@ -89,15 +89,19 @@ def _is_common(known: Value) -> bool:
 
 
 def _is_fused(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
-    """Whether an access is one that compilers fuse with what computes its operands or uses its result.
-
-    They would with a transposition as well, but go along a whole memory then with a line for each element.
-    """
+    """Whether an access is one that compilers fuse with what computes its operands or uses its result."""
     indices = [plan.value(a, dimensions) for a in primitives.indices(eqn)]
     known = all(index.form is not None for index in indices)
     if primitives.operation(eqn) != "load":
-        return known and not eqn.params.get("fetch") and not _is_transposed(eqn, plan, dimensions)
+        return known and not eqn.params.get("fetch")
     return not known or not analysis.doubted(eqn, plan, dimensions)
+
+
+def transposes(body: Body, plan: Plan, dimensions: int) -> bool:
+    """Whether a (sub)program without loops and branches accesses a global memory along other axes than its groups'."""
+    accesses = (eqn for eqn in body.eqns if eqn.primitive in primitives.ACCESSES)
+    of_global = (eqn for eqn in accesses if plan.values[eqn.invars[0]].space == "global")
+    return any(_is_transposed(eqn, plan, dimensions) for eqn in of_global)
 
 
 def _is_transposed(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:

@@ -314,5 +314,4 @@ def _stands_alone(eqn: jex_core.JaxprEqn) -> bool:
 
 
 def _bind(eqn: jex_core.JaxprEqn, *operands: jax.Array) -> Sequence[jax.Array]:
-    results = eqn.primitive.bind(*operands, **eqn.params)
-    return results if eqn.primitive.multiple_results else [results]
+    return jaxprs.bound(eqn, operands)
