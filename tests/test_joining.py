@@ -1,4 +1,4 @@
-"""Updates that follow each other are one scatter on a GPU, with the same result."""
+"""Updates that follow each other are one scatter on a GPU, or one window, with the same result."""
 
 import jax
 import jax.numpy as jnp
@@ -210,3 +210,93 @@ def test_rows_of_sums_of_floats(deterministic):
         np.testing.assert_array_equal(found, expected)
     else:
         np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+# --- Stores ---
+
+PLACES, WORK_ITEMS = 5, 4096
+
+
+@xe.kernel
+def components(wg, x, y, *, places, width=PLACES, twice=False, used=False, masked=False):
+    """Stores to some places of a record that each work-item has, in any order."""
+    i = wg.global_linear_id()
+    v = x[i]
+    for k, place in enumerate(places):
+        value = v * (k + 1) + (y[width * i + (place + 1) % width] if used else 0)
+        where = i % 3 > 0 if masked and k == 1 else None
+        y = y.at[width * i + place].set(value, where=where)
+    return y.at[width * i + places[0]].set(-v) if twice else y
+
+
+def by_records(x, y, places, width=PLACES, twice=False, used=False, masked=False):
+    rows = y.reshape(-1, width).copy()
+    for k, place in enumerate(places):
+        value = x * (k + 1) + (rows[:, (place + 1) % width] if used else 0)
+        live = np.arange(x.size) % 3 > 0 if masked and k == 1 else np.full(x.size, True)
+        rows[live, place] = value[live]
+    if twice:
+        rows[:, places[0]] = -x
+    return rows.reshape(-1)
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+@pytest.mark.parametrize("memory_bytes", [None, 1 << 12])
+@pytest.mark.parametrize("static", [{}, {"twice": True}, {"used": True}, {"masked": True}])
+@pytest.mark.parametrize("places", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (1, 2), (0, 2, 4), (3, 0, 4, 1, 2), (2, 2, 1)])
+def test_components_that_are_stored(places, static, memory_bytes, gpu):
+    rng = np.random.default_rng(len(places))
+    x = rng.integers(1000, size=WORK_ITEMS, dtype=np.int32)
+    y = rng.integers(1000, size=PLACES * WORK_ITEMS, dtype=np.int32)
+    nd_range, expected = xe.NDRange(WORK_ITEMS, 64), by_records(x, y, places, **static)
+    found = xe.launch(components, nd_range, memory_bytes=memory_bytes)(x, y, places=places, **static)
+    np.testing.assert_array_equal(found, expected)
+    if gpu:
+        (found,) = run(on_a_gpu(components, nd_range, (x, y), {"places": places, **static}), (x, y))
+        np.testing.assert_array_equal(found, expected)
+
+
+def stores(static):
+    """How often a launch stores to three components."""
+    x, y = np.arange(WORK_ITEMS, dtype=np.int32), np.zeros(3 * WORK_ITEMS, np.int32)
+    static = {"places": (0, 1, 2), "width": 3, **static}
+    ready = prepared(components, xe.NDRange(WORK_ITEMS, 64), (x, y), static)
+    text = str(jax.make_jaxpr(ready.emit)(x, y))
+    return text.count("= scatter[") + text.count("= dynamic_update_slice[")
+
+
+def test_components_side_by_side_are_stored_at_once():
+    assert stores({}) == 1
+    assert stores({"masked": True}) == stores({"used": True}) == 3
+
+
+@xe.kernel
+def pairs(wg, x, y):
+    i = wg.global_id(0)
+    return y.at[i, 0].set(x[i]).at[i, 1].set(2 * x[i]).at[i, 2].set(x[i] + 1)
+
+
+@pytest.mark.parametrize(("items", "size"), [(4096, 4096), (4096, 4000), (64, 64), (48, 47)])
+def test_rows_of_a_matrix(items, size):
+    """Beyond the end nothing is stored."""
+    x = np.arange(items, dtype=np.float32)
+    found = xe.launch(pairs, xe.NDRange(items, 16))(x, np.zeros((size, 3), np.float32))
+    np.testing.assert_array_equal(found, np.stack([x, 2 * x, x + 1], 1)[:size])
+
+
+@xe.kernel
+def records_in_a_loop(wg, x, y):
+    """Each iteration stores two elements of a row of its own."""
+    i = wg.global_linear_id()
+
+    def step(k, y):
+        return y.at[k, 2 * i].set(x[i] + k).at[k, 2 * i + 1].set(x[i] * k)
+
+    return lax.fori_loop(0, y.shape[0], step, y)
+
+
+def test_records_in_a_loop():
+    x = np.arange(1024, dtype=np.int32)
+    found = xe.launch(records_in_a_loop, xe.NDRange(1024, 64))(x, np.zeros((6, 2048), np.int32))
+    k = np.arange(6, dtype=np.int32)[:, None]
+    np.testing.assert_array_equal(found, np.stack([x + k, x * k], 2).reshape(6, -1))

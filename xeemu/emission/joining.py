@@ -3,7 +3,7 @@
 A GPU starts a kernel for each scatter. Where updates of a memory by one commutative operation follow each other, with
 old values that nobody asks for and no other use of the memory in between, one scatter does them all. If each begins a
 constant further than the one before, as where a loop is written out, one window holds them all, and no scatter is
-needed; then there is less to compile, too.
+needed; then there is less to compile, too. So it is with plain stores of components that lie side by side.
 """
 
 import collections
@@ -53,7 +53,9 @@ class Row:
     step: int
 
 
-def rows(body: Body, plan: Plan, deterministic: bool, dimensions: int) -> Mapping[int, Row]:
+def rows(
+    body: Body, plan: Plan, deterministic: bool, dimensions: int, alone: Container[int] = frozenset()
+) -> Mapping[int, Row]:
     """For the number of each update that is one of such a row, that.
 
     Args:
@@ -61,9 +63,11 @@ def rows(body: Body, plan: Plan, deterministic: bool, dimensions: int) -> Mappin
       plan: what is known of its values.
       deterministic: whether sums of floats have to be taken in order.
       dimensions: of the nd-range.
+      alone: the numbers of stores that are not made with others.
     """
     uses = _uses(body)
-    users = {e.invars[0]: n for n, e in enumerate(body.eqns) if _is_one_of_a_row(e, deterministic)}
+    each = ((n, eqn) for n, eqn in enumerate(body.eqns) if n not in alone)
+    users = {e.invars[0]: n for n, e in each if _is_one_of_a_row(e, plan, deterministic)}
     following = {n: users.get(m) for n in users.values() if uses[m := body.eqns[n].outvars[0]] == 1}
     found: dict[int, Row] = {}
     for number in users.values():
@@ -85,9 +89,13 @@ def _row(
     return {} if step is None else dict.fromkeys(numbers, Row(numbers[-1], step))
 
 
-def _is_one_of_a_row(eqn: jex_core.JaxprEqn, deterministic: bool) -> bool:
+def _is_one_of_a_row(eqn: jex_core.JaxprEqn, plan: Plan, deterministic: bool) -> bool:
     """Whether an equation updates all elements that it names, so that no order counts if these are others each time."""
-    if eqn.primitive is not primitives.atomic_p or eqn.params["fetch"] or primitives.mask(eqn) is not None:
+    if eqn.primitive not in primitives.ACCESSES or primitives.mask(eqn) is not None:
+        return False
+    if eqn.primitive is primitives.store_p:
+        return plan.values[eqn.invars[0]].space == "global"
+    if eqn.primitive is not primitives.atomic_p or eqn.params["fetch"]:
         return False
     rounds = deterministic and jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.floating)
     return primitives.operation(eqn) in ("store", *serial.COMBINE) and not rounds
@@ -95,7 +103,7 @@ def _is_one_of_a_row(eqn: jex_core.JaxprEqn, deterministic: bool) -> bool:
 
 def _further(eqn: jex_core.JaxprEqn, after: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> int | None:
     """How much further one of two updates begins, if they are alike but for that."""
-    if primitives.operation(eqn) != primitives.operation(after):
+    if eqn.primitive is not after.primitive or primitives.operation(eqn) != primitives.operation(after):
         return None
     (where, form), (others, other) = (locating.foreseen(e, plan, dimensions) for e in (eqn, after))
     if form is None or other is None or form.based or other.based or form.steps != other.steps:

@@ -187,8 +187,15 @@ class _Access:
         waiting = (*self.buffer.waiting, Waiting(address, where, value))
         if self.equation.number != row.last:
             return dataclasses.replace(self.buffer, waiting=waiting)
-        before = dataclasses.replace(self.buffer, waiting=())
-        return placing.atomics(before, primitives.operation(self.equation.eqn), waiting, row.step, chunk)
+        before, op = dataclasses.replace(self.buffer, waiting=()), primitives.operation(self.equation.eqn)
+        if (after := placing.at_once(before, op, waiting, row.step, chunk)) is not None:
+            return after
+        for one in waiting:
+            if self.equation.eqn.primitive is primitives.store_p:
+                before = access.store(before, one.address, one.value, one.where, chunk)
+            else:
+                before = access.atomic(before, op, one.address, [one.value], one.where, chunk, joined=False)
+        return before
 
     def _event(self, where: Lanes, values: list[Emitted], chunk: Chunk) -> Event:
         """It as the observer sees it, with its address; tells the observer."""

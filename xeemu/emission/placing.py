@@ -96,15 +96,16 @@ class Waiting:
     value: Emitted
 
 
-def atomics(buffer: Buffer, op: str, updates: Sequence[Waiting], step: int, chunk: Chunk) -> Buffer:
-    """The memory after atomic updates by one operation, each `step` elements further than the one before."""
+def at_once(buffer: Buffer, op: str, updates: Sequence[Waiting], step: int, chunk: Chunk) -> Buffer | None:
+    """The memory after updates by one operation, each `step` elements further than the one before.
+
+    None if they cannot be made at once.
+    """
     first, axis = updates[0], Axis(len(updates), step)
     alike = all(u.address.proved and (u.where.mask is None) == (first.where.mask is None) for u in updates)
     place = of_updates(buffer, op, first.address, first.where, axis, chunk) if alike else None
     if place is None:
-        for update in updates:
-            buffer = access.atomic(buffer, op, update.address, [update.value], update.where, chunk, joined=False)
-        return buffer
+        return None
     values = [update.where.array(update.value, chunk).astype(buffer.data.dtype) for update in updates]
     masks = [update.where.mask for update in updates if update.where.mask is not None]
     return buffer.holding(

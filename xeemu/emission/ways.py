@@ -11,6 +11,7 @@ from xeemu.emission.items import Item, as_value
 from xeemu.emission.joining import Row
 from xeemu.emission.values import Emitted
 from xeemu.knowledge.analysis import Plan
+from xeemu.language import primitives
 from xeemu.language.jaxprs import Atom, Body
 
 
@@ -78,7 +79,8 @@ def of_body(body: Body, plan: Plan, context: Context) -> Ways:
     chunk, watches = context.chunk, context.observer.watches
     found = hazards.of_body(body, plan)
     alone = not watches and not context.waiting and context.together is None
-    rows = joining.rows(body, plan, chunk.deterministic, context.dimensions) if alone else {}
+    careful = {n for n in found.entangled | found.waits.keys() if body.eqns[n].primitive is primitives.store_p}
+    rows = joining.rows(body, plan, chunk.deterministic, context.dimensions, careful) if alone else {}
     # On a CPU a scatter takes its elements one after the other anyway.
     joined = frozenset() if chunk.on_cpu else joining.of_body(body, chunk.deterministic, rows)
     return Ways(
