@@ -461,3 +461,10 @@ class TestLitmus:
     def test_draws_an_execution(self, tmp_path, capsys):
         assert cli.main(["litmus", "seed", "--plot", str(tmp_path / "seed.png")]) == 0
         assert (tmp_path / "seed.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("command", ["trace", "check", "profile", "estimate"])
+def test_a_command_without_a_name_advises_what_it_has(xeemu, command):
+    code, out, err = xeemu(command)
+    assert (code, out) == (2, "")
+    assert err == "error: name an example (xeemu kernels lists them) or path.py:NAME\n"

@@ -323,8 +323,8 @@ def comparisons(emit, *arguments):
 def test_the_parts_are_not_compared_any_more(compare):
     arguments = (values_of("uint32"), np.zeros(GROUPS * N * COLUMNS, np.int32))
     ready = prepared(kernel, ND_RANGE, arguments, {"compare": compare, "uniform": False})
-    # The compiler makes the mask of each column's store by itself.
-    assert comparisons(ready.emit, *arguments) == COLUMNS * (2 if compare is of_overlapping else 1)
+    # The columns of a row lie side by side and are stored at once, under one mask.
+    assert comparisons(ready.emit, *arguments) == (2 if compare is of_overlapping else 1)
 
 
 def test_groups_of_two_dimensions_that_load_for_some_work_items():

@@ -1,5 +1,6 @@
 """Launches: their arguments, what they cache, chunks, jit, donation."""
 
+import functools
 import inspect
 import logging
 
@@ -10,6 +11,7 @@ import pytest
 
 import xeemu as xe
 from xeemu.errors import KernelArgumentError, MemoryAllocationError
+from xeemu.kernels import EXAMPLES
 from xeemu.launching import fitting
 
 RANGE = xe.NDRange(12, 4)
@@ -104,7 +106,7 @@ def test_a_static_parameter_without_default_is_needed():
     [
         (lambda wg: None, RANGE, "a launch takes a kernel, but got a function; decorate the function with @xe.kernel"),
         (scale, 12, "a launch takes an xe.NDRange, but got 12; write xe.NDRange(12)"),
-        (scale, (12, 4), "a launch takes an xe.NDRange, but got (12, 4); write xe.NDRange((12, 4))"),
+        (scale, (12, 4), "a launch takes an xe.NDRange, but got (12, 4); write xe.NDRange(12, 4)"),
     ],
 )
 def test_what_a_launch_takes(kernel, nd_range, message):
@@ -429,6 +431,56 @@ def test_donation_consumes_the_arrays_that_come_back():
     np.testing.assert_array_equal(result, 2 * X)
     np.testing.assert_array_equal(x, X)
     assert y.is_deleted()
+
+
+@xe.kernel
+def both(wg, x, y):
+    i = wg.global_id()
+    return x.at[i].set(x[i] + 1), y.at[i].set(y[i] + 2)
+
+
+def test_the_memory_of_one_array_is_not_given_away_twice():
+    x = jnp.asarray(X)
+    for launch in [xe.launch(both, RANGE, donate=True)] * 2 + [xe.launch(scale, RANGE, donate=True)]:
+        with pytest.raises(xe.KernelArgumentError, match="x and y are the same array, whose memory donate=True would"):
+            launch(x, x)
+    for given in (x, x + 0), (X, X):
+        np.testing.assert_array_equal(xe.launch(both, RANGE, donate=True)(*given), (X + 1, X + 2))
+
+
+@pytest.mark.parametrize("bound", [0, -1, True, 1.5, float("nan"), "1MB", [1], np.float32(4096)])
+def test_a_bound_that_is_no_number_of_bytes(bound):
+    with pytest.raises(xe.KernelArgumentError, match="give a positive whole number of bytes such as 1 << 20, or None"):
+        xe.launch(scale, RANGE, memory_bytes=bound)
+
+
+@pytest.mark.parametrize("name", ["donate", "deterministic"])
+@pytest.mark.parametrize("flag", ["yes", 1, None, [True]])
+def test_a_flag_that_is_none(name, flag):
+    with pytest.raises(xe.KernelArgumentError, match=f"{name}=.*; give True or False"):
+        xe.launch(scale, RANGE, **{name: flag})
+
+
+def test_numbers_of_numpy_and_jax_are_numbers_of_bytes():
+    for bound in np.int64(4096), jnp.int32(4096):
+        assert xe.launch(scale, RANGE, memory_bytes=bound) is xe.launch(scale, RANGE, memory_bytes=4096)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("histogram_slm", (16384,)), ("matmul_tiled", (32, 24, 16)), ("tree_reduction", None), ("atomics_lab", None)],
+)
+def test_a_launch_under_vmap_is_launches_one_by_one(name, size):
+    example = EXAMPLES[name]
+    size = size or example.size
+    launched = functools.partial(xe.launch(example.kernel, example.nd_range(size)), **example.static)
+    first, *others = map(np.asarray, example.inputs(size))
+    several = np.stack([first, np.roll(first, 1), first[::-1]])
+    with jax.enable_x64(True):  # for words of 64 bits
+        got = jax.jit(jax.vmap(lambda one: launched(one, *others)))(several)
+    for n, one in enumerate(several):
+        alone = jax.tree.leaves(launched(one, *others))
+        jax.tree.map(np.testing.assert_array_equal, [a[n] for a in jax.tree.leaves(got)], alone)
 
 
 def test_without_donation_the_arrays_stay():

@@ -198,7 +198,7 @@ def lossy_other(wg, x, y):
 
 @refused(
     "the value 1.5 does not fit x, which holds int32; write it in that type, for example "
-    "jnp.asarray(1.5).astype(jnp.int32)"
+    "np.asarray(1.5).astype(jnp.int32)"
 )
 def python_float_into_int(wg, x, y):
     return x.at[wg.global_id()].set(1.5)  # <-
@@ -206,7 +206,7 @@ def python_float_into_int(wg, x, y):
 
 @refused(
     "the value 300 does not fit tile, which holds uint8; write it in that type, for example "
-    "jnp.asarray(300).astype(jnp.uint8)"
+    "np.asarray(300).astype(jnp.uint8)"
 )
 def python_int_out_of_range(wg, x, y):
     tile = wg.local(4, jnp.uint8)
@@ -216,7 +216,7 @@ def python_int_out_of_range(wg, x, y):
 
 @refused(
     "the value -1 does not fit tile, which holds uint32; write it in that type, for example "
-    "jnp.asarray(-1).astype(jnp.uint32)"
+    "np.asarray(-1).astype(jnp.uint32)"
 )
 def negative_into_unsigned(wg, x, y):
     tile = wg.local(4, jnp.uint32)
@@ -226,7 +226,7 @@ def negative_into_unsigned(wg, x, y):
 
 @refused(
     "the value 16777217 does not fit x, which holds float32; write it in that type, for example "
-    "jnp.asarray(16777217).astype(jnp.float32)",
+    "np.asarray(16777217).astype(jnp.float32)",
     *REALS,
 )
 def python_int_that_a_float_rounds(wg, x, y):
@@ -235,7 +235,7 @@ def python_int_that_a_float_rounds(wg, x, y):
 
 @refused(
     "the value 70000 does not fit tile, which holds float16; write it in that type, for example "
-    "jnp.asarray(70000).astype(jnp.float16)"
+    "np.asarray(70000).astype(jnp.float16)"
 )
 def python_int_that_a_half_makes_infinite(wg, x, y):
     tile = wg.local(4, jnp.float16)
@@ -245,7 +245,7 @@ def python_int_that_a_half_makes_infinite(wg, x, y):
 
 @refused(
     "the value 1e+300 does not fit x, which holds float32; write it in that type, for example "
-    "jnp.asarray(1e+300).astype(jnp.float32)",
+    "np.asarray(1e+300).astype(jnp.float32)",
     *REALS,
 )
 def python_float_that_becomes_infinite(wg, x, y):

@@ -43,6 +43,7 @@ def outcomes():
 
 NAMES = (
     *(f"atomic {op}" for op in ("add", "sub", "min", "max", "and_", "or_", "xor")),
+    *(f"float {op}, NaN in {where}" for op in ("min", "max") for where in ("elements", "result")),
     *("float min", "float max", "slice", "slice 64 bits", "slice in one chunk", "mirrored", "mirrored floats"),
     *(
         "some items",

@@ -229,8 +229,12 @@ class TestReasons:
         assert row.time_s == table.best.time_s
 
     def test_what_a_function_of_the_configuration_raises_ends_the_sweep(self):
-        with pytest.raises(ZeroDivisionError):
+        with pytest.raises(ZeroDivisionError) as raised:
             tune(scale, {"global_size": lambda c: 1 // 0})(X)
+        assert raised.value.__notes__[0].startswith("The function for global_size in the space of xe.tune was given ")
+        with pytest.raises(KeyError) as raised:
+            tune(scale, {"global_size": lambda c: c["local_sise"]})(X)
+        assert "local_size=None, sub_group_size=32" in raised.value.__notes__[0]
         with pytest.raises(ZeroDivisionError):
             tune(scale, SIZES)(lambda c: 1 // 0)
 

@@ -289,7 +289,8 @@ def _print_report(report: xe.Report, as_json: bool) -> int:
 
 def _target(given: argparse.Namespace, options: KernelOptions) -> targets.Target:
     if given.name is None:
-        raise UsageError("name an example (xeemu kernels lists them) or path.py:NAME, or write --all")
+        every = ", or write --all" if hasattr(given, "all") else ""
+        raise UsageError(f"name an example (xeemu kernels lists them) or path.py:NAME{every}")
     return targets.find(given.name, given.size, options)
 
 

@@ -193,7 +193,7 @@ def _python_scalar(x: bool | int | float, dtype: np.dtype, name: str) -> jax.Arr
     if not fits:
         raise source.kernel_error(
             f"the value {x!r} does not fit {name}, which holds {dtype}; write it in that type, "
-            f"for example jnp.asarray({x!r}).astype(jnp.{dtype})"
+            f"for example np.asarray({x!r}).astype(jnp.{dtype})"
         )
     return jnp.asarray(np.asarray(x).astype(dtype)) if math.isfinite(x) else jnp.asarray(x, dtype)
 

@@ -183,9 +183,9 @@ def _traced(run: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct], 
         raise _value_needed(error, kernel) from None
     except Exception as error:
         # What the user's own lines raise is theirs; what JAX and NumPy raise is told with the kernel's line.
-        if source.raised_by_user(error):
+        if source.raised_by_user(error) or isinstance(error, NameError):
             raise
-        if "truth value of an array" in str(error):
+        if "truth value of an array" in str(error) or "Pred must be a scalar" in str(error):
             raise _value_needed(error, kernel) from None
         site = source.of_exception(error, kernel.function.__code__)
         raise KernelError(f"JAX refuses an operation of kernel {kernel.name}: {error}\n  at {site}") from error

@@ -25,7 +25,10 @@ def checked_device(kernel: Any, nd_range: Any, device: str | Device) -> Device:
             f"a launch takes a kernel, but got a {type(kernel).__name__}; decorate the function with @xe.kernel"
         )
     if isinstance(nd_range, int | tuple | list):
-        raise KernelArgumentError(f"a launch takes an xe.NDRange, but got {nd_range!r}; write xe.NDRange({nd_range!r})")
+        sizes = (
+            f"{nd_range[0]}, {nd_range[1]}" if isinstance(nd_range, tuple) and len(nd_range) == 2 else repr(nd_range)
+        )
+        raise KernelArgumentError(f"a launch takes an xe.NDRange, but got {nd_range!r}; write xe.NDRange({sizes})")
     if not isinstance(nd_range, NDRange):
         raise KernelArgumentError(
             f"a launch takes an xe.NDRange, but got {source.called(nd_range)}; "

@@ -1,6 +1,7 @@
 """launch: a kernel over an nd-range as a function over arrays."""
 
 import functools
+import operator
 import weakref
 from collections.abc import Callable, Hashable, MutableMapping, Sequence
 from typing import Any
@@ -79,11 +80,8 @@ def launch(
         raise KernelArgumentError(
             f"mesh is {mesh!r}; give a jax.sharding.Mesh, as by jax.make_mesh((len(jax.devices()),), ('groups',))"
         )
-    if memory_bytes is not None and memory_bytes < 1:
-        raise KernelArgumentError(
-            f"memory_bytes={memory_bytes}; give a positive number of bytes, or None for the default"
-        )
-
+    memory_bytes = None if memory_bytes is None else _bytes(memory_bytes)
+    deterministic, donate = _flag("deterministic", deterministic), _flag("donate", donate)
     seed = None if schedule is None else turns.seed(schedule)
     if seed is not None and (mesh is not None or deterministic):
         other = "deterministic=True" if deterministic else "a mesh"
@@ -92,6 +90,24 @@ def launch(
     limited = modelled.in_environment()
     limits = None if limited is modelled else limited
     return _launched(kernel, nd_range, modelled, memory_bytes, deterministic, donate, mesh, seed, limits)
+
+
+def _bytes(value: Any) -> int:
+    try:
+        number = 0 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise KernelArgumentError(
+            f"memory_bytes={value!r}; give a positive whole number of bytes such as 1 << 20, or None for the default"
+        )
+    return number
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise KernelArgumentError(f"{name}={value!r}; give True or False")
+    return bool(value)
 
 
 @functools.lru_cache(maxsize=512)
@@ -122,6 +138,8 @@ def _launched(
         signature = None if limited else _signature(arguments, bound, donating)
         known = None if signature is None else ready.get(signature)
         if known is not None:
+            if donating:
+                _check_donated(known.prepared.program, arguments)
             return _run(known, arguments)
         given = checked_arguments(kernel, arguments, _ARRAYS)
         inside_jit = any(isinstance(a, jax.core.Tracer) for a in given)
@@ -138,12 +156,26 @@ def _launched(
         if inside_jit:
             with jax.enable_x64(prepared.program.wide):
                 return jax.tree.unflatten(prepared.program.output_tree, prepared.emit(*map(jnp.asarray, given)))
+        if donating:
+            _check_donated(prepared.program, given)
         fitted = fitting.fitted(prepared)
         if signature is not None:
             ready[signature] = fitted
         return _run(fitted, given)
 
     return call
+
+
+def _check_donated(program: Program, given: Sequence[Any]) -> None:
+    """Refuses to give away the memory of an array that is an argument in another place, too."""
+    for k in program.outputs:
+        for n, other in enumerate(given):
+            if n != k and other is given[k] and isinstance(other, jax.Array):
+                names = " and ".join(m.name for m in (program.arguments[min(n, k)], program.arguments[max(n, k)]) if m)
+                raise KernelArgumentError(
+                    f"{names} are the same array, whose memory donate=True would give to a result; pass a copy for one "
+                    "of them, or leave out donate=True"
+                )
 
 
 def _signature(arguments: Sequence[Any], bound: tuple[tuple[str, Any], ...], donating: bool) -> Hashable:

@@ -23,6 +23,7 @@ from xeemu.knowledge import addresses, instances, progressions, schedule
 from xeemu.knowledge.expressions import TooLarge
 from xeemu.knowledge.progressions import Box
 from xeemu.knowledge.schedule import Frame, Operation, Schedule
+from xeemu.language import collectives
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
 from xeemu.launching import capacity, compiling, merging
@@ -103,10 +104,12 @@ def _check_update(memory: Allocation, operation: Operation, update: Operation) -
     name, site = operation.name, operation.place.site
     other = "" if site == update.place.site else f"\n  at {update.place.site}"
     if operation.fetches:
-        what = "is read" if name == "load" else f"is updated by {name}, which gives the old value,"
+        read = name == "load"
+        what = "is read" if read else f"is updated by {name}, which gives the old value,"
+        advice = "" if read else "write an update that gives no old value if it is not used, "
         raise kernel_error(
-            f"{memory.name} {what} in a launch over several devices, each of which sees its own updates alone; split "
-            f"the launch, or leave out mesh={other}",
+            f"{memory.name} {what} in a launch over several devices, each of which sees its own updates alone; "
+            f"{advice}split the launch, or leave out mesh={other}",
             site,
         )
     if merging.update(operation) is None or merging.update(operation) != merging.update(update):
@@ -217,7 +220,9 @@ class Sharded:
 
     @functools.cached_property
     def compiled(self) -> Callable[..., tuple[list[jax.Array], list[jax.Array]]]:
-        donated = self.prepared.program.outputs if self.prepared.options.donate else ()
+        """The launch; a divided result is smaller than its argument on each device, and cannot take its place."""
+        numbered = zip(self.prepared.program.outputs, self.merges, strict=True)
+        donated = [k for k, merge in numbered if merge.rule != "slice"] if self.prepared.options.donate else ()
         return compiling.compiled(self._emit, self.prepared.compiler_options, donated)
 
     @functools.cached_property
@@ -270,8 +275,17 @@ class Sharded:
         if merge.rule == "add":
             return before + lax.psum(after - before, self._axes), nowhere
         if merge.rule in ("min", "max"):
-            return (lax.pmin if merge.rule == "min" else lax.pmax)(after, self._axes), nowhere
+            return self._chosen(merge.rule, after), nowhere
         return merging.merged(merge.rule, before, list(lax.all_gather(after, self._axes))), nowhere
+
+    def _chosen(self, rule: str, after: jax.Array) -> jax.Array:
+        """The least or the greatest of what each device has, or NaN if one has that, which collectives may drop."""
+        collective = lax.pmin if rule == "min" else lax.pmax
+        if not jnp.issubdtype(after.dtype, jnp.floating):
+            return collective(after, self._axes)
+        missing = jnp.isnan(after)
+        of_numbers = collective(jnp.where(missing, collectives.identity(rule, after.dtype), after), self._axes)
+        return jnp.where(lax.pmax(missing.astype(np.int8), self._axes) > 0, after.dtype.type(np.nan), of_numbers)
 
     def _part(self, array: jax.Array, number: jax.Array) -> jax.Array:
         """A device's part of an array, along its first axis."""

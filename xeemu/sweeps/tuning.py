@@ -162,6 +162,16 @@ def _choices(name: str, value: Any) -> Any:
     return choices
 
 
+def _called(name: str, function: Callable[[dict[str, Any]], Any], configuration: Mapping[str, Any]) -> Any:
+    """What a function of the space gives for the other choices."""
+    try:
+        return function(dict(configuration))
+    except Exception as error:
+        known = ", ".join(f"{key}={getattr(value, 'name', value)}" for key, value in configuration.items())
+        error.add_note(f"The function for {name} in the space of xe.tune was given {known}.")
+        raise
+
+
 def _choice(name: str, value: Any) -> Any:
     """A choice in the form that a configuration has it: a device, an int or a tuple of ints, a static value.
 
@@ -270,7 +280,7 @@ class _Sweep:
         completed = dict(configuration)
         for name, value in self.space.items():
             if callable(value):
-                completed[name] = _choice(name, value(dict(completed)))
+                completed[name] = _choice(name, _called(name, value, completed))
         if completed["sub_group_size"] is None:
             completed["sub_group_size"] = self._usual_sub_group(completed["device"])
         return completed
