@@ -271,6 +271,25 @@ def test_components_side_by_side_are_stored_at_once():
 
 
 @xe.kernel
+def quarters(wg, x, y):
+    """A group fills a row, each work-item every 64th element."""
+    row, lid = wg.group_id(), wg.local_id()
+    for k in range(4):
+        y = y.at[row, lid + k * wg.size].set(x[row] + k)
+    return y
+
+
+def test_stores_that_leave_no_gaps_are_made_alone():
+    """A store of work-items side by side is a copy, which a row of them would make one of element after element."""
+    x, y = np.arange(64, dtype=np.int32), np.zeros((64, 256), np.int32)
+    ready = prepared(quarters, xe.NDRange(64 * 64, 64), (x, y))
+    text = str(jax.make_jaxpr(ready.emit)(x, y))
+    assert "concatenate" not in text
+    assert text.count("= dynamic_update_slice[") + text.count("= scatter[") == 4
+    np.testing.assert_array_equal(run(ready, (x, y))[0], x[:, None] + np.arange(256) // 64)
+
+
+@xe.kernel
 def pairs(wg, x, y):
     i = wg.global_id(0)
     return y.at[i, 0].set(x[i]).at[i, 1].set(2 * x[i]).at[i, 2].set(x[i] + 1)

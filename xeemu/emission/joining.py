@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Container, Mapping
 
 import jax.numpy as jnp
+import numpy as np
 from jax.extend import core as jex_core
 
 from xeemu.emission import locating, serial
@@ -81,9 +82,10 @@ def _row(
 ) -> Mapping[int, Row]:
     """The row that begins with an update, if there is one."""
     numbers, step = [number], None
+    gap = _gap(body.eqns[number], plan, dimensions)
     while (after := following.get(numbers[-1])) is not None and len(numbers) < _LONGEST_ROW:
         further = _further(body.eqns[numbers[-1]], body.eqns[after], plan, dimensions)
-        if further is None or step not in (None, further):
+        if further is None or step not in (None, further) or (gap is not None and abs(further) >= gap):
             break
         numbers, step = [*numbers, after], further
     return {} if step is None else dict.fromkeys(numbers, Row(numbers[-1], step))
@@ -112,6 +114,17 @@ def _further(eqn: jex_core.JaxprEqn, after: jex_core.JaxprEqn, plan: Plan, dimen
         return None
     apart = set((other.pattern - form.pattern).tolist())
     return apart.pop() if len(apart) == 1 else None
+
+
+def _gap(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> int | None:
+    """How far work-items store from each other; None if that does not count.
+
+    Stores that come between theirs are made with them, while one that leaves no gap is a copy, best made alone.
+    """
+    if eqn.primitive is not primitives.store_p:
+        return None
+    form = locating.foreseen(eqn, plan, dimensions)[1]
+    return None if form is None or form.pattern.size < 2 else int(np.abs(np.diff(form.pattern)).min())
 
 
 def _uses(body: Body) -> "collections.Counter[jaxprs.Atom]":

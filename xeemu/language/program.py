@@ -7,7 +7,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.errors import Error, KernelError
 from xeemu.language import linearity, primitives, separation, source, waiting
@@ -66,16 +65,20 @@ class Program:
 
     def is_alone(self, number: int) -> bool:
         """Whether the kernel does not change a memory, or uses it in one operation only."""
-        return self.arguments[number] not in self.written or self.sole_use(number) is not None
+        return self.arguments[number] not in self.written or len(self.uses(number)) == 1
 
-    def sole_use(self, number: int) -> jex_core.JaxprEqn | None:
-        """The operation that alone uses a memory, as argument and afterwards; None if there is no such one."""
-        body, memory = self.body, self.body.invars[number]
-        uses = [eqn for eqn in body.eqns if any(a is memory for a in eqn.invars)]
-        if len(uses) != 1 or uses[0].primitive not in primitives.ACCESSES or any(a is memory for a in body.outvars):
-            return None
-        after = uses[0].outvars[-1]
-        return None if any(a is after for eqn in body.eqns for a in eqn.invars) else uses[0]
+    def uses(self, number: int) -> tuple[int, ...]:
+        """The numbers of the operations that use a memory one after the other; none of them if anything else does."""
+        found: list[int] = []
+        memory = self.body.invars[number]
+        while users := [n for n, eqn in enumerate(self.body.eqns) if any(a is memory for a in eqn.invars)]:
+            eqn = self.body.eqns[users[0]]
+            returned = any(a is memory for a in self.body.outvars)
+            if len(users) > 1 or returned or eqn.primitive not in primitives.ACCESSES:
+                return ()
+            found.append(users[0])
+            memory = eqn.outvars[-1]
+        return tuple(found)
 
     def __str__(self) -> str:
         from xeemu.language import listing
