@@ -15,6 +15,7 @@ from jax import lax
 
 from xeemu.emission import bins, forwarding, opacity, overlaps, serial, slices
 from xeemu.emission.locating import Address, Lanes, columns, places
+from xeemu.emission.neighbours import Neighbour
 from xeemu.emission.slices import View
 from xeemu.emission.values import Buffer, Chunk, Emitted, Shared, Some, Update
 from xeemu.knowledge import lattices
@@ -46,11 +47,12 @@ def load(
     view: View | None,
     chunk: Chunk,
     missing: np.ndarray | None = None,
+    neighbour: Neighbour | None = None,
 ) -> Loaded:
     """Loads by a gather if `gathered`, and `missing` for elements out of bounds, poison if that is None."""
     dtype = buffer.data.dtype
     missing = poison(dtype) if missing is None else missing.astype(dtype)
-    read = _gather if gathered else functools.partial(_read, varying=varying, view=view)
+    read = _gather if gathered else functools.partial(_read, varying=varying, view=view, neighbour=neighbour)
     if not buffer.elements:
         values: jax.Array | Shared = jnp.full((1, where.count), missing)
     elif not where.count:
@@ -92,11 +94,12 @@ def _read(
     missing: np.ndarray,
     varying: bool,
     view: View | None,
+    neighbour: Neighbour | None,
 ) -> jax.Array | Shared:
     part = slices.part(buffer, address, where, varying, chunk)
     if part is not None and address.proved:
         return part.shared(buffer.data, view)
-    edged = slices.box(buffer, address, where, varying, chunk, missing)
+    edged = slices.box(buffer, address, where, varying, chunk, missing, neighbour)
     if edged is not None:
         return edged.shared(buffer.data)
     if part is None or not may_fit(buffer, address, part, chunk):

@@ -6,6 +6,7 @@ exist: a box may reach a little beyond its memory. What lies there reads as pois
 
 import dataclasses
 import functools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,9 +19,14 @@ from jax import lax
 from xeemu.emission import locating
 from xeemu.emission.frames import Frame
 from xeemu.emission.locating import Address, Component, Lanes
+from xeemu.emission.neighbours import Neighbour
 from xeemu.emission.values import Buffer, Chunk
 from xeemu.knowledge import lattices
+from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.lattices import Axis, Lattice
+
+# A rectangle around neighbours may have this many times as many elements as one of them, and no more than all of them.
+_WIDEST = 4
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -114,12 +120,50 @@ class Edged(Frame):
         return tuple(within - start + start.dtype.type(above) for start, within, (_, above) in each)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Among(Edged):
+    """A rectangle that is read as a part of a larger one, with those of its neighbours.
+
+    Attributes:
+      neighbour: how it lies in that.
+      around: the larger one.
+    """
+
+    neighbour: Neighbour
+    around: Edged
+
+    def read(self, data: jax.Array) -> jax.Array:
+        """`[*values]`"""
+        larger = self.neighbour.rectangle(lambda: self.around.read(data))
+        first = self.neighbour.offset
+        last = [f + n for f, n in zip(first, self.sizes, strict=True)]
+        return lax.slice(larger, first, last).reshape(self.values)
+
+
+def _among(edged: Edged, neighbour: Neighbour, shape: Sequence[int]) -> Edged:
+    """A rectangle of a memory of a shape as one among its neighbours, if one around them all is worth it."""
+    sizes = tuple(n + further for n, further in zip(edged.sizes, neighbour.spread, strict=True))
+    margins = _margins(neighbour.bounds, shape, sizes)
+    if margins is None or math.prod(sizes) > min(_WIDEST, neighbour.count) * math.prod(edged.sizes):
+        return edged
+    starts = tuple(lax.sub(s, s.dtype.type(n)) for s, n in zip(edged.starts, neighbour.offset, strict=True))
+    around = dataclasses.replace(edged, starts=starts, sizes=sizes, values=sizes, margins=margins)
+    each = {field.name: getattr(edged, field.name) for field in dataclasses.fields(edged)}
+    return Among(**each, neighbour=neighbour, around=around)
+
+
 def _between(least: int, value: jax.Array, greatest: int) -> jax.Array:
     return (value >= least) & (value <= greatest)
 
 
 def of_address(
-    buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, missing: Any
+    buffer: Buffer,
+    address: Address,
+    where: Lanes,
+    varying: bool,
+    chunk: Chunk,
+    missing: Any,
+    neighbour: Neighbour | None = None,
 ) -> tuple[Lattice, Frame] | None:
     """The elements of an access to global memory within a box of it, and the box; None if they are no box.
 
@@ -129,6 +173,7 @@ def of_address(
       varying: whether groups have values of their own.
       chunk: the work-groups.
       missing: what elements out of bounds read as, if there may be such.
+      neighbour: the access as one of several, if there are others.
     """
     if not may_be(buffer, address, where):
         return None
@@ -144,7 +189,9 @@ def of_address(
     margins = margins_of(address, buffer.shape, sizes)
     if margins is None:
         return None
-    return lattice, Edged(starts, sizes, buffer.held_shape, lattice.extents, True, margins, missing, chunk.on_cpu)
+    edged = Edged(starts, sizes, buffer.held_shape, lattice.extents, True, margins, missing, chunk.on_cpu)
+    several = neighbour is not None and chunk.on_cpu and buffer.origin is None and len(sizes) == len(neighbour.spread)
+    return lattice, _among(edged, neighbour, buffer.shape) if neighbour is not None and several else edged
 
 
 def starts_of(buffer: Buffer, address: Address, further: Sequence[int], chunk: Chunk) -> tuple[jax.Array, ...]:
@@ -182,11 +229,17 @@ def margins_of(address: Address, shape: Sequence[int], sizes: Sequence[int]) -> 
 
     None if that is not known, or if it is more than a rectangle of such sizes has.
     """
+    return _margins([component.interval for component in address.components], shape, sizes)
+
+
+def _margins(
+    bounds: Sequence[Interval | None], shape: Sequence[int], sizes: Sequence[int]
+) -> tuple[tuple[int, int], ...] | None:
     found = []
-    for component, size, own in zip(address.components, shape, sizes, strict=True):
-        if component.interval is None:
+    for interval, size, own in zip(bounds, shape, sizes, strict=True):
+        if interval is None:
             return None
-        least, greatest = component.interval
+        least, greatest = interval
         found.append((max(0, -least), max(0, greatest - (size - 1))))
         if sum(found[-1]) > own:
             return None

@@ -16,6 +16,7 @@ from jax.extend import core as jex_core
 from xeemu.emission import boxes, frames, locating, serial
 from xeemu.emission.frames import Frame, Start
 from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.neighbours import Neighbour
 from xeemu.emission.values import Buffer, Chunk, Shared
 from xeemu.knowledge import analysis, lattices
 from xeemu.knowledge.analysis import Plan
@@ -192,9 +193,17 @@ def part(
     return box(buffer, address, where, varying, chunk, None) or found
 
 
-def box(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, missing: Any) -> Part | None:
+def box(
+    buffer: Buffer,
+    address: Address,
+    where: Lanes,
+    varying: bool,
+    chunk: Chunk,
+    missing: Any,
+    neighbour: Neighbour | None = None,
+) -> Part | None:
     """The window of an access, if that is a box, where it may be out of bounds and then reads as `missing`."""
-    found = boxes.of_address(buffer, address, where, varying, chunk, missing)
+    found = boxes.of_address(buffer, address, where, varying, chunk, missing, neighbour)
     if found is None:
         return None
     lattice, frame = found

@@ -3,12 +3,13 @@
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-from xeemu.emission import accumulation, dividing, forwarding, guarding, hazards, joining
+from xeemu.emission import accumulation, dividing, forwarding, guarding, hazards, joining, neighbours
 from xeemu.emission.accumulation import Sum
 from xeemu.emission.context import Context
 from xeemu.emission.hazards import Hazards
 from xeemu.emission.items import Item, as_value
 from xeemu.emission.joining import Row
+from xeemu.emission.neighbours import Neighbour
 from xeemu.emission.values import Emitted
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import primitives
@@ -30,6 +31,7 @@ class Way:
       settled: whether what a load looks up is computed for itself (see `dividing`).
       update: for a store that updates what is there the operation and what it adds (see `accumulation`).
       entangled: whether an update uses what was loaded from other places of the memory (see `hazards`).
+      neighbour: a load as one of several that are read at once, if it is (see `neighbours`).
     """
 
     forwarded: bool = False
@@ -42,6 +44,7 @@ class Way:
     settled: bool = False
     update: tuple[str, Emitted] | None = None
     entangled: bool = False
+    neighbour: Neighbour | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Ways:
     rows: Mapping[int, Row]
     settled: frozenset[int]
     sums: Mapping[int, Sum]
+    neighbours: Mapping[int, Neighbour]
 
     def of(self, number: int, read: Callable[[Atom], Item]) -> Way:
         """That of one of them; `read` gives the item that an operand stands for."""
@@ -71,6 +75,7 @@ class Ways:
             settled=number in self.settled,
             update=None if added is None else (added.op, as_value(read(added.added))),
             entangled=number in self.hazards.entangled,
+            neighbour=self.neighbours.get(number),
         )
 
 
@@ -83,12 +88,15 @@ def of_body(body: Body, plan: Plan, context: Context) -> Ways:
     rows = joining.rows(body, plan, chunk.deterministic, context.dimensions, careful) if alone else {}
     # On a CPU a scatter takes its elements one after the other anyway.
     joined = frozenset() if chunk.on_cpu else joining.of_body(body, chunk.deterministic, rows)
+    guarded = frozenset() if watches else guarding.of_body(body, plan, context.dimensions)
+    beside = neighbours.of_body(body, plan, context.dimensions, guarded) if alone and context.block is None else {}
     return Ways(
         hazards=found,
         forwarded=forwarding.of_body(body, plan, chunk.geometry),
-        guarded=frozenset() if watches else guarding.of_body(body, plan, context.dimensions),
+        guarded=guarded,
         joined=joined | context.waiting,
         rows=rows,
         settled=dividing.finding(body, plan, context.dimensions) if chunk.many and not watches else frozenset(),
         sums={} if watches else accumulation.of_body(body, plan, chunk.geometry.items, found.scattered),
+        neighbours={n: one for n, one in beside.items() if n not in found.waits},
     )

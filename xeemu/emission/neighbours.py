@@ -1,0 +1,106 @@
+"""Neighbours: loads at constant distances from each other, from one rectangle of a memory around them all.
+
+What a stencil loads lies beyond the edges of its memory in part, and what is read there has to be filled in. That takes
+a pass over all that is read, for each load by itself; compilers fuse the slices of what is read once.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+
+import jax
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.emission import locating
+from xeemu.knowledge import analysis
+from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.forms import Form
+from xeemu.knowledge.intervals import Interval
+from xeemu.language import jaxprs, primitives
+from xeemu.language.jaxprs import Body
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Neighbour:
+    """A load as one of several.
+
+    Attributes:
+      offset: along each dimension of the memory how far it lies from the least of them.
+      spread: how far the greatest lies from that.
+      bounds: along each dimension the least and the greatest index of them all.
+      count: how many they are.
+      found: the rectangle, once it was read for one of them.
+    """
+
+    offset: tuple[int, ...]
+    spread: tuple[int, ...]
+    bounds: tuple[Interval, ...]
+    count: int
+    found: list[jax.Array]
+
+    def rectangle(self, read: Callable[[], jax.Array]) -> jax.Array:
+        """What all of them read; `read` gives it if none of them has done so."""
+        if not self.found:
+            self.found.append(read())
+        return self.found[0]
+
+
+def of_body(body: Body, plan: Plan, dimensions: int, guarded: Collection[int]) -> Mapping[int, Neighbour]:
+    """For the numbers of loads of a (sub)program that have neighbours, what these are.
+
+    They are loads from global memory, before it is changed, that may be out of bounds.
+
+    Args:
+      body: the program.
+      plan: its analysis.
+      dimensions: of the launch.
+      guarded: the numbers of those that give what their mask says where they are out of bounds (see `guarding`).
+    """
+    alike = collections.defaultdict[Hashable, list[tuple[int, tuple[int, ...]]]](list)
+    for number, eqn in enumerate(body.eqns):
+        if (found := _placed(eqn, plan, dimensions)) is not None:
+            key, place = found
+            missing = jaxprs.literal(eqn.invars[-1]).tobytes() if number in guarded else None
+            alike[key, missing].append((number, place))
+    several = [group for group in alike.values() if len(group) > 1]
+    return {number: one for group in several for number, one in _together(group, body, plan, dimensions).items()}
+
+
+def _placed(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> tuple[Hashable, tuple[int, ...]] | None:
+    """What loads at constant distances from each other have in common, and where the first element of one is."""
+    if eqn.primitive is not primitives.load_p or plan.values[eqn.invars[0]].space != "global":
+        return None
+    forms = [plan.value(a, dimensions).form for a in primitives.indices(eqn)]
+    if not forms or not analysis.doubted(eqn, plan, dimensions):
+        return None
+    where, _ = locating.foreseen(eqn, plan, dimensions)
+    known = [where.form(form) for form in forms if form is not None and not form.based]
+    if len(known) < len(forms) or not where.count:
+        return None
+    first = tuple(int(form.pattern[0]) for form in known)
+    return (eqn.invars[0], where.shape, where.chosen.tobytes(), tuple(map(_shape, known))), first
+
+
+def _shape(form: Form) -> Hashable:
+    """A lane form but for where it begins."""
+    return form.steps, (form.pattern - form.pattern[0]).tobytes()
+
+
+def _together(
+    group: Sequence[tuple[int, tuple[int, ...]]], body: Body, plan: Plan, dimensions: int
+) -> Mapping[int, Neighbour]:
+    """Loads of a group as neighbours, by number; none if it is not known how far one of them reaches."""
+    places = np.asarray([place for _, place in group])
+    least, found = places.min(axis=0), list[jax.Array]()
+    spread = tuple((places.max(axis=0) - least).tolist())
+    each = [[plan.value(a, dimensions).interval for a in primitives.indices(body.eqns[n])] for n, _ in group]
+    bounds = [[i for i in intervals if i is not None] for intervals in zip(*each, strict=True)]
+    if any(len(known) < len(group) for known in bounds):
+        return {}
+    around = tuple((min(low for low, _ in known), max(high for _, high in known)) for known in bounds)
+    offsets = (places - least).tolist()
+    return {
+        number: Neighbour(tuple(offset), spread, around, len(group), found)
+        for (number, _), offset in zip(group, offsets, strict=True)
+    }
