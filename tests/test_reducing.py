@@ -128,14 +128,43 @@ def test_values_and_memories(how, groups, items, length):
 
 
 @pytest.mark.parametrize("how", ["value", "global", "local", "private"])
-def test_a_long_loop_has_few_blocks(how):
-    """2^20 iterations are 32 blocks of 2^15; one more has a block of its own."""
+def test_a_long_loop_of_single_elements_is_one_pass(how):
+    """Which takes no memory; what is left of 2^20 + 1 iterations is emitted once more."""
     for length in (2**20, 2**20 + 1):
         arguments, static = (np.ones(length, np.int32), np.ones(1, np.int32)), {"op": "xor", "length": length}
-        found = emitted(reducing, xe.NDRange(1, 1), arguments, static | {"how": how})
-        assert found == [32]
+        assert not emitted(reducing, xe.NDRange(1, 1), arguments, static | {"how": how})
+        assert temporary_bytes(reducing, xe.NDRange(1, 1), arguments, static | {"how": how}) < 1 << 12
         got = xe.launch(reducing, xe.NDRange(1, 1))(*arguments, **static, how=how)
         assert int(np.asarray(got)[0]) == 1 ^ length % 2
+
+
+def temporary_bytes(kernel, nd_range, arguments, static, memory_bytes=None):
+    """What a launch works with, as XLA tells."""
+    ready = launches.prepared(kernel, nd_range, arguments, static, memory_bytes=memory_bytes)
+    return ready.compiled.lower(*arguments).compile().memory_analysis().temp_size_in_bytes
+
+
+@pytest.mark.parametrize("length", [4096, 5000, *longer([4095], [4097], [70_001], [1_000_003])])
+@pytest.mark.parametrize("op", ["add", "min", *longer(["mul"], ["and"])])
+def test_rows_of_any_length(length, op):
+    x, out = numbers(length), numbers(1, seed=1)
+    for got in results(reducing, xe.NDRange(1, 1), (x, out), {"op": op, "length": length, "how": "value"}):
+        np.testing.assert_array_equal(got, reduced(x, out, op, length))
+
+
+@xe.kernel
+def side_by_side(wg, x, out):
+    lid = wg.local_id()
+    turns = x.shape[0] // wg.size
+    return out.at[lid].set(lax.fori_loop(0, turns, lambda k, t: t + x[k * wg.size + lid], out[lid]))
+
+
+def test_a_long_loop_of_several_elements_has_few_blocks():
+    """2^19 iterations of two are 32 blocks of 2^14."""
+    arguments = np.ones(2**20, np.int32), np.ones(2, np.int32)
+    assert emitted(side_by_side, xe.NDRange(2, 2), arguments) == [32]
+    got = xe.launch(side_by_side, xe.NDRange(2, 2))(*arguments)
+    np.testing.assert_array_equal(got, [1 + 2**19, 1 + 2**19])
 
 
 def test_many_work_items_have_work_enough():
@@ -145,13 +174,33 @@ def test_many_work_items_have_work_enough():
 
 @pytest.mark.parametrize("memory_bytes", [1, 1 << 12, 1 << 16, 1 << 30])
 def test_blocks_keep_to_the_bound_of_memory(memory_bytes):
-    length = 2**18
-    arguments, static = (numbers(length), np.ones(1, np.int32)), {"op": "add", "length": length, "how": "value"}
-    got = xe.launch(reducing, xe.NDRange(1, 1), memory_bytes=memory_bytes)(*arguments, **static)
-    np.testing.assert_array_equal(got, reduced(*arguments, "add", length))
-    loops = emitted(reducing, xe.NDRange(1, 1), arguments, static, memory_bytes)
+    length, arguments = 2**17, (numbers(2**18), np.ones(2, np.int32))
+    got = xe.launch(side_by_side, xe.NDRange(2, 2), memory_bytes=memory_bytes)(*arguments)
+    np.testing.assert_array_equal(got, 1 + arguments[0].reshape(-1, 2).sum(0, dtype=np.int32))
+    loops = emitted(side_by_side, xe.NDRange(2, 2), arguments, memory_bytes=memory_bytes)
     turns = length // loops[0]
-    assert turns == 64 if memory_bytes < 1 << 10 else turns <= min(max(memory_bytes // 8, 64), 2**15)
+    assert turns == 64 if memory_bytes < 1 << 10 else turns <= min(max(memory_bytes // 16, 64), 2**14)
+
+
+@pytest.mark.parametrize("memory_bytes", [1 << 16, 1 << 20, None])
+def test_rows_that_do_not_fuse_keep_to_the_bound_of_memory(memory_bytes):
+    """Several are reduced of what is looked up."""
+    x, places = numbers(1000), np.random.default_rng(0).integers(0, 1000, 2**20, dtype=np.int32)
+    out = np.zeros(2, np.int32)
+    got = xe.launch(looked_up, xe.NDRange(1, 1), memory_bytes=memory_bytes)(x, places, out)
+    np.testing.assert_array_equal(got, [x[places].sum(dtype=np.int32), x[places].min()])
+    taken_bytes = temporary_bytes(looked_up, xe.NDRange(1, 1), (x, places, out), {}, memory_bytes)
+    assert taken_bytes <= (memory_bytes or 16 << 20)
+
+
+@xe.kernel
+def looked_up(wg, x, places, out):
+    def turn(k, found):
+        total, least = found
+        return total + x[places[k]], jnp.minimum(least, x[places[k]])
+
+    total, least = lax.fori_loop(0, places.shape[0], turn, (jnp.int32(0), jnp.int32(2**31 - 1)))
+    return out.at[0].set(total).at[1].set(least)
 
 
 @xe.kernel

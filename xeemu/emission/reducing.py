@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.emission import slices, streaming, together, updating
+from xeemu.emission import combining, streaming, together, updating
 from xeemu.emission.together import Together, Window
 from xeemu.emission.values import Chunk
-from xeemu.knowledge import growing
+from xeemu.knowledge import analysis, growing
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import collectives, jaxprs, primitives
 from xeemu.language.jaxprs import Body
@@ -26,6 +26,8 @@ from xeemu.language.jaxprs import Body
 # Elements of a block's arrays: on a 2-core CPU 2^15 to 2^17 take 5 to 8 % less than 2^14 for a sum of 2^22 elements,
 # and as long for other reductions. On a GPU, which was not measured, a block is a few kernels, however long.
 _ELEMENTS = {"cpu": 1 << 15, "gpu": 1 << 20}
+# Iterations of a block of single elements, along which a CPU goes in one pass.
+_ROW = 1 << 22
 # An iteration that computes more elements has work enough of its own; one that streams, sooner.
 _MOST_LANES = 128
 _MOST_STREAMED_LANES = {"cpu": 4, "gpu": 128}
@@ -172,8 +174,20 @@ def turns(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int],
     where, size = "cpu" if chunk.on_cpu else "gpu", together.size(scan, plan, chunk, moves)
     if size.lanes > (_MOST_STREAMED_LANES[where] if streams else _MOST_LANES):
         return 1
+    if chunk.on_cpu and size.lanes == 1:
+        most = _ROW if _fuses(scan, plan, chunk, moves) else size.turns(_ROW, chunk)
+        if row := combining.whole(min(most, scan.length)):
+            return row
     most = min(size.turns(_ELEMENTS[where], chunk), scan.length)
     return together.evenly(scan.length, most) if most >= _FEWEST_TURNS else 1
+
+
+def _fuses(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]) -> bool:
+    """Whether a compiler makes one pass of all that a loop loads, computes and reduces, and needs no memory for it."""
+    dimensions = len(chunk.geometry.group_range)
+    loads = ((n, eqn) for n, eqn in enumerate(scan.body.eqns) if eqn.primitive is primitives.load_p)
+    known = all(n in moves and not analysis.doubted(eqn, plan, dimensions) for n, eqn in loads)
+    return known and len(scan.body.outvars) - len(growing.of_loop(scan, plan)) == 1
 
 
 _State = tuple[list[Any], dict[int, Any]]
@@ -227,18 +241,38 @@ class Loop:
     def _blocks(self, dropped: frozenset[int], first: list[Any]) -> list[Any]:
         """The same, with some of the windows left out.
 
-        Each iteration of a block has accumulators of its own, which are combined with each other in the end.
+        Each iteration of a block has accumulators of its own, which are combined with each other in the end; or a few
+        parts of a block have, if an iteration has a single element.
         """
         state = first, {k: self._accumulators(first[k], op) for k, op in self.reductions.ops.items()}
         step = functools.partial(self._block, dropped)
         unrolled = max(1, min(_UNROLLED, _LARGEST_UNROLLED // len(self.scan.body.eqns)))
+        if any(p is not None and self._in_rows(p) for p in first):
+            unrolled = 1  # blocks are long enough
         last, accumulators = streaming.by_blocks(step, self.scan.length, self.turns, state, unrolled)
-        return self._together(last, accumulators)
+        return self._combined(last, {k: self._total(last[k], k, a) for k, a in accumulators.items()})
 
     def _accumulators(self, packed: jax.Array | None, op: str) -> jax.Array | None:
         if packed is None:
             return None
-        return jnp.full((self.turns, *packed.shape), collectives.identity(op, packed.dtype))
+        shape = (1, combining.PARTS) if self._in_rows(packed) else (self.turns, *packed.shape)
+        return jnp.full(shape, collectives.identity(op, packed.dtype))
+
+    def _in_rows(self, packed: jax.Array) -> bool:
+        """Whether parts of a block have accumulators."""
+        return self.on_cpu and packed.size == 1 and combining.whole(self.turns) == self.turns
+
+    def _total(self, packed: jax.Array | None, k: int, accumulators: jax.Array | None) -> jax.Array | None:
+        """All accumulators for a carry combined."""
+        if packed is None or accumulators is None:
+            return None
+        if self._in_rows(packed):
+            return combining.together(accumulators, self.reductions.ops[k]).reshape(packed.shape)
+        return self._reduced(k, accumulators)
+
+    def _reduced(self, k: int, found: jax.Array | None) -> jax.Array | None:
+        """What some iterations combine with a carry."""
+        return None if found is None else combining.reduced(found, self.reductions.ops[k], (0,), self.on_cpu)
 
     def _block(self, dropped: frozenset[int], turns: int, state: _State) -> _State:
         """What is carried after some iterations, and the accumulators, which a shorter last block leaves alone."""
@@ -246,9 +280,15 @@ class Loop:
         after = growing.advanced(self.reductions.growth, carries, np.int32(turns))
         found = self._found(dropped, turns, carries)
         if turns < self.turns:
-            return self._together(after, found), accumulators
-        combine = {k: collectives.COMBINE[op] for k, op in self.reductions.ops.items()}
-        return after, {k: None if a is None else combine[k](a, found[k]) for k, a in accumulators.items()}
+            return self._combined(after, {k: self._reduced(k, f) for k, f in found.items()}), accumulators
+        each = {k: self._for_accumulators(carries[k], k, f) for k, f in found.items()}
+        return after, self._by_ops(accumulators, each)
+
+    def _for_accumulators(self, packed: jax.Array | None, k: int, found: jax.Array | None) -> jax.Array | None:
+        """What a block combines with the accumulators for a carry."""
+        if packed is None or found is None or not self._in_rows(packed):
+            return found
+        return combining.partly(found.reshape(1, -1), self.reductions.ops[k])
 
     def _found(self, dropped: frozenset[int], turns: int, carries: list[Any]) -> dict[int, Any]:
         """For the number of each carry what each of some iterations combines with it."""
@@ -264,13 +304,15 @@ class Loop:
         found: dict[int, Any] = jax.vmap(find)(jnp.arange(turns, dtype=np.int32), loaded)
         return found
 
-    def _together(self, carries: list[Any], found: dict[int, Any]) -> list[Any]:
-        """What is carried, combined with all that was found."""
-        after = list(carries)
-        for k, op in self.reductions.ops.items():
-            if carries[k] is not None:
-                after[k] = collectives.COMBINE[op](carries[k], slices.reduced(found[k], op, (0,), self.on_cpu))
-        return after
+    def _combined(self, carries: list[Any], found: dict[int, Any]) -> list[Any]:
+        """What is carried, combined with what was found for it."""
+        after = self._by_ops(dict(enumerate(carries)), found)
+        return [after.get(k, carry) for k, carry in enumerate(carries)]
+
+    def _by_ops(self, before: dict[int, Any], found: dict[int, Any]) -> dict[int, Any]:
+        """What stands for carries, each combined by its operation with what was found; None for those without any."""
+        ops = self.reductions.ops
+        return {k: None if f is None else collectives.COMBINE[ops[k]](before[k], f) for k, f in found.items()}
 
 
 def _neutral(packed: jax.Array | None, op: str) -> jax.Array | None:

@@ -1,11 +1,10 @@
 """Slices: memory operations on addresses that form a lattice, as reads and writes of one window of the memory."""
 
 import dataclasses
-import functools
 import itertools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -13,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.extend import core as jex_core
 
-from xeemu.emission import boxes, frames, locating, serial
+from xeemu.emission import boxes, combining, frames, locating, serial
 from xeemu.emission.frames import Frame, Start
 from xeemu.emission.locating import Address, Lanes
 from xeemu.emission.neighbours import Neighbour
@@ -110,7 +109,7 @@ class Part:
         within = "add" if op == "sub" else op
         neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
-        total = self._window(reduced(self._laid_out(taking_part), within, self._repeated, on_cpu))
+        total = self._window(combining.reduced(self._laid_out(taking_part), within, self._repeated, on_cpu))
         old = self.frame.read(data)
         new = serial.COMBINE[op](old, total)
         if within == "add":
@@ -150,27 +149,6 @@ class Part:
     def _window(self, values: jax.Array) -> jax.Array:
         """`[*before, *extents]`: the elements of the window, row by row."""
         return lattices.window(values, self.lattice)
-
-
-# Folds of so many parts, as long as as much is left: XLA reduces what is longer in two passes and slowly on CPUs.
-_PARTS, _LONG = 8, 256
-
-
-def reduced(values: jax.Array, op: str, axes: Sequence[int], on_cpu: bool) -> jax.Array:
-    """Values combined along some axes, in any order."""
-    combine = collectives.COMBINE[op]
-    each = _folded(values, combine, axes) if on_cpu else values
-    return lax.reduce(each, collectives.identity(op, values.dtype), combine, axes)
-
-
-def _folded(values: jax.Array, combine: Callable[[Any, Any], Any], axes: Sequence[int]) -> jax.Array:
-    """Values of which some along the axes have been combined, so that these are short."""
-    for axis in axes:
-        while values.shape[axis] >= _LONG and not values.shape[axis] % _PARTS:
-            size = values.shape[axis] // _PARTS
-            parts = (lax.slice_in_dim(values, k * size, (k + 1) * size, axis=axis) for k in range(_PARTS))
-            values = functools.reduce(combine, parts)
-    return values
 
 
 def part(

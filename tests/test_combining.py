@@ -1,0 +1,83 @@
+"""Values put together along axes are what NumPy makes of them, whatever their shape."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xeemu.emission import combining
+
+OPS = {
+    "add": np.add,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def expected(values, op, axes):
+    with np.errstate(over="ignore"):
+        return OPS[op].reduce(values, axis=tuple(axes), dtype=values.dtype, keepdims=False) if axes else values
+
+
+def numbers(shape, dtype="int32"):
+    info = np.iinfo(dtype)
+    return np.random.default_rng(0).integers(info.min, info.max, shape, dtype, endpoint=True)
+
+
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
+@pytest.mark.parametrize("length", [1, 255, 256, 4096, 5000, 2**18 + 300])
+def test_rows(op, dtype, length):
+    with jax.enable_x64(dtype == "int64"):
+        x = numbers((2, length), dtype)
+        found = combining.reduced(jnp.asarray(x), op, (1,), on_cpu=True)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, expected(x, op, (1,)))
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_any_axes(data):
+    shape = data.draw(st.lists(st.sampled_from([1, 2, 3, 8, 40, 256, 300]), min_size=1, max_size=4), label="shape")
+    while np.prod(shape) > 10**6:
+        shape.pop()
+    axes = data.draw(st.lists(st.integers(0, len(shape) - 1), unique=True, max_size=len(shape)), label="axes")
+    op, x = data.draw(st.sampled_from(sorted(OPS)), label="op"), numbers(shape)
+    for on_cpu in True, False:
+        np.testing.assert_array_equal(combining.reduced(jnp.asarray(x), op, axes, on_cpu), expected(x, op, axes))
+
+
+@pytest.mark.parametrize("op", ["and", "or", "xor"])
+def test_truth(op):
+    x = np.random.default_rng(0).random((3, 5000)) < 0.5
+    np.testing.assert_array_equal(combining.reduced(jnp.asarray(x), op, (1,), on_cpu=True), OPS[op].reduce(x, axis=1))
+
+
+def test_floats_are_left_to_the_compiler():
+    x = np.arange(70_000, dtype=np.float32)
+    text = str(jax.make_jaxpr(lambda x: combining.reduced(x, "max", (0,), on_cpu=True))(x))
+    assert f"f32[{combining.PARTS}]" not in text
+    assert combining.reduced(jnp.asarray(x), "max", (0,), on_cpu=True) == 69_999
+
+
+@pytest.mark.parametrize("shape", [(2**20,), (4, 2**18), (2**20 + 4321,)])
+def test_a_row_of_what_is_computed_takes_no_memory(shape):
+    """XLA would write all that is computed, and then a thirty-second of it."""
+    x = numbers(shape)
+    row = jax.jit(lambda x: combining.reduced(x * 3 + (x >> 2), "add", (x.ndim - 1,), on_cpu=True))
+    assert row.lower(x).compile().memory_analysis().temp_size_in_bytes < 1 << 14
+
+
+@pytest.mark.parametrize("parts", [1, 16])
+def test_whole(parts):
+    for length in (0, 255, 256, 4095, 4096, 5000, 2**20, 10**6, 10**9 + 7):
+        found = combining.whole(length, parts)
+        assert found <= length
+        assert found % (256 * parts) == 0
+        assert length - found < max(256 * parts, 0.05 * length)
