@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from launches import prepared
+from threaded import on_a_cpu
 
 import xeemu as xe
 from xeemu.kernels import EXAMPLES
@@ -15,6 +16,8 @@ from xeemu.launching.arguments import Description
 from xeemu.launching.fitting import Fitted
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
+
+__all__ = ["on_a_cpu"]  # figures and messages are those of a CPU, wherever the tests run
 
 RANGE = xe.NDRange(4096, 64)
 X, Y = np.arange(4096, dtype=np.int32), np.zeros(4096, np.int32)  # 16384 bytes each
@@ -113,7 +116,8 @@ def test_small_launches_are_not_looked_at(monkeypatch):
 
 
 def test_devices_that_share_a_memory_take_as_much_each(available):
-    mesh = jax.make_mesh((1,), ("groups",))
+    (device, *_) = jax.local_devices(backend="cpu")
+    mesh = jax.make_mesh((1,), ("groups",), devices=[device])
     available(1 << 20)
     np.testing.assert_array_equal(xe.launch(scale, RANGE, mesh=mesh)(X, Y), 2 * X)
     available(40_000)
@@ -122,8 +126,8 @@ def test_devices_that_share_a_memory_take_as_much_each(available):
     )
     need = capacity.Need(6 << 30, 3 << 20, 5)
     available(12 << 30)
-    capacity.check(need, jax.devices()[0], "Stop")
-    assert refused(lambda: capacity.check(need, jax.devices()[0], "Stop", copies=2)) == (
+    capacity.check(need, device, "Stop")
+    assert refused(lambda: capacity.check(need, device, "Stop", copies=2)) == (
         "the launch takes 12.01 GiB of memory, and 12.00 GiB are available on this machine: 6.00 GiB for arguments "
         "that are not there yet, 3.00 MiB for results, 5 bytes to work with on each of 2 devices that share it. Stop"
     )
