@@ -73,8 +73,18 @@ def loaded(values: jax.Array | Shared, where: Lanes, other: Emitted | None, vary
             shared = dataclasses.replace(values, values=values.values.reshape(-1, *where.shape))
         values = values.of_groups(values.values)
     if unmasked and not where.all:
-        some = Some(where.chosen, jnp.broadcast_to(values, (values.shape[0], where.count)))
+        some = _some(values, where, other, chunk)
     return Loaded(filled(values, where, other, varying, chunk), some, shared)
+
+
+def _some(values: jax.Array, where: Lanes, other: Emitted | None, chunk: Chunk) -> Some:
+    """The values of the elements that take part, and of all others where these are better computed apart."""
+    chosen, rest = where.chosen, None
+    if chunk.on_cpu and other is not None and chosen[-1] - chosen[0] == len(chosen) - 1:
+        beside = dataclasses.replace(where, chosen=np.delete(np.arange(math.prod(where.shape)), chosen))
+        rest = beside.array(other, chunk).astype(values.dtype)
+        rest = jnp.broadcast_to(rest, (rest.shape[0], beside.count))
+    return Some(chosen, jnp.broadcast_to(values, (values.shape[0], where.count)), rest)
 
 
 def filled(values: jax.Array, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk) -> jax.Array:

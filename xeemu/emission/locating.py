@@ -64,8 +64,11 @@ class Lanes:
             flat = materialise(self.form(operand.known.form), operand.base, operand.dtype, operand.known.varying, chunk)
             return flat if operand.known.varying else flat[None]
         some = operand.some
-        if some is not None and operand.shape == self.shape and np.array_equal(some.chosen, self.chosen):
-            return some.values
+        if some is not None and operand.shape == self.shape:
+            if np.array_equal(some.chosen, self.chosen):
+                return some.values
+            if self.all and (everywhere := some.everywhere) is not None:
+                return everywhere
         array = operand.array(chunk)
         array = array if operand.known.varying else array[None]
         if not operand.shape:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.emission.values import Buffer, Chunk, Emitted, Some
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -46,8 +46,12 @@ class Strand:
         computed = value.computed
         if computed is not None and value.known.varying:
             computed = self.rows(computed)
-        some = value.some and dataclasses.replace(value.some, values=self.rows(value.some.values))
+        some = value.some and self._of_some(value.some)
         return dataclasses.replace(value, computed=computed, some=some, shared=None, split=None)
+
+    def _of_some(self, some: Some) -> Some:
+        others = None if some.others is None else self.rows(some.others)
+        return dataclasses.replace(some, values=self.rows(some.values), others=others)
 
     def _buffer(self, buffer: Buffer) -> Buffer:
         if buffer.space == "global":

@@ -212,10 +212,23 @@ class Some:
     Attributes:
       chosen: `[n]` their flat positions.
       values: `[G or 1, n]`
+      others: `[G or 1, m]` the values of all others, where it is faster to compute them apart: on a CPU, if the chosen
+        elements follow each other. XLA takes a branch for each element of what is put together before it computes.
     """
 
     chosen: np.ndarray
     values: jax.Array
+    others: jax.Array | None = None
+
+    @property
+    def everywhere(self) -> jax.Array | None:
+        """`[G or 1, n + m]` all elements in their places, if the others are known."""
+        if self.others is None:
+            return None
+        groups, first = max(self.values.shape[0], self.others.shape[0]), int(self.chosen[0])
+        parts = [self.others[:, :first], self.values, self.others[:, first:]]
+        each = [jnp.broadcast_to(part, (groups, part.shape[1])) for part in parts if part.shape[1]]
+        return jnp.concatenate(each, axis=1)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
