@@ -244,10 +244,10 @@ class Loop:
         Each iteration of a block has accumulators of its own, which are combined with each other in the end; or a few
         parts of a block have, if an iteration has a single element.
         """
-        state = first, {k: self._accumulators(first[k], op) for k, op in self.reductions.ops.items()}
-        step = functools.partial(self._block, dropped)
+        ops, step = self.reductions.ops, functools.partial(self._block, dropped)
+        state = first, {k: self._accumulators(first[k], op) for k, op in ops.items()}
         unrolled = max(1, min(_UNROLLED, _LARGEST_UNROLLED // len(self.scan.body.eqns)))
-        if any(p is not None and self._in_rows(p) for p in first):
+        if any(first[k] is not None and self._in_rows(first[k]) for k in ops):
             unrolled = 1  # blocks are long enough
         last, accumulators = streaming.by_blocks(step, self.scan.length, self.turns, state, unrolled)
         return self._combined(last, {k: self._total(last[k], k, a) for k, a in accumulators.items()})
