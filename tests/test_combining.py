@@ -31,7 +31,7 @@ def numbers(shape, dtype="int32"):
 
 
 @pytest.mark.parametrize("op", OPS)
-@pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "int8", "int16", "int64"])
 @pytest.mark.parametrize("length", [1, 255, 256, 4096, 5000, 2**18 + 300])
 def test_rows(op, dtype, length):
     with jax.enable_x64(dtype == "int64"):
@@ -59,6 +59,12 @@ def test_truth(op):
     np.testing.assert_array_equal(combining.reduced(jnp.asarray(x), op, (1,), on_cpu=True), OPS[op].reduce(x, axis=1))
 
 
+def test_rows_of_none():
+    for shape in (0, 300), (300, 0):
+        found = combining.reduced(jnp.zeros(shape, jnp.int32), "add", (1,), on_cpu=True)
+        np.testing.assert_array_equal(found, np.zeros(shape[0]))
+
+
 def test_floats_are_left_to_the_compiler():
     x = np.arange(70_000, dtype=np.float32)
     text = str(jax.make_jaxpr(lambda x: combining.reduced(x, "max", (0,), on_cpu=True))(x))
@@ -75,9 +81,9 @@ def test_a_row_of_what_is_computed_takes_no_memory(shape):
 
 
 @pytest.mark.parametrize("parts", [1, 16])
-def test_whole(parts):
+def test_longest(parts):
     for length in (0, 255, 256, 4095, 4096, 5000, 2**20, 10**6, 10**9 + 7):
-        found = combining.whole(length, parts)
+        found = combining.longest(length, parts)
         assert found <= length
         assert found % (256 * parts) == 0
         assert length - found < max(256 * parts, 0.05 * length)

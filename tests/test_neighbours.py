@@ -82,9 +82,15 @@ def test_any_neighbours(taps, memory_bytes, shape):
     np.testing.assert_array_equal(found, by_numpy(x, taps))
 
 
-def branches(taps):
+def emitted(taps, memory_bytes):
     x, nd_range = array(512, 512), xe.NDRange((512, 512), (16, 16))
-    ready = prepared(stencil, nd_range, (x, np.zeros_like(x)), {"taps": taps})
+    return prepared(stencil, nd_range, (x, np.zeros_like(x)), {"taps": taps}, memory_bytes=memory_bytes), x
+
+
+def branches(taps):
+    """Where chunks of some groups are filled in, if they are at the edge."""
+    ready, x = emitted(taps, 1 << 20)
+    assert ready.cut.chunk < ready.cut.groups
     return str(jax.make_jaxpr(ready.emit)(x, x)).count("cond[")
 
 
@@ -95,6 +101,16 @@ def test_a_square_is_filled_once():
 
 def test_neighbours_too_far_apart_are_read_one_by_one():
     assert branches(((-500, 0), (500, 0), (0, -250), (0, 250))) > branches(((-2, 0), (2, 0), (0, -2), (0, 2)))
+
+
+def test_a_few_fuse_where_all_groups_are_one_chunk():
+    """Around more than a few of them it pays to fill in a rectangle, which takes memory."""
+    taken = {}
+    for name, taps in ("few", CROSSES[2]), ("many", SQUARES[2]):
+        ready, x = emitted(tuple(taps), 1 << 30)
+        assert ready.cut.chunk == ready.cut.groups
+        taken[name] = ready.compiled.lower(x, x).compile().memory_analysis().temp_size_in_bytes
+    assert taken["few"] < 1 << 12 < x.nbytes <= taken["many"] < 2 * x.nbytes
 
 
 @xe.kernel

@@ -27,6 +27,8 @@ from xeemu.knowledge.lattices import Axis, Lattice
 
 # A rectangle around neighbours may have this many times as many elements as one of them, and no more than all of them.
 _WIDEST = 4
+# So few are read one by one where all groups are one chunk: it is known then where each lies, and they fuse.
+_FEW = 12
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -121,7 +123,7 @@ class Edged(Frame):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Among(Edged):
+class Among(Frame):
     """A rectangle that is read as a part of a larger one, with those of its neighbours.
 
     Attributes:
@@ -140,16 +142,20 @@ class Among(Edged):
         return lax.slice(larger, first, last).reshape(self.values)
 
 
-def _among(edged: Edged, neighbour: Neighbour, shape: Sequence[int]) -> Edged:
-    """A rectangle of a memory of a shape as one among its neighbours, if one around them all is worth it."""
+def _among(edged: Edged, neighbour: Neighbour | None, buffer: Buffer, chunk: Chunk) -> Frame:
+    """A rectangle of a memory, as one among its neighbours if one around them all is worth it."""
+    # The neighbours are those along each dimension of the memory, of which a division may have joined some.
+    if neighbour is None or not chunk.on_cpu or buffer.origin is not None or len(edged.sizes) != len(neighbour.spread):
+        return edged
+    if chunk.count == chunk.geometry.groups and neighbour.count <= _FEW:
+        return edged
     sizes = tuple(n + further for n, further in zip(edged.sizes, neighbour.spread, strict=True))
-    margins = _margins(neighbour.bounds, shape, sizes)
+    margins = _margins(neighbour.bounds, buffer.shape, sizes)
     if margins is None or math.prod(sizes) > min(_WIDEST, neighbour.count) * math.prod(edged.sizes):
         return edged
     starts = tuple(lax.sub(s, s.dtype.type(n)) for s, n in zip(edged.starts, neighbour.offset, strict=True))
     around = dataclasses.replace(edged, starts=starts, sizes=sizes, values=sizes, margins=margins)
-    each = {field.name: getattr(edged, field.name) for field in dataclasses.fields(edged)}
-    return Among(**each, neighbour=neighbour, around=around)
+    return Among(edged.starts, edged.sizes, edged.shape, edged.values, edged.sliced, neighbour, around)
 
 
 def _between(least: int, value: jax.Array, greatest: int) -> jax.Array:
@@ -190,8 +196,7 @@ def of_address(
     if margins is None:
         return None
     edged = Edged(starts, sizes, buffer.held_shape, lattice.extents, True, margins, missing, chunk.on_cpu)
-    several = neighbour is not None and chunk.on_cpu and buffer.origin is None and len(sizes) == len(neighbour.spread)
-    return lattice, _among(edged, neighbour, buffer.shape) if neighbour is not None and several else edged
+    return lattice, _among(edged, neighbour, buffer, chunk)
 
 
 def starts_of(buffer: Buffer, address: Address, further: Sequence[int], chunk: Chunk) -> tuple[jax.Array, ...]:

@@ -1,9 +1,10 @@
 """Combining: many values put together along axes, in any order.
 
 XLA's CPU compiler reduces an axis of more than 32 elements in several passes, each of which writes what it leaves, and
-nothing that is computed fuses with those. So rows of numbers are reduced along axes that are shorter, in a single pass
+nothing that is computed fuses with those. So rows of integers are reduced along axes that are shorter, in a single pass
 that goes through memory from one end to the other, after a few neighbours of each element have been put together, which
-takes vectors. Floats are left to it: their sums would be made in order.
+takes vectors. Of floats it would add up such axes one element after the other, and it has no vectors for the least of
+bytes; these are folded, and left to XLA then.
 """
 
 import functools
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 from jax import lax
 
 from xeemu.language import collectives
@@ -30,8 +32,8 @@ def reduced(values: jax.Array, op: str, axes: Sequence[int], on_cpu: bool) -> ja
     """Values combined along some axes."""
     combine, neutral = collectives.COMBINE[op], collectives.identity(op, values.dtype)
     if on_cpu and _are_rows(values, axes):
-        kept = tuple(n for k, n in enumerate(values.shape) if k not in axes)
-        return _rows_reduced(values.reshape(math.prod(kept), -1), op).reshape(kept)
+        kept, lengths = ([n for k, n in enumerate(values.shape) if (k in axes) is along] for along in (False, True))
+        return _rows_reduced(values.reshape(math.prod(kept), math.prod(lengths)), op).reshape(kept)
     each = _folded(values, combine, axes) if on_cpu else values
     return lax.reduce(each, neutral, combine, axes)
 
@@ -40,28 +42,34 @@ def _are_rows(values: jax.Array, axes: Sequence[int]) -> bool:
     """Whether long rows of integers are combined, each of elements that lie side by side."""
     first = min((k for k in axes if values.shape[k] > 1), default=values.ndim)
     within = all(k in axes or n == 1 for k, n in enumerate(values.shape) if k >= first)
-    return within and math.prod(values.shape[first:]) >= _VECTORS * _LANES and values.dtype.kind in "iub"
+    long = values.size > 0 and math.prod(values.shape[first:]) >= _VECTORS * _LANES
+    return within and long and takes(values.dtype)
+
+
+def takes(dtype: np.dtype) -> bool:
+    """Whether rows of a dtype are reduced so."""
+    return dtype.kind in "iu" and dtype.itemsize >= 4
 
 
 def _rows_reduced(values: jax.Array, op: str) -> jax.Array:
     """`[n, length]` integers combined along their rows: `[n]`."""
     rows, length = values.shape
     for parts in (PARTS, 1) if rows < PARTS else (1,):
-        if size := whole(length, parts):
-            first = together(partly(lax.slice_in_dim(values, 0, size, axis=1), op, parts), op)
+        if size := longest(length, parts):
+            first = of_parts(in_parts(lax.slice_in_dim(values, 0, size, axis=1), op, parts), op)
             left = lax.slice_in_dim(values, size, length, axis=1)
             return collectives.COMBINE[op](first, _rows_reduced(left, op)) if size < length else first
     return lax.reduce(values, collectives.identity(op, values.dtype), collectives.COMBINE[op], (1,))
 
 
-def whole(length: int, parts: int = PARTS) -> int:
-    """The longest row, up to a length, of which `partly` makes so many parts; 0 if there is none."""
+def longest(length: int, parts: int = PARTS) -> int:
+    """The longest row, up to a length, that `in_parts` takes; 0 if there is none."""
     unit = parts * _VECTORS * _LANES
     return unit * math.prod(_short(length // unit))
 
 
-def partly(values: jax.Array, op: str, parts: int = PARTS) -> jax.Array:
-    """`[n, length]` integers combined along the parts of their rows, of a length that `whole` gives: `[n, parts]`."""
+def in_parts(values: jax.Array, op: str, parts: int = PARTS) -> jax.Array:
+    """`[n, length]` integers combined along parts of their rows, of a length that `longest` gives: `[n, parts]`."""
     rows, length = values.shape
     vectors = values.reshape(rows, -1, _VECTORS, _LANES)
     combined = functools.reduce(collectives.COMBINE[op], (vectors[:, :, k] for k in range(_VECTORS)))
@@ -70,7 +78,7 @@ def partly(values: jax.Array, op: str, parts: int = PARTS) -> jax.Array:
     return lax.reduce(apart, collectives.identity(op, values.dtype), collectives.COMBINE[op], axes)
 
 
-def together(parts: jax.Array, op: str) -> jax.Array:
+def of_parts(parts: jax.Array, op: str) -> jax.Array:
     """`[n, parts]` values combined: `[n]`; XLA would make a reduction of them and the one before a single one."""
     return functools.reduce(collectives.COMBINE[op], (parts[:, k] for k in range(parts.shape[1])))
 

@@ -23,14 +23,14 @@ from xeemu.language.jaxprs import Body
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Neighbour:
-    """A load as one of several.
+    """A load as one of several, in one emission of the (sub)program that they stand in.
 
     Attributes:
       offset: along each dimension of the memory how far it lies from the least of them.
       spread: how far the greatest lies from that.
       bounds: along each dimension the least and the greatest index of them all.
       count: how many they are.
-      found: the rectangle, once it was read for one of them.
+      found: the rectangle, once it was read for one of them; they agree in the memory and in what is missing there.
     """
 
     offset: tuple[int, ...]
@@ -49,7 +49,7 @@ class Neighbour:
 def of_body(body: Body, plan: Plan, dimensions: int, guarded: Collection[int]) -> Mapping[int, Neighbour]:
     """For the numbers of loads of a (sub)program that have neighbours, what these are.
 
-    They are loads from global memory, before it is changed, that may be out of bounds.
+    They are loads from one version of a global memory that may be out of bounds.
 
     Args:
       body: the program.
@@ -61,6 +61,7 @@ def of_body(body: Body, plan: Plan, dimensions: int, guarded: Collection[int]) -
     for number, eqn in enumerate(body.eqns):
         if (found := _placed(eqn, plan, dimensions)) is not None:
             key, place = found
+            # Its dtype is the memory's; 0.0 is not -0.0.
             missing = jaxprs.literal(eqn.invars[-1]).tobytes() if number in guarded else None
             alike[key, missing].append((number, place))
     several = [group for group in alike.values() if len(group) > 1]

@@ -161,8 +161,21 @@ def _either(values: Sequence[_Combined | None]) -> _Combined:
     return _Combined(carries.pop(), "".join(ops)) if len(carries) == 1 and len(ops) < 2 else _OTHERWISE
 
 
-def turns(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int], streams: bool) -> int:
-    """Iterations of a block; 1 if blocks are not worth while.
+@dataclasses.dataclass(frozen=True)
+class Blocks:
+    """How a loop is cut.
+
+    Attributes:
+      turns: iterations of a block; 1 if blocks are not worth while.
+      rows: whether an iteration has a single element, and a block is a row of such (see `combining`).
+    """
+
+    turns: int
+    rows: bool = False
+
+
+def blocks(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int], streams: bool) -> Blocks:
+    """How a loop is cut.
 
     Args:
       scan: the loop.
@@ -173,21 +186,31 @@ def turns(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int],
     """
     where, size = "cpu" if chunk.on_cpu else "gpu", together.size(scan, plan, chunk, moves)
     if size.lanes > (_MOST_STREAMED_LANES[where] if streams else _MOST_LANES):
-        return 1
-    if chunk.on_cpu and size.lanes == 1:
-        most = _ROW if _fuses(scan, plan, chunk, moves) else size.turns(_ROW, chunk)
-        if row := combining.whole(min(most, scan.length)):
-            return row
+        return Blocks(1)
+    reduced = _reduced(scan, plan)
+    if chunk.on_cpu and size.lanes == 1 and all(combining.takes(v.aval.dtype) for v in reduced):
+        fuses = len(reduced) == 1 and _fuses(scan, plan, chunk, moves)
+        most = _ROW if fuses else size.turns(_ROW, chunk)
+        if row := combining.longest(min(most, scan.length)):
+            return Blocks(row, rows=True)
     most = min(size.turns(_ELEMENTS[where], chunk), scan.length)
-    return together.evenly(scan.length, most) if most >= _FEWEST_TURNS else 1
+    return Blocks(together.evenly(scan.length, most) if most >= _FEWEST_TURNS else 1)
+
+
+def _reduced(scan: jaxprs.Scan, plan: Plan) -> list[jex_core.Var]:
+    """What a loop carries and changes in another way than by a constant."""
+    growth = growing.of_loop(scan, plan)
+    return [v for k, v in enumerate(scan.body.invars[scan.consts :]) if k not in growth]
 
 
 def _fuses(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]) -> bool:
-    """Whether a compiler makes one pass of all that a loop loads, computes and reduces, and needs no memory for it."""
+    """Whether a compiler makes one pass of all that a loop loads, computes and reduces, and needs no memory for it.
+
+    It does so for a single result of elements that lie side by side, within bounds.
+    """
     dimensions = len(chunk.geometry.group_range)
     loads = ((n, eqn) for n, eqn in enumerate(scan.body.eqns) if eqn.primitive is primitives.load_p)
-    known = all(n in moves and not analysis.doubted(eqn, plan, dimensions) for n, eqn in loads)
-    return known and len(scan.body.outvars) - len(growing.of_loop(scan, plan)) == 1
+    return all(abs(moves.get(n, 2)) < 2 and not analysis.doubted(eqn, plan, dimensions) for n, eqn in loads)
 
 
 _State = tuple[list[Any], dict[int, Any]]
@@ -201,7 +224,7 @@ class Loop:
       iterate: emits an iteration: what is carried after it, from what is before.
       scan: the loop.
       reductions: of it.
-      turns: iterations of a block.
+      blocks: how it is cut.
       moves: for the number of a load how much further it starts in each iteration.
       on_cpu: where the program will run.
     """
@@ -209,7 +232,7 @@ class Loop:
     iterate: Callable[[Together, list[Any]], list[Any]]
     scan: jaxprs.Scan
     reductions: Reductions
-    turns: int
+    blocks: Blocks
     moves: Mapping[int, int]
     on_cpu: bool
 
@@ -226,12 +249,12 @@ class Loop:
           first: what is carried before the loop.
         """
         loads = (n for n, eqn in enumerate(self.scan.body.eqns) if eqn.primitive is primitives.load_p)
-        found = self.windows(first, self.turns)
+        found = self.windows(first, self.blocks.turns)
         return all(n in found or self.moves.get(n) == 0 for n in loads)
 
     def run(self, first: list[Any]) -> list[Any]:
         """What is carried after the loop."""
-        found = self.windows(first, self.turns)
+        found = self.windows(first, self.blocks.turns)
         doubted = {n: window.doubted for n, window in found.items() if window.doubted is not None}
         inside, beyond = (functools.partial(self._blocks, drop) for drop in (frozenset(), frozenset(doubted)))
         travels = {n: self.moves[n] * (self.scan.length - 1) for n in doubted}
@@ -241,54 +264,39 @@ class Loop:
     def _blocks(self, dropped: frozenset[int], first: list[Any]) -> list[Any]:
         """The same, with some of the windows left out.
 
-        Each iteration of a block has accumulators of its own, which are combined with each other in the end; or a few
-        parts of a block have, if an iteration has a single element.
+        Each iteration of a block has accumulators of its own, which are combined with each other in the end; in rows
+        only a few parts of a block have.
         """
-        ops, step = self.reductions.ops, functools.partial(self._block, dropped)
-        state = first, {k: self._accumulators(first[k], op) for k, op in ops.items()}
+        state = first, {k: self._accumulators(first[k], op) for k, op in self._ops(first).items()}
+        step = functools.partial(self._block, dropped)
         unrolled = max(1, min(_UNROLLED, _LARGEST_UNROLLED // len(self.scan.body.eqns)))
-        if any(first[k] is not None and self._in_rows(first[k]) for k in ops):
-            unrolled = 1  # blocks are long enough
-        last, accumulators = streaming.by_blocks(step, self.scan.length, self.turns, state, unrolled)
-        return self._combined(last, {k: self._total(last[k], k, a) for k, a in accumulators.items()})
+        turns, rows = self.blocks.turns, self.blocks.rows
+        last, accumulators = streaming.by_blocks(step, self.scan.length, turns, state, 1 if rows else unrolled)
+        total = combining.of_parts if rows else self._reduced
+        return self._combined(last, {k: total(accumulators[k], op) for k, op in self._ops(last).items()})
 
-    def _accumulators(self, packed: jax.Array | None, op: str) -> jax.Array | None:
-        if packed is None:
-            return None
-        shape = (1, combining.PARTS) if self._in_rows(packed) else (self.turns, *packed.shape)
+    def _ops(self, carries: list[Any]) -> dict[int, str]:
+        """The operations of the carries that are arrays."""
+        return {k: op for k, op in self.reductions.ops.items() if carries[k] is not None}
+
+    def _accumulators(self, packed: jax.Array, op: str) -> jax.Array:
+        shape = (1, combining.PARTS) if self.blocks.rows else (self.blocks.turns, *packed.shape)
         return jnp.full(shape, collectives.identity(op, packed.dtype))
 
-    def _in_rows(self, packed: jax.Array) -> bool:
-        """Whether parts of a block have accumulators."""
-        return self.on_cpu and packed.size == 1 and combining.whole(self.turns) == self.turns
-
-    def _total(self, packed: jax.Array | None, k: int, accumulators: jax.Array | None) -> jax.Array | None:
-        """All accumulators for a carry combined."""
-        if packed is None or accumulators is None:
-            return None
-        if self._in_rows(packed):
-            return combining.together(accumulators, self.reductions.ops[k]).reshape(packed.shape)
-        return self._reduced(k, accumulators)
-
-    def _reduced(self, k: int, found: jax.Array | None) -> jax.Array | None:
+    def _reduced(self, found: jax.Array, op: str) -> jax.Array:
         """What some iterations combine with a carry."""
-        return None if found is None else combining.reduced(found, self.reductions.ops[k], (0,), self.on_cpu)
+        return combining.reduced(found, op, (0,), self.on_cpu)
 
     def _block(self, dropped: frozenset[int], turns: int, state: _State) -> _State:
         """What is carried after some iterations, and the accumulators, which a shorter last block leaves alone."""
         carries, accumulators = state
         after = growing.advanced(self.reductions.growth, carries, np.int32(turns))
-        found = self._found(dropped, turns, carries)
-        if turns < self.turns:
-            return self._combined(after, {k: self._reduced(k, f) for k, f in found.items()}), accumulators
-        each = {k: self._for_accumulators(carries[k], k, f) for k, f in found.items()}
-        return after, self._by_ops(accumulators, each)
-
-    def _for_accumulators(self, packed: jax.Array | None, k: int, found: jax.Array | None) -> jax.Array | None:
-        """What a block combines with the accumulators for a carry."""
-        if packed is None or found is None or not self._in_rows(packed):
-            return found
-        return combining.partly(found.reshape(1, -1), self.reductions.ops[k])
+        found, ops = self._found(dropped, turns, carries), self._ops(carries)
+        if turns < self.blocks.turns:
+            return self._combined(after, {k: self._reduced(found[k], op) for k, op in ops.items()}), accumulators
+        if self.blocks.rows:
+            found = {k: combining.in_parts(found[k].reshape(1, -1), op) for k, op in ops.items()}
+        return after, {k: collectives.COMBINE[op](accumulators[k], found[k]) for k, op in ops.items()}
 
     def _found(self, dropped: frozenset[int], turns: int, carries: list[Any]) -> dict[int, Any]:
         """For the number of each carry what each of some iterations combines with it."""
@@ -304,15 +312,12 @@ class Loop:
         found: dict[int, Any] = jax.vmap(find)(jnp.arange(turns, dtype=np.int32), loaded)
         return found
 
-    def _combined(self, carries: list[Any], found: dict[int, Any]) -> list[Any]:
+    def _combined(self, carries: list[Any], found: dict[int, jax.Array]) -> list[Any]:
         """What is carried, combined with what was found for it."""
-        after = self._by_ops(dict(enumerate(carries)), found)
-        return [after.get(k, carry) for k, carry in enumerate(carries)]
-
-    def _by_ops(self, before: dict[int, Any], found: dict[int, Any]) -> dict[int, Any]:
-        """What stands for carries, each combined by its operation with what was found; None for those without any."""
-        ops = self.reductions.ops
-        return {k: None if f is None else collectives.COMBINE[ops[k]](before[k], f) for k, f in found.items()}
+        after = list(carries)
+        for k, value in found.items():
+            after[k] = collectives.COMBINE[self.reductions.ops[k]](carries[k], value.reshape(carries[k].shape))
+        return after
 
 
 def _neutral(packed: jax.Array | None, op: str) -> jax.Array | None:

@@ -165,16 +165,16 @@ def _spread(loop: _Loop) -> spreading.Loop | None:
 
 def _reduction(loop: _Loop, streams: bool) -> reducing.Loop | None:
     """A loop that only reduces, if it is worth while; `streams` if it could be emitted as one that streams."""
-    turns = reducing.turns(loop.scan, loop.plan, loop.chunk, loop.moves, streams)
+    blocks = reducing.blocks(loop.scan, loop.plan, loop.chunk, loop.moves, streams)
     values = frozenset(k for k, item in enumerate(loop.carried.items) if isinstance(item, Held))
-    reductions = reducing.of_loop(loop.scan, loop.plan, values) if turns > 1 else None
+    reductions = reducing.of_loop(loop.scan, loop.plan, values) if blocks.turns > 1 else None
     if reductions is None:
         return None
 
     def iterate(together: Together, packed: list[Any]) -> list[Any]:
         return loop.within(together=together).iterated(packed)
 
-    reduction = reducing.Loop(iterate, loop.scan, reductions, turns, loop.moves, loop.chunk.on_cpu)
+    reduction = reducing.Loop(iterate, loop.scan, reductions, blocks, loop.moves, loop.chunk.on_cpu)
     # A CPU gathers one element after the other, which is slower than slices.
     if streams and loop.chunk.on_cpu and not reduction.is_sliced(loop.first()):
         return None

@@ -89,7 +89,7 @@ def of_body(body: Body, plan: Plan, context: Context) -> Ways:
     # On a CPU a scatter takes its elements one after the other anyway.
     joined = frozenset() if chunk.on_cpu else joining.of_body(body, chunk.deterministic, rows)
     guarded = frozenset() if watches else guarding.of_body(body, plan, context.dimensions)
-    beside = neighbours.of_body(body, plan, context.dimensions, guarded) if alone and context.block is None else {}
+    among = alone and context.block is None
     return Ways(
         hazards=found,
         forwarded=forwarding.of_body(body, plan, chunk.geometry),
@@ -98,5 +98,5 @@ def of_body(body: Body, plan: Plan, context: Context) -> Ways:
         rows=rows,
         settled=dividing.finding(body, plan, context.dimensions) if chunk.many and not watches else frozenset(),
         sums={} if watches else accumulation.of_body(body, plan, chunk.geometry.items, found.scattered),
-        neighbours={n: one for n, one in beside.items() if n not in found.waits},
+        neighbours=neighbours.of_body(body, plan, context.dimensions, guarded) if among else {},
     )
