@@ -1,5 +1,7 @@
 """What is known of a launch before it runs, for tests of the parts that a report is made from."""
 
+import jax
+
 import xeemu as xe
 from xeemu.cost import census
 from xeemu.knowledge import schedule
@@ -13,6 +15,17 @@ def prepared(kernel, nd_range, arguments, static=None, device="h200", memory_byt
     options, preset = Options(memory_bytes, False, False, "cpu"), xe.device(device)
     described = tuple(map(Description.of, arguments))
     return prepare(kernel, nd_range, preset, described, kernel.bind_static(static or {}), options)
+
+
+def compiled(function, *arguments):
+    """A compiled function as XLA compiles it for a CPU, wherever the tests run."""
+    with jax.default_device(jax.local_devices(backend="cpu")[0]):
+        return function.lower(*arguments).compile()
+
+
+def temporary_bytes(function, *arguments):
+    """What a compiled function works with on a CPU, as XLA tells."""
+    return compiled(function, *arguments).memory_analysis().temp_size_in_bytes
 
 
 def run(ready: Prepared, arguments):

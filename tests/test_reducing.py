@@ -133,15 +133,10 @@ def test_a_long_loop_of_single_elements_is_one_pass(how):
     for length in (2**20, 2**20 + 1):
         arguments, static = (np.ones(length, np.int32), np.ones(1, np.int32)), {"op": "xor", "length": length}
         assert not emitted(reducing, xe.NDRange(1, 1), arguments, static | {"how": how})
-        assert temporary_bytes(reducing, xe.NDRange(1, 1), arguments, static | {"how": how}) < 1 << 12
+        ready = launches.prepared(reducing, xe.NDRange(1, 1), arguments, static | {"how": how})
+        assert launches.temporary_bytes(ready.compiled, *arguments) < 1 << 12
         got = xe.launch(reducing, xe.NDRange(1, 1))(*arguments, **static, how=how)
         assert int(np.asarray(got)[0]) == 1 ^ length % 2
-
-
-def temporary_bytes(kernel, nd_range, arguments, static, memory_bytes=None):
-    """What a launch works with, as XLA tells."""
-    ready = launches.prepared(kernel, nd_range, arguments, static, memory_bytes=memory_bytes)
-    return ready.compiled.lower(*arguments).compile().memory_analysis().temp_size_in_bytes
 
 
 @pytest.mark.parametrize("length", [4096, 5000, *longer([4095], [4097], [70_001], [1_000_003])])
@@ -189,8 +184,8 @@ def test_rows_that_do_not_fuse_keep_to_the_bound_of_memory(memory_bytes):
     out = np.zeros(2, np.int32)
     got = xe.launch(looked_up, xe.NDRange(1, 1), memory_bytes=memory_bytes)(x, places, out)
     np.testing.assert_array_equal(got, [x[places].sum(dtype=np.int32), x[places].min()])
-    taken_bytes = temporary_bytes(looked_up, xe.NDRange(1, 1), (x, places, out), {}, memory_bytes)
-    assert taken_bytes <= (memory_bytes or 16 << 20)
+    ready = launches.prepared(looked_up, xe.NDRange(1, 1), (x, places, out), memory_bytes=memory_bytes)
+    assert launches.temporary_bytes(ready.compiled, x, places, out) <= (memory_bytes or 16 << 20)
 
 
 @xe.kernel
