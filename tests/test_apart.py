@@ -18,19 +18,23 @@ COMBINE = {"add": (jnp.add, np.add), "max": (jnp.maximum, np.maximum), "xor": (j
 
 
 @xe.kernel
-def prefixes(wg, x, y, *, op, backwards):
-    """Hillis and Steele's: in each step a work-item takes what another one has that is twice as far away."""
+def prefixes(wg, x, y, *, op, backwards, again):
+    """Hillis and Steele's: in each step a work-item takes what another one has that is twice as far away.
+
+    What it has itself it loads `again`, or keeps.
+    """
     i, lid = wg.global_linear_id(), wg.local_linear_id()
     apply, neutral = COMBINE[op][0], np.iinfo(x.dtype).min if op == "max" else 0
-    sums = wg.barrier(wg.local(wg.size, x.dtype).at[lid].set(x[i]))
+    value = x[i]
+    sums = wg.barrier(wg.local(wg.size, x.dtype).at[lid].set(value))
     distance = 1
     while distance < wg.size:
         place = lid + distance if backwards else lid - distance
         there = place < wg.size if backwards else place >= 0
-        value = apply(sums[lid], sums.load(place, where=there, other=neutral))
+        value = apply(sums[lid] if again else value, sums.load(place, where=there, other=neutral))
         sums = wg.barrier(wg.barrier(sums).at[lid].set(value))
         distance *= 2
-    return y.at[i].set(sums[lid])
+    return y.at[i].set(sums[lid] if again else value)
 
 
 def results(kernel, nd_range, arguments, static):
@@ -44,27 +48,76 @@ def results(kernel, nd_range, arguments, static):
         yield launches.run(on_a_gpu(kernel, nd_range, arguments, static), arguments)[0]
 
 
+@pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int16"])
 @pytest.mark.parametrize("op", COMBINE)
-def test_prefixes(op, dtype, backwards):
+def test_prefixes(op, dtype, backwards, again):
     info = np.iinfo(dtype)
     x = np.random.default_rng(0).integers(info.min, info.max, SIZE * GROUPS, dtype, endpoint=True)
     rows = x.reshape(GROUPS, SIZE)[:, :: -1 if backwards else 1]
     with np.errstate(over="ignore"):
         expected = COMBINE[op][1].accumulate(rows, axis=1, dtype=x.dtype)[:, :: -1 if backwards else 1]
+    static = {"op": op, "backwards": backwards, "again": again}
     for shape in (SIZE * GROUPS, SIZE), ((8 * GROUPS, 8), (8, 8)):
-        for got in results(prefixes, xe.NDRange(*shape), (x, np.zeros_like(x)), {"op": op, "backwards": backwards}):
+        for got in results(prefixes, xe.NDRange(*shape), (x, np.zeros_like(x)), static):
             np.testing.assert_array_equal(got, expected.ravel())
 
 
-def test_nothing_is_padded():
-    """XLA would decide for each element of a padded array where it is from."""
+def compiled(kernel, static=None):
     x = np.ones(1 << 16, np.int32)
-    ready = launches.prepared(prefixes, xe.NDRange(1 << 16, 256), (x, x), {"op": "add", "backwards": False})
-    text = launches.compiled(ready.compiled, x, x).as_text()
+    ready = launches.prepared(kernel, xe.NDRange(1 << 16, 256), (x, x), static)
+    return launches.compiled(ready.compiled, x, x).as_text()
+
+
+def test_nothing_is_padded_where_memory_is_updated():
+    """XLA would decide for each element of a padded array where it is from."""
+    text = compiled(prefixes, {"op": "add", "backwards": False, "again": True})
     assert " pad(" not in text
     assert " concatenate(" in text
+
+
+@xe.kernel
+def differences(wg, x, y):
+    i, lid = wg.global_linear_id(), wg.local_linear_id()
+    tile = wg.barrier(wg.local(wg.size, jnp.int32).at[lid].set(x[i]))
+    return y.at[i].set(tile[lid] - tile.load(lid - 1, where=lid >= 1))
+
+
+def test_what_is_loaded_last_is_padded():
+    """One pass does it all."""
+    x = np.random.default_rng(0).integers(-100, 100, SIZE * GROUPS, dtype=np.int32)
+    rows = x.reshape(GROUPS, SIZE)
+    for got in results(differences, xe.NDRange(x.size, SIZE), (x, np.zeros_like(x)), {}):
+        np.testing.assert_array_equal(got, np.diff(rows, axis=1, prepend=0).ravel())
+    assert " concatenate(" not in compiled(differences)
+
+
+@xe.kernel
+def shared_masks(wg, x, y):
+    """Several loads under one mask, of which one is what another one has where it is left out, and an exponential."""
+    i, lid = wg.global_linear_id(), wg.local_linear_id()
+    a = wg.barrier(wg.local(wg.size, jnp.float32).at[lid].set(x[i]))
+    b = wg.barrier(wg.local(wg.size, jnp.float32).at[lid].set(-x[i]))
+    there = lid >= 3
+    first = a.load(lid - 3, where=there, other=0.5)
+    second = b.load(lid - 2, where=there, other=first + x[i])
+    value = jnp.exp(first * second) + jnp.where(lid % 2 == 0, first, second)
+    a, b = wg.barrier(a, b)
+    a = wg.barrier(a.at[lid].set(value))
+    b = wg.barrier(b.at[lid].set(second, where=lid < 9))
+    return y.at[i].set(a[wg.size - 1 - lid] + b[lid] + wg.reduce(first, "max"))
+
+
+def test_loads_under_one_mask():
+    x = np.random.default_rng(0).uniform(0, 1, SIZE * GROUPS).astype(np.float32)
+    rows, lid = x.reshape(GROUPS, SIZE), np.arange(SIZE)
+    first = np.where(lid >= 3, rows[:, np.maximum(lid - 3, 0)], np.float32(0.5))
+    second = np.where(lid >= 3, -rows[:, np.maximum(lid - 2, 0)], first + rows)
+    value = np.exp(first * second) + np.where(lid % 2 == 0, first, second)
+    expected = value[:, ::-1] + np.where(lid < 9, second, -rows) + first.max(1, keepdims=True)
+    for got in results(shared_masks, xe.NDRange(x.size, SIZE), (x, np.zeros_like(x)), {}):
+        np.testing.assert_allclose(np.asarray(got).reshape(rows.shape), expected, rtol=1e-5, atol=1e-5)
 
 
 @xe.kernel

@@ -48,6 +48,7 @@ def load(
     chunk: Chunk,
     missing: np.ndarray | None = None,
     neighbour: Neighbour | None = None,
+    apart: bool = False,
 ) -> Loaded:
     """Loads by a gather if `gathered`, and `missing` for elements out of bounds, poison if that is None."""
     dtype = buffer.data.dtype
@@ -60,10 +61,12 @@ def load(
     else:
         known = forwarding.recalled(buffer, address, where, varying, chunk)
         values = read(buffer, address, where, chunk=chunk, missing=missing) if known is None else known
-    return loaded(values, where, other, varying, chunk)
+    return loaded(values, where, other, varying, chunk, apart)
 
 
-def loaded(values: jax.Array | Shared, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk) -> Loaded:
+def loaded(
+    values: jax.Array | Shared, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk, apart: bool = False
+) -> Loaded:
     """What `load` returns, from the values of the elements that take part, `[G or 1, n or 1]`."""
     some = shared = None
     unmasked = bool(where.count) and where.mask is None
@@ -73,18 +76,17 @@ def loaded(values: jax.Array | Shared, where: Lanes, other: Emitted | None, vary
             shared = dataclasses.replace(values, values=values.values.reshape(-1, *where.shape))
         values = values.of_groups(values.values)
     if unmasked and not where.all:
-        some = _some(values, where, other, chunk)
+        some = _some(values, where, other, apart, chunk)
     return Loaded(filled(values, where, other, varying, chunk), some, shared)
 
 
-def _some(values: jax.Array, where: Lanes, other: Emitted | None, chunk: Chunk) -> Some:
-    """The values of the elements that take part, and of all others where these are better computed apart."""
-    chosen, rest = where.chosen, None
-    if chunk.on_cpu and other is not None and chosen[-1] - chosen[0] == len(chosen) - 1:
-        beside = dataclasses.replace(where, chosen=np.delete(np.arange(math.prod(where.shape)), chosen))
-        rest = beside.array(other, chunk).astype(values.dtype)
-        rest = jnp.broadcast_to(rest, (rest.shape[0], beside.count))
-    return Some(chosen, jnp.broadcast_to(values, (values.shape[0], where.count)), rest)
+def _some(values: jax.Array, where: Lanes, other: Emitted | None, apart: bool, chunk: Chunk) -> Some:
+    """The values of the elements that take part, and of all others where these are better computed `apart`."""
+    rest, (first, last) = None, where.chosen[[0, -1]]
+    if apart and other is not None and chunk.on_cpu and last - first == where.count - 1:
+        rest = where.beside.array(other, chunk).astype(values.dtype)
+        rest = jnp.broadcast_to(rest, (rest.shape[0], where.beside.count))
+    return Some(where.chosen, jnp.broadcast_to(values, (values.shape[0], where.count)), rest)
 
 
 def filled(values: jax.Array, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk) -> jax.Array:

@@ -30,12 +30,15 @@ class Hazards:
       waits: for the number of an update the variables that must be computed before it.
       scattered: numbers of the stores to private memory that must not be slices.
       entangled: numbers of the updates with what was loaded from other places of their memory.
+      rewritten: numbers of the loads from local memory that is updated later. XLA computes what is stored once more for
+        each load of it, and takes a branch for each element of what is put together before that.
     """
 
     gathered: frozenset[int]
     waits: dict[int, tuple[jex_core.Var, ...]]
     scattered: frozenset[int]
     entangled: frozenset[int]
+    rewritten: frozenset[int]
 
 
 def of_body(body: Body, plan: Plan) -> Hazards:
@@ -59,7 +62,8 @@ def of_body(body: Body, plan: Plan) -> Hazards:
             if not depends:
                 waits.setdefault(number, []).append(result)
     variables = {number: tuple(found) for number, found in waits.items()}
-    return Hazards(frozenset(gathered), variables, _scattered(body, plan), _entangled(body, plan))
+    scattered, entangled, rewritten = (find(body, plan) for find in (_scattered, _entangled, _rewritten))
+    return Hazards(frozenset(gathered), variables, scattered, entangled, rewritten)
 
 
 def _scattered(body: Body, plan: Plan) -> frozenset[int]:
@@ -96,6 +100,20 @@ def _entangled(body: Body, plan: Plan) -> frozenset[int]:
             readers.setdefault(memory, []).append((number, places))
             bits |= 1 << number
         sources |= dict.fromkeys(eqn.outvars, bits)
+    return frozenset(found)
+
+
+def _rewritten(body: Body, plan: Plan) -> frozenset[int]:
+    """The loads from local memory that is updated later, in the same (sub)program."""
+    updated, found = set[Any](), set[int]()
+    for number, eqn in reversed(list(enumerate(body.eqns))):
+        if eqn.primitive not in primitives.ACCESSES or plan.values[eqn.invars[0]].space != "local":
+            continue
+        memory = plan.values[eqn.invars[0]]
+        if primitives.operation(eqn) != "load":
+            updated.add(memory)
+        elif memory in updated:
+            found.add(number)
     return frozenset(found)
 
 

@@ -67,14 +67,19 @@ class Lanes:
         if some is not None and operand.shape == self.shape:
             if np.array_equal(some.chosen, self.chosen):
                 return some.values
-            if self.all and (everywhere := some.everywhere) is not None:
-                return everywhere
+            if some.others is not None and np.array_equal(some.chosen, self.beside.chosen):
+                return some.others
         array = operand.array(chunk)
         array = array if operand.known.varying else array[None]
         if not operand.shape:
             return array.reshape(-1, 1)
         array = jnp.broadcast_to(array, (array.shape[0], *self.shape)).reshape(array.shape[0], -1)
         return array if self.all else columns(array, self.chosen)
+
+    @property
+    def beside(self) -> "Lanes":
+        """All other elements."""
+        return Lanes(self.shape, np.delete(np.arange(math.prod(self.shape)), self.chosen), None)
 
     def only(self, kept: np.ndarray) -> "Lanes":
         """Some of the elements, by their numbers; there is no mask."""

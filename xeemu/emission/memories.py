@@ -145,8 +145,8 @@ class _Access:
         gathered = gathered or (at_once and not address.proved)
         source = buffer if self.way.forwarded else dataclasses.replace(buffer, stored=())
         missing = jaxprs.literal(self.equation.eqn.invars[-1]) if self.guarded else None
-        neighbour = self.way.neighbour
-        return access.load(source, address, where, other, varying, gathered, view, chunk, missing, neighbour)
+        neighbour, apart = self.way.neighbour, self.way.apart
+        return access.load(source, address, where, other, varying, gathered, view, chunk, missing, neighbour, apart)
 
     def _cycle(self, address: Address, where: Lanes) -> Cycle | None:
         """Where a load goes round a global memory, if it does, and nothing prevents that it is copied."""

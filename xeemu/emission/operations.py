@@ -116,19 +116,17 @@ def _some(eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> Some
     if not given or any(not np.array_equal(some.chosen, given[0].chosen) for some in given):
         return None
     where = Lanes(shape, given[0].chosen, None)
-    values = _of_lanes(eqn, [where.array(o, chunk) for o in operands], where)
-    if any(some.others is None for some in given):
-        return Some(where.chosen, values)
-    beside = Lanes(shape, np.delete(np.arange(math.prod(shape)), where.chosen), None)
-    rest = [beside.array(o, chunk) if o.some is None else o.some.others for o in operands]
-    return Some(where.chosen, values, _of_lanes(eqn, [a for a in rest if a is not None], beside))
+    values = _of_lanes(eqn, operands, where, chunk)
+    others = None if given[0].others is None else _of_lanes(eqn, operands, where.beside, chunk)
+    return Some(where.chosen, values, others)
 
 
-def _of_lanes(eqn: jex_core.JaxprEqn, arrays: Sequence[jax.Array], where: Lanes) -> jax.Array:
-    """`[G or 1, n]`: the result of an elementwise operation for some elements, from its operands for these."""
+def _of_lanes(eqn: jex_core.JaxprEqn, operands: list[Emitted], where: Lanes, chunk: Chunk) -> jax.Array:
+    """`[G or 1, n]`: the result of an elementwise operation for some elements."""
+    arrays = [where.array(o, chunk) for o in operands]
     full = (max(array.shape[0] for array in arrays), where.count)
-    (values,) = jaxprs.bound(eqn, [jnp.broadcast_to(array, full) for array in arrays])
-    return jnp.asarray(values)
+    values: list[jax.Array] = jaxprs.bound(eqn, [jnp.broadcast_to(array, full) for array in arrays])
+    return values[0]
 
 
 def _shared(

@@ -171,6 +171,10 @@ class Emitted:
     def array(self, chunk: Chunk) -> jax.Array:
         """`[G, *shape]` if it varies between groups, else `shape`."""
         if self.computed is not None:
+            if self.some is not None and (everywhere := self.some.everywhere) is not None:
+                groups = chunk.count if self.known.varying else 1
+                whole = jnp.broadcast_to(everywhere, (groups, everywhere.shape[1]))
+                return whole.reshape(*[groups] * self.known.varying, *self.shape)
             return self.computed if self.lanes is None else self._of_items(self.computed, self.lanes)
         assert self.known.form is not None
         return materialise(self.known.form, self.base, self.dtype, self.known.varying, chunk)

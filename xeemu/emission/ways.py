@@ -32,6 +32,7 @@ class Way:
       update: for a store that updates what is there the operation and what it adds (see `accumulation`).
       entangled: whether an update uses what was loaded from other places of the memory (see `hazards`).
       neighbour: a load as one of several that are read at once, if it is (see `neighbours`).
+      apart: whether what a mask leaves out of a load is computed apart (see `hazards`).
     """
 
     forwarded: bool = False
@@ -45,6 +46,7 @@ class Way:
     update: tuple[str, Emitted] | None = None
     entangled: bool = False
     neighbour: Neighbour | None = None
+    apart: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +78,7 @@ class Ways:
             update=None if added is None else (added.op, as_value(read(added.added))),
             entangled=number in self.hazards.entangled,
             neighbour=self.neighbours.get(number),
+            apart=number in self.hazards.rewritten,
         )
 
 
