@@ -7,23 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle import COMBINE
 
 from xeemu.emission import combining
-
-OPS = {
-    "add": np.add,
-    "mul": np.multiply,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
 
 
 def expected(values, op, axes):
     with np.errstate(over="ignore"):
-        return OPS[op].reduce(values, axis=tuple(axes), dtype=values.dtype, keepdims=False) if axes else values
+        return COMBINE[op].reduce(values, axis=tuple(axes), dtype=values.dtype, keepdims=False) if axes else values
 
 
 def numbers(shape, dtype="int32"):
@@ -31,7 +22,7 @@ def numbers(shape, dtype="int32"):
     return np.random.default_rng(0).integers(info.min, info.max, shape, dtype, endpoint=True)
 
 
-@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("op", COMBINE)
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int8", "int16", "int64"])
 @pytest.mark.parametrize("length", [1, 255, 256, 4096, 5000, 2**18 + 300])
 def test_rows(op, dtype, length):
@@ -49,7 +40,7 @@ def test_any_axes(data):
     while np.prod(shape) > 10**6:
         shape.pop()
     axes = data.draw(st.lists(st.integers(0, len(shape) - 1), unique=True, max_size=len(shape)), label="axes")
-    op, x = data.draw(st.sampled_from(sorted(OPS)), label="op"), numbers(shape)
+    op, x = data.draw(st.sampled_from(sorted(COMBINE)), label="op"), numbers(shape)
     for on_cpu in True, False:
         np.testing.assert_array_equal(combining.reduced(jnp.asarray(x), op, axes, on_cpu), expected(x, op, axes))
 
@@ -57,7 +48,8 @@ def test_any_axes(data):
 @pytest.mark.parametrize("op", ["and", "or", "xor"])
 def test_truth(op):
     x = np.random.default_rng(0).random((3, 5000)) < 0.5
-    np.testing.assert_array_equal(combining.reduced(jnp.asarray(x), op, (1,), on_cpu=True), OPS[op].reduce(x, axis=1))
+    found = combining.reduced(jnp.asarray(x), op, (1,), on_cpu=True)
+    np.testing.assert_array_equal(found, COMBINE[op].reduce(x, axis=1))
 
 
 def test_rows_of_none():
