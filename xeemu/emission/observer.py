@@ -6,12 +6,15 @@ loops and branches. This base class watches nothing and has no state, so that wi
 
 import dataclasses
 import math
+from collections.abc import Sequence, Set
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend import core as jex_core
 
+from xeemu.emission.items import Item
 from xeemu.emission.locating import Address, Lanes
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.knowledge.analysis import Plan
@@ -88,6 +91,27 @@ class Passage:
     running: jax.Array | None
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Result:
+    """One operation that is no access, as it has been emitted.
+
+    Attributes:
+      plan: the call path.
+      number: of the equation in the path's body.
+      eqn: the equation.
+      operands: what goes into it.
+      results: what it gives.
+      running: `[G]` mask of the groups that execute it, or None for all.
+    """
+
+    plan: Plan
+    number: int
+    eqn: jex_core.JaxprEqn
+    operands: Sequence[Item]
+    results: Sequence[Item]
+    running: jax.Array | None
+
+
 class Observer:
     """Watches nothing.
 
@@ -96,11 +120,13 @@ class Observer:
     Attributes:
       watches: whether there is anything to tell it; if not, loops test their predicates where JAX does.
       max_iterations: after which a loop that tests a predicate is left; None for no limit.
+      followed: the equations that are no accesses of which it wants to know the results.
       state: the pytree that loops and branches carry.
     """
 
     watches = False
     max_iterations: int | None = None
+    followed: Set[tuple[Plan, int]] = frozenset()
     state: Any = ()
 
     def on_access(self, event: Event, chunk: Chunk) -> None:
@@ -108,6 +134,9 @@ class Observer:
 
     def on_stored(self, event: Event, after: Buffer, chunk: Chunk) -> None:
         """A plain store has been emitted, which has left the memory so."""
+
+    def on_result(self, result: Result, chunk: Chunk) -> None:
+        """An equation that is followed has been emitted."""
 
     def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
         """A barrier is emitted."""

@@ -13,6 +13,7 @@ from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import KernelArgumentError, KernelError
 from xeemu.faults import judgement, proofs
 from xeemu.faults.findings import Findings
+from xeemu.faults.ranges import Ranges
 from xeemu.faults.watching import Watch, Watching
 from xeemu.knowledge import schedule
 from xeemu.language.kernel import Kernel
@@ -69,7 +70,9 @@ def check(
 @functools.lru_cache(maxsize=128)
 def _checked(prepared: Prepared, known: tuple[Hashable, ...], max_iterations: int) -> "Checked":
     program = prepared.program
-    what = proofs.of_schedule(schedule.of_program(program, prepared.plan, known), program.written)
+    ranges = Ranges()
+    steps = schedule.of_program(program, prepared.plan, known, ranges.look)
+    what = proofs.of_schedule(steps, program.written, ranges)
     return Checked(prepared, Watch(what, max_iterations))
 
 

@@ -9,7 +9,16 @@ from xeemu.language.source import Site
 
 DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS = "data-race", "uninitialized-read", "out-of-bounds"
 BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM = "barrier-divergence", "wrong-fence", "cross-item"
-KINDS = (DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS, BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM)
+UNDEFINED_ARITHMETIC = "undefined-arithmetic"
+KINDS = (
+    DATA_RACE,
+    UNINITIALIZED_READ,
+    OUT_OF_BOUNDS,
+    BARRIER_DIVERGENCE,
+    WRONG_FENCE,
+    CROSS_ITEM,
+    UNDEFINED_ARITHMETIC,
+)
 ERROR, NOTE = "error", "note"
 
 _WIDTH = 100
@@ -226,6 +235,30 @@ def cross_item(site: Site, operation: str) -> Finding:
     )
     text = _message(NOTE, head, [f"  {site}"], explanation, advice)
     return Finding(CROSS_ITEM, NOTE, "", "", (site,), None, (), (), 1, text)
+
+
+def undefined_arithmetic(site: Site, operation: str, remedy: str, item: WorkItem, count: int) -> Finding:
+    """An integer operation that C++ leaves undefined, whose result is used.
+
+    Args:
+      site: its line.
+      operation: itself with its values.
+      remedy: an expression that is defined.
+      item: who executes it in the example.
+      count: how often the result was used.
+    """
+    head = f"{UNDEFINED_ARITHMETIC}: {operation}"
+    explanation = "C++ leaves that undefined, and devices differ in what it gives; the result is used."
+    advice = f"Give it operands for which it is defined, or select its result away for others, as by {remedy}."
+    return _of_operation(UNDEFINED_ARITHMETIC, site, item, count, head, explanation, advice)
+
+
+def _of_operation(
+    kind: str, site: Site, item: WorkItem, count: int, head: str, explanation: str, advice: str
+) -> Finding:
+    """A note on an operation that is no access."""
+    text = _message(NOTE, head, [f"  {site}", f"    by {item}"], explanation, advice)
+    return Finding(kind, NOTE, "", "", (site,), None, (item.group_id,), (item,), count, text)
 
 
 def _single(kind: str, element: Element, use: Use, count: int, head: str, explanation: str, advice: str) -> Finding:

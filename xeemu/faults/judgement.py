@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.faults import findings, flags
+from xeemu.faults import findings, flags, wrongs
 from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, Use, WorkItem
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import FENCED_ITEMS, FENCED_SUB_GROUPS, GROUPS, ITEMS, SUB_GROUPS, Conflict
@@ -34,7 +34,7 @@ def judge(program: Program, watch: Watch, state: Mapping[str, Any] | None) -> Fi
     found = list(_cross_items(program))
     if state is not None:
         seen = _Judge(program, watch, state)
-        found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.parted()]
+        found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.parted(), *seen.wrong()]
     watched = {place.site for place in watch.proofs.watched}
     watched |= {source.of_equation(watch.proofs.meetings[key].eqn) for key in watch.barriers}
     barriers = [source.of_equation(meeting.eqn) for meeting in watch.proofs.meetings.values()]
@@ -251,6 +251,11 @@ class _Judge:
             yield findings.barrier_divergence(
                 site, reaching.group_id, reaching, missing, example.count, self.geometry.items, count
             )
+
+    def wrong(self) -> Iterator[Finding]:
+        """What operations that are no accesses have done, one finding for each line."""
+        for following, (counts, examples) in zip(self.watch.proofs.followings, self.state["followed"], strict=True):
+            yield from wrongs.findings_of(following, counts, examples, self._item)
 
     # Who and where.
 

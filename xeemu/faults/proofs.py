@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from xeemu.faults import initialisation
+from xeemu.faults import arithmetic, initialisation, paths
+from xeemu.faults.following import Following
+from xeemu.faults.ranges import Ranges
 from xeemu.knowledge import addresses, conflicts, epochs, progressions
 from xeemu.knowledge.conflicts import Clocks
 from xeemu.knowledge.epochs import Pair
@@ -47,6 +49,7 @@ class Proofs:
       unwritten: accesses that might read what was never written.
       barriers: those that might not be reached by all work-items.
       endless: whether data decides when some loop ends.
+      followings: operations that may go wrong, with where their results matter.
     """
 
     schedule: Schedule
@@ -57,11 +60,12 @@ class Proofs:
     unwritten: frozenset[Key]
     barriers: frozenset[Key]
     endless: bool
+    followings: tuple[Following, ...] = ()
 
     @property
     def complete(self) -> bool:
         """Whether nothing has to be watched."""
-        return not (self.races or self.bounds or self.unwritten or self.barriers or self.endless)
+        return not (self.races or self.bounds or self.unwritten or self.barriers or self.endless or self.followings)
 
     @functools.cached_property
     def watched(self) -> tuple[Place, ...]:
@@ -79,8 +83,8 @@ class Proofs:
         return self.operations[key][0].place
 
 
-def of_schedule(schedule: Schedule, written: frozenset[Allocation]) -> Proofs:
-    """What has to be watched of a program that stores to or updates some memories."""
+def of_schedule(schedule: Schedule, written: frozenset[Allocation], ranges: Ranges | None = None) -> Proofs:
+    """What has to be watched of a program that stores to or updates some memories; `ranges` are its operations'."""
     operations = [o for o in schedule.root.operations() if o.frame.boxes]
     by_key: dict[Key, list[Operation]] = {}
     for operation in operations:
@@ -97,7 +101,16 @@ def of_schedule(schedule: Schedule, written: frozenset[Allocation]) -> Proofs:
             unwritten=initialisation.doubtful_reads(schedule, operations),
             barriers=frozenset(m.key for m in meetings if not _is_uniform(m)),
             endless=any(_is_endless(frame) for frame in schedule.root.frames()),
+            followings=() if ranges is None else followings(schedule, ranges),
         )
+
+
+def followings(schedule: Schedule, ranges: Ranges) -> tuple[Following, ...]:
+    """What is followed of a program: nothing where ranges prove that no operation goes wrong."""
+    body, plan = schedule.root.body, schedule.root.plan
+    each = ((arithmetic.Undefined(), arithmetic.sources(ranges)),)
+    found = [(rule, paths.of_program(body, plan, sources, rule)) for rule, sources in each]
+    return tuple(Following(rule, path) for rule, path in found if path is not None)
 
 
 def _meetings(schedule: Schedule) -> list[Meeting]:

@@ -18,9 +18,10 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import locating
-from xeemu.emission.observer import Event, Observer, Passage
+from xeemu.emission.observer import Event, Observer, Passage, Result
 from xeemu.emission.values import Buffer, Chunk, bits
 from xeemu.faults import initialisation, races
+from xeemu.faults.following import Trail
 from xeemu.faults.proofs import Proofs, Spot
 from xeemu.faults.races import CASES, Conflict, User
 from xeemu.faults.stamps import Layout, blank
@@ -132,6 +133,11 @@ class Watch:
         return tuple(key for key in self.proofs.meetings if key in self.proofs.barriers)
 
     @functools.cached_property
+    def followed(self) -> frozenset[Key]:
+        """The equations that are no accesses whose results are looked at."""
+        return frozenset().union(*(following.paths.followed for following in self.proofs.followings))
+
+    @functools.cached_property
     def loops(self) -> tuple[Key, ...]:
         return tuple(self.proofs.schedule.loops)
 
@@ -151,6 +157,7 @@ class Watch:
           exceeded: for each loop whether it was stopped.
           passed: the most barriers that a group has passed.
           shared: for each spot of global memory its stamps.
+          followed: for each following what was found, see `Following.zeros`.
         """
         count = jnp.zeros((), np.int64)
 
@@ -167,6 +174,7 @@ class Watch:
             "exceeded": [jnp.zeros((), bool) for _ in self.loops],
             "passed": count,
             "shared": {n: self.stamps(s, 1) for n, s in enumerate(self.spots) if s.place.memory.space == "global"},
+            "followed": [following.zeros() for following in self.proofs.followings],
         }
 
     def stamps(self, spot: Spot, copies: int) -> list[jax.Array]:
@@ -190,6 +198,8 @@ class Watching(Observer):
         self.max_iterations = watch.max_iterations
         groups, items = chunk.count, chunk.geometry.items
         passed = jnp.zeros(groups, np.int64)
+        self.followed = watch.followed
+        self.trails = [Trail(following, chunk) for following in watch.proofs.followings]
         copies = {"local": groups, "private": groups * items}
         self.state = {
             **state,
@@ -198,18 +208,22 @@ class Watching(Observer):
             "epochs": [passed for _ in watch.memories],
             "sub_epochs": [passed for _ in watch.memories],
             "written": [jnp.zeros(m.elements * copies[m.space], bool) for m in watch.initialised],
+            "followed": [t.start(found) for t, found in zip(self.trails, state["followed"], strict=True)],
         }
 
     def close(self) -> State:
         """What was found up to the end of the chunk."""
         counts = [self.state["barriers"], *self.state["sub_epochs"]]
         passed = functools.reduce(jnp.maximum, (count.max() for count in counts), self.state["passed"])
-        return {kind: self.state[kind] for kind in self.watch.zeros()} | {"passed": passed}
+        followed = [state.found for state in self.state["followed"]]
+        return {kind: self.state[kind] for kind in self.watch.zeros()} | {"passed": passed, "followed": followed}
 
     def on_access(self, event: Event, chunk: Chunk) -> None:
         operation = self._executed(event)
         if operation is None:
             return
+        for n, trail in enumerate(self.trails):
+            self._put("followed", n, trail.on_access(event, operation.eqn, self._items, self.state["followed"][n]))
         spot = Spot.of(operation)
         if operation.key in self.watch.proofs.bounds:
             self._check_bounds(event, self.watch.bounds.index(spot))
@@ -226,6 +240,12 @@ class Watching(Observer):
         operation = self._executed(event)
         if operation is not None and event.buffer.elements and Spot.of(operation) in self.watch.spots:
             self._check_races(event, Spot.of(operation), after)
+
+    def on_result(self, result: Result, chunk: Chunk) -> None:
+        key = (result.plan, result.number)
+        for n, trail in enumerate(self.trails):
+            if key in trail.paths.followed:
+                self._put("followed", n, trail.on_result(result, self.state["followed"][n]))
 
     def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
         key = (passage.plan, passage.number)

@@ -7,7 +7,7 @@ expressions and as frames that are not certain.
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -196,18 +196,23 @@ class Schedule:
                 )
 
 
-def of_program(program: Program, plan: Plan, scalars: Sequence[Any]) -> Schedule:
+Look = Callable[[Plan, int, jex_core.JaxprEqn, Sequence["Expression | Allocation"]], None]
+"""Is told of an equation, by its plan and number, and of its operands."""
+
+
+def of_program(program: Program, plan: Plan, scalars: Sequence[Any], look: Look | None = None) -> Schedule:
     """The schedule of a program.
 
     Args:
       program: the program.
       plan: its analysis.
       scalars: for each argument its value if it is a scalar that is known, else None.
+      look: is told of each equation that is none of the language's own, each time that the walk comes by it.
 
     Raises:
       TooLarge: it takes more effort than there was left, if that is limited.
     """
-    walk = _Walk(program)
+    walk = _Walk(program, look)
     inputs = [
         memory or _argument(v.aval, given, plan.values[v].interval)
         for memory, given, v in zip(program.arguments, scalars, program.body.invars, strict=True)
@@ -234,8 +239,8 @@ Item = Expression | Allocation
 class _Walk:
     """One pass over a program, call path by call path."""
 
-    def __init__(self, program: Program):
-        self.geometry = program.geometry
+    def __init__(self, program: Program, look: Look | None = None):
+        self.geometry, self._look = program.geometry, look
         self.groups = tuple(Axis(f"group {d}", n) for d, n in enumerate(self.geometry.group_range))
         self._made: dict[Key, Allocation] = {}
         self._next = iter(program.allocations)
@@ -259,6 +264,8 @@ class _Walk:
     def _equation(self, frame: Frame, number: int, eqn: jex_core.JaxprEqn, operands: Sequence[Item]) -> Sequence[Item]:
         if eqn.primitive in primitives.LANGUAGE:
             return self._language(frame, number, eqn, operands)
+        if self._look is not None:
+            self._look(frame.plan, number, eqn, operands)
         match jaxprs.structure(eqn):
             case jaxprs.Call(body):
                 inner = self._inside(frame, number, "call", body, frame.plan.inner[number][0])
@@ -576,7 +583,11 @@ def _operation(plan: Plan, eqn: jex_core.JaxprEqn, v: jex_core.Var, operands: Se
         least = expressions.apply("max", (x, low), {}, aval.shape, aval.dtype, None, True)
         return expressions.apply("min", (least, high), {}, aval.shape, aval.dtype, interval, True)
     bound = intervals.of_equation(eqn, [o.interval for o in values])
-    exact = name in _NEVER_OVERFLOWS or intervals.within(bound, intervals.of_dtype(aval.dtype))
+    fits = intervals.within(bound, intervals.of_dtype(aval.dtype))
+    exact = name in _NEVER_OVERFLOWS or fits
+    # The launch's scalars and the loops' counters are known here, and not to the analysis.
+    if fits and intervals.within(bound, interval):
+        interval = bound
     return expressions.apply(name, values, eqn.params, aval.shape, aval.dtype, interval, exact)
 
 
