@@ -29,7 +29,8 @@ def sources(ranges: Ranges) -> Mapping[Key, jex_core.JaxprEqn]:
 
 def _may_be_undefined(eqn: jex_core.JaxprEqn, operands: Sequence[Interval | None]) -> bool:
     name, limits = operation(eqn), intervals.of_dtype(eqn.outvars[0].aval.dtype)
-    assert name is not None and limits is not None
+    assert name is not None
+    assert limits is not None
     if name.startswith("shift"):
         return not intervals.within(operands[1], (0, 8 * eqn.outvars[0].aval.dtype.itemsize - 1))
     if name not in ("div", "rem"):
@@ -121,7 +122,7 @@ def _selected(values: Sequence[jax.Array], operands: Sequence[Mark | None], resu
     for k, mark in enumerate(operands[1:]):
         if mark is not None:
             found.append(marks.where(which == jnp.asarray(k, which.dtype), mark))
-    return marks.first_of(result, [marks.full(mark, result.shape) for mark in found])
+    return marks.first_of(result, found)
 
 
 def _deciding(values: Sequence[jax.Array], operands: Sequence[Mark | None], decided: bool) -> Sequence[Mark | None]:
@@ -132,7 +133,7 @@ def _deciding(values: Sequence[jax.Array], operands: Sequence[Mark | None], deci
         if mark is None:
             return None
         alone = (value == decided) if other is None else (value == decided) & ~other.marked
-        return marks.where(~alone, marks.full(mark, jnp.broadcast_shapes(mark.value.shape, alone.shape)))
+        return marks.where(~alone, mark)
 
     return [still(0), still(1)]
 

@@ -9,7 +9,7 @@ from xeemu.language.source import Site
 
 DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS = "data-race", "uninitialized-read", "out-of-bounds"
 BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM = "barrier-divergence", "wrong-fence", "cross-item"
-UNDEFINED_ARITHMETIC = "undefined-arithmetic"
+UNDEFINED_ARITHMETIC, WRAPPED_INDEX = "undefined-arithmetic", "wrapped-index"
 KINDS = (
     DATA_RACE,
     UNINITIALIZED_READ,
@@ -18,6 +18,7 @@ KINDS = (
     WRONG_FENCE,
     CROSS_ITEM,
     UNDEFINED_ARITHMETIC,
+    WRAPPED_INDEX,
 )
 ERROR, NOTE = "error", "note"
 
@@ -251,6 +252,34 @@ def undefined_arithmetic(site: Site, operation: str, remedy: str, item: WorkItem
     explanation = "C++ leaves that undefined, and devices differ in what it gives; the result is used."
     advice = f"Give it operands for which it is defined, or select its result away for others, as by {remedy}."
     return _of_operation(UNDEFINED_ARITHMETIC, site, item, count, head, explanation, advice)
+
+
+def wrapped_index(site: Site, operation: str, advice: str, element: Element, use: Use, count: int) -> Finding:
+    """Index arithmetic that wraps in its type, and gives an address within bounds.
+
+    Args:
+      site: its line.
+      operation: itself with its values.
+      advice: what to write instead.
+      element: what is accessed.
+      use: the access.
+      count: how often such an index was used.
+    """
+    head = f"{WRAPPED_INDEX}: {operation}"
+    shown = [f"  {site}", f"  {use.what} {use.site}", f"    by {use.item}"]
+    explanation = f"It comes to the index of {element}, which is within bounds, and another one than was meant."
+    return Finding(
+        WRAPPED_INDEX,
+        NOTE,
+        element.space,
+        element.memory,
+        (site,) if site == use.site else (site, use.site),
+        element.address,
+        (use.item.group_id,),
+        (use.item,),
+        count,
+        _message(NOTE, head, shown, explanation, advice),
+    )
 
 
 def _of_operation(

@@ -20,6 +20,7 @@ from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.faults import marks
 from xeemu.faults.marks import Mark
 from xeemu.faults.paths import Kept, Node, Paths, Rule
+from xeemu.knowledge import lanewise
 from xeemu.knowledge.schedule import Key
 from xeemu.language import jaxprs
 
@@ -152,16 +153,19 @@ class Trail:
         node = (told.plan, told.eqn.outvars[0])
         if node not in self.paths.nodes or (jaxprs.bodies(told.eqn) and number is None):
             return
-        values = [self._array(as_value(o)) for o in told.operands]
         result = self._array(as_value(told.results[0]))
         self._marks.pop(node, None)
         inside = self._of(node, result, state)
+        values = [self._array(as_value(o)) for o in told.operands]
         operands = [
             None if jaxprs.is_literal(a) else self._of((told.plan, a), value, state)
             for a, value in zip(told.eqn.invars, values, strict=True)
         ]
-        whole = (max(a.shape[0] for a in [*values, result]), *result.shape[1:])
-        mark = self.following.rule.mark(told.eqn, number, values, operands, jnp.broadcast_to(result, whole), inside)
+        result = jnp.broadcast_to(result, (max(a.shape[0] for a in [*values, result]), *result.shape[1:]))
+        if told.eqn.primitive.name in lanewise.ELEMENTWISE or number is not None:
+            values = [_beside(value, result) for value in values]
+            operands = [o and Mark(*(None if a is None else _beside(a, result) for a in o)) for o in operands]
+        mark = self.following.rule.mark(told.eqn, number, values, operands, result, inside)
         if mark is not None:
             self._marks[node] = mark
 
@@ -261,6 +265,11 @@ class State(NamedTuple):
 
     found: tuple[jax.Array, jax.Array]
     kept: list[Mark]
+
+
+def _beside(array: jax.Array, result: jax.Array) -> jax.Array:
+    """The array of an operand, `[G or 1, ...]`, where it is a scalar with an axis for each of the result."""
+    return array.reshape(-1, *[1] * (result.ndim - 1)) if array.ndim == 1 else array
 
 
 def _columns(event: Event, mark: Mark) -> list[jax.Array]:

@@ -12,7 +12,7 @@ from xeemu.faults.proofs import Spot
 from xeemu.faults.races import FENCED_ITEMS, FENCED_SUB_GROUPS, GROUPS, ITEMS, SUB_GROUPS, Conflict
 from xeemu.faults.watching import Beyond, Parted, Unwritten, Watch
 from xeemu.knowledge import dependence, epochs
-from xeemu.knowledge.schedule import Operation
+from xeemu.knowledge.schedule import Key, Operation
 from xeemu.language import separation, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -255,9 +255,16 @@ class _Judge:
     def wrong(self) -> Iterator[Finding]:
         """What operations that are no accesses have done, one finding for each line."""
         for following, (counts, examples) in zip(self.watch.proofs.followings, self.state["followed"], strict=True):
-            yield from wrongs.findings_of(following, counts, examples, self._item)
+            yield from wrongs.findings_of(following, counts, examples, self)
 
     # Who and where.
+
+    def item(self, group: int, item: int) -> WorkItem:
+        return self._item(group, item)
+
+    def use(self, key: Key, element: int, item: WorkItem) -> tuple[Use, Element]:
+        spot = Spot.of(self.watch.operation(key))
+        return Use(self._what(spot), spot.place.site, item), self._element(spot.place.memory, element)
 
     def _item(self, group: int, item: int) -> WorkItem:
         geometry = self.geometry

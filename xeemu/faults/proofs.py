@@ -8,11 +8,12 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from xeemu.faults import arithmetic, initialisation, paths
-from xeemu.faults.following import Following
+from xeemu.faults import arithmetic, initialisation, paths, wrapping
+from xeemu.faults.following import Following, Marking
 from xeemu.faults.ranges import Ranges
 from xeemu.knowledge import addresses, conflicts, epochs, progressions
 from xeemu.knowledge.conflicts import Clocks
@@ -108,7 +109,10 @@ def of_schedule(schedule: Schedule, written: frozenset[Allocation], ranges: Rang
 def followings(schedule: Schedule, ranges: Ranges) -> tuple[Following, ...]:
     """What is followed of a program: nothing where ranges prove that no operation goes wrong."""
     body, plan = schedule.root.body, schedule.root.plan
-    each = ((arithmetic.Undefined(), arithmetic.sources(ranges)),)
+    each: list[tuple[Marking, Mapping[Key, Any]]] = [
+        (arithmetic.Undefined(), arithmetic.sources(ranges)),
+        (wrapping.Wrapped(), wrapping.sources(ranges)),
+    ]
     found = [(rule, paths.of_program(body, plan, sources, rule)) for rule, sources in each]
     return tuple(Following(rule, path) for rule, path in found if path is not None)
 

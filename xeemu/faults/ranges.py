@@ -1,4 +1,4 @@
-"""Ranges: what values the operands of a program's integer operations can take, and which operations that leaves in doubt.
+"""Ranges: what values the operands of a program's integer operations can take.
 
 The schedule knows more than the analysis alone: the launch's scalars, and what loops count.
 """
