@@ -198,7 +198,7 @@ def _check(given: argparse.Namespace) -> int:
         print(f"{example.name}: {_launch(example.kernel, nd_range, device)}, device {device.name}\n\n{findings}\n")
         _print_sites("proved", findings.proved)
         _print_sites("watched", findings.watched)
-    return _FOUND if findings else 0
+    return _FOUND if findings.faults else 0
 
 
 def _tune(given: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from xeemu.language.source import Site
 
 DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS = "data-race", "uninitialized-read", "out-of-bounds"
 BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM = "barrier-divergence", "wrong-fence", "cross-item"
-UNDEFINED_ARITHMETIC, WRAPPED_INDEX = "undefined-arithmetic", "wrapped-index"
+UNDEFINED_ARITHMETIC, WRAPPED_INDEX, ORDER_DEPENDENT = "undefined-arithmetic", "wrapped-index", "order-dependent"
 KINDS = (
     DATA_RACE,
     UNINITIALIZED_READ,
@@ -19,7 +19,10 @@ KINDS = (
     CROSS_ITEM,
     UNDEFINED_ARITHMETIC,
     WRAPPED_INDEX,
+    ORDER_DEPENDENT,
 )
+MEANT = frozenset((ORDER_DEPENDENT,))
+"""Kinds of notes that right kernels have too: what they tell is mostly meant."""
 ERROR, NOTE = "error", "note"
 
 _WIDTH = 100
@@ -109,6 +112,11 @@ class Findings(tuple[Finding, ...]):
     def errors(self) -> tuple[Finding, ...]:
         """The findings that are no mere notes."""
         return tuple(finding for finding in self if finding.severity == ERROR)
+
+    @property
+    def faults(self) -> tuple[Finding, ...]:
+        """The findings of which a right kernel has none: all but notes of what is mostly meant (see `MEANT`)."""
+        return tuple(finding for finding in self if finding.kind not in MEANT)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -277,6 +285,30 @@ def wrapped_index(site: Site, operation: str, advice: str, element: Element, use
         element.address,
         (use.item.group_id,),
         (use.item,),
+        count,
+        _message(NOTE, head, shown, explanation, advice),
+    )
+
+
+def order_dependent(element: Element, uses: tuple[Use, Use], dtype: str, count: int) -> Finding:
+    """Float additions to one element by several work-items that nothing orders; the later one's line is meant."""
+    head = f"{ORDER_DEPENDENT}: several work-items add to {element}, of {dtype}, in no certain order"
+    site = uses[1].site
+    shown = [f"  {uses[1].what} {site}", *(f"    by {use.item}" for use in uses)]
+    explanation = "Float sums are rounded as the order has it, which differs from run to run."
+    advice = (
+        "xe.launch(..., deterministic=True) adds in one order here; for the same bits on hardware add in a fixed order "
+        "(a tree in local memory, or a group's reduce), or add integers of a fixed point."
+    )
+    return Finding(
+        ORDER_DEPENDENT,
+        NOTE,
+        element.space,
+        element.memory,
+        (site,),
+        element.address,
+        tuple(dict.fromkeys(use.item.group_id for use in uses)),
+        tuple(use.item for use in uses),
         count,
         _message(NOTE, head, shown, explanation, advice),
     )

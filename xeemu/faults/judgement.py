@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from xeemu.faults import findings, flags, wrongs
+from xeemu.faults.additions import Met
 from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, Use, WorkItem
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import FENCED_ITEMS, FENCED_SUB_GROUPS, GROUPS, ITEMS, SUB_GROUPS, Conflict
@@ -34,7 +35,7 @@ def judge(program: Program, watch: Watch, state: Mapping[str, Any] | None) -> Fi
     found = list(_cross_items(program))
     if state is not None:
         seen = _Judge(program, watch, state)
-        found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.parted(), *seen.wrong()]
+        found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.parted(), *seen.wrong(), *seen.summed()]
     watched = {place.site for place in watch.proofs.watched}
     watched |= {source.of_equation(watch.proofs.meetings[key].eqn) for key in watch.barriers}
     barriers = [source.of_equation(meeting.eqn) for meeting in watch.proofs.meetings.values()]
@@ -256,6 +257,25 @@ class _Judge:
         """What operations that are no accesses have done, one finding for each line."""
         for following, (counts, examples) in zip(self.watch.proofs.followings, self.state["followed"], strict=True):
             yield from wrongs.findings_of(following, counts, examples, self)
+
+    def summed(self) -> Iterator[Finding]:
+        """Atomic sums that depend on the order, one finding for each line and memory."""
+        summed, found = self.watch.proofs.additions, dict[Any, tuple[int, Finding]]()
+        for operation, (count, vector) in (
+            zip(summed.operations, self.state["added"].found, strict=True) if summed is not None else ()
+        ):
+            if count:
+                met, memory = Met(*vector.tolist()), operation.place.memory
+                items = self._item(met.earlier_group, met.earlier_item), self._item(met.later_group, met.later_item)
+                what, site = self._what(Spot.of(operation)), operation.place.site
+                uses = Use(what, site, items[0]), Use(what, site, items[1])
+                before, first = found.get((memory, site), (0, None))
+                first = first or findings.order_dependent(
+                    self._element(memory, met.element), uses, str(memory.dtype), 1
+                )
+                found[memory, site] = before + int(count), first
+        for count, first in found.values():
+            yield dataclasses.replace(first, count=count)
 
     # Who and where.
 

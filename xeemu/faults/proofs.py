@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.faults import arithmetic, initialisation, paths, wrapping
+from xeemu.faults import additions, arithmetic, initialisation, paths, wrapping
+from xeemu.faults.additions import Additions
 from xeemu.faults.following import Following, Marking
 from xeemu.faults.ranges import Ranges
 from xeemu.knowledge import addresses, conflicts, epochs, progressions
@@ -51,6 +52,7 @@ class Proofs:
       barriers: those that might not be reached by all work-items.
       endless: whether data decides when some loop ends.
       followings: operations that may go wrong, with where their results matter.
+      additions: atomic sums that may depend on the order; None without any.
     """
 
     schedule: Schedule
@@ -62,11 +64,13 @@ class Proofs:
     barriers: frozenset[Key]
     endless: bool
     followings: tuple[Following, ...] = ()
+    additions: Additions | None = None
 
     @property
     def complete(self) -> bool:
         """Whether nothing has to be watched."""
-        return not (self.races or self.bounds or self.unwritten or self.barriers or self.endless or self.followings)
+        doubts = self.races or self.bounds or self.unwritten or self.barriers or self.followings
+        return not (doubts or self.endless or self.additions)
 
     @functools.cached_property
     def watched(self) -> tuple[Place, ...]:
@@ -103,6 +107,7 @@ def of_schedule(schedule: Schedule, written: frozenset[Allocation], ranges: Rang
             barriers=frozenset(m.key for m in meetings if not _is_uniform(m)),
             endless=any(_is_endless(frame) for frame in schedule.root.frames()),
             followings=() if ranges is None else followings(schedule, ranges),
+            additions=additions.of_schedule(schedule, operations),
         )
 
 

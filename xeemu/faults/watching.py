@@ -20,7 +20,7 @@ from jax import lax
 from xeemu.emission import locating
 from xeemu.emission.observer import Event, Observer, Passage, Result
 from xeemu.emission.values import Buffer, Chunk, bits
-from xeemu.faults import initialisation, races
+from xeemu.faults import additions, initialisation, races
 from xeemu.faults.following import Trail
 from xeemu.faults.proofs import Proofs, Spot
 from xeemu.faults.races import CASES, Conflict, User
@@ -107,7 +107,8 @@ class Watch:
     @property
     def most_barriers(self) -> int:
         """Barriers of a group whose accesses can be told apart."""
-        return min((layout.most_barriers for layout in self.layouts.values()), default=2**62)
+        summed = 2**62 if self.proofs.additions is None else self.proofs.additions.most_barriers
+        return min(summed, *(layout.most_barriers for layout in self.layouts.values()), 2**62)
 
     @functools.cached_property
     def layered(self) -> frozenset[Allocation]:
@@ -138,6 +139,12 @@ class Watch:
         return frozenset().union(*(following.paths.followed for following in self.proofs.followings))
 
     @functools.cached_property
+    def summed(self) -> frozenset[Key]:
+        """The atomic sums that may depend on the order."""
+        summed = self.proofs.additions
+        return frozenset() if summed is None else frozenset(o.key for o in summed.operations)
+
+    @functools.cached_property
     def loops(self) -> tuple[Key, ...]:
         return tuple(self.proofs.schedule.loops)
 
@@ -158,6 +165,7 @@ class Watch:
           passed: the most barriers that a group has passed.
           shared: for each spot of global memory its stamps.
           followed: for each following what was found, see `Following.zeros`.
+          added: of atomic sums that may depend on the order, see `Additions.zeros`; None without any.
         """
         count = jnp.zeros((), np.int64)
 
@@ -175,6 +183,7 @@ class Watch:
             "passed": count,
             "shared": {n: self.stamps(s, 1) for n, s in enumerate(self.spots) if s.place.memory.space == "global"},
             "followed": [following.zeros() for following in self.proofs.followings],
+            "added": None if self.proofs.additions is None else self.proofs.additions.zeros(),
         }
 
     def stamps(self, spot: Spot, copies: int) -> list[jax.Array]:
@@ -210,13 +219,17 @@ class Watching(Observer):
             "written": [jnp.zeros(m.elements * copies[m.space], bool) for m in watch.initialised],
             "followed": [t.start(found) for t, found in zip(self.trails, state["followed"], strict=True)],
         }
+        if watch.proofs.additions is not None:
+            self.state["added"] = watch.proofs.additions.started(state["added"], groups)
 
     def close(self) -> State:
         """What was found up to the end of the chunk."""
         counts = [self.state["barriers"], *self.state["sub_epochs"]]
         passed = functools.reduce(jnp.maximum, (count.max() for count in counts), self.state["passed"])
         followed = [state.found for state in self.state["followed"]]
-        return {kind: self.state[kind] for kind in self.watch.zeros()} | {"passed": passed, "followed": followed}
+        left = {kind: self.state[kind] for kind in self.watch.zeros()} | {"passed": passed, "followed": followed}
+        summed = self.watch.proofs.additions
+        return left if summed is None else left | {"added": summed.closed(left["added"])}
 
     def on_access(self, event: Event, chunk: Chunk) -> None:
         operation = self._executed(event)
@@ -233,6 +246,8 @@ class Watching(Observer):
             self._check_written(event, self.watch.unwritten.index(spot), operation.place.memory)
         if operation.place.memory in self.watch.initialised and initialisation.writes(operation):
             self._note_written(event, self.watch.initialised.index(operation.place.memory))
+        if operation.key in self.watch.summed:
+            self._check_sums(event, spot)
         if spot in self.watch.spots and operation.place.op != "store":
             self._check_races(event, spot, None)
 
@@ -328,6 +343,17 @@ class Watching(Observer):
 
         self._put(kind, number, lax.cond(hits.any(), add, lambda found: found, before))
 
+    # Atomic sums.
+
+    def _check_sums(self, event: Event, spot: Spot) -> None:
+        summed, barriers = self.watch.proofs.additions, self.state["barriers"][:, None]
+        assert summed is not None
+        user = self._user_in(event, barriers, barriers, barriers)
+        contents = event.buffer.data.reshape(-1)[user.place]
+        values = event.lanes.array(event.values[0], self.chunk)
+        state = additions.added(summed, self.state["added"], event, user, values, contents)
+        self.state = {**self.state, "added": state}
+
     # Races.
 
     def _pass(self, passed: jax.Array, ordered: Sequence[bool], by_group: bool) -> None:
@@ -372,6 +398,11 @@ class Watching(Observer):
 
     def _user(self, event: Event, spot: Spot) -> User:
         memory = self.watch.memories.index(spot.place.memory)
+        epochs = [self.state[kind][memory][:, None] for kind in ("epochs", "sub_epochs")]
+        return self._user_in(event, self.state["barriers"][:, None], *epochs)
+
+    def _user_in(self, event: Event, barriers: jax.Array, epoch: jax.Array, sub_epoch: jax.Array) -> User:
+        """Who takes part in an access, in the epochs `[G, 1]`."""
         shape = (self.chunk.count, event.lanes.count)
         if event.lanes.shape:
             first = last = event.items(self._items)
@@ -384,9 +415,9 @@ class Watching(Observer):
             group=jnp.broadcast_to(self._groups[:, None], shape),
             first=np.broadcast_to(first.astype(np.int64), shape),
             last=np.broadcast_to(last.astype(np.int64), shape),
-            barriers=jnp.broadcast_to(self.state["barriers"][:, None], shape),
-            epoch=jnp.broadcast_to(self.state["epochs"][memory][:, None], shape),
-            sub_epoch=jnp.broadcast_to(self.state["sub_epochs"][memory][:, None], shape),
+            barriers=jnp.broadcast_to(barriers, shape),
+            epoch=jnp.broadcast_to(epoch, shape),
+            sub_epoch=jnp.broadcast_to(sub_epoch, shape),
         )
 
     def _stamps(self, spot: Spot) -> list[jax.Array]:

@@ -76,7 +76,10 @@ def _wrapped(eqn: jex_core.JaxprEqn, example: Wrong) -> tuple[str, str]:
     wider = "int64, which takes a 64-bit array or local memory" if dtype.itemsize >= 4 else "int32"
     advice = f"Convert the operands to a wider type first ({wider}), or see that they are never so large."
     if name == "convert_element_type":
-        return f"{a} as {dtype} is {given}", f"Keep the type {eqn.invars[0].aval.dtype}, or see that it is never so large."
+        return (
+            f"{a} as {dtype} is {given}",
+            f"Keep the type {eqn.invars[0].aval.dtype}, or see that it is never so large.",
+        )
     what = f"{a} {_SIGNS[name]} {b}" if name in _SIGNS else f"{name}({a})"
     return f"{what} is {given} in {dtype}, and should be {exact}", advice
 
