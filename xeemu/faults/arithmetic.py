@@ -1,6 +1,6 @@
-"""Arithmetic that C++ leaves undefined: division by zero, the quotient that no integer holds, shifts by the width or more.
+"""Arithmetic that C++ leaves undefined: divisions by zero, quotients that overflow, shifts by the width or more.
 
-Here it has some result. What becomes of that is followed: where it is selected away, the code in C++ need not compute it.
+Here it has some result. What becomes of that is followed: where it is selected away, C++ need not compute it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -147,5 +147,7 @@ def _reduced(mark: Mark, axes: tuple[int, ...], result: jax.Array) -> Mark:
         return array.transpose(*kept, *axes).reshape(*shape, -1)
 
     at = jnp.argmax(rows(mark.marked), axis=-1, keepdims=True)
-    parts = [jnp.take_along_axis(rows(a), at, -1)[..., 0] for a in (mark.origin, mark.first, mark.second)]
-    return marks.renewed(result, Mark(jnp.zeros(shape), *parts, None))
+    origin, first, second = (
+        jnp.take_along_axis(rows(a), at, -1)[..., 0] for a in (mark.origin, mark.first, mark.second)
+    )
+    return marks.renewed(result, Mark(jnp.zeros(shape), origin, first, second, None))

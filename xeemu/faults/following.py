@@ -164,7 +164,7 @@ class Trail:
         result = jnp.broadcast_to(result, (max(a.shape[0] for a in [*values, result]), *result.shape[1:]))
         if told.eqn.primitive.name in lanewise.ELEMENTWISE or number is not None:
             values = [_beside(value, result) for value in values]
-            operands = [o and Mark(*(None if a is None else _beside(a, result) for a in o)) for o in operands]
+            operands = [o and marks.each(lambda a: _beside(a, result), o) for o in operands]
         mark = self.following.rule.mark(told.eqn, number, values, operands, result, inside)
         if mark is not None:
             self._marks[node] = mark
@@ -202,7 +202,7 @@ class Trail:
         old = state.kept[number]
         new = marks.full(mark, old.value.shape)
         kept = list(state.kept)
-        kept[number] = Mark(*(None if a is None else b.astype(a.dtype) for a, b in zip(old, new, strict=True)))
+        kept[number] = jax.tree.map(lambda a, b: b.astype(a.dtype), old, new)
         return state._replace(kept=kept)
 
     def _decided(self, mark: Mark, told: Result, state: "State") -> "State":

@@ -57,8 +57,8 @@ def made(
 
 def blank(shape: Sequence[int], dtype: np.dtype, exact: bool) -> Mark:
     """A mark of zeros that says nothing."""
-    kinds = (dtype, np.int32, np.int64, np.int64)
-    return Mark(*(jnp.zeros(tuple(shape), k) for k in kinds), jnp.zeros(tuple(shape)) if exact else None)
+    value, origin, first, second = (jnp.zeros(tuple(shape), kind) for kind in (dtype, np.int32, np.int64, np.int64))
+    return Mark(value, origin, first, second, jnp.zeros(tuple(shape)) if exact else None)
 
 
 def of(value: jax.Array, mark: Mark | None, exact: bool) -> Mark:
@@ -80,7 +80,7 @@ def first_of(value: jax.Array, marks: Sequence[Mark]) -> Mark:
 
 def renewed(value: jax.Array, mark: Mark) -> Mark:
     """The same mark of another value of the same shape, or of one that it broadcasts to."""
-    return _every(lambda a: jnp.broadcast_to(a, value.shape), mark)._replace(value=value)
+    return each(lambda a: jnp.broadcast_to(a, value.shape), mark)._replace(value=value)
 
 
 def chosen(which: jax.Array, yes: Mark, no: Mark) -> Mark:
@@ -96,22 +96,20 @@ def where(still: jax.Array, mark: Mark) -> Mark:
 
 def moved(function: Callable[[jax.Array], jax.Array], mark: Mark) -> Mark:
     """The mark of a value whose elements a function of a single group's array moves or repeats."""
-    return _every(jax.vmap(function), mark)
+    return each(jax.vmap(function), mark)
 
 
 def matching(value: jax.Array, mark: Mark) -> Mark:
     """A mark that was left earlier, where the value is still the same."""
-    return where(bits(jnp.broadcast_to(value, mark.value.shape)) == bits(mark.value), renewed_to(value, mark))
-
-
-def renewed_to(value: jax.Array, mark: Mark) -> Mark:
-    return mark._replace(value=jnp.broadcast_to(value, mark.value.shape))
+    whole = jnp.broadcast_to(value, mark.value.shape)
+    return where(bits(whole) == bits(mark.value), mark._replace(value=whole))
 
 
 def full(mark: Mark, shape: Sequence[int]) -> Mark:
     """A mark repeated to a shape."""
-    return _every(lambda a: jnp.broadcast_to(a, tuple(shape)), mark)
+    return each(lambda a: jnp.broadcast_to(a, tuple(shape)), mark)
 
 
-def _every(function: Callable[[jax.Array], jax.Array], mark: Mark) -> Mark:
+def each(function: Callable[[jax.Array], jax.Array], mark: Mark) -> Mark:
+    """A function applied to each array of a mark."""
     return Mark(*(None if a is None else function(a) for a in mark))  # type: ignore[arg-type]
