@@ -10,6 +10,7 @@ from xeemu.language.source import Site
 DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS = "data-race", "uninitialized-read", "out-of-bounds"
 BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM = "barrier-divergence", "wrong-fence", "cross-item"
 UNDEFINED_ARITHMETIC, WRAPPED_INDEX, ORDER_DEPENDENT = "undefined-arithmetic", "wrapped-index", "order-dependent"
+FORWARD_PROGRESS = "forward-progress"
 KINDS = (
     DATA_RACE,
     UNINITIALIZED_READ,
@@ -20,8 +21,9 @@ KINDS = (
     UNDEFINED_ARITHMETIC,
     WRAPPED_INDEX,
     ORDER_DEPENDENT,
+    FORWARD_PROGRESS,
 )
-MEANT = frozenset((ORDER_DEPENDENT,))
+MEANT = frozenset((ORDER_DEPENDENT, FORWARD_PROGRESS))
 """Kinds of notes that right kernels have too: what they tell is mostly meant."""
 ERROR, NOTE = "error", "note"
 
@@ -320,6 +322,22 @@ def _of_operation(
     """A note on an operation that is no access."""
     text = _message(NOTE, head, [f"  {site}", f"    by {item}"], explanation, advice)
     return Finding(kind, NOTE, "", "", (site,), None, (item.group_id,), (item,), count, text)
+
+
+def forward_progress(loop: Site, operation: str, site: Site) -> Finding:
+    """A loop that waits, by an operation at a site, for what other work-items write."""
+    head = f"{FORWARD_PROGRESS}: a loop waits for what other work-items write"
+    explanation = (
+        "SYCL promises work-items of a group only weakly parallel progress (3.8.3.4): those that are waited for need "
+        "not go on meanwhile, above all in the same sub-group, and then the loop never ends. Between work-groups it "
+        "promises no more."
+    )
+    advice = (
+        "Let a barrier order the work-items, let one of them do the work of its group, or use an atomic operation that "
+        "does it at once, as fetch_add does."
+    )
+    text = _message(NOTE, head, [f"  loop {loop}", f"  waits by {operation} {site}"], explanation, advice)
+    return Finding(FORWARD_PROGRESS, NOTE, "", "", tuple(dict.fromkeys((loop, site))), None, (), (), 1, text)
 
 
 def _single(kind: str, element: Element, use: Use, count: int, head: str, explanation: str, advice: str) -> Finding:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.faults import findings, flags, wrongs
+from xeemu.faults import findings, flags, progress, wrongs
 from xeemu.faults.additions import Met
 from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, Use, WorkItem
 from xeemu.faults.proofs import Spot
@@ -32,7 +32,7 @@ def judge(program: Program, watch: Watch, state: Mapping[str, Any] | None) -> Fi
       watch: what was watched in its run.
       state: what the run has left, see `Watch.zeros`; None if there was nothing to watch.
     """
-    found = list(_cross_items(program))
+    found = [*_cross_items(program), *progress.findings_of(program.body)]
     if state is not None:
         seen = _Judge(program, watch, state)
         found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.parted(), *seen.wrong(), *seen.summed()]
