@@ -11,7 +11,7 @@ import numpy as np
 from xeemu.devices.device import Device
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import KernelArgumentError, KernelError
-from xeemu.faults import judgement, proofs
+from xeemu.faults import judgement, proofs, sizes
 from xeemu.faults.findings import Findings
 from xeemu.faults.ranges import Ranges
 from xeemu.faults.watching import Watch, Watching
@@ -62,7 +62,13 @@ def check(
         checked = _checked(prepared, scalars(given), max_iterations)
         outputs, state = checked.run(given)
         found = judgement.judge(prepared.program, checked.watch, state)
-        return jax.tree.unflatten(prepared.program.output_tree, outputs), found
+        results = jax.tree.unflatten(prepared.program.output_tree, outputs)
+
+        def at_size(size: int) -> tuple[Any, Findings]:
+            requiring = dataclasses.replace(kernel, sub_group_size=size)
+            return check(requiring, nd_range, modelled, max_iterations)(*arguments, **static)
+
+        return results, sizes.of_launch(prepared.program, modelled, results, found, at_size)
 
     return call
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from xeemu.language.source import Site
@@ -10,7 +10,7 @@ from xeemu.language.source import Site
 DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS = "data-race", "uninitialized-read", "out-of-bounds"
 BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM = "barrier-divergence", "wrong-fence", "cross-item"
 UNDEFINED_ARITHMETIC, WRAPPED_INDEX, ORDER_DEPENDENT = "undefined-arithmetic", "wrapped-index", "order-dependent"
-FORWARD_PROGRESS = "forward-progress"
+FORWARD_PROGRESS, SUB_GROUP_SIZE = "forward-progress", "sub-group-size"
 KINDS = (
     DATA_RACE,
     UNINITIALIZED_READ,
@@ -22,6 +22,7 @@ KINDS = (
     WRAPPED_INDEX,
     ORDER_DEPENDENT,
     FORWARD_PROGRESS,
+    SUB_GROUP_SIZE,
 )
 MEANT = frozenset((ORDER_DEPENDENT, FORWARD_PROGRESS))
 """Kinds of notes that right kernels have too: what they tell is mostly meant."""
@@ -338,6 +339,25 @@ def forward_progress(loop: Site, operation: str, site: Site) -> Finding:
     )
     text = _message(NOTE, head, [f"  loop {loop}", f"  waits by {operation} {site}"], explanation, advice)
     return Finding(FORWARD_PROGRESS, NOTE, "", "", tuple(dict.fromkeys((loop, site))), None, (), (), 1, text)
+
+
+def sub_group_size(site: Site, right: Sequence[int], faults: Mapping[int, str], device: str) -> Finding:
+    """A kernel that requires no sub-group size, and is right at some that a device offers.
+
+    Args:
+      site: a line that uses sub-groups.
+      right: the sizes at which it is.
+      faults: what is wrong at others.
+      device: its name.
+    """
+    sizes = " and ".join(map(str, right))
+    head = f"{SUB_GROUP_SIZE}: the kernel is right at {sizes} only, and requires no sub-group size"
+    shown = [f"  {site}", *(f"    at {size}: {fault}" for size, fault in faults.items())]
+    offered = ", ".join(map(str, sorted([*right, *faults])))
+    explanation = f"Device {device} offers {offered}, of which the compiler chooses one if none is required."
+    advice = f"Require it: @xe.kernel(sub_group_size={right[-1]}); or write it for any, with wg.sub_group.size."
+    text = _message(NOTE, head, shown, explanation, advice)
+    return Finding(SUB_GROUP_SIZE, NOTE, "", "", (site,), None, (), (), 1, text)
 
 
 def _single(kind: str, element: Element, use: Use, count: int, head: str, explanation: str, advice: str) -> Finding:

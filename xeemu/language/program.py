@@ -40,6 +40,7 @@ class Program:
       outputs: for each result the number of the argument that it is the last version of.
       output_tree: the structure of what the kernel returns.
       wide: whether JAX's 64-bit types were on.
+      sub_groups: whether the kernel has asked for its sub-groups.
     """
 
     kernel: Kernel
@@ -52,6 +53,7 @@ class Program:
     outputs: tuple[int, ...]
     output_tree: Any
     wide: bool
+    sub_groups: bool = False
 
     @functools.cached_property
     def local_bytes(self) -> int:
@@ -116,10 +118,11 @@ def _trace(
 ) -> Program:
     returned: list[Any] = []
     definition = source.of_function(kernel.function.__code__)
+    group = WorkGroup(geometry)
 
     def run(*values: jax.Array) -> list[jax.Array]:
         taken = [_parameter(v, name, geometry) for v, name in zip(values, kernel.parameters, strict=True)]
-        result = kernel.function(WorkGroup(geometry), *taken, **dict(static))
+        result = kernel.function(group, *taken, **dict(static))
         leaves, tree = jax.tree.flatten(result, is_leaf=lambda x: isinstance(x, Memory))
         returned.append(tree)
         return [_returned(leaf, kernel, definition) for leaf in leaves]
@@ -141,7 +144,17 @@ def _trace(
         separation.check(body, geometry)
     outputs = tuple(_argument(memories, a, definition) for a in usage.outputs)
     return Program(
-        kernel, geometry, static, body, memories, usage.allocations, usage.written, outputs, returned[-1], wide
+        kernel,
+        geometry,
+        static,
+        body,
+        memories,
+        usage.allocations,
+        usage.written,
+        outputs,
+        returned[-1],
+        wide,
+        bool(group._asked),
     )
 
 

@@ -30,6 +30,8 @@ class WorkGroup:
     """
 
     _geometry: Geometry
+    # Filled as the kernel asks for its sub-groups.
+    _asked: list[str] = dataclasses.field(default_factory=list, compare=False, repr=False)
 
     @property
     def size(self) -> int:
@@ -81,6 +83,7 @@ class WorkGroup:
     def sub_group(self) -> "SubGroup":
         """The sub-groups of this group."""
         self._needs_groups("a sub-group")
+        self._asked.append("sub_group")
         return SubGroup(self)
 
     def local(self, shape: int | Sequence[int], dtype: Any, name: str | None = None) -> Memory:
