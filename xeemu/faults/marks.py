@@ -84,9 +84,10 @@ def renewed(value: jax.Array, mark: Mark) -> Mark:
 
 
 def chosen(which: jax.Array, yes: Mark, no: Mark) -> Mark:
-    """Element by element one mark or the other."""
-    parts = [None if a is None or b is None else jnp.where(which, a, b) for a, b in zip(yes, no, strict=True)]
-    return Mark(*parts)  # type: ignore[arg-type]
+    """Element by element one mark or the other; of values of two types in that of the first."""
+    other = no._replace(value=no.value.astype(yes.value.dtype))
+    chosen_mark: Mark = jax.tree.map(lambda a, b: jnp.where(which, a, b), yes, other)
+    return chosen_mark
 
 
 def where(still: jax.Array, mark: Mark) -> Mark:

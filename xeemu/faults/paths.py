@@ -133,7 +133,8 @@ class _Graph:
     def within(self, key: Key, nodes: set[Node]) -> tuple[int, ...]:
         """The operands of an access that matter and are among some nodes, by number."""
         eqn = self.accesses[key]
-        return tuple(k for k in self.rule.mattering(eqn) if (key[0], eqn.invars[k]) in nodes)
+        atoms = ((k, eqn.invars[k]) for k in self.rule.mattering(eqn))
+        return tuple(k for k, a in atoms if not jaxprs.is_literal(a) and (key[0], a) in nodes)
 
     def followed(self, nodes: set[Node]) -> frozenset[Key]:
         """The equations that have a result among some nodes; of those with bodies only where it is needed at once."""
