@@ -61,6 +61,12 @@ def mask(wg, a, b, out):
 
 
 @xe.kernel
+def left_out(wg, a, b, out):
+    i = wg.global_id()
+    return out.at[i].set(1, where=lax.div(a[i], b[i]) > 0)  # note
+
+
+@xe.kernel
 def by_group(wg, a, b, out):
     i = wg.global_id()
     x = lax.cond(wg.group_id() > 0, lambda: a[i] >> b[i], lambda: a[i] // b[i])  # note
@@ -80,7 +86,7 @@ def smallest(wg, a, b, out):
     return out.at[i].set((a[i] - jnp.int32(2**31 - 1) - 2) // (b[i] - 1))  # note
 
 
-WRONG = (quotient, remainder, carried, counted, summed, index, mask, by_group, predicate, smallest)
+WRONG = (quotient, remainder, carried, counted, summed, index, mask, left_out, by_group, predicate, smallest)
 
 
 @pytest.mark.parametrize("kernel", WRONG, ids=lambda kernel: kernel.name)

@@ -51,11 +51,14 @@ class Event:
 
     def active(self, items: int) -> jax.Array:
         """`[G or 1, n or 1]` whether a lane takes part, within bounds or not; `items` of a group."""
-        active = jnp.ones((1, 1), bool)
-        for condition in (self.lanes.mask, self._present(items)):
-            if condition is not None:
-                active = active & condition
-        return active if self.running is None else active & self.running[:, None]
+        executing = self.executing(items)
+        return executing if self.lanes.mask is None else executing & self.lanes.mask
+
+    def executing(self, items: int) -> jax.Array:
+        """`[G or 1, n or 1]` whether a lane comes to the access, masked out or not; `items` of a group."""
+        present = self._present(items)
+        executing = jnp.ones((1, 1), bool) if present is None else present
+        return executing if self.running is None else executing & self.running[:, None]
 
     def taken(self, items: int) -> jax.Array:
         """`[G or 1, n or 1]` whether a lane accesses its element; `items` of a group."""

@@ -22,7 +22,7 @@ from xeemu.faults.marks import Mark
 from xeemu.faults.paths import Kept, Node, Paths, Rule
 from xeemu.knowledge import lanewise
 from xeemu.knowledge.schedule import Key
-from xeemu.language import jaxprs
+from xeemu.language import jaxprs, primitives
 
 
 class Marking(Rule, Protocol):
@@ -133,7 +133,7 @@ class Trail:
     def on_access(self, event: Event, eqn: jex_core.JaxprEqn, items: int, state: "State") -> "State":
         """An access uses what may be marked."""
         key = (event.plan, event.number)
-        taken = event.taken(items) if self.following.rule.inside else event.active(items)
+        mask = primitives.mask(eqn)
         for number in self.paths.accesses.get(key, ()):
             mark = self._of_operand(event, number, eqn, state)
             if mark is not None:
@@ -141,8 +141,15 @@ class Trail:
                 place = jnp.broadcast_to(event.address.index, shape)
                 item = jnp.asarray(event.items(items)) if event.lanes.shape else jnp.zeros(1, np.int64)
                 access = self.following.accesses.index(key) + 1
+                taken = self._taken(event, items, eqn.invars[number] is mask)
                 state = self._add(_columns(event, mark), taken, item, access, place, state)
         return state
+
+    def _taken(self, event: Event, items: int, is_mask: bool) -> jax.Array:
+        """`[G or 1, n or 1]` the lanes of an access to which an operand matters: a mask to all that come to it."""
+        if is_mask:
+            return event.executing(items)
+        return event.taken(items) if self.following.rule.inside else event.active(items)
 
     # Marks.
 
