@@ -8,6 +8,7 @@ from notes import found, line
 
 import xeemu as xe
 from xeemu import testing
+from xeemu.commands import cli
 
 KIND = "order-dependent"
 N = xe.NDRange(128, 64)
@@ -108,3 +109,12 @@ def test_such_a_note_does_not_fail_a_right_kernel():
     _, findings = xe.check(total, N)(A, OUT)
     assert len(findings) == 1
     assert findings.faults == ()
+
+
+def test_such_a_note_leaves_the_exit_code(tmp_path, capsys):
+    (tmp_path / "sums.py").write_text(
+        "import xeemu as xe\n\n\n@xe.kernel\ndef total(wg, a, out):\n    return out.atomic[0].add(a[wg.global_id()])\n"
+    )
+    sizes = ("--global-size", "128", "--local-size", "64", "--arg", "a=float32[128]", "--arg", "out=float32[1]:zeros")
+    assert cli.main(["check", f"{tmp_path / 'sums.py'}:total", *sizes]) == 0
+    assert "note: order-dependent" in capsys.readouterr().out
