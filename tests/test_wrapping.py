@@ -129,12 +129,19 @@ def turned_back(wg, a, n, out):
 
 
 @xe.kernel
+def other_branch(wg, a, n, out):
+    i = wg.global_id()
+    j = lax.cond(wg.group_id() == 1, lambda: (i + n) * 2, lambda: i)
+    return out.at[i].set(a.load(j * i, where=i < 10))
+
+
+@xe.kernel
 def small(wg, a, n, out):
     i = wg.global_id()
     return out.at[i].set(a[jnp.minimum(a[i] + 1, 127)] + i * n)
 
 
-@pytest.mark.parametrize("kernel", [hashed, masked, turned_back, small], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", [hashed, masked, turned_back, other_branch, small], ids=lambda kernel: kernel.name)
 def test_silent_where_it_is_meant_or_right(kernel):
     assert not found(kernel, N, A, BIG, OUT, kind=KIND)
 

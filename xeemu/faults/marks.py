@@ -103,7 +103,9 @@ def moved(function: Callable[[jax.Array], jax.Array], mark: Mark) -> Mark:
 def matching(value: jax.Array, mark: Mark) -> Mark:
     """A mark that was left earlier, where the value is still the same."""
     whole = jnp.broadcast_to(value, mark.value.shape)
-    return where(bits(whole) == bits(mark.value), mark._replace(value=whole))
+    same = where(bits(whole) == bits(mark.value), mark)
+    exact = None if mark.exact is None else jnp.where(same.marked, mark.exact, whole.astype(np.float64))
+    return same._replace(value=whole, exact=exact)
 
 
 def full(mark: Mark, shape: Sequence[int]) -> Mark:
