@@ -1326,7 +1326,7 @@ def barrier_of_the_tile_alone(wg, data, out, *, fixed):
 # --- Operations across work-items that a device does not have ---
 
 
-@_defect(_crossing("roll"), nd_range=xe.NDRange(32, 32), arguments=lambda: (_range(32), _zeros(32)))
+@_defect(_crossing("roll"), nd_range=xe.NDRange(32, 32), sub_group_size=32, arguments=lambda: (_range(32), _zeros(32)))
 def rolled_registers(wg, data, out, *, fixed):
     lid, sub_group = wg.local_id(), wg.sub_group
     x = data[lid]
