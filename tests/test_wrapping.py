@@ -154,3 +154,19 @@ def test_what_ranges_prove_is_not_followed():
 
     assert followed(strided, N, A, np.int32(1000), OUT) == []
     assert followed(strided, N, A, BIG, OUT) == ["Wrapped"]
+
+
+def test_what_wraps_far_from_the_bounds_is_not_followed():
+    @xe.kernel
+    def rows(wg, a, n, out):
+        start = a[wg.global_id()]
+
+        def step(carry):
+            k, x = carry
+            return k + n, x + a.load(k + 3, where=k < start + 8)
+
+        _, x = lax.while_loop(lambda carry: wg.any(carry[0] < start + 8), step, (start, jnp.zeros(64, jnp.int32)))
+        return out.at[wg.global_id()].set(x)
+
+    assert followed(rows, N, A, np.int32(1), OUT) == []
+    assert followed(rows, N, A, np.int32(1 << 12), OUT) == ["Wrapped"]

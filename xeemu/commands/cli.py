@@ -47,7 +47,7 @@ _CONFIDENCE = (
     "?   not known, or not a thing of this device",
 )
 _EXIT_CODES = (
-    "exit code: 0 done, 1 a result differs from its reference or a check finds a fault, 2 the command or the launch was "
+    "exit code: 0 done, 1 a result differs from its reference or a check finds faults, 2 the command or the launch was "
     "refused"
 )
 

@@ -11,6 +11,7 @@ from jax.extend import core as jex_core
 
 from xeemu.faults import marks
 from xeemu.faults.marks import Mark
+from xeemu.faults.paths import Graph
 from xeemu.faults.ranges import Ranges, operation
 from xeemu.knowledge import folding, intervals, lanewise
 from xeemu.knowledge.intervals import Interval
@@ -64,6 +65,9 @@ class Undefined:
         """All but the memory, and what a masked load gives to the others."""
         last = len(eqn.invars) - (primitives.operation(eqn) == "load" and eqn.params["access"].masked)
         return range(1, last)
+
+    def may_matter(self, source: Key, graph: Graph) -> bool:
+        return True
 
     def mark(
         self,

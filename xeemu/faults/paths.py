@@ -29,6 +29,9 @@ class Rule(Protocol):
     def mattering(self, eqn: jex_core.JaxprEqn) -> Sequence[int]:
         """The operands of an access that matter."""
 
+    def may_matter(self, source: Key, graph: "Graph") -> bool:
+        """Whether the result of an operation that goes wrong may be one that matters."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Kept:
@@ -65,8 +68,9 @@ def of_program(body: Body, plan: Plan, sources: Mapping[Key, jex_core.JaxprEqn],
     """The paths from some operations to where their results matter; None if there are none."""
     if not sources:
         return None
-    graph = _Graph(rule)
+    graph = Graph(rule)
     graph.body(body, plan)
+    sources = {key: eqn for key, eqn in sources.items() if rule.may_matter(key, graph)}
     results = {key: (key[0], eqn.outvars[0]) for key, eqn in sources.items()}
     nodes = _reached(results.values(), graph.after)
     nodes &= _reached([n for key in graph.accesses for n in graph.operands(key)] + list(graph.decisive), graph.before)
@@ -96,13 +100,25 @@ def _reached(starts: Iterable[Node], steps: Mapping[Node, Sequence[Node]]) -> se
     return found
 
 
-class _Graph:
-    """The ways from variable to variable of a program."""
+class Graph:
+    """The ways from variable to variable of a program.
+
+    Attributes:
+      after, before: the variables that follow from each, and those that it follows from.
+      made: the equation of each that is no input and no result of an equation with bodies.
+      indexed: of each that is a component of an index the sizes of the dimensions.
+      stands: see `Paths`.
+      crossing: the results of bodies that are used after them.
+      decisive: see `Paths`.
+      accesses: the accesses, by their key.
+    """
 
     def __init__(self, rule: Rule):
         self.rule = rule
         self.after: dict[Node, list[Node]] = {}
         self.before: dict[Node, list[Node]] = {}
+        self.made: dict[Node, tuple[Key, jex_core.JaxprEqn]] = {}
+        self.indexed: dict[Node, list[int]] = {}
         self.stands: dict[Node, list[Node]] = {}
         self.crossing: dict[Node, None] = {}
         self.decisive: set[Node] = set()
@@ -114,6 +130,9 @@ class _Graph:
             key = (plan, number)
             if eqn.primitive in primitives.ACCESSES:
                 self.accesses[key] = eqn
+                for atom, size in zip(primitives.indices(eqn), eqn.invars[0].aval.shape, strict=True):
+                    if not jaxprs.is_literal(atom):
+                        self.indexed.setdefault((plan, atom), []).append(size)
             elif eqn.primitive in primitives.LANGUAGE:
                 self._collective(plan, eqn)
             elif jaxprs.bodies(eqn):
@@ -121,6 +140,7 @@ class _Graph:
                 self._structure(plan, number, eqn)
             elif len(eqn.outvars) == 1:
                 self._equations[key] = eqn
+                self.made[plan, eqn.outvars[0]] = key, eqn
                 for k in self.rule.passing(eqn):
                     self._step(plan, eqn.invars[k], (plan, eqn.outvars[0]))
 

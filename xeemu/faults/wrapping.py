@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.faults import marks
+from xeemu.faults import landings, marks
 from xeemu.faults.marks import Mark
+from xeemu.faults.paths import Graph
 from xeemu.faults.ranges import Ranges, operation
 from xeemu.knowledge import folding, intervals
 from xeemu.knowledge.intervals import Interval
@@ -42,9 +43,12 @@ def _may_wrap(eqn: jex_core.JaxprEqn, operands: Sequence[Interval | None]) -> bo
 
 
 class Wrapped:
-    """How what has wrapped goes on to an index."""
+    """How what has wrapped goes on to an index; the operations' operands have some ranges."""
 
     decides, exact, inside = False, True, True
+
+    def __init__(self, ranges: Ranges):
+        self._ranges = ranges
 
     def passing(self, eqn: jex_core.JaxprEqn) -> Sequence[int]:
         name, dtype = eqn.primitive.name, eqn.outvars[0].aval.dtype
@@ -58,6 +62,9 @@ class Wrapped:
 
     def mattering(self, eqn: jex_core.JaxprEqn) -> Sequence[int]:
         return range(1, 1 + len(primitives.indices(eqn)))
+
+    def may_matter(self, source: Key, graph: Graph) -> bool:
+        return landings.may_land(source, graph, self._ranges)
 
     def mark(
         self,
