@@ -1,8 +1,7 @@
 """Small kernels with one defect each, and what must be found in them: data for tests.
 
 A case is one function with the keyword `fixed`: without it the kernel has the defect, with it it is the corrected twin,
-so that both stand in the same lines and nothing but the defect tells them apart. `DEFECTS` has all cases, by kind;
-`NOTES` has those whose order hangs on a flag that another work-group sets.
+so that both stand in the same lines and nothing but the defect tells them apart. `DEFECTS` has all cases, by kind.
 
 A line at which something must be found ends with `# mark: name`. The marks of an expectation come in the order of the
 lines; a race of a line with itself has its mark twice. All arrays are int32 unless the kernel is about another type.
@@ -106,7 +105,6 @@ def _crossing(mark: str) -> Expected:
 _ONE_GROUP = xe.NDRange(64, 64)
 _TWO_GROUPS = xe.NDRange(128, 64)
 _REGISTERED: list[Defect] = []
-_REGISTERED_NOTES: list[Defect] = []
 
 
 def _defect(
@@ -116,7 +114,6 @@ def _defect(
     sub_group_size: int | None = None,
     static: dict[str, Any] | None = None,
     device: str = "max1550",
-    cases: list[Defect] = _REGISTERED,
 ) -> Callable[[Callable[..., Any]], Defect]:
     """Makes a case of a function; by default it is launched with one array of zeros, an element per work-item."""
 
@@ -124,7 +121,7 @@ def _defect(
         given = arguments or (lambda: (_zeros(*nd_range.global_size),))
         kernels = (xe.kernel(sub_group_size=sub_group_size)(_with_fixed(function, fixed)) for fixed in (False, True))
         case = Defect(function.__name__, *kernels, nd_range, given, expected, static or {}, device)
-        cases.append(case)
+        _REGISTERED.append(case)
         return case
 
     return register
@@ -1400,39 +1397,35 @@ def transposed_registers(wg, data, out, *, fixed):
 
 
 @_defect(
-    _race("data", "write", "read", "note"),
+    _race("data", "write", "read"),
     nd_range=_TWO_GROUPS,
     arguments=lambda: (_zeros(1), _zeros(1), _zeros(2) - 1),
-    cases=_REGISTERED_NOTES,
 )
 def flag_with_release_and_acquire(wg, data, flag, out, *, fixed):
     group, first = wg.group_id(), wg.local_id() == 0
     giving, taking = first & (group == 0), first & (group == 1)
-    data = data.atomic[0].store(42, where=giving) if fixed else data.at[0].set(42, where=giving)  # mark: write
+    data = data.at[0].set(42, where=giving)  # mark: write
     flag = flag.atomic(order="release")[0].store(1, where=giving)
-    taking = taking & (flag.atomic(order="acquire")[0].load(where=taking) == 1)
-    value = data.atomic[0].load(where=taking) if fixed else data.load(0, where=taking)  # mark: read
-    return data, flag, out.at[group].set(value, where=taking)
+    seen = flag.atomic(order="acquire" if fixed else "relaxed")[0].load(where=taking)
+    taking = taking & (seen == 1)
+    return data, flag, out.at[group].set(data.load(0, where=taking), where=taking)  # mark: read
 
 
 @_defect(
-    _race("data", "write", "read", "note"),
+    _race("data", "write", "read"),
     nd_range=_TWO_GROUPS,
     arguments=lambda: (_zeros(64) - 1, _zeros(64), _zeros(64) - 2),
-    cases=_REGISTERED_NOTES,
 )
 def flags_between_fences(wg, data, flags, out, *, fixed):
     """A flag for each pair of work-items, relaxed, and a fence before it and after it."""
     lid, group = wg.local_id(), wg.group_id()
     giving, taking = (lid >= 0) & (group == 0), (lid >= 0) & (group == 1)
-    data = data.atomic[lid].store(lid, where=giving) if fixed else data.at[lid].set(lid, where=giving)  # mark: write
-    data, flags = wg.fence(data, flags, order="release", scope="device")
+    data = data.at[lid].set(lid, where=giving)  # mark: write
+    data, flags = wg.fence(data, flags, order="release" if fixed else "acquire", scope="device")
     flags = flags.atomic[lid].store(1, where=giving)
     taking = taking & (flags.atomic[lid].load(where=taking) == 1)
     data, flags = wg.fence(data, flags, order="acquire", scope="device")
-    value = data.atomic[lid].load(where=taking) if fixed else data.load(lid, where=taking)  # mark: read
-    return data, flags, out.at[lid].set(value, where=taking)
+    return data, flags, out.at[lid].set(data.load(lid, where=taking), where=taking)  # mark: read
 
 
 DEFECTS = tuple(_REGISTERED)
-NOTES = tuple(_REGISTERED_NOTES)

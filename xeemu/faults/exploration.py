@@ -7,6 +7,7 @@ drawn ones.
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -180,7 +181,7 @@ class _Search:
     def _add(self, found: Unordered, history: History, memory: Allocation) -> None:
         case = self._case(found)
         if not self.counts[found.pair][case]:
-            reason = self._reason(found, history, memory)
+            reason = self._reason(found, case, history, memory)
             if case == GROUPS and (_is_fence(reason) or self.counts[found.pair][FENCED_GROUPS]):
                 case = FENCED_GROUPS
         if not self.counts[found.pair][case]:
@@ -189,12 +190,13 @@ class _Search:
         self.counts[found.pair][case] += 1
         self.differing[found.pair] += found.differs
 
-    def _reason(self, found: Unordered, history: History, memory: Allocation) -> Reason:
-        return Reason(
-            remedies.remedy(history, self.geometry, memory, found.earlier, found.later),
-            remedies.flag_read(history, self.geometry, found.earlier, found.later),
-            remedies.last_release(history, found.earlier),
-        )
+    def _reason(self, found: Unordered, case: int, history: History, memory: Allocation) -> Reason:
+        uses = found.earlier, found.later
+        find = functools.partial(remedies.remedy, history, self.geometry, memory, uses)
+        stronger, released = find(remedies.STRONGER), remedies.last_release(history, found.earlier)
+        if stronger is None and released is None and case == GROUPS:
+            stronger = find(remedies.BARRIERS)
+        return Reason(stronger, remedies.flag_read(history, self.geometry, *uses), released)
 
     def _case(self, found: Unordered) -> int:
         units, items = Units(self.geometry), (found.earlier.item, found.later.item)

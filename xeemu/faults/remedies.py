@@ -6,7 +6,7 @@ what. If there is one only under rules that take relaxed operations for releases
 
 import collections
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -43,20 +43,16 @@ class Rules:
 
 _BOTH = Rules(release=True, acquire=True)
 _WIDE = dataclasses.replace(_BOTH, scopes=True)
-ATTEMPTS = (
-    Rules(memories=True),
-    Rules(release=True),
-    Rules(acquire=True),
-    _BOTH,
-    Rules(scopes=True),
-    _WIDE,
+STRONGER = (Rules(memories=True), Rules(release=True), Rules(acquire=True), _BOTH, Rules(scopes=True), _WIDE)
+"""Stronger operations, the least that might be missing first."""
+BARRIERS = (
     Rules(before=True),
     Rules(after=True),
     dataclasses.replace(_WIDE, before=True),
     dataclasses.replace(_WIDE, after=True),
     dataclasses.replace(_WIDE, memories=True, before=True, after=True),
 )
-"""The least that might be missing comes first."""
+"""Barriers around operations that may be stronger."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -90,9 +86,12 @@ class Remedy:
     way: Way
 
 
-def remedy(history: History, geometry: Geometry, memory: Allocation, earlier: Use, later: Use) -> Remedy | None:
-    """What would have ordered two accesses to a memory; None if nothing leads from one to the other."""
-    for rules in ATTEMPTS:
+def remedy(
+    history: History, geometry: Geometry, memory: Allocation, uses: tuple[Use, Use], attempts: Iterable[Rules]
+) -> Remedy | None:
+    """What would have ordered an earlier and a later access to a memory, the first of some attempts; None if none."""
+    earlier, later = uses
+    for rules in attempts:
         way = _Spread(history, geometry, memory, rules).way(earlier, later)
         if way is not None:
             return Remedy(rules, way)
@@ -127,8 +126,9 @@ def last_release(history: History, earlier: Use) -> Access | None:
 def _atomics(history: History, group: int, units: Units) -> Iterator[tuple[int, Access]]:
     """The atomic operations of a work-group, with their ticks."""
     for tick, event in enumerate(history.events, 1):
-        atomic = isinstance(event, Accessed) and event.step.access.ordering is not None
-        if atomic and (units.group(event.items) == group).any():
+        if not isinstance(event, Accessed) or event.step.access.ordering is None:
+            continue
+        if (units.group(event.items) == group).any():
             yield tick, event.step
 
 
@@ -206,11 +206,12 @@ class _Spread:
         place = step.memory, position
         if step.op == "store":
             self._published[place] = {k: way for k, way in self._published[place].items() if k[0] == item}
+        hop = Hop(RELEASE, step, item)
         for scope, way in self._fenced[item].items():
-            self._published[place].setdefault((item, scope), (*way, Hop(RELEASE, step, item)))
-        way = self._known(item)
-        if way is not None and (ordering.order in RELEASING or self.rules.release):
-            self._published[place].setdefault((item, level_of(ordering.scope)), (*way, Hop(RELEASE, step, item)))
+            self._published[place].setdefault((item, scope), (*way, hop))
+        known = self._known(item)
+        if known is not None and (ordering.order in RELEASING or self.rules.release):
+            self._published[place].setdefault((item, level_of(ordering.scope)), (*known, hop))
 
     def _known(self, item: int) -> Way | None:
         """How a work-item knows of the access, or one of its group does."""
