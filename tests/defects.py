@@ -549,14 +549,12 @@ def flag_set_by_many_while_others_look(wg, data, out, *, fixed):
 
 
 @_defect(_race("tile", "write", "read"), arguments=lambda: (_range(64), _zeros(64)))
-def reduction_instead_of_a_barrier(wg, data, out, *, fixed):
-    """A group algorithm brings the work-items together, but orders no memory."""
+def reduction_of_a_sub_group_instead_of_a_barrier(wg, data, out, *, fixed):
+    """A group algorithm orders the memory of its own group alone."""
     lid = wg.local_id()
     tile = wg.local(64, I32)
     tile = tile.at[lid].set(data[lid])  # mark: write
-    total = wg.reduce(data[lid], "add")
-    if fixed:
-        tile = wg.barrier(tile)
+    total = wg.reduce(data[lid], "add") if fixed else wg.sub_group.reduce(data[lid], "add")
     other = tile[63 - lid]  # mark: read
     return out.at[lid].set(other + total)
 

@@ -11,7 +11,7 @@ import programs
 import pytest
 import schedules
 import test_kernels
-from defects import DEFECTS, NOTES, Defect
+from defects import DEFECTS, Defect
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jax import lax
@@ -90,7 +90,7 @@ HARMLESS = {
     "election_without_barrier_after_the_start",
 }
 RACY = [d for d in DEFECTS if {e.kind for e in d.expected} & {"data-race", "wrong-fence"}]
-CLEAN = [(d, d.corrected) for d in (*DEFECTS, *NOTES)] + [(d, d.defective) for d in NOTES]
+CLEAN = [(d, d.corrected) for d in DEFECTS]
 # What a defect other than a race does is defined, here if not in SYCL, and the same in every order.
 DEFINED = [d for d in DEFECTS if {e.kind for e in d.expected} & {"uninitialized-read", "out-of-bounds", "cross-item"}]
 DEFINED = [d for d in DEFINED if d.name not in SEVERAL]
