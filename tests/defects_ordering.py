@@ -126,7 +126,7 @@ def last_group_with_the_barrier_of_a_tile(wg, data, values, count, total, *, fix
     arrived, count = count.atomic(order="acq_rel")[0].fetch_add(1, where=first)
     last = first & (arrived == 3)
     parts = values.load(_ALL, where=last[:, None])  # mark: gather
-    return values, count, total.at[0].set(parts.sum(axis=1) + tile[7 - lid], where=last)
+    return values, count, total.at[0].set(parts.sum(axis=1) + jnp.minimum(tile[7 - lid], 0), where=last)
 
 
 @_case(race("sums", "store", "gather", remedy="barrier"), **_SUMS)
