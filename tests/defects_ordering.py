@@ -610,15 +610,24 @@ def message(wg, data, flag, out, *, store="release", load="acquire", right=_RIGH
     return data, flag, out.at[wg.group_id()].set(value, where=seen)
 
 
-@_case(race("data", "write", "read", remedy="acquire|acq_rel"), **_MESSAGE)
-def message_taken_by_an_update(wg, data, flag, out, *, fixed):
-    giving, taking = _firsts(wg)
-    data = data.at[0].set(42, where=giving)  # mark: write
-    _, flag = flag.atomic(order="acq_rel")[0].exchange(1, where=giving)
-    old, flag = flag.atomic(order="acquire" if fixed else "release")[0].fetch_or(2, where=taking)
+_MESSAGES = {
+    "arguments": _arrays(32, 32, out=32),
+    "right": lambda outputs: all(x in (_NOTHING, 40 + n) for n, x in enumerate(outputs[-1].tolist())),
+}
+_PAIRS = {"nd_range": xe.NDRange(64, 32), **_MESSAGES}
+
+
+@_case(race("data", "write", "read", remedy="acquire|acq_rel"), **_PAIRS)
+def messages_taken_by_updates(wg, data, flags, out, *, fixed):
+    """A flag for each pair of work-items of two groups."""
+    lid, group = wg.local_id(), wg.group_id()
+    giving, taking = (lid >= 0) & (group == 0), (lid >= 0) & (group == 1)
+    data = data.at[lid].set(40 + lid, where=giving)  # mark: write
+    _, flags = flags.atomic(order="acq_rel")[lid].exchange(1, where=giving)
+    old, flags = flags.atomic(order="acquire" if fixed else "release")[lid].fetch_or(2, where=taking)
     seen = taking & (old == 1)
-    value = data.load(0, where=seen)  # mark: read
-    return data, flag, out.at[wg.group_id()].set(value, where=seen)
+    value = data.load(lid, where=seen)  # mark: read
+    return data, flags, out.at[lid].set(value, where=seen)
 
 
 @_case(
@@ -705,7 +714,12 @@ def second_memory_after_the_release(wg, first, second, flag, out, *, fixed):
     return first, second, flag, out.at[wg.group_id()].set(value, where=seen)
 
 
-@_case(race("data", "write", "read", remedy="acquire"), arguments=_arrays(1, 2, out=2), right=_taken(42))
+@_case(
+    race("data", "write", "read", remedy="acquire"),
+    arguments=_arrays(1, 2, out=2),
+    right=_taken(42),
+    explained="under a schedule an acquire takes in all that is published, whatever flag it loads",
+)
 def another_flag_acquired(wg, data, flags, out, *, fixed):
     """The flag that was released is loaded without order, and one that nobody released is acquired."""
     giving, taking = _firsts(wg)
@@ -718,26 +732,40 @@ def another_flag_acquired(wg, data, flags, out, *, fixed):
     return data, flags, out.at[wg.group_id()].set(value, where=seen)
 
 
-_CHAIN = {"nd_range": _THREE_GROUPS, "arguments": _arrays(1, 2, out=3), "right": _taken(42)}
+_TAKES_IN_ALL = "under a schedule an acquire takes in all that is published, whoever published it"
+_CHAIN = {"nd_range": xe.NDRange(96, 32), "arguments": _arrays(32, 32, 32, out=32), "right": _MESSAGES["right"]}
 
 
 @_case(race("data", "write", "read", remedy="release"), variant="first_store", static={"relaxed": 0}, **_CHAIN)
-@_case(race("data", "write", "read", remedy="acquire"), variant="first_load", static={"relaxed": 1}, **_CHAIN)
-@_case(race("data", "write", "read", remedy="release"), variant="second_store", static={"relaxed": 2}, **_CHAIN)
+@_case(
+    race("data", "write", "read", remedy="acquire"),
+    variant="first_load",
+    static={"relaxed": 1},
+    explained=_TAKES_IN_ALL,
+    **_CHAIN,
+)
+@_case(
+    race("data", "write", "read", remedy="release"),
+    variant="second_store",
+    static={"relaxed": 2},
+    explained=_TAKES_IN_ALL,
+    **_CHAIN,
+)
 @_case(race("data", "write", "read", remedy="acquire"), variant="second_load", static={"relaxed": 3}, **_CHAIN)
-def message_by_way_of_a_third(wg, data, flags, out, *, relaxed, fixed):
-    """ISA2: two flags in turn, one link of which is relaxed."""
-    giving, passing, taking = _firsts(wg)
+def messages_by_way_of_a_third(wg, data, first, second, out, *, relaxed, fixed):
+    """ISA2: two flags in turn, one link of which is relaxed; for each three work-items of three groups."""
+    lid, group = wg.local_id(), wg.group_id()
+    giving, passing, taking = ((lid >= 0) & (group == number) for number in range(3))
     orders = ["release", "acquire", "release", "acquire"]
     if not fixed:
         orders[relaxed] = "relaxed"
-    data = data.at[0].set(42, where=giving)  # mark: write
-    flags = flags.atomic(order=orders[0])[0].store(1, where=giving)
-    passed = passing & (flags.atomic(order=orders[1])[0].load(where=passing) == 1)
-    flags = flags.atomic(order=orders[2])[1].store(1, where=passed)
-    seen = taking & (flags.atomic(order=orders[3])[1].load(where=taking) == 1)
-    value = data.load(0, where=seen)  # mark: read
-    return data, flags, out.at[wg.group_id()].set(value, where=seen)
+    data = data.at[lid].set(40 + lid, where=giving)  # mark: write
+    first = first.atomic(order=orders[0])[lid].store(1, where=giving)
+    passed = passing & (first.atomic(order=orders[1])[lid].load(where=passing) == 1)
+    second = second.atomic(order=orders[2])[lid].store(1, where=passed)
+    seen = taking & (second.atomic(order=orders[3])[lid].load(where=taking) == 1)
+    value = data.load(lid, where=seen)  # mark: read
+    return data, first, second, out.at[lid].set(value, where=seen)
 
 
 _WRITERS = {"arguments": lambda: (zeros(1), zeros(1)), "right": lambda outputs: outputs[0][0] == outputs[1][0]}
@@ -859,11 +887,6 @@ def two_give_by_one_flag(wg, data, flag, out, *, fixed):
 
 # Fences.
 
-_PAIRS = {
-    "arguments": _arrays(8, 8, out=8),
-    "right": lambda outputs: all(x in (_NOTHING, 40 + n) for n, x in enumerate(outputs[-1].tolist())),
-}
-
 
 @_case(race("data", "write", "read", remedy="release"), variant="without_release", static={"release": ""}, **_PAIRS)
 @_case(race("data", "write", "read", remedy="acquire"), variant="without_acquire", static={"acquire": ""}, **_PAIRS)
@@ -978,6 +1001,8 @@ def release_beside_a_fence(wg, data, flag, out, *, fixed):
 
 # Flags of a whole group.
 
+_FEW_KEYS = "under a schedule a work-item that a mask leaves out of an acquire acquires too, so that few keys tell"
+
 _TABLE = {
     "arguments": _arrays(8, 1, out=8),
     "right": lambda outputs: all(x in (_NOTHING, 47 - n) for n, x in enumerate(outputs[-1].tolist())),
@@ -999,7 +1024,7 @@ def table_published_without_barrier(wg, table, flag, out, *, fixed):
     return table, flag, out.at[lid].set(value, where=seen)
 
 
-@_case(race("table", "write", "read", remedy="barrier"), **_TABLE)
+@_case(race("table", "write", "read", remedy="barrier"), explained=_FEW_KEYS, **_TABLE)
 def table_taken_without_barrier(wg, table, flag, out, *, fixed):
     """The first one acquires the flag, and tells the others through local memory."""
     lid, group = wg.local_id(), wg.group_id()
@@ -1017,7 +1042,7 @@ def table_taken_without_barrier(wg, table, flag, out, *, fixed):
     return table, flag, out.at[lid].set(value, where=takes)
 
 
-@_case(wrong_fence("table", "write", "read"), **_TABLE)
+@_case(wrong_fence("table", "write", "read"), explained=_FEW_KEYS, **_TABLE)
 def table_taken_with_the_barrier_of_the_flag(wg, table, flag, out, *, fixed):
     lid, group = wg.local_id(), wg.group_id()
     giving, taking = _firsts(wg)
