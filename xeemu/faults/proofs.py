@@ -41,7 +41,7 @@ class Proofs:
     Attributes:
       schedule: the program.
       operations: its accesses, by their key.
-      meetings: its barriers, by their key.
+      meetings: its barriers and group algorithms, by their key.
       races: pairs of spots whose accesses might be unordered, and within which set of work-items they need no order.
       bounds: accesses that might lie out of bounds.
       unwritten: accesses that might read what was never written.
@@ -85,7 +85,7 @@ def of_schedule(schedule: Schedule, written: frozenset[Allocation]) -> Proofs:
     by_key: dict[Key, list[Operation]] = {}
     for operation in operations:
         by_key.setdefault(operation.key, []).append(operation)
-    meetings = [m for m in _meetings(schedule) if epochs.is_barrier(m)]
+    meetings = [m for m in schedule.meetings() if epochs.synchronises(m)]
     # What takes too long to prove is watched.
     with progressions.Effort().portion():
         return Proofs(
@@ -98,10 +98,6 @@ def of_schedule(schedule: Schedule, written: frozenset[Allocation]) -> Proofs:
             barriers=frozenset(m.key for m in meetings if not _is_uniform(m)),
             endless=any(_is_endless(frame) for frame in schedule.root.frames()),
         )
-
-
-def _meetings(schedule: Schedule) -> list[Meeting]:
-    return [s for f in schedule.root.frames() if f.boxes for s in f.steps if isinstance(s, Meeting)]
 
 
 def _is_endless(frame: Frame) -> bool:
