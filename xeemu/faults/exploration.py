@@ -199,10 +199,12 @@ class _Search:
     def _reason(self, found: Unordered, case: int, history: History, memory: Allocation) -> Reason:
         uses = found.earlier, found.later
         find = functools.partial(remedies.remedy, history, self.geometry, memory, uses)
-        stronger, released = find(remedies.STRONGER), remedies.last_release(history, found.earlier)
-        if stronger is None and released is None and case == GROUPS and not self.geometry.plain:
-            stronger = find(remedies.BARRIERS)
-        return Reason(stronger, remedies.flag_read(history, self.geometry, *uses), released)
+        remedy, released = find(remedies.WIDER), remedies.last_release(history, found.earlier)
+        if remedy is None and released is None:
+            barriers = () if self.geometry.plain else remedies.BARRIERS
+            every = remedies.ALL if barriers and case == GROUPS else ()
+            remedy = find((*barriers, *remedies.STRONGER, *every))
+        return Reason(remedy, remedies.flag_read(history, self.geometry, *uses), released)
 
     def _case(self, found: Unordered) -> int:
         units, items = Units(self.geometry), (found.earlier.item, found.later.item)
