@@ -46,6 +46,14 @@ _EFFORT_OF_OTHERS = 1 << 18
 _MOST_WORK_ITEMS = 1 << 14
 """Of a launch in which the usual run has seen no conflict, and which is run in other orders all the same."""
 _ORDERS = 24
+_FENCED = {
+    GROUPS: FENCED_GROUPS,
+    SUB_GROUPS: FENCED_SUB_GROUPS,
+    ITEMS: FENCED_ITEMS,
+    FENCED_SUB_GROUPS: FENCED_SUB_GROUPS,
+    FENCED_ITEMS: FENCED_ITEMS,
+}
+"""The case of a conflict that a barrier or fence would order if it were given the memory."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -156,6 +164,8 @@ class _Search:
         self.differing = [0 for _ in self.pairs]
         self.examples = [np.zeros((CASES, len(Conflict._fields)), np.int64) for _ in self.pairs]
         self.reasons: dict[tuple[int, int], Reason] = {}
+        # Pairs that a barrier or fence would order if it were given their memory.
+        self._unfenced: set[int] = set()
         self.orders = 0
         operations = proofs.schedule.root.operations()
         self._flags = frozenset(o.place.memory for o in operations if o.access.ordering is not None)
@@ -185,12 +195,12 @@ class _Search:
             self._add(found, history, memory)
 
     def _add(self, found: Unordered, history: History, memory: Allocation) -> None:
-        case = self._case(found)
-        if not self.counts[found.pair][case]:
+        case, reason = self._case(found), None
+        if not self.counts[found.pair][[case, _FENCED[case]]].any():
             reason = self._reason(found, case, history, memory)
-            if case == GROUPS and (_is_fence(reason) or self.counts[found.pair][FENCED_GROUPS]):
-                case = FENCED_GROUPS
-        if not self.counts[found.pair][case]:
+            self._unfenced |= {found.pair} if _is_fence(reason) else set()
+        case = _FENCED[case] if found.pair in self._unfenced else case
+        if reason is not None:
             self.reasons[found.pair, case] = reason
             self.examples[found.pair][case] = self._example(found, memory)
         self.counts[found.pair][case] += 1
