@@ -196,6 +196,8 @@ class _Pass:
             equation = Equation(self.plan, number, eqn, list(map(self._read, eqn.invars)), self.active)
             is_access = eqn.primitive in primitives.ACCESSES
             way = self.each.of(number, self._read) if is_access else None
+            if context.observer.watches and not is_access:
+                context.observer.on_operation(self.plan, number, self.active, context.chunk)
             results = memories.accessed(equation, way, context) if way else self.interpreter.equation(equation)
             if (self.plan, number) in context.observer.followed:
                 told = Result(self.plan, number, eqn, equation.operands, results, self.active)

@@ -144,6 +144,9 @@ class Observer:
     def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
         """A barrier is emitted."""
 
+    def on_operation(self, plan: Plan, number: int, running: jax.Array | None, chunk: Chunk) -> None:
+        """An equation that is no memory operation is emitted, for the groups of a `[G]` mask or for all."""
+
     def on_body(self, plan: Plan, running: jax.Array | None, chunk: Chunk) -> None:
         """A body of the program begins, for the groups of a `[G]` mask or for all."""
 

@@ -11,7 +11,8 @@ import numpy as np
 from xeemu.devices.device import Device
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import KernelArgumentError, KernelError
-from xeemu.faults import judgement, proofs, sizes
+from xeemu.faults import exploration, judgement, proofs, sizes
+from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import Findings
 from xeemu.faults.ranges import Ranges
 from xeemu.faults.watching import Watch, Watching
@@ -61,7 +62,7 @@ def check(
         prepared = prepare_alone(kernel, nd_range, modelled, given, static)
         checked = _checked(prepared, scalars(given), max_iterations)
         outputs, state = checked.run(given)
-        found = judgement.judge(prepared.program, checked.watch, state)
+        found = judgement.judge(prepared.program, checked.watch, state, checked.explored(given, state))
         results = jax.tree.unflatten(prepared.program.output_tree, outputs)
 
         def at_size(size: int) -> tuple[Any, Findings]:
@@ -96,6 +97,12 @@ class Checked:
         outputs, state = self._watched.run(given)
         self._check_ended(state)
         return outputs, state
+
+    def explored(self, given: Sequence[Any], state: Mapping[str, Any] | None) -> Explored | None:
+        """The conflicts in several orders where these may matter; None where not, or where the launch is too large."""
+        if state is None or not exploration.is_needed(self.watch.proofs, state["conflicts"]):
+            return None
+        return exploration.explored(self.prepared.program, given, self.watch.proofs)
 
     def _check_ended(self, state: Mapping[str, Any]) -> None:
         """Refuses a run that was given up, or was longer than can be told apart."""

@@ -6,11 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.faults import findings, flags, progress, wrongs
+from xeemu.faults import explanations, exploration, findings, progress, wrongs
 from xeemu.faults.additions import Met
+from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, Use, WorkItem
 from xeemu.faults.proofs import Spot
-from xeemu.faults.races import FENCED_ITEMS, FENCED_SUB_GROUPS, GROUPS, ITEMS, SUB_GROUPS, Conflict
+from xeemu.faults.races import (
+    FENCED_GROUPS,
+    FENCED_ITEMS,
+    FENCED_SUB_GROUPS,
+    GROUPS,
+    ITEMS,
+    SUB_GROUPS,
+    Conflict,
+)
 from xeemu.faults.watching import Beyond, Parted, Unwritten, Watch
 from xeemu.knowledge import dependence, epochs
 from xeemu.knowledge.schedule import Key, Operation
@@ -20,25 +29,29 @@ from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
 from xeemu.language.source import Site
 
-_FENCED = (FENCED_SUB_GROUPS, FENCED_ITEMS)
+_FENCED = (FENCED_GROUPS, FENCED_SUB_GROUPS, FENCED_ITEMS)
+_ACROSS = (GROUPS, FENCED_GROUPS)
 _LONGEST_LIST = 3
 
 
-def judge(program: Program, watch: Watch, state: Mapping[str, Any] | None) -> Findings:
+def judge(
+    program: Program, watch: Watch, state: Mapping[str, Any] | None, explored: Explored | None = None
+) -> Findings:
     """All findings of a check.
 
     Args:
       program: the kernel.
       watch: what was watched in its run.
       state: what the run has left, see `Watch.zeros`; None if there was nothing to watch.
+      explored: what was seen of conflicts in several orders, instead of in the run alone; or None.
     """
     found = [*_cross_items(program), *progress.findings_of(program.body)]
     if state is not None:
-        seen = _Judge(program, watch, state)
+        seen = _Judge(program, watch, state if explored is None else explored.state(state), explored)
         found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.parted(), *seen.wrong(), *seen.summed()]
     watched = {place.site for place in watch.proofs.watched}
     watched |= {source.of_equation(watch.proofs.meetings[key].eqn) for key in watch.barriers}
-    barriers = [source.of_equation(meeting.eqn) for meeting in watch.proofs.meetings.values()]
+    barriers = [source.of_equation(m.eqn) for m in watch.proofs.meetings.values() if epochs.is_barrier(m)]
     sites = dict.fromkeys([*(place.site for place in watch.proofs.places), *barriers])
     return Findings(found, [s for s in sites if s not in watched], [s for s in sites if s in watched])
 
@@ -59,6 +72,7 @@ class _Judge:
     program: Program
     watch: Watch
     state: Mapping[str, Any]
+    explored: Explored | None
 
     @property
     def geometry(self) -> Geometry:
@@ -92,7 +106,7 @@ class _Judge:
         severity, explanation, advice = self._reasons(number, pair, case, (earlier, later))
         element = self._element(pair[0].place.memory, example.element)
         count = int(counts[list(cases)].sum())
-        epoch = None if case == GROUPS or self.geometry.plain else example.epoch
+        epoch = None if case in _ACROSS or self.geometry.plain else example.epoch
         return findings.conflict(kind, severity, element, uses, count, self._who(case), epoch, explanation, advice)
 
     def _use(self, spot: Spot, group: int, item: int, pair: tuple[Spot, Spot]) -> Use:
@@ -105,7 +119,7 @@ class _Judge:
     def _who(self, case: int) -> str:
         if self.geometry.plain:
             return "work-items"
-        if case == GROUPS:
+        if case in _ACROSS:
             return "work-groups"
         if case in (SUB_GROUPS, FENCED_SUB_GROUPS):
             return "sub-groups of a work-group"
@@ -119,16 +133,19 @@ class _Judge:
             # Which work-items are in one group is the runtime's choice, and there are no barriers.
             case = GROUPS
         if self._is_benign(number):
-            return NOTE, *_same_value(case)
+            return NOTE, *explanations.same_value(case)
         name = pair[0].place.memory.name
         if all(spot.ordering is not None for spot in pair):
-            return ERROR, *_narrow(name, case)
+            return ERROR, *explanations.narrow(name, case)
+        words = self._explored_reason(number, pair[0].place.memory, case)
+        if words is not None:
+            return ERROR, *words
         if case in _FENCED:
             return ERROR, *self._wrong_fence(pair[0].place.memory)
+        if self.explored is None and self._may_be_ordered(pair):
+            return NOTE, *explanations.not_followed(name)
         if case == GROUPS:
-            if flags.may_order(self.watch.proofs.schedule, *map(self._operations, pair)):
-                return NOTE, *_FLAGGED
-            return ERROR, *_between_groups(name, pair, self.geometry.plain)
+            return ERROR, *explanations.between_groups(name, pair, self.geometry.plain)
         explanation = "No barrier orders the two."
         if case == ITEMS and not self.state["conflicts"][number][SUB_GROUPS]:
             lanes = self.geometry.sub_group_size
@@ -136,6 +153,15 @@ class _Judge:
         elif not self.state["conflicts"][number][ITEMS]:
             explanation += " All are between sub-groups, which run at their own pace."
         return ERROR, explanation, self._barrier_advice(name, order)
+
+    def _may_be_ordered(self, pair: tuple[Spot, Spot]) -> bool:
+        """Whether what was seen in lockstep may be no race after all: a matter of flags, or of what was exchanged."""
+        exchanged = any(o.name == "compare_exchange" for spot in pair for o in self._operations(spot))
+        return exchanged or exploration.orders_something(self.watch.proofs.schedule)
+
+    def _explored_reason(self, number: int, memory: Allocation, case: int) -> tuple[str, str] | None:
+        reason = self.explored.reasons.get((number, case)) if self.explored is not None else None
+        return explanations.of_reason(memory, reason, case) if reason is not None else None
 
     def _barrier_advice(self, name: str, order: tuple[Spot, Spot]) -> str:
         barrier = f"{name} = wg.barrier({name})"
@@ -155,7 +181,7 @@ class _Judge:
         return f"Write {barrier} after line {first} and before line {second}."
 
     def _wrong_fence(self, memory: Allocation) -> tuple[str, str]:
-        barriers = [m for m in self.watch.proofs.meetings.values() if epochs.is_group_barrier(m)]
+        barriers = [m for m in self.watch.proofs.meetings.values() if epochs.is_of_group(m)]
         others = [m for m in barriers if memory not in m.memories]
         lines = list(dict.fromkeys(source.of_equation(m.eqn) for m in others))
         given = list(dict.fromkeys(other.name for m in others for other in m.memories))
@@ -299,37 +325,3 @@ class _Judge:
     def _what(self, spot: Spot) -> str:
         name = self._operations(spot)[0].name
         return f"atomic {name}" if spot.place.op == "atomic" else name
-
-
-_FLAGGED = (
-    "One work-group releases after its access, the other acquires before its own: they are ordered if the flag was "
-    "seen, which is a matter of data.",
-    "See that the second access is masked wherever the flag was not seen.",
-)
-
-
-def _same_value(case: int) -> tuple[str, str]:
-    one = "global" if case == GROUPS else "local"
-    return (
-        "All store the same value and nobody reads it in between, so that the result is the same; the language calls "
-        "it a race nevertheless.",
-        f"Let one work-item store, where=wg.{one}_linear_id() == 0, or each its own part.",
-    )
-
-
-def _narrow(name: str, case: int) -> tuple[str, str]:
-    scope = "device" if case == GROUPS else "work_group" if case == SUB_GROUPS else "sub_group"
-    return (
-        "Both are atomic, but their scope does not hold both work-items.",
-        f'Widen it: {name}.atomic(scope="{scope}")[...].',
-    )
-
-
-def _between_groups(name: str, pair: tuple[Spot, Spot], plain: bool) -> tuple[str, str]:
-    both = "Make both atomic" if any(spot.ordering is not None for spot in pair) else "Use atomic operations"
-    whom = "work-item" if plain else "work-group"
-    return (
-        f"Nothing orders the {whom}s of a launch.",
-        f"{both}, {name}.atomic[...], give each {whom} elements of its own, or split the launch: what one launch "
-        "writes, the next may read.",
-    )

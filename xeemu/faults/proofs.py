@@ -45,7 +45,7 @@ class Proofs:
     Attributes:
       schedule: the program.
       operations: its accesses, by their key.
-      meetings: its barriers, by their key.
+      meetings: its barriers and group algorithms, by their key.
       races: pairs of spots whose accesses might be unordered, and within which set of work-items they need no order.
       bounds: accesses that might lie out of bounds.
       unwritten: accesses that might read what was never written.
@@ -94,7 +94,7 @@ def of_schedule(schedule: Schedule, written: frozenset[Allocation], ranges: Rang
     by_key: dict[Key, list[Operation]] = {}
     for operation in operations:
         by_key.setdefault(operation.key, []).append(operation)
-    meetings = [m for m in _meetings(schedule) if epochs.is_barrier(m)]
+    meetings = [m for m in schedule.meetings() if epochs.synchronises(m)]
     # What takes too long to prove is watched.
     with progressions.Effort().portion():
         return Proofs(
@@ -120,10 +120,6 @@ def followings(schedule: Schedule, ranges: Ranges) -> tuple[Following, ...]:
     ]
     found = [(rule, paths.of_program(body, plan, sources, rule)) for rule, sources in each]
     return tuple(Following(rule, path) for rule, path in found if path is not None)
-
-
-def _meetings(schedule: Schedule) -> list[Meeting]:
-    return [s for f in schedule.root.frames() if f.boxes for s in f.steps if isinstance(s, Meeting)]
 
 
 def _is_endless(frame: Frame) -> bool:

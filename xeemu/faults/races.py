@@ -14,9 +14,9 @@ import numpy as np
 from xeemu.faults.stamps import Layout, Stamp
 from xeemu.knowledge import conflicts
 
-GROUPS, SUB_GROUPS, ITEMS, FENCED_SUB_GROUPS, FENCED_ITEMS = range(5)
+GROUPS, SUB_GROUPS, ITEMS, FENCED_SUB_GROUPS, FENCED_ITEMS, FENCED_GROUPS = range(6)
 """Between whom a conflict is: work-groups, sub-groups, work-items of one; and across a barrier of other memories."""
-CASES = 5
+CASES = 6
 
 
 class Conflict(NamedTuple):

@@ -94,7 +94,7 @@ class Watch:
     @functools.cached_property
     def layouts(self) -> Mapping[Allocation, Layout]:
         """How the stamps of each memory are put together."""
-        barriers = [m for m in self.proofs.meetings.values() if epochs.is_group_barrier(m)]
+        barriers = [m for m in self.proofs.meetings.values() if epochs.is_of_group(m)]
         return {
             memory: Layout(
                 self.geometry.groups if memory.space == "global" else 1,
@@ -113,7 +113,7 @@ class Watch:
     @functools.cached_property
     def layered(self) -> frozenset[Allocation]:
         """The memories that barriers of sub-groups order."""
-        meetings = [m for m in self.proofs.meetings.values() if not epochs.is_group_barrier(m)]
+        meetings = [m for m in self.proofs.meetings.values() if not epochs.is_of_group(m)]
         return frozenset(memory for memory in self.memories if any(memory in m.memories for m in meetings))
 
     @functools.cached_property
@@ -262,6 +262,11 @@ class Watching(Observer):
             if key in trail.paths.followed:
                 self._put("followed", n, trail.on_result(result, self.state["followed"][n]))
 
+    def on_operation(self, plan: Plan, number: int, running: jax.Array | None, chunk: Chunk) -> None:
+        meeting = self.watch.proofs.meetings.get((plan, number))
+        if meeting is not None and not epochs.is_barrier(meeting):
+            self.on_barrier(Passage(plan, number, None, running), chunk)
+
     def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
         key = (passage.plan, passage.number)
         meeting = self.watch.proofs.meetings.get(key)
@@ -276,7 +281,7 @@ class Watching(Observer):
                 self._check_parted(reached, passed, self.watch.barriers.index(key))
             passed = passed & reached.any(1)
         ordered = [memory in meeting.memories for memory in self.watch.memories]
-        self._pass(passed.astype(np.int64), ordered, epochs.is_group_barrier(meeting))
+        self._pass(passed.astype(np.int64), ordered, epochs.is_of_group(meeting))
 
     def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
         if (plan, number) in self.watch.loops:

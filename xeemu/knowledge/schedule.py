@@ -18,7 +18,7 @@ from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.progressions import Box, TooLarge
-from xeemu.language import jaxprs, primitives, source
+from xeemu.language import collectives, jaxprs, primitives, separation, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.jaxprs import Body
 from xeemu.language.linearity import Allocation
@@ -102,6 +102,7 @@ class Meeting:
       eqn: its equation.
       key: names it.
       frame: the body that it belongs to.
+      level: of which work-items, `collectives.GROUP` or `SUB_GROUP`; None for a fence, at which nobody waits.
       memories: those whose accesses it orders.
       mask: which work-items reach it, or None for all.
     """
@@ -109,6 +110,7 @@ class Meeting:
     eqn: jex_core.JaxprEqn
     key: Key
     frame: "Frame"
+    level: str | None
     memories: tuple[Allocation, ...]
     mask: Expression | None
 
@@ -183,6 +185,10 @@ class Schedule:
             if f.kind == "test" and f.parent is not None and f.number is not None and f.boxes
         }
 
+    def meetings(self) -> list[Meeting]:
+        """The barriers, fences and group algorithms that are executed."""
+        return [s for f in self.root.frames() if f.boxes for s in f.steps if isinstance(s, Meeting)]
+
     def check_ended(self, exceeded: Iterable[bool], limit: int, hint: str) -> None:
         """Refuses a run in which loops, in the order of `loops`, were given up.
 
@@ -244,6 +250,10 @@ class _Walk:
         self.groups = tuple(Axis(f"group {d}", n) for d, n in enumerate(self.geometry.group_range))
         self._made: dict[Key, Allocation] = {}
         self._next = iter(program.allocations)
+        # What group algorithms order (SYCL 2020, section 4.17.3); JAX's own reductions over all work-items are some.
+        memories = (*program.arguments, *program.allocations)
+        self._shared = tuple(m for m in memories if m is not None and m.space != "private")
+        self._reductions = separation.group_reductions(program.body, program.geometry)
         self._walks = 0
 
     def body(self, frame: Frame, inputs: Sequence[Item]) -> list[Item]:
@@ -276,6 +286,8 @@ class _Walk:
                 return self._scan(frame, number, eqn, scan, operands)
             case jaxprs.While() as loop:
                 return self._while(frame, number, eqn, loop, operands)
+        if id(eqn) in self._reductions:
+            frame.steps.append(Meeting(eqn, (frame.plan, number), frame, collectives.GROUP, self._shared, None))
         return [_operation(frame.plan, eqn, v, operands) for v in eqn.outvars]
 
     def _inside(self, frame: Frame, number: int, kind: Kind, body: Body, plan: Plan, **changes: Any) -> Frame:
@@ -300,9 +312,11 @@ class _Walk:
         values = [o for o in operands if isinstance(o, Expression)]
         if eqn.primitive in primitives.ACCESSES:
             frame.steps.append(_access(eqn, key, frame, memories[0], values))
+        elif eqn.primitive is primitives.collective_p:
+            frame.steps.append(Meeting(eqn, key, frame, p["collective"].level, self._shared, None))
         else:
             mask = values[0] if p.get("masked") else None
-            frame.steps.append(Meeting(eqn, key, frame, tuple(memories), mask))
+            frame.steps.append(Meeting(eqn, key, frame, p.get("level"), tuple(memories), mask))
         renewed = memories if eqn.primitive in primitives.UPDATES and p.get("op") != "load" else []
         return [*(_unknown(frame.plan, v) for v in eqn.outvars[: len(eqn.outvars) - len(renewed)]), *renewed]
 

@@ -10,7 +10,7 @@ from jax import lax
 from jax.extend import core as jex_core
 
 from xeemu.knowledge import lanewise
-from xeemu.language import collectives, jaxprs, primitives, source
+from xeemu.language import collectives, jaxprs, primitives, separation, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.jaxprs import Body
 from xeemu.language.linearity import Allocation
@@ -69,6 +69,10 @@ class _Writer:
         # Values that are no NumPy arrays, with their lines.
         self.keys: dict[Register, source.Site] = {}
         self._allocations = iter(program.allocations)
+        # What group algorithms order (SYCL 2020, section 4.17.3); JAX's own reductions over all work-items are some.
+        memories = (*program.arguments, *program.allocations)
+        self._shared = tuple(m for m in memories if m is not None and m.space != "private")
+        self._reductions = separation.group_reductions(program.body, program.geometry)
         self._operations: list[Operation] = []
         self._starts: dict[tuple[str, int | None], Register] = {}
 
@@ -142,14 +146,16 @@ class _Writer:
         self.keys |= {r: source.of_equation(eqn) for r in results if not isinstance(r.dtype, np.dtype)}
         operation = Operation(functools.partial(_bind, eqn), tuple(operands), results)
         if any(lanes) and not kept_apart:
-            self._exchange(collectives.GROUP, operation, eqn)
+            self._exchange(collectives.GROUP, operation, eqn, self._shared if id(eqn) in self._reductions else ())
         else:
             self._operations.append(operation)
         return results
 
-    def _exchange(self, level: str, operation: Operation, eqn: jex_core.JaxprEqn) -> None:
+    def _exchange(
+        self, level: str, operation: Operation, eqn: jex_core.JaxprEqn, ordered: tuple[Allocation, ...]
+    ) -> None:
         straight = Straight((operation,), ())
-        self.append(Meeting(level, None, None, straight, source.of_equation(eqn)))
+        self.append(Meeting(level, ordered, None, straight, source.of_equation(eqn)))
 
     def _copied(self, value: _Known, eqn: jex_core.JaxprEqn) -> _Known:
         """The value as a copy that each work-item has."""
@@ -157,7 +163,7 @@ class _Writer:
             return value
         assert isinstance(value, Register)
         copy = self.register(value, False)
-        self._exchange(collectives.GROUP, Operation(lambda x: [x], (value,), (copy,)), eqn)
+        self._exchange(collectives.GROUP, Operation(lambda x: [x], (value,), (copy,)), eqn, ())
         return copy
 
     def _language(self, eqn: jex_core.JaxprEqn, operands: list[_Known]) -> list[_Known]:
@@ -174,7 +180,7 @@ class _Writer:
             return self._access(eqn, operands)
         memories = tuple(o for o in operands if isinstance(o, Allocation))
         if eqn.primitive is primitives.fence_p:
-            self.append(Fence(memories, p["ordering"]))
+            self.append(Fence(source.of_equation(eqn), memories, p["ordering"]))
         else:
             where = _value(operands[-1]) if p["masked"] else None
             self.append(Meeting(p["level"], memories, where, None, source.of_equation(eqn)))
@@ -184,7 +190,8 @@ class _Writer:
         chosen: collectives.Collective = eqn.params["collective"]
         (lanes,) = lanewise.results(eqn, [True] * len(operands), self.rank)
         result = self.register(eqn.outvars[0].aval, lanes)
-        self._exchange(chosen.level, Operation(lambda *xs: [chosen.apply(*xs)], tuple(operands), (result,)), eqn)
+        algorithm = Operation(lambda *xs: [chosen.apply(*xs)], tuple(operands), (result,))
+        self._exchange(chosen.level, algorithm, eqn, self._shared)
         return result
 
     def _access(self, eqn: jex_core.JaxprEqn, operands: list[_Known]) -> list[_Known]:
@@ -197,7 +204,7 @@ class _Writer:
         is_update = op != "load"
         asked = not is_update or eqn.params.get("fetch", False)
         result = self.register(eqn.outvars[0].aval, bool(what.shape)) if asked else None
-        self.append(Access(memory, op, what, index, tuple(values), where, result))
+        self.append(Access(source.of_equation(eqn), memory, op, what, index, tuple(values), where, result))
         return [*([result] if result else []), *([memory] if is_update else [])]
 
     # Control flow.

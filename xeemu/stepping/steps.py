@@ -63,6 +63,7 @@ class Access:
     """A load, store or atomic operation.
 
     Attributes:
+      site: its line.
       memory: what it accesses.
       op: `"load"`, `"store"` or the name of the atomic operation.
       access: its static part.
@@ -71,6 +72,7 @@ class Access:
       result: the loaded or the old value; None if nobody asks for it.
     """
 
+    site: Site
     memory: Allocation
     op: str
     access: primitives.Access
@@ -86,14 +88,14 @@ class Meeting:
 
     Attributes:
       level: `collectives.GROUP` or `SUB_GROUP`.
-      memories: whose accesses it orders; None for the exchange of values, which orders none.
+      memories: whose accesses it orders.
       where: the work-items that take part, or None for all.
       exchange: what is computed from the values of all, or None.
       site: its line.
     """
 
     level: str
-    memories: tuple[Allocation, ...] | None
+    memories: tuple[Allocation, ...]
     where: Operand | None
     exchange: Straight | None
     site: Site
@@ -101,8 +103,15 @@ class Meeting:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fence:
-    """An order for the accesses of a work-item to some memories."""
+    """An order for the accesses of a work-item to some memories.
 
+    Attributes:
+      site: its line.
+      memories: whose accesses it orders.
+      ordering: its order and scope.
+    """
+
+    site: Site
     memories: tuple[Allocation, ...]
     ordering: Ordering
 
