@@ -75,7 +75,14 @@ def uniform(wg, a, n, out):
     return out.at[start + wg.local_id()].set(1)  # used
 
 
-WRONG = (product, byte, loop, after_a_loop, in_a_branch, quotient, uniform)
+@xe.kernel
+def fixed_point(wg, a, n, out):
+    i = wg.global_id()
+    offset = i.astype(jnp.uint32) * jnp.uint32(1 << 26)  # wraps
+    return out.at[i].set(a[offset >> 26])  # used
+
+
+WRONG = (fixed_point, product, byte, loop, after_a_loop, in_a_branch, quotient, uniform)
 
 
 @pytest.mark.parametrize("kernel", WRONG, ids=lambda kernel: kernel.name)

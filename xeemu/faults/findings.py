@@ -341,23 +341,26 @@ def forward_progress(loop: Site, operation: str, site: Site) -> Finding:
     return Finding(FORWARD_PROGRESS, NOTE, "", "", tuple(dict.fromkeys((loop, site))), None, (), (), 1, text)
 
 
-def sub_group_size(site: Site, right: Sequence[int], faults: Mapping[int, str], device: str) -> Finding:
+def sub_group_size(
+    sites: tuple[Site, ...], memory: str, right: Sequence[int], faults: Mapping[int, str], device: str
+) -> Finding:
     """A kernel that requires no sub-group size, and is right at some that a device offers.
 
     Args:
-      site: a line that uses sub-groups.
+      sites: the lines of what is wrong, or one that uses sub-groups.
+      memory: the name of the memory concerned, if one is.
       right: the sizes at which it is.
       faults: what is wrong at others.
       device: its name.
     """
     sizes = " and ".join(map(str, right))
     head = f"{SUB_GROUP_SIZE}: the kernel is right at {sizes} only, and requires no sub-group size"
-    shown = [f"  {site}", *(f"    at {size}: {fault}" for size, fault in faults.items())]
+    shown = [*(f"  {site}" for site in sites), *(f"    at {size}: {fault}" for size, fault in faults.items())]
     offered = ", ".join(map(str, sorted([*right, *faults])))
     explanation = f"Device {device} offers {offered}, of which the compiler chooses one if none is required."
     advice = f"Require it: @xe.kernel(sub_group_size={right[-1]}); or write it for any, with wg.sub_group.size."
     text = _message(NOTE, head, shown, explanation, advice)
-    return Finding(SUB_GROUP_SIZE, NOTE, "", "", (site,), None, (), (), 1, text)
+    return Finding(SUB_GROUP_SIZE, NOTE, "", memory, sites, None, (), (), 1, text)
 
 
 def _single(kind: str, element: Element, use: Use, count: int, head: str, explanation: str, advice: str) -> Finding:

@@ -281,8 +281,11 @@ class _Judge:
 
     def wrong(self) -> Iterator[Finding]:
         """What operations that are no accesses have done, one finding for each line."""
+        seen: dict[Any, Finding] = {}
         for following, (counts, examples) in zip(self.watch.proofs.followings, self.state["followed"], strict=True):
-            yield from wrongs.findings_of(following, counts, examples, self)
+            for finding in wrongs.findings_of(following, counts, examples, self):
+                seen.setdefault((finding.kind, finding.sites[0]), finding)
+        yield from seen.values()
 
     def summed(self) -> Iterator[Finding]:
         """Atomic sums that depend on the order, one finding for each line and memory."""

@@ -116,7 +116,7 @@ def followings(schedule: Schedule, ranges: Ranges) -> tuple[Following, ...]:
     body, plan = schedule.root.body, schedule.root.plan
     each: list[tuple[Marking, Mapping[Key, Any]]] = [
         (arithmetic.Undefined(), arithmetic.sources(ranges)),
-        (wrapping.Wrapped(ranges), wrapping.sources(ranges)),
+        *((wrapping.Wrapped(ranges, fixed), wrapping.sources(ranges, fixed)) for fixed in (False, True)),
     ]
     found = [(rule, paths.of_program(body, plan, sources, rule)) for rule, sources in each]
     return tuple(Following(rule, path) for rule, path in found if path is not None)

@@ -15,7 +15,7 @@ from jax.extend import core as jex_core
 from xeemu.devices.device import Device
 from xeemu.errors import Error
 from xeemu.faults import findings
-from xeemu.faults.findings import Findings
+from xeemu.faults.findings import Finding, Findings
 from xeemu.language import jaxprs, primitives, source
 from xeemu.language.collectives import SUB_GROUP
 from xeemu.language.program import Program
@@ -46,7 +46,10 @@ def of_launch(program: Program, device: Device, outputs: Any, found: Findings, c
     if not faults:
         return found
     right = sorted(size for size in (here, *others) if size not in faults)
-    note = findings.sub_group_size(_site(program), right, faults, device.name)
+    errors = [fault for fault in faults.values() if isinstance(fault, Finding)]
+    sites, memory = (errors[0].sites, errors[0].memory) if errors else ((_site(program),), "")
+    texts = {size: _head(fault) if isinstance(fault, Finding) else fault for size, fault in faults.items()}
+    note = findings.sub_group_size(sites, memory, right, texts, device.name)
     return Findings([*found, note], found.proved, found.watched)
 
 
@@ -73,8 +76,13 @@ def _site(program: Program) -> Site:
     return source.of_function(program.kernel.function.__code__) if first is None else source.of_equation(first)
 
 
-def _fault(program: Program, size: int, outputs: Any, found: Findings, check: Check) -> str | None:
-    """What is wrong at a size; None if nothing is."""
+def _head(error: Finding) -> str:
+    """The first line of an error's message."""
+    return str(error).partition("\n")[0].removeprefix("error: ")
+
+
+def _fault(program: Program, size: int, outputs: Any, found: Findings, check: Check) -> Finding | str | None:
+    """What is wrong at a size, an error or a sentence; None if nothing is."""
     try:
         others, findings_there = check(size)
     except Error as error:
@@ -85,7 +93,7 @@ def _fault(program: Program, size: int, outputs: Any, found: Findings, check: Ch
     except Exception as error:  # what the kernel's own lines raise, such as an assertion of the size
         return f"{type(error).__name__}: {error}".rstrip(": ").partition("\n")[0]
     if findings_there.errors:
-        return str(findings_there.errors[0]).partition("\n")[0].removeprefix("error: ")
+        return findings_there.errors[0]
     ordered = all(f.kind != findings.ORDER_DEPENDENT for f in (*found, *findings_there))
     return _difference(outputs, others, ordered) if not _fetches(program) else None
 

@@ -3,6 +3,8 @@
 Index arithmetic is what comes to an index through sums, differences, products, negations, conversions, quotients of
 signed integers, choices, minima and maxima, and moves of elements. Whatever comes through a remainder, a mask of bits,
 an exclusive or, or a shift may be a hash, which is meant to wrap; so may what an access or a group algorithm gives.
+Only a product with a power of two is followed through shifts to the right: it is a fixed point, and the multipliers of
+hashes are odd.
 What unbounded integers would give is followed beside each value: what wraps and is turned back was right.
 """
 
@@ -23,15 +25,26 @@ from xeemu.knowledge.schedule import Key
 from xeemu.language import jaxprs, primitives
 
 _ARITHMETIC = frozenset(("add", "sub", "mul", "neg", "abs", "convert_element_type"))
+_SHIFTS = frozenset(("shift_right_logical", "shift_right_arithmetic"))
 _CHOICES = frozenset(("select_n", "max", "min", "clamp"))
 
 # The least that a value of 8 bits is off by; and what float64 may leave of it, beside the number itself.
 _LEAST, _ROUNDING = 128.0, 2.0**-40
 
 
-def sources(ranges: Ranges) -> Mapping[Key, jex_core.JaxprEqn]:
-    """The operations of a program that may wrap."""
-    return {key: eqn for key, (eqn, operands) in ranges.operations.items() if _may_wrap(eqn, operands)}
+def sources(ranges: Ranges, fixed_point: bool) -> Mapping[Key, jex_core.JaxprEqn]:
+    """The operations of a program that may wrap: products with powers of two, or all others."""
+    return {
+        key: eqn
+        for key, (eqn, operands) in ranges.operations.items()
+        if _may_wrap(eqn, operands) and _scales(eqn, operands) == fixed_point
+    }
+
+
+def _scales(eqn: jex_core.JaxprEqn, operands: Sequence[Interval | None]) -> bool:
+    """Whether it is a product with a power of two that is known."""
+    known = [o[0] for o in operands if o is not None and o[0] == o[1]]
+    return eqn.primitive.name == "mul" and any(n > 1 and not n & (n - 1) for n in known)
 
 
 def _may_wrap(eqn: jex_core.JaxprEqn, operands: Sequence[Interval | None]) -> bool:
@@ -43,12 +56,17 @@ def _may_wrap(eqn: jex_core.JaxprEqn, operands: Sequence[Interval | None]) -> bo
 
 
 class Wrapped:
-    """How what has wrapped goes on to an index; the operations' operands have some ranges."""
+    """How what has wrapped goes on to an index.
+
+    Args:
+      ranges: of the operations' operands.
+      fixed_point: whether it goes on through shifts to the right.
+    """
 
     decides, exact, inside = False, True, True
 
-    def __init__(self, ranges: Ranges):
-        self._ranges = ranges
+    def __init__(self, ranges: Ranges, fixed_point: bool):
+        self._ranges, self._fixed_point = ranges, fixed_point
 
     def passing(self, eqn: jex_core.JaxprEqn) -> Sequence[int]:
         name, dtype = eqn.primitive.name, eqn.outvars[0].aval.dtype
@@ -58,7 +76,8 @@ class Wrapped:
             return [k for k, v in enumerate(eqn.invars) if v.aval.dtype.kind in "iu"]
         if name == "select_n":
             return range(1, len(eqn.invars))
-        return (0,) if name in folding.MOVES or (name == "div" and dtype.kind == "i") else ()
+        shifts = self._fixed_point and name in _SHIFTS
+        return (0,) if name in folding.MOVES or shifts or (name == "div" and dtype.kind == "i") else ()
 
     def mattering(self, eqn: jex_core.JaxprEqn) -> Sequence[int]:
         return range(1, 1 + len(primitives.indices(eqn)))
@@ -105,7 +124,7 @@ def _computed(name: str, number: int | None, given: Sequence[Mark], result: jax.
     """Of arithmetic the mark of an operand, or its own where that is the first to wrap; none if all is well."""
     exact = jnp.broadcast_to(_exact(name, [_float(mark.exact) for mark in given]), result.shape)
     known = result.astype(np.float64)
-    off = jnp.abs(exact - known) >= (1.0 if name == "div" else _LEAST) + _ROUNDING * jnp.abs(exact)
+    off = jnp.abs(exact - known) >= (1.0 if name == "div" or name in _SHIFTS else _LEAST) + _ROUNDING * jnp.abs(exact)
     mark = marks.where(off, marks.first_of(result, given))
     if number is not None:
         mark = marks.chosen(mark.marked, mark, marks.made(number, result, off, [m.value for m in given], exact))
@@ -132,4 +151,6 @@ def _exact(name: str, operands: Sequence[jax.Array]) -> jax.Array:
             return -operands[0]
         case "abs":
             return jnp.abs(operands[0])
+        case "shift_right_logical" | "shift_right_arithmetic":
+            return jnp.floor(operands[0] / jnp.exp2(operands[1]))
     return operands[0]
