@@ -383,7 +383,7 @@ _NO_SIZE = Corpus(nd_range=xe.NDRange(64, 64))
 _NO_SIZE.cases = _case.cases
 
 
-@_NO_SIZE(_note("data-race", "tile", "write", "read", remedy="32"), arguments=lambda: (ascending(64), zeros(64)))
+@_NO_SIZE(_note("sub-group-size", "tile", "write", "read", remedy="32"), arguments=lambda: (ascending(64), zeros(64)))
 def exchange_within_32_lanes(wg, data, out, *, fixed):
     """The device has 16 lanes too, and nothing says that the kernel wants 32."""
     lid = wg.local_id()
@@ -394,7 +394,7 @@ def exchange_within_32_lanes(wg, data, out, *, fixed):
     return out.at[lid].set(other)
 
 
-@_NO_SIZE(_note("out-of-bounds", "sums", "store", remedy="32"), arguments=lambda: (ascending(64), zeros(1)))
+@_NO_SIZE(_note("sub-group-size", "sums", "store", remedy="32"), arguments=lambda: (ascending(64), zeros(1)))
 def two_sub_groups_of_64_work_items(wg, data, total, *, fixed):
     lid, sub_group = wg.local_id(), wg.sub_group
     count = wg.size // sub_group.size if fixed else 2

@@ -284,7 +284,7 @@ def wrapped_index(site: Site, operation: str, advice: str, element: Element, use
         NOTE,
         element.space,
         element.memory,
-        (site,) if site == use.site else (site, use.site),
+        (site,),
         element.address,
         (use.item.group_id,),
         (use.item,),
