@@ -425,7 +425,7 @@ def flag_set_by_many_while_others_look(wg, data, out, *, fixed):
     return out.at[lid].set(seen)
 
 
-@_defect(race("tile", "write", "read"), arguments=lambda: (ascending(64), zeros(64)))
+@_defect(race("tile", "write", "read"), sub_group_size=32, arguments=lambda: (ascending(64), zeros(64)))
 def reduction_of_sub_groups_instead_of_a_barrier(wg, data, out, *, fixed):
     """An algorithm of the sub-groups brings nobody together across them."""
     lid = wg.local_id()
