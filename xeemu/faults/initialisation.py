@@ -23,7 +23,8 @@ def doubtful_reads(schedule: Schedule, operations: Sequence[Operation]) -> froze
     """The reads of local and private memory, by their key, that are not proved to find something written."""
     by_memory: dict[Allocation, list[Operation]] = {}
     for operation in operations:
-        if operation.place.memory.space != "global":
+        # An access to a memory without elements reads none.
+        if operation.place.memory.space != "global" and operation.place.memory.elements:
             by_memory.setdefault(operation.place.memory, []).append(operation)
     times = epochs.times(schedule)
     return frozenset(

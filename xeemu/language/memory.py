@@ -117,17 +117,23 @@ class Memory:
         arrays, access = self._access(index, extra, ordering, block)
         if not any(a.ndim for a in arrays) and self.space != "private":
             access = dataclasses.replace(access, shape=())
+        if _is_empty(access):
+            return jnp.zeros(access.shape, self.dtype)
         if ordering is None:
             return primitives.load_p.bind(self._version, *arrays, access=access)[0]
         return primitives.atomic_p.bind(self._version, *arrays, op="load", fetch=True, access=access)[0]
 
     def _store(self, index: Any, x: Any, where: Any, block: bool = False) -> "Memory":
         arrays, access = self._access(index, self._written([x], where), None, block)
+        if _is_empty(access):
+            return self
         return self._next(primitives.store_p.bind(self._version, *arrays, access=access)[0])
 
     def _update(self, index: Any, op: str, fetch: bool, values: list[Any], where: Any, ordering: Ordering) -> Any:
         _check_atomic(self, op)
         arrays, access = self._access(index, self._written(values, where), ordering)
+        if _is_empty(access):
+            return (jnp.zeros(access.shape, self.dtype), self) if fetch else self
         *old, version = primitives.atomic_p.bind(self._version, *arrays, op=op, fetch=fetch, access=access)
         return (old[0], self._next(version)) if fetch else self._next(version)
 
@@ -330,6 +336,11 @@ def ordering(order: str, scope: str) -> Ordering:
     if scope not in SCOPES:
         raise source.kernel_error(f"memory scope {scope!r} is none of {', '.join(SCOPES)}")
     return Ordering(order, scope)
+
+
+def _is_empty(access: Access) -> bool:
+    """Whether a private axis has no elements; the program is spared an access that does nothing."""
+    return 0 in access.shape
 
 
 def _check_atomic(memory: Memory, op: str) -> None:

@@ -241,6 +241,10 @@ class Sharded:
 
     def _emit(self, *arguments: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
         """The results, and of each the first element that two devices have changed, or -1."""
+        given = [arguments[k] for k in self.prepared.program.outputs]
+        if not any(array.size for array in given):
+            # XLA refuses to divide a computation of which all operands are empty.
+            return given, [jnp.int32(-1)] * len(given)
         specs = [P(self._axes) if merge.rule == "slice" else P() for merge in self.merges]
         sharded = jax.shard_map(
             self._shard, mesh=self.mesh, in_specs=P(), out_specs=(specs, [P()] * len(specs)), check_vma=False

@@ -125,7 +125,8 @@ class _Writer:
         if eqn.primitive in primitives.LANGUAGE:
             return self._language(eqn, operands)
         structure = jaxprs.structure(eqn)
-        alone = not isinstance(structure, jaxprs.Call) and _stands_alone(eqn) and not any(map(_is_lanewise, operands))
+        together = any(isinstance(o, Allocation) or _is_lanewise(o) for o in operands)
+        alone = not isinstance(structure, jaxprs.Call) and _stands_alone(eqn) and not together
         if structure is None or alone:
             return list(self._operation(eqn, [_value(o) for o in operands]))
         match structure:
