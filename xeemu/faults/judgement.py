@@ -165,9 +165,11 @@ class _Judge:
     def _barrier_advice(self, name: str, order: tuple[Spot, Spot]) -> str:
         barrier = f"{name} = wg.barrier({name})"
         if order[0] == order[1]:
+            calls = self._called_after(order)
+            apart = f"the calls at lines {calls[0]} and {calls[1]}, write {barrier} between them" if calls else None
             return (
                 f"Let each work-item store to elements of its own, use atomic operations ({name}.atomic[...]), or, if "
-                f"the accesses belong to two turns of a loop, end a turn with {barrier}."
+                f"the accesses belong to {apart or f'two turns of a loop, end a turn with {barrier}'}."
             )
         first, second = (spot.place.site.line for spot in order)
         if first == second:
@@ -176,8 +178,18 @@ class _Judge:
             )
         steps = [Spot.of(o) for o in self.watch.proofs.schedule.root.operations()]
         if steps.index(order[0]) > steps.index(order[1]):
-            return f"Write {barrier} at the end of the loop, after line {first}."
+            calls = self._called_after(order)
+            if calls is None:
+                return f"Write {barrier} at the end of the loop, after line {first}."
+            first, second = calls
         return f"Write {barrier} after line {first} and before line {second}."
+
+    def _called_after(self, order: tuple[Spot, Spot]) -> tuple[int, int] | None:
+        """The lines that lead to a spot and, further down, to another one, where functions are called several times."""
+        steps = [(Spot.of(o), o.eqn) for o in self.watch.proofs.schedule.root.operations()]
+        start = next(k for k, (spot, _) in enumerate(steps) if spot == order[0])
+        later = (eqn for spot, eqn in steps[start + 1 :] if spot == order[1])
+        return next((found for eqn in later if (found := source.between(steps[start][1], eqn))), None)
 
     def _wrong_fence(self, memory: Allocation) -> tuple[str, str]:
         barriers = [m for m in self.watch.proofs.meetings.values() if epochs.is_of_group(m)]

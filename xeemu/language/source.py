@@ -56,6 +56,22 @@ def of_equation(eqn: jex_core.JaxprEqn) -> Site:
     return UNKNOWN
 
 
+def calls_of_equation(eqn: jex_core.JaxprEqn) -> list[tuple[CodeType, int]]:
+    """The user's functions that bound `eqn`, each with its line: the outermost first."""
+    traceback = eqn.source_info.traceback
+    codes, offsets = traceback.raw_frames() if traceback is not None else ((), ())
+    frames = zip(codes, offsets, strict=True)
+    return [(code, _line(code, offset)) for code, offset in frames if _is_users(code.co_filename)][::-1]
+
+
+def between(first: jex_core.JaxprEqn, second: jex_core.JaxprEqn) -> tuple[int, int] | None:
+    """The lines of one function that lead to two equations, if it comes to the first one's first; else None."""
+    for (code, line), (other, later) in zip(calls_of_equation(first), calls_of_equation(second), strict=False):
+        if code is not other or line != later:
+            return (line, later) if code is other and line < later else None
+    return None
+
+
 def of_caller() -> Site:
     """The user's line that is being executed: the innermost frame outside xeemu and JAX."""
     frame = _users_frame()

@@ -295,7 +295,7 @@ class _Writer:
         shape = (turns, *stack.shape[: self.rank], *stack.shape[self.rank + 1 :])
         copy = self.register(jax.ShapeDtypeStruct(shape, stack.dtype), False)
         moved = functools.partial(jax.numpy.moveaxis, source=self.rank, destination=0)
-        self._exchange(collectives.GROUP, Operation(lambda x: [moved(x)], (stack,), (copy,)), eqn)
+        self._exchange(collectives.GROUP, Operation(lambda x: [moved(x)], (stack,), (copy,)), eqn, ())
         return copy
 
     def _while(self, loop: jaxprs.While, operands: list[_Known]) -> list[_Known]:
