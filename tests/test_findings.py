@@ -266,6 +266,23 @@ error: uninitialized-read: load of local memory halo[2, 21], which nothing was s
 
 
 @xe.kernel
+def indirect(wg, out):
+    lid = wg.local_id()
+    tile, own = wg.local(64, jnp.int32), wg.private(64, jnp.int32)
+    at = tile[lid]
+    return out.at[wg.global_id()].set(own.load(0, where=at == 0))  # use
+
+
+def test_what_an_uninitialised_read_hides_is_told():
+    """Of `own` nothing is read as long as no element of `tile` is 0."""
+    text = " ".join(str(only(indirect, N, OUT)).split())
+    assert (
+        f"Nothing of tile was written by then. What line {number(indirect, 'use')} accesses depends on the value: "
+        "check again once it is mended, for more may be wrong there." in text
+    )
+
+
+@xe.kernel
 def shift(wg, x, out):
     i = wg.global_id()
     return out.at[i].set(x[i + 1, i - i])  # read

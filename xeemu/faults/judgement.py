@@ -255,7 +255,8 @@ class _Judge:
                 memory, example = spot.place.memory, Unwritten(*vector.tolist())
                 use = Use(self._what(spot), spot.place.site, self._item(example.group, example.item))
                 element = self._element(memory, example.element)
-                yield findings.uninitialized_read(element, use, int(count), self._written(memory, example))
+                written = self._written(memory, example) + self._hidden(spot)
+                yield findings.uninitialized_read(element, use, int(count), written)
 
     def _written(self, memory: Allocation, example: Unwritten) -> str:
         whose = "the work-item" if memory.space == "private" else "the work-group"
@@ -267,6 +268,22 @@ class _Judge:
             f"By then {whose} had written {example.written} of {memory.elements} elements of {memory.name}, the first "
             f"at [{span[0]}], the last at [{span[1]}]."
         )
+
+    def _hidden(self, spot: Spot) -> str:
+        """Which lines were seen only as the poison value has them, so that more may be wrong there."""
+        operations, root = self.watch.proofs.operations, self.watch.proofs.schedule.root
+
+        def memory(key: Any) -> Allocation | None:
+            return self.watch.proofs.place(key).memory if key in operations else None
+
+        read = [o.key for o in self._operations(spot)]
+        steered = dependence.steered_accesses(root.body, root.plan, read, memory)
+        lines = sorted({self.watch.proofs.place(key).site.line for key in steered if key in operations})
+        if not lines:
+            return ""
+        shown = ", ".join(map(str, lines[:_LONGEST_LIST])) + (" and more" if len(lines) > _LONGEST_LIST else "")
+        which = f"line {shown} accesses depends" if len(lines) == 1 else f"lines {shown} access depends"
+        return f" What {which} on the value: check again once it is mended, for more may be wrong there."
 
     def beyond(self) -> Iterator[Finding]:
         for spot, (count, vector) in zip(self.watch.bounds, self.state["beyond"], strict=True):
