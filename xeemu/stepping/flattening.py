@@ -280,13 +280,6 @@ class _Writer:
         turns, local, private = aval.shape[0], aval.shape[1 : 1 + self.rank], aval.shape[1 + self.rank :]
         return self.register(jax.ShapeDtypeStruct((*local, turns, *private), aval.dtype), True)
 
-    def _filled(self, stack: Register, row: _Known, turn: Register, eqn: jex_core.JaxprEqn) -> Register:
-        row = row if stack.lanewise else self._copied(row, eqn)
-        filled = self.register(stack, stack.lanewise)
-        put = functools.partial(lax.dynamic_update_index_in_dim, axis=self.rank if stack.lanewise else 0)
-        self._operations.append(Operation(lambda xs, x, k: [put(xs, x, k)], (stack, _value(row), turn), (filled,)))
-        return filled
-
     def _unstacked(self, stack: Register, eqn: jex_core.JaxprEqn) -> Register:
         """The stack as the program knows it, a copy for each work-item: the turns' axis first."""
         if not stack.lanewise:
@@ -297,6 +290,13 @@ class _Writer:
         moved = functools.partial(jax.numpy.moveaxis, source=self.rank, destination=0)
         self._exchange(collectives.GROUP, Operation(lambda x: [moved(x)], (stack,), (copy,)), eqn, ())
         return copy
+
+    def _filled(self, stack: Register, row: _Known, turn: Register, eqn: jex_core.JaxprEqn) -> Register:
+        row = row if stack.lanewise else self._copied(row, eqn)
+        filled = self.register(stack, stack.lanewise)
+        put = functools.partial(lax.dynamic_update_index_in_dim, axis=self.rank if stack.lanewise else 0)
+        self._operations.append(Operation(lambda xs, x, k: [put(xs, x, k)], (stack, _value(row), turn), (filled,)))
+        return filled
 
     def _while(self, loop: jaxprs.While, operands: list[_Known]) -> list[_Known]:
         first = loop.predicate_consts + loop.body_consts
