@@ -148,7 +148,8 @@ def name_for_caller() -> str | None:
     if frame is None:
         return None
     call = _called_at(frame)
-    for statement in _simple_statements("".join(linecache.getlines(frame.f_code.co_filename))):
+    statements = _simple_statements("".join(linecache.getlines(frame.f_code.co_filename)))
+    for statement in (s for s in statements if frame.f_lineno in _lines_of(s)):
         if isinstance(statement, ast.Assign) and (found := _given(statement.targets[0], statement.value, call)):
             return found
     return assigned_name(of_caller())
