@@ -120,22 +120,6 @@ def test_a_barrier_returns_what_it_is_given():
     assert seen == [[("a", "local", (2,)), ("b", "local", (3, 4)), ("x", "global", (1,))]] * 3
 
 
-def test_memories_of_one_line_are_called_as_their_variables():
-    @xe.kernel
-    def kernel(wg, x):
-        _a, _b = wg.local(1, jnp.int32), wg.private(2, jnp.int32)
-        (_c, _), _d = (wg.local(3, jnp.int32), wg.local_id()), wg.local(
-            4, jnp.int32
-        )  # fmt: skip
-        _e, _f = wg.barrier(wg.local(5, jnp.int32)), wg.local(6, jnp.int32, name="own")
-        _g = _h = wg.local(7, jnp.int32); _i = wg.local(8, jnp.int32)  # fmt: skip  # noqa: E702
-        _unknown, *_ = (wg.local(n, jnp.int32) for n in (9, 10))
-        return x
-
-    names = [m.name for m in xe.trace(kernel, xe.NDRange(4, 4))(np.zeros(4)).allocations]
-    assert names == ["_a", "_b", "_c", "_d", "_e", "own", "_g", "_i", "local", "local"]
-
-
 def test_work_items_meet_at_a_barrier():
     """Each reads what another has written: reversing a tile."""
 
