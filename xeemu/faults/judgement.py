@@ -166,9 +166,11 @@ class _Judge:
     def _barrier_advice(self, name: str, order: tuple[Spot, Spot]) -> str:
         barrier = f"{name} = wg.barrier({name})"
         if order[0] == order[1]:
+            calls = self._called_after(order)
+            apart = f"the calls at lines {calls[0]} and {calls[1]}, write {barrier} between them" if calls else None
             return (
                 f"Let each work-item store to elements of its own, use atomic operations ({name}.atomic[...]), or, if "
-                f"the accesses belong to two turns of a loop, end a turn with {barrier}."
+                f"the accesses belong to {apart or f'two turns of a loop, end a turn with {barrier}'}."
             )
         first, second = (spot.place.site.line for spot in order)
         if first == second:
@@ -177,8 +179,18 @@ class _Judge:
             )
         steps = [Spot.of(o) for o in self.watch.proofs.schedule.root.operations()]
         if steps.index(order[0]) > steps.index(order[1]):
-            return f"Write {barrier} at the end of the loop, after line {first}."
+            calls = self._called_after(order)
+            if calls is None:
+                return f"Write {barrier} at the end of the loop, after line {first}."
+            first, second = calls
         return f"Write {barrier} after line {first} and before line {second}."
+
+    def _called_after(self, order: tuple[Spot, Spot]) -> tuple[int, int] | None:
+        """The lines that lead to a spot and, further down, to another one, where functions are called several times."""
+        steps = [(Spot.of(o), o.eqn) for o in self.watch.proofs.schedule.root.operations()]
+        start = next(k for k, (spot, _) in enumerate(steps) if spot == order[0])
+        later = (eqn for spot, eqn in steps[start + 1 :] if spot == order[1])
+        return next((found for eqn in later if (found := source.between(steps[start][1], eqn))), None)
 
     def _wrong_fence(self, memory: Allocation) -> tuple[str, str]:
         barriers = [m for m in self.watch.proofs.meetings.values() if epochs.is_of_group(m)]
@@ -244,7 +256,8 @@ class _Judge:
                 memory, example = spot.place.memory, Unwritten(*vector.tolist())
                 use = Use(self._what(spot), spot.place.site, self._item(example.group, example.item))
                 element = self._element(memory, example.element)
-                yield findings.uninitialized_read(element, use, int(count), self._written(memory, example))
+                written = self._written(memory, example) + self._hidden(spot)
+                yield findings.uninitialized_read(element, use, int(count), written)
 
     def _written(self, memory: Allocation, example: Unwritten) -> str:
         whose = "the work-item" if memory.space == "private" else "the work-group"
@@ -256,6 +269,22 @@ class _Judge:
             f"By then {whose} had written {example.written} of {memory.elements} elements of {memory.name}, the first "
             f"at [{span[0]}], the last at [{span[1]}]."
         )
+
+    def _hidden(self, spot: Spot) -> str:
+        """Which lines were seen only as the poison value has them, so that more may be wrong there."""
+        operations, root = self.watch.proofs.operations, self.watch.proofs.schedule.root
+
+        def memory(key: Any) -> Allocation | None:
+            return self.watch.proofs.place(key).memory if key in operations else None
+
+        read = [o.key for o in self._operations(spot)]
+        steered = dependence.steered_accesses(root.body, root.plan, read, memory)
+        lines = sorted({self.watch.proofs.place(key).site.line for key in steered if key in operations})
+        if not lines:
+            return ""
+        shown = ", ".join(map(str, lines[:_LONGEST_LIST])) + (" and more" if len(lines) > _LONGEST_LIST else "")
+        which = f"line {shown} accesses depends" if len(lines) == 1 else f"lines {shown} access depends"
+        return f" What {which} on the value: check again once it is mended, for more may be wrong there."
 
     def beyond(self) -> Iterator[Finding]:
         for spot, (count, vector) in zip(self.watch.bounds, self.state["beyond"], strict=True):

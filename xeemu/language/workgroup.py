@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.errors import KernelArgumentError
-from xeemu.language import operands, primitives, source
+from xeemu.language import operands, primitives, source, spelling
 from xeemu.language.collectives import GROUP, OPERATIONS, SUB_GROUP, Collective
 from xeemu.language.geometry import Geometry
 from xeemu.language.memory import Description, Memory, ordering
@@ -150,6 +150,9 @@ class WorkGroup:
         """Whether `x` holds for no work-item, a bool scalar."""
         return ~self.any(x)
 
+    def __getattr__(self, name: str) -> NoReturn:
+        raise spelling.no_such_name("a work-group", name, spelling.names_of(WorkGroup), spelling.WORK_GROUP)
+
     def _dimension(self, d: int) -> int:
         count = len(self._geometry.local_range)
         if not isinstance(d, int) or not 0 <= d < count:
@@ -168,7 +171,7 @@ class WorkGroup:
         return primitives.group_id_p.bind(dim=dim, dtype=self._geometry.id_type)[0]
 
     def _allocate(self, space: str, shape: int | Sequence[int], dtype: Any, name: str | None) -> Memory:
-        name = name or source.assigned_name(source.of_caller()) or space
+        name = name or source.name_for_caller() or space
         sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
         if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n > 0 for n in sizes):
             raise source.kernel_error(f"{space} memory {name} of shape {shape!r}; give one to three positive integers")
@@ -288,6 +291,9 @@ class SubGroup:
     def store(self, memory: Memory, base: Any, x: Any) -> Memory:
         """Block store: each lane stores `x` to `memory[base + lane]`; `base` is the same for a whole sub-group."""
         return memory._store(self._block(memory, base), x, None, block=True)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise spelling.no_such_name("a sub-group", name, spelling.names_of(SubGroup), spelling.SUB_GROUP)
 
     def _block(self, memory: Memory, base: Any) -> jax.Array:
         start = operands.index(base, 0, memory.name)

@@ -289,7 +289,8 @@ def prepare(
     # Static values that are equal may differ in type or sign (4 and 4.0, 0.0 and -0.0); their text does too.
     prepared = _prepared(kernel, nd_range, device, arguments, static, repr(static), options)
     # Each time: the environment may have changed the limits.
-    limits.check_memory(prepared.program.local_bytes, prepared.program.private_bytes, device)
+    traced = prepared.program
+    limits.check_memory(traced.local_bytes, traced.private_bytes, device, allocations=traced.allocations)
     return prepared
 
 

@@ -125,7 +125,8 @@ class _Writer:
         if eqn.primitive in primitives.LANGUAGE:
             return self._language(eqn, operands)
         structure = jaxprs.structure(eqn)
-        alone = not isinstance(structure, jaxprs.Call) and _stands_alone(eqn) and not any(map(_is_lanewise, operands))
+        together = any(isinstance(o, Allocation) or _is_lanewise(o) for o in operands)
+        alone = not isinstance(structure, jaxprs.Call) and _stands_alone(eqn) and not together
         if structure is None or alone:
             return list(self._operation(eqn, [_value(o) for o in operands]))
         match structure:
@@ -238,14 +239,16 @@ class _Writer:
         rows = [_value(self._copied(o, eqn)) for o in operands[first:]]
         lanes = lanewise.carries(scan, [_is_lanewise(o) for o in operands[:first]] + [False] * len(rows), self.rank)
         carries = self._moved(operands[scan.consts : first], lanes)
-        stacks = [self.register(v.aval, False) for v in eqn.outvars[scan.carries :]]
+        inside = [*map(_is_lanewise, operands[: scan.consts]), *lanes, *([False] * len(rows))]
+        apart = lanewise.of_body(scan.body, inside, self.rank)[scan.carries :]
+        stacks = [self._stack(v.aval, k) for v, k in zip(eqn.outvars[scan.carries :], apart, strict=True)]
         counter = self.register(jax.ShapeDtypeStruct((), np.dtype(np.int32)), False)
         blank = [np.zeros(s.shape, s.dtype) for s in stacks]
         self.close(
             [*_moves([*carries, *stacks], [*operands[scan.consts : first], *blank]), (counter, np.zeros((), np.int32))]
         )
         if not scan.length:
-            return [*carries, *stacks]
+            return [*carries, *(self._unstacked(s, eqn) for s in stacks)]
         head = self.here()
         turn = self._computed(lambda k: np.int32(scan.length - 1) - k if scan.reverse else k, counter, counter)
         given = [self._row(r, turn, v.aval) for r, v in zip(rows, scan.body.invars[first:], strict=True)]
@@ -256,7 +259,7 @@ class _Writer:
         after = [*outputs[: scan.carries], *filled]
         self.close([*_moves([*carries, *stacks], after), (counter, following)])
         self.append(Branch(goes_on, (len(self.steps) + 1, head)))
-        return [*carries, *stacks]
+        return [*carries, *(self._unstacked(s, eqn) for s in stacks)]
 
     def _computed(self, function: Callable[[Any], Any], operand: Register, like: Any) -> Register:
         result = self.register(like, False)
@@ -269,15 +272,29 @@ class _Writer:
         self._operations.append(Operation(lambda xs, k: [take(xs, k)], (rows, turn), (row,)))
         return row
 
+    # A stack of values of each work-item has the work-group's axes first, the turns' after them.
+
+    def _stack(self, aval: Any, apart: bool) -> Register:
+        if not apart:
+            return self.register(aval, False)
+        turns, local, private = aval.shape[0], aval.shape[1 : 1 + self.rank], aval.shape[1 + self.rank :]
+        return self.register(jax.ShapeDtypeStruct((*local, turns, *private), aval.dtype), True)
+
+    def _unstacked(self, stack: Register, eqn: jex_core.JaxprEqn) -> Register:
+        """The stack as the program knows it, a copy for each work-item: the turns' axis first."""
+        if not stack.lanewise:
+            return stack
+        turns = stack.shape[self.rank]
+        shape = (turns, *stack.shape[: self.rank], *stack.shape[self.rank + 1 :])
+        copy = self.register(jax.ShapeDtypeStruct(shape, stack.dtype), False)
+        moved = functools.partial(jax.numpy.moveaxis, source=self.rank, destination=0)
+        self._exchange(collectives.GROUP, Operation(lambda x: [moved(x)], (stack,), (copy,)), eqn, ())
+        return copy
+
     def _filled(self, stack: Register, row: _Known, turn: Register, eqn: jex_core.JaxprEqn) -> Register:
-        if _is_lanewise(row):
-            raise source.kernel_error(
-                "under a schedule, a loop cannot stack a value of each work-item: here lax.scan gives one of shape "
-                f"{stack.shape} for {stack.shape[0]} iterations; carry it, or store it in a wg.private memory",
-                source.of_equation(eqn),
-            )
-        filled = self.register(stack, False)
-        put = functools.partial(lax.dynamic_update_index_in_dim, axis=0)
+        row = row if stack.lanewise else self._copied(row, eqn)
+        filled = self.register(stack, stack.lanewise)
+        put = functools.partial(lax.dynamic_update_index_in_dim, axis=self.rank if stack.lanewise else 0)
         self._operations.append(Operation(lambda xs, x, k: [put(xs, x, k)], (stack, _value(row), turn), (filled,)))
         return filled
 

@@ -263,7 +263,7 @@ class _Launch:
 
     def _assign(self, register: Register, members: np.ndarray, values: np.ndarray) -> None:
         held = self._of(register)
-        held[members] = values.reshape(-1, *held.shape[2:])
+        held[members] = values.reshape(len(values), *held.shape[2:])
 
     def _elements(self, operand: Operand, shape: tuple[int, ...]) -> np.ndarray:
         """`[groups, items, n]` what each work-item gives for its elements of an access, of shape `()` for a scalar."""
