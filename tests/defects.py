@@ -518,16 +518,6 @@ def sub_group_scope_in_a_work_group(wg, out, *, fixed):
     return out.at[lid].set(old)
 
 
-@_defect(_race("slot", "swap", "swap"), nd_range=xe.NDRange(32, 16), sub_group_size=16)
-def work_item_scope_in_a_sub_group(wg, out, *, fixed):
-    lid = wg.local_id()
-    slot = wg.local(1, I32)
-    slot = wg.barrier(slot.at[0].set(-1, where=lid == 0))
-    slots = slot.atomic(order="acq_rel", scope="sub_group" if fixed else "work_item")
-    old, slot = slots[0].exchange(lid)  # mark: swap
-    return out.at[wg.global_id()].set(old)
-
-
 @_defect(_race("flag", "set", "set", "note"), arguments=lambda: (_range(64), _zeros(64)))
 def flag_set_by_many(wg, data, out, *, fixed):
     """All of them store 1, and nobody looks before the barrier."""

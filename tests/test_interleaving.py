@@ -62,9 +62,6 @@ LANES = np.arange(64)
 SEVERAL: dict[str, Judge] = {
     "election_without_barrier_after_the_start": lambda o: len(set(o[0].tolist())) == 1 and o[0][0] >> 40 in LANES,
     "sub_group_scope_in_a_work_group": lambda o: sorted(o[0].tolist()) == LANES.tolist(),
-    "work_item_scope_in_a_sub_group": lambda o: all(
-        any(chained(old, LANES[:16], -1, last) for last in range(16)) for old in o[0].reshape(2, 16)
-    ),
     "sub_group_scope_in_global_memory": lambda o: chained(o[1], np.maximum(o[1], LANES), 0, 63) and o[0][0] == 63,
     "flag_without_order": each_in({-1}, {-1, 42}),
     "total_read_while_other_groups_add": lambda o: o[0][0] == 128 and bool((o[1] >= 64).all() & (o[1] <= 128).all()),

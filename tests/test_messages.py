@@ -437,6 +437,14 @@ def unknown_scope(wg, x, y):
     return x.atomic(scope="grid")[0].add(1)  # <-
 
 
+@refused(
+    "atomic operations on x with scope 'work_item', which SYCL leaves undefined; give one of sub_group, work_group, "
+    "device, system, the narrowest that holds all work-items which use the element"
+)
+def atomics_for_one_work_item(wg, x, y):
+    return x.atomic(scope="work_item")[0].add(1)  # <-
+
+
 @refused("memory scope 'block' is none of work_item, sub_group, work_group, device, system")
 def fence_of_unknown_scope(wg, x, y):
     return wg.fence(x, scope="block")  # <-

@@ -113,6 +113,6 @@ def _described(eqn: jex_core.JaxprEqn, name: str | None, dtypes: tuple[str, ...]
 def _lacks(what: str, device: Device, aspect: str, instead: str, site: source.Site) -> KernelNotSupportedError:
     others = ", ".join(other.name for other in devices() if getattr(other, aspect) and other.name != device.name)
     return KernelNotSupportedError(
-        f"{what}; {device.name} lacks SYCL's aspect::{aspect}. Use {instead}, or launch on a device that has it: {others}"
-        f"\n  at {site}"
+        f"{what}; {device.name} lacks SYCL's aspect::{aspect}. Use {instead}, or launch on a device that has it: "
+        f"{others}\n  at {site}"
     )

@@ -115,7 +115,10 @@ class WorkGroup:
         return _renewed(memories, versions)
 
     def fence(self, *memories: Memory, order: str = "acq_rel", scope: str = "work_group") -> Any:
-        """The memories after a fence (SYCL's `atomic_fence`) without a barrier; returned as by `barrier`."""
+        """The memories after a fence (SYCL's `atomic_fence`) without a barrier; returned as by `barrier`.
+
+        One of the scope `work_item` is legal, and orders nothing between work-items.
+        """
         checked = ordering(order, scope)
         return _renewed(memories, primitives.fence_p.bind(*_versions(memories), ordering=checked))
 
