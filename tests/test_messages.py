@@ -552,19 +552,19 @@ def collective_of_another_shape(wg, x, y):
     return x.at[0].set(wg.reduce(jnp.arange(3), "add"))  # <-
 
 
-@refused("local memory tile of shape (4, 0); give one to three positive integers")
-def empty_local_memory(wg, x, y):
-    tile = wg.local((4, 0), jnp.int32)  # <-
+@refused("local memory tile of shape (4, -1); give one to three integers from 0")
+def local_memory_of_negative_size(wg, x, y):
+    tile = wg.local((4, -1), jnp.int32)  # <-
     return x.at[0].set(tile[0, 0])
 
 
-@refused("private memory own of shape (2, 2, 2, 2); give one to three positive integers")
+@refused("private memory own of shape (2, 2, 2, 2); give one to three integers from 0")
 def private_memory_of_rank_four(wg, x, y):
     own = wg.private((2, 2, 2, 2), jnp.int32)  # <-
     return x.at[0].set(own[0, 0, 0, 0])
 
 
-@refused("local memory tile of shape 2.5; give one to three positive integers")
+@refused("local memory tile of shape 2.5; give one to three integers from 0")
 def local_memory_of_fractional_size(wg, x, y):
     tile = wg.local(2.5, jnp.int32)  # <-
     return x.at[0].set(tile[0])

@@ -235,8 +235,8 @@ class Atomics:
         checked = ordering(order, scope)
         if checked.scope == "work_item":
             raise source.kernel_error(
-                f"atomic operations on {self._memory.name} with scope 'work_item', which SYCL leaves undefined; give one "
-                f"of {', '.join(SCOPES[1:])}, the narrowest that holds all work-items which use the element"
+                f"atomic operations on {self._memory.name} with scope 'work_item', which SYCL leaves undefined; give "
+                f"one of {', '.join(SCOPES[1:])}, the narrowest that holds all work-items which use the element"
             )
         return Atomics(self._memory, checked)
 

@@ -87,7 +87,7 @@ class WorkGroup:
         """An uninitialised local memory (SLM), shared by the group's work-items.
 
         Args:
-          shape: elements per dimension, one to three.
+          shape: elements per dimension, one to three; of none there is nothing to access.
           dtype: bool, integer or floating, of 8 to 64 bits.
           name: what messages call it; by default the variable it is assigned to.
         """
@@ -170,8 +170,8 @@ class WorkGroup:
     def _allocate(self, space: str, shape: int | Sequence[int], dtype: Any, name: str | None) -> Memory:
         name = name or source.assigned_name(source.of_caller()) or space
         sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-        if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n > 0 for n in sizes):
-            raise source.kernel_error(f"{space} memory {name} of shape {shape!r}; give one to three positive integers")
+        if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n >= 0 for n in sizes):
+            raise source.kernel_error(f"{space} memory {name} of shape {shape!r}; give one to three integers from 0")
         element = operands.element_type(dtype, f"{space} memory {name}")
         if element.itemsize == 8 and not jax.config.read("jax_enable_x64"):
             raise NeedsWideTypes
