@@ -232,6 +232,11 @@ class SubGroup:
         """`local_range` array of the sub-group that each work-item is in."""
         return lax.div(self._group.local_linear_id(), self._size())
 
+    def local_range(self) -> jax.Array:
+        """`local_range` array of the lanes that each work-item's sub-group really has: `size`, or fewer in the last."""
+        before = self._group.local_linear_id() - self.local_id()
+        return lax.min(self._group._id(self._group.size) - before, self._size())
+
     def broadcast(self, x: Any, id: Any) -> jax.Array:
         """`x` of lane `id`; `id` is the same for a whole sub-group."""
         return self._collect("broadcast", None, x, self._group._lane(id))
@@ -259,6 +264,15 @@ class SubGroup:
     def none(self, x: Any) -> jax.Array:
         """Whether `x` holds for no lane."""
         return ~self.any(x)
+
+    def ballot(self, x: Any) -> jax.Array:
+        """The mask of the lanes for which `x` holds, a uint32: bit 0 is lane 0, and that of an absent lane is 0."""
+        if self.size > 32:
+            raise source.kernel_error(
+                f"a ballot of {self.size} lanes does not fit uint32; require a sub-group size of at most 32: "
+                "@xe.kernel(sub_group_size=32)"
+            )
+        return self._collect("ballot", None, _truth(x))
 
     def shift_left(self, x: Any, delta: Any = 1) -> jax.Array:
         """`x` of the lane `delta` above."""
