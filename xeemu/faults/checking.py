@@ -12,7 +12,7 @@ from xeemu.devices.device import Device
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import KernelArgumentError, KernelError
 from xeemu.faults import judgement, proofs
-from xeemu.faults.findings import Findings
+from xeemu.faults.findings import Finding, Findings
 from xeemu.faults.watching import Watch, Watching
 from xeemu.knowledge import schedule
 from xeemu.language.kernel import Kernel
@@ -60,7 +60,7 @@ def check(
         prepared = prepare_alone(kernel, nd_range, modelled, given, static)
         checked = _checked(prepared, scalars(given), max_iterations)
         outputs, state = checked.run(given)
-        found = judgement.judge(prepared.program, checked.watch, state)
+        found = judgement.judge(prepared.program, checked.watch, state).and_also(checked.absent)
         return jax.tree.unflatten(prepared.program.output_tree, outputs), found
 
     return call
@@ -70,15 +70,16 @@ def check(
 def _checked(prepared: Prepared, known: tuple[Hashable, ...], max_iterations: int) -> "Checked":
     program = prepared.program
     what = proofs.of_schedule(schedule.of_program(program, prepared.plan, known), program.written)
-    return Checked(prepared, Watch(what, max_iterations))
+    return Checked(prepared, Watch(what, max_iterations), tuple(judgement.absent_lanes(program, known)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Checked:
-    """A prepared launch together with what has to be watched in it."""
+    """A prepared launch together with what has to be watched in it, and the values of absent lanes that it uses."""
 
     prepared: Prepared
     watch: Watch
+    absent: tuple[Finding, ...]
 
     def run(self, given: Sequence[Any]) -> tuple[list[np.ndarray], Mapping[str, Any] | None]:
         """The kernel's outputs, and what was found; nothing if all was proved."""

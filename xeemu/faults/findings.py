@@ -9,7 +9,8 @@ from xeemu.language.source import Site
 
 DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS = "data-race", "uninitialized-read", "out-of-bounds"
 BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM = "barrier-divergence", "wrong-fence", "cross-item"
-KINDS = (DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS, BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM)
+ABSENT_LANE = "absent-lane"
+KINDS = (DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS, BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM, ABSENT_LANE)
 ERROR, NOTE = "error", "note"
 
 _WIDTH = 100
@@ -94,6 +95,10 @@ class Findings(tuple[Finding, ...]):
         self = super().__new__(cls, sorted(findings, key=lambda f: f.severity != ERROR))
         self.proved, self.watched = tuple(proved), tuple(watched)
         return self
+
+    def and_also(self, more: Iterable[Finding]) -> "Findings":
+        """These findings and more."""
+        return Findings([*self, *more], self.proved, self.watched)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -226,6 +231,38 @@ def cross_item(site: Site, operation: str) -> Finding:
     )
     text = _message(NOTE, head, [f"  {site}"], explanation, advice)
     return Finding(CROSS_ITEM, NOTE, "", "", (site,), None, (), (), 1, text)
+
+
+def absent_lane(algorithm: Use, lanes: tuple[int, int], use: Use) -> Finding:
+    """A value used that an algorithm takes from a lane that does not exist.
+
+    Args:
+      algorithm: what it is called, and who asks for such a lane.
+      lanes: that lane, and how many there are.
+      use: as what the value is used, such as "index of the load".
+    """
+    head = f"{ABSENT_LANE}: {algorithm.what} takes a value from lane {lanes[0]}, which does not exist, and it is used"
+    there = "lane 0 alone" if lanes[1] == 1 else f"lanes 0 to {lanes[1] - 1}"
+    shown = [f"  {algorithm.what} {algorithm.site}", f"    by {algorithm.item}, which has {there}"]
+    shown += [f"  {use.what} {use.site}", f"    by {use.item}"]
+    explanation = "What such a lane gives is unspecified in SYCL; here it is the poison value."
+    advice = (
+        "Choose another value where the lane is not below sg.local_range(), with jnp.where, or mask the use; "
+        "reductions and scans leave out by themselves what is absent."
+    )
+    both = (algorithm, use)
+    return Finding(
+        ABSENT_LANE,
+        ERROR,
+        "",
+        "",
+        tuple(dict.fromkeys(each.site for each in both)),
+        None,
+        tuple(dict.fromkeys(each.item.group_id for each in both)),
+        tuple(dict.fromkeys(each.item for each in both)),
+        1,
+        _message(ERROR, head, shown, explanation, advice),
+    )
 
 
 def _single(kind: str, element: Element, use: Use, count: int, head: str, explanation: str, advice: str) -> Finding:

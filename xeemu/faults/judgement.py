@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.faults import findings, flags
+from xeemu.faults import absence, findings, flags
 from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, Use, WorkItem
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import FENCED_ITEMS, FENCED_SUB_GROUPS, GROUPS, ITEMS, SUB_GROUPS, Conflict
 from xeemu.faults.watching import Beyond, Parted, Unwritten, Watch
 from xeemu.knowledge import dependence, epochs
 from xeemu.knowledge.schedule import Operation
-from xeemu.language import separation, source
+from xeemu.language import primitives, separation, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
@@ -49,6 +49,23 @@ def _cross_items(program: Program) -> Iterator[Finding]:
             seen.setdefault(mixing.site, mixing.operation)
     for site, operation in seen.items():
         yield findings.cross_item(site, operation)
+
+
+def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
+    """The findings of values from lanes that do not exist, see `absence`."""
+    for use in absence.uses(program, scalars):
+        absent, number, geometry = use.absent, use.absent.nearest(use.item), program.geometry
+        taker, user = (work_item(geometry, use.group, item) for item in (int(absent.items[number]), use.item))
+        algorithm = Use(absent.eqn.params["collective"].kind, source.of_equation(absent.eqn), taker)
+        lanes = (int(absent.sources[number]), int(absent.lanes[number]))
+        yield findings.absent_lane(algorithm, lanes, Use(_used_as(use), source.of_equation(use.eqn), user))
+
+
+def _used_as(use: absence.Use) -> str:
+    if use.eqn.primitive in primitives.ACCESSES:
+        atomic = "atomic " if use.eqn.primitive is primitives.atomic_p else ""
+        return f"{use.part} of the {atomic}{primitives.operation(use.eqn)}"
+    return f"{use.part} of the {use.eqn.primitive.name.removeprefix('xe_')}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -255,11 +272,7 @@ class _Judge:
     # Who and where.
 
     def _item(self, group: int, item: int) -> WorkItem:
-        geometry = self.geometry
-        group_id = tuple(int(n) for n in np.unravel_index(group, geometry.group_range))
-        local_id = tuple(int(n) for n in np.unravel_index(item, geometry.local_range))
-        pairs = zip(group_id, geometry.local_range, local_id, strict=True)
-        return WorkItem(tuple(g * s + i for g, s, i in pairs), local_id, group_id, item // geometry.sub_group_size)
+        return work_item(self.geometry, group, item)
 
     def _element(self, memory: Allocation, element: int) -> Element:
         return Element(memory.space, memory.name, tuple(int(n) for n in np.unravel_index(element, memory.shape)))
@@ -267,6 +280,14 @@ class _Judge:
     def _what(self, spot: Spot) -> str:
         name = self._operations(spot)[0].name
         return f"atomic {name}" if spot.place.op == "atomic" else name
+
+
+def work_item(geometry: Geometry, group: int, item: int) -> WorkItem:
+    """A work-item by the linear ids of its group and in it."""
+    group_id = tuple(int(n) for n in np.unravel_index(group, geometry.group_range))
+    local_id = tuple(int(n) for n in np.unravel_index(item, geometry.local_range))
+    pairs = zip(group_id, geometry.local_range, local_id, strict=True)
+    return WorkItem(tuple(g * s + i for g, s, i in pairs), local_id, group_id, item // geometry.sub_group_size)
 
 
 _FLAGGED = (
