@@ -11,7 +11,7 @@ import numpy as np
 from xeemu.devices.device import Device
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import KernelArgumentError, KernelError
-from xeemu.faults import judgement, proofs
+from xeemu.faults import alignment, judgement, proofs
 from xeemu.faults.findings import Finding, Findings
 from xeemu.faults.watching import Watch, Watching
 from xeemu.knowledge import schedule
@@ -58,7 +58,7 @@ def check(
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
         given = outside_jit("xe.check", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
         prepared = prepare_alone(kernel, nd_range, modelled, given, static)
-        checked = _checked(prepared, scalars(given), max_iterations)
+        checked = _checked(prepared, scalars(given), max_iterations, alignment.is_required(modelled))
         outputs, state = checked.run(given)
         found = judgement.judge(prepared.program, checked.watch, state).and_also(checked.absent)
         return jax.tree.unflatten(prepared.program.output_tree, outputs), found
@@ -67,9 +67,9 @@ def check(
 
 
 @functools.lru_cache(maxsize=128)
-def _checked(prepared: Prepared, known: tuple[Hashable, ...], max_iterations: int) -> "Checked":
+def _checked(prepared: Prepared, known: tuple[Hashable, ...], max_iterations: int, aligned: bool) -> "Checked":
     program = prepared.program
-    what = proofs.of_schedule(schedule.of_program(program, prepared.plan, known), program.written)
+    what = proofs.of_schedule(schedule.of_program(program, prepared.plan, known), program.written, aligned)
     return Checked(prepared, Watch(what, max_iterations), tuple(judgement.absent_lanes(program, known)))
 
 

@@ -9,8 +9,17 @@ from xeemu.language.source import Site
 
 DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS = "data-race", "uninitialized-read", "out-of-bounds"
 BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM = "barrier-divergence", "wrong-fence", "cross-item"
-ABSENT_LANE = "absent-lane"
-KINDS = (DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS, BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM, ABSENT_LANE)
+ABSENT_LANE, MISALIGNED_BLOCK = "absent-lane", "misaligned-block"
+KINDS = (
+    DATA_RACE,
+    UNINITIALIZED_READ,
+    OUT_OF_BOUNDS,
+    BARRIER_DIVERGENCE,
+    WRONG_FENCE,
+    CROSS_ITEM,
+    ABSENT_LANE,
+    MISALIGNED_BLOCK,
+)
 ERROR, NOTE = "error", "note"
 
 _WIDTH = 100
@@ -233,6 +242,29 @@ def cross_item(site: Site, operation: str) -> Finding:
     return Finding(CROSS_ITEM, NOTE, "", "", (site,), None, (), (), 1, text)
 
 
+def misaligned_block(element: Element, element_bytes: int, required: int, use: Use, count: int) -> Finding:
+    """A block load or store that begins where Intel's messages do not.
+
+    Args:
+      element: the first of the block.
+      element_bytes: of an element.
+      required: the multiple of bytes at which a block may begin.
+      use: the access, by the first work-item of a sub-group.
+      count: how often it was seen.
+    """
+    (base,) = element.address
+    head = f"{MISALIGNED_BLOCK}: a block {use.what} begins at {element}, byte {base * element_bytes}"
+    explanation = (
+        f"A block {use.what} of {element.space} memory begins at a multiple of {required} bytes on Intel's devices, "
+        f"here of {required // element_bytes} elements; at another its effect is undefined."
+    )
+    advice = (
+        f"Give it a base that is a multiple of {required // element_bytes}, or use plain accesses, "
+        f"{element.memory}[base + sg.local_id()]."
+    )
+    return _single(MISALIGNED_BLOCK, element, use, count, head, explanation, advice, NOTE)
+
+
 def absent_lane(algorithm: Use, lanes: tuple[int, int], use: Use) -> Finding:
     """A value used that an algorithm takes from a lane that does not exist.
 
@@ -265,11 +297,20 @@ def absent_lane(algorithm: Use, lanes: tuple[int, int], use: Use) -> Finding:
     )
 
 
-def _single(kind: str, element: Element, use: Use, count: int, head: str, explanation: str, advice: str) -> Finding:
+def _single(
+    kind: str,
+    element: Element,
+    use: Use,
+    count: int,
+    head: str,
+    explanation: str,
+    advice: str,
+    severity: str = ERROR,
+) -> Finding:
     shown = [f"  {use.what} {use.site}", f"    by {use.item}"]
     return Finding(
         kind,
-        ERROR,
+        severity,
         element.space,
         element.memory,
         (use.site,),
@@ -277,7 +318,7 @@ def _single(kind: str, element: Element, use: Use, count: int, head: str, explan
         (use.item.group_id,),
         (use.item,),
         count,
-        _message(ERROR, head, shown, explanation, advice),
+        _message(severity, head, shown, explanation, advice),
     )
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.faults import absence, findings, flags
+from xeemu.faults import absence, alignment, findings, flags
 from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, Use, WorkItem
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import FENCED_ITEMS, FENCED_SUB_GROUPS, GROUPS, ITEMS, SUB_GROUPS, Conflict
-from xeemu.faults.watching import Beyond, Parted, Unwritten, Watch
+from xeemu.faults.watching import Beyond, Misaligned, Parted, Unwritten, Watch
 from xeemu.knowledge import dependence, epochs
 from xeemu.knowledge.schedule import Operation
 from xeemu.language import primitives, separation, source
@@ -34,7 +34,7 @@ def judge(program: Program, watch: Watch, state: Mapping[str, Any] | None) -> Fi
     found = list(_cross_items(program))
     if state is not None:
         seen = _Judge(program, watch, state)
-        found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.parted()]
+        found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.misaligned(), *seen.parted()]
     watched = {place.site for place in watch.proofs.watched}
     watched |= {source.of_equation(watch.proofs.meetings[key].eqn) for key in watch.barriers}
     barriers = [source.of_equation(meeting.eqn) for meeting in watch.proofs.meetings.values()]
@@ -255,6 +255,15 @@ class _Judge:
                 element = Element(memory.space, memory.name, tuple(index))
                 use = Use(self._what(spot), spot.place.site, self._item(*lane))
                 yield findings.out_of_bounds(element, memory.shape, use, int(count))
+
+    def misaligned(self) -> Iterator[Finding]:
+        for spot, (count, vector) in zip(self.watch.blocks, self.state["misaligned"], strict=True):
+            if count:
+                memory, example = spot.place.memory, Misaligned(*vector.tolist())
+                element = Element(memory.space, memory.name, (example.element,))
+                use = Use(self._what(spot), spot.place.site, self._item(example.group, example.item))
+                required = alignment.required_bytes(self._operations(spot)[0])
+                yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count))
 
     def parted(self) -> Iterator[Finding]:
         found: dict[Site, tuple[int, Parted]] = {}

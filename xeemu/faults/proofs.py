@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from xeemu.faults import initialisation
+from xeemu.faults import alignment, initialisation
 from xeemu.knowledge import addresses, conflicts, epochs, progressions
 from xeemu.knowledge.conflicts import Clocks
 from xeemu.knowledge.epochs import Pair
@@ -47,6 +47,7 @@ class Proofs:
       unwritten: accesses that might read what was never written.
       barriers: those that might not be reached by all work-items.
       endless: whether data decides when some loop ends.
+      blocks: block loads and stores that might not begin where they may.
     """
 
     schedule: Schedule
@@ -57,17 +58,18 @@ class Proofs:
     unwritten: frozenset[Key]
     barriers: frozenset[Key]
     endless: bool
+    blocks: frozenset[Key] = frozenset()
 
     @property
     def complete(self) -> bool:
         """Whether nothing has to be watched."""
-        return not (self.races or self.bounds or self.unwritten or self.barriers or self.endless)
+        return not (self.races or self.bounds or self.unwritten or self.barriers or self.endless or self.blocks)
 
     @functools.cached_property
     def watched(self) -> tuple[Place, ...]:
         """The memory operations of which something is left to be watched, in the order of the program."""
         racing = {spot.place for pair in self.races for spot in pair}
-        keys = self.bounds | self.unwritten
+        keys = self.bounds | self.unwritten | self.blocks
         return tuple(p for p in self.places if p in racing or any(self.place(key) == p for key in keys))
 
     @functools.cached_property
@@ -79,8 +81,14 @@ class Proofs:
         return self.operations[key][0].place
 
 
-def of_schedule(schedule: Schedule, written: frozenset[Allocation]) -> Proofs:
-    """What has to be watched of a program that stores to or updates some memories."""
+def of_schedule(schedule: Schedule, written: frozenset[Allocation], aligned: bool = True) -> Proofs:
+    """What has to be watched of a program that stores to or updates some memories.
+
+    Args:
+      schedule: of the program.
+      written: those memories.
+      aligned: whether the device wants block loads and stores aligned.
+    """
     operations = [o for o in schedule.root.operations() if o.frame.boxes]
     by_key: dict[Key, list[Operation]] = {}
     for operation in operations:
@@ -97,6 +105,7 @@ def of_schedule(schedule: Schedule, written: frozenset[Allocation]) -> Proofs:
             unwritten=initialisation.doubtful_reads(schedule, operations),
             barriers=frozenset(m.key for m in meetings if not _is_uniform(m)),
             endless=any(_is_endless(frame) for frame in schedule.root.frames()),
+            blocks=alignment.doubtful_blocks(operations, schedule.geometry) if aligned else frozenset(),
         )
 
 
