@@ -1,4 +1,4 @@
-"""`check` and `xe.litmus` agree: a kernel has an error where the test that it is has a data race, and none elsewhere."""
+"""`check` and `xe.litmus` agree: a kernel has an error where the test that it is has a data race, and only there."""
 
 import random
 

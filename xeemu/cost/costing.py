@@ -14,7 +14,7 @@ from xeemu.cost import census, counting, sampling
 from xeemu.cost.census import Census
 from xeemu.cost.counting import Counting, Ledger
 from xeemu.cost.report import Report
-from xeemu.cost.tabulation import tabulate
+from xeemu.cost.tabulation import check_registers, tabulate
 from xeemu.devices.device import Device
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.knowledge import schedule
@@ -92,6 +92,7 @@ def _census(prepared: Prepared, device: Device, scalars: tuple[Hashable, ...]) -
 
 @functools.lru_cache(maxsize=128)
 def _counted(taken: Census, prepared: Prepared, sample: int | None) -> "Counted":
+    check_registers(prepared, taken)
     groups = prepared.program.geometry.groups
     drawn = None if sample is None or sample >= groups else sampling.draw(groups, prepared.cut.chunk, sample)
     return Counted(prepared, Ledger(taken, drawn))

@@ -11,9 +11,9 @@ import numpy as np
 from xeemu.devices.device import Device
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import KernelArgumentError, KernelError
-from xeemu.faults import exploration, judgement, proofs, sizes
+from xeemu.faults import alignment, exploration, judgement, proofs, sizes
 from xeemu.faults.exploration import Explored
-from xeemu.faults.findings import Findings
+from xeemu.faults.findings import Finding, Findings
 from xeemu.faults.ranges import Ranges
 from xeemu.faults.watching import Watch, Watching
 from xeemu.knowledge import schedule
@@ -60,9 +60,10 @@ def check(
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
         given = outside_jit("xe.check", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
         prepared = prepare_alone(kernel, nd_range, modelled, given, static)
-        checked = _checked(prepared, scalars(given), max_iterations)
+        checked = _checked(prepared, scalars(given), max_iterations, alignment.is_required(modelled))
         outputs, state = checked.run(given)
         found = judgement.judge(prepared.program, checked.watch, state, checked.explored(given, state))
+        found = found.and_also(checked.absent)
         results = jax.tree.unflatten(prepared.program.output_tree, outputs)
 
         def at_size(size: int) -> tuple[Any, Findings]:
@@ -75,20 +76,21 @@ def check(
 
 
 @functools.lru_cache(maxsize=128)
-def _checked(prepared: Prepared, known: tuple[Hashable, ...], max_iterations: int) -> "Checked":
+def _checked(prepared: Prepared, known: tuple[Hashable, ...], max_iterations: int, aligned: bool) -> "Checked":
     program = prepared.program
     ranges = Ranges()
     steps = schedule.of_program(program, prepared.plan, known, ranges.look)
-    what = proofs.of_schedule(steps, program.written, ranges)
-    return Checked(prepared, Watch(what, max_iterations))
+    what = proofs.of_schedule(steps, program.written, ranges, aligned)
+    return Checked(prepared, Watch(what, max_iterations), tuple(judgement.absent_lanes(program, known)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Checked:
-    """A prepared launch together with what has to be watched in it."""
+    """A prepared launch together with what has to be watched in it, and the values of absent lanes that it uses."""
 
     prepared: Prepared
     watch: Watch
+    absent: tuple[Finding, ...]
 
     def run(self, given: Sequence[Any]) -> tuple[list[np.ndarray], Mapping[str, Any] | None]:
         """The kernel's outputs, and what was found; nothing if all was proved."""

@@ -11,6 +11,7 @@ DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS = "data-race", "uninitialized-read"
 BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM = "barrier-divergence", "wrong-fence", "cross-item"
 UNDEFINED_ARITHMETIC, WRAPPED_INDEX, ORDER_DEPENDENT = "undefined-arithmetic", "wrapped-index", "order-dependent"
 FORWARD_PROGRESS, SUB_GROUP_SIZE = "forward-progress", "sub-group-size"
+ABSENT_LANE, MISALIGNED_BLOCK = "absent-lane", "misaligned-block"
 KINDS = (
     DATA_RACE,
     UNINITIALIZED_READ,
@@ -23,6 +24,8 @@ KINDS = (
     ORDER_DEPENDENT,
     FORWARD_PROGRESS,
     SUB_GROUP_SIZE,
+    ABSENT_LANE,
+    MISALIGNED_BLOCK,
 )
 MEANT = frozenset((ORDER_DEPENDENT, FORWARD_PROGRESS))
 """Kinds of notes that right kernels have too: what they tell is mostly meant."""
@@ -110,6 +113,10 @@ class Findings(tuple[Finding, ...]):
         self = super().__new__(cls, sorted(findings, key=lambda f: f.severity != ERROR))
         self.proved, self.watched = tuple(proved), tuple(watched)
         return self
+
+    def and_also(self, more: Iterable[Finding]) -> "Findings":
+        """These findings and more."""
+        return Findings([*self, *more], self.proved, self.watched)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -363,11 +370,75 @@ def sub_group_size(
     return Finding(SUB_GROUP_SIZE, NOTE, "", memory, sites, None, (), (), 1, text)
 
 
-def _single(kind: str, element: Element, use: Use, count: int, head: str, explanation: str, advice: str) -> Finding:
+def misaligned_block(element: Element, element_bytes: int, required: int, use: Use, count: int) -> Finding:
+    """A block load or store that begins where Intel's messages do not.
+
+    Args:
+      element: the first of the block.
+      element_bytes: of an element.
+      required: the multiple of bytes at which a block may begin.
+      use: the access, by the first work-item of a sub-group.
+      count: how often it was seen.
+    """
+    (base,) = element.address
+    head = f"{MISALIGNED_BLOCK}: a block {use.what} begins at {element}, byte {base * element_bytes}"
+    explanation = (
+        f"A block {use.what} of {element.space} memory begins at a multiple of {required} bytes on Intel's devices, "
+        f"here of {required // element_bytes} elements; at another its effect is undefined."
+    )
+    advice = (
+        f"Give it a base that is a multiple of {required // element_bytes}, or use plain accesses, "
+        f"{element.memory}[base + sg.local_id()]."
+    )
+    return _single(MISALIGNED_BLOCK, element, use, count, head, explanation, advice, NOTE)
+
+
+def absent_lane(algorithm: Use, lanes: tuple[int, int], use: Use) -> Finding:
+    """A value used that an algorithm takes from a lane that does not exist.
+
+    Args:
+      algorithm: what it is called, and who asks for such a lane.
+      lanes: that lane, and how many there are.
+      use: as what the value is used, such as "index of the load".
+    """
+    head = f"{ABSENT_LANE}: {algorithm.what} takes a value from lane {lanes[0]}, which does not exist, and it is used"
+    there = "lane 0 alone" if lanes[1] == 1 else f"lanes 0 to {lanes[1] - 1}"
+    shown = [f"  {algorithm.what} {algorithm.site}", f"    by {algorithm.item}, which has {there}"]
+    shown += [f"  {use.what} {use.site}", f"    by {use.item}"]
+    explanation = "What such a lane gives is unspecified in SYCL; here it is the poison value."
+    advice = (
+        "Choose another value where the lane is not below sg.local_range(), with jnp.where, or mask the use; "
+        "reductions and scans leave out by themselves what is absent."
+    )
+    both = (algorithm, use)
+    return Finding(
+        ABSENT_LANE,
+        ERROR,
+        "",
+        "",
+        tuple(dict.fromkeys(each.site for each in both)),
+        None,
+        tuple(dict.fromkeys(each.item.group_id for each in both)),
+        tuple(dict.fromkeys(each.item for each in both)),
+        1,
+        _message(ERROR, head, shown, explanation, advice),
+    )
+
+
+def _single(
+    kind: str,
+    element: Element,
+    use: Use,
+    count: int,
+    head: str,
+    explanation: str,
+    advice: str,
+    severity: str = ERROR,
+) -> Finding:
     shown = [f"  {use.what} {use.site}", f"    by {use.item}"]
     return Finding(
         kind,
-        ERROR,
+        severity,
         element.space,
         element.memory,
         (use.site,),
@@ -375,7 +446,7 @@ def _single(kind: str, element: Element, use: Use, count: int, head: str, explan
         (use.item.group_id,),
         (use.item,),
         count,
-        _message(ERROR, head, shown, explanation, advice),
+        _message(severity, head, shown, explanation, advice),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.faults import explanations, exploration, findings, progress, wrongs
+from xeemu.faults import absence, alignment, explanations, exploration, findings, progress, wrongs
 from xeemu.faults.additions import Met
 from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, Use, WorkItem
@@ -20,10 +20,10 @@ from xeemu.faults.races import (
     SUB_GROUPS,
     Conflict,
 )
-from xeemu.faults.watching import Beyond, Parted, Unwritten, Watch
+from xeemu.faults.watching import Beyond, Misaligned, Parted, Unwritten, Watch
 from xeemu.knowledge import dependence, epochs
 from xeemu.knowledge.schedule import Key, Operation
-from xeemu.language import separation, source
+from xeemu.language import primitives, separation, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
@@ -48,7 +48,8 @@ def judge(
     found = [*_cross_items(program), *progress.findings_of(program.body)]
     if state is not None:
         seen = _Judge(program, watch, state if explored is None else explored.state(state), explored)
-        found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.parted(), *seen.wrong(), *seen.summed()]
+        found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.misaligned(), *seen.parted()]
+        found += [*seen.wrong(), *seen.summed()]
     watched = {place.site for place in watch.proofs.watched}
     watched |= {source.of_equation(watch.proofs.meetings[key].eqn) for key in watch.barriers}
     barriers = [source.of_equation(m.eqn) for m in watch.proofs.meetings.values() if epochs.is_barrier(m)]
@@ -63,6 +64,23 @@ def _cross_items(program: Program) -> Iterator[Finding]:
             seen.setdefault(mixing.site, mixing.operation)
     for site, operation in seen.items():
         yield findings.cross_item(site, operation)
+
+
+def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
+    """The findings of values from lanes that do not exist, see `absence`."""
+    for use in absence.uses(program, scalars):
+        absent, number, geometry = use.absent, use.absent.nearest(use.item), program.geometry
+        taker, user = (work_item(geometry, use.group, item) for item in (int(absent.items[number]), use.item))
+        algorithm = Use(absent.eqn.params["collective"].kind, source.of_equation(absent.eqn), taker)
+        lanes = (int(absent.sources[number]), int(absent.lanes[number]))
+        yield findings.absent_lane(algorithm, lanes, Use(_used_as(use), source.of_equation(use.eqn), user))
+
+
+def _used_as(use: absence.Use) -> str:
+    if use.eqn.primitive in primitives.ACCESSES:
+        atomic = "atomic " if use.eqn.primitive is primitives.atomic_p else ""
+        return f"{use.part} of the {atomic}{primitives.operation(use.eqn)}"
+    return f"{use.part} of the {use.eqn.primitive.name.removeprefix('xe_')}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -295,6 +313,15 @@ class _Judge:
                 use = Use(self._what(spot), spot.place.site, self._item(*lane))
                 yield findings.out_of_bounds(element, memory.shape, use, int(count))
 
+    def misaligned(self) -> Iterator[Finding]:
+        for spot, (count, vector) in zip(self.watch.blocks, self.state["misaligned"], strict=True):
+            if count:
+                memory, example = spot.place.memory, Misaligned(*vector.tolist())
+                element = Element(memory.space, memory.name, (example.element,))
+                use = Use(self._what(spot), spot.place.site, self._item(example.group, example.item))
+                required = alignment.required_bytes(self._operations(spot)[0])
+                yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count))
+
     def parted(self) -> Iterator[Finding]:
         found: dict[Site, tuple[int, Parted]] = {}
         for key, (count, vector) in zip(self.watch.barriers, self.state["parted"], strict=True):
@@ -345,11 +372,7 @@ class _Judge:
         return Use(self._what(spot), spot.place.site, item), self._element(spot.place.memory, element)
 
     def _item(self, group: int, item: int) -> WorkItem:
-        geometry = self.geometry
-        group_id = tuple(int(n) for n in np.unravel_index(group, geometry.group_range))
-        local_id = tuple(int(n) for n in np.unravel_index(item, geometry.local_range))
-        pairs = zip(group_id, geometry.local_range, local_id, strict=True)
-        return WorkItem(tuple(g * s + i for g, s, i in pairs), local_id, group_id, item // geometry.sub_group_size)
+        return work_item(self.geometry, group, item)
 
     def _element(self, memory: Allocation, element: int) -> Element:
         return Element(memory.space, memory.name, tuple(int(n) for n in np.unravel_index(element, memory.shape)))
@@ -357,3 +380,11 @@ class _Judge:
     def _what(self, spot: Spot) -> str:
         name = self._operations(spot)[0].name
         return f"atomic {name}" if spot.place.op == "atomic" else name
+
+
+def work_item(geometry: Geometry, group: int, item: int) -> WorkItem:
+    """A work-item by the linear ids of its group and in it."""
+    group_id = tuple(int(n) for n in np.unravel_index(group, geometry.group_range))
+    local_id = tuple(int(n) for n in np.unravel_index(item, geometry.local_range))
+    pairs = zip(group_id, geometry.local_range, local_id, strict=True)
+    return WorkItem(tuple(g * s + i for g, s, i in pairs), local_id, group_id, item // geometry.sub_group_size)

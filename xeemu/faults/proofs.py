@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.faults import additions, arithmetic, initialisation, paths, wrapping
+from xeemu.faults import additions, alignment, arithmetic, initialisation, paths, wrapping
 from xeemu.faults.additions import Additions
 from xeemu.faults.following import Following, Marking
 from xeemu.faults.ranges import Ranges
@@ -53,6 +53,7 @@ class Proofs:
       endless: whether data decides when some loop ends.
       followings: operations that may go wrong, with where their results matter.
       additions: atomic sums that may depend on the order; None without any.
+      blocks: block loads and stores that might not begin where they may.
     """
 
     schedule: Schedule
@@ -65,18 +66,19 @@ class Proofs:
     endless: bool
     followings: tuple[Following, ...] = ()
     additions: Additions | None = None
+    blocks: frozenset[Key] = frozenset()
 
     @property
     def complete(self) -> bool:
         """Whether nothing has to be watched."""
-        doubts = self.races or self.bounds or self.unwritten or self.barriers or self.followings
+        doubts = self.races or self.bounds or self.unwritten or self.barriers or self.blocks or self.followings
         return not (doubts or self.endless or self.additions)
 
     @functools.cached_property
     def watched(self) -> tuple[Place, ...]:
         """The memory operations of which something is left to be watched, in the order of the program."""
         racing = {spot.place for pair in self.races for spot in pair}
-        keys = self.bounds | self.unwritten
+        keys = self.bounds | self.unwritten | self.blocks
         return tuple(p for p in self.places if p in racing or any(self.place(key) == p for key in keys))
 
     @functools.cached_property
@@ -88,8 +90,17 @@ class Proofs:
         return self.operations[key][0].place
 
 
-def of_schedule(schedule: Schedule, written: frozenset[Allocation], ranges: Ranges | None = None) -> Proofs:
-    """What has to be watched of a program that stores to or updates some memories; `ranges` are its operations'."""
+def of_schedule(
+    schedule: Schedule, written: frozenset[Allocation], ranges: Ranges | None = None, aligned: bool = True
+) -> Proofs:
+    """What has to be watched of a program that stores to or updates some memories.
+
+    Args:
+      schedule: of the program.
+      written: those memories.
+      ranges: of its operations.
+      aligned: whether the device wants block loads and stores aligned.
+    """
     operations = [o for o in schedule.root.operations() if o.frame.boxes]
     by_key: dict[Key, list[Operation]] = {}
     for operation in operations:
@@ -108,6 +119,7 @@ def of_schedule(schedule: Schedule, written: frozenset[Allocation], ranges: Rang
             endless=any(_is_endless(frame) for frame in schedule.root.frames()),
             followings=() if ranges is None else followings(schedule, ranges),
             additions=additions.of_schedule(schedule, operations),
+            blocks=alignment.doubtful_blocks(operations, schedule.geometry) if aligned else frozenset(),
         )
 
 

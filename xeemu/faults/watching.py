@@ -20,7 +20,7 @@ from jax import lax
 from xeemu.emission import locating
 from xeemu.emission.observer import Event, Observer, Passage, Result
 from xeemu.emission.values import Buffer, Chunk, bits
-from xeemu.faults import additions, initialisation, races
+from xeemu.faults import additions, alignment, initialisation, races
 from xeemu.faults.following import Trail
 from xeemu.faults.proofs import Proofs, Spot
 from xeemu.faults.races import CASES, Conflict, User
@@ -50,6 +50,14 @@ class Unwritten(NamedTuple):
     written: Any
     first: Any
     last: Any
+
+
+class Misaligned(NamedTuple):
+    """An example of a block that does not begin where it may: its first element, and the work-item of that."""
+
+    group: Any
+    item: Any
+    element: Any
 
 
 class Parted(NamedTuple):
@@ -130,6 +138,10 @@ class Watch:
         return self._spots(self.proofs.unwritten)
 
     @functools.cached_property
+    def blocks(self) -> tuple[Spot, ...]:
+        return self._spots(self.proofs.blocks)
+
+    @functools.cached_property
     def barriers(self) -> tuple[Key, ...]:
         return tuple(key for key in self.proofs.meetings if key in self.proofs.barriers)
 
@@ -160,7 +172,7 @@ class Watch:
         Keys:
           conflicts, differing: for each pair int64 `[CASES]` counts, and of how many the values stored differ.
           examples: for each pair int64 `[CASES, 7]`, see `Conflict`.
-          beyond, unwritten, parted: for each spot or barrier an int64 count and an example.
+          beyond, unwritten, misaligned, parted: for each spot or barrier an int64 count and an example.
           exceeded: for each loop whether it was stopped.
           passed: the most barriers that a group has passed.
           shared: for each spot of global memory its stamps.
@@ -178,6 +190,7 @@ class Watch:
             "examples": [jnp.zeros((CASES, len(Conflict._fields)), np.int64) for _ in self.pairs],
             "beyond": [found(len(Beyond._fields) + len(s.place.memory.shape)) for s in self.bounds],
             "unwritten": [found(len(Unwritten._fields)) for _ in self.unwritten],
+            "misaligned": [found(len(Misaligned._fields)) for _ in self.blocks],
             "parted": [found(len(Parted._fields)) for _ in self.barriers],
             "exceeded": [jnp.zeros((), bool) for _ in self.loops],
             "passed": count,
@@ -240,6 +253,8 @@ class Watching(Observer):
         spot = Spot.of(operation)
         if operation.key in self.watch.proofs.bounds:
             self._check_bounds(event, self.watch.bounds.index(spot))
+        if operation.key in self.watch.proofs.blocks:
+            self._check_aligned(event, self.watch.blocks.index(spot), operation)
         if not event.buffer.elements:
             return
         if operation.key in self.watch.proofs.unwritten:
@@ -303,6 +318,13 @@ class Watching(Observer):
         beyond = event.active(self._items) & ~inside
         components = [event.lanes.array(component, self.chunk) for component in event.indices]
         self._find("beyond", number, event, beyond, lambda at: [at.group, at.item, *map(at.of, components)])
+
+    def _check_aligned(self, event: Event, number: int, operation: Operation) -> None:
+        (index,) = (event.lanes.array(component, self.chunk) for component in event.indices)
+        first = event.items(self._items) % self.chunk.geometry.sub_group_size == 0
+        elements = index.dtype.type(alignment.required_elements(operation))
+        misaligned = event.active(self._items) & first & (lax.rem(index, elements) != 0)
+        self._find("misaligned", number, event, misaligned, lambda at: [at.group, at.item, at.of(index)])
 
     def _check_written(self, event: Event, number: int, memory: Allocation) -> None:
         bitmap = self.state["written"][self.watch.initialised.index(memory)]

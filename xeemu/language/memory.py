@@ -251,7 +251,13 @@ class Atomics:
 
     def __call__(self, order: str = "relaxed", scope: str = "device") -> "Atomics":
         """The same with another order (SYCL's `memory_order`) and scope (`memory_scope`)."""
-        return Atomics(self._memory, ordering(order, scope))
+        checked = ordering(order, scope)
+        if checked.scope == "work_item":
+            raise source.kernel_error(
+                f"atomic operations on {self._memory.name} with scope 'work_item', which SYCL leaves undefined; give "
+                f"one of {', '.join(SCOPES[1:])}, the narrowest that holds all work-items which use the element"
+            )
+        return Atomics(self._memory, checked)
 
     def __getitem__(self, index: Any) -> "AtomicTo":
         return AtomicTo(self._memory, index, self._ordering)

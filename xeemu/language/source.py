@@ -237,3 +237,11 @@ def called_by_user(eqn: jex_core.JaxprEqn) -> str:
 
 # JAX's frames between a user's call and the function called.
 _WRAPPERS = frozenset({"reraise_with_filtered_traceback", "cache_miss", "deferring_binary_op", "meth", "wrapper"})
+
+# What a user calls to ask for a dtype; what JAX widens by itself (sums, default ranges) goes through other functions.
+_EXPLICIT = frozenset({"astype", "_astype", "convert_element_type", "asarray", "array", "__call__", "view"})
+
+
+def asks_for_dtype(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether the user asked for a conversion, rather than JAX's 64-bit mode."""
+    return called_by_user(eqn) in _EXPLICIT

@@ -90,7 +90,7 @@ class WorkGroup:
         """An uninitialised local memory (SLM), shared by the group's work-items.
 
         Args:
-          shape: elements per dimension, one to three.
+          shape: elements per dimension, one to three; of none there is nothing to access.
           dtype: bool, integer or floating, of 8 to 64 bits.
           name: what messages call it; by default the variable it is assigned to.
         """
@@ -118,7 +118,10 @@ class WorkGroup:
         return _renewed(memories, versions)
 
     def fence(self, *memories: Memory, order: str = "acq_rel", scope: str = "work_group") -> Any:
-        """The memories after a fence (SYCL's `atomic_fence`) without a barrier; returned as by `barrier`."""
+        """The memories after a fence (SYCL's `atomic_fence`) without a barrier; returned as by `barrier`.
+
+        One of the scope `work_item` is legal, and orders nothing between work-items.
+        """
         checked = ordering(order, scope)
         return _renewed(memories, primitives.fence_p.bind(*_versions(memories), ordering=checked))
 
@@ -173,8 +176,8 @@ class WorkGroup:
     def _allocate(self, space: str, shape: int | Sequence[int], dtype: Any, name: str | None) -> Memory:
         name = name or source.name_for_caller() or space
         sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-        if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n > 0 for n in sizes):
-            raise source.kernel_error(f"{space} memory {name} of shape {shape!r}; give one to three positive integers")
+        if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n >= 0 for n in sizes):
+            raise source.kernel_error(f"{space} memory {name} of shape {shape!r}; give one to three integers from 0")
         element = operands.element_type(dtype, f"{space} memory {name}")
         if element.itemsize == 8 and not jax.config.read("jax_enable_x64"):
             raise NeedsWideTypes
@@ -235,6 +238,11 @@ class SubGroup:
         """`local_range` array of the sub-group that each work-item is in."""
         return lax.div(self._group.local_linear_id(), self._size())
 
+    def local_range(self) -> jax.Array:
+        """`local_range` array of the lanes that each work-item's sub-group really has: `size`, or fewer in the last."""
+        before = self._group.local_linear_id() - self.local_id()
+        return lax.min(self._group._id(self._group.size) - before, self._size())
+
     def broadcast(self, x: Any, id: Any) -> jax.Array:
         """`x` of lane `id`; `id` is the same for a whole sub-group."""
         return self._collect("broadcast", None, x, self._group._lane(id))
@@ -262,6 +270,15 @@ class SubGroup:
     def none(self, x: Any) -> jax.Array:
         """Whether `x` holds for no lane."""
         return ~self.any(x)
+
+    def ballot(self, x: Any) -> jax.Array:
+        """The mask of the lanes for which `x` holds, a uint32: bit 0 is lane 0, and that of an absent lane is 0."""
+        if self.size > 32:
+            raise source.kernel_error(
+                f"a ballot of {self.size} lanes does not fit uint32; require a sub-group size of at most 32: "
+                "@xe.kernel(sub_group_size=32)"
+            )
+        return self._collect("ballot", None, _truth(x))
 
     def shift_left(self, x: Any, delta: Any = 1) -> jax.Array:
         """`x` of the lane `delta` above."""

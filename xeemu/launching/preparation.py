@@ -323,7 +323,7 @@ def traced_program(
     sizes = _geometry(kernel, nd_range, device, arguments)
     structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak) for a in arguments]
     traced = program.trace(kernel, sizes, structs, static)
-    aspects.check(traced.body, device)
+    aspects.check(traced, device)
     return traced
 
 
