@@ -110,7 +110,10 @@ def _by_threads(prepared: Prepared, given: Sequence[Any]) -> _Fit | None:
 def _alone(prepared: Prepared, given: Sequence[Any]) -> _Fit:
     """A prepared launch carried out as a single program."""
     measured = capacity.Measured(prepared.compiled)
-    return _Fit(prepared, measured.function, measured.working_bytes(given, prepared.results_bytes))
+    function = (
+        measured.function if prepared.bounds is None else lambda *given: prepared.ended(measured.function(*given))
+    )
+    return _Fit(prepared, function, measured.working_bytes(given, prepared.results_bytes))
 
 
 _T = TypeVar("_T", _Fit, _Fit | None)

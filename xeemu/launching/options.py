@@ -24,6 +24,7 @@ class Options:
     platform: str
     mesh: jax.sharding.Mesh | None = None
     observed: bool = False
+    max_iterations: int | None = None
 
     @property
     def shards(self) -> int:
