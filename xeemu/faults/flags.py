@@ -4,7 +4,6 @@ Nothing orders work-groups of a launch, but for a release after the one access a
 the other (SYCL 2020, section 3.8.3; C++'s synchronises-with). Whether the flag was seen is a matter of data.
 """
 
-import itertools
 from collections.abc import Iterator, Sequence
 
 from xeemu.faults import initialisation
@@ -20,10 +19,10 @@ def may_order(schedule: Schedule, one: Sequence[Operation], other: Sequence[Oper
     """Whether accesses of one work-group may be ordered with others of another one by a flag, either way round."""
     steps = list(_steps(schedule.root))
     place = {step: number for number, step in enumerate(steps)}
+    # The earlier the one and the later the other, the more lies between: no other two need be looked at.
     return any(
-        _released(steps[place[a] + 1 :]) & _acquired(steps[: place[b]])
+        _released(steps[min(place[a] for a in first) + 1 :]) & _acquired(steps[: max(place[b] for b in then)])
         for first, then in ((one, other), (other, one))
-        for a, b in itertools.product(first, then)
     )
 
 
