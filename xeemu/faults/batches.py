@@ -9,6 +9,7 @@ memory, P pairs of all.
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -38,8 +39,7 @@ class Record(NamedTuple):
       taken: `[G, n]` whether a lane accesses its element.
       first, last: `[n]` the work-items that do so.
       barriers, epoch, sub_epoch: `[G]` of the group, and of the memory.
-      from_old, from_new: `[G, n]` whether the value that a lane stores differs from what was there, or from what is
-        there afterwards; True for what is no store.
+      value: `[G, n]` bits that a lane stores; anything for what is no store.
     """
 
     spot: Any
@@ -50,8 +50,7 @@ class Record(NamedTuple):
     barriers: jax.Array
     epoch: jax.Array
     sub_epoch: jax.Array
-    from_old: jax.Array
-    from_new: jax.Array
+    value: jax.Array
 
 
 class Kept(NamedTuple):
@@ -59,11 +58,14 @@ class Kept(NamedTuple):
 
     Attributes:
       stamps: `[S * size]` each, of the memory's spots, see `Watch.stamps`.
+      contents: `[size]` bits that plain stores have left; of a single element if nobody compares them. What atomic
+        operations have made of them does not matter: to conflict with such is worse than to store something else.
       conflicts, differing, examples: `[P, ...]`, see `Watch.zeros`.
       racing: pairs of the memory of which something was found.
     """
 
     stamps: tuple[jax.Array, ...]
+    contents: jax.Array
     conflicts: jax.Array
     differing: jax.Array
     examples: jax.Array
@@ -92,9 +94,15 @@ class Table:
     alone: np.ndarray
     stores: np.ndarray
 
-    def compares(self, spot: int) -> bool:
-        """Whether it matters which values are stored at a spot."""
-        return bool(self.stores[spot] and (self.alone[spot] >= 0 or self.both[spot].any()))
+    @functools.cached_property
+    def places(self) -> dict[Spot, int]:
+        """The number of each spot."""
+        return {spot: k for k, spot in enumerate(self.spots)}
+
+    @property
+    def compares(self) -> bool:
+        """Whether it matters which values are stored: whether two stores may race."""
+        return bool(self.both.any() or (self.stores & (self.alone >= 0)).any())
 
 
 def tables(pairs: Sequence[tuple[Spot, Spot]]) -> dict[Allocation, Table]:
@@ -156,7 +164,7 @@ class Batch:
         columns = [list(column) for column in zip(*padded, strict=True)]
         # What is the same for all need not be given to each.
         same = [all(x is column[0] for x in column) for column in columns]
-        rows = [None if one else jnp.stack(column) for one, column in zip(same, columns, strict=True)]
+        rows = [None if one else _stacked(column) for one, column in zip(same, columns, strict=True)]
 
         def step(kept: Kept, given: list[Any]) -> tuple[Kept, None]:
             fields = [column[0] if x is None else x for x, column in zip(given, columns, strict=True)]
@@ -168,11 +176,13 @@ class Batch:
         """What was found before and by one access."""
         table, spot, user = self.table, record.spot, self._user(record)
         is_open = kept.racing < MOST_RACING
+        stores = jnp.asarray(table.stores)[spot]
+        from_old = record.value != _elements(kept.contents, user.place)
 
         def compared(k: jax.Array, kept: Kept) -> Kept:
             number, other = (jnp.asarray(a)[spot, k] for a in (table.numbers, table.others))
             turned, both = (jnp.asarray(a)[spot, k] for a in (table.turned, table.both))
-            return self._found(user, kept, number, other, turned, record.from_old | ~both)
+            return self._found(user, kept, number, other, turned, from_old | ~both)
 
         kept = lax.fori_loop(0, jnp.where(is_open, jnp.asarray(table.counts)[spot], 0), compared, kept)
         alone = jnp.asarray(table.alone)[spot]
@@ -182,10 +192,12 @@ class Batch:
             return self._judged(user, kept, alone, spot, False)[0] >= 0
 
         earlier = lax.cond(meets_itself, before, lambda: jnp.zeros(user.place.shape, bool))
-        kept = kept._replace(stamps=self._stamped(user, spot, kept.stamps))
+        contents = self._stored(record, stores, kept.contents)
+        kept = kept._replace(stamps=self._stamped(user, spot, kept.stamps), contents=contents)
 
         def itself(_: jax.Array, kept: Kept) -> Kept:
-            differs = record.from_new | (earlier & record.from_old)
+            from_new = record.value != _elements(contents, user.place)
+            differs = from_new | (earlier & from_old) | ~stores
             return self._found(user, kept, alone, spot, False, differs)
 
         return lax.fori_loop(0, jnp.where(meets_itself, 1, 0), itself, kept)
@@ -213,6 +225,11 @@ class Batch:
         new = races.stamped(self.layout, user, len(stamps))
         return tuple(a.at[target].max(b, mode="drop") for a, b in zip(stamps, new, strict=True))
 
+    def _stored(self, record: Record, stores: Any, contents: jax.Array) -> jax.Array:
+        """The bits that stores have left after an access."""
+        target = jnp.where(record.taken & stores, record.place, contents.size).reshape(-1)
+        return contents.at[target].set(record.value.reshape(-1), mode="drop", wrap_negative_indices=False)
+
     def _found(self, user: User, kept: Kept, number: Any, other: Any, turned: Any, differs: jax.Array) -> Kept:
         """Adds the conflicts of an access to those of a pair, and keeps the first of each case as an example."""
         case, example = self._judged(user, kept, number, other, turned)
@@ -237,6 +254,13 @@ class Batch:
         )
 
 
+def _stacked(arrays: Sequence[Any]) -> jax.Array:
+    """Arrays of one shape as one; it takes an operation in all, not one more of each."""
+    if not all(isinstance(array, jax.Array) and array.ndim for array in arrays):
+        return jnp.asarray(np.stack(arrays)) if not any(isinstance(a, jax.Array) for a in arrays) else jnp.stack(arrays)
+    return jnp.concatenate(arrays).reshape(len(arrays), *arrays[0].shape)
+
+
 def _padded(record: Record, count: int) -> Record:
     """A record with lanes that access nothing, so that there are so many."""
     missing = count - record.place.shape[1]
@@ -247,5 +271,10 @@ def _padded(record: Record, count: int) -> Record:
         pad = jnp.pad if isinstance(x, jax.Array) else np.pad
         return pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)])
 
-    changed = {name: lanes(getattr(record, name)) for name in ("place", "taken", "first", "last")}
-    return record._replace(**changed, from_old=lanes(record.from_old), from_new=lanes(record.from_new))
+    names = ("place", "taken", "first", "last", "value")
+    return record._replace(**{name: lanes(getattr(record, name)) for name in names})
+
+
+def _elements(data: jax.Array, place: jax.Array) -> jax.Array:
+    """The elements at some places, of which those that are none do not matter."""
+    return data.at[place].get(mode="clip", wrap_negative_indices=False)

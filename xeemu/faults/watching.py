@@ -19,7 +19,7 @@ from jax import lax
 
 from xeemu.emission import locating
 from xeemu.emission.observer import Event, Observer, Passage
-from xeemu.emission.values import Buffer, Chunk, bits
+from xeemu.emission.values import Buffer, Chunk, bits, bits_of
 from xeemu.faults import batches, initialisation, races
 from xeemu.faults.batches import Batch, Kept, Record, Table
 from xeemu.faults.proofs import Proofs, Spot
@@ -172,7 +172,7 @@ class Watch:
           passed: the most barriers that a group has passed.
           shared: for each spot of global memory its stamps.
         Where accesses are looked at in batches, `conflicts`, `differing` and `examples` are arrays, `shared` has for
-        the number of each such memory the stamps of all its spots, and `racing` how many of its pairs race.
+        the number of each such memory what `batches.Kept` has of it, and `racing` how many of its pairs race.
         """
         count = jnp.zeros((), np.int64)
 
@@ -208,9 +208,15 @@ class Watch:
         """The stamps of all spots of such memories, by their number; of all of a memory in batches, by its number."""
         if self.batched:
             numbered = ((k, memory) for k, memory in enumerate(self.memories) if memory.space == space)
-            return {k: self.stamps(m, copies * len(self.tables[m].spots)) for k, m in numbered}
+            return {k: self._of_spots(memory, copies) for k, memory in numbered}
         memories = ((n, spot.place.memory) for n, spot in enumerate(self.spots))
         return {n: self.stamps(memory, copies) for n, memory in memories if memory.space == space}
+
+    def _of_spots(self, memory: Allocation, copies: int) -> list[jax.Array]:
+        """The stamps of all spots of a memory, and the bits that have been stored, see `batches.Kept`."""
+        table = self.tables[memory]
+        size = copies * memory.elements if table.compares else 1
+        return [*self.stamps(memory, copies * len(table.spots)), jnp.zeros(size, bits_of(memory.dtype))]
 
     def stamps(self, memory: Allocation, copies: int) -> list[jax.Array]:
         """The stamps of a spot of which nobody has used anything: last and first, and those by sub-group epochs."""
@@ -478,15 +484,15 @@ class Watching(Observer):
         memory = spot.place.memory
         number, shape = self.watch.memories.index(memory), (self.chunk.count, event.lanes.count)
         table = self.watch.tables[memory]
-        place, chosen = self._places(event), table.spots.index(spot)
+        place, chosen = self._places(event), table.places[spot]
         if event.lanes.shape:
             first = last = event.items(self._items)
         else:
             first, last = np.zeros(1, np.int64), np.full(1, self._items - 1)
-        from_old = from_new = jnp.ones(shape, bool)
-        if after is not None and table.compares(chosen):
-            before, then = (data.reshape(-1)[place] for data in (event.buffer.data, after.data))
-            from_old, from_new = self._differs(event, before), self._differs(event, then)
+        value = jnp.zeros(shape, bits_of(memory.dtype))
+        if after is not None and table.compares:
+            stored = event.lanes.array(event.values[0], self.chunk).astype(memory.dtype)
+            value = jnp.broadcast_to(bits(stored), shape)
         waiting = self._batches[memory]
         waiting.append(
             Record(
@@ -498,8 +504,7 @@ class Watching(Observer):
                 self._found["barriers"],
                 self._found["epochs"][number],
                 self._found["sub_epochs"][number],
-                from_old,
-                from_new,
+                value,
             )
         )
         held = sum(record.place.size * (record.place.dtype.itemsize + 3) for record in waiting)
@@ -516,10 +521,10 @@ class Watching(Observer):
         own = memory.space == "local"
         batch = Batch(table, self.watch.reaches, layout, lanes, self._groups, memory.elements, own)
         kind, found = "own" if own else "shared", self._found
-        stamps, counted = tuple(found[kind][number]), found["racing"][number]
-        before = Kept(stamps, found["conflicts"], found["differing"], found["examples"], counted)
-        kept = batch.run(records, before)
-        self._put_stamps(number, kept.stamps)
+        *stamps, contents = found[kind][number]
+        seen = (found["conflicts"], found["differing"], found["examples"], found["racing"][number])
+        kept = batch.run(records, Kept(tuple(stamps), contents, *seen))
+        self._put_stamps(number, [*kept.stamps, kept.contents])
         self._found |= {k: getattr(kept, k) for k in ("conflicts", "differing", "examples")}
         self._put("racing", number, kept.racing)
 
