@@ -250,7 +250,7 @@ class Batch:
             conflicts=kept.conflicts.at[number].add(counts),
             differing=kept.differing.at[number].add(differing),
             examples=kept.examples.at[number].set(examples),
-            racing=kept.racing + ((known.sum() == 0) & (counts.sum() > 0)),
+            racing=kept.racing + ((known.sum() == 0) & (counts.sum() > 0)).astype(np.int64),
         )
 
 

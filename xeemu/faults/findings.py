@@ -12,6 +12,10 @@ BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM = "barrier-divergence", "wrong-fence
 KINDS = (DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS, BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM)
 ERROR, NOTE = "error", "note"
 
+MORE = (
+    "\n  So many pairs of lines race for {0} that the others were not looked at: more may follow once these are mended."
+)
+
 _WIDTH = 100
 
 
