@@ -170,7 +170,7 @@ class Batch:
             fields = [column[0] if x is None else x for x, column in zip(given, columns, strict=True)]
             return self._one(Record(*fields), kept), None
 
-        return lax.scan(step, kept, rows)[0]
+        return lax.scan(step, kept, rows, length=len(records))[0]
 
     def _one(self, record: Record, kept: Kept) -> Kept:
         """What was found before and by one access."""
