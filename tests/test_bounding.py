@@ -79,7 +79,7 @@ def test_a_loop_that_does_not_end_is_an_error_with_its_line(kernel, mark, argume
 @pytest.mark.parametrize("key", [0, 1, 4, 5])
 @pytest.mark.parametrize(("kernel", "mark", "arguments", "ending"), CASES, ids=["spin", "nested", "apart"])
 def test_so_it_is_under_a_schedule(kernel, mark, arguments, ending, key):
-    with pytest.raises(xe.KernelError, match="of group . has not ended after 20 iterations") as error:
+    with pytest.raises(xe.KernelError, match="has not ended after 20 iterations; if it would") as error:
         xe.launch(kernel, N, schedule=key, max_iterations=20)(*arguments)
     assert line(kernel, mark) in str(error.value)
     if ending is not None:

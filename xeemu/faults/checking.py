@@ -20,6 +20,7 @@ from xeemu.language.ndrange import NDRange
 from xeemu.launching import fitting
 from xeemu.launching.arguments import DEFAULT_DEVICE, checked_arguments, checked_device, outside_jit, scalars
 from xeemu.launching.fitting import Watched
+from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
 
 
@@ -66,7 +67,7 @@ def check(
     return call
 
 
-@functools.lru_cache(maxsize=128)
+@functools.lru_cache(maxsize=MOST_WATCHED)
 def _checked(prepared: Prepared, known: tuple[Hashable, ...], max_iterations: int) -> "Checked":
     program = prepared.program
     what = proofs.of_schedule(schedule.of_program(program, prepared.plan, known), program.written)

@@ -10,6 +10,7 @@ import numpy as np
 
 from xeemu.launching import capacity, compiling, sharing, working
 from xeemu.launching.arguments import device_of
+from xeemu.launching.options import MOST_KEPT
 from xeemu.launching.preparation import Prepared, Watch
 from xeemu.launching.threads import Threaded
 
@@ -132,7 +133,7 @@ def _fitting(prepared: Prepared, carried_out: Callable[[Prepared, Sequence[Any]]
     return fit
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=MOST_KEPT)
 def fitted(prepared: Prepared) -> Fitted:
     """A prepared launch as a function, which is compiled once."""
     return Fitted(prepared)

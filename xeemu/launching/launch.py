@@ -27,7 +27,7 @@ from xeemu.launching.arguments import (
     platform_of,
 )
 from xeemu.launching.fitting import Fitted
-from xeemu.launching.options import Options
+from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.preparation import prepare, traced_program
 from xeemu.stepping import interleaving, turns
 
@@ -118,7 +118,7 @@ def _flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=MOST_KEPT)
 def _launched(
     kernel: Kernel,
     nd_range: NDRange,

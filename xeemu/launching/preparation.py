@@ -28,7 +28,7 @@ from xeemu.launching.analysed import Analysed, Task
 from xeemu.launching.arguments import Description, platform_of
 from xeemu.launching.bounding import Bounds
 from xeemu.launching.cutting import Cut
-from xeemu.launching.options import Options
+from xeemu.launching.options import MOST_KEPT, Options
 
 Watch = Callable[[Chunk, Any], Observer]
 _Carry = tuple[list[jax.Array], Any]
@@ -319,7 +319,7 @@ def prepare(
     return prepared
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=MOST_KEPT)
 def _prepared(
     kernel: Kernel,
     nd_range: NDRange,

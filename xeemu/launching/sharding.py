@@ -27,6 +27,7 @@ from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
 from xeemu.launching import bounding, capacity, compiling, merging
 from xeemu.launching.cutting import Cut
+from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, Share
 
 Rule = Literal["slice"] | merging.Rule
@@ -53,7 +54,7 @@ class Merge:
     own: bool = False
 
 
-@functools.lru_cache(maxsize=128)
+@functools.lru_cache(maxsize=MOST_WATCHED)
 def of_launch(prepared: Prepared) -> "Sharded":
     """A prepared launch over the mesh of its options.
 
