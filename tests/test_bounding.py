@@ -129,6 +129,7 @@ LOOPS = [
     (lambda n, x: lax.while_loop(lambda s: s >= 0, lambda s: s - 4, x), True),
     (lambda n, x: lax.while_loop(lambda s: s != n, lambda s: s - 1, x), True),
     (lambda n, x: lax.while_loop(lambda s: s < 100, lambda s: s + 7, x), True),
+    (lambda n, x: lax.while_loop(lambda s: s < lax.convert_element_type(n * 1, "int32"), lambda s: s + 1, x), False),
     (lambda n, x: lax.while_loop(lambda s: s < n, lambda s: s + 7, x), False),
     (lambda n, x: lax.while_loop(lambda s: s <= n, lambda s: s + 1, x), False),
     (lambda n, x: lax.while_loop(lambda s: s <= 2**31 - 1, lambda s: s + 1, x), False),

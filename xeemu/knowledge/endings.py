@@ -43,9 +43,18 @@ def _definition(body: Body, result: Atom) -> jex_core.JaxprEqn | None:
     return next((eqn for eqn in body.eqns if result in eqn.outvars), None)
 
 
+def _unconverted(predicate: Body, atom: Atom) -> Atom:
+    """What an operand is before JAX makes a weak type a strong one."""
+    eqn = _definition(predicate, atom)
+    same = (
+        eqn is not None and eqn.primitive.name == "convert_element_type" and eqn.invars[0].aval.dtype == atom.aval.dtype
+    )
+    return eqn.invars[0] if eqn is not None and same else atom
+
+
 def _counts(loop: While, test: jex_core.JaxprEqn) -> bool:
     """Whether a comparison is of a counter with a bound that it reaches."""
-    one, other = test.invars
+    one, other = (_unconverted(loop.predicate, atom) for atom in test.invars)
     name = test.primitive.name
     return _reaches(loop, name, one, other) or _reaches(loop, _TURNED[name], other, one)
 
