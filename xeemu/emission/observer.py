@@ -132,6 +132,14 @@ class Observer:
     followed: Set[tuple[Plan, int]] = frozenset()
     state: Any = ()
 
+    def limit(self, plan: Plan, number: int) -> int | None:
+        """After how many iterations a loop that tests a predicate is left; None if it is not counted."""
+        return self.max_iterations
+
+    def goes_on(self) -> jax.Array | None:
+        """Whether loops that are counted may go on, a bool; None if nothing but their predicates ends them."""
+        return None
+
     def on_access(self, event: Event, chunk: Chunk) -> None:
         """A memory operation is emitted."""
 

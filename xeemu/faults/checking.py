@@ -22,6 +22,7 @@ from xeemu.language.ndrange import NDRange
 from xeemu.launching import fitting
 from xeemu.launching.arguments import DEFAULT_DEVICE, checked_arguments, checked_device, outside_jit, scalars
 from xeemu.launching.fitting import Watched
+from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
 
 
@@ -75,7 +76,7 @@ def check(
     return call
 
 
-@functools.lru_cache(maxsize=128)
+@functools.lru_cache(maxsize=MOST_WATCHED)
 def _checked(prepared: Prepared, known: tuple[Hashable, ...], max_iterations: int, aligned: bool) -> "Checked":
     program = prepared.program
     ranges = Ranges()

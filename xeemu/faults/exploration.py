@@ -132,13 +132,17 @@ def explored(program: Program, given: Sequence[Any], proofs: Proofs) -> Explored
     try:
         if search.run(lockstep, _MOST_EFFORT) > _MOST_EFFORT:
             return None
-        left = _EFFORT_OF_OTHERS
-        for order in others:
-            if not search.is_complete and left > 0:
-                left -= search.run(order, left // 2)
     except (KernelError, TooLarge):
-        # Work-items that wait for each other are another fault, which the usual run finds.
-        return search.result() if search.orders else None
+        return None
+    left = _EFFORT_OF_OTHERS
+    for order in others:
+        if search.is_complete or left <= 0:
+            break
+        try:
+            left -= search.run(order, left // 2)
+        except (KernelError, TooLarge):
+            # Work-items that wait for each other are another fault, which the usual run finds.
+            left //= 2
     return search.result()
 
 

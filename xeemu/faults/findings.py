@@ -31,6 +31,10 @@ MEANT = frozenset((ORDER_DEPENDENT, FORWARD_PROGRESS))
 """Kinds of notes that right kernels have too: what they tell is mostly meant."""
 ERROR, NOTE = "error", "note"
 
+MORE = (
+    "\n  So many pairs of lines race for {0} that the others were not looked at: more may follow once these are mended."
+)
+
 _WIDTH = 100
 
 

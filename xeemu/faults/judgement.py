@@ -1,12 +1,13 @@
 """Judgement: what was proved and what was seen in a run, as findings."""
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from xeemu.faults import absence, alignment, explanations, exploration, findings, progress, wrongs
+from xeemu.faults import absence, alignment, batches, explanations, exploration, findings, progress, wrongs
 from xeemu.faults.additions import Met
 from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, Use, WorkItem
@@ -107,9 +108,17 @@ class _Judge:
                 if counts[list(cases)].any():
                     found = self._conflict(number, pair, cases)
                     alike.setdefault((found.kind, pair[0].place.memory, frozenset(found.sites)), []).append(found)
-        for same in alike.values():
+        last = {memory: key for key in alike for memory in [key[1]] if memory in self._more}
+        for key, same in alike.items():
             shown = min(same, key=lambda finding: finding.severity != ERROR)
-            yield dataclasses.replace(shown, count=sum(finding.count for finding in same))
+            text = shown.text + (findings.MORE.format(key[1].name) if last.get(key[1]) == key else "")
+            yield dataclasses.replace(shown, count=sum(finding.count for finding in same), text=text)
+
+    @functools.cached_property
+    def _more(self) -> frozenset[Allocation]:
+        """The memories of which not all pairs of lines were looked at in the end, for so many race."""
+        racing = zip(self.watch.memories, self.state.get("racing", ()), strict=False)
+        return frozenset(memory for memory, count in racing if count >= batches.MOST_RACING)
 
     def _conflict(self, number: int, pair: tuple[Spot, Spot], cases: Sequence[int]) -> Finding:
         counts = self.state["conflicts"][number]
@@ -232,6 +241,8 @@ class _Judge:
         """Whether a pair stores one value, which nobody else uses in the meantime and which follows from no race."""
         pair = self.watch.pairs[number]
         if any(spot.place.op != "store" for spot in pair) or self.state["differing"][number]:
+            return False
+        if pair[0].place.memory in self._more:
             return False
         return not any(self._is_used(spot) for spot in pair) and not self._depends(pair)
 

@@ -146,16 +146,25 @@ def _races(
     schedule: Schedule, operations: Sequence[Operation], written: frozenset[Allocation]
 ) -> dict[tuple[Spot, Spot], int]:
     left: dict[tuple[Spot, Spot], int] = {}
+    spot_of = functools.cache(Spot.of)
+    # An unrolled program has many pairs of few spots.
+    numbers: dict[Spot, int] = {}
+    number_of = functools.cache(lambda operation: numbers.setdefault(spot_of(operation), len(numbers)))
+    names: dict[tuple[int, int], tuple[Spot, Spot]] = {}
 
     def look_at(pair: Pair, is_proved: Callable[[], bool]) -> None:
         """Leaves the spots of a pair to be watched, unless they are already, or need not be."""
-        spots = (Spot.of(pair[0]), Spot.of(pair[1]))
-        known = next((s for s in (spots, spots[::-1]) if s in left), None)
+        key = (number_of(pair[0]), number_of(pair[1]))
+        known = names.get(key)
+        if known is not None and left[known] == conflicts.ITEM:
+            return
         reach = conflicts.reach(*pair)
         if known is not None:
             left[known] = min(left[known], reach)
         elif not is_proved():
+            spots = (spot_of(pair[0]), spot_of(pair[1]))
             left[spots] = reach
+            names[key] = names[key[::-1]] = spots
 
     meeting: dict[Allocation, list[Pair]] = {}
     for pair in epochs.meeting_pairs(schedule):

@@ -12,10 +12,7 @@ from xeemu.knowledge.schedule import Operation, Schedule
 
 def linear_index(operation: Operation) -> Expression:
     """The number of the element that is accessed, in row-major order."""
-    memory, total = operation.place.memory, expressions.constant(0, np.int64)
-    for d, component in enumerate(operation.index):
-        total = expressions.add(total, expressions.scale(component, math.prod(memory.shape[d + 1 :])))
-    return total
+    return operation.linear_index
 
 
 def lane_mask(operation: Operation, schedule: Schedule) -> Expression:

@@ -7,6 +7,7 @@ expressions and as frames that are not certain.
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -69,6 +70,14 @@ class Operation:
     def access(self) -> primitives.Access:
         access: primitives.Access = self.eqn.params["access"]
         return access
+
+    @functools.cached_property
+    def linear_index(self) -> Expression:
+        """The number of the element that is accessed, in row-major order; proofs ask for it often."""
+        total = expressions.constant(0, np.int64)
+        for d, component in enumerate(self.index):
+            total = expressions.add(total, expressions.scale(component, math.prod(self.place.memory.shape[d + 1 :])))
+        return total
 
     @property
     def name(self) -> str:

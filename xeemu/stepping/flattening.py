@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
-from xeemu.knowledge import lanewise
+from xeemu.knowledge import endings, lanewise
 from xeemu.language import collectives, jaxprs, primitives, separation, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.jaxprs import Body
@@ -137,7 +137,7 @@ class _Writer:
             case jaxprs.Scan() as scan:
                 return self._scan(eqn, scan, operands)
             case jaxprs.While() as loop:
-                return self._while(loop, operands)
+                return self._while(eqn, loop, operands)
         raise AssertionError(eqn)
 
     def _operation(self, eqn: jex_core.JaxprEqn, operands: list[Operand]) -> tuple[Register, ...]:
@@ -298,7 +298,7 @@ class _Writer:
         self._operations.append(Operation(lambda xs, x, k: [put(xs, x, k)], (stack, _value(row), turn), (filled,)))
         return filled
 
-    def _while(self, loop: jaxprs.While, operands: list[_Known]) -> list[_Known]:
+    def _while(self, eqn: jex_core.JaxprEqn, loop: jaxprs.While, operands: list[_Known]) -> list[_Known]:
         first = loop.predicate_consts + loop.body_consts
         lanes = lanewise.carries(loop, [_is_lanewise(o) for o in operands], self.rank)
         carries = self._moved(operands[first:], lanes)
@@ -309,7 +309,8 @@ class _Writer:
         outputs = self.body(loop.body, [*operands[loop.predicate_consts : first], *carries])
         self.close(_moves(carries, outputs))
         self.append(Jump(head))
-        self.steps[test] = Branch(_value(goes_on), (self.here(), test + 1))
+        site = None if endings.surely_ends(loop) else source.of_equation(eqn)
+        self.steps[test] = Branch(_value(goes_on), (self.here(), test + 1), site)
         return carries
 
 

@@ -24,6 +24,7 @@ from xeemu.language.orders import ACQUIRING, RELEASING, Ordering
 from xeemu.language.program import Program
 from xeemu.stepping import flattening, steps, turns, visibility
 from xeemu.stepping.history import Accessed, Fenced, History, Met
+from xeemu.stepping.rounds import Rounds
 from xeemu.stepping.steps import Access, Branch, Code, Fence, Jump, Meeting, Operand, Register, Straight
 from xeemu.stepping.visibility import Contents, Who
 
@@ -36,25 +37,31 @@ Lanes = tuple[np.ndarray, ...]
 Compiled = tuple[list[Register], list[Register], Callable[..., Any]]
 
 
-def run(program: Program, given: Sequence[Any], seed: turns.Seed) -> list[np.ndarray]:
+def run(
+    program: Program, given: Sequence[Any], seed: turns.Seed, max_iterations: int | None = None
+) -> list[np.ndarray]:
     """The arrays that a kernel returns under one schedule.
 
     Args:
       program: the kernel.
       given: the launch's arguments.
       seed: from the key.
+      max_iterations: of a loop that need not end, by one work-item; None for the default.
 
     Raises:
-      KernelError: work-items of a group wait for each other at different places.
+      KernelError: work-items of a group wait for each other at different places; or a loop was given up.
     """
     with jax.enable_x64(program.wide), jax.default_device(_host()), np.errstate(all="ignore"):
-        launch = _Launch(_prepared(program), given, turns.Turns(seed, program.geometry))
+        rounds = Rounds(program.geometry, max_iterations)
+        launch = _Launch(_prepared(program), given, turns.Turns(seed, program.geometry), rounds)
         launch.run()
     shapes = [np.shape(a) for a in given]
     return [launch.memories[_argument(program, k)].cells.reshape(shapes[k]) for k in program.outputs]
 
 
-def launched(program: Program, given: Sequence[Any], seed: turns.Seed, inside_jit: bool) -> list[jax.Array]:
+def launched(
+    program: Program, given: Sequence[Any], seed: turns.Seed, inside_jit: bool, max_iterations: int | None
+) -> list[jax.Array]:
     """The same as a part of `xe.launch`, as JAX arrays.
 
     Raises:
@@ -64,7 +71,7 @@ def launched(program: Program, given: Sequence[Any], seed: turns.Seed, inside_ji
         raise KernelArgumentError(
             "a launch with a schedule runs step by step in Python, so it cannot be part of a jit; call it outside"
         )
-    outputs = run(program, given, seed)
+    outputs = run(program, given, seed, max_iterations)
     with jax.enable_x64(program.wide):
         return [jax.numpy.asarray(output) for output in outputs]
 
@@ -83,10 +90,11 @@ def recorded(program: Program, given: Sequence[Any], order: turns.Turns, history
       The effort; more than `most` if the run was given up.
 
     Raises:
-      KernelError: work-items of a group wait for each other at different places.
+      KernelError: work-items of a group wait for each other at different places; or a loop was given up.
     """
     with jax.enable_x64(program.wide), jax.default_device(_host()), np.errstate(all="ignore"):
-        return _Launch(_prepared(program), given, order, history).run(most)
+        rounds = Rounds(program.geometry, None)
+        return _Launch(_prepared(program), given, order, rounds, history).run(most)
 
 
 def _host() -> Any:
@@ -148,8 +156,15 @@ class _Launch:
       memories: the contents of each memory.
     """
 
-    def __init__(self, prepared: _Prepared, given: Sequence[Any], drawn: turns.Turns, history: History | None = None):
-        self.prepared, self.turns, self._history = prepared, drawn, history
+    def __init__(
+        self,
+        prepared: _Prepared,
+        given: Sequence[Any],
+        drawn: turns.Turns,
+        rounds: Rounds,
+        history: History | None = None,
+    ):
+        self.prepared, self.turns, self._rounds, self._history = prepared, drawn, rounds, history
         self.geometry: Geometry = prepared.program.geometry
         shape = (self.geometry.groups, self.geometry.items)
         self._present = _present(self.geometry)
@@ -227,7 +242,16 @@ class _Launch:
         if not isinstance(step, Branch):
             return place + 1
         number = self._elements(step.number, ())[members][:, 0].astype(np.int64)
-        return np.asarray(step.targets)[np.clip(number, 0, len(step.targets) - 1)]
+        chosen = np.clip(number, 0, len(step.targets) - 1)
+        if step.loop is not None:
+            able = ~(self._ended | self._waits | self._blocked)
+            self._rounds.count(place, step.loop, members, chosen > 0, able, self._state)
+        return np.asarray(step.targets)[chosen]
+
+    def _state(self) -> tuple[bytes, ...]:
+        """All that work-items and memories hold."""
+        arrays = [*self._values.values(), *(contents.cells for contents in self.memories.values()), self._ended]
+        return tuple(array.tobytes() for array in arrays)
 
     def _go_on(self, members: np.ndarray, targets: Any) -> None:
         self._places[members] = self.prepared.onward[targets]

@@ -118,10 +118,17 @@ class Fence:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Branch:
-    """Goes on at the target of the number that a work-item holds, the last one if that is too large."""
+    """Goes on at the target of the number that a work-item holds, the last one if that is too large.
+
+    Attributes:
+      number: the operand that holds it.
+      targets: the places.
+      loop: the line of a loop that need not end, if this is its test: at the first target it has ended.
+    """
 
     number: Operand
     targets: tuple[int, ...]
+    loop: Site | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
