@@ -38,12 +38,14 @@ from xeemu.stepping import interleaving, turns
 from xeemu.stepping.history import History
 from xeemu.stepping.steps import Access
 
-_MOST_STEPS = 1 << 24
 _MOST_LANES = 1 << 21
+_MOST_EFFORT = 1 << 24
+"""Of the run in lockstep, see `interleaving.recorded`; work-items that go on together take about a microsecond each."""
+_EFFORT_OF_OTHERS = 1 << 18
+"""Of all other orders together; each may take half of what is left."""
 _MOST_WORK_ITEMS = 1 << 14
 """Of a launch in which the usual run has seen no conflict, and which is run in other orders all the same."""
 _ORDERS = 24
-_STEPS_OF_ALL = 1 << 18
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -118,16 +120,17 @@ def explored(program: Program, given: Sequence[Any], proofs: Proofs) -> Explored
       proofs: what has to be watched.
     """
     search = _Search(program, given, proofs)
-    steps = 0
-    for number, order in enumerate(_orders(program.geometry)):
-        if number and (steps >= _STEPS_OF_ALL or search.is_complete):
-            break
-        try:
-            steps += search.run(order)
-        except (KernelError, TooLarge):
-            # Work-items that wait for each other are another fault, which the usual run finds.
-            if not number:
-                return None
+    lockstep, *others = _orders(program.geometry)
+    try:
+        if search.run(lockstep, _MOST_EFFORT) > _MOST_EFFORT:
+            return None
+        left = _EFFORT_OF_OTHERS
+        for order in others:
+            if not search.is_complete and left > 0:
+                left -= search.run(order, left // 2)
+    except (KernelError, TooLarge):
+        # Work-items that wait for each other are another fault, which the usual run finds.
+        return search.result() if search.orders else None
     return search.result()
 
 
@@ -154,22 +157,25 @@ class _Search:
         self.examples = [np.zeros((CASES, len(Conflict._fields)), np.int64) for _ in self.pairs]
         self.reasons: dict[tuple[int, int], Reason] = {}
         self.orders = 0
+        operations = proofs.schedule.root.operations()
+        self._flags = frozenset(o.place.memory for o in operations if o.access.ordering is not None)
 
     @property
     def is_complete(self) -> bool:
         """Whether every pair was seen to conflict."""
         return all(counts.any() for counts in self.counts)
 
-    def run(self, order: turns.Turns) -> int:
-        """Runs the launch in an order; gives how many accesses there were."""
-        history = History(self.memories)
-        ended = interleaving.recorded(self.program, self.given, order, history, _MOST_STEPS)
-        if not ended or history.lanes > _MOST_LANES:
+    def run(self, order: turns.Turns, most: int) -> int:
+        """Runs the launch in an order, and looks for conflicts if it comes to its end; gives the effort."""
+        history = History(self.memories, self._flags)
+        effort = interleaving.recorded(self.program, self.given, order, history, most)
+        if history.lanes > _MOST_LANES:
             raise TooLarge
-        self.orders += 1
-        for memory in self.memories:
-            self._look(history, memory)
-        return history.lanes + len(history.events)
+        if effort <= most:
+            self.orders += 1
+            for memory in self.memories:
+                self._look(history, memory)
+        return effort + history.lanes
 
     def _look(self, history: History, memory: Allocation) -> None:
         """Adds the conflicts of accesses to a memory, of pairs that were not seen to conflict in an earlier order."""
@@ -193,10 +199,12 @@ class _Search:
     def _reason(self, found: Unordered, case: int, history: History, memory: Allocation) -> Reason:
         uses = found.earlier, found.later
         find = functools.partial(remedies.remedy, history, self.geometry, memory, uses)
-        stronger, released = find(remedies.STRONGER), remedies.last_release(history, found.earlier)
-        if stronger is None and released is None and case == GROUPS:
-            stronger = find(remedies.BARRIERS)
-        return Reason(stronger, remedies.flag_read(history, self.geometry, *uses), released)
+        remedy, released = find(remedies.WIDER), remedies.last_release(history, found.earlier)
+        if remedy is None and released is None:
+            barriers = () if self.geometry.plain else remedies.BARRIERS
+            every = remedies.ALL if barriers and case == GROUPS else ()
+            remedy = find((*barriers, *remedies.STRONGER, *every))
+        return Reason(remedy, remedies.flag_read(history, self.geometry, *uses), released)
 
     def _case(self, found: Unordered) -> int:
         units, items = Units(self.geometry), (found.earlier.item, found.later.item)

@@ -204,6 +204,8 @@ class _Walk:
         if ordering is None and not partners:
             self._overwrite(event)
             return
+        if not partners and event.step.op != "store" and not _synchronises(event.step, self._has_fences):
+            return
         if partners and len(self._uses) == 0:
             self._uses = collections.defaultdict(lambda: collections.defaultdict(dict))
         values = event.values.tolist() if event.values is not None else [None] * len(event.items)

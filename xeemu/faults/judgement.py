@@ -141,7 +141,7 @@ class _Judge:
             return ERROR, *words
         if case in _FENCED:
             return ERROR, *self._wrong_fence(pair[0].place.memory)
-        if self.explored is None and exploration.orders_something(self.watch.proofs.schedule):
+        if self.explored is None and self._may_be_ordered(pair):
             return NOTE, *explanations.not_followed(name)
         if case == GROUPS:
             return ERROR, *explanations.between_groups(name, pair, self.geometry.plain)
@@ -152,6 +152,11 @@ class _Judge:
         elif not self.state["conflicts"][number][ITEMS]:
             explanation += " All are between sub-groups, which run at their own pace."
         return ERROR, explanation, self._barrier_advice(name, order)
+
+    def _may_be_ordered(self, pair: tuple[Spot, Spot]) -> bool:
+        """Whether what was seen in lockstep may be no race after all: a matter of flags, or of what was exchanged."""
+        exchanged = any(o.name == "compare_exchange" for spot in pair for o in self._operations(spot))
+        return exchanged or exploration.orders_something(self.watch.proofs.schedule)
 
     def _explored_reason(self, number: int, memory: Allocation, case: int) -> tuple[str, str] | None:
         reason = self.explored.reasons.get((number, case)) if self.explored is not None else None

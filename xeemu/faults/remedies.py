@@ -43,16 +43,15 @@ class Rules:
 
 _BOTH = Rules(release=True, acquire=True)
 _WIDE = dataclasses.replace(_BOTH, scopes=True)
-STRONGER = (Rules(memories=True), Rules(release=True), Rules(acquire=True), _BOTH, Rules(scopes=True), _WIDE)
-"""Stronger operations, the least that might be missing first."""
-BARRIERS = (
-    Rules(before=True),
-    Rules(after=True),
+WIDER = (Rules(memories=True), Rules(scopes=True))
+"""What is there, for more memories or more work-items; the least that might be missing comes first, here and below."""
+BARRIERS = (Rules(before=True), Rules(after=True), Rules(before=True, after=True))
+STRONGER = (Rules(release=True), Rules(acquire=True), _BOTH, _WIDE)
+ALL = (
     dataclasses.replace(_WIDE, before=True),
     dataclasses.replace(_WIDE, after=True),
     dataclasses.replace(_WIDE, memories=True, before=True, after=True),
 )
-"""Barriers around operations that may be stronger."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ A work-item is named by its number in the launch, `group * L + linear local id`;
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -56,18 +56,21 @@ class History:
 
     Attributes:
       memories: whose plain accesses are kept.
+      flags: whose plain stores are, since they end what atomic operations have published there.
       events: in order.
       lanes: of all accesses kept.
     """
 
-    def __init__(self, memories: Sequence[Allocation]):
-        self.memories = frozenset(memories)
+    def __init__(self, memories: Iterable[Allocation], flags: Iterable[Allocation] = ()):
+        self.memories, self.flags = frozenset(memories), frozenset(flags)
         self.events: list[Event] = []
         self.lanes = 0
 
     def keeps(self, step: Access) -> bool:
         """Whether an operation is kept."""
-        return step.access.ordering is not None or step.memory in self.memories
+        if step.access.ordering is not None or step.memory in self.memories:
+            return True
+        return step.op == "store" and step.memory in self.flags
 
     def add(self, event: Event) -> None:
         self.events.append(event)

@@ -28,6 +28,7 @@ from xeemu.stepping.steps import Access, Branch, Code, Fence, Jump, Meeting, Ope
 from xeemu.stepping.visibility import Contents, Who
 
 _NOTHING = -1
+_EFFORT_OF_A_TURN = 64
 
 Lanes = tuple[np.ndarray, ...]
 """Lanes of an access: `[k]` numbers of the work-items among those of a step, and `[k]` of their elements."""
@@ -68,7 +69,7 @@ def launched(program: Program, given: Sequence[Any], seed: turns.Seed, inside_ji
         return [jax.numpy.asarray(output) for output in outputs]
 
 
-def recorded(program: Program, given: Sequence[Any], order: turns.Turns, history: History, most: int) -> bool:
+def recorded(program: Program, given: Sequence[Any], order: turns.Turns, history: History, most: int) -> int:
     """Runs a launch in an order and adds what its work-items do to a history.
 
     Args:
@@ -76,10 +77,10 @@ def recorded(program: Program, given: Sequence[Any], order: turns.Turns, history
       given: the launch's arguments.
       order: whose turn it is.
       history: what is kept.
-      most: steps of work-items after which the run is given up.
+      most: the effort after which the run is given up.
 
     Returns:
-      Whether it came to its end.
+      The effort; more than `most` if the run was given up.
 
     Raises:
       KernelError: work-items of a group wait for each other at different places.
@@ -184,20 +185,23 @@ class _Launch:
         assert number is not None
         return np.broadcast_to(np.asarray(given[number]).astype(register.dtype), shape)
 
-    def run(self, most: int | None = None) -> bool:
-        """Runs all work-items to their end, or until they have made so many steps; gives whether they have ended."""
+    def run(self, most: int | None = None) -> int:
+        """Runs all work-items to their end, or until it has taken an effort; gives what it took.
+
+        A turn takes some effort for itself, some for each work-item of the launch, and most for those that go on.
+        """
         self._end(self._present)
-        made = 0
+        effort, turn = 0, _EFFORT_OF_A_TURN + self._present.size // _EFFORT_OF_A_TURN
         while not self._ended.all():
             able = ~(self._ended | self._waits | self._blocked)
             if not able.any():
                 self._fail()
             members = self.turns.next(able, self._places)
-            made += int(np.count_nonzero(members))
-            if most is not None and made > most:
-                return False
+            effort += turn + int(np.count_nonzero(members))
+            if most is not None and effort > most:
+                break
             self._step(members)
-        return True
+        return effort
 
     def _step(self, members: np.ndarray) -> None:
         place = int(self._places[members][0])
