@@ -76,21 +76,27 @@ def global_sum_in_work_item_scope(wg, total, *, fixed):
     return total.atomic(scope="device" if fixed else "work_item")[0].add(wg.local_id())  # mark: scope
 
 
-@_case(refused=_UNDEFINED_SCOPE, right=lambda outputs: sorted(outputs[0].tolist()) == [-1, *range(31)] or True)
+def _exchanged(outputs):
+    """Each has what another one has left, but for the first and the last one."""
+    old = outputs[0].tolist()
+    return len(set(old)) == 32 and set(old) < {-1, *range(32)} and -1 in old
+
+
+@_case(refused=_UNDEFINED_SCOPE, right=_exchanged)
 def local_exchange_in_work_item_scope(wg, out, *, fixed):
     lid = wg.local_id()
     slot = wg.local(1, I32)
     slot = wg.barrier(slot.at[0].set(-1, where=lid == 0))
-    slots = slot.atomic(order="acq_rel", scope="work_group" if fixed else "work_item")
-    old, slot = slots[0].exchange(lid)  # mark: scope
+    slots = slot.atomic(order="acq_rel", scope="work_group" if fixed else "work_item")  # mark: scope
+    old, slot = slots[0].exchange(lid)
     return out.at[lid].set(old)
 
 
 @_case(refused=_UNDEFINED_SCOPE, arguments=lambda: (zeros(1), zeros(32)))
 def flag_loaded_in_work_item_scope(wg, flag, out, *, fixed):
     lid = wg.local_id()
-    flags = flag.atomic(order="acquire", scope="system" if fixed else "work_item")
-    seen = flags[0].load()  # mark: scope
+    flags = flag.atomic(order="acquire", scope="system" if fixed else "work_item")  # mark: scope
+    seen = flags[0].load()
     return out.at[lid].set(seen + lid)
 
 
@@ -160,7 +166,7 @@ _PARTIAL = {"nd_range": xe.NDRange(24, 24), "arguments": lambda: (ascending(24) 
 
 
 def _absent(mark: str) -> Expected:
-    return Expected("absent-lane", ANY, (mark,))
+    return Expected("absent-lane", ANY, (mark, "use"))
 
 
 @_case(_absent("shuffle"), **_PARTIAL)
@@ -168,7 +174,7 @@ def butterfly_over_absent_lanes(wg, data, out, *, fixed):
     """24 work-items are a sub-group of 16 and one of 8."""
     lid = wg.local_id()
     other = wg.sub_group.permute_xor(data[lid], 4 if fixed else 8)  # mark: shuffle
-    return out.at[lid].set(other)
+    return out.at[lid].set(other)  # mark: use
 
 
 @_case(_absent("shuffle"), **_PARTIAL)
@@ -176,14 +182,14 @@ def rotation_over_absent_lanes(wg, data, out, *, fixed):
     lid, sub_group = wg.local_id(), wg.sub_group
     lanes = jnp.where(sub_group.group_id() == 1, 8, 16) if fixed else 16
     other = sub_group.select(data[lid], (sub_group.local_id() + 1) % lanes)  # mark: shuffle
-    return out.at[lid].set(other)
+    return out.at[lid].set(other)  # mark: use
 
 
 @_case(_absent("shuffle"), **_PARTIAL)
 def broadcast_of_an_absent_lane(wg, data, out, *, fixed):
     lid = wg.local_id()
     other = wg.sub_group.broadcast(data[lid], 7 if fixed else 12)  # mark: shuffle
-    return out.at[lid].set(other)
+    return out.at[lid].set(other)  # mark: use
 
 
 @_case(_absent("shuffle"), **_PARTIAL)
@@ -193,7 +199,7 @@ def shift_stored_by_all(wg, data, out, *, fixed):
     lanes = jnp.where(sub_group.group_id() == 1, 8, 16)
     there = sub_group.local_id() + 1 < lanes
     following = sub_group.shift_left(data[lid], 1)  # mark: shuffle
-    return out.at[lid].set(following, where=there if fixed else sub_group.local_id() < 15)
+    return out.at[lid].set(following, where=there if fixed else sub_group.local_id() < 15)  # mark: use
 
 
 @_case(_absent("shuffle"), **_PARTIAL)
@@ -205,7 +211,7 @@ def tree_over_absent_lanes(wg, data, out, *, fixed):
     for delta in (8, 4, 2, 1):
         above = sub_group.shift_left(total, delta)  # mark: shuffle
         total = total + jnp.where(lane + delta < lanes, above, 0)
-    return out.at[lid].set(total, where=lane == 0)
+    return out.at[lid].set(total, where=lane == 0)  # mark: use
 
 
 # --- Local memory without elements ---
@@ -243,37 +249,42 @@ def bins_of_no_elements(wg, out, *, count, fixed):
 # --- Indices that wrap and land inside ---
 
 
-@_case(_note("wrapped-index", ANY, "wrap"), arguments=lambda: (ascending(128), zeros(32)))
-def offset_in_fixed_point(wg, data, out, *, fixed):
-    """An offset with too many bits behind the point: half of the work-items wrap, and read the others' elements."""
+@_case(_note("wrapped-index", ANY, "wrap", "load"), arguments=lambda: (ascending(64), zeros(32)))
+def volume_of_more_than_32_bits(wg, data, out, *, fixed):
+    """The second plane begins beyond 2^32, and its elements come from the first one."""
     lid = wg.local_id()
-    bits = 16 if fixed else 26
-    offset = lid.astype(jnp.uint32) * np.uint32(4 << bits)  # mark: wrap
-    return out.at[lid].set(data[offset >> np.uint32(bits)])
+    pitch = 4 if fixed else 1 << 16
+    row = lid // 16 * pitch
+    start = row * pitch  # mark: wrap
+    x = data[start + lid % 16]  # mark: load
+    return out.at[lid].set(x)
 
 
-@_case(_note("wrapped-index", ANY, "wrap"), arguments=lambda: (_bytes(32), ascending(512), zeros(32)))
+@_case(_note("wrapped-index", ANY, "wrap", "load"), arguments=lambda: (_bytes(32), ascending(512), zeros(32)))
 def index_of_bytes(wg, keys, table, out, *, fixed):
     lid = wg.local_id()
     key = keys[lid]
     slot = key.astype(I32) * 2 if fixed else key * np.uint8(2)  # mark: wrap
-    return out.at[lid].set(table[slot])
+    x = table[slot]  # mark: load
+    return out.at[lid].set(x)
 
 
-@_case(_note("wrapped-index", ANY, "wrap"), arguments=lambda: (ascending(1 << 17), zeros(32)))
+@_case(_note("wrapped-index", ANY, "wrap", "load"), arguments=lambda: (ascending(1 << 17), zeros(32)))
 def row_of_sixteen_bits(wg, data, out, *, fixed):
     lid = wg.local_id()
     row = lid if fixed else lid.astype(jnp.uint16)
     start = row * (4096 if fixed else np.uint16(4096))  # mark: wrap
-    return out.at[lid].set(data[start])
+    x = data[start]  # mark: load
+    return out.at[lid].set(x)
 
 
-@_case(_note("wrapped-index", ANY, "wrap"), arguments=lambda: (ascending(256), zeros(32)))
+@_case(_note("wrapped-index", ANY, "wrap", "load"), arguments=lambda: (ascending(256), zeros(32)))
 def neighbour_before_the_first(wg, data, out, *, fixed):
     lid = wg.local_id().astype(jnp.uint8)
     lid = jnp.maximum(lid, np.uint8(1)) if fixed else lid
     before = lid - np.uint8(1)  # mark: wrap
-    return out.at[wg.local_id()].set(data[before])
+    x = data[before]  # mark: load
+    return out.at[wg.local_id()].set(x)
 
 
 # --- Results that hang on the order of float atomics ---
@@ -388,9 +399,9 @@ def exchange_within_32_lanes(wg, data, out, *, fixed):
     """The device has 16 lanes too, and nothing says that the kernel wants 32."""
     lid = wg.local_id()
     tile = wg.local(64, I32)
-    tile = tile.at[lid].set(data[lid])  # mark: write
-    tile = wg.sub_group.barrier(tile)
-    other = tile[lid ^ (8 if fixed else 16)]  # mark: read
+    tile = tile.at[lid].set(data[lid])
+    tile = wg.sub_group.barrier(tile)  # mark: meet
+    other = tile[lid ^ (8 if fixed else 16)]
     return out.at[lid].set(other)
 
 
@@ -399,10 +410,46 @@ def two_sub_groups_of_64_work_items(wg, data, total, *, fixed):
     lid, sub_group = wg.local_id(), wg.sub_group
     count = wg.size // sub_group.size if fixed else 2
     sums = wg.local(count, I32)
-    own = sub_group.reduce(data[lid], "add")
-    sums = sums.at[sub_group.group_id()].set(own, where=sub_group.local_id() == 0)  # mark: store
+    own = sub_group.reduce(data[lid], "add")  # mark: meet
+    sums = sums.at[sub_group.group_id()].set(own, where=sub_group.local_id() == 0)
     sums = wg.barrier(sums)
     return total.atomic[0].add(sums.load(lid, where=lid < count), where=lid < count)
+
+
+# --- Waits inside a group ---
+
+
+@_case(
+    _note("forward-progress", ANY, "try", "wait"),
+    arguments=lambda: (zeros(1), zeros(32)),
+    right=lambda outputs: outputs[0][0] == outputs[1].sum(),
+)
+def lock_that_all_wait_for(wg, result, entered, *, fixed):
+    """Nothing says that who has the lock goes on while others ask for it again and again; so many tries are an end."""
+    lid = wg.local_id()
+    lock = wg.local(1, I32)
+    total = wg.local(1, I32)
+    lock = lock.at[0].set(0, where=lid == 0)
+    total = total.at[0].set(0, where=lid == 0)
+    lock, total = wg.barrier(lock, total)
+
+    def attempt(carry):
+        tries, lock, total, waits = carry
+        held, lock = lock.atomic("acquire", "work_group")[0].compare_exchange(0, 1, where=waits)  # mark: try
+        got = waits & (held == 0)
+        before = total.load(0, where=got)
+        total = total.at[0].set(before + 1, where=got)
+        lock = lock.atomic("release", "work_group")[0].store(0, where=got)
+        return tries + 1, lock, total, waits & ~got
+
+    def goes_on(carry):
+        tries, _, _, waits = carry
+        return tries < 8 if fixed else jnp.any(waits)
+
+    _, _, total, waits = lax.while_loop(goes_on, attempt, (jnp.int32(0), lock, total, lid % 8 == 0))  # mark: wait
+    total = wg.barrier(total)
+    result = result.at[0].set(total.load(0, where=lid == 0), where=lid == 0)
+    return result, entered.at[lid].set(1, where=(lid % 8 == 0) & ~waits)
 
 
 LIMITS = tuple(_case.cases)

@@ -129,7 +129,7 @@ def last_group_with_the_barrier_of_a_tile(wg, data, values, count, total, *, fix
     return values, count, total.at[0].set(parts.sum(axis=1) + jnp.minimum(tile[7 - lid], 0), where=last)
 
 
-@_case(race("sums", "store", "gather", remedy="barrier"), **_SUMS)
+@_case(race("sums", "store", "gather", remedy="barrier|release"), **_SUMS)
 def last_group_whose_others_do_not_wait(wg, data, sums, count, total, *, fixed):
     """The first work-item counts; the others look whether it was the last one, and gather too."""
     lid, group = wg.local_id(), wg.group_id()
@@ -145,7 +145,7 @@ def last_group_whose_others_do_not_wait(wg, data, sums, count, total, *, fixed):
     return sums, count, total.atomic[0].add(part, where=gathers)
 
 
-@_case(race("sums", "store", "gather", remedy="barrier"), **_SUMS)
+@_case(race("sums", "store", "gather", remedy="barrier|acquire"), **_SUMS)
 def last_group_told_in_sub_groups_alone(wg, data, sums, count, total, *, fixed):
     """The second sub-group reads the counter itself instead of hearing from the first one."""
     lid, group, sub_group = wg.local_id(), wg.group_id(), wg.sub_group
@@ -1024,7 +1024,7 @@ def table_published_without_barrier(wg, table, flag, out, *, fixed):
     return table, flag, out.at[lid].set(value, where=seen)
 
 
-@_case(race("table", "write", "read", remedy="barrier"), explained=_FEW_KEYS, **_TABLE)
+@_case(race("table", "write", "read", remedy="barrier|release"), explained=_FEW_KEYS, **_TABLE)
 def table_taken_without_barrier(wg, table, flag, out, *, fixed):
     """The first one acquires the flag, and tells the others through local memory."""
     lid, group = wg.local_id(), wg.group_id()

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from cases import ANY, Defect, Expected, marked_line, marked_lines
 from defects import DEFECTS
+from defects_limits import LIMITS
 from defects_ordering import ORDERING
 
 import xeemu as xe
 
-EVERY = (*DEFECTS, *ORDERING)
+EVERY = (*DEFECTS, *ORDERING, *LIMITS)
 FOUND = [d for d in EVERY if d.expected and not d.hidden]
 HIDDEN = [d for d in EVERY if d.hidden]
 NEW = [d for d in EVERY if d not in DEFECTS and not d.refused]
