@@ -81,6 +81,12 @@ class Access:
     who: frozenset[int] | None = None
     where: tuple[Guard, ...] = ()
 
+    def __str__(self) -> str:
+        order = f" {self.order}/{self.scope}" if self.order else ""
+        values = {"load": "", "compare_exchange": f"({self.expected} -> {self.value})"}.get(self.kind, f"({self.value})")
+        target = f"{self.register} = " if self.register else ""
+        return f"{target}{self.kind} {self.memory}[{self.index}]{values}{order}{_by(self.who, self.where)}"
+
 
 @dataclasses.dataclass(frozen=True)
 class Fence:
@@ -119,6 +125,9 @@ class Assign:
     who: frozenset[int] | None = None
     where: tuple[Guard, ...] = ()
 
+    def __str__(self) -> str:
+        return f"{self.register} = {self.value} + {self.plus}{_by(self.who, self.where)}"
+
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
@@ -126,6 +135,9 @@ class Loop:
 
     trips: int
     body: tuple["Statement", ...]
+
+    def __str__(self) -> str:
+        return f"{self.trips} times:"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,6 +147,14 @@ class Choice:
     group: int
     then: tuple["Statement", ...]
     otherwise: tuple["Statement", ...] = ()
+
+    def __str__(self) -> str:
+        return f"group {self.group} the next {count(self.then)} lines, others {count(self.otherwise)} more:"
+
+
+def _by(who: frozenset[int] | None, where: Sequence[Guard]) -> str:
+    parts = [f"by {sorted(who)}"] if who is not None else []
+    return "".join(f" {part}" for part in [*parts, *(f"if {guard}" for guard in where)])
 
 
 Statement = Access | Fence | Barrier | Collect | Assign | Loop | Choice
