@@ -249,7 +249,7 @@ def bins_of_no_elements(wg, out, *, count, fixed):
 # --- Indices that wrap and land inside ---
 
 
-@_case(_note("wrapped-index", ANY, "wrap", "load"), arguments=lambda: (ascending(64), zeros(32)))
+@_case(_note("wrapped-index", ANY, "wrap"), arguments=lambda: (ascending(64), zeros(32)))
 def volume_of_more_than_32_bits(wg, data, out, *, fixed):
     """The second plane begins beyond 2^32, and its elements come from the first one."""
     lid = wg.local_id()
@@ -260,7 +260,7 @@ def volume_of_more_than_32_bits(wg, data, out, *, fixed):
     return out.at[lid].set(x)
 
 
-@_case(_note("wrapped-index", ANY, "wrap", "load"), arguments=lambda: (_bytes(32), ascending(512), zeros(32)))
+@_case(_note("wrapped-index", ANY, "wrap"), arguments=lambda: (_bytes(32), ascending(512), zeros(32)))
 def index_of_bytes(wg, keys, table, out, *, fixed):
     lid = wg.local_id()
     key = keys[lid]
@@ -269,7 +269,7 @@ def index_of_bytes(wg, keys, table, out, *, fixed):
     return out.at[lid].set(x)
 
 
-@_case(_note("wrapped-index", ANY, "wrap", "load"), arguments=lambda: (ascending(1 << 17), zeros(32)))
+@_case(_note("wrapped-index", ANY, "wrap"), arguments=lambda: (ascending(1 << 17), zeros(32)))
 def row_of_sixteen_bits(wg, data, out, *, fixed):
     lid = wg.local_id()
     row = lid if fixed else lid.astype(jnp.uint16)
@@ -278,7 +278,7 @@ def row_of_sixteen_bits(wg, data, out, *, fixed):
     return out.at[lid].set(x)
 
 
-@_case(_note("wrapped-index", ANY, "wrap", "load"), arguments=lambda: (ascending(256), zeros(32)))
+@_case(_note("wrapped-index", ANY, "wrap"), arguments=lambda: (ascending(256), zeros(32)))
 def neighbour_before_the_first(wg, data, out, *, fixed):
     lid = wg.local_id().astype(jnp.uint8)
     lid = jnp.maximum(lid, np.uint8(1)) if fixed else lid
@@ -399,9 +399,9 @@ def exchange_within_32_lanes(wg, data, out, *, fixed):
     """The device has 16 lanes too, and nothing says that the kernel wants 32."""
     lid = wg.local_id()
     tile = wg.local(64, I32)
-    tile = tile.at[lid].set(data[lid])
-    tile = wg.sub_group.barrier(tile)  # mark: meet
-    other = tile[lid ^ (8 if fixed else 16)]
+    tile = tile.at[lid].set(data[lid])  # mark: write
+    tile = wg.sub_group.barrier(tile)
+    other = tile[lid ^ (8 if fixed else 16)]  # mark: read
     return out.at[lid].set(other)
 
 
@@ -410,8 +410,8 @@ def two_sub_groups_of_64_work_items(wg, data, total, *, fixed):
     lid, sub_group = wg.local_id(), wg.sub_group
     count = wg.size // sub_group.size if fixed else 2
     sums = wg.local(count, I32)
-    own = sub_group.reduce(data[lid], "add")  # mark: meet
-    sums = sums.at[sub_group.group_id()].set(own, where=sub_group.local_id() == 0)
+    own = sub_group.reduce(data[lid], "add")
+    sums = sums.at[sub_group.group_id()].set(own, where=sub_group.local_id() == 0)  # mark: store
     sums = wg.barrier(sums)
     return total.atomic[0].add(sums.load(lid, where=lid < count), where=lid < count)
 

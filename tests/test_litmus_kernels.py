@@ -115,7 +115,7 @@ def drawn(seed: int) -> Litmus:
         statements: list = []
         for k in range(draw.randint(1, 3)):
             name, flag = f"r{n}{k}", draw.choice(flags)
-            guards = [s.register for s in statements if s.register and s.location is not x]
+            guards = [s.register for s in statements if s.register and s.location is not x and not s.guard]
             kind = draw.choice(("plain", "store", "load", "fetch_add", "fence"))
             if kind == "plain":
                 made = draw.choice((x.store(n + 1), x.load(name)))

@@ -40,6 +40,12 @@ def asserted(wg, a, out):  # note
 
 
 @xe.kernel
+def summed(wg, a, out):
+    i = wg.global_id()
+    return out.at[i].set(wg.sub_group.reduce(a[i], "add"))
+
+
+@xe.kernel
 def in_lockstep(wg, a, out):
     sg, tile, lid = wg.sub_group, wg.local(64, jnp.int32), wg.local_id()
     tile = sg.barrier(tile.at[lid].set(lid))
@@ -57,8 +63,13 @@ def test_found_where_a_size_has_to_be_required(kernel):
 
 
 def test_another_result_is_shown():
-    (finding,) = found(butterfly, N, A, OUT, kind=KIND)
+    (finding,) = found(summed, N, A, OUT, kind=KIND)
     assert "    at 16: another result, " in finding.text
+
+
+def test_a_lane_that_a_size_has_not_is_shown():
+    (finding,) = found(butterfly, N, A, OUT, kind=KIND)
+    assert "    at 16: absent-lane" in finding.text
 
 
 def test_silent_where_the_size_is_required():

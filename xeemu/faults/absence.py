@@ -81,7 +81,7 @@ def uses(program: Program, scalars: Sequence[Any]) -> list[Use]:
     if not any(_may_be_absent(eqn, program.geometry) for eqn in jaxprs.equations(program.body)):
         return []
     found: dict[source.Site, Use] = {}
-    for group in sorted({0, program.geometry.groups - 1} - {-1}):
+    for group in sorted({0, program.geometry.groups - 1}) if program.geometry.groups else ():
         run = _Run(program.geometry, group)
         inputs = [_argument(v.aval, given) for v, given in zip(program.body.invars, scalars, strict=True)]
         with contextlib.suppress(_TooLong):

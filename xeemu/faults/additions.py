@@ -149,7 +149,8 @@ def added(
         old.first.at[target].max(first.reshape(-1), mode="drop"),
         old.amount.at[target].add(amount.reshape(-1), mode="drop"),
     )
-    case, met = races.judged(user, [new.last, new.first], layout, conflicts.ITEM, additions.geometry.items, False)
+    read = [stamp[user.place] for stamp in (new.last, new.first)]
+    case, met = races.judged(user, read, layout, conflicts.ITEM, additions.geometry.items, False)
     hits = (case >= 0) & (new.amount[user.place] >= _limit(memory.dtype))
     example = [met.earlier_group, met.earlier_item, met.later_group, met.later_item, met.element]
 

@@ -87,6 +87,8 @@ def _of_remedy(memory: Allocation, remedy: Remedy, case: int) -> Words:
         parts.append(_weak_orders(accesses))
     if rules.scopes and (words := _narrow_scopes(remedy.way, case)):
         parts.append(words)
+    if rules.sequences:
+        parts.append(_ended_sequence(remedy.way))
     if rules.before:
         parts.append(_barrier(memory, remedy.way, remedies.RELEASE))
     if rules.after:
@@ -145,6 +147,18 @@ def _narrow_scopes(way: Iterable[Hop], case: int) -> Words | None:
     return (
         "They synchronise by operations whose scope does not hold both work-items.",
         f"Widen it: {_listed(list(found))}.",
+    )
+
+
+def _ended_sequence(way: Sequence[Hop]) -> Words:
+    """A store by a third work-item, between a release and the acquire that reads it."""
+    step = next(hop.step for hop in reversed(way) if hop.kind == remedies.RELEASE)
+    assert isinstance(step, Access)
+    name, line = step.memory.name, step.site.line
+    return (
+        f"The acquire has read what another work-item stored to {name}, and a store by another ends what the release "
+        f"at line {line} had published.",
+        f"Let others change {name} by an atomic update, such as fetch_add, which keeps the release.",
     )
 
 

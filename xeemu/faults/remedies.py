@@ -30,6 +30,7 @@ class Rules:
       memories: barriers and fences order all memories.
       release, acquire: atomic operations release, acquire, whatever their order.
       scopes: every scope is the device's.
+      sequences: a store by another work-item does not end a release sequence.
       before, after: a barrier of the work-group lies before each release, after each acquire.
     """
 
@@ -37,13 +38,14 @@ class Rules:
     release: bool = False
     acquire: bool = False
     scopes: bool = False
+    sequences: bool = False
     before: bool = False
     after: bool = False
 
 
 _BOTH = Rules(release=True, acquire=True)
 _WIDE = dataclasses.replace(_BOTH, scopes=True)
-WIDER = (Rules(memories=True), Rules(scopes=True))
+WIDER = (Rules(memories=True), Rules(scopes=True), Rules(sequences=True))
 """What is there, for more memories or more work-items; the least that might be missing comes first, here and below."""
 BARRIERS = (Rules(before=True), Rules(after=True), Rules(before=True, after=True))
 STRONGER = (Rules(release=True), Rules(acquire=True), _BOTH, _WIDE)
@@ -203,7 +205,7 @@ class _Spread:
 
     def _write(self, step: Access, ordering: Ordering, item: int, position: int) -> None:
         place = step.memory, position
-        if step.op == "store":
+        if step.op == "store" and not self.rules.sequences:
             self._published[place] = {k: way for k, way in self._published[place].items() if k[0] == item}
         hop = Hop(RELEASE, step, item)
         for scope, way in self._fenced[item].items():
