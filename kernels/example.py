@@ -57,6 +57,7 @@ class Example:
         size: Sequence[int] | None = None,
         device: str | xe.Device = "max1550",
         schedule: Any = None,
+        max_iterations: int | None = None,
     ) -> Any:
         """Runs the example.
 
@@ -65,6 +66,7 @@ class Example:
           size: the size that the inputs were made for; by default the example's own.
           device: the modelled device.
           schedule: a key for an adversarial run, as for `xe.launch`.
+          max_iterations: of a loop, as for `xe.launch`; of an example that is a single launch.
 
         Returns:
           The outputs, of the structure and the dtypes that the reference gives.
@@ -72,7 +74,9 @@ class Example:
         size = self.sized(size)
         if self.run is not None:
             return self.run(inputs, size, device=device, schedule=schedule)
-        launch = xe.launch(self.kernel, self.nd_range(size), device=device, schedule=schedule)
+        launch = xe.launch(
+            self.kernel, self.nd_range(size), device=device, schedule=schedule, max_iterations=max_iterations
+        )
         return launch(*inputs, **self.static)
 
     def sized(self, size: Sequence[int] | None = None) -> Size:

@@ -1,154 +1,36 @@
 """Small kernels with one defect each, and what must be found in them: data for tests.
 
-A case is one function with the keyword `fixed`: without it the kernel has the defect, with it it is the corrected twin,
-so that both stand in the same lines and nothing but the defect tells them apart. `DEFECTS` has all cases, by kind;
-`NOTES` has those whose order hangs on a flag that another work-group sets.
-
-A line at which something must be found ends with `# mark: name`. The marks of an expectation come in the order of the
-lines; a race of a line with itself has its mark twice. All arrays are int32 unless the kernel is about another type.
+`DEFECTS` has all cases, by kind, as `cases` describes them: mistakes of barriers, bounds, initialisation and
+divergence. All arrays are int32 unless the kernel is about another type.
 """
-
-import dataclasses
-import inspect
-import types
-from collections.abc import Callable
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from cases import (
+    Corpus,
+    ascending,
+    crossing,
+    divergent,
+    outside,
+    race,
+    uninitialised,
+    wrong_fence,
+    zeros,
+)
 from jax import lax
 
 import xeemu as xe
 
 I32 = jnp.int32
 
-
-@dataclasses.dataclass(frozen=True)
-class Expected:
-    """A finding.
-
-    Attributes:
-      kind: as `Finding.kind`.
-      memory: the memory's name in the kernel; None if it is about none.
-      marks: of the lines at which it is reported, one or two.
-      severity: `"error"` or `"note"`.
-    """
-
-    kind: str
-    memory: str | None
-    marks: tuple[str, ...]
-    severity: str = "error"
-
-
-@dataclasses.dataclass(frozen=True)
-class Defect:
-    """A defective kernel next to its corrected twin, which has no findings.
-
-    Attributes:
-      name: of the case.
-      defective: the kernel with the defect.
-      corrected: its twin; it takes the same arguments.
-      nd_range: of the launch.
-      arguments: makes the launch's arrays.
-      expected: all findings of the defective kernel.
-      static: static parameters of the launch.
-      device: the modelled device.
-    """
-
-    name: str
-    defective: xe.Kernel
-    corrected: xe.Kernel
-    nd_range: xe.NDRange
-    arguments: Callable[[], tuple[np.ndarray, ...]]
-    expected: tuple[Expected, ...]
-    static: dict[str, Any] = dataclasses.field(default_factory=dict)
-    device: str = "max1550"
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-def marked_line(kernel: xe.Kernel, mark: str) -> int:
-    """The line number, in its file, of the kernel's line with a mark."""
-    lines, first = inspect.getsourcelines(kernel.function)
-    (line,) = (number for number, text in enumerate(lines, first) if text.rstrip().endswith(f"# mark: {mark}"))
-    return line
-
-
-def _race(memory: str, first: str, second: str, severity: str = "error") -> Expected:
-    return Expected("data-race", memory, (first, second), severity)
-
-
-def _same_value(memory: str, first: str, second: str) -> Expected:
-    return _race(memory, first, second, "note")
-
-
-def _wrong_fence(memory: str, first: str, second: str) -> Expected:
-    return Expected("wrong-fence", memory, (first, second))
-
-
-def _uninitialised(memory: str, mark: str) -> Expected:
-    return Expected("uninitialized-read", memory, (mark,))
-
-
-def _outside(memory: str, mark: str) -> Expected:
-    return Expected("out-of-bounds", memory, (mark,))
-
-
-def _divergent(mark: str) -> Expected:
-    return Expected("barrier-divergence", None, (mark,))
-
-
-def _crossing(mark: str) -> Expected:
-    return Expected("cross-item", None, (mark,), "note")
-
-
-_ONE_GROUP = xe.NDRange(64, 64)
 _TWO_GROUPS = xe.NDRange(128, 64)
-_REGISTERED: list[Defect] = []
-_REGISTERED_NOTES: list[Defect] = []
-
-
-def _defect(
-    *expected: Expected,
-    nd_range: xe.NDRange = _ONE_GROUP,
-    arguments: Callable[[], tuple[np.ndarray, ...]] | None = None,
-    sub_group_size: int | None = None,
-    static: dict[str, Any] | None = None,
-    device: str = "max1550",
-    cases: list[Defect] = _REGISTERED,
-) -> Callable[[Callable[..., Any]], Defect]:
-    """Makes a case of a function; by default it is launched with one array of zeros, an element per work-item."""
-
-    def register(function: Any) -> Defect:
-        given = arguments or (lambda: (_zeros(*nd_range.global_size),))
-        kernels = (xe.kernel(sub_group_size=sub_group_size)(_with_fixed(function, fixed)) for fixed in (False, True))
-        case = Defect(function.__name__, *kernels, nd_range, given, expected, static or {}, device)
-        cases.append(case)
-        return case
-
-    return register
-
-
-def _with_fixed(function: types.FunctionType, fixed: bool) -> types.FunctionType:
-    """The same function, in the same lines, with a default for `fixed`."""
-    copy = types.FunctionType(function.__code__, function.__globals__, function.__name__, None, function.__closure__)
-    copy.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "fixed": fixed}
-    return copy
-
-
-def _zeros(*shape: int) -> np.ndarray:
-    return np.zeros(shape, np.int32)
-
-
-def _range(*shape: int) -> np.ndarray:
-    return np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+_defect = Corpus()
 
 
 # --- Data races in local memory ---
 
 
-@_defect(_race("tile", "write", "read"))
+@_defect(race("tile", "write", "read"))
 def exchange_without_barrier(wg, out, *, fixed):
     lid = wg.local_id()
     tile = wg.local(64, I32)
@@ -159,7 +41,7 @@ def exchange_without_barrier(wg, out, *, fixed):
     return out.at[lid].set(other)
 
 
-@_defect(_race("tile", "write", "read"), nd_range=xe.NDRange(16, 16), sub_group_size=16)
+@_defect(race("tile", "write", "read"), nd_range=xe.NDRange(16, 16), sub_group_size=16)
 def lockstep_is_no_barrier(wg, out, *, fixed):
     """Neighbours in one sub-group, which the emulator runs in lockstep."""
     lid = wg.local_id()
@@ -171,7 +53,7 @@ def lockstep_is_no_barrier(wg, out, *, fixed):
     return out.at[lid].set(other)
 
 
-@_defect(_race("tile", "write", "read"), sub_group_size=16)
+@_defect(race("tile", "write", "read"), sub_group_size=16)
 def sub_group_barrier_across_sub_groups(wg, out, *, fixed):
     lid = wg.local_id()
     tile = wg.local(64, I32)
@@ -181,7 +63,7 @@ def sub_group_barrier_across_sub_groups(wg, out, *, fixed):
     return out.at[lid].set(other)
 
 
-@_defect(_race("tile", "write", "read"), nd_range=xe.NDRange(48, 24), sub_group_size=16)
+@_defect(race("tile", "write", "read"), nd_range=xe.NDRange(48, 24), sub_group_size=16)
 def reversal_across_a_partial_sub_group(wg, out, *, fixed):
     """24 work-items are a sub-group of 16 and one of 8; only the inner 8 of the first find theirs within it."""
     lid, sub_group = wg.local_id(), wg.sub_group
@@ -193,7 +75,7 @@ def reversal_across_a_partial_sub_group(wg, out, *, fixed):
     return out.at[wg.global_id()].set(other)
 
 
-@_defect(_race("sums", "read", "write"), nd_range=_TWO_GROUPS, arguments=lambda: (_range(128), _zeros(2)))
+@_defect(race("sums", "read", "write"), nd_range=_TWO_GROUPS, arguments=lambda: (ascending(128), zeros(2)))
 def tree_reduction_without_barrier_in_the_loop(wg, data, out, *, fixed):
     lid = wg.local_id()
     sums = wg.local(64, I32)
@@ -209,7 +91,7 @@ def tree_reduction_without_barrier_in_the_loop(wg, data, out, *, fixed):
     return out.at[wg.group_id()].set(sums.load(0, where=lid == 0), where=lid == 0)
 
 
-@_defect(_race("bins", "zero", "count"), arguments=lambda: (_range(512) * 37 % 256, _zeros(256)))
+@_defect(race("bins", "zero", "count"), arguments=lambda: (ascending(512) * 37 % 256, zeros(256)))
 def histogram_without_barrier_after_zeroing(wg, data, hist, *, fixed):
     lid = wg.local_id()
     bins = wg.local(256, I32)
@@ -228,7 +110,7 @@ def histogram_without_barrier_after_zeroing(wg, data, hist, *, fixed):
 
 
 @_defect(
-    _race("bins", "read", "write"), _race("bins", "write", "write"), arguments=lambda: (_range(64) % 8, _zeros(64))
+    race("bins", "read", "write"), race("bins", "write", "write"), arguments=lambda: (ascending(64) % 8, zeros(64))
 )
 def histogram_with_plain_counts(wg, data, hist, *, fixed):
     """All that count in a bin store the same number, a lost update: an error, because they have read it."""
@@ -246,7 +128,7 @@ def histogram_with_plain_counts(wg, data, hist, *, fixed):
     return hist.at[lid].set(bins[lid])
 
 
-@_defect(_race("bins", "count", "merge"), arguments=lambda: (_range(64) * 5 % 64, _zeros(64)))
+@_defect(race("bins", "count", "merge"), arguments=lambda: (ascending(64) * 5 % 64, zeros(64)))
 def histogram_without_barrier_before_merging(wg, data, hist, *, fixed):
     lid = wg.local_id()
     bins = wg.local(64, I32)
@@ -258,7 +140,7 @@ def histogram_without_barrier_before_merging(wg, data, hist, *, fixed):
     return hist.atomic[lid].add(mine)
 
 
-@_defect(_race("tile", "fill", "use"), arguments=lambda: (_range(256), _zeros(64)))
+@_defect(race("tile", "fill", "use"), arguments=lambda: (ascending(256), zeros(64)))
 def tile_loop_without_second_barrier(wg, data, out, *, fixed):
     """The tail of an iteration still reads what the head of the next one overwrites."""
     lid = wg.local_id()
@@ -275,7 +157,7 @@ def tile_loop_without_second_barrier(wg, data, out, *, fixed):
     return out.at[lid].set(total)
 
 
-@_defect(_race("tile", "fill", "use"), arguments=lambda: (_range(256), _zeros(64)))
+@_defect(race("tile", "fill", "use"), arguments=lambda: (ascending(256), zeros(64)))
 def tile_loop_without_first_barrier(wg, data, out, *, fixed):
     lid = wg.local_id()
     tile = wg.local(64, I32)
@@ -292,7 +174,7 @@ def tile_loop_without_first_barrier(wg, data, out, *, fixed):
     return out.at[lid].set(total)
 
 
-@_defect(_race("tiles", "prefetch", "use"), arguments=lambda: (_range(320), _zeros(64)))
+@_defect(race("tiles", "prefetch", "use"), arguments=lambda: (ascending(320), zeros(64)))
 def double_buffer_with_every_other_barrier(wg, data, out, *, fixed):
     """Two buffers need one barrier for each tile, not one for two."""
     lid = wg.local_id()
@@ -309,7 +191,7 @@ def double_buffer_with_every_other_barrier(wg, data, out, *, fixed):
     return out.at[lid].set(total)
 
 
-@_defect(_race("tile", "write", "read"), nd_range=_TWO_GROUPS)
+@_defect(race("tile", "write", "read"), nd_range=_TWO_GROUPS)
 def barrier_in_the_branch_of_one_group(wg, out, *, fixed):
     lid = wg.local_id()
     tile = wg.local(64, I32)
@@ -319,7 +201,7 @@ def barrier_in_the_branch_of_one_group(wg, out, *, fixed):
     return out.at[wg.global_id()].set(other)
 
 
-@_defect(_race("tile", "write", "read"), nd_range=_TWO_GROUPS)
+@_defect(race("tile", "write", "read"), nd_range=_TWO_GROUPS)
 def barrier_with_the_mask_of_one_group(wg, out, *, fixed):
     """A mask that leaves out a whole group is no divergence, but no barrier of that group either."""
     lid = wg.local_id()
@@ -330,7 +212,7 @@ def barrier_with_the_mask_of_one_group(wg, out, *, fixed):
     return out.at[wg.global_id()].set(other)
 
 
-@_defect(_race("slot", "write", "read"), arguments=lambda: (_range(64), _zeros(64)))
+@_defect(race("slot", "write", "read"), arguments=lambda: (ascending(64), zeros(64)))
 def one_writes_and_all_read(wg, data, out, *, fixed):
     lid = wg.local_id()
     slot = wg.local(1, I32)
@@ -341,7 +223,7 @@ def one_writes_and_all_read(wg, data, out, *, fixed):
     return out.at[lid].set(value)
 
 
-@_defect(_race("slot", "write", "read"), arguments=lambda: (_range(64), _zeros(64)))
+@_defect(race("slot", "write", "read"), arguments=lambda: (ascending(64), zeros(64)))
 def one_after_the_other_writes_and_all_read(wg, data, out, *, fixed):
     lid = wg.local_id()
     slot = wg.local(1, I32)
@@ -357,7 +239,7 @@ def one_after_the_other_writes_and_all_read(wg, data, out, *, fixed):
     return out.at[lid].set(total)
 
 
-@_defect(_race("tile", "write", "read"), nd_range=xe.NDRange((16, 32), (16, 16)))
+@_defect(race("tile", "write", "read"), nd_range=xe.NDRange((16, 32), (16, 16)))
 def transpose_without_barrier(wg, out, *, fixed):
     x, y = wg.local_id(0), wg.local_id(1)
     tile = wg.local((16, 17), I32)
@@ -368,7 +250,7 @@ def transpose_without_barrier(wg, out, *, fixed):
     return out.at[x, wg.global_id(1)].set(turned)
 
 
-@_defect(_race("tile", "write", "write"), nd_range=xe.NDRange((16, 16), (16, 16)))
+@_defect(race("tile", "write", "write"), nd_range=xe.NDRange((16, 16), (16, 16)))
 def transpose_with_rows_that_overlap(wg, out, *, fixed):
     """A pitch of 15 for rows of 16: the padding went the wrong way."""
     x, y = wg.local_id(0), wg.local_id(1)
@@ -379,7 +261,7 @@ def transpose_with_rows_that_overlap(wg, out, *, fixed):
     return out.at[x, y].set(tile[y * pitch + x])
 
 
-@_defect(_race("tile", "write", "write"), nd_range=xe.NDRange((8, 4, 4), (4, 4, 4)))
+@_defect(race("tile", "write", "write"), nd_range=xe.NDRange((8, 4, 4), (4, 4, 4)))
 def layers_in_one_tile(wg, out, *, fixed):
     """The four layers of a group share a tile that was made for one."""
     z, y, x = wg.local_id(0), wg.local_id(1), wg.local_id(2)
@@ -391,11 +273,11 @@ def layers_in_one_tile(wg, out, *, fixed):
 
 
 @_defect(
-    _race("tile", "centre", "left"),
-    _race("tile", "centre", "right"),
-    _race("tile", "halo", "right"),
+    race("tile", "centre", "left"),
+    race("tile", "centre", "right"),
+    race("tile", "halo", "right"),
     nd_range=_TWO_GROUPS,
-    arguments=lambda: (_range(130), _zeros(128)),
+    arguments=lambda: (ascending(130), zeros(128)),
 )
 def stencil_without_barrier(wg, data, out, *, fixed):
     """Work-items 0 and 1 fetch the halo; the left one is read by work-item 0 itself."""
@@ -410,7 +292,7 @@ def stencil_without_barrier(wg, data, out, *, fixed):
     return out.at[gid].set(left + right)
 
 
-@_defect(_race("sums", "read", "write"), arguments=lambda: (_range(64), _zeros(64)))
+@_defect(race("sums", "read", "write"), arguments=lambda: (ascending(64), zeros(64)))
 def scan_in_place_without_barrier(wg, data, out, *, fixed):
     """Hillis and Steele's scan: each step reads what the same step overwrites."""
     lid = wg.local_id()
@@ -430,10 +312,10 @@ def scan_in_place_without_barrier(wg, data, out, *, fixed):
 
 
 @_defect(
-    _race("keys", "low", "put_high"),
-    _race("keys", "high", "put_low"),
-    _race("keys", "put_low", "put_high"),
-    arguments=lambda: (_range(64) * 29 % 64,),
+    race("keys", "low", "put_high"),
+    race("keys", "high", "put_low"),
+    race("keys", "put_low", "put_high"),
+    arguments=lambda: (ascending(64) * 29 % 64,),
 )
 def odd_even_sort_without_barrier(wg, data, *, fixed):
     lid = wg.local_id()
@@ -452,7 +334,7 @@ def odd_even_sort_without_barrier(wg, data, *, fixed):
     return data.at[lid].set(keys[lid])
 
 
-@_defect(_race("tile", "write", "write"), arguments=lambda: (_range(64) // 2, 63 - _range(64), _zeros(64)))
+@_defect(race("tile", "write", "write"), arguments=lambda: (ascending(64) // 2, 63 - ascending(64), zeros(64)))
 def scatter_with_collisions(wg, colliding, permutation, out, *, fixed):
     lid = wg.local_id()
     place = permutation[lid] if fixed else colliding[lid]
@@ -462,7 +344,7 @@ def scatter_with_collisions(wg, colliding, permutation, out, *, fixed):
     return out.at[lid].set(tile[place])
 
 
-@_defect(_race("tile", "write", "write"))
+@_defect(race("tile", "write", "write"))
 def vectors_that_overlap(wg, out, *, fixed):
     """Four elements for each work-item, three apart."""
     lid = wg.local_id()
@@ -474,7 +356,7 @@ def vectors_that_overlap(wg, out, *, fixed):
     return out.at[lid].set(tile[first])
 
 
-@_defect(_race("tile", "store", "store"), sub_group_size=16)
+@_defect(race("tile", "store", "store"), sub_group_size=16)
 def blocks_that_overlap(wg, out, *, fixed):
     lid, sub_group = wg.local_id(), wg.sub_group
     base = sub_group.group_id() * (16 if fixed else 8)
@@ -484,7 +366,7 @@ def blocks_that_overlap(wg, out, *, fixed):
     return out.at[lid].set(sub_group.load(tile, base))
 
 
-@_defect(_race("total", "add", "read"), arguments=lambda: (_range(64), _zeros(64)))
+@_defect(race("total", "add", "read"), arguments=lambda: (ascending(64), zeros(64)))
 def atomic_sum_read_without_barrier(wg, data, out, *, fixed):
     lid = wg.local_id()
     total = wg.local(1, I32)
@@ -496,7 +378,9 @@ def atomic_sum_read_without_barrier(wg, data, out, *, fixed):
     return out.at[lid].set(value)
 
 
-@_defect(_race("first", "init", "swap"), arguments=lambda: (_range(64).astype(np.int64) << 40, np.zeros(64, np.int64)))
+@_defect(
+    race("first", "init", "swap"), arguments=lambda: (ascending(64).astype(np.int64) << 40, np.zeros(64, np.int64))
+)
 def election_without_barrier_after_the_start(wg, data, out, *, fixed):
     lid = wg.local_id()
     first = wg.local(1, jnp.int64)
@@ -508,7 +392,7 @@ def election_without_barrier_after_the_start(wg, data, out, *, fixed):
     return out.at[lid].set(first[0])
 
 
-@_defect(_race("total", "count", "count"), sub_group_size=16)
+@_defect(race("total", "count", "count"), sub_group_size=16)
 def sub_group_scope_in_a_work_group(wg, out, *, fixed):
     lid = wg.local_id()
     total = wg.local(1, I32)
@@ -518,17 +402,7 @@ def sub_group_scope_in_a_work_group(wg, out, *, fixed):
     return out.at[lid].set(old)
 
 
-@_defect(_race("slot", "swap", "swap"), nd_range=xe.NDRange(32, 16), sub_group_size=16)
-def work_item_scope_in_a_sub_group(wg, out, *, fixed):
-    lid = wg.local_id()
-    slot = wg.local(1, I32)
-    slot = wg.barrier(slot.at[0].set(-1, where=lid == 0))
-    slots = slot.atomic(order="acq_rel", scope="sub_group" if fixed else "work_item")
-    old, slot = slots[0].exchange(lid)  # mark: swap
-    return out.at[wg.global_id()].set(old)
-
-
-@_defect(_race("flag", "set", "set", "note"), arguments=lambda: (_range(64), _zeros(64)))
+@_defect(race("flag", "set", "set", "note"), arguments=lambda: (ascending(64), zeros(64)))
 def flag_set_by_many(wg, data, out, *, fixed):
     """All of them store 1, and nobody looks before the barrier."""
     lid = wg.local_id()
@@ -540,7 +414,7 @@ def flag_set_by_many(wg, data, out, *, fixed):
     return out.at[lid].set(flag[0])
 
 
-@_defect(_race("flag", "set", "set"), _race("flag", "set", "look"), arguments=lambda: (_range(64), _zeros(64)))
+@_defect(race("flag", "set", "set"), race("flag", "set", "look"), arguments=lambda: (ascending(64), zeros(64)))
 def flag_set_by_many_while_others_look(wg, data, out, *, fixed):
     lid = wg.local_id()
     flag = wg.local(1, I32)
@@ -551,20 +425,20 @@ def flag_set_by_many_while_others_look(wg, data, out, *, fixed):
     return out.at[lid].set(seen)
 
 
-@_defect(_race("tile", "write", "read"), arguments=lambda: (_range(64), _zeros(64)))
-def reduction_instead_of_a_barrier(wg, data, out, *, fixed):
-    """A group algorithm brings the work-items together, but orders no memory."""
+@_defect(race("tile", "write", "read"), sub_group_size=32, arguments=lambda: (ascending(64), zeros(64)))
+def reduction_of_sub_groups_instead_of_a_barrier(wg, data, out, *, fixed):
+    """An algorithm of the sub-groups brings nobody together across them."""
     lid = wg.local_id()
     tile = wg.local(64, I32)
     tile = tile.at[lid].set(data[lid])  # mark: write
-    total = wg.reduce(data[lid], "add")
+    total = wg.sub_group.reduce(data[lid], "add")
     if fixed:
         tile = wg.barrier(tile)
     other = tile[63 - lid]  # mark: read
     return out.at[lid].set(other + total)
 
 
-@_defect(_race("tile", "write", "read"))
+@_defect(race("tile", "write", "read"))
 def fence_instead_of_a_barrier(wg, out, *, fixed):
     lid = wg.local_id()
     tile = wg.local(64, I32)
@@ -577,7 +451,7 @@ def fence_instead_of_a_barrier(wg, out, *, fixed):
 # --- Data races in global memory ---
 
 
-@_defect(_race("data", "read", "write"), arguments=lambda: (_range(64), _zeros(64)))
+@_defect(race("data", "read", "write"), arguments=lambda: (ascending(64), zeros(64)))
 def difference_in_place(wg, data, result, *, fixed):
     gid = wg.global_id()
     above = data.load(gid + 1, where=gid < 63)  # mark: read
@@ -586,7 +460,7 @@ def difference_in_place(wg, data, result, *, fixed):
     return data.at[gid].set(above)  # mark: write
 
 
-@_defect(_race("data", "read", "write"), nd_range=xe.NDRange(64, 16), arguments=lambda: (_range(64), _zeros(64)))
+@_defect(race("data", "read", "write"), nd_range=xe.NDRange(64, 16), arguments=lambda: (ascending(64), zeros(64)))
 def barrier_does_not_order_groups(wg, data, result, *, fixed):
     """Within a group the barrier keeps the reads before the writes; at its upper end another group writes."""
     gid = wg.global_id()
@@ -597,7 +471,7 @@ def barrier_does_not_order_groups(wg, data, result, *, fixed):
     return data.at[gid].set(above)  # mark: write
 
 
-@_defect(_race("scratch", "write", "read"), nd_range=_TWO_GROUPS, arguments=lambda: (_zeros(128), _zeros(128)))
+@_defect(race("scratch", "write", "read"), nd_range=_TWO_GROUPS, arguments=lambda: (zeros(128), zeros(128)))
 def exchange_through_global_memory(wg, scratch, out, *, fixed):
     lid, gid, first = wg.local_id(), wg.global_id(), wg.group_id() * 64
     scratch = scratch.at[gid].set(gid)  # mark: write
@@ -607,21 +481,21 @@ def exchange_through_global_memory(wg, scratch, out, *, fixed):
     return scratch, out.at[gid].set(other)
 
 
-@_defect(_race("sums", "write", "write"), nd_range=_TWO_GROUPS, arguments=lambda: (_range(128), _zeros(2)))
+@_defect(race("sums", "write", "write"), nd_range=_TWO_GROUPS, arguments=lambda: (ascending(128), zeros(2)))
 def last_of_the_scan_stored_by_all(wg, data, sums, *, fixed):
     lid = wg.local_id()
     below = wg.inclusive_scan(data[wg.global_id()], "add")
     return sums.at[wg.group_id()].set(below, where=lid == 63 if fixed else None)  # mark: write
 
 
-@_defect(_race("sums", "write", "write", "note"), nd_range=_TWO_GROUPS, arguments=lambda: (_range(128), _zeros(2)))
+@_defect(race("sums", "write", "write", "note"), nd_range=_TWO_GROUPS, arguments=lambda: (ascending(128), zeros(2)))
 def sum_stored_by_all(wg, data, sums, *, fixed):
     """Every work-item executes the store, and stores the group's sum."""
     total = wg.reduce(data[wg.global_id()], "add")
     return sums.at[wg.group_id()].set(total, where=wg.local_id() == 0 if fixed else None)  # mark: write
 
 
-@_defect(_race("done", "begin", "end", "note"), arguments=lambda: (_zeros(1),))
+@_defect(race("done", "begin", "end", "note"), arguments=lambda: (zeros(1),))
 def done_set_at_both_ends(wg, done, *, fixed):
     lid = wg.local_id()
     done = done.at[0].set(1, where=lid == 0)  # mark: begin
@@ -629,10 +503,10 @@ def done_set_at_both_ends(wg, done, *, fixed):
 
 
 @_defect(
-    _race("total", "read", "write"),
-    _race("total", "write", "write"),
+    race("total", "read", "write"),
+    race("total", "write", "write"),
     nd_range=xe.NDRange(509),
-    arguments=lambda: (_range(509), _zeros(1)),
+    arguments=lambda: (ascending(509), zeros(1)),
 )
 def sum_without_atomics(wg, data, total, *, fixed):
     """A plain range of a prime: the runtime's last group is partial."""
@@ -643,7 +517,7 @@ def sum_without_atomics(wg, data, total, *, fixed):
     return total.at[0].set(old + x)  # mark: write
 
 
-@_defect(_race("data", "read", "write"), nd_range=xe.NDRange(100), arguments=lambda: (_range(100), _zeros(100)))
+@_defect(race("data", "read", "write"), nd_range=xe.NDRange(100), arguments=lambda: (ascending(100), zeros(100)))
 def reversal_in_place(wg, data, result, *, fixed):
     gid = wg.global_id()
     other = data[99 - gid]  # mark: read
@@ -653,10 +527,10 @@ def reversal_in_place(wg, data, result, *, fixed):
 
 
 @_defect(
-    _race("hist", "read", "write"),
-    _race("hist", "write", "write"),
+    race("hist", "read", "write"),
+    race("hist", "write", "write"),
     nd_range=_TWO_GROUPS,
-    arguments=lambda: (_range(128) % 64, np.zeros(64, np.uint64)),
+    arguments=lambda: (ascending(128) % 64, np.zeros(64, np.uint64)),
 )
 def histogram_merged_without_atomics(wg, data, hist, *, fixed):
     """Within a group each work-item has its bin; the groups meet in them. The global bins have 64 bits."""
@@ -672,7 +546,7 @@ def histogram_merged_without_atomics(wg, data, hist, *, fixed):
 
 
 @_defect(
-    _race("out", "own", "halo"), nd_range=xe.NDRange(64, 16), arguments=lambda: (_range(64), _zeros(64), _zeros(4))
+    race("out", "own", "halo"), nd_range=xe.NDRange(64, 16), arguments=lambda: (ascending(64), zeros(64), zeros(4))
 )
 def halo_written_by_two_groups(wg, data, out, edges, *, fixed):
     lid, gid = wg.local_id(), wg.global_id()
@@ -685,13 +559,13 @@ def halo_written_by_two_groups(wg, data, out, edges, *, fixed):
     return out, edges
 
 
-@_defect(_race("total", "add", "add"), nd_range=_TWO_GROUPS, arguments=lambda: (_range(128), _zeros(1)))
+@_defect(race("total", "add", "add"), nd_range=_TWO_GROUPS, arguments=lambda: (ascending(128), zeros(1)))
 def work_group_scope_in_two_groups(wg, data, total, *, fixed):
     sums = total.atomic(scope="device" if fixed else "work_group")
     return sums[0].add(data[wg.global_id()])  # mark: add
 
 
-@_defect(_race("best", "max", "max"), arguments=lambda: (_range(64), _zeros(1), _zeros(64)))
+@_defect(race("best", "max", "max"), arguments=lambda: (ascending(64), zeros(1), zeros(64)))
 def sub_group_scope_in_global_memory(wg, data, best, out, *, fixed):
     """One group, two sub-groups of 32."""
     lid = wg.local_id()
@@ -701,9 +575,9 @@ def sub_group_scope_in_global_memory(wg, data, best, out, *, fixed):
 
 
 @_defect(
-    _race("data", "write", "read"),
+    race("data", "write", "read"),
     nd_range=_TWO_GROUPS,
-    arguments=lambda: (_zeros(1), _zeros(1), _zeros(2) - 1),
+    arguments=lambda: (zeros(1), zeros(1), zeros(2) - 1),
 )
 def flag_without_order(wg, data, flag, out, *, fixed):
     """A relaxed flag orders nothing: the data must be atomic themselves."""
@@ -716,7 +590,7 @@ def flag_without_order(wg, data, flag, out, *, fixed):
     return data, flag, out.at[group].set(value, where=taking)
 
 
-@_defect(_race("total", "add", "read"), nd_range=_TWO_GROUPS, arguments=lambda: (_zeros(1), _zeros(128)))
+@_defect(race("total", "add", "read"), nd_range=_TWO_GROUPS, arguments=lambda: (zeros(1), zeros(128)))
 def total_read_while_other_groups_add(wg, total, out, *, fixed):
     total = total.atomic[0].add(1)  # mark: add
     total = wg.barrier(total)
@@ -725,9 +599,9 @@ def total_read_while_other_groups_add(wg, total, out, *, fixed):
 
 
 @_defect(
-    _race("out", "write", "write"),
+    race("out", "write", "write"),
     nd_range=_TWO_GROUPS,
-    arguments=lambda: (_range(128) % 64, _range(128) ^ 85, _zeros(128)),
+    arguments=lambda: (ascending(128) % 64, ascending(128) ^ 85, zeros(128)),
 )
 def scatter_with_collisions_between_groups(wg, colliding, permutation, out, *, fixed):
     gid = wg.global_id()
@@ -736,9 +610,9 @@ def scatter_with_collisions_between_groups(wg, colliding, permutation, out, *, f
 
 
 @_defect(
-    _race("heights", "write", "write"),
+    race("heights", "write", "write"),
     nd_range=xe.NDRange((4, 8, 8), (1, 8, 8)),
-    arguments=lambda: (_range(4, 8, 8) % 7, _zeros(8, 8)),
+    arguments=lambda: (ascending(4, 8, 8) % 7, zeros(8, 8)),
 )
 def layers_in_one_map(wg, volume, heights, *, fixed):
     """Each layer is a group; all store to the same map."""
@@ -749,7 +623,7 @@ def layers_in_one_map(wg, volume, heights, *, fixed):
     return heights.at[y, x].set(level)  # mark: write
 
 
-@_defect(_race("out", "write", "write"), nd_range=_TWO_GROUPS, arguments=lambda: (_range(128), _zeros(1), _zeros(128)))
+@_defect(race("out", "write", "write"), nd_range=_TWO_GROUPS, arguments=lambda: (ascending(128), zeros(1), zeros(128)))
 def compaction_with_a_stale_counter(wg, data, count, out, *, fixed):
     """Each operation on the counter is atomic, but reading it and raising it are two."""
     x = data[wg.global_id()]
@@ -762,7 +636,7 @@ def compaction_with_a_stale_counter(wg, data, count, out, *, fixed):
     return count, out.at[slot].set(x, where=live)  # mark: write
 
 
-@_defect(_race("data", "load", "store"), sub_group_size=16, arguments=lambda: (_range(65), _zeros(64)))
+@_defect(race("data", "load", "store"), sub_group_size=16, arguments=lambda: (ascending(65), zeros(64)))
 def block_shift_in_place(wg, data, result, *, fixed):
     sub_group = wg.sub_group
     base = sub_group.group_id() * 16
@@ -772,7 +646,7 @@ def block_shift_in_place(wg, data, result, *, fixed):
     return sub_group.store(data, base, x)  # mark: store
 
 
-@_defect(_race("out", "write", "write"), nd_range=_TWO_GROUPS, arguments=lambda: (_zeros(512),))
+@_defect(race("out", "write", "write"), nd_range=_TWO_GROUPS, arguments=lambda: (zeros(512),))
 def stride_one_too_short(wg, out, *, fixed):
     gid, stride = wg.global_id(), 128 if fixed else 127
 
@@ -782,7 +656,7 @@ def stride_one_too_short(wg, out, *, fixed):
     return lax.fori_loop(0, 4, turn, out)
 
 
-@_defect(_race("lists", "unlink", "link"), nd_range=_TWO_GROUPS, arguments=lambda: (_range(128) % 16, _zeros(16)))
+@_defect(race("lists", "unlink", "link"), nd_range=_TWO_GROUPS, arguments=lambda: (ascending(128) % 16, zeros(16)))
 def plain_store_beside_atomics(wg, keys, lists, *, fixed):
     """The first work-item empties a list that others exchange the head of."""
     gid = wg.global_id()
@@ -795,7 +669,7 @@ def plain_store_beside_atomics(wg, keys, lists, *, fixed):
 
 
 @_defect(
-    _uninitialised("bins", "count"), _uninitialised("bins", "merge"), arguments=lambda: (_range(64) % 32, _zeros(64))
+    uninitialised("bins", "count"), uninitialised("bins", "merge"), arguments=lambda: (ascending(64) % 32, zeros(64))
 )
 def histogram_without_zeroing(wg, data, hist, *, fixed):
     """Counted up from nothing, and half of the bins are not even that."""
@@ -811,10 +685,10 @@ def histogram_without_zeroing(wg, data, hist, *, fixed):
 
 
 @_defect(
-    _uninitialised("tile", "left"),
-    _uninitialised("tile", "right"),
+    uninitialised("tile", "left"),
+    uninitialised("tile", "right"),
     nd_range=_TWO_GROUPS,
-    arguments=lambda: (_range(130), _zeros(128)),
+    arguments=lambda: (ascending(130), zeros(128)),
 )
 def stencil_without_halo(wg, data, out, *, fixed):
     lid, gid = wg.local_id(), wg.global_id()
@@ -828,7 +702,7 @@ def stencil_without_halo(wg, data, out, *, fixed):
     return out.at[gid].set(left + right)
 
 
-@_defect(_uninitialised("bins", "read"), arguments=lambda: (_zeros(128),))
+@_defect(uninitialised("bins", "read"), arguments=lambda: (zeros(128),))
 def zeroing_of_one_block_too_few(wg, out, *, fixed):
     lid = wg.local_id()
     bins = wg.local(128, I32)
@@ -839,7 +713,7 @@ def zeroing_of_one_block_too_few(wg, out, *, fixed):
     return out
 
 
-@_defect(_uninitialised("tile", "read"), nd_range=_TWO_GROUPS, arguments=lambda: (_range(100), _zeros(128)))
+@_defect(uninitialised("tile", "read"), nd_range=_TWO_GROUPS, arguments=lambda: (ascending(100), zeros(128)))
 def tile_of_the_last_group(wg, data, out, *, fixed):
     """100 elements for 128 work-items: the second group fills a part of its tile, and reads all of it."""
     lid, gid = wg.local_id(), wg.global_id()
@@ -850,7 +724,7 @@ def tile_of_the_last_group(wg, data, out, *, fixed):
     return out.at[gid].set(other)
 
 
-@_defect(_uninitialised("sums", "read"), arguments=lambda: (_range(256), _zeros(64)))
+@_defect(uninitialised("sums", "read"), arguments=lambda: (ascending(256), zeros(64)))
 def private_sums_without_zeroing(wg, data, out, *, fixed):
     gid = wg.global_id()
     sums = wg.private(4, I32)
@@ -865,7 +739,7 @@ def private_sums_without_zeroing(wg, data, out, *, fixed):
     return out.at[gid].set(sums[0])
 
 
-@_defect(_uninitialised("window", "read"), nd_range=xe.NDRange(100), arguments=lambda: (_range(108), _zeros(100)))
+@_defect(uninitialised("window", "read"), nd_range=xe.NDRange(100), arguments=lambda: (ascending(108), zeros(100)))
 def private_window_not_filled_up(wg, data, out, *, fixed):
     """A vector of eight of which seven are there, over a plain range."""
     gid = wg.global_id()
@@ -875,7 +749,7 @@ def private_window_not_filled_up(wg, data, out, *, fixed):
     return out.at[gid].set(elements.sum(axis=1))
 
 
-@_defect(_uninitialised("best", "read"), arguments=lambda: (_range(64) - 5, _zeros(64)))
+@_defect(uninitialised("best", "read"), arguments=lambda: (ascending(64) - 5, zeros(64)))
 def private_slot_set_under_a_condition(wg, data, out, *, fixed):
     """Five work-items find nothing to keep."""
     gid = wg.global_id()
@@ -887,7 +761,7 @@ def private_slot_set_under_a_condition(wg, data, out, *, fixed):
     return out.at[gid].set(kept)
 
 
-@_defect(_uninitialised("flag", "look"), arguments=lambda: (_range(64), _zeros(64)))
+@_defect(uninitialised("flag", "look"), arguments=lambda: (ascending(64), zeros(64)))
 def flag_that_nobody_set(wg, data, out, *, fixed):
     lid = wg.local_id()
     flag = wg.local(1, I32)
@@ -900,7 +774,7 @@ def flag_that_nobody_set(wg, data, out, *, fixed):
     return out.at[lid].set(seen)
 
 
-@_defect(_uninitialised("head", "swap"), nd_range=_TWO_GROUPS)
+@_defect(uninitialised("head", "swap"), nd_range=_TWO_GROUPS)
 def list_without_an_end(wg, out, *, fixed):
     """The first to exchange gets what was never there; the others get what it left."""
     lid = wg.local_id()
@@ -912,7 +786,7 @@ def list_without_an_end(wg, out, *, fixed):
     return out.at[wg.global_id()].set(behind.astype(I32))
 
 
-@_defect(_uninitialised("tiles", "use"), arguments=lambda: (_range(256), _zeros(64)))
+@_defect(uninitialised("tiles", "use"), arguments=lambda: (ascending(256), zeros(64)))
 def double_buffer_that_starts_empty(wg, data, out, *, fixed):
     """Each turn adds the tile of the turn before; the first has none."""
     lid = wg.local_id()
@@ -931,7 +805,7 @@ def double_buffer_that_starts_empty(wg, data, out, *, fixed):
     return out.at[lid].set(total)
 
 
-@_defect(_uninitialised("tile", "read"), nd_range=xe.NDRange((16, 16), (16, 16)))
+@_defect(uninitialised("tile", "read"), nd_range=xe.NDRange((16, 16), (16, 16)))
 def symmetric_tile_half_filled(wg, out, *, fixed):
     x, y = wg.local_id(0), wg.local_id(1)
     tile = wg.local((16, 16), I32)
@@ -941,7 +815,7 @@ def symmetric_tile_half_filled(wg, out, *, fixed):
     return out.at[x, y].set(turned)
 
 
-@_defect(_uninitialised("sums", "read"), sub_group_size=16, arguments=lambda: (_range(64), _zeros(1)))
+@_defect(uninitialised("sums", "read"), sub_group_size=16, arguments=lambda: (ascending(64), zeros(1)))
 def more_sums_than_sub_groups(wg, data, total, *, fixed):
     """Four sub-groups leave a sum each; eight are added up."""
     lid, sub_group = wg.local_id(), wg.sub_group
@@ -953,7 +827,7 @@ def more_sums_than_sub_groups(wg, data, total, *, fixed):
     return total.atomic[0].add(part, where=live)
 
 
-@_defect(_uninitialised("table", "read"), nd_range=_TWO_GROUPS)
+@_defect(uninitialised("table", "read"), nd_range=_TWO_GROUPS)
 def table_made_by_the_first_group(wg, out, *, fixed):
     """Local memory of one group is none of the other's."""
     lid = wg.local_id()
@@ -965,7 +839,7 @@ def table_made_by_the_first_group(wg, out, *, fixed):
 
 
 @_defect(
-    _uninitialised("sums", "read"),
+    uninitialised("sums", "read"),
     nd_range=xe.NDRange(96, 48),
     arguments=lambda: (np.arange(96) / 8, np.zeros(2)),
 )
@@ -982,7 +856,7 @@ def tree_reduction_of_an_odd_size(wg, data, out, *, fixed):
     return out.at[wg.group_id()].set(sums.load(0, where=lid == 0), where=lid == 0)
 
 
-@_defect(_uninitialised("tile", "load"), nd_range=xe.NDRange(48, 48), sub_group_size=16)
+@_defect(uninitialised("tile", "load"), nd_range=xe.NDRange(48, 48), sub_group_size=16)
 def block_of_another_sub_group(wg, out, *, fixed):
     """The last of three sub-groups stores nothing; a block load wants its block all the same."""
     lid, sub_group = wg.local_id(), wg.sub_group
@@ -996,10 +870,10 @@ def block_of_another_sub_group(wg, out, *, fixed):
 
 
 @_defect(
-    _outside("data", "load"),
-    _outside("out", "store"),
+    outside("data", "load"),
+    outside("out", "store"),
     nd_range=_TWO_GROUPS,
-    arguments=lambda: (_range(100), _zeros(100)),
+    arguments=lambda: (ascending(100), zeros(100)),
 )
 def less_or_equal(wg, data, out, *, fixed):
     gid, n = wg.global_id(), data.shape[0]
@@ -1009,10 +883,10 @@ def less_or_equal(wg, data, out, *, fixed):
 
 
 @_defect(
-    _outside("data", "left"),
-    _outside("data", "right"),
+    outside("data", "left"),
+    outside("data", "right"),
     nd_range=_TWO_GROUPS,
-    arguments=lambda: (_range(128), _zeros(128)),
+    arguments=lambda: (ascending(128), zeros(128)),
 )
 def stencil_beyond_the_border(wg, data, out, *, fixed):
     gid = wg.global_id()
@@ -1021,7 +895,7 @@ def stencil_beyond_the_border(wg, data, out, *, fixed):
     return out.at[gid].set(right - left)
 
 
-@_defect(_outside("out", "store"), nd_range=xe.NDRange((16, 8), (4, 8)))
+@_defect(outside("out", "store"), nd_range=xe.NDRange((16, 8), (4, 8)))
 def rows_for_columns(wg, out, *, fixed):
     """Flat, the index would be inside."""
     i, j = wg.global_id(0), wg.global_id(1)
@@ -1029,7 +903,7 @@ def rows_for_columns(wg, out, *, fixed):
     return out.at[place].set(i * 8 + j)  # mark: store
 
 
-@_defect(_outside("tile", "store"), _outside("tile", "load"))
+@_defect(outside("tile", "store"), outside("tile", "load"))
 def tile_without_room_for_the_halo(wg, out, *, fixed):
     lid = wg.local_id()
     tile = wg.local(65 if fixed else 64, I32)
@@ -1038,7 +912,7 @@ def tile_without_room_for_the_halo(wg, out, *, fixed):
     return out.at[lid].set(own)
 
 
-@_defect(_outside("bins", "count"), arguments=lambda: (_range(256), _zeros(64)))
+@_defect(outside("bins", "count"), arguments=lambda: (ascending(256), zeros(64)))
 def bytes_in_too_few_bins(wg, data, hist, *, fixed):
     lid = wg.local_id()
     bins = wg.local(64, I32)
@@ -1050,14 +924,14 @@ def bytes_in_too_few_bins(wg, data, hist, *, fixed):
     return hist.at[lid].set(bins[lid])
 
 
-@_defect(_outside("hist", "count"), nd_range=xe.NDRange(509), arguments=lambda: (_range(509) % 20 - 1, _zeros(19)))
+@_defect(outside("hist", "count"), nd_range=xe.NDRange(509), arguments=lambda: (ascending(509) % 20 - 1, zeros(19)))
 def no_key_is_minus_one(wg, keys, hist, *, fixed):
     """What counts from the end in Python is out of bounds here."""
     key = keys[wg.global_id()]
     return hist.atomic[key].sub(1, where=key >= 0 if fixed else None)  # mark: count
 
 
-@_defect(_outside("stack", "push"), nd_range=xe.NDRange(100), arguments=lambda: (_range(105), _zeros(100)))
+@_defect(outside("stack", "push"), nd_range=xe.NDRange(100), arguments=lambda: (ascending(105), zeros(100)))
 def private_stack_overflow(wg, data, out, *, fixed):
     gid = wg.global_id()
     stack = wg.private(4, I32)
@@ -1069,7 +943,7 @@ def private_stack_overflow(wg, data, out, *, fixed):
     return out.at[gid].set(stack[3])
 
 
-@_defect(_outside("table", "look"), arguments=lambda: (_range(64) % 17, _range(16), _zeros(64)))
+@_defect(outside("table", "look"), arguments=lambda: (ascending(64) % 17, ascending(16), zeros(64)))
 def index_from_data(wg, index, table, out, *, fixed):
     gid = wg.global_id()
     key = index[gid]
@@ -1077,7 +951,7 @@ def index_from_data(wg, index, table, out, *, fixed):
     return out.at[gid].set(entry)
 
 
-@_defect(_outside("data", "load"), arguments=lambda: (_range(254), _zeros(64)))
+@_defect(outside("data", "load"), arguments=lambda: (ascending(254), zeros(64)))
 def vector_beyond_the_end(wg, data, out, *, fixed):
     """Of the last work-item's four elements two are inside."""
     gid = wg.global_id()
@@ -1086,7 +960,7 @@ def vector_beyond_the_end(wg, data, out, *, fixed):
     return out.at[gid].set(vector.sum(axis=1))
 
 
-@_defect(_outside("data", "load"), sub_group_size=16, arguments=lambda: (_range(56), _zeros(64)))
+@_defect(outside("data", "load"), sub_group_size=16, arguments=lambda: (ascending(56), zeros(64)))
 def block_beyond_the_end(wg, data, out, *, fixed):
     gid, sub_group = wg.global_id(), wg.sub_group
     last = 40 if fixed else 48
@@ -1095,9 +969,9 @@ def block_beyond_the_end(wg, data, out, *, fixed):
 
 
 @_defect(
-    _outside("volume", "above"),
+    outside("volume", "above"),
     nd_range=xe.NDRange((4, 4, 8), (2, 4, 8)),
-    arguments=lambda: (_range(4, 4, 8), _zeros(4, 4, 8)),
+    arguments=lambda: (ascending(4, 4, 8), zeros(4, 4, 8)),
 )
 def layer_above_the_last(wg, volume, out, *, fixed):
     z, y, x = wg.global_id(0), wg.global_id(1), wg.global_id(2)
@@ -1105,7 +979,7 @@ def layer_above_the_last(wg, volume, out, *, fixed):
     return out.at[z, y, x].set(above)
 
 
-@_defect(_outside("data", "next"), nd_range=xe.NDRange(509), arguments=lambda: (_range(509), _zeros(509)))
+@_defect(outside("data", "next"), nd_range=xe.NDRange(509), arguments=lambda: (ascending(509), zeros(509)))
 def neighbour_of_the_last(wg, data, out, *, fixed):
     """A plain range of a prime: the absent work-items of the last group access nothing."""
     gid = wg.global_id()
@@ -1114,9 +988,9 @@ def neighbour_of_the_last(wg, data, out, *, fixed):
 
 
 @_defect(
-    _outside("table", "probe"),
+    outside("table", "probe"),
     nd_range=xe.NDRange(16, 16),
-    arguments=lambda: (_range(16) * 4 + 15, _zeros(16)),
+    arguments=lambda: (ascending(16) * 4 + 15, zeros(16)),
     device="a770",
 )
 def probing_without_wrapping(wg, keys, table, *, fixed):
@@ -1134,7 +1008,7 @@ def probing_without_wrapping(wg, keys, table, *, fixed):
     return table
 
 
-@_defect(_outside("tile", "read"), device="h200")
+@_defect(outside("tile", "read"), device="h200")
 def reversal_one_off(wg, out, *, fixed):
     lid = wg.local_id()
     tile = wg.local(64, I32)
@@ -1143,7 +1017,7 @@ def reversal_one_off(wg, out, *, fixed):
     return out.at[lid].set(other)
 
 
-@_defect(_outside("tree", "child"), arguments=lambda: (_range(64) * 2 % 127, _range(127) * 64, _zeros(64)))
+@_defect(outside("tree", "child"), arguments=lambda: (ascending(64) * 2 % 127, ascending(127) * 64, zeros(64)))
 def descent_below_the_leaves(wg, keys, tree, out, *, fixed):
     """A search in a binary heap; the loop goes one level deeper than the tree."""
     gid = wg.global_id()
@@ -1162,7 +1036,7 @@ def descent_below_the_leaves(wg, keys, tree, out, *, fixed):
 # --- Barriers that a part of a group reaches ---
 
 
-@_defect(_divergent("barrier"))
+@_defect(divergent("barrier"))
 def barrier_of_half_a_group(wg, out, *, fixed):
     lid = wg.local_id()
     tile = wg.local(64, I32)
@@ -1171,7 +1045,7 @@ def barrier_of_half_a_group(wg, out, *, fixed):
     return out.at[lid].set(tile[63 - lid])
 
 
-@_defect(_divergent("even"), _divergent("odd"))
+@_defect(divergent("even"), divergent("odd"))
 def barrier_in_either_branch(wg, out, *, fixed):
     """Every work-item meets a barrier, but not the same one."""
     lid = wg.local_id()
@@ -1186,7 +1060,7 @@ def barrier_in_either_branch(wg, out, *, fixed):
     return out.at[lid].set(tile[63 - lid])
 
 
-@_defect(_divergent("barrier"), nd_range=_TWO_GROUPS, arguments=lambda: (_range(128) - 100, _zeros(128)))
+@_defect(divergent("barrier"), nd_range=_TWO_GROUPS, arguments=lambda: (ascending(128) - 100, zeros(128)))
 def barrier_under_a_condition_of_data(wg, data, out, *, fixed):
     """All of the first group's numbers are negative, and some of the second's."""
     lid, gid = wg.local_id(), wg.global_id()
@@ -1197,7 +1071,7 @@ def barrier_under_a_condition_of_data(wg, data, out, *, fixed):
     return out.at[gid].set(tile[63 - lid])
 
 
-@_defect(_divergent("barrier"), nd_range=_TWO_GROUPS, arguments=lambda: (_range(100), _zeros(100)))
+@_defect(divergent("barrier"), nd_range=_TWO_GROUPS, arguments=lambda: (ascending(100), zeros(100)))
 def work_items_beyond_the_end_leave_early(wg, data, out, *, fixed):
     lid, gid = wg.local_id(), wg.global_id()
     live = gid < 100
@@ -1207,7 +1081,7 @@ def work_items_beyond_the_end_leave_early(wg, data, out, *, fixed):
     return out.at[gid].set(tile.load(lid ^ 1, where=live), where=live)
 
 
-@_defect(_divergent("barrier"), nd_range=xe.NDRange((8, 16), (8, 8)))
+@_defect(divergent("barrier"), nd_range=xe.NDRange((8, 16), (8, 8)))
 def barrier_in_a_loop_that_some_leave(wg, out, *, fixed):
     """Row x goes round x + 1 times; the first turn is everybody's."""
     x, y = wg.local_id(0), wg.local_id(1)
@@ -1224,7 +1098,7 @@ def barrier_in_a_loop_that_some_leave(wg, out, *, fixed):
 # --- Barriers that were given another memory ---
 
 
-@_defect(_wrong_fence("b", "write", "read"))
+@_defect(wrong_fence("b", "write", "read"))
 def barrier_of_the_other_tile(wg, out, *, fixed):
     lid = wg.local_id()
     a = wg.local(64, I32)
@@ -1239,7 +1113,7 @@ def barrier_of_the_other_tile(wg, out, *, fixed):
     return out.at[lid].set(a[63 - lid] + other)
 
 
-@_defect(_wrong_fence("tile", "write", "read"))
+@_defect(wrong_fence("tile", "write", "read"))
 def barrier_of_no_memory(wg, out, *, fixed):
     lid = wg.local_id()
     tile = wg.local(64, I32)
@@ -1252,7 +1126,7 @@ def barrier_of_no_memory(wg, out, *, fixed):
     return out.at[lid].set(other)
 
 
-@_defect(_wrong_fence("scratch", "write", "read"), nd_range=_TWO_GROUPS, arguments=lambda: (_zeros(128), _zeros(128)))
+@_defect(wrong_fence("scratch", "write", "read"), nd_range=_TWO_GROUPS, arguments=lambda: (zeros(128), zeros(128)))
 def local_barrier_for_global_memory(wg, scratch, out, *, fixed):
     """CLK_LOCAL_MEM_FENCE where the exchange goes through global memory."""
     lid, gid, first = wg.local_id(), wg.global_id(), wg.group_id() * 64
@@ -1267,7 +1141,7 @@ def local_barrier_for_global_memory(wg, scratch, out, *, fixed):
     return scratch, out.at[gid].set(other + tile[63 - lid])
 
 
-@_defect(_wrong_fence("tile", "write", "read"))
+@_defect(wrong_fence("tile", "write", "read"))
 def global_barrier_for_local_memory(wg, out, *, fixed):
     lid = wg.local_id()
     tile = wg.local(64, I32)
@@ -1281,9 +1155,9 @@ def global_barrier_for_local_memory(wg, out, *, fixed):
 
 
 @_defect(
-    _wrong_fence("b_tile", "fill", "use"),
+    wrong_fence("b_tile", "fill", "use"),
     nd_range=xe.NDRange((8, 8), (8, 8)),
-    arguments=lambda: (_range(8, 32), _range(32, 8), _zeros(8, 8)),
+    arguments=lambda: (ascending(8, 32), ascending(32, 8), zeros(8, 8)),
 )
 def product_with_a_barrier_of_one_tile(wg, a, b, c, *, fixed):
     """The barrier at the end of a turn keeps the next one's stores from one of the two tiles."""
@@ -1306,7 +1180,7 @@ def product_with_a_barrier_of_one_tile(wg, a, b, c, *, fixed):
     return c.at[x, y].set(total)
 
 
-@_defect(_wrong_fence("total", "zero", "add"), nd_range=xe.NDRange(48, 24), arguments=lambda: (_range(48), _zeros(2)))
+@_defect(wrong_fence("total", "zero", "add"), nd_range=xe.NDRange(48, 24), arguments=lambda: (ascending(48), zeros(2)))
 def barrier_of_the_tile_alone(wg, data, out, *, fixed):
     """A plain store, then atomics: they race as plain accesses do."""
     lid, gid = wg.local_id(), wg.global_id()
@@ -1326,7 +1200,7 @@ def barrier_of_the_tile_alone(wg, data, out, *, fixed):
 # --- Operations across work-items that a device does not have ---
 
 
-@_defect(_crossing("roll"), nd_range=xe.NDRange(32, 32), arguments=lambda: (_range(32), _zeros(32)))
+@_defect(crossing("roll"), nd_range=xe.NDRange(32, 32), sub_group_size=32, arguments=lambda: (ascending(32), zeros(32)))
 def rolled_registers(wg, data, out, *, fixed):
     lid, sub_group = wg.local_id(), wg.sub_group
     x = data[lid]
@@ -1334,7 +1208,7 @@ def rolled_registers(wg, data, out, *, fixed):
     return out.at[lid].set(y)
 
 
-@_defect(_crossing("flip"), arguments=lambda: (_range(64), _zeros(64)))
+@_defect(crossing("flip"), arguments=lambda: (ascending(64), zeros(64)))
 def flipped_registers(wg, data, out, *, fixed):
     lid = wg.local_id()
     x = data[lid]
@@ -1346,7 +1220,7 @@ def flipped_registers(wg, data, out, *, fixed):
     return out.at[lid].set(y)
 
 
-@_defect(_crossing("cumsum"), arguments=lambda: (_range(64), _zeros(64)))
+@_defect(crossing("cumsum"), arguments=lambda: (ascending(64), zeros(64)))
 def cumulated_registers(wg, data, out, *, fixed):
     lid = wg.local_id()
     x = data[lid]
@@ -1354,7 +1228,7 @@ def cumulated_registers(wg, data, out, *, fixed):
     return out.at[lid].set(y)
 
 
-@_defect(_crossing("gather"), sub_group_size=16, arguments=lambda: (_range(64), _zeros(64)))
+@_defect(crossing("gather"), sub_group_size=16, arguments=lambda: (ascending(64), zeros(64)))
 def registers_of_other_lanes(wg, data, out, *, fixed):
     lid = wg.local_id()
     x = data[lid]
@@ -1362,7 +1236,7 @@ def registers_of_other_lanes(wg, data, out, *, fixed):
     return out.at[lid].set(y)
 
 
-@_defect(_crossing("sort"), arguments=lambda: (_range(64) * 29 % 64, _zeros(64)))
+@_defect(crossing("sort"), arguments=lambda: (ascending(64) * 29 % 64, zeros(64)))
 def sorted_registers(wg, data, out, *, fixed):
     lid = wg.local_id()
     x = data[lid]
@@ -1373,7 +1247,7 @@ def sorted_registers(wg, data, out, *, fixed):
     return out.at[lid].set(y)
 
 
-@_defect(_crossing("product"), arguments=lambda: (_range(64) % 5, _range(64, 64) % 3, _zeros(64)))
+@_defect(crossing("product"), arguments=lambda: (ascending(64) % 5, ascending(64, 64) % 3, zeros(64)))
 def product_over_the_work_items(wg, data, matrix, out, *, fixed):
     lid = wg.local_id()
     x = data[lid]
@@ -1386,9 +1260,9 @@ def product_over_the_work_items(wg, data, matrix, out, *, fixed):
 
 
 @_defect(
-    _crossing("turn"),
+    crossing("turn"),
     nd_range=xe.NDRange((8, 8), (8, 8)),
-    arguments=lambda: (_range(8, 8), _zeros(8, 8)),
+    arguments=lambda: (ascending(8, 8), zeros(8, 8)),
 )
 def transposed_registers(wg, data, out, *, fixed):
     x, y = wg.local_id(0), wg.local_id(1)
@@ -1396,43 +1270,4 @@ def transposed_registers(wg, data, out, *, fixed):
     return out.at[x, y].set(turned)
 
 
-# --- Work-groups that a flag orders, if it was seen ---
-
-
-@_defect(
-    _race("data", "write", "read", "note"),
-    nd_range=_TWO_GROUPS,
-    arguments=lambda: (_zeros(1), _zeros(1), _zeros(2) - 1),
-    cases=_REGISTERED_NOTES,
-)
-def flag_with_release_and_acquire(wg, data, flag, out, *, fixed):
-    group, first = wg.group_id(), wg.local_id() == 0
-    giving, taking = first & (group == 0), first & (group == 1)
-    data = data.atomic[0].store(42, where=giving) if fixed else data.at[0].set(42, where=giving)  # mark: write
-    flag = flag.atomic(order="release")[0].store(1, where=giving)
-    taking = taking & (flag.atomic(order="acquire")[0].load(where=taking) == 1)
-    value = data.atomic[0].load(where=taking) if fixed else data.load(0, where=taking)  # mark: read
-    return data, flag, out.at[group].set(value, where=taking)
-
-
-@_defect(
-    _race("data", "write", "read", "note"),
-    nd_range=_TWO_GROUPS,
-    arguments=lambda: (_zeros(64) - 1, _zeros(64), _zeros(64) - 2),
-    cases=_REGISTERED_NOTES,
-)
-def flags_between_fences(wg, data, flags, out, *, fixed):
-    """A flag for each pair of work-items, relaxed, and a fence before it and after it."""
-    lid, group = wg.local_id(), wg.group_id()
-    giving, taking = (lid >= 0) & (group == 0), (lid >= 0) & (group == 1)
-    data = data.atomic[lid].store(lid, where=giving) if fixed else data.at[lid].set(lid, where=giving)  # mark: write
-    data, flags = wg.fence(data, flags, order="release", scope="device")
-    flags = flags.atomic[lid].store(1, where=giving)
-    taking = taking & (flags.atomic[lid].load(where=taking) == 1)
-    data, flags = wg.fence(data, flags, order="acquire", scope="device")
-    value = data.atomic[lid].load(where=taking) if fixed else data.load(lid, where=taking)  # mark: read
-    return data, flags, out.at[lid].set(value, where=taking)
-
-
-DEFECTS = tuple(_REGISTERED)
-NOTES = tuple(_REGISTERED_NOTES)
+DEFECTS = tuple(_defect.cases)

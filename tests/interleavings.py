@@ -83,7 +83,9 @@ class Access:
 
     def __str__(self) -> str:
         order = f" {self.order}/{self.scope}" if self.order else ""
-        values = {"load": "", "compare_exchange": f"({self.expected} -> {self.value})"}.get(self.kind, f"({self.value})")
+        values = {"load": "", "compare_exchange": f"({self.expected} -> {self.value})"}.get(
+            self.kind, f"({self.value})"
+        )
         target = f"{self.register} = " if self.register else ""
         return f"{target}{self.kind} {self.memory}[{self.index}]{values}{order}{_by(self.who, self.where)}"
 
@@ -517,7 +519,9 @@ class Machine:
     def _acquire(self, state: State, item: int, access: Access, address: Address, failed: bool) -> None:
         heads = state.heads.get(address, frozenset())
         state.seen[item] = state.seen[item] | heads
-        order = "relaxed" if failed and access.kind == "compare_exchange" and access.order == "release" else access.order
+        order = (
+            "relaxed" if failed and access.kind == "compare_exchange" and access.order == "release" else access.order
+        )
         if order in ACQUIRING:
             self._synchronise(state, item, access.scope, heads, tuple(self.memories))
 
@@ -539,9 +543,7 @@ class Machine:
 
     def _joined_for(self, clocks: Clocks, more: Clocks, memories: Sequence[str]) -> Clocks:
         chosen = {self.memories[name][0] for name in memories}
-        return tuple(
-            tuple(map(max, clock, more[n])) if n in chosen else clock for n, clock in enumerate(clocks)
-        )
+        return tuple(tuple(map(max, clock, more[n])) if n in chosen else clock for n, clock in enumerate(clocks))
 
     # --- Interleavings ---
 
@@ -731,4 +733,6 @@ def _fails(machine: Machine, state: State, item: int) -> bool:
     if step is None or not isinstance(step.statement, Access) or step.statement.kind != "compare_exchange":
         return False
     address = machine.address(state, item, step.statement)
-    return address is not None and machine._written(state, item, step.statement, machine.content(state, address)) is None
+    return (
+        address is not None and machine._written(state, item, step.statement, machine.content(state, address)) is None
+    )

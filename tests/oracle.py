@@ -522,6 +522,8 @@ def _algorithm(row: list[Collective], poison: Poison) -> list[Any]:
         }[kind]
     if kind in ("any", "all", "none"):
         return [np.bool_({"any": any(xs), "all": all(xs), "none": not any(xs)}[kind])] * len(row)
+    if kind == "ballot":
+        return [np.uint32(sum(1 << lane for lane, x in enumerate(xs) if x))] * len(row)
     source: Callable[[int, int], int] = {
         "broadcast": lambda lane, a: a,
         "select": lambda lane, a: a,

@@ -1125,6 +1125,7 @@ class _Writer:
         level = self.pick("group", "sub_group", "jnp")
         kinds = ["reduce", "inclusive_scan", "exclusive_scan", "broadcast", "any", "all", "none"]
         kinds += ["shift_left", "shift_right", "permute_xor", "select"] * (level == "sub_group")
+        kinds += ["ballot"] * (level == "sub_group" and dtype == "uint32")
         kind = "reduce" if level == "jnp" else self.pick(*kinds)
         if kind in ("any", "all", "none"):
             truths = [r for r in self.registers if r.dtype == "bool"]
@@ -1132,6 +1133,8 @@ class _Writer:
             if not (*truths, *one):
                 return self.assign()
             return [Collective(self.pick(*truths, *one), level, kind, None, self.truth(1))]
+        if kind == "ballot":
+            return [Collective(register, level, kind, None, self.truth(1))]
         one = self.uniforms if level != "sub_group" and kind in ("reduce", "broadcast") and dtype == INT32 else ()
         target, x = self.pick(register, *one), self.exact(dtype)
         if kind in ("reduce", "inclusive_scan", "exclusive_scan"):

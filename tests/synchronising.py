@@ -65,9 +65,11 @@ def _both(chance: Chance) -> str:
 
 def _scope(chance: Chance, same_group: bool) -> str:
     wide = ["device", "device", "system"] + ["work_group"] * same_group
-    return _some(chance, wide, ["sub_group"] if same_group else ["work_group", "sub_group"]) if (
-        chance.random() < 0.5
-    ) else "device"
+    return (
+        _some(chance, wide, ["sub_group"] if same_group else ["work_group", "sub_group"])
+        if (chance.random() < 0.5)
+        else "device"
+    )
 
 
 def _lanes(groups: int, items: int, lane: int = 0) -> frozenset[int]:
@@ -265,7 +267,7 @@ def tickets(chance: Chance) -> Program:
 def producer_queue(chance: Chance) -> Program:
     """Elements are published by a tail that grows; who takes one first sees that it is there."""
     groups, items = chance.choice([(2, 1), (2, 2), (1, 4)])
-    producer, consumers = 0, [k for k in range(1, groups * items)][-2:]
+    producer, consumers = 0, list(range(1, groups * items))[-2:]
     scope, who = _scope(chance, groups == 1), frozenset(consumers)
     tail = Access("fetch_add", "f", 0, 1, order=_release(chance, True), scope=scope, who=_one(producer))
     put = [Access("store", "x", 0, 7, who=_one(producer)), tail, Access("store", "x", 1, 8, who=_one(producer)), tail]
@@ -416,7 +418,10 @@ def _anything(chance: Chance, total: int, names: Sequence[str]) -> Statement:
     if roll < 0.55:
         kind, memory, order = chance.choice(["load", "store"]), chance.choice("xy"), ""
     else:
-        kind, memory = chance.choice(["load", "store", "load", "store", "fetch_add", "exchange", "compare_exchange"]), "f"
+        kind, memory = (
+            chance.choice(["load", "store", "load", "store", "fetch_add", "exchange", "compare_exchange"]),
+            "f",
+        )
         orders = {"load": ["acquire", "relaxed"], "store": ["release", "relaxed"]}
         order = chance.choice(orders.get(kind, ["acq_rel", "acquire", "release", "relaxed"]))
     target = chance.choice(["r0", "r1"]) if kind != "store" else ""

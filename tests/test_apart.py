@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jax import lax
 from test_joining import on_a_gpu
 
 import xeemu as xe
@@ -156,3 +157,37 @@ def test_any_masks(spans, other, private):
     static = {"spans": tuple(spans), "other": other, "private": private}
     for got in results(several, xe.NDRange(x.size, 32), (x, np.zeros_like(x)), static):
         np.testing.assert_array_equal(got, expected.ravel())
+
+
+ELEMENTWISE = {
+    "exp": jnp.exp,
+    "sqrt": lambda x: jnp.sqrt(jnp.abs(x)),
+    "power": lambda x: jnp.power(jnp.abs(x), jnp.float32(1.5)),
+    "powers of itself": lambda x: jnp.power(jnp.abs(x), x),
+    "arc tangent": lambda x: jnp.arctan2(x, jnp.float32(2)) + jnp.arctan2(jnp.float32(2), x),
+    "rounding": lambda x: jnp.round(x * 3) + jnp.floor(x) + lax.reduce_precision(x, 8, 7),
+    "bits": lambda x: lax.bitcast_convert_type(x, jnp.int32).astype(jnp.float32),
+    "finite": lambda x: jnp.where(jnp.isfinite(1 / x), jnp.tanh(x), jnp.nextafter(x, jnp.float32(9))),
+    "clamped": lambda x: lax.erf(lax.clamp(jnp.float32(-1), x, jnp.float32(1))),
+    "barrier": lambda x: sum(lax.optimization_barrier((jnp.sin(x), jnp.cos(x)))),
+}
+
+
+@xe.kernel
+def masked_scan(wg, x, y, *, name):
+    """A step of a scan through local memory, with an operation on what the mask leaves in."""
+    i, lid = wg.global_id(), wg.local_id()
+    tile = wg.barrier(wg.local(wg.size, jnp.float32).at[lid].set(x[i]))
+    value = ELEMENTWISE[name](tile.load(lid - 2, where=lid >= 2, other=1))
+    tile = wg.barrier(wg.barrier(tile).at[lid].set(value))
+    return y.at[i].set(tile[lid] + ELEMENTWISE[name](x[i]))
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_operations_on_what_a_mask_leaves_in(name):
+    x = np.random.default_rng(0).uniform(-2, 2, SIZE * GROUPS).astype(np.float32)
+    before = np.pad(x.reshape(GROUPS, SIZE), ((0, 0), (2, 0)), constant_values=1)[:, :SIZE]
+    before[:, :2] = 1
+    expected = ELEMENTWISE[name](jnp.asarray(before.ravel())) + ELEMENTWISE[name](jnp.asarray(x))
+    for got in results(masked_scan, xe.NDRange(x.size, SIZE), (x, np.zeros_like(x)), {"name": name}):
+        np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 import xeemu as xe
 from xeemu.language.collectives import OPERATIONS, identity
@@ -236,6 +237,72 @@ def test_any_all_none(shape):
                     for row in rows(len(own), lanes):
                         held = {"any": own[row].any(), "all": own[row].all(), "none": not own[row].any()}[kind]
                         assert (result[row] == held).all(), (lanes, kind)
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (32,)], ids=str)
+def test_a_ballot_is_the_mask_of_the_lanes_and_a_sub_group_tells_how_many_there_are(shape):
+    """Of bools and numbers, also of several elements of a work-item; that of an absent lane is no part of it."""
+    x = (np.random.default_rng(5).integers(0, 3, GROUPS * math.prod(shape)) == 0).astype(np.int32)
+
+    def everything(wg, value):
+        several = wg.sub_group.ballot(jnp.stack([value > 0, value == 0], axis=-1))
+        return [
+            wg.sub_group.ballot(value),
+            several[..., 0],
+            several[..., 1],
+            wg.sub_group.local_range().astype(jnp.uint32),
+        ]
+
+    held, also, empty, count = run_on_all(everything, x, shape, 4, np.uint32)
+    np.testing.assert_array_equal(held, also)
+    for number, own in enumerate(x.reshape(GROUPS, -1)):
+        for row in rows(len(own), LANES):
+            mask = sum(1 << lane for lane, item in enumerate(row) if own[item])
+            assert (held[number, row] == mask).all()
+            assert (empty[number, row] == (1 << len(row)) - 1 - mask).all()
+            assert (count[number, row] == len(row)).all()
+
+
+@pytest.mark.parametrize("schedule", range(3))
+def test_a_ballot_compacts_what_holds_in_every_order(schedule):
+    """The usual way to write the elements that hold one after the other, sub-group by sub-group."""
+
+    @xe.kernel(sub_group_size=16)
+    def compact(wg, x, out, counts):
+        sg, i = wg.sub_group, wg.global_id()
+        mask = sg.ballot(x[i] > 0)
+        below = (np.uint32(1) << sg.local_id().astype(np.uint32)) - np.uint32(1)
+        place = lax.population_count(mask & below).astype(np.int32)
+        first = i - sg.local_id()
+        out = out.at[first + place].set(x[i], where=x[i] > 0)
+        count = lax.population_count(mask).astype(np.int32)
+        return out, counts.at[i].set(count * 100 + sg.local_range())
+
+    x = np.random.default_rng(7).integers(-9, 10, 80).astype(np.int32)
+    arguments = (x, np.zeros_like(x), np.zeros_like(x))
+    expected, counts = np.zeros_like(x), np.zeros_like(x)
+    for group in range(0, 80, 40):
+        for row in rows(40, 16):
+            kept = [v for v in x[group : group + 40][row] if v > 0]
+            expected[group + row.start :][: len(kept)] = kept
+            counts[group : group + 40][row] = 100 * len(kept) + len(row)
+    launches = [xe.launch(compact, xe.NDRange(80, 40), schedule=schedule), xe.launch(compact, xe.NDRange(80, 40))]
+    for launch in launches:
+        for found, right in zip(launch(*arguments), (expected, counts), strict=True):
+            np.testing.assert_array_equal(found, right)
+    assert not xe.check(compact, xe.NDRange(80, 40))(*arguments)[1]
+    _, report = xe.profile(compact, xe.NDRange(80, 40))(*arguments)
+    assert report.instructions["shuffle"] == 2 * 3
+    assert "= sub_group ballot (" in str(xe.trace(compact, xe.NDRange(80, 40))(*arguments))
+
+
+def test_a_ballot_of_more_lanes_than_a_mask_has_is_refused():
+    @xe.kernel(sub_group_size=64)
+    def wide(wg, out):
+        return out.at[wg.global_id()].set(wg.sub_group.ballot(wg.local_id() > 3))  # here
+
+    with pytest.raises(xe.KernelError, match=r"a ballot of 64 lanes does not fit uint32; .*\n.*# here"):
+        xe.launch(wide, xe.NDRange(64, 64), device="cpu")(np.zeros(64, np.uint32))
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

@@ -1,41 +1,119 @@
-"""The corpus of defects: every one is found at its lines, and nothing is found in the corrected twins."""
+"""The corpora of defects: every one is found at its lines with its remedy, and the corrected twins are clean and right.
+
+`defects` has barriers, bounds and initialisation, `defects_ordering` what orders accesses beside barriers, and
+`defects_limits` what is undefined, does not fit or depends on more than it says.
+"""
 
 import collections
+import re
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from defects import DEFECTS, NOTES, Defect, Expected, marked_line
+from cases import ANY, Defect, Expected, marked_line, marked_lines
+from defects import DEFECTS
+from defects_limits import LIMITS
+from defects_ordering import ORDERING
 
 import xeemu as xe
 
-EVERY = (*DEFECTS, *NOTES)
+EVERY = (*DEFECTS, *ORDERING, *LIMITS)
+FOUND = [d for d in EVERY if d.expected and not d.hidden]
+HIDDEN = [d for d in EVERY if d.hidden]
+NEW = [d for d in EVERY if d not in DEFECTS and not d.refused]
+EXPOSED = [d for d in ORDERING if not d.explained]
+KEYS, MANY = range(20), range(40)
 
 
-def _expected(defect: Defect) -> collections.Counter[tuple[object, ...]]:
-    return collections.Counter(_row(expected, defect) for expected in defect.expected)
+def named(cases: Iterable[Defect]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("defect", cases, ids=lambda defect: defect.name)
 
 
-def _row(expected: Expected, defect: Defect) -> tuple[object, ...]:
-    lines = sorted(marked_line(defect.defective, mark) for mark in expected.marks)
-    return (expected.kind, expected.severity, expected.memory or "", tuple(lines))
+Row = tuple[str, str, str, tuple[int, ...]]
 
 
-def _found(findings: xe.Findings) -> collections.Counter[tuple[object, ...]]:
-    rows = [(f.kind, f.severity, f.memory, tuple(sorted(site.line for site in f.sites))) for f in findings]
-    return collections.Counter(rows)
+def row(expected: Expected, defect: Defect) -> Row:
+    lines = marked_lines(defect.defective, set(expected.marks))
+    return (expected.kind, expected.severity, expected.memory or "", lines)
 
 
-@pytest.mark.parametrize("defect", EVERY, ids=lambda defect: defect.name)
+def found_row(finding: xe.Finding, open_kinds: set[str]) -> Row:
+    lines = tuple(sorted({site.line for site in finding.sites}))
+    memory = ANY if finding.kind in open_kinds else finding.memory
+    return (finding.kind, finding.severity, memory or "", lines)
+
+
+def rows_of(findings: xe.Findings, defect: Defect) -> list[Row]:
+    open_kinds = {expected.kind for expected in defect.expected if expected.memory == ANY}
+    return [found_row(finding, open_kinds) for finding in findings]
+
+
+def test_names_tell_cases_apart():
+    assert len({defect.name for defect in EVERY}) == len(EVERY)
+
+
+@named(FOUND)
 def test_defect_is_found_at_its_lines(defect):
-    arguments = defect.arguments()
-    _, findings = xe.check(defect.defective, defect.nd_range, device=defect.device)(*arguments, **defect.static)
-    assert _found(findings) == _expected(defect), str(findings)
+    _, findings = defect.checked(defect.defective)
+    expected = collections.Counter(row(each, defect) for each in defect.expected)
+    assert collections.Counter(rows_of(findings, defect)) == expected, str(findings)
+    texts = dict(zip(rows_of(findings, defect), map(str, findings), strict=True))
+    for each in defect.expected:
+        text = texts[row(each, defect)]
+        assert re.search(each.remedy, text), f"no {each.remedy} in {text}"
 
 
-@pytest.mark.parametrize("defect", EVERY, ids=lambda defect: defect.name)
+@named(HIDDEN)
+def test_a_hidden_race_is_found_at_its_lines_or_not_at_all(defect):
+    _, findings = defect.checked(defect.defective)
+    assert set(rows_of(findings, defect)) <= {row(each, defect) for each in defect.expected}, str(findings)
+
+
+@named(EVERY)
 def test_nothing_is_found_in_the_corrected_twin(defect):
-    arguments = defect.arguments()
-    outputs, findings = xe.check(defect.corrected, defect.nd_range, device=defect.device)(*arguments, **defect.static)
+    outputs, findings = defect.checked(defect.corrected)
     assert not findings, str(findings)
-    launched = xe.launch(defect.corrected, defect.nd_range, device=defect.device)(*arguments, **defect.static)
-    np.testing.assert_equal(outputs, launched)
+    for output, launched in zip(outputs, defect.launched(defect.corrected), strict=True):
+        np.testing.assert_equal(output, launched)
+
+
+@named([d for d in EVERY if d.refused])
+def test_a_refusal_names_the_line_and_what_to_do(defect):
+    refused = defect.refused
+    with pytest.raises(xe.Error) as caught:
+        defect.launched(defect.defective)
+    assert caught.value.code in refused.codes
+    if refused.mark is not None:
+        assert f":{marked_line(defect.defective, refused.mark)}" in str(caught.value)
+    assert re.search(refused.remedy, str(caught.value))
+
+
+# --- In other orders ---
+
+
+def wrong_keys(defect: Defect, kernel: xe.Kernel, keys: Iterable[int], most: int | None = None) -> list[int]:
+    """The first keys under which a kernel gives a wrong answer; by default all."""
+    right, wrong = defect.judge(), []
+    for key in keys:
+        if not right(defect.launched(kernel, key)):
+            wrong.append(key)
+            if len(wrong) == most:
+                break
+    return wrong
+
+
+@named(NEW)
+def test_a_twin_is_right_in_lockstep_and_under_some_keys(defect):
+    assert defect.judge()(defect.launched(defect.corrected))
+    assert not wrong_keys(defect, defect.corrected, (2, 3, 4, 5))
+
+
+@pytest.mark.thorough
+@named(NEW)
+def test_a_twin_is_right_under_every_key(defect):
+    assert not wrong_keys(defect, defect.corrected, KEYS)
+
+
+@named(EXPOSED)
+def test_a_kernel_out_of_order_is_wrong_under_some_key(defect):
+    assert wrong_keys(defect, defect.defective, MANY, most=1)

@@ -56,3 +56,32 @@ def test_a_store_depends_on_a_load(how, depends):
     (store,) = (o.key for o in plan.root.operations() if o.name == "store" and o.place.memory.name == "out")
     found = dependence.dependent_updates(plan.root.body, plan.root.plan, [load], memory.get)
     assert (store in found) == depends
+
+
+@xe.kernel
+def steered(wg, x, out, *, how="not"):
+    i, first = wg.global_id(), x[wg.global_id()]
+    write = lambda out: out.at[i].set(i)  # noqa: E731
+    return {
+        "value": lambda: out.at[i].set(first),
+        "index": lambda: out.at[first].set(i),
+        "mask": lambda: out.at[i].set(i, where=first > 0),
+        "branch": lambda: lax.cond(first[0] > 0, write, lambda out: out, out),
+        "turns": lambda: lax.fori_loop(0, first[0], lambda k, out: write(out), out),
+        "inner": lambda: lax.cond(
+            first[0] > 0, lambda out: lax.fori_loop(0, 3, lambda k, o: write(o), out), write, out
+        ),
+        "other branch": lambda: lax.cond(i[0] > 0, write, lambda out: out, out),
+    }[how]()
+
+
+@pytest.mark.parametrize("how", ["value", "index", "mask", "branch", "turns", "inner", "other branch"])
+def test_where_an_access_goes_depends_on_a_load(how):
+    x = np.zeros(64, np.int32)
+    ready = prepared(steered, xe.NDRange(64, 32), (x, x), {"how": how}, device="max1550")
+    plan = schedule.of_program(ready.program, ready.plan, (None, None))
+    memory = {o.key: o.place.memory for o in plan.root.operations()}
+    (load,) = (o.key for o in plan.root.operations() if o.name == "load")
+    stores = {o.key for o in plan.root.operations() if o.name == "store"}
+    found = dependence.steered_accesses(plan.root.body, plan.root.plan, [load], memory.get)
+    assert stores & found == (set() if how in ("value", "other branch") else stores)

@@ -112,6 +112,59 @@ def test_a_race_between_two_turns_of_a_loop():
 
 
 @xe.kernel
+def put(wg, tile, index, value):
+    return tile.at[index].set(value)  # put
+
+
+@xe.kernel
+def turned(wg, tile):
+    return tile[63 - wg.local_id()]  # turned
+
+
+@xe.kernel
+def called_twice(wg, out):
+    """A race between the first call of one function and the second of another, which lies above it."""
+    tile, lid = wg.local(64, jnp.int32), wg.local_id()
+    tile = wg.barrier(put(wg, tile, lid, 0))
+    first = turned(wg, tile)  # call
+    tile = put(wg, tile, lid, 1)  # called
+    tile = wg.barrier(tile)
+    return out.at[wg.global_id()].set(first + turned(wg, tile))
+
+
+@xe.kernel
+def called_in_a_loop(wg, out):
+    tile, lid = wg.local(64, jnp.int32), wg.local_id()
+    for k in range(3):
+        tile = wg.barrier(put(wg, tile, lid, k))
+        out = out.at[wg.global_id()].set(turned(wg, tile))
+    return out
+
+
+@xe.kernel
+def put_twice(wg, out):
+    tile, lid = wg.local(65, jnp.int32), wg.local_id()
+    tile = put(wg, tile, lid, lid)  # one
+    tile = put(wg, tile, lid + 1, lid)  # other
+    tile = wg.barrier(tile)
+    return out.at[wg.global_id()].set(tile[lid])
+
+
+def test_a_race_between_functions_that_are_called_twice():
+    lines = [number(called_twice, mark) for mark in ("call", "called")]
+    assert advice(called_twice) == f"  Write tile = wg.barrier(tile) after line {lines[0]} and before line {lines[1]}."
+    end = f"  Write tile = wg.barrier(tile) at the end of the loop, after line {number(turned, 'turned')}."
+    assert advice(called_in_a_loop) == end
+    lines = [number(put_twice, mark) for mark in ("one", "other")]
+    between = f"the calls at lines {lines[0]} and {lines[1]}, write tile = wg.barrier(tile) between them."
+    assert advice(put_twice).endswith(between)
+
+
+def advice(kernel):
+    return str(only(kernel, N, OUT)).splitlines()[-1]
+
+
+@xe.kernel
 def total(wg, x):
     return x.at[0].set(x[1] + wg.group_id())  # both
 
@@ -209,6 +262,23 @@ error: uninitialized-read: load of local memory halo[2, 21], which nothing was s
   15].
   Store to every element before it is read, as by halo = halo.at[...].set(0), with a barrier in
   between."""
+    )
+
+
+@xe.kernel
+def indirect(wg, out):
+    lid = wg.local_id()
+    tile, own = wg.local(64, jnp.int32), wg.private(64, jnp.int32)
+    at = tile[lid]
+    return out.at[wg.global_id()].set(own.load(0, where=at == 0))  # use
+
+
+def test_what_an_uninitialised_read_hides_is_told():
+    """Of `own` nothing is read as long as no element of `tile` is 0."""
+    text = " ".join(str(only(indirect, N, OUT)).split())
+    assert (
+        f"Nothing of tile was written by then. What line {number(indirect, 'use')} accesses depends on the value: "
+        "check again once it is mended, for more may be wrong there." in text
     )
 
 

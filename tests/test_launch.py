@@ -516,15 +516,19 @@ def several_on_a_line(wg, out):
         .at[i].set(1)
     )
     plain = wg.local(4, jnp.int32).at[i].set(1)
-    del first, a, b, one, two, tile, plain
+    (c, _), d = (wg.local(4, jnp.int32), wg.local_id()), wg.barrier(wg.local(
+        4, jnp.int32))
+    e, f = wg.local(4, jnp.int32, name="own"), wg.private(4, jnp.int32)
+    unknown, *_ = (wg.local(4, jnp.int32) for _ in range(2))
+    del first, a, b, one, two, tile, plain, c, d, e, f, unknown
     return out
 # fmt: on
 
 
 def test_a_memory_has_the_name_of_the_statement_that_makes_it():
     program = xe.trace(xe.kernel(several_on_a_line), RANGE)(Y)
-    names = [line.split()[1].rstrip(":") for line in str(program).splitlines() if line.startswith("  local ")]
-    assert names == ["first", "local", "local", "local", "local", "tile", "plain"]
+    names = [memory.name for memory in program.allocations]
+    assert names == ["first", "a", "b", "one", "two", "tile", "plain", "c", "d", "own", "f", "local", "local"]
 
 
 def test_arrays_given_too_early_are_told():

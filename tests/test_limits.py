@@ -3,10 +3,14 @@
 import dataclasses
 import math
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
+import refusals
 from hypothesis import given
 from hypothesis import strategies as st
 
+import xeemu as xe
 from xeemu.devices.device import device, devices
 from xeemu.devices.limits import check_memory, check_sizes, sub_group_size
 from xeemu.errors import Error, KernelArgumentError, KernelNotSupportedError, MemoryAllocationError, NDRangeError
@@ -207,6 +211,20 @@ def test_local_memory_over_the_limit_is_refused_in_the_drivers_words():
         "max1550 has 131072. Allocate less with wg.local, or launch smaller work-groups if it grows with them "
         "(Device.largest_work_group gives the size)"
     )
+
+
+def test_a_launch_lists_what_it_has_too_much_of():
+    def kernel(wg, x):
+        _small, _big = wg.local(8, jnp.int32), wg.local((128, 128), jnp.float64)  # <-
+        return x
+
+    message = refusal(
+        MemoryAllocationError, "memory_allocation", xe.launch(xe.kernel(kernel), xe.NDRange(4, 4)), np.zeros(8)
+    )
+    first, *listed = message.split("\n  ")
+    assert first.startswith("Size of SLM (131104) larger than available (131072): ")
+    line = refusals.site(kernel)
+    assert listed == [f"_big: 131072 bytes, float64[128, 128], at {line}", f"_small: 32 bytes, int32[8], at {line}"]
 
 
 def test_on_the_cpu_device_the_message_names_a_sufficient_variable():

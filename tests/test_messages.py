@@ -437,6 +437,14 @@ def unknown_scope(wg, x, y):
     return x.atomic(scope="grid")[0].add(1)  # <-
 
 
+@refused(
+    "atomic operations on x with scope 'work_item', which SYCL leaves undefined; give one of sub_group, work_group, "
+    "device, system, the narrowest that holds all work-items which use the element"
+)
+def atomics_for_one_work_item(wg, x, y):
+    return x.atomic(scope="work_item")[0].add(1)  # <-
+
+
 @refused("memory scope 'block' is none of work_item, sub_group, work_group, device, system")
 def fence_of_unknown_scope(wg, x, y):
     return wg.fence(x, scope="block")  # <-
@@ -544,19 +552,19 @@ def collective_of_another_shape(wg, x, y):
     return x.at[0].set(wg.reduce(jnp.arange(3), "add"))  # <-
 
 
-@refused("local memory tile of shape (4, 0); give one to three positive integers")
-def empty_local_memory(wg, x, y):
-    tile = wg.local((4, 0), jnp.int32)  # <-
+@refused("local memory tile of shape (4, -1); give one to three integers from 0")
+def local_memory_of_negative_size(wg, x, y):
+    tile = wg.local((4, -1), jnp.int32)  # <-
     return x.at[0].set(tile[0, 0])
 
 
-@refused("private memory own of shape (2, 2, 2, 2); give one to three positive integers")
+@refused("private memory own of shape (2, 2, 2, 2); give one to three integers from 0")
 def private_memory_of_rank_four(wg, x, y):
     own = wg.private((2, 2, 2, 2), jnp.int32)  # <-
     return x.at[0].set(own[0, 0, 0, 0])
 
 
-@refused("local memory tile of shape 2.5; give one to three positive integers")
+@refused("local memory tile of shape 2.5; give one to three integers from 0")
 def local_memory_of_fractional_size(wg, x, y):
     tile = wg.local(2.5, jnp.int32)  # <-
     return x.at[0].set(tile[0])

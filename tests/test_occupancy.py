@@ -23,8 +23,15 @@ def test_resident_groups_are_those_of_the_hardware():
     table = measured.rows("occupancy.csv")
     assert len(table) == 654
     for row in table:
-        got = occupancy("h200", int(row["wg"]), int(row["slm_bytes"]), int(row["regs_per_thread"]))
-        assert got.groups == int(row["measured_blocks_per_sm"]), row
+        use, groups = (
+            (int(row["wg"]), int(row["slm_bytes"]), int(row["regs_per_thread"])),
+            row["measured_blocks_per_sm"],
+        )
+        if int(groups):
+            assert occupancy("h200", *use).groups == int(groups), row
+        else:
+            with pytest.raises(NDRangeError, match="Exceeded the number of registers"):
+                occupancy("h200", *use)
 
 
 # --- Published by Intel ---
@@ -307,8 +314,8 @@ def test_the_next_step_does_what_it_says(gpu, size, bytes_, registers, barriers)
         (("max1550", 1024), "All threads are in use"),
         (("max1550", 1024, 128 * KB, 65), "No single change raises it; what binds is registers and slm"),
         (
-            ("h200", 1024, 0, 128),
-            "Use 64 registers per work-item instead of 128: 1 work-group per Xe core, occupancy 50.0 %",
+            ("h200", 768, 0, 80),
+            "Use 40 registers per work-item instead of 80: 2 work-groups per Xe core, occupancy 75.0 %",
         ),
     ],
 )
@@ -338,6 +345,15 @@ def test_next_step(use, step):
         (("max1550", 64, 0, None, None, "no"), KernelArgumentError, "barriers is 'no'; give True if the kernel has"),
         (("max1550", 64, 0, None, None, None), KernelArgumentError, "barriers is None; give True"),
         (("h200", 64, 0, 256), KernelArgumentError, "has 255 32-bit registers at most"),
+        (
+            ("h200", 512, 0, 228),
+            NDRangeError,
+            "Exceeded the number of registers available on the hardware: 228 registers per work-item for 512 "
+            "work-items are more than an Xe core of h200 has. Launch work-groups of at most 256 work-items, or use at "
+            "most 128 registers",
+        ),
+        # In the large-GRF mode an Xe core has half the threads.
+        (("max1550", 1024, 0, 129, 16), NDRangeError, "at most 512 work-items, or use at most 128 registers"),
     ],
 )
 def test_refusals(use, error, message):

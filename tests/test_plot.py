@@ -134,3 +134,22 @@ def test_what_is_not_known_is_left_out_of_a_roofline_and_named():
         plot.roofline(transposed("cpu"))
     with pytest.raises(xe.Error, match="the arithmetic of transpose is 0"):
         plot.roofline(dataclasses.replace(transposed("h200"), instructions={"memory": 3}))
+
+
+@pytest.mark.parametrize("given", [None, [], xe.NDRange(4, 4)])
+def test_what_cannot_be_drawn_is_told_by_a_sentence(given):
+    name = "None" if given is None else f"a {type(given).__name__}"
+    for draw, wanted in (
+        (plot.bank_map, "plot.bank_map draws a site of local memory, from report.sites of a profile"),
+        (lambda given: plot.tile(given, "max1550"), "plot.tile draws a site of local memory"),
+        (plot.roofline, "plot.roofline draws a report, as xe.profile and xe.estimate give it"),
+        (plot.execution, "plot.execution draws an execution, as test.witness"),
+    ):
+        with pytest.raises(xe.KernelArgumentError, match=f"^{wanted}.*, but got {name}$"):
+            draw(given)
+    with pytest.raises(xe.KernelArgumentError, match=r"^there is no device "):
+        plot.occupancy(given, 64)
+    with pytest.raises(xe.KernelArgumentError, match=r"^there is no device None"):
+        plot.tile(column(transposed()), None)
+    with pytest.raises(xe.KernelArgumentError, match=r"plot.bank_map\(most=0\): give a whole number from 1"):
+        plot.bank_map(column(transposed()), most=0)

@@ -135,6 +135,47 @@ def test_registers_beyond_the_file_are_spilled():
     assert report.mark("registers") == report.mark("spill_bytes") == "~"
 
 
+def in_registers(wg, x, y, *, count):
+    """Each work-item keeps so many floats."""
+    held = x[wg.local_id()[:, None] * count + np.arange(count, dtype=np.int32)]
+    return y.at[wg.global_id()].set(held.sum(-1)).at[wg.global_id()].set(held.max(-1))
+
+
+FLOATS = np.zeros(512 * 150, np.float32), np.zeros(512, np.float32)
+
+
+@pytest.mark.parametrize("entry", [xe.estimate, xe.profile])
+def test_more_registers_than_an_xe_core_has_for_a_group_are_refused(entry):
+    kernel = xe.kernel(in_registers)
+    with pytest.raises(
+        xe.NDRangeError, match=r"151 registers per work-item; for 512 .* h200 has 128 each.*\n  at .*def"
+    ):
+        entry(kernel, xe.NDRange(512, 512), "h200")(*FLOATS, count=150)
+    entry(kernel, xe.NDRange(512, 256), "h200")(*FLOATS, count=150)
+    entry(kernel, xe.NDRange(512, 512), "max1550")(*FLOATS, count=150)
+
+
+def test_registers_that_just_fit_are_not_refused_for_their_temporaries():
+    report = xe.estimate(xe.kernel(in_registers), xe.NDRange(512, 512), "h200")(*FLOATS, count=120)
+    assert report.registers > 4 * 128
+    assert report.occupancy.groups == 1
+
+
+def test_a_compiler_that_knows_the_size_of_the_group_spills():
+    kernel = xe.kernel(work_group_size=512)(in_registers)
+    report = xe.estimate(kernel, xe.NDRange(512, 512), "h200")(*FLOATS, count=150)
+    assert report.spill_bytes == report.registers - 4 * 128 > 0
+    assert report.occupancy.groups == 1
+
+
+def test_a_sweep_tells_which_configurations_lack_registers():
+    table = xe.tune(xe.kernel(in_registers), {"global_size": 512, "local_size": [128, 512]}, "h200")(*FLOATS, count=150)
+    assert [row.configuration["local_size"] for row in table] == [128, 512]
+    assert table[0].time_s > 0
+    assert table[1].time_s is None
+    assert table[1].reason.startswith("nd_range: Exceeded the number of registers")
+
+
 def test_time_bound_and_occupancy_are_modelled():
     kernel, nd_range, inputs, static = _example("slm_bank_16")
     _, report = xe.profile(kernel, nd_range)(*inputs, **static)

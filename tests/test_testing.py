@@ -109,3 +109,20 @@ def test_impossible_dimensions_are_refused(dimensions):
 def test_a_forgotten_reference_is_told():
     with pytest.raises(xe.KernelArgumentError, match=r"the reference is a NDRange; give a function"):
         xt.assert_matches(scale, xe.NDRange(64, 16), np.arange(64))
+
+
+def test_what_is_none_of_these_is_told_by_a_sentence():
+    x, nd_range = np.zeros(16, np.int32), xe.NDRange(16, 16)
+    for call, message in (
+        (lambda: xt.assert_matches(scale, lambda x: None, nd_range, x), "the reference of kernel scale gives None"),
+        (
+            lambda: xt.assert_matches(scale, lambda x: x, nd_range, x, rounding=None),
+            "rounding is None; give the largest",
+        ),
+        (lambda: xt.nd_ranges(dimensions=None), "dimensions is None; an nd-range has 1, 2 or 3"),
+        (lambda: xt.nd_ranges(most_items=None), "most_items=None, most_groups=8; give positive numbers"),
+        (lambda: xt.masks(None), "masks of the shape None; give whole numbers from 0"),
+        (lambda: xt.masks((2, -1)), r"masks of the shape \(2, -1\); give whole numbers from 0"),
+    ):
+        with pytest.raises(xe.KernelArgumentError, match=f"^{message}"):
+            call()

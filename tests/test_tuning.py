@@ -364,12 +364,24 @@ class TestSave:
             tune(scale, SIZES, save=path)(X)
             assert len([json.loads(line) for line in path.read_text().splitlines()]) == 3
 
-    @pytest.mark.parametrize("text", ["dear diary", "[1]\n", "{}\n", '{"kernel": 1}\n{"kernel": 2}\n', "1\n2\n3\n"])
-    def test_a_file_of_something_else_is_left_alone(self, tmp_path, text):
+    @pytest.mark.parametrize(
+        ("text", "kind"),
+        [
+            ("dear diary", "the text 'dear diary'"),
+            (f"import {'numpy' * 9}\nx\n", "the text 'import numpynumpy.*'"),
+            ("[1]\n", "JSON, a list"),
+            ("{}\n", "a JSON object without 'kernel'"),
+            ('{"kernel": 1}\n{"kernel": 2}\n', "a JSON object without 'key'"),
+            ("1\n2\n3\n", "JSON, a value"),
+            ("\n1\n", "empty"),
+            ("\0PNG\n\n", "the text .*PNG"),
+        ],
+    )
+    def test_a_file_of_something_else_is_left_alone(self, tmp_path, text, kind):
         path = tmp_path / "notes.txt"
         path.write_text(text)
         with pytest.raises(
-            xe.KernelArgumentError, match=r"line 1 of .*notes.txt is no row of a sweep; save to another"
+            xe.KernelArgumentError, match=rf"line 1 of .*notes.txt is {kind}.*, no row of a sweep; save to another"
         ):
             tune(scale, SIZES, save=path)(X)
         assert path.read_text() == text

@@ -78,7 +78,7 @@ def test_sizes_are_python_ints_and_ids_have_the_groups_shape(global_size, local_
         seen.append(({i.shape for i in ids}, {s.shape for s in scalars}, {i.dtype.name for i in ids + scalars}))
         return x
 
-    xe.launch(look, xe.NDRange(global_size, local_size), device="a770")(np.zeros(1))
+    xe.launch(look, xe.NDRange(global_size, local_size), device="a770")(np.zeros(1, np.float32))
     groups = tuple(n // s for n, s in zip(global_size, local_size, strict=True))
     assert seen[0] == (global_size, local_size, groups, math.prod(local_size), 16)
     assert all(type(n) is int for size in seen[0][:3] for n in size)

@@ -48,6 +48,10 @@ class KernelError(Error):
     code = "kernel"
 
 
+class NoSuchNameError(KernelError, AttributeError):
+    """The kernel asks for a name that the language does not have; `hasattr` takes it for an answer."""
+
+
 def did_you_mean(name: str, names: Sequence[str]) -> str:
     """The part of a message that suggests the nearest of some names, empty if none is near."""
     nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)

@@ -17,6 +17,7 @@ from xeemu.devices.device import device as find_device
 from xeemu.devices.occupancy import Occupancy
 from xeemu.devices.occupancy import occupancy as calculate
 from xeemu.errors import Error, KernelArgumentError
+from xeemu.language.source import called
 from xeemu.memory_model.witness import Witness, draw
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def bank_map(site: SiteReport, most: int = 32, ax: "Axes | None" = None) -> "Axe
       most: rows that are drawn; the title says how many more there are.
       ax: where to draw.
     """
-    drawn = _map_of(site)
+    drawn = _map_of(site, "bank_map")
+    _check_number("bank_map", "most", most, 1)
     served = np.array(drawn.rows[:most]).reshape(-1, drawn.banks)
     ax = ax or _axes((0.32 * drawn.banks + 2.5, 0.3 * len(served) + 1.6))
     most = max(2, int(served.max(initial=0)))
@@ -87,8 +89,10 @@ def tile(
     Returns:
       The two axes.
     """
-    drawn, model = _map_of(site), find_device(device) if isinstance(device, str) else device
-    pitch = pitch or _pitch(site, drawn)
+    drawn, model = _map_of(site, "tile"), find_device(device)
+    pitch = _pitch(site, drawn) if pitch is None else pitch
+    for name, value in ("pitch", pitch), ("padding", padding), ("request", request):
+        _check_number("tile", name, value, None)
     if not (0 <= request < len(drawn.addresses)):
         raise KernelArgumentError(
             f"tile(request={request}): the execution at line {site.line} has {len(drawn.addresses)} instructions of "
@@ -99,6 +103,8 @@ def tile(
             f"tile(pitch={pitch}, padding={padding}): a row has elements, and none are taken away"
         )
     pair = np.array(_pair() if axes is None else axes, dtype=object)
+    if pair.shape != (2,):
+        raise KernelArgumentError(f"tile(axes=...) draws into two axes, but got {pair.size}; give two, or leave it out")
     lanes = [None if a is None else a // np.dtype(site.dtype).itemsize for a in drawn.addresses[request]]
     for ax, extra in zip(pair, (0, padding), strict=True):
         _tile(ax, site, drawn, model, lanes, pitch, extra)
@@ -123,7 +129,7 @@ def occupancy(
       registers: 32-bit registers of a work-item, as in `xeemu.occupancy`.
       ax: where to draw.
     """
-    model = find_device(device) if isinstance(device, str) else device
+    model = find_device(device)
     ax = ax or _axes((7, 3.5))
 
     def at(bytes_: int) -> Occupancy:
@@ -159,8 +165,8 @@ def roofline(report: Report, device: str | Device | None = None, ax: "Axes | Non
       device: the device, if the report's is not one of the presets.
       ax: where to draw.
     """
-    model = find_device(device or report.device) if isinstance(device or report.device, str) else device
-    assert isinstance(model, Device)
+    _check_kind("roofline", report, Report, "a report, as xe.profile and xe.estimate give it")
+    model = find_device(report.device if device is None else device)
     operations, clock = _operations(report), model.clock_hz
     if report.time_s is None or clock is None:
         raise Error(
@@ -201,10 +207,25 @@ def execution(witness: Witness, ax: "Axes | None" = None) -> "Axes":
       witness: what is drawn.
       ax: where to draw; by default into new axes.
     """
+    _check_kind("execution", witness, Witness, "an execution, as test.witness(...) of an xe.litmus gives it")
     return draw(witness, ax)
 
 
-def _map_of(site: SiteReport) -> BankMap:
+def _check_kind(function: str, given: Any, kind: type, wanted: str) -> None:
+    if not isinstance(given, kind):
+        got = "None" if given is None else called(given)
+        raise KernelArgumentError(f"plot.{function} draws {wanted}, but got {got}")
+
+
+def _check_number(function: str, name: str, given: Any, least: int | None) -> None:
+    if not isinstance(given, int | np.integer) or (least is not None and given < least):
+        raise KernelArgumentError(
+            f"plot.{function}({name}={given!r}): give a whole number" + ("" if least is None else f" from {least}")
+        )
+
+
+def _map_of(site: SiteReport, function: str) -> BankMap:
+    _check_kind(function, site, SiteReport, "a site of local memory, from report.sites of a profile")
     if site.space != "local" or site.bank_map is None:
         what = f"{site.op} of {site.memory} at line {site.line}"
         why = "has no banks" if site.space != "local" else "was not looked at: no execution of it is known before a run"

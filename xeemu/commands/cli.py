@@ -47,7 +47,7 @@ _CONFIDENCE = (
     "?   not known, or not a thing of this device",
 )
 _EXIT_CODES = (
-    "exit code: 0 done, 1 a result differs from its reference or a check has findings, 2 the command or the launch was "
+    "exit code: 0 done, 1 a result differs from its reference or a check finds faults, 2 the command or the launch was "
     "refused"
 )
 
@@ -121,7 +121,8 @@ def _run(given: argparse.Namespace) -> int:
         return _run_all(device, given)
     target = _target(given, options)
     repeat = given.repeat if given.schedule is None else 0
-    run = runs.run(target.example, given.size, device, repeat, given.verify, schedule=given.schedule)
+    key, most = given.schedule, given.max_iterations
+    run = runs.run(target.example, given.size, device, repeat, given.verify, schedule=key, max_iterations=most)
     _print_run(run, device, "not verified: no reference" if target.bare else run.verdict.text)
     if target.bare or given.show:
         _print_outputs(run.outputs, given.show)
@@ -198,7 +199,7 @@ def _check(given: argparse.Namespace) -> int:
         print(f"{example.name}: {_launch(example.kernel, nd_range, device)}, device {device.name}\n\n{findings}\n")
         _print_sites("proved", findings.proved)
         _print_sites("watched", findings.watched)
-    return _FOUND if findings else 0
+    return _FOUND if findings.faults else 0
 
 
 def _tune(given: argparse.Namespace) -> int:
@@ -466,6 +467,12 @@ def _parser() -> argparse.ArgumentParser:
         type=_count,
         metavar="KEY",
         help="run it once, in an order drawn from this number, as SYCL permits it; slow, so give a small --size",
+    )
+    run.add_argument(
+        "--max-iterations",
+        type=_positive,
+        metavar="N",
+        help=f"give up a loop that need not end after so many (default: {MAX_ITERATIONS}, fewer with --schedule)",
     )
     run.add_argument("--show", action="store_true", help="print the outputs, with their values as bars")
 

@@ -53,6 +53,7 @@ def run(
     verify: bool,
     prefix: str = "",
     schedule: int | None = None,
+    max_iterations: int | None = None,
 ) -> Run:
     """Carries out an example.
 
@@ -64,17 +65,18 @@ def run(
       verify: whether to compare the outputs with the reference, where there is one.
       prefix: what a progress line begins with.
       schedule: the key of an adversarial run, or None.
+      max_iterations: after which a loop is given up, None for the default.
     """
     sized = example.sized(size)
     with phase(f"{prefix}{example.name}: making the inputs"):
         inputs = example.inputs(sized)
         placed = _placed(inputs) if schedule is None else inputs
     with phase(f"{prefix}{example.name}: first run, with compilation"):
-        outputs, first_s = _timed(example, placed, sized, device, schedule)
+        outputs, first_s = _timed(example, placed, sized, device, schedule, max_iterations)
     again_s = None
     for k in range(repeat):
         with phase(f"{prefix}{example.name}: run {k + 2} of {repeat + 1}"):
-            _, seconds = _timed(example, placed, sized, device, schedule)
+            _, seconds = _timed(example, placed, sized, device, schedule, max_iterations)
         again_s = min(seconds, again_s or seconds)
     outputs = jax.tree.map(np.asarray, outputs)
     with phase(f"{prefix}{example.name}: comparing with the reference"):
@@ -97,8 +99,13 @@ def _judge(example: Example, inputs: Any, outputs: Any, verify: bool) -> Verdict
 
 
 def _timed(
-    example: Example, inputs: Any, size: tuple[int, ...], device: str | Device, schedule: int | None
+    example: Example,
+    inputs: Any,
+    size: tuple[int, ...],
+    device: str | Device,
+    schedule: int | None,
+    max_iterations: int | None,
 ) -> tuple[Any, float]:
     start = time.perf_counter()
-    outputs = jax.block_until_ready(example.launch(inputs, size, device, schedule))
+    outputs = jax.block_until_ready(example.launch(inputs, size, device, schedule, max_iterations))
     return outputs, time.perf_counter() - start

@@ -14,7 +14,7 @@ from xeemu.cost import census, counting, sampling
 from xeemu.cost.census import Census
 from xeemu.cost.counting import Counting, Ledger
 from xeemu.cost.report import Report
-from xeemu.cost.tabulation import tabulate
+from xeemu.cost.tabulation import check_registers, tabulate
 from xeemu.devices.device import Device
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.knowledge import schedule
@@ -23,6 +23,7 @@ from xeemu.language.ndrange import NDRange
 from xeemu.launching import fitting
 from xeemu.launching.arguments import DEFAULT_DEVICE, SHAPED, checked_arguments, checked_device, outside_jit, scalars
 from xeemu.launching.fitting import Watched
+from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
 
 
@@ -85,13 +86,14 @@ def estimate(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_D
     return call
 
 
-@functools.lru_cache(maxsize=128)
+@functools.lru_cache(maxsize=MOST_WATCHED)
 def _census(prepared: Prepared, device: Device, scalars: tuple[Hashable, ...]) -> Census:
     return census.take(schedule.of_program(prepared.program, prepared.plan, scalars), device)
 
 
-@functools.lru_cache(maxsize=128)
+@functools.lru_cache(maxsize=MOST_WATCHED)
 def _counted(taken: Census, prepared: Prepared, sample: int | None) -> "Counted":
+    check_registers(prepared, taken)
     groups = prepared.program.geometry.groups
     drawn = None if sample is None or sample >= groups else sampling.draw(groups, prepared.cut.chunk, sample)
     return Counted(prepared, Ledger(taken, drawn))

@@ -201,7 +201,8 @@ def _overhead(frame: Frame) -> Counter:
         return dict(_BRANCH)
     if frame.kind != "iteration":
         return {}
-    meets = any(isinstance(step, Meeting) for inner in frame.frames() for step in inner.steps)
+    steps = (step for inner in frame.frames() for step in inner.steps)
+    meets = any(isinstance(step, Meeting) and step.eqn.primitive in primitives.LANGUAGE for step in steps)
     shared = 1 if meets or not frame.counted else UNROLLED
     return {name: number / shared for name, number in _ITERATION.items()}
 

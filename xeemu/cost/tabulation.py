@@ -12,12 +12,12 @@ from xeemu.cost.counting import Counts, Ledger
 from xeemu.cost.report import AtomicTotals, GlobalTotals, LocalTotals, Report, SiteReport
 from xeemu.devices import bankmap
 from xeemu.devices.bankmap import BankMap
-from xeemu.devices.device import Device
-from xeemu.devices.occupancy import Occupancy, occupancy
-from xeemu.errors import Error
+from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
+from xeemu.errors import Error, NDRangeError
 from xeemu.knowledge.progressions import Effort
 from xeemu.knowledge.registers import live_bytes
 from xeemu.knowledge.schedule import Place
+from xeemu.language import source
 from xeemu.language.linearity import Allocation
 from xeemu.launching.preparation import Prepared
 
@@ -51,9 +51,10 @@ def tabulate(
     sites = tuple(by_place.values())
     classes, barriers = _classes(counts, taken, _total(site.requests for site in sites))
     registers = _registers(prepared, taken)
-    spill = _spill(registers, device, geometry.sub_group_size)
+    there = _register_bytes(prepared, taken)
+    spill = None if there is None else max(0, registers - there)
     atomics = _atomics(by_place, counts, taken)
-    resident = _occupancy(prepared, taken, registers, any(each.get("barrier") for each in taken.instructions.values()))
+    resident = _occupancy(prepared, taken, any(each.get("barrier") for each in taken.instructions.values()))
     with Effort().portion():
         work = workload.of_launch(by_place, classes, barriers, atomics, taken, resident)
     time = timing.predict(work, device, resident.groups if resident else None) if work is not None else None
@@ -179,34 +180,61 @@ def _missing(time: timing.Timing | None) -> tuple[str, ...]:
 
 def _registers(prepared: Prepared, taken: Census) -> int:
     """Bytes of registers that a work-item needs: live values, private memory without computed index, temporaries."""
-    program, geometry = prepared.program, taken.geometry
-    live = live_bytes(program.body, prepared.plan, geometry)
-    private = sum(math.prod(m.shape) * m.dtype.itemsize for m in taken.in_registers)
-    return math.ceil((live + private) * (1 + _TEMPORARIES))
+    return math.ceil(_live(prepared, taken) * (1 + _TEMPORARIES))
 
 
-def _register_bytes(device: Device, lanes: int) -> int | None:
-    """What the register file has for a work-item; on Xe in the default (small) mode."""
-    if device.max_registers_per_work_item is not None:
-        return _REGISTER_BYTES * device.max_registers_per_work_item
-    return None if device.grf_bytes_per_thread is None else device.grf_bytes_per_thread // lanes
+def _live(prepared: Prepared, taken: Census) -> int:
+    """The same without temporaries, of which a compiler makes fewer where registers are scarce."""
+    live = live_bytes(prepared.program.body, prepared.plan, taken.geometry)
+    return live + sum(math.prod(m.shape) * m.dtype.itemsize for m in taken.in_registers)
 
 
-def _spill(registers: int, device: Device, lanes: int) -> int | None:
-    there = _register_bytes(device, lanes)
-    return None if there is None else max(0, registers - there)
+def _register_bytes(prepared: Prepared, taken: Census) -> int | None:
+    """What the register file has for a work-item; on Xe in the default (small) mode.
+
+    A compiler that knows the work-group's size, because the kernel requires it, leaves as many as all of them have.
+    """
+    device, lanes = taken.device, taken.geometry.sub_group_size
+    if device.max_registers_per_work_item is None:
+        return None if device.grf_bytes_per_thread is None else device.grf_bytes_per_thread // lanes
+    most = _most_registers(taken) if prepared.program.kernel.work_group_size else None
+    return _REGISTER_BYTES * (most or device.max_registers_per_work_item)
 
 
-def _occupancy(prepared: Prepared, census: Census, registers: int, barriers: bool) -> Occupancy | None:
-    geometry, device = census.geometry, census.device
-    there = _register_bytes(device, geometry.sub_group_size)
-    taken = None if there is None else max(1, math.ceil(min(registers, there) / _REGISTER_BYTES))
+def _most_registers(taken: Census) -> int | None:
+    return most_registers(taken.device, taken.geometry.items, taken.geometry.sub_group_size)
+
+
+def check_registers(prepared: Prepared, taken: Census) -> None:
+    """Checks that an Xe core has the registers for the live values of one work-group.
+
+    Raises:
+      NDRangeError: it has not.
+    """
+    there, most, live = _register_bytes(prepared, taken), _most_registers(taken), _live(prepared, taken)
+    used = math.ceil(min(live, there or live) / _REGISTER_BYTES)
+    if not most or used <= most:
+        return
+    kernel, size = prepared.program.kernel, taken.geometry.local_range
+    shown = str(size[0]) if len(size) == 1 else str(size)
+    raise NDRangeError(
+        f"Exceeded the number of registers available on the hardware: kernel {kernel.name} has {live} bytes of values "
+        f"alive at once, {used} registers per work-item; for {taken.geometry.items} work-items an Xe core of "
+        f"{taken.device.name} has {most} each. Launch smaller work-groups, keep fewer values, or require the size, "
+        f"@xe.kernel(work_group_size={shown}), so that the compiler spills"
+        f"\n  at {source.of_function(kernel.function.__code__)}"
+    )
+
+
+def _occupancy(prepared: Prepared, census: Census, barriers: bool) -> Occupancy | None:
+    geometry, device, there = census.geometry, census.device, _register_bytes(prepared, census)
+    registers = None if there is None else max(1, math.ceil(min(_registers(prepared, census), there) / _REGISTER_BYTES))
     try:
         return occupancy(
             device,
             geometry.local_range,
             prepared.program.local_bytes,
-            taken,
+            registers and min(registers, _most_registers(census) or registers),
             geometry.sub_group_size,
             barriers,
             max(1, geometry.groups),

@@ -51,8 +51,10 @@ class Device:
       local_mem_type: SYCL's query: `local` (dedicated), `global` (an abstraction of global memory) or `none`.
       local_mem_size: SYCL's query: bytes of local memory that one work-group may have; 0 where the type is `none`.
       fp64_native: whether double precision has its own instructions.
-      atomic64: SYCL's aspect: whether kernels may perform atomic operations on 64 bits; a launch of one that does is
-        refused where they may not.
+      fp64: SYCL's aspect: whether kernels may use double precision; a launch of one that does is refused where they may
+        not. Intel's compiler can emulate it where there is none, if it is told to; then it is True.
+      fp16: the same of half precision.
+      atomic64: the same of atomic operations on 64 bits.
       private_mem_size: bytes of private memory that one work-item may have, where the device limits it.
       local_mem_variable: environment variable that sets `local_mem_size` (see `in_environment`).
       private_mem_variable: environment variable that sets `private_mem_size`.
@@ -139,6 +141,8 @@ class Device:
     local_mem_type: Literal["local", "global", "none"]
     local_mem_size: int
     fp64_native: bool
+    fp64: bool | None = None
+    fp16: bool | None = None
     atomic64: bool | None = None
     private_mem_size: int | None = None
     local_mem_variable: str | None = None
@@ -359,6 +363,7 @@ def _figures(confidence: str, text: str, **values: object) -> tuple[Source, ...]
 
 _CALCULATOR = ("H", "Intel GPU Occupancy Calculator")
 _NEO = ("H", "NEO (intel/compute-runtime) hardware and capability tables")
+_NEO_FP64 = ("H", f"{_NEO[1]}, ftrSupportsFP64")
 _IGC = ("H", "IGC (intel/intel-graphics-compiler) Platform.hpp")
 _GUIDE = "Intel oneAPI GPU Optimization Guide"
 _NOMINAL = ("H", f"{_GUIDE}, memory system of the Max series, nominal")
@@ -392,6 +397,7 @@ def _documented_banks(confidence: str, otherwise: str = "") -> tuple[Source, ...
 _ANY_INTEL_GPU = (
     *_figures("H", f"{_GUIDE}: SLM is on the chip", local_mem_type="local"),
     *_figures("H", f"{_NEO[1]}, ftrSupportsInteger64BitAtomics", atomic64=True),
+    *_figures("H", f"{_NEO[1]}, cl_khr_fp16", fp16=True),
 )
 _UP_TO_XE_HPG = (
     *_ANY_INTEL_GPU,
@@ -416,6 +422,7 @@ _FROM_XE_HPC = (
     ),
     *_figures(*_IGC, grf_register_bytes=64, grf_bytes_per_thread=128 * 64, large_grf_factor=2),
     *_figures(*_NEO, fp64_native=True, fused_engines=False),
+    *_figures(*_NEO_FP64, fp64=True),
     *_figures(
         "M", "sycl-tla pull request 631: 16 bytes per lane conflict unless striped", slm_wide_accesses="components"
     ),
@@ -443,6 +450,7 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
             slm_bytes_per_core=64 * _KB,
         ),
         *_figures(*_NEO, fp64_native=True),
+        *_figures(*_NEO_FP64, fp64=True),
         *_documented_banks("H"),
         *_STORES_CONFLICT,
         *_COMPONENTS,
@@ -465,6 +473,7 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
             slm_bytes_per_core=64 * _KB,
         ),
         *_figures(*_NEO, fp64_native=False, fused_engines=True),
+        *_figures(*_NEO_FP64, fp64=False),
         *_documented_banks("H"),
         *_STORES_CONFLICT,
         *_COMPONENTS,
@@ -486,6 +495,7 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         ),
         *_figures(*_IGC, large_grf_factor=2),
         *_figures(*_NEO, fp64_native=False, fused_engines=True),
+        *_figures(*_NEO_FP64, fp64=False),
         *_documented_banks("M", "; oneDNN plans for 32 banks of 8 bytes"),
         *_figures("L", "as Xe-LP; the guide's figure for loads and stores is 512", slm_bytes_per_cycle=128),
         *_figures("L", f"{_GUIDE}, marketing figure", l1_bytes_per_cycle=512),
@@ -527,6 +537,7 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_figures("H", f"{_HOPPER}: registers per thread", max_registers_per_work_item=255),
         *_figures(*_H200, slm_granule_bytes=128, line_bytes=128, sector_bytes=32, fp64_native=True),
         *_figures(*_H200, atomic64=True),
+        *_figures("H", "CUDA programming guide, compute capability 9.0", fp64=True, fp16=True),
         *_default_sub_group(32),
     ),
     "cpu": (
@@ -536,6 +547,7 @@ _ARCHITECTURES: dict[str, tuple[Source, ...]] = {
             max_work_group_size=8192,
             local_mem_type="global",
             fp64_native=True,
+            fp64=True,
         ),
         *_figures("M", "Intel dpctl documentation, CPU device", sub_group_sizes=(4, 8, 16, 32, 64)),
         *_figures("H", "minimum of the OpenCL full profile", local_mem_size=32 * _KB),

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from xeemu.devices.device import Device, devices
 from xeemu.errors import KernelNotSupportedError, MemoryAllocationError, NDRangeError
+from xeemu.language.linearity import Allocation
 from xeemu.language.ndrange import NDRange
+
+_MOST_LISTED = 8
 
 
 def check_sizes(
@@ -43,7 +46,11 @@ def check_sizes(
 
 
 def check_memory(
-    local_bytes: int, private_bytes_per_work_item: int, device: Device, environ: Mapping[str, str] = os.environ
+    local_bytes: int,
+    private_bytes_per_work_item: int,
+    device: Device,
+    environ: Mapping[str, str] = os.environ,
+    allocations: Sequence[Allocation] = (),
 ) -> None:
     """Checks the memory of a work-group against the device, as `environ` sets it (see `Device.in_environment`).
 
@@ -52,6 +59,7 @@ def check_memory(
       private_bytes_per_work_item: private memory of one work-item; checked only where the device limits it.
       device: the modelled device.
       environ: the environment variables.
+      allocations: what the bytes are for, if that is known; the message lists them.
 
     Raises:
       MemoryAllocationError: there is more of either than the device has.
@@ -64,6 +72,7 @@ def check_memory(
             f"{local_bytes} bytes of local memory, {device.name} has {limits.local_mem_size}. Allocate less with "
             "wg.local, or launch smaller work-groups if it grows with them (Device.largest_work_group gives the size)"
             + _or_set(device.local_mem_variable, local_bytes)
+            + _allocated("local", allocations)
         )
     available = limits.private_mem_size
     if available is not None and private_bytes_per_work_item > available:
@@ -72,6 +81,7 @@ def check_memory(
             f"work-item allocates {private_bytes_per_work_item} bytes of private memory, {device.name} has {available}."
             " Allocate less with wg.private, or use local or global memory"
             + _or_set(device.private_mem_variable, private_bytes_per_work_item)
+            + _allocated("private", allocations)
         )
 
 
@@ -146,6 +156,14 @@ def _check_divides(local: tuple[int, ...], nd_range: NDRange) -> None:
 
 def _or_set(variable: str | None, bytes_: int) -> str:
     return f", or set the environment variable {variable}={-(-bytes_ // 1024)}KB" if variable else ""
+
+
+def _allocated(space: str, allocations: Sequence[Allocation]) -> str:
+    """The memories of a space, the largest first, each on a line of its own."""
+    ours = sorted((a for a in allocations if a.space == space), key=lambda a: -a.nbytes)
+    lines = [f"\n  {a.name}: {a.nbytes} bytes, {a.dtype}{list(a.shape)}, at {a.site}" for a in ours[:_MOST_LISTED]]
+    more = len(ours) - len(lines)
+    return "".join(lines) + (f"\n  and {more} more" if more else "")
 
 
 def _as_tuple(sizes: int | Sequence[int]) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """Occupancy: how many work-groups an Xe core holds at once, what limits them, and what would let it hold more."""
 
+import bisect
 import dataclasses
 import math
 import operator
@@ -8,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from xeemu.devices import limits
 from xeemu.devices.device import Device
 from xeemu.devices.device import device as find_device
-from xeemu.errors import KernelArgumentError
+from xeemu.errors import KernelArgumentError, NDRangeError
 from xeemu.language.ndrange import NDRange
 
 
@@ -21,7 +22,7 @@ class Occupancy:
         GRF mode, so that a kernel in the large one reaches 0.5 at most.
       average: threads of the device in use, averaged over the waves of the launch; without a launch, `fraction`.
       peak: the most of them in use at once; without a launch, `fraction`.
-      groups: work-groups resident on an Xe core; 0 if not even one has the registers.
+      groups: work-groups resident on an Xe core.
       limiter: the name of the constraint that binds, the first of `constraints` if several do.
       constraints: the work-groups that each constraint allows: `threads`, `registers` (where they are given), `slm`
         (where there is local memory), and `barriers` or `work_groups` (slots of groups with and without barriers).
@@ -84,7 +85,8 @@ def occupancy(
       groups: work-groups of the launch, for `average`, `peak` and `waves`.
 
     Raises:
-      NDRangeError: the local size is not one, or larger than the device allows.
+      NDRangeError: the local size is not one, or larger than the device allows, or an Xe core has not the registers for
+        a work-group of it.
       KernelNotSupportedError: the device lacks the sub-group size.
       MemoryAllocationError: there is more local memory than a work-group may have.
       KernelArgumentError: another argument is not a whole number in its range, or `barriers` no bool.
@@ -99,6 +101,8 @@ def occupancy(
     limits.check_memory(slm_bytes, 0, gpu)
     use = _Use(size, lanes, slm_bytes, _checked_registers(gpu, registers, lanes), barriers)
     constraints = _constraints(gpu, use)
+    if constraints.get("registers") == 0:
+        raise _too_many_registers(gpu, use)
     limiter = min(constraints, key=constraints.__getitem__) if "threads" in constraints else None
     fraction = _fraction(gpu, use)
     waves = _waves(gpu, constraints[limiter], groups) if limiter else None
@@ -152,6 +156,26 @@ def _most_registers(gpu: Device, lanes: int) -> int | None:
     if gpu.max_registers_per_work_item is not None or gpu.grf_bytes_per_thread is None:
         return gpu.max_registers_per_work_item
     return gpu.grf_bytes_per_thread * (gpu.large_grf_factor or 1) // (4 * lanes)
+
+
+def most_registers(gpu: Device, size: int, lanes: int) -> int | None:
+    """The most 32-bit registers of a work-item that an Xe core has for a work-group; None if that is not known."""
+    most = _most_registers(gpu, lanes)
+    counts = range(1, (most or 0) + 1)
+    if not counts or _by_registers(gpu, _Use(size, lanes, 0, 1, False)) is None:
+        return None
+    return bisect.bisect_left(counts, True, key=lambda n: _by_registers(gpu, _Use(size, lanes, 0, n, False)) == 0)
+
+
+def _too_many_registers(gpu: Device, use: _Use) -> NDRangeError:
+    fewer = most_registers(gpu, use.size, use.sub_group_size)
+    sizes = range(1, use.size)
+    largest = bisect.bisect_left(sizes, True, key=lambda n: _by_registers(gpu, dataclasses.replace(use, size=n)) == 0)
+    return NDRangeError(
+        f"Exceeded the number of registers available on the hardware: {use.registers} registers per work-item for "
+        f"{use.size} work-items are more than an Xe core of {gpu.name} has. Launch work-groups of at most {largest} "
+        f"work-items, or use at most {fewer} registers"
+    )
 
 
 # --- The rule ---

@@ -19,7 +19,7 @@ from xeemu.emission import branches, comparing, items, memories, operations, row
 from xeemu.emission.comparing import Comparison
 from xeemu.emission.context import Context, Equation
 from xeemu.emission.items import Item, as_memory, as_value
-from xeemu.emission.observer import Observer
+from xeemu.emission.observer import Observer, Result
 from xeemu.emission.values import Buffer, Chunk, Emitted, Origin
 from xeemu.emission.ways import Way, Ways
 from xeemu.knowledge import quotients
@@ -86,7 +86,9 @@ class _Interpreter:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
         self.context.observer.on_body(plan, active, self.context.chunk)
         each = ways.of_body(body, plan, self.context)
-        comparisons = comparing.of_body(body, plan, self.context.dimensions)
+        # What is followed has to be emitted as it is written.
+        followed = bool(self.context.observer.followed)
+        comparisons = {} if followed else comparing.of_body(body, plan, self.context.dimensions)
         spared = comparing.spared(body, comparisons)
         found = dict(zip(body.invars, inputs, strict=True)) | _constants(body, plan)
         return _Pass(self, body, plan, active, each, comparisons, spared, found).results()
@@ -194,7 +196,12 @@ class _Pass:
             equation = Equation(self.plan, number, eqn, list(map(self._read, eqn.invars)), self.active)
             is_access = eqn.primitive in primitives.ACCESSES
             way = self.each.of(number, self._read) if is_access else None
+            if context.observer.watches and not is_access:
+                context.observer.on_operation(self.plan, number, self.active, context.chunk)
             results = memories.accessed(equation, way, context) if way else self.interpreter.equation(equation)
+            if (self.plan, number) in context.observer.followed:
+                told = Result(self.plan, number, eqn, equation.operands, results, self.active)
+                context.observer.on_result(told, context.chunk)
         self.found.update(zip(eqn.outvars, results, strict=True))
 
     def _compared(self, number: int) -> Emitted | None:

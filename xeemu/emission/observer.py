@@ -6,12 +6,15 @@ loops and branches. This base class watches nothing and has no state, so that wi
 
 import dataclasses
 import math
+from collections.abc import Sequence, Set
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend import core as jex_core
 
+from xeemu.emission.items import Item
 from xeemu.emission.locating import Address, Lanes
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.knowledge.analysis import Plan
@@ -48,11 +51,14 @@ class Event:
 
     def active(self, items: int) -> jax.Array:
         """`[G or 1, n or 1]` whether a lane takes part, within bounds or not; `items` of a group."""
-        active = jnp.ones((1, 1), bool)
-        for condition in (self.lanes.mask, self._present(items)):
-            if condition is not None:
-                active = active & condition
-        return active if self.running is None else active & self.running[:, None]
+        executing = self.executing(items)
+        return executing if self.lanes.mask is None else executing & self.lanes.mask
+
+    def executing(self, items: int) -> jax.Array:
+        """`[G or 1, n or 1]` whether a lane comes to the access, masked out or not; `items` of a group."""
+        present = self._present(items)
+        executing = jnp.ones((1, 1), bool) if present is None else present
+        return executing if self.running is None else executing & self.running[:, None]
 
     def taken(self, items: int) -> jax.Array:
         """`[G or 1, n or 1]` whether a lane accesses its element; `items` of a group."""
@@ -88,6 +94,27 @@ class Passage:
     running: jax.Array | None
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Result:
+    """One operation that is no access, as it has been emitted.
+
+    Attributes:
+      plan: the call path.
+      number: of the equation in the path's body.
+      eqn: the equation.
+      operands: what goes into it.
+      results: what it gives.
+      running: `[G]` mask of the groups that execute it, or None for all.
+    """
+
+    plan: Plan
+    number: int
+    eqn: jex_core.JaxprEqn
+    operands: Sequence[Item]
+    results: Sequence[Item]
+    running: jax.Array | None
+
+
 class Observer:
     """Watches nothing.
 
@@ -96,12 +123,22 @@ class Observer:
     Attributes:
       watches: whether there is anything to tell it; if not, loops test their predicates where JAX does.
       max_iterations: after which a loop that tests a predicate is left; None for no limit.
+      followed: the equations that are no accesses of which it wants to know the results.
       state: the pytree that loops and branches carry.
     """
 
     watches = False
     max_iterations: int | None = None
+    followed: Set[tuple[Plan, int]] = frozenset()
     state: Any = ()
+
+    def limit(self, plan: Plan, number: int) -> int | None:
+        """After how many iterations a loop that tests a predicate is left; None if it is not counted."""
+        return self.max_iterations
+
+    def goes_on(self) -> jax.Array | None:
+        """Whether loops that are counted may go on, a bool; None if nothing but their predicates ends them."""
+        return None
 
     def on_access(self, event: Event, chunk: Chunk) -> None:
         """A memory operation is emitted."""
@@ -109,8 +146,14 @@ class Observer:
     def on_stored(self, event: Event, after: Buffer, chunk: Chunk) -> None:
         """A plain store has been emitted, which has left the memory so."""
 
+    def on_result(self, result: Result, chunk: Chunk) -> None:
+        """An equation that is followed has been emitted."""
+
     def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
         """A barrier is emitted."""
+
+    def on_operation(self, plan: Plan, number: int, running: jax.Array | None, chunk: Chunk) -> None:
+        """An equation that is no memory operation is emitted, for the groups of a `[G]` mask or for all."""
 
     def on_body(self, plan: Plan, running: jax.Array | None, chunk: Chunk) -> None:
         """A body of the program begins, for the groups of a `[G]` mask or for all."""

@@ -20,7 +20,7 @@ from xeemu.emission.streaming import Block, Stream
 from xeemu.emission.together import Together
 from xeemu.emission.updating import Updates
 from xeemu.emission.values import Chunk, Emitted, Update
-from xeemu.knowledge import growing
+from xeemu.knowledge import analysis, growing
 from xeemu.knowledge.analysis import Plan
 from xeemu.language.jaxprs import Scan
 
@@ -43,9 +43,16 @@ def results(emitter: Emitter, equation: Equation, scan: Scan) -> list[Item]:
     carried = carrying.of_loop(emitter, scan.body, equation.inner, consts, carries)
     loop = _Loop(emitter, equation, scan, plan, consts, carried, equation.active)
     alone = not elements and len(equation.eqn.outvars) == scan.carries and not emitter.context.observer.watches
-    if alone and (last := _by_blocks(loop)) is not None:
+    if alone and not _counts_loops(loop) and (last := _by_blocks(loop)) is not None:
         return carried.after(last, equation.known, loop.chunk)
     return _one_by_one(loop, elements)
+
+
+def _counts_loops(loop: "_Loop") -> bool:
+    """Whether its body holds loops that are counted: that is part of what a loop carries."""
+    observer, inside = loop.emitter.context.observer, analysis.bodies(loop.scan.body, loop.plan)
+    loops = ((plan, n) for body, plan in inside for n, eqn in enumerate(body.eqns) if eqn.primitive.name == "while")
+    return any(observer.limit(*key) is not None for key in loops)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -406,6 +406,11 @@ def bits(array: jax.Array) -> jax.Array:
     return lax.bitcast_convert_type(array, np.dtype(f"u{array.dtype.itemsize}"))
 
 
+def bits_of(dtype: np.dtype) -> np.dtype:
+    """The dtype of `bits` of an array of such elements."""
+    return np.dtype(f"u{dtype.itemsize}")
+
+
 def of_bits(array: jax.Array, like: jax.Array) -> jax.Array:
     """Elements of another array's type from their bits."""
     return array.astype(bool) if like.dtype == bool else lax.bitcast_convert_type(array, like.dtype)

@@ -12,7 +12,8 @@ from xeemu.emission import carrying, packing
 from xeemu.emission.context import Context, Emitter, Equation
 from xeemu.emission.items import Item, as_value
 from xeemu.emission.observer import Observer
-from xeemu.language.jaxprs import While
+from xeemu.language import jaxprs
+from xeemu.language.jaxprs import Body, While
 
 _Step = Callable[[list[Any], jax.Array | None], list[Any]]
 """What is carried after an iteration, from what is before, for the groups of a mask."""
@@ -46,26 +47,68 @@ def results(emitter: Emitter, equation: Equation, loop: While) -> list[Item]:
         return carried.packed(outputs, context.chunk)
 
     first = carried.first(context.chunk)
+    limit = context.observer.limit(equation.plan, equation.number)
     if not predicate.value(loop.predicate.outvars[0], context.dimensions).varying:
-        last, exceeded = _uniform(goes_on, step, first, active, context.observer)
+        tested = context.observer.watches or _holds_loops(loop.predicate)
+        last, exceeded = _uniform(goes_on, step, first, active, context.observer, limit, tested)
     else:
-        last, exceeded = _varying(goes_on, step, first, [bool(k.space) for k in carried.known], active, context)
+        memories = [bool(k.space) for k in carried.known]
+        last, exceeded = _varying(goes_on, step, first, memories, active, context, limit)
     if exceeded is not None:
         context.observer.on_limit(equation.plan, equation.number, exceeded, context.chunk)
     return carried.after(last, equation.known, context.chunk)
 
 
-def _uniform(goes_on: _GoesOn, step: _Step, first: list[Any], active: jax.Array | None, observer: Observer) -> _Last:
-    """A loop that all groups of the chunk leave together."""
-    if not observer.watches:
+def _holds_loops(predicate: Body) -> bool:
+    return any(eqn.primitive.name == "while" for eqn in jaxprs.equations(predicate))
+
+
+def _uniform(
+    goes_on: _GoesOn,
+    step: _Step,
+    first: list[Any],
+    active: jax.Array | None,
+    observer: Observer,
+    limit: int | None,
+    tested: bool,
+) -> _Last:
+    """A loop that all groups of the chunk leave together; `tested` if its predicate may change the observer's state."""
+    if not observer.watches and limit is None:
         return lax.while_loop(lambda state: goes_on(state, active), lambda state: step(state, active), first), None
+    if not tested and limit is not None:
+        return _limited(goes_on, step, first, active, observer, limit)
 
     # JAX's predicate can leave no trace in the observer's state, so the body tests whether there will be another.
     def body(packed: list[Any], _: jax.Array) -> tuple[list[Any], jax.Array]:
         after = step(packed, active)
         return after, goes_on(after, active)
 
-    return _watched(body, first, goes_on(first, active), observer)
+    return _watched(body, first, goes_on(first, active), observer, limit)
+
+
+def _limited(
+    goes_on: _GoesOn, step: _Step, first: list[Any], active: jax.Array | None, observer: Observer, limit: int
+) -> _Last:
+    """A loop that nobody watches, and that counts its iterations beside what it carries."""
+
+    def again(state: tuple[list[Any], jax.Array, Any]) -> jax.Array:
+        packed, turns, observer.state = state
+        # The one after the last that it may have tells that there is one.
+        return goes_on(packed, active) & _may_go_on(observer, turns <= np.uint32(limit))
+
+    def counted(state: tuple[list[Any], jax.Array, Any]) -> tuple[list[Any], jax.Array, Any]:
+        packed, turns, observer.state = state
+        after = step(packed, active)
+        return after, turns + np.uint32(1), observer.state
+
+    last, turns, observer.state = lax.while_loop(again, counted, (first, jnp.uint32(0), observer.state))
+    return last, turns > np.uint32(limit)
+
+
+def _may_go_on(observer: Observer, within: jax.Array) -> jax.Array:
+    """Whether a loop within its limit may go on."""
+    may = observer.goes_on()
+    return within if may is None else within & may
 
 
 def _varying(
@@ -75,6 +118,7 @@ def _varying(
     is_memory: list[bool],
     active: jax.Array | None,
     context: Context,
+    limit: int | None,
 ) -> _Last:
     """A loop that groups leave at different times: those that have left keep their values and touch no memory."""
     everyone = jnp.ones(context.chunk.count, bool) if active is None else active
@@ -86,7 +130,7 @@ def _varying(
         ]
         return after, running & goes_on(after, running)
 
-    return _watched(body, first, everyone & goes_on(first, everyone), context.observer)
+    return _watched(body, first, everyone & goes_on(first, everyone), context.observer, limit)
 
 
 def _watched(
@@ -94,9 +138,9 @@ def _watched(
     first: list[Any],
     starts: jax.Array,
     observer: Observer,
+    limit: int | None,
 ) -> _Last:
     """A loop whose body tells which groups go on, and that carries the observer's state."""
-    limit = observer.max_iterations
 
     def watched(state: tuple[Any, ...]) -> tuple[Any, ...]:
         packed, running, observer.state, *turn = state
@@ -105,7 +149,10 @@ def _watched(
 
     def again(state: tuple[Any, ...]) -> jax.Array:
         running: jax.Array = state[1].any()
-        return running if limit is None else running & (state[3] < limit)
+        if limit is None:
+            return running
+        observer.state = state[2]
+        return running & _may_go_on(observer, state[3] < limit)
 
     start = (first, starts, observer.state, *(() if limit is None else (jnp.int32(0),)))
     last, running, observer.state, *_ = lax.while_loop(again, watched, start)

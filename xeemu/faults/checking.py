@@ -11,8 +11,10 @@ import numpy as np
 from xeemu.devices.device import Device
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import KernelArgumentError, KernelError
-from xeemu.faults import judgement, proofs
-from xeemu.faults.findings import Findings
+from xeemu.faults import alignment, exploration, judgement, proofs, sizes
+from xeemu.faults.exploration import Explored
+from xeemu.faults.findings import Finding, Findings
+from xeemu.faults.ranges import Ranges
 from xeemu.faults.watching import Watch, Watching
 from xeemu.knowledge import schedule
 from xeemu.language.kernel import Kernel
@@ -20,6 +22,7 @@ from xeemu.language.ndrange import NDRange
 from xeemu.launching import fitting
 from xeemu.launching.arguments import DEFAULT_DEVICE, checked_arguments, checked_device, outside_jit, scalars
 from xeemu.launching.fitting import Watched
+from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
 
 
@@ -58,27 +61,37 @@ def check(
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
         given = outside_jit("xe.check", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
         prepared = prepare_alone(kernel, nd_range, modelled, given, static)
-        checked = _checked(prepared, scalars(given), max_iterations)
+        checked = _checked(prepared, scalars(given), max_iterations, alignment.is_required(modelled))
         outputs, state = checked.run(given)
-        found = judgement.judge(prepared.program, checked.watch, state)
-        return jax.tree.unflatten(prepared.program.output_tree, outputs), found
+        found = judgement.judge(prepared.program, checked.watch, state, checked.explored(given, state))
+        found = found.and_also(checked.absent)
+        results = jax.tree.unflatten(prepared.program.output_tree, outputs)
+
+        def at_size(size: int) -> tuple[Any, Findings]:
+            requiring = dataclasses.replace(kernel, sub_group_size=size)
+            return check(requiring, nd_range, modelled, max_iterations)(*arguments, **static)
+
+        return results, sizes.of_launch(prepared.program, modelled, results, found, at_size)
 
     return call
 
 
-@functools.lru_cache(maxsize=128)
-def _checked(prepared: Prepared, known: tuple[Hashable, ...], max_iterations: int) -> "Checked":
+@functools.lru_cache(maxsize=MOST_WATCHED)
+def _checked(prepared: Prepared, known: tuple[Hashable, ...], max_iterations: int, aligned: bool) -> "Checked":
     program = prepared.program
-    what = proofs.of_schedule(schedule.of_program(program, prepared.plan, known), program.written)
-    return Checked(prepared, Watch(what, max_iterations))
+    ranges = Ranges()
+    steps = schedule.of_program(program, prepared.plan, known, ranges.look)
+    what = proofs.of_schedule(steps, program.written, ranges, aligned)
+    return Checked(prepared, Watch(what, max_iterations), tuple(judgement.absent_lanes(program, known)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Checked:
-    """A prepared launch together with what has to be watched in it."""
+    """A prepared launch together with what has to be watched in it, and the values of absent lanes that it uses."""
 
     prepared: Prepared
     watch: Watch
+    absent: tuple[Finding, ...]
 
     def run(self, given: Sequence[Any]) -> tuple[list[np.ndarray], Mapping[str, Any] | None]:
         """The kernel's outputs, and what was found; nothing if all was proved."""
@@ -87,6 +100,12 @@ class Checked:
         outputs, state = self._watched.run(given)
         self._check_ended(state)
         return outputs, state
+
+    def explored(self, given: Sequence[Any], state: Mapping[str, Any] | None) -> Explored | None:
+        """The conflicts in several orders where these may matter; None where not, or where the launch is too large."""
+        if state is None or not exploration.is_needed(self.watch.proofs, state["conflicts"]):
+            return None
+        return exploration.explored(self.prepared.program, given, self.watch.proofs)
 
     def _check_ended(self, state: Mapping[str, Any]) -> None:
         """Refuses a run that was given up, or was longer than can be told apart."""

@@ -2,15 +2,38 @@
 
 import dataclasses
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from xeemu.language.source import Site
 
 DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS = "data-race", "uninitialized-read", "out-of-bounds"
 BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM = "barrier-divergence", "wrong-fence", "cross-item"
-KINDS = (DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS, BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM)
+UNDEFINED_ARITHMETIC, WRAPPED_INDEX, ORDER_DEPENDENT = "undefined-arithmetic", "wrapped-index", "order-dependent"
+FORWARD_PROGRESS, SUB_GROUP_SIZE = "forward-progress", "sub-group-size"
+ABSENT_LANE, MISALIGNED_BLOCK = "absent-lane", "misaligned-block"
+KINDS = (
+    DATA_RACE,
+    UNINITIALIZED_READ,
+    OUT_OF_BOUNDS,
+    BARRIER_DIVERGENCE,
+    WRONG_FENCE,
+    CROSS_ITEM,
+    UNDEFINED_ARITHMETIC,
+    WRAPPED_INDEX,
+    ORDER_DEPENDENT,
+    FORWARD_PROGRESS,
+    SUB_GROUP_SIZE,
+    ABSENT_LANE,
+    MISALIGNED_BLOCK,
+)
+MEANT = frozenset((ORDER_DEPENDENT, FORWARD_PROGRESS))
+"""Kinds of notes that right kernels have too: what they tell is mostly meant."""
 ERROR, NOTE = "error", "note"
+
+MORE = (
+    "\n  So many pairs of lines race for {0} that the others were not looked at: more may follow once these are mended."
+)
 
 _WIDTH = 100
 
@@ -95,10 +118,19 @@ class Findings(tuple[Finding, ...]):
         self.proved, self.watched = tuple(proved), tuple(watched)
         return self
 
+    def and_also(self, more: Iterable[Finding]) -> "Findings":
+        """These findings and more."""
+        return Findings([*self, *more], self.proved, self.watched)
+
     @property
     def errors(self) -> tuple[Finding, ...]:
         """The findings that are no mere notes."""
         return tuple(finding for finding in self if finding.severity == ERROR)
+
+    @property
+    def faults(self) -> tuple[Finding, ...]:
+        """The findings of which a right kernel has none: all but notes of what is mostly meant (see `MEANT`)."""
+        return tuple(finding for finding in self if finding.kind not in MEANT)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -228,11 +260,189 @@ def cross_item(site: Site, operation: str) -> Finding:
     return Finding(CROSS_ITEM, NOTE, "", "", (site,), None, (), (), 1, text)
 
 
-def _single(kind: str, element: Element, use: Use, count: int, head: str, explanation: str, advice: str) -> Finding:
+def undefined_arithmetic(site: Site, operation: str, remedy: str, item: WorkItem, count: int) -> Finding:
+    """An integer operation that C++ leaves undefined, whose result is used.
+
+    Args:
+      site: its line.
+      operation: itself with its values.
+      remedy: an expression that is defined.
+      item: who executes it in the example.
+      count: how often the result was used.
+    """
+    head = f"{UNDEFINED_ARITHMETIC}: {operation}"
+    explanation = "C++ leaves that undefined, and devices differ in what it gives; the result is used."
+    advice = f"Give it operands for which it is defined, or select its result away for others, as by {remedy}."
+    return _of_operation(UNDEFINED_ARITHMETIC, site, item, count, head, explanation, advice)
+
+
+def wrapped_index(site: Site, operation: str, advice: str, element: Element, use: Use, count: int) -> Finding:
+    """Index arithmetic that wraps in its type, and gives an address within bounds.
+
+    Args:
+      site: its line.
+      operation: itself with its values.
+      advice: what to write instead.
+      element: what is accessed.
+      use: the access.
+      count: how often such an index was used.
+    """
+    head = f"{WRAPPED_INDEX}: {operation}"
+    shown = [f"  {site}", f"  {use.what} {use.site}", f"    by {use.item}"]
+    explanation = f"It comes to the index of {element}, which is within bounds, and another one than was meant."
+    return Finding(
+        WRAPPED_INDEX,
+        NOTE,
+        element.space,
+        element.memory,
+        (site,),
+        element.address,
+        (use.item.group_id,),
+        (use.item,),
+        count,
+        _message(NOTE, head, shown, explanation, advice),
+    )
+
+
+def order_dependent(element: Element, uses: tuple[Use, Use], dtype: str, count: int) -> Finding:
+    """Float additions to one element by several work-items that nothing orders; the later one's line is meant."""
+    head = f"{ORDER_DEPENDENT}: several work-items add to {element}, of {dtype}, in no certain order"
+    site = uses[1].site
+    shown = [f"  {uses[1].what} {site}", *(f"    by {use.item}" for use in uses)]
+    explanation = "Float sums are rounded as the order has it, which differs from run to run."
+    advice = (
+        "xe.launch(..., deterministic=True) adds in one order here; for the same bits on hardware add in a fixed order "
+        "(a tree in local memory, or a group's reduce), or add integers of a fixed point."
+    )
+    return Finding(
+        ORDER_DEPENDENT,
+        NOTE,
+        element.space,
+        element.memory,
+        (site,),
+        element.address,
+        tuple(dict.fromkeys(use.item.group_id for use in uses)),
+        tuple(use.item for use in uses),
+        count,
+        _message(NOTE, head, shown, explanation, advice),
+    )
+
+
+def _of_operation(
+    kind: str, site: Site, item: WorkItem, count: int, head: str, explanation: str, advice: str
+) -> Finding:
+    """A note on an operation that is no access."""
+    text = _message(NOTE, head, [f"  {site}", f"    by {item}"], explanation, advice)
+    return Finding(kind, NOTE, "", "", (site,), None, (item.group_id,), (item,), count, text)
+
+
+def forward_progress(loop: Site, operation: str, site: Site) -> Finding:
+    """A loop that waits, by an operation at a site, for what other work-items write."""
+    head = f"{FORWARD_PROGRESS}: a loop waits for what other work-items write"
+    explanation = (
+        "SYCL promises work-items of a group only weakly parallel progress (3.8.3.4): those that are waited for need "
+        "not go on meanwhile, above all in the same sub-group, and then the loop never ends. Between work-groups it "
+        "promises no more."
+    )
+    advice = (
+        "Let a barrier order the work-items, let one of them do the work of its group, or use an atomic operation that "
+        "does it at once, as fetch_add does."
+    )
+    text = _message(NOTE, head, [f"  loop {loop}", f"  waits by {operation} {site}"], explanation, advice)
+    return Finding(FORWARD_PROGRESS, NOTE, "", "", tuple(dict.fromkeys((loop, site))), None, (), (), 1, text)
+
+
+def sub_group_size(
+    sites: tuple[Site, ...], memory: str, right: Sequence[int], faults: Mapping[int, str], device: str
+) -> Finding:
+    """A kernel that requires no sub-group size, and is right at some that a device offers.
+
+    Args:
+      sites: the lines of what is wrong, or one that uses sub-groups.
+      memory: the name of the memory concerned, if one is.
+      right: the sizes at which it is.
+      faults: what is wrong at others.
+      device: its name.
+    """
+    sizes = " and ".join(map(str, right))
+    head = f"{SUB_GROUP_SIZE}: the kernel is right at {sizes} only, and requires no sub-group size"
+    shown = [*(f"  {site}" for site in sites), *(f"    at {size}: {fault}" for size, fault in faults.items())]
+    offered = ", ".join(map(str, sorted([*right, *faults])))
+    explanation = f"Device {device} offers {offered}, of which the compiler chooses one if none is required."
+    advice = f"Require it: @xe.kernel(sub_group_size={right[-1]}); or write it for any, with wg.sub_group.size."
+    text = _message(NOTE, head, shown, explanation, advice)
+    return Finding(SUB_GROUP_SIZE, NOTE, "", memory, sites, None, (), (), 1, text)
+
+
+def misaligned_block(element: Element, element_bytes: int, required: int, use: Use, count: int) -> Finding:
+    """A block load or store that begins where Intel's messages do not.
+
+    Args:
+      element: the first of the block.
+      element_bytes: of an element.
+      required: the multiple of bytes at which a block may begin.
+      use: the access, by the first work-item of a sub-group.
+      count: how often it was seen.
+    """
+    (base,) = element.address
+    head = f"{MISALIGNED_BLOCK}: a block {use.what} begins at {element}, byte {base * element_bytes}"
+    explanation = (
+        f"A block {use.what} of {element.space} memory begins at a multiple of {required} bytes on Intel's devices, "
+        f"here of {required // element_bytes} elements; at another its effect is undefined."
+    )
+    advice = (
+        f"Give it a base that is a multiple of {required // element_bytes}, or use plain accesses, "
+        f"{element.memory}[base + sg.local_id()]."
+    )
+    return _single(MISALIGNED_BLOCK, element, use, count, head, explanation, advice, NOTE)
+
+
+def absent_lane(algorithm: Use, lanes: tuple[int, int], use: Use) -> Finding:
+    """A value used that an algorithm takes from a lane that does not exist.
+
+    Args:
+      algorithm: what it is called, and who asks for such a lane.
+      lanes: that lane, and how many there are.
+      use: as what the value is used, such as "index of the load".
+    """
+    head = f"{ABSENT_LANE}: {algorithm.what} takes a value from lane {lanes[0]}, which does not exist, and it is used"
+    there = "lane 0 alone" if lanes[1] == 1 else f"lanes 0 to {lanes[1] - 1}"
+    shown = [f"  {algorithm.what} {algorithm.site}", f"    by {algorithm.item}, which has {there}"]
+    shown += [f"  {use.what} {use.site}", f"    by {use.item}"]
+    explanation = "What such a lane gives is unspecified in SYCL; here it is the poison value."
+    advice = (
+        "Choose another value where the lane is not below sg.local_range(), with jnp.where, or mask the use; "
+        "reductions and scans leave out by themselves what is absent."
+    )
+    both = (algorithm, use)
+    return Finding(
+        ABSENT_LANE,
+        ERROR,
+        "",
+        "",
+        tuple(dict.fromkeys(each.site for each in both)),
+        None,
+        tuple(dict.fromkeys(each.item.group_id for each in both)),
+        tuple(dict.fromkeys(each.item for each in both)),
+        1,
+        _message(ERROR, head, shown, explanation, advice),
+    )
+
+
+def _single(
+    kind: str,
+    element: Element,
+    use: Use,
+    count: int,
+    head: str,
+    explanation: str,
+    advice: str,
+    severity: str = ERROR,
+) -> Finding:
     shown = [f"  {use.what} {use.site}", f"    by {use.item}"]
     return Finding(
         kind,
-        ERROR,
+        severity,
         element.space,
         element.memory,
         (use.site,),
@@ -240,7 +450,7 @@ def _single(kind: str, element: Element, use: Use, count: int, head: str, explan
         (use.item.group_id,),
         (use.item,),
         count,
-        _message(ERROR, head, shown, explanation, advice),
+        _message(severity, head, shown, explanation, advice),
     )
 
 

@@ -23,8 +23,10 @@ def doubtful_reads(schedule: Schedule, operations: Sequence[Operation]) -> froze
     """The reads of local and private memory, by their key, that are not proved to find something written."""
     by_memory: dict[Allocation, list[Operation]] = {}
     for operation in operations:
-        if operation.place.memory.space != "global":
-            by_memory.setdefault(operation.place.memory, []).append(operation)
+        memory = operation.place.memory
+        # Of what has no elements every access is out of bounds.
+        if memory.space != "global" and memory.elements:
+            by_memory.setdefault(memory, []).append(operation)
     times = epochs.times(schedule)
     return frozenset(
         operation.key for memory, uses in by_memory.items() for operation in _doubtful(memory, uses, schedule, times)

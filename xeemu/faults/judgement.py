@@ -1,43 +1,59 @@
 """Judgement: what was proved and what was seen in a run, as findings."""
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from xeemu.faults import findings, flags
+from xeemu.faults import absence, alignment, batches, explanations, exploration, findings, progress, wrongs
+from xeemu.faults.additions import Met
+from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, Use, WorkItem
 from xeemu.faults.proofs import Spot
-from xeemu.faults.races import FENCED_ITEMS, FENCED_SUB_GROUPS, GROUPS, ITEMS, SUB_GROUPS, Conflict
-from xeemu.faults.watching import Beyond, Parted, Unwritten, Watch
+from xeemu.faults.races import (
+    FENCED_GROUPS,
+    FENCED_ITEMS,
+    FENCED_SUB_GROUPS,
+    GROUPS,
+    ITEMS,
+    SUB_GROUPS,
+    Conflict,
+)
+from xeemu.faults.watching import Beyond, Misaligned, Parted, Unwritten, Watch
 from xeemu.knowledge import dependence, epochs
-from xeemu.knowledge.schedule import Operation
-from xeemu.language import separation, source
+from xeemu.knowledge.schedule import Key, Operation
+from xeemu.language import primitives, separation, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
 from xeemu.language.source import Site
 
-_FENCED = (FENCED_SUB_GROUPS, FENCED_ITEMS)
+_FENCED = (FENCED_GROUPS, FENCED_SUB_GROUPS, FENCED_ITEMS)
+_ACROSS = (GROUPS, FENCED_GROUPS)
 _LONGEST_LIST = 3
 
 
-def judge(program: Program, watch: Watch, state: Mapping[str, Any] | None) -> Findings:
+def judge(
+    program: Program, watch: Watch, state: Mapping[str, Any] | None, explored: Explored | None = None
+) -> Findings:
     """All findings of a check.
 
     Args:
       program: the kernel.
       watch: what was watched in its run.
       state: what the run has left, see `Watch.zeros`; None if there was nothing to watch.
+      explored: what was seen of conflicts in several orders, instead of in the run alone; or None.
     """
-    found = list(_cross_items(program))
+    found = [*_cross_items(program), *progress.findings_of(program.body)]
     if state is not None:
-        seen = _Judge(program, watch, state)
-        found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.parted()]
+        seen = _Judge(program, watch, state if explored is None else explored.state(state), explored)
+        found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.misaligned(), *seen.parted()]
+        found += [*seen.wrong(), *seen.summed()]
     watched = {place.site for place in watch.proofs.watched}
     watched |= {source.of_equation(watch.proofs.meetings[key].eqn) for key in watch.barriers}
-    barriers = [source.of_equation(meeting.eqn) for meeting in watch.proofs.meetings.values()]
+    barriers = [source.of_equation(m.eqn) for m in watch.proofs.meetings.values() if epochs.is_barrier(m)]
     sites = dict.fromkeys([*(place.site for place in watch.proofs.places), *barriers])
     return Findings(found, [s for s in sites if s not in watched], [s for s in sites if s in watched])
 
@@ -51,6 +67,23 @@ def _cross_items(program: Program) -> Iterator[Finding]:
         yield findings.cross_item(site, operation)
 
 
+def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
+    """The findings of values from lanes that do not exist, see `absence`."""
+    for use in absence.uses(program, scalars):
+        absent, number, geometry = use.absent, use.absent.nearest(use.item), program.geometry
+        taker, user = (work_item(geometry, use.group, item) for item in (int(absent.items[number]), use.item))
+        algorithm = Use(absent.eqn.params["collective"].kind, source.of_equation(absent.eqn), taker)
+        lanes = (int(absent.sources[number]), int(absent.lanes[number]))
+        yield findings.absent_lane(algorithm, lanes, Use(_used_as(use), source.of_equation(use.eqn), user))
+
+
+def _used_as(use: absence.Use) -> str:
+    if use.eqn.primitive in primitives.ACCESSES:
+        atomic = "atomic " if use.eqn.primitive is primitives.atomic_p else ""
+        return f"{use.part} of the {atomic}{primitives.operation(use.eqn)}"
+    return f"{use.part} of the {use.eqn.primitive.name.removeprefix('xe_')}"
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Judge:
     """The findings of one run."""
@@ -58,6 +91,7 @@ class _Judge:
     program: Program
     watch: Watch
     state: Mapping[str, Any]
+    explored: Explored | None
 
     @property
     def geometry(self) -> Geometry:
@@ -74,9 +108,17 @@ class _Judge:
                 if counts[list(cases)].any():
                     found = self._conflict(number, pair, cases)
                     alike.setdefault((found.kind, pair[0].place.memory, frozenset(found.sites)), []).append(found)
-        for same in alike.values():
+        last = {memory: key for key in alike for memory in [key[1]] if memory in self._more}
+        for key, same in alike.items():
             shown = min(same, key=lambda finding: finding.severity != ERROR)
-            yield dataclasses.replace(shown, count=sum(finding.count for finding in same))
+            text = shown.text + (findings.MORE.format(key[1].name) if last.get(key[1]) == key else "")
+            yield dataclasses.replace(shown, count=sum(finding.count for finding in same), text=text)
+
+    @functools.cached_property
+    def _more(self) -> frozenset[Allocation]:
+        """The memories of which not all pairs of lines were looked at in the end, for so many race."""
+        racing = zip(self.watch.memories, self.state.get("racing", ()), strict=False)
+        return frozenset(memory for memory, count in racing if count >= batches.MOST_RACING)
 
     def _conflict(self, number: int, pair: tuple[Spot, Spot], cases: Sequence[int]) -> Finding:
         counts = self.state["conflicts"][number]
@@ -91,7 +133,7 @@ class _Judge:
         severity, explanation, advice = self._reasons(number, pair, case, (earlier, later))
         element = self._element(pair[0].place.memory, example.element)
         count = int(counts[list(cases)].sum())
-        epoch = None if case == GROUPS or self.geometry.plain else example.epoch
+        epoch = None if case in _ACROSS or self.geometry.plain else example.epoch
         return findings.conflict(kind, severity, element, uses, count, self._who(case), epoch, explanation, advice)
 
     def _use(self, spot: Spot, group: int, item: int, pair: tuple[Spot, Spot]) -> Use:
@@ -104,7 +146,7 @@ class _Judge:
     def _who(self, case: int) -> str:
         if self.geometry.plain:
             return "work-items"
-        if case == GROUPS:
+        if case in _ACROSS:
             return "work-groups"
         if case in (SUB_GROUPS, FENCED_SUB_GROUPS):
             return "sub-groups of a work-group"
@@ -118,16 +160,19 @@ class _Judge:
             # Which work-items are in one group is the runtime's choice, and there are no barriers.
             case = GROUPS
         if self._is_benign(number):
-            return NOTE, *_same_value(case)
+            return NOTE, *explanations.same_value(case)
         name = pair[0].place.memory.name
         if all(spot.ordering is not None for spot in pair):
-            return ERROR, *_narrow(name, case)
+            return ERROR, *explanations.narrow(name, case)
+        words = self._explored_reason(number, pair[0].place.memory, case)
+        if words is not None:
+            return ERROR, *words
         if case in _FENCED:
             return ERROR, *self._wrong_fence(pair[0].place.memory)
+        if self.explored is None and self._may_be_ordered(pair):
+            return NOTE, *explanations.not_followed(name)
         if case == GROUPS:
-            if flags.may_order(self.watch.proofs.schedule, *map(self._operations, pair)):
-                return NOTE, *_FLAGGED
-            return ERROR, *_between_groups(name, pair, self.geometry.plain)
+            return ERROR, *explanations.between_groups(name, pair, self.geometry.plain)
         explanation = "No barrier orders the two."
         if case == ITEMS and not self.state["conflicts"][number][SUB_GROUPS]:
             lanes = self.geometry.sub_group_size
@@ -136,12 +181,23 @@ class _Judge:
             explanation += " All are between sub-groups, which run at their own pace."
         return ERROR, explanation, self._barrier_advice(name, order)
 
+    def _may_be_ordered(self, pair: tuple[Spot, Spot]) -> bool:
+        """Whether what was seen in lockstep may be no race after all: a matter of flags, or of what was exchanged."""
+        exchanged = any(o.name == "compare_exchange" for spot in pair for o in self._operations(spot))
+        return exchanged or exploration.orders_something(self.watch.proofs.schedule)
+
+    def _explored_reason(self, number: int, memory: Allocation, case: int) -> tuple[str, str] | None:
+        reason = self.explored.reasons.get((number, case)) if self.explored is not None else None
+        return explanations.of_reason(memory, reason, case) if reason is not None else None
+
     def _barrier_advice(self, name: str, order: tuple[Spot, Spot]) -> str:
         barrier = f"{name} = wg.barrier({name})"
         if order[0] == order[1]:
+            calls = self._called_after(order)
+            apart = f"the calls at lines {calls[0]} and {calls[1]}, write {barrier} between them" if calls else None
             return (
                 f"Let each work-item store to elements of its own, use atomic operations ({name}.atomic[...]), or, if "
-                f"the accesses belong to two turns of a loop, end a turn with {barrier}."
+                f"the accesses belong to {apart or f'two turns of a loop, end a turn with {barrier}'}."
             )
         first, second = (spot.place.site.line for spot in order)
         if first == second:
@@ -150,11 +206,21 @@ class _Judge:
             )
         steps = [Spot.of(o) for o in self.watch.proofs.schedule.root.operations()]
         if steps.index(order[0]) > steps.index(order[1]):
-            return f"Write {barrier} at the end of the loop, after line {first}."
+            calls = self._called_after(order)
+            if calls is None:
+                return f"Write {barrier} at the end of the loop, after line {first}."
+            first, second = calls
         return f"Write {barrier} after line {first} and before line {second}."
 
+    def _called_after(self, order: tuple[Spot, Spot]) -> tuple[int, int] | None:
+        """The lines that lead to a spot and, further down, to another one, where functions are called several times."""
+        steps = [(Spot.of(o), o.eqn) for o in self.watch.proofs.schedule.root.operations()]
+        start = next(k for k, (spot, _) in enumerate(steps) if spot == order[0])
+        later = (eqn for spot, eqn in steps[start + 1 :] if spot == order[1])
+        return next((found for eqn in later if (found := source.between(steps[start][1], eqn))), None)
+
     def _wrong_fence(self, memory: Allocation) -> tuple[str, str]:
-        barriers = [m for m in self.watch.proofs.meetings.values() if epochs.is_group_barrier(m)]
+        barriers = [m for m in self.watch.proofs.meetings.values() if epochs.is_of_group(m)]
         others = [m for m in barriers if memory not in m.memories]
         lines = list(dict.fromkeys(source.of_equation(m.eqn) for m in others))
         given = list(dict.fromkeys(other.name for m in others for other in m.memories))
@@ -175,6 +241,8 @@ class _Judge:
         """Whether a pair stores one value, which nobody else uses in the meantime and which follows from no race."""
         pair = self.watch.pairs[number]
         if any(spot.place.op != "store" for spot in pair) or self.state["differing"][number]:
+            return False
+        if pair[0].place.memory in self._more:
             return False
         return not any(self._is_used(spot) for spot in pair) and not self._depends(pair)
 
@@ -217,7 +285,8 @@ class _Judge:
                 memory, example = spot.place.memory, Unwritten(*vector.tolist())
                 use = Use(self._what(spot), spot.place.site, self._item(example.group, example.item))
                 element = self._element(memory, example.element)
-                yield findings.uninitialized_read(element, use, int(count), self._written(memory, example))
+                written = self._written(memory, example) + self._hidden(spot)
+                yield findings.uninitialized_read(element, use, int(count), written)
 
     def _written(self, memory: Allocation, example: Unwritten) -> str:
         whose = "the work-item" if memory.space == "private" else "the work-group"
@@ -230,6 +299,22 @@ class _Judge:
             f"at [{span[0]}], the last at [{span[1]}]."
         )
 
+    def _hidden(self, spot: Spot) -> str:
+        """Which lines were seen only as the poison value has them, so that more may be wrong there."""
+        operations, root = self.watch.proofs.operations, self.watch.proofs.schedule.root
+
+        def memory(key: Any) -> Allocation | None:
+            return self.watch.proofs.place(key).memory if key in operations else None
+
+        read = [o.key for o in self._operations(spot)]
+        steered = dependence.steered_accesses(root.body, root.plan, read, memory)
+        lines = sorted({self.watch.proofs.place(key).site.line for key in steered if key in operations})
+        if not lines:
+            return ""
+        shown = ", ".join(map(str, lines[:_LONGEST_LIST])) + (" and more" if len(lines) > _LONGEST_LIST else "")
+        which = f"line {shown} accesses depends" if len(lines) == 1 else f"lines {shown} access depends"
+        return f" What {which} on the value: check again once it is mended, for more may be wrong there."
+
     def beyond(self) -> Iterator[Finding]:
         for spot, (count, vector) in zip(self.watch.bounds, self.state["beyond"], strict=True):
             if count:
@@ -238,6 +323,15 @@ class _Judge:
                 element = Element(memory.space, memory.name, tuple(index))
                 use = Use(self._what(spot), spot.place.site, self._item(*lane))
                 yield findings.out_of_bounds(element, memory.shape, use, int(count))
+
+    def misaligned(self) -> Iterator[Finding]:
+        for spot, (count, vector) in zip(self.watch.blocks, self.state["misaligned"], strict=True):
+            if count:
+                memory, example = spot.place.memory, Misaligned(*vector.tolist())
+                element = Element(memory.space, memory.name, (example.element,))
+                use = Use(self._what(spot), spot.place.site, self._item(example.group, example.item))
+                required = alignment.required_bytes(self._operations(spot)[0])
+                yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count))
 
     def parted(self) -> Iterator[Finding]:
         found: dict[Site, tuple[int, Parted]] = {}
@@ -252,14 +346,44 @@ class _Judge:
                 site, reaching.group_id, reaching, missing, example.count, self.geometry.items, count
             )
 
+    def wrong(self) -> Iterator[Finding]:
+        """What operations that are no accesses have done, one finding for each line."""
+        seen: dict[Any, Finding] = {}
+        for following, (counts, examples) in zip(self.watch.proofs.followings, self.state["followed"], strict=True):
+            for finding in wrongs.findings_of(following, counts, examples, self):
+                seen.setdefault((finding.kind, finding.sites[0]), finding)
+        yield from seen.values()
+
+    def summed(self) -> Iterator[Finding]:
+        """Atomic sums that depend on the order, one finding for each line and memory."""
+        summed, found = self.watch.proofs.additions, dict[Any, tuple[int, Finding]]()
+        for operation, (count, vector) in (
+            zip(summed.operations, self.state["added"].found, strict=True) if summed is not None else ()
+        ):
+            if count:
+                met, memory = Met(*vector.tolist()), operation.place.memory
+                items = self._item(met.earlier_group, met.earlier_item), self._item(met.later_group, met.later_item)
+                what, site = self._what(Spot.of(operation)), operation.place.site
+                uses = Use(what, site, items[0]), Use(what, site, items[1])
+                before, first = found.get((memory, site), (0, None))
+                first = first or findings.order_dependent(
+                    self._element(memory, met.element), uses, str(memory.dtype), 1
+                )
+                found[memory, site] = before + int(count), first
+        for count, first in found.values():
+            yield dataclasses.replace(first, count=count)
+
     # Who and where.
 
+    def item(self, group: int, item: int) -> WorkItem:
+        return self._item(group, item)
+
+    def use(self, key: Key, element: int, item: WorkItem) -> tuple[Use, Element]:
+        spot = Spot.of(self.watch.operation(key))
+        return Use(self._what(spot), spot.place.site, item), self._element(spot.place.memory, element)
+
     def _item(self, group: int, item: int) -> WorkItem:
-        geometry = self.geometry
-        group_id = tuple(int(n) for n in np.unravel_index(group, geometry.group_range))
-        local_id = tuple(int(n) for n in np.unravel_index(item, geometry.local_range))
-        pairs = zip(group_id, geometry.local_range, local_id, strict=True)
-        return WorkItem(tuple(g * s + i for g, s, i in pairs), local_id, group_id, item // geometry.sub_group_size)
+        return work_item(self.geometry, group, item)
 
     def _element(self, memory: Allocation, element: int) -> Element:
         return Element(memory.space, memory.name, tuple(int(n) for n in np.unravel_index(element, memory.shape)))
@@ -269,35 +393,9 @@ class _Judge:
         return f"atomic {name}" if spot.place.op == "atomic" else name
 
 
-_FLAGGED = (
-    "One work-group releases after its access, the other acquires before its own: they are ordered if the flag was "
-    "seen, which is a matter of data.",
-    "See that the second access is masked wherever the flag was not seen.",
-)
-
-
-def _same_value(case: int) -> tuple[str, str]:
-    one = "global" if case == GROUPS else "local"
-    return (
-        "All store the same value and nobody reads it in between, so that the result is the same; the language calls "
-        "it a race nevertheless.",
-        f"Let one work-item store, where=wg.{one}_linear_id() == 0, or each its own part.",
-    )
-
-
-def _narrow(name: str, case: int) -> tuple[str, str]:
-    scope = "device" if case == GROUPS else "work_group" if case == SUB_GROUPS else "sub_group"
-    return (
-        "Both are atomic, but their scope does not hold both work-items.",
-        f'Widen it: {name}.atomic(scope="{scope}")[...].',
-    )
-
-
-def _between_groups(name: str, pair: tuple[Spot, Spot], plain: bool) -> tuple[str, str]:
-    both = "Make both atomic" if any(spot.ordering is not None for spot in pair) else "Use atomic operations"
-    whom = "work-item" if plain else "work-group"
-    return (
-        f"Nothing orders the {whom}s of a launch.",
-        f"{both}, {name}.atomic[...], give each {whom} elements of its own, or split the launch: what one launch "
-        "writes, the next may read.",
-    )
+def work_item(geometry: Geometry, group: int, item: int) -> WorkItem:
+    """A work-item by the linear ids of its group and in it."""
+    group_id = tuple(int(n) for n in np.unravel_index(group, geometry.group_range))
+    local_id = tuple(int(n) for n in np.unravel_index(item, geometry.local_range))
+    pairs = zip(group_id, geometry.local_range, local_id, strict=True)
+    return WorkItem(tuple(g * s + i for g, s, i in pairs), local_id, group_id, item // geometry.sub_group_size)

@@ -8,10 +8,14 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from xeemu.faults import initialisation
+from xeemu.faults import additions, alignment, arithmetic, initialisation, paths, wrapping
+from xeemu.faults.additions import Additions
+from xeemu.faults.following import Following, Marking
+from xeemu.faults.ranges import Ranges
 from xeemu.knowledge import addresses, conflicts, epochs, progressions
 from xeemu.knowledge.conflicts import Clocks
 from xeemu.knowledge.epochs import Pair
@@ -41,12 +45,15 @@ class Proofs:
     Attributes:
       schedule: the program.
       operations: its accesses, by their key.
-      meetings: its barriers, by their key.
+      meetings: its barriers and group algorithms, by their key.
       races: pairs of spots whose accesses might be unordered, and within which set of work-items they need no order.
       bounds: accesses that might lie out of bounds.
       unwritten: accesses that might read what was never written.
       barriers: those that might not be reached by all work-items.
       endless: whether data decides when some loop ends.
+      followings: operations that may go wrong, with where their results matter.
+      additions: atomic sums that may depend on the order; None without any.
+      blocks: block loads and stores that might not begin where they may.
     """
 
     schedule: Schedule
@@ -57,17 +64,21 @@ class Proofs:
     unwritten: frozenset[Key]
     barriers: frozenset[Key]
     endless: bool
+    followings: tuple[Following, ...] = ()
+    additions: Additions | None = None
+    blocks: frozenset[Key] = frozenset()
 
     @property
     def complete(self) -> bool:
         """Whether nothing has to be watched."""
-        return not (self.races or self.bounds or self.unwritten or self.barriers or self.endless)
+        doubts = self.races or self.bounds or self.unwritten or self.barriers or self.blocks or self.followings
+        return not (doubts or self.endless or self.additions)
 
     @functools.cached_property
     def watched(self) -> tuple[Place, ...]:
         """The memory operations of which something is left to be watched, in the order of the program."""
         racing = {spot.place for pair in self.races for spot in pair}
-        keys = self.bounds | self.unwritten
+        keys = self.bounds | self.unwritten | self.blocks
         return tuple(p for p in self.places if p in racing or any(self.place(key) == p for key in keys))
 
     @functools.cached_property
@@ -79,13 +90,22 @@ class Proofs:
         return self.operations[key][0].place
 
 
-def of_schedule(schedule: Schedule, written: frozenset[Allocation]) -> Proofs:
-    """What has to be watched of a program that stores to or updates some memories."""
+def of_schedule(
+    schedule: Schedule, written: frozenset[Allocation], ranges: Ranges | None = None, aligned: bool = True
+) -> Proofs:
+    """What has to be watched of a program that stores to or updates some memories.
+
+    Args:
+      schedule: of the program.
+      written: those memories.
+      ranges: of its operations.
+      aligned: whether the device wants block loads and stores aligned.
+    """
     operations = [o for o in schedule.root.operations() if o.frame.boxes]
     by_key: dict[Key, list[Operation]] = {}
     for operation in operations:
         by_key.setdefault(operation.key, []).append(operation)
-    meetings = [m for m in _meetings(schedule) if epochs.is_barrier(m)]
+    meetings = [m for m in schedule.meetings() if epochs.synchronises(m)]
     # What takes too long to prove is watched.
     with progressions.Effort().portion():
         return Proofs(
@@ -97,11 +117,21 @@ def of_schedule(schedule: Schedule, written: frozenset[Allocation]) -> Proofs:
             unwritten=initialisation.doubtful_reads(schedule, operations),
             barriers=frozenset(m.key for m in meetings if not _is_uniform(m)),
             endless=any(_is_endless(frame) for frame in schedule.root.frames()),
+            followings=() if ranges is None else followings(schedule, ranges),
+            additions=additions.of_schedule(schedule, operations),
+            blocks=alignment.doubtful_blocks(operations, schedule.geometry) if aligned else frozenset(),
         )
 
 
-def _meetings(schedule: Schedule) -> list[Meeting]:
-    return [s for f in schedule.root.frames() if f.boxes for s in f.steps if isinstance(s, Meeting)]
+def followings(schedule: Schedule, ranges: Ranges) -> tuple[Following, ...]:
+    """What is followed of a program: nothing where ranges prove that no operation goes wrong."""
+    body, plan = schedule.root.body, schedule.root.plan
+    each: list[tuple[Marking, Mapping[Key, Any]]] = [
+        (arithmetic.Undefined(), arithmetic.sources(ranges)),
+        *((wrapping.Wrapped(ranges, fixed), wrapping.sources(ranges, fixed)) for fixed in (False, True)),
+    ]
+    found = [(rule, paths.of_program(body, plan, sources, rule)) for rule, sources in each]
+    return tuple(Following(rule, path) for rule, path in found if path is not None)
 
 
 def _is_endless(frame: Frame) -> bool:
@@ -116,16 +146,25 @@ def _races(
     schedule: Schedule, operations: Sequence[Operation], written: frozenset[Allocation]
 ) -> dict[tuple[Spot, Spot], int]:
     left: dict[tuple[Spot, Spot], int] = {}
+    spot_of = functools.cache(Spot.of)
+    # An unrolled program has many pairs of few spots.
+    numbers: dict[Spot, int] = {}
+    number_of = functools.cache(lambda operation: numbers.setdefault(spot_of(operation), len(numbers)))
+    names: dict[tuple[int, int], tuple[Spot, Spot]] = {}
 
     def look_at(pair: Pair, is_proved: Callable[[], bool]) -> None:
         """Leaves the spots of a pair to be watched, unless they are already, or need not be."""
-        spots = (Spot.of(pair[0]), Spot.of(pair[1]))
-        known = next((s for s in (spots, spots[::-1]) if s in left), None)
+        key = (number_of(pair[0]), number_of(pair[1]))
+        known = names.get(key)
+        if known is not None and left[known] == conflicts.ITEM:
+            return
         reach = conflicts.reach(*pair)
         if known is not None:
             left[known] = min(left[known], reach)
         elif not is_proved():
+            spots = (spot_of(pair[0]), spot_of(pair[1]))
             left[spots] = reach
+            names[key] = names[key[::-1]] = spots
 
     meeting: dict[Allocation, list[Pair]] = {}
     for pair in epochs.meeting_pairs(schedule):

@@ -14,9 +14,9 @@ import numpy as np
 from xeemu.faults.stamps import Layout, Stamp
 from xeemu.knowledge import conflicts
 
-GROUPS, SUB_GROUPS, ITEMS, FENCED_SUB_GROUPS, FENCED_ITEMS = range(5)
+GROUPS, SUB_GROUPS, ITEMS, FENCED_SUB_GROUPS, FENCED_ITEMS, FENCED_GROUPS = range(6)
 """Between whom a conflict is: work-groups, sub-groups, work-items of one; and across a barrier of other memories."""
-CASES = 5
+CASES = 6
 
 
 class Conflict(NamedTuple):
@@ -56,8 +56,8 @@ class User:
     taken: jax.Array
     element: jax.Array
     group: jax.Array
-    first: np.ndarray
-    last: np.ndarray
+    first: Any
+    last: Any
     barriers: jax.Array
     epoch: jax.Array
     sub_epoch: jax.Array
@@ -69,27 +69,37 @@ class _Seen(NamedTuple):
     last: Stamp
     first: Stamp
 
-    def only(self, low: np.ndarray, high: np.ndarray, divisor: int) -> jax.Array:
+    def only(self, low: Any, high: Any, divisor: int) -> jax.Array:
         """Whether all users, and those from `low` to `high`, are one, where `divisor` work-items count as one."""
         same = (self.last.item // divisor == low) & (self.first.item // divisor == low)
         return same & jnp.asarray(low == high)
 
 
+def stamped(layout: Layout, user: User, count: int) -> list[jax.Array]:
+    """What lanes leave at their elements, flat: a last and a first stamp; of four, also those by sub-group epochs."""
+    group = user.group if layout.groups > 1 else jnp.zeros_like(user.group)
+    found = []
+    for epoch in (user.epoch, user.sub_epoch)[: count // 2]:
+        last = layout.last(group, epoch, jnp.asarray(user.last), user.barriers)
+        first = layout.first(group, epoch, jnp.asarray(user.first), user.barriers)
+        found += [last.reshape(-1), first.reshape(-1)]
+    return found
+
+
 def judged(
-    user: User, stamps: Sequence[jax.Array], layout: Layout, reach: int, lanes: int, turned: bool
+    user: User, read: Sequence[jax.Array], layout: Layout, reach: int | jax.Array, lanes: int, turned: bool | jax.Array
 ) -> tuple[jax.Array, Conflict]:
     """`[G, n]` the case of each lane's conflict with earlier users, or -1; and the conflicts themselves.
 
     Args:
       user: the lanes.
-      stamps: of the earlier users, `[elements]` each: the last and the first, and those by sub-group epochs if such are
-        kept.
+      read: `[G, n]` stamps of the earlier users of each lane's element: the last and the first, and those by sub-group
+        epochs if such are kept.
       layout: how they are put together.
       reach: within whom two users need no order, see `conflicts.reach`.
       lanes: of a sub-group.
       turned: whether the lanes are at the first spot of their pair.
     """
-    read = [stamp[user.place] for stamp in stamps]
     seen = _Seen(layout.read_last(read[0]), layout.read_first(read[1]))
     inner = _Seen(layout.read_last(read[2]), layout.read_first(read[3])) if len(read) > 2 else seen
     group = user.group if layout.groups > 1 else jnp.zeros_like(user.group)
@@ -103,13 +113,17 @@ def judged(
     earlier, later = _example(seen, inner, user, far, across, group, lanes)
     fenced = (earlier.barriers < user.barriers) if layout.fenced else jnp.zeros_like(far)
     case = jnp.full(used.shape, -1, np.int64)
-    if reach < conflicts.SUB_GROUP:
-        case = jnp.where(within, jnp.where(fenced, FENCED_ITEMS, ITEMS), case)
-    if reach < conflicts.GROUP:
-        case = jnp.where(across, jnp.where(fenced, FENCED_SUB_GROUPS, SUB_GROUPS), case)
-    if reach < conflicts.DEVICE:
-        case = jnp.where(far, GROUPS, case)
-    way = jnp.full_like(user.group, int(turned))
+    ways = (
+        (conflicts.SUB_GROUP, within, jnp.where(fenced, FENCED_ITEMS, ITEMS)),
+        (conflicts.GROUP, across, jnp.where(fenced, FENCED_SUB_GROUPS, SUB_GROUPS)),
+        (conflicts.DEVICE, far, GROUPS),
+    )
+    for wider, unordered, found in ways:
+        if not isinstance(reach, int):
+            case = jnp.where(unordered & (reach < wider), found, case)
+        elif reach < wider:
+            case = jnp.where(unordered, found, case)
+    way = jnp.broadcast_to(jnp.asarray(turned).astype(np.int64), user.group.shape)
     home = earlier.group if layout.groups > 1 else user.group
     return case, Conflict(home, earlier.item, user.group, later, user.element, user.barriers, way)
 

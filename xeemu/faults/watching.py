@@ -18,9 +18,11 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import locating
-from xeemu.emission.observer import Event, Observer, Passage
-from xeemu.emission.values import Buffer, Chunk, bits
-from xeemu.faults import initialisation, races
+from xeemu.emission.observer import Event, Observer, Passage, Result
+from xeemu.emission.values import Buffer, Chunk, bits, bits_of
+from xeemu.faults import additions, alignment, batches, initialisation, races
+from xeemu.faults.batches import Batch, Kept, Record, Table
+from xeemu.faults.following import Trail
 from xeemu.faults.proofs import Proofs, Spot
 from xeemu.faults.races import CASES, Conflict, User
 from xeemu.faults.stamps import Layout, blank
@@ -31,6 +33,9 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 
 State = dict[str, Any]
+
+# Comparisons of an access with the stamps of a spot for which the code of each is compiled; of more see `batches`.
+_MOST_COMPARED = 32
 
 
 class Beyond(NamedTuple):
@@ -49,6 +54,14 @@ class Unwritten(NamedTuple):
     written: Any
     first: Any
     last: Any
+
+
+class Misaligned(NamedTuple):
+    """An example of a block that does not begin where it may: its first element, and the work-item of that."""
+
+    group: Any
+    item: Any
+    element: Any
 
 
 class Parted(NamedTuple):
@@ -93,7 +106,7 @@ class Watch:
     @functools.cached_property
     def layouts(self) -> Mapping[Allocation, Layout]:
         """How the stamps of each memory are put together."""
-        barriers = [m for m in self.proofs.meetings.values() if epochs.is_group_barrier(m)]
+        barriers = [m for m in self.proofs.meetings.values() if epochs.is_of_group(m)]
         return {
             memory: Layout(
                 self.geometry.groups if memory.space == "global" else 1,
@@ -103,15 +116,32 @@ class Watch:
             for memory in self.memories
         }
 
+    @functools.cached_property
+    def tables(self) -> Mapping[Allocation, Table]:
+        """The pairs of each memory, by spot."""
+        return batches.tables(self.pairs)
+
+    @functools.cached_property
+    def reaches(self) -> np.ndarray:
+        """`[P]` within whom the users of each pair need no order."""
+        return np.array(list(self.proofs.races.values()))
+
+    @functools.cached_property
+    def batched(self) -> bool:
+        """Whether accesses are looked at in batches."""
+        compared = {s: t.counts[k] + 2 * (t.alone[k] >= 0) for t in self.tables.values() for k, s in enumerate(t.spots)}
+        return sum(compared.get(Spot.of(self.operation(key)), 0) for key in self.proofs.operations) > _MOST_COMPARED
+
     @property
     def most_barriers(self) -> int:
         """Barriers of a group whose accesses can be told apart."""
-        return min((layout.most_barriers for layout in self.layouts.values()), default=2**62)
+        summed = 2**62 if self.proofs.additions is None else self.proofs.additions.most_barriers
+        return min(summed, *(layout.most_barriers for layout in self.layouts.values()), 2**62)
 
     @functools.cached_property
     def layered(self) -> frozenset[Allocation]:
         """The memories that barriers of sub-groups order."""
-        meetings = [m for m in self.proofs.meetings.values() if not epochs.is_group_barrier(m)]
+        meetings = [m for m in self.proofs.meetings.values() if not epochs.is_of_group(m)]
         return frozenset(memory for memory in self.memories if any(memory in m.memories for m in meetings))
 
     @functools.cached_property
@@ -128,8 +158,23 @@ class Watch:
         return self._spots(self.proofs.unwritten)
 
     @functools.cached_property
+    def blocks(self) -> tuple[Spot, ...]:
+        return self._spots(self.proofs.blocks)
+
+    @functools.cached_property
     def barriers(self) -> tuple[Key, ...]:
         return tuple(key for key in self.proofs.meetings if key in self.proofs.barriers)
+
+    @functools.cached_property
+    def followed(self) -> frozenset[Key]:
+        """The equations that are no accesses whose results are looked at."""
+        return frozenset().union(*(following.paths.followed for following in self.proofs.followings))
+
+    @functools.cached_property
+    def summed(self) -> frozenset[Key]:
+        """The atomic sums that may depend on the order."""
+        summed = self.proofs.additions
+        return frozenset() if summed is None else frozenset(o.key for o in summed.operations)
 
     @functools.cached_property
     def loops(self) -> tuple[Key, ...]:
@@ -147,32 +192,66 @@ class Watch:
         Keys:
           conflicts, differing: for each pair int64 `[CASES]` counts, and of how many the values stored differ.
           examples: for each pair int64 `[CASES, 7]`, see `Conflict`.
-          beyond, unwritten, parted: for each spot or barrier an int64 count and an example.
+          beyond, unwritten, misaligned, parted: for each spot or barrier an int64 count and an example.
           exceeded: for each loop whether it was stopped.
           passed: the most barriers that a group has passed.
           shared: for each spot of global memory its stamps.
+          followed: for each following what was found, see `Following.zeros`.
+          added: of atomic sums that may depend on the order, see `Additions.zeros`; None without any.
+        Where accesses are looked at in batches, `conflicts`, `differing` and `examples` are arrays, `shared` has for
+        the number of each such memory what `batches.Kept` has of it, and `racing` how many of its pairs race.
         """
         count = jnp.zeros((), np.int64)
 
         def found(size: int) -> tuple[jax.Array, jax.Array]:
             return count, jnp.zeros(size, np.int64)
 
-        return {
-            "conflicts": [jnp.zeros(CASES, np.int64) for _ in self.pairs],
-            "differing": [count for _ in self.pairs],
-            "examples": [jnp.zeros((CASES, len(Conflict._fields)), np.int64) for _ in self.pairs],
+        return self._zeros_of_races() | {
             "beyond": [found(len(Beyond._fields) + len(s.place.memory.shape)) for s in self.bounds],
             "unwritten": [found(len(Unwritten._fields)) for _ in self.unwritten],
+            "misaligned": [found(len(Misaligned._fields)) for _ in self.blocks],
             "parted": [found(len(Parted._fields)) for _ in self.barriers],
             "exceeded": [jnp.zeros((), bool) for _ in self.loops],
             "passed": count,
-            "shared": {n: self.stamps(s, 1) for n, s in enumerate(self.spots) if s.place.memory.space == "global"},
+            "followed": [following.zeros() for following in self.proofs.followings],
+            "added": None if self.proofs.additions is None else self.proofs.additions.zeros(),
         }
 
-    def stamps(self, spot: Spot, copies: int) -> list[jax.Array]:
+    def _zeros_of_races(self) -> State:
+        pairs, fields, count = len(self.pairs), len(Conflict._fields), jnp.zeros((), np.int64)
+        if self.batched:
+            return {
+                "conflicts": jnp.zeros((pairs, CASES), np.int64),
+                "differing": jnp.zeros(pairs, np.int64),
+                "examples": jnp.zeros((pairs, CASES, fields), np.int64),
+                "shared": self.stamps_of_space("global", 1),
+                "racing": [count for _ in self.memories],
+            }
+        return {
+            "conflicts": [jnp.zeros(CASES, np.int64) for _ in self.pairs],
+            "differing": [count for _ in self.pairs],
+            "examples": [jnp.zeros((CASES, fields), np.int64) for _ in self.pairs],
+            "shared": self.stamps_of_space("global", 1),
+        }
+
+    def stamps_of_space(self, space: str, copies: int) -> dict[int, list[jax.Array]]:
+        """The stamps of all spots of such memories, by their number; of all of a memory in batches, by its number."""
+        if self.batched:
+            numbered = ((k, memory) for k, memory in enumerate(self.memories) if memory.space == space)
+            return {k: self._of_spots(memory, copies) for k, memory in numbered}
+        memories = ((n, spot.place.memory) for n, spot in enumerate(self.spots))
+        return {n: self.stamps(memory, copies) for n, memory in memories if memory.space == space}
+
+    def _of_spots(self, memory: Allocation, copies: int) -> list[jax.Array]:
+        """The stamps of all spots of a memory, and the bits that have been stored, see `batches.Kept`."""
+        table = self.tables[memory]
+        size = copies * memory.elements if table.compares else 1
+        return [*self.stamps(memory, copies * len(table.spots)), jnp.zeros(size, bits_of(memory.dtype))]
+
+    def stamps(self, memory: Allocation, copies: int) -> list[jax.Array]:
         """The stamps of a spot of which nobody has used anything: last and first, and those by sub-group epochs."""
-        layers = 2 if spot.place.memory in self.layered else 1
-        return [blank(copies * spot.place.memory.elements) for _ in range(2 * layers)]
+        layers = 2 if memory in self.layered else 1
+        return [blank(copies * memory.elements) for _ in range(2 * layers)]
 
 
 class Watching(Observer):
@@ -180,7 +259,8 @@ class Watching(Observer):
 
     Attributes:
       state: what was found, see `Watch.zeros`; and of the chunk `own`, the stamps of local memory, `barriers`, how many
-        each group has passed, `epochs` and `sub_epochs` of each memory, and `written`, what was written.
+        each group has passed, `epochs` and `sub_epochs` of each memory, and `written`, what was written. To read it is
+        to look at the accesses that wait in batches, which belong to the loop or branch that is being emitted.
     """
 
     watches = True
@@ -190,35 +270,62 @@ class Watching(Observer):
         self.max_iterations = watch.max_iterations
         groups, items = chunk.count, chunk.geometry.items
         passed = jnp.zeros(groups, np.int64)
+        self.followed = watch.followed
+        self.trails = [Trail(following, chunk) for following in watch.proofs.followings]
+        self._batches: dict[Allocation, list[Record]] = {memory: [] for memory in watch.memories}
         copies = {"local": groups, "private": groups * items}
-        self.state = {
+        self._found = {
             **state,
-            "own": {n: watch.stamps(s, groups) for n, s in enumerate(watch.spots) if s.place.memory.space == "local"},
+            "own": watch.stamps_of_space("local", groups),
             "barriers": passed,
             "epochs": [passed for _ in watch.memories],
             "sub_epochs": [passed for _ in watch.memories],
             "written": [jnp.zeros(m.elements * copies[m.space], bool) for m in watch.initialised],
+            "followed": [t.start(found) for t, found in zip(self.trails, state["followed"], strict=True)],
         }
+        if watch.proofs.additions is not None:
+            self._found["added"] = watch.proofs.additions.started(state["added"], groups)
+
+    @property
+    def state(self) -> State:
+        for memory in self._batches:
+            self._look(memory)
+        return self._found
+
+    @state.setter
+    def state(self, state: State) -> None:
+        assert not any(self._batches.values())
+        self._found = state
 
     def close(self) -> State:
         """What was found up to the end of the chunk."""
-        counts = [self.state["barriers"], *self.state["sub_epochs"]]
-        passed = functools.reduce(jnp.maximum, (count.max() for count in counts), self.state["passed"])
-        return {kind: self.state[kind] for kind in self.watch.zeros()} | {"passed": passed}
+        state = self.state
+        counts = [state["barriers"], *state["sub_epochs"]]
+        passed = functools.reduce(jnp.maximum, (count.max() for count in counts), state["passed"])
+        followed = [each.found for each in state["followed"]]
+        left = {kind: state[kind] for kind in self.watch.zeros()} | {"passed": passed, "followed": followed}
+        summed = self.watch.proofs.additions
+        return left if summed is None else left | {"added": summed.closed(left["added"])}
 
     def on_access(self, event: Event, chunk: Chunk) -> None:
         operation = self._executed(event)
         if operation is None:
             return
+        for n, trail in enumerate(self.trails):
+            self._put("followed", n, trail.on_access(event, operation.eqn, self._items, self._found["followed"][n]))
         spot = Spot.of(operation)
         if operation.key in self.watch.proofs.bounds:
             self._check_bounds(event, self.watch.bounds.index(spot))
+        if operation.key in self.watch.proofs.blocks:
+            self._check_aligned(event, self.watch.blocks.index(spot), operation)
         if not event.buffer.elements:
             return
         if operation.key in self.watch.proofs.unwritten:
             self._check_written(event, self.watch.unwritten.index(spot), operation.place.memory)
         if operation.place.memory in self.watch.initialised and initialisation.writes(operation):
             self._note_written(event, self.watch.initialised.index(operation.place.memory))
+        if operation.key in self.watch.summed:
+            self._check_sums(event, spot)
         if spot in self.watch.spots and operation.place.op != "store":
             self._check_races(event, spot, None)
 
@@ -226,6 +333,17 @@ class Watching(Observer):
         operation = self._executed(event)
         if operation is not None and event.buffer.elements and Spot.of(operation) in self.watch.spots:
             self._check_races(event, Spot.of(operation), after)
+
+    def on_result(self, result: Result, chunk: Chunk) -> None:
+        key = (result.plan, result.number)
+        for n, trail in enumerate(self.trails):
+            if key in trail.paths.followed:
+                self._put("followed", n, trail.on_result(result, self._found["followed"][n]))
+
+    def on_operation(self, plan: Plan, number: int, running: jax.Array | None, chunk: Chunk) -> None:
+        meeting = self.watch.proofs.meetings.get((plan, number))
+        if meeting is not None and not epochs.is_barrier(meeting):
+            self.on_barrier(Passage(plan, number, None, running), chunk)
 
     def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
         key = (passage.plan, passage.number)
@@ -241,12 +359,12 @@ class Watching(Observer):
                 self._check_parted(reached, passed, self.watch.barriers.index(key))
             passed = passed & reached.any(1)
         ordered = [memory in meeting.memories for memory in self.watch.memories]
-        self._pass(passed.astype(np.int64), ordered, epochs.is_group_barrier(meeting))
+        self._pass(passed.astype(np.int64), ordered, epochs.is_of_group(meeting))
 
     def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
         if (plan, number) in self.watch.loops:
             loop = self.watch.loops.index((plan, number))
-            self._put("exceeded", loop, self.state["exceeded"][loop] | exceeded)
+            self._put("exceeded", loop, self._found["exceeded"][loop] | exceeded)
 
     def _executed(self, event: Event) -> Operation | None:
         """The access of an event; None if no lane takes part, or in a branch that is known never to be taken."""
@@ -264,8 +382,15 @@ class Watching(Observer):
         components = [event.lanes.array(component, self.chunk) for component in event.indices]
         self._find("beyond", number, event, beyond, lambda at: [at.group, at.item, *map(at.of, components)])
 
+    def _check_aligned(self, event: Event, number: int, operation: Operation) -> None:
+        (index,) = (event.lanes.array(component, self.chunk) for component in event.indices)
+        first = event.items(self._items) % self.chunk.geometry.sub_group_size == 0
+        elements = index.dtype.type(alignment.required_elements(operation))
+        misaligned = event.active(self._items) & first & (lax.rem(index, elements) != 0)
+        self._find("misaligned", number, event, misaligned, lambda at: [at.group, at.item, at.of(index)])
+
     def _check_written(self, event: Event, number: int, memory: Allocation) -> None:
-        bitmap = self.state["written"][self.watch.initialised.index(memory)]
+        bitmap = self._found["written"][self.watch.initialised.index(memory)]
         missing = event.taken(self._items) & ~bitmap[self._places(event)]
 
         def example(at: "_Lane") -> list[jax.Array]:
@@ -279,7 +404,7 @@ class Watching(Observer):
         self._find("unwritten", number, event, missing, example)
 
     def _note_written(self, event: Event, memory: int) -> None:
-        bitmap = self.state["written"][memory]
+        bitmap = self._found["written"][memory]
         shape = (self.chunk.count, event.lanes.count)
         targets = jnp.broadcast_to(
             jnp.where(event.taken(self._items), self._places(event), event.address.dtype.type(bitmap.size)), shape
@@ -288,7 +413,7 @@ class Watching(Observer):
 
     def _check_parted(self, reached: jax.Array, running: jax.Array, number: int) -> None:
         parted = running & reached.any(1) & ~reached.all(1)
-        count, example = self.state["parted"][number]
+        count, example = self._found["parted"][number]
         row = jnp.argmax(parted)
         seen = Parted(self._groups[row], reached[row].sum(), jnp.argmax(reached[row]), jnp.argmin(reached[row]))
         first = (count == 0) & parted.any()
@@ -299,7 +424,7 @@ class Watching(Observer):
     ) -> None:
         """Counts the lanes at fault, and keeps the first one of the launch as an example."""
         hits = jnp.broadcast_to(hits, (self.chunk.count, event.lanes.count))
-        before = self.state[kind][number]
+        before = self._found[kind][number]
 
         def add(found: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             count, kept = found
@@ -308,14 +433,25 @@ class Watching(Observer):
 
         self._put(kind, number, lax.cond(hits.any(), add, lambda found: found, before))
 
+    # Atomic sums.
+
+    def _check_sums(self, event: Event, spot: Spot) -> None:
+        summed, barriers = self.watch.proofs.additions, self._found["barriers"][:, None]
+        assert summed is not None
+        user = self._user_in(event, barriers, barriers, barriers)
+        contents = event.buffer.data.reshape(-1)[user.place]
+        values = event.lanes.array(event.values[0], self.chunk)
+        state = additions.added(summed, self._found["added"], event, user, values, contents)
+        self._found = {**self._found, "added": state}
+
     # Races.
 
     def _pass(self, passed: jax.Array, ordered: Sequence[bool], by_group: bool) -> None:
         """Begins new epochs for the groups that pass a barrier, of the memories that it orders."""
-        barriers = self.state["barriers"] + (passed if by_group else 0)
-        old = list(zip(self.state["epochs"], self.state["sub_epochs"], ordered, strict=True))
-        self.state = {
-            **self.state,
+        barriers = self._found["barriers"] + (passed if by_group else 0)
+        old = list(zip(self._found["epochs"], self._found["sub_epochs"], ordered, strict=True))
+        self._found = {
+            **self._found,
             "barriers": barriers,
             "epochs": [jnp.where(passed > 0, barriers, e) if on and by_group else e for e, _, on in old],
             "sub_epochs": [s + passed if on else s for _, s, on in old],
@@ -329,6 +465,9 @@ class Watching(Observer):
           spot: where it is.
           after: the memory after a plain store.
         """
+        if self.watch.batched:
+            self._remember(event, spot, after)
+            return
         user = self._user(event, spot)
         pairs = [(n, pair) for n, pair in enumerate(self.watch.pairs) if spot in pair]
         alone = [n for n, pair in pairs if pair == (spot, spot)]
@@ -352,6 +491,11 @@ class Watching(Observer):
 
     def _user(self, event: Event, spot: Spot) -> User:
         memory = self.watch.memories.index(spot.place.memory)
+        epochs = [self._found[kind][memory][:, None] for kind in ("epochs", "sub_epochs")]
+        return self._user_in(event, self._found["barriers"][:, None], *epochs)
+
+    def _user_in(self, event: Event, barriers: jax.Array, epoch: jax.Array, sub_epoch: jax.Array) -> User:
+        """Who takes part in an access, in the epochs `[G, 1]`."""
         shape = (self.chunk.count, event.lanes.count)
         if event.lanes.shape:
             first = last = event.items(self._items)
@@ -364,36 +508,35 @@ class Watching(Observer):
             group=jnp.broadcast_to(self._groups[:, None], shape),
             first=np.broadcast_to(first.astype(np.int64), shape),
             last=np.broadcast_to(last.astype(np.int64), shape),
-            barriers=jnp.broadcast_to(self.state["barriers"][:, None], shape),
-            epoch=jnp.broadcast_to(self.state["epochs"][memory][:, None], shape),
-            sub_epoch=jnp.broadcast_to(self.state["sub_epochs"][memory][:, None], shape),
+            barriers=jnp.broadcast_to(barriers, shape),
+            epoch=jnp.broadcast_to(epoch, shape),
+            sub_epoch=jnp.broadcast_to(sub_epoch, shape),
         )
 
     def _stamps(self, spot: Spot) -> list[jax.Array]:
         number = self.watch.spots.index(spot)
-        kind = "shared" if number in self.state["shared"] else "own"
-        stamps: list[jax.Array] = self.state[kind][number]
+        kind = "shared" if number in self._found["shared"] else "own"
+        stamps: list[jax.Array] = self._found[kind][number]
         return stamps
 
     def _stamp(self, user: User, spot: Spot) -> None:
         """Leaves the stamps of an access at its spot."""
         layout, number = self.watch.layouts[spot.place.memory], self.watch.spots.index(spot)
-        group = user.group if spot.place.memory.space == "global" else jnp.zeros_like(user.group)
-        old, new = self._stamps(spot), []
+        old = self._stamps(spot)
         target = jnp.where(user.taken, user.place, old[0].size).reshape(-1)
-        for epoch in (user.epoch, user.sub_epoch)[: len(old) // 2]:
-            last = layout.last(group, epoch, jnp.asarray(user.last), user.barriers)
-            first = layout.first(group, epoch, jnp.asarray(user.first), user.barriers)
-            new += [last.reshape(-1), first.reshape(-1)]
-        stamped = [a.at[target].max(b, mode="drop") for a, b in zip(old, new, strict=True)]
-        kind = "shared" if number in self.state["shared"] else "own"
-        self.state = {**self.state, kind: {**self.state[kind], number: stamped}}
+        new = races.stamped(layout, user, len(old))
+        self._put_stamps(number, [a.at[target].max(b, mode="drop") for a, b in zip(old, new, strict=True)])
+
+    def _put_stamps(self, number: int, stamps: Sequence[jax.Array]) -> None:
+        kind = "shared" if number in self._found["shared"] else "own"
+        self._found = {**self._found, kind: {**self._found[kind], number: list(stamps)}}
 
     def _judged(self, user: User, other: Spot, number: int, turned: bool) -> tuple[jax.Array, Conflict]:
         """The conflicts of an access with those of a spot, as a part of a pair, see `races.judged`."""
         layout, reach = self.watch.layouts[other.place.memory], self.watch.proofs.races[self.watch.pairs[number]]
         lanes = self.chunk.geometry.sub_group_size
-        return races.judged(user, self._stamps(other), layout, reach, lanes, turned)
+        read = [stamp[user.place] for stamp in self._stamps(other)]
+        return races.judged(user, read, layout, reach, lanes, turned)
 
     def _add(self, number: int, case: jax.Array, example: Conflict, differs: jax.Array | None) -> None:
         """Adds the conflicts of an access to those of a pair, and keeps the first of each case as an example."""
@@ -407,10 +550,61 @@ class Watching(Observer):
             new = (counts == 0) & hits.any(1)
             return counts + hits.sum(1), differing + different.sum(), jnp.where(new[:, None], seen, kept)
 
-        before = tuple(self.state[kind][number] for kind in ("conflicts", "differing", "examples"))
+        before = tuple(self._found[kind][number] for kind in ("conflicts", "differing", "examples"))
         after = lax.cond((case >= 0).any(), add, lambda found: found, before)
         for kind, array in zip(("conflicts", "differing", "examples"), after, strict=True):
             self._put(kind, number, array)
+
+    # Races, in batches.
+
+    def _remember(self, event: Event, spot: Spot, after: Buffer | None) -> None:
+        """Puts an access to those that wait."""
+        memory = spot.place.memory
+        number, shape = self.watch.memories.index(memory), (self.chunk.count, event.lanes.count)
+        table = self.watch.tables[memory]
+        place, chosen = self._places(event), table.places[spot]
+        if event.lanes.shape:
+            first = last = event.items(self._items)
+        else:
+            first, last = np.zeros(1, np.int64), np.full(1, self._items - 1)
+        value = jnp.zeros(shape, bits_of(memory.dtype))
+        if after is not None and table.compares:
+            stored = event.lanes.array(event.values[0], self.chunk).astype(memory.dtype)
+            value = jnp.broadcast_to(bits(stored), shape)
+        waiting = self._batches[memory]
+        waiting.append(
+            Record(
+                np.int64(chosen),
+                jnp.broadcast_to(place, shape),
+                jnp.broadcast_to(event.taken(self._items), shape),
+                first.astype(np.int64),
+                last.astype(np.int64),
+                self._found["barriers"],
+                self._found["epochs"][number],
+                self._found["sub_epochs"][number],
+                value,
+            )
+        )
+        held = sum(record.place.size * (record.place.dtype.itemsize + 3) for record in waiting)
+        if len(waiting) >= batches.MOST or held >= batches.MOST_BYTES:
+            self._look(memory)
+
+    def _look(self, memory: Allocation) -> None:
+        """Looks at the accesses to a memory that wait."""
+        records, number = self._batches[memory], self.watch.memories.index(memory)
+        if not records:
+            return
+        self._batches[memory] = []
+        table, layout, lanes = self.watch.tables[memory], self.watch.layouts[memory], self.chunk.geometry.sub_group_size
+        own = memory.space == "local"
+        batch = Batch(table, self.watch.reaches, layout, lanes, self._groups, memory.elements, own)
+        kind, found = "own" if own else "shared", self._found
+        *stamps, contents = found[kind][number]
+        seen = (found["conflicts"], found["differing"], found["examples"], found["racing"][number])
+        kept = batch.run(records, Kept(tuple(stamps), contents, *seen))
+        self._put_stamps(number, [*kept.stamps, kept.contents])
+        self._found |= {k: getattr(kept, k) for k in ("conflicts", "differing", "examples")}
+        self._put("racing", number, kept.racing)
 
     def _differs(self, event: Event, contents: jax.Array | None) -> jax.Array:
         """`[G, n]` whether the value that a lane stores differs in its bits from those contents of memory."""
@@ -433,9 +627,9 @@ class Watching(Observer):
         return locating.places(event.buffer, event.address.index, event.lanes, self.chunk)
 
     def _put(self, kind: str, number: int, entry: Any) -> None:
-        entries = list(self.state[kind])
+        entries = list(self._found[kind])
         entries[number] = entry
-        self.state = {**self.state, kind: entries}
+        self._found = {**self._found, kind: entries}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

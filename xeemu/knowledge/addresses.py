@@ -12,10 +12,7 @@ from xeemu.knowledge.schedule import Operation, Schedule
 
 def linear_index(operation: Operation) -> Expression:
     """The number of the element that is accessed, in row-major order."""
-    memory, total = operation.place.memory, expressions.constant(0, np.int64)
-    for d, component in enumerate(operation.index):
-        total = expressions.add(total, expressions.scale(component, math.prod(memory.shape[d + 1 :])))
-    return total
+    return operation.linear_index
 
 
 def lane_mask(operation: Operation, schedule: Schedule) -> Expression:
@@ -26,7 +23,9 @@ def lane_mask(operation: Operation, schedule: Schedule) -> Expression:
 
 def _bounds(operation: Operation) -> Expression:
     """Which elements lie within the memory's bounds; what intervals tell need not be known."""
-    inside = expressions.constant(True)
+    inside = expressions.constant(0 not in operation.place.memory.shape)
+    if not inside.array:
+        return inside
     for component, size in zip(operation.index, operation.place.memory.shape, strict=True):
         low, high = expressions.constant(0, np.int64), expressions.constant(size, np.int64)
         if component.interval is None or component.interval[0] < 0:

@@ -282,3 +282,25 @@ def _is_shifted_apart(elements: np.ndarray, shift: int, count: int) -> bool:
     order = np.lexsort((quotient, rest))
     same = np.diff(rest[order]) == 0
     return not (same & (np.diff(quotient[order]) < count)).any()
+
+
+# --- In the whole launch ---
+
+
+def have_one_user(operations: Sequence[Operation], schedule: Schedule) -> bool:
+    """Whether it is proved that no two work-items of the launch access one element by any of some accesses."""
+    if not all(map(instances.is_known, operations)):
+        return False
+    try:
+        for region in instances.regions(operations, schedule):
+            executed = [instances.of_operation(o, schedule, region, (), True) for o in operations]
+            if _collide([_Use((e.group, e.element), e.item) for e in executed], [True] * len(executed)):
+                return False
+    except TooLarge:
+        return False
+    if schedule.geometry.groups <= 1 or operations[0].place.memory.space != "global":
+        return True
+    try:
+        return _is_enumerated_apart(operations, schedule, [True] * len(operations))
+    except TooLarge:
+        return _is_lattice_apart(operations, schedule)

@@ -14,8 +14,6 @@ from xeemu.language.jaxprs import Atom, Body
 from xeemu.language.program import Program
 
 _WIDE = 8
-# What a user calls to ask for a dtype; what JAX widens by itself (sums, default ranges) goes through other functions.
-_EXPLICIT = frozenset({"astype", "_astype", "convert_element_type", "asarray", "array", "__call__", "view"})
 
 
 def check(program: Program, plan: Plan) -> None:
@@ -95,7 +93,7 @@ class _Check:
         if eqn.primitive.name == "bitcast_convert_type":
             return True
         if eqn.primitive.name == "convert_element_type" and narrow:
-            return _explicit(eqn)
+            return source.asks_for_dtype(eqn)
         return any(given)
 
     def _store(self, plan: Plan, eqn: jex_core.JaxprEqn, given: list[bool]) -> None:
@@ -122,8 +120,3 @@ def _beyond_32_bits(values: np.ndarray) -> bool:
     """Whether integers need more than 32 bits, signed or unsigned; floats count as widened by the mode."""
     interval = intervals.of_array(values)
     return interval is not None and not intervals.within(interval, (-(2**31), 2**32 - 1))
-
-
-def _explicit(eqn: jex_core.JaxprEqn) -> bool:
-    """Whether the user asked for this conversion, rather than JAX's 64-bit mode."""
-    return source.called_by_user(eqn) in _EXPLICIT

@@ -29,6 +29,28 @@ def dependent_updates(body: Body, plan: Plan, loads: Iterable[Key], memory: Find
     return frozenset(walk.updates)
 
 
+def steered_accesses(body: Body, plan: Plan, loads: Iterable[Key], memory: Find) -> frozenset[Key]:
+    """The accesses whose index or mask, or whether they are executed at all, follows from some loads.
+
+    Args: as for `dependent_updates`.
+    """
+    walk = _Walk(frozenset(loads), memory)
+    while walk.grows(body, plan):
+        pass
+    return frozenset(walk.steered)
+
+
+def _accesses(body: Body, plan: Plan) -> set[Key]:
+    """The accesses of a (sub)program and its inner ones."""
+    found: set[Key] = set()
+    for number, eqn in enumerate(body.eqns):
+        if eqn.primitive in primitives.ACCESSES:
+            found.add((plan, number))
+        elif inner := jaxprs.bodies(eqn):
+            found = found.union(*map(_accesses, inner, plan.inner[number]))
+    return found
+
+
 class _Walk:
     """Which values, memories and updates are known to depend; passes over the program until there are no more."""
 
@@ -37,6 +59,7 @@ class _Walk:
         self.values: set[tuple[Plan, Any]] = set()
         self.memories: set[Allocation] = set()
         self.updates: set[Key] = set()
+        self.steered: set[Key] = set()
 
     def grows(self, body: Body, plan: Plan) -> bool:
         before = self._size
@@ -63,6 +86,9 @@ class _Walk:
         key, operands = (plan, number), eqn.invars[1:]
         memory, op = self.memory(key), primitives.operation(eqn)
         depends = any(self._depends(plan, a) for a in operands)
+        mask = primitives.mask(eqn)
+        if any(self._depends(plan, a) for a in (*primitives.indices(eqn), *([] if mask is None else [mask]))):
+            self.steered.add(key)
         if op != "load" and depends:
             self.updates.add(key)
             if memory is not None:
@@ -92,6 +118,7 @@ class _Walk:
             decided = self._depends(plan, eqn.invars[0])
         if decided:
             self.values |= {(plan, v) for v in eqn.outvars}
+            self.steered = self.steered.union(*map(_accesses, jaxprs.bodies(eqn), plan.inner[number]))
 
     def _results(self, plan: Plan, eqn: jex_core.JaxprEqn, inner: Body, inside: Plan) -> None:
         pairs = zip(eqn.outvars, inner.outvars, strict=True)

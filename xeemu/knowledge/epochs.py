@@ -68,13 +68,19 @@ def is_barrier(step: Meeting) -> bool:
     return step.eqn.primitive is primitives.barrier_p
 
 
-def is_group_barrier(step: Meeting) -> bool:
-    return is_barrier(step) and step.eqn.params["level"] == GROUP
+def synchronises(step: Meeting) -> bool:
+    """Whether it is a barrier or a group algorithm: a synchronisation point (SYCL 2020, section 4.17.3), no fence."""
+    return step.level is not None
+
+
+def is_of_group(step: Meeting) -> bool:
+    """Whether it is a synchronisation point of the work-group, not of a sub-group."""
+    return step.level == GROUP
 
 
 def orders(step: Meeting, memory: Allocation, sub_groups: bool) -> bool:
-    """Whether a step is a barrier that orders the accesses to a memory."""
-    return is_barrier(step) and memory in step.memories and (sub_groups or is_group_barrier(step))
+    """Whether a step is a synchronisation point that orders the accesses to a memory."""
+    return memory in step.memories and (is_of_group(step) or (sub_groups and synchronises(step)))
 
 
 def is_passed_by_all(meeting: Meeting) -> bool:
@@ -194,7 +200,7 @@ class _Reaching:
 
     def _step(self, live: Live, step: Step) -> Live:
         if isinstance(step, Meeting):
-            passed = is_group_barrier(step) and is_passed_by_all(step)
+            passed = is_of_group(step) and is_passed_by_all(step)
             return {m: ops for m, ops in live.items() if not (passed and m in step.memories)}
         assert isinstance(step, Operation)
         memory = step.place.memory

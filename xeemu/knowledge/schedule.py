@@ -7,7 +7,8 @@ expressions and as frames that are not certain.
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.progressions import Box, TooLarge
-from xeemu.language import jaxprs, primitives, source
+from xeemu.language import collectives, jaxprs, primitives, separation, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.jaxprs import Body
 from xeemu.language.linearity import Allocation
@@ -70,6 +71,14 @@ class Operation:
         access: primitives.Access = self.eqn.params["access"]
         return access
 
+    @functools.cached_property
+    def linear_index(self) -> Expression:
+        """The number of the element that is accessed, in row-major order; proofs ask for it often."""
+        total = expressions.constant(0, np.int64)
+        for d, component in enumerate(self.index):
+            total = expressions.add(total, expressions.scale(component, math.prod(self.place.memory.shape[d + 1 :])))
+        return total
+
     @property
     def name(self) -> str:
         """`"load"`, `"store"`, or the name of the atomic operation."""
@@ -102,6 +111,7 @@ class Meeting:
       eqn: its equation.
       key: names it.
       frame: the body that it belongs to.
+      level: of which work-items, `collectives.GROUP` or `SUB_GROUP`; None for a fence, at which nobody waits.
       memories: those whose accesses it orders.
       mask: which work-items reach it, or None for all.
     """
@@ -109,6 +119,7 @@ class Meeting:
     eqn: jex_core.JaxprEqn
     key: Key
     frame: "Frame"
+    level: str | None
     memories: tuple[Allocation, ...]
     mask: Expression | None
 
@@ -183,6 +194,10 @@ class Schedule:
             if f.kind == "test" and f.parent is not None and f.number is not None and f.boxes
         }
 
+    def meetings(self) -> list[Meeting]:
+        """The barriers, fences and group algorithms that are executed."""
+        return [s for f in self.root.frames() if f.boxes for s in f.steps if isinstance(s, Meeting)]
+
     def check_ended(self, exceeded: Iterable[bool], limit: int, hint: str) -> None:
         """Refuses a run in which loops, in the order of `loops`, were given up.
 
@@ -196,18 +211,23 @@ class Schedule:
                 )
 
 
-def of_program(program: Program, plan: Plan, scalars: Sequence[Any]) -> Schedule:
+Look = Callable[[Plan, int, jex_core.JaxprEqn, Sequence["Expression | Allocation"]], None]
+"""Is told of an equation, by its plan and number, and of its operands."""
+
+
+def of_program(program: Program, plan: Plan, scalars: Sequence[Any], look: Look | None = None) -> Schedule:
     """The schedule of a program.
 
     Args:
       program: the program.
       plan: its analysis.
       scalars: for each argument its value if it is a scalar that is known, else None.
+      look: is told of each equation that is none of the language's own, each time that the walk comes by it.
 
     Raises:
       TooLarge: it takes more effort than there was left, if that is limited.
     """
-    walk = _Walk(program)
+    walk = _Walk(program, look)
     inputs = [
         memory or _argument(v.aval, given, plan.values[v].interval)
         for memory, given, v in zip(program.arguments, scalars, program.body.invars, strict=True)
@@ -234,11 +254,15 @@ Item = Expression | Allocation
 class _Walk:
     """One pass over a program, call path by call path."""
 
-    def __init__(self, program: Program):
-        self.geometry = program.geometry
+    def __init__(self, program: Program, look: Look | None = None):
+        self.geometry, self._look = program.geometry, look
         self.groups = tuple(Axis(f"group {d}", n) for d, n in enumerate(self.geometry.group_range))
         self._made: dict[Key, Allocation] = {}
         self._next = iter(program.allocations)
+        # What group algorithms order (SYCL 2020, section 4.17.3); JAX's own reductions over all work-items are some.
+        memories = (*program.arguments, *program.allocations)
+        self._shared = tuple(m for m in memories if m is not None and m.space != "private")
+        self._reductions = separation.group_reductions(program.body, program.geometry)
         self._walks = 0
 
     def body(self, frame: Frame, inputs: Sequence[Item]) -> list[Item]:
@@ -259,6 +283,8 @@ class _Walk:
     def _equation(self, frame: Frame, number: int, eqn: jex_core.JaxprEqn, operands: Sequence[Item]) -> Sequence[Item]:
         if eqn.primitive in primitives.LANGUAGE:
             return self._language(frame, number, eqn, operands)
+        if self._look is not None:
+            self._look(frame.plan, number, eqn, operands)
         match jaxprs.structure(eqn):
             case jaxprs.Call(body):
                 inner = self._inside(frame, number, "call", body, frame.plan.inner[number][0])
@@ -269,6 +295,8 @@ class _Walk:
                 return self._scan(frame, number, eqn, scan, operands)
             case jaxprs.While() as loop:
                 return self._while(frame, number, eqn, loop, operands)
+        if id(eqn) in self._reductions:
+            frame.steps.append(Meeting(eqn, (frame.plan, number), frame, collectives.GROUP, self._shared, None))
         return [_operation(frame.plan, eqn, v, operands) for v in eqn.outvars]
 
     def _inside(self, frame: Frame, number: int, kind: Kind, body: Body, plan: Plan, **changes: Any) -> Frame:
@@ -293,9 +321,11 @@ class _Walk:
         values = [o for o in operands if isinstance(o, Expression)]
         if eqn.primitive in primitives.ACCESSES:
             frame.steps.append(_access(eqn, key, frame, memories[0], values))
+        elif eqn.primitive is primitives.collective_p:
+            frame.steps.append(Meeting(eqn, key, frame, p["collective"].level, self._shared, None))
         else:
             mask = values[0] if p.get("masked") else None
-            frame.steps.append(Meeting(eqn, key, frame, tuple(memories), mask))
+            frame.steps.append(Meeting(eqn, key, frame, p.get("level"), tuple(memories), mask))
         renewed = memories if eqn.primitive in primitives.UPDATES and p.get("op") != "load" else []
         return [*(_unknown(frame.plan, v) for v in eqn.outvars[: len(eqn.outvars) - len(renewed)]), *renewed]
 
@@ -576,7 +606,11 @@ def _operation(plan: Plan, eqn: jex_core.JaxprEqn, v: jex_core.Var, operands: Se
         least = expressions.apply("max", (x, low), {}, aval.shape, aval.dtype, None, True)
         return expressions.apply("min", (least, high), {}, aval.shape, aval.dtype, interval, True)
     bound = intervals.of_equation(eqn, [o.interval for o in values])
-    exact = name in _NEVER_OVERFLOWS or intervals.within(bound, intervals.of_dtype(aval.dtype))
+    fits = intervals.within(bound, intervals.of_dtype(aval.dtype))
+    exact = name in _NEVER_OVERFLOWS or fits
+    # The launch's scalars and the loops' counters are known here, and not to the analysis.
+    if fits and intervals.within(bound, interval):
+        interval = bound
     return expressions.apply(name, values, eqn.params, aval.shape, aval.dtype, interval, exact)
 
 

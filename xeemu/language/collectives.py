@@ -38,7 +38,7 @@ class Collective:
     Attributes:
       level: `"group"` or `"sub_group"`.
       kind: `"broadcast"`, `"reduce"`, `"inclusive_scan"`, `"exclusive_scan"`, `"shift_left"`, `"shift_right"`,
-        `"permute_xor"` or `"select"`.
+        `"permute_xor"`, `"select"` or `"ballot"`.
       op: the operation of a reduction or scan, else None.
       local_range: the work-group's axes.
       sub_group_size: lanes of a full sub-group.
@@ -57,6 +57,10 @@ class Collective:
         """A group's reduction or broadcast leaves the private axes only; everything else keeps `shape`."""
         one = self.level == GROUP and self.kind in ("reduce", "broadcast")
         return shape[len(self.local_range) :] if one else shape
+
+    def result_type(self, dtype: np.dtype) -> np.dtype:
+        """A ballot makes a mask of bools; everything else keeps the dtype."""
+        return np.dtype(np.uint32) if self.kind == "ballot" else dtype
 
     def apply(self, x: jax.Array, *argument: jax.Array | np.ndarray) -> jax.Array:
         """The algorithm on one work-group.
@@ -83,12 +87,13 @@ class Collective:
         Args:
           dimensions: of the lane, shift or mask.
         """
-        return self.kind == "reduce" or (self.kind in ("broadcast", "select") and not any(dimensions))
+        return self.kind in ("reduce", "ballot") or (self.kind in ("broadcast", "select") and not any(dimensions))
 
     def rows(self, x: jax.Array, *argument: jax.Array | np.ndarray) -> jax.Array:
         """The results `[rows, lanes, *private]` of the sub-groups, or of the group as one; `lanes` is 1 if `alike`."""
         private = x.shape[len(self.local_range) :]
         fill = poison(x.dtype) if self.op is None else identity(self.op, x.dtype)
+        fill = np.bool_(False) if self.kind == "ballot" else fill
         rows = _rows(x.reshape(self._items, *private), self._lanes, fill)
         if self.kind == "broadcast" and _is_lane_of_all(argument[0], self._items, self._lanes):
             return rows[:, int(argument[0])][:, None]
@@ -112,6 +117,8 @@ class Collective:
     def _rows_result(self, rows: jax.Array, argument: list[jax.Array]) -> jax.Array:
         if self.kind == "reduce":
             return _reduce(self.op, rows)
+        if self.kind == "ballot":
+            return _ballot(rows)
         if self.kind == "inclusive_scan":
             return _scan(self.op, rows)
         if self.kind == "exclusive_scan":
@@ -175,6 +182,13 @@ def _operation(op: str | None, dtype: Any) -> str:
 def _reduce(op: str | None, rows: jax.Array) -> jax.Array:
     combine = COMBINE[_operation(op, rows.dtype)]
     return lax.reduce(rows, identity(op, rows.dtype), combine, (1,))[:, None]
+
+
+def _ballot(rows: jax.Array) -> jax.Array:
+    """Bit `l` of a row's mask is set if its lane `l` holds."""
+    bits = np.uint32(1) << np.arange(rows.shape[1], dtype=np.uint32)
+    bits = bits.reshape(1, -1, *(1,) * (rows.ndim - 2))
+    return lax.reduce(jnp.where(rows, bits, np.uint32(0)), np.uint32(0), lax.bitwise_or, (1,))[:, None]
 
 
 def _scan(op: str | None, rows: jax.Array) -> jax.Array:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.language import operands, primitives, source
+from xeemu.language import operands, primitives, source, spelling
 from xeemu.language.orders import LOAD_ORDERS, ORDERS, SCOPES, STORE_ORDERS, Ordering
 from xeemu.language.primitives import Access
 
@@ -117,17 +117,23 @@ class Memory:
         arrays, access = self._access(index, extra, ordering, block)
         if not any(a.ndim for a in arrays) and self.space != "private":
             access = dataclasses.replace(access, shape=())
+        if _is_empty(access):
+            return jnp.zeros(access.shape, self.dtype)
         if ordering is None:
             return primitives.load_p.bind(self._version, *arrays, access=access)[0]
         return primitives.atomic_p.bind(self._version, *arrays, op="load", fetch=True, access=access)[0]
 
     def _store(self, index: Any, x: Any, where: Any, block: bool = False) -> "Memory":
         arrays, access = self._access(index, self._written([x], where), None, block)
+        if _is_empty(access):
+            return self
         return self._next(primitives.store_p.bind(self._version, *arrays, access=access)[0])
 
     def _update(self, index: Any, op: str, fetch: bool, values: list[Any], where: Any, ordering: Ordering) -> Any:
         _check_atomic(self, op)
         arrays, access = self._access(index, self._written(values, where), ordering)
+        if _is_empty(access):
+            return (jnp.zeros(access.shape, self.dtype), self) if fetch else self
         *old, version = primitives.atomic_p.bind(self._version, *arrays, op=op, fetch=fetch, access=access)
         return (old[0], self._next(version)) if fetch else self._next(version)
 
@@ -187,7 +193,9 @@ class Memory:
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and hasattr(jax.Array, name):
             self._not_an_array()
-        raise AttributeError(f"a memory has no attribute {name!r}")
+        # A memory may be half made, as by `copy`.
+        owner = "a memory" if name.startswith("_") else f"memory {self.name}"
+        raise spelling.no_such_name(owner, name, spelling.names_of(Memory), spelling.MEMORY)
 
 
 class Stores:
@@ -198,6 +206,13 @@ class Stores:
 
     def __getitem__(self, index: Any) -> "StoreTo":
         return StoreTo(self._memory, index)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name != "set":
+            StoreTo.__getattr__(self, name)  # type: ignore[arg-type]
+        raise source.kernel_error(
+            f"{self._memory.name}.at.set(...) names no element; write {self._memory.name}.at[i].set(...)"
+        )
 
 
 class StoreTo:
@@ -211,10 +226,14 @@ class StoreTo:
         return self._memory._store(self._index, x, where)
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise source.kernel_error(
-            f"{self._memory.name}.at[...] has no {name}: a plain store is .at[i].set(x); work-items that update one "
-            f"element need {self._memory.name}.atomic[i].{name}(...)"
-        )
+        memory = "a store" if name.startswith("_") else self._memory.name
+        if hasattr(AtomicTo, name) and not name.startswith(("_", "load", "store")):
+            raise source.kernel_error(
+                f"{memory}.at[...] has no {name}: a plain store is .at[i].set(x); work-items that update one element "
+                f"need {memory}.atomic[i].{name}(...)"
+            )
+        loaded = f"a load is {memory}[i], an update of a work-item's own element .at[i].set({memory}[i] ...)"
+        raise spelling.no_such_name(f"{memory}.at[...]", name, ["set"], {}, f"a plain store is .at[i].set(x), {loaded}")
 
 
 class Atomics:
@@ -224,15 +243,21 @@ class Atomics:
         self._memory, self._ordering = memory, ordering
 
     def __getattr__(self, name: str) -> NoReturn:
-        if not hasattr(AtomicTo, name):
-            raise AttributeError(f"the atomic operations have no attribute {name!r}")
+        if name.startswith("_") or not hasattr(AtomicTo, name):
+            AtomicTo.__getattr__(self, name)  # type: ignore[arg-type]
         raise source.kernel_error(
             f"{self._memory.name}.atomic.{name}(...) names no element; write {self._memory.name}.atomic[i].{name}(...)"
         )
 
     def __call__(self, order: str = "relaxed", scope: str = "device") -> "Atomics":
         """The same with another order (SYCL's `memory_order`) and scope (`memory_scope`)."""
-        return Atomics(self._memory, ordering(order, scope))
+        checked = ordering(order, scope)
+        if checked.scope == "work_item":
+            raise source.kernel_error(
+                f"atomic operations on {self._memory.name} with scope 'work_item', which SYCL leaves undefined; give "
+                f"one of {', '.join(SCOPES[1:])}, the narrowest that holds all work-items which use the element"
+            )
+        return Atomics(self._memory, checked)
 
     def __getitem__(self, index: Any) -> "AtomicTo":
         return AtomicTo(self._memory, index, self._ordering)
@@ -309,6 +334,10 @@ class AtomicTo:
         """Stores `desired` where the element equals `expected`; it did so where the old value equals `expected`."""
         return self._fetch("compare_exchange", [expected, desired], where)
 
+    def __getattr__(self, name: str) -> NoReturn:
+        owner = "an atomic operation" if name.startswith("_") else f"{self._memory.name}.atomic[...]"
+        raise spelling.no_such_name(owner, name, spelling.names_of(AtomicTo), spelling.ATOMIC)
+
     def _plain(self, op: str, values: list[Any], where: Any) -> Memory:
         return self._memory._update(self._index, op, False, values, where, self._ordering)
 
@@ -330,6 +359,11 @@ def ordering(order: str, scope: str) -> Ordering:
     if scope not in SCOPES:
         raise source.kernel_error(f"memory scope {scope!r} is none of {', '.join(SCOPES)}")
     return Ordering(order, scope)
+
+
+def _is_empty(access: Access) -> bool:
+    """Whether a private axis has no elements; the program is spared an access that does nothing."""
+    return 0 in access.shape
 
 
 def _check_atomic(memory: Memory, op: str) -> None:

@@ -84,7 +84,10 @@ barrier_p = _primitive(
     "barrier", lambda *operands, level, masked: [_same(m) for m in operands[: len(operands) - masked]]
 )
 fence_p = _primitive("fence", lambda *memories, ordering: [_same(m) for m in memories])
-collective_p = _primitive("collective", lambda x, *_, collective: [_array(collective.result_shape(x.shape), x.dtype)])
+collective_p = _primitive(
+    "collective",
+    lambda x, *_, collective: [_array(collective.result_shape(x.shape), collective.result_type(x.dtype))],
+)
 
 
 def _atomic_results(memory: jax.core.ShapedArray, *_: Any, op: str, fetch: bool, access: Access) -> list[Any]:

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from xeemu.errors import Error, KernelError
-from xeemu.language import linearity, primitives, separation, source, waiting
+from xeemu.language import diagnosis, linearity, primitives, separation, source, waiting
 from xeemu.language.geometry import Geometry
 from xeemu.language.jaxprs import Body
 from xeemu.language.kernel import Kernel
@@ -40,6 +40,7 @@ class Program:
       outputs: for each result the number of the argument that it is the last version of.
       output_tree: the structure of what the kernel returns.
       wide: whether JAX's 64-bit types were on.
+      sub_groups: whether the kernel has asked for its sub-groups.
     """
 
     kernel: Kernel
@@ -52,6 +53,7 @@ class Program:
     outputs: tuple[int, ...]
     output_tree: Any
     wide: bool
+    sub_groups: bool = False
 
     @functools.cached_property
     def local_bytes(self) -> int:
@@ -116,16 +118,17 @@ def _trace(
 ) -> Program:
     returned: list[Any] = []
     definition = source.of_function(kernel.function.__code__)
+    group = WorkGroup(geometry)
 
     def run(*values: jax.Array) -> list[jax.Array]:
         taken = [_parameter(v, name, geometry) for v, name in zip(values, kernel.parameters, strict=True)]
-        result = kernel.function(WorkGroup(geometry), *taken, **dict(static))
+        result = kernel.function(group, *taken, **dict(static))
         leaves, tree = jax.tree.flatten(result, is_leaf=lambda x: isinstance(x, Memory))
         returned.append(tree)
         return [_returned(leaf, kernel, definition) for leaf in leaves]
 
     with jax.enable_x64(wide):
-        body = Body(_traced(run, [_widened(a, wide) for a in arguments], kernel))
+        body = Body(_traced(run, [_widened(a, wide) for a in arguments], kernel, geometry.local_range))
     if any(isinstance(value, jax.core.Tracer) for _, value in body.constants):
         raise source.kernel_error(
             f"kernel {kernel.name} uses a value of a surrounding jit, vmap or grad; pass it to the launch by position",
@@ -141,7 +144,17 @@ def _trace(
         separation.check(body, geometry)
     outputs = tuple(_argument(memories, a, definition) for a in usage.outputs)
     return Program(
-        kernel, geometry, static, body, memories, usage.allocations, usage.written, outputs, returned[-1], wide
+        kernel,
+        geometry,
+        static,
+        body,
+        memories,
+        usage.allocations,
+        usage.written,
+        outputs,
+        returned[-1],
+        wide,
+        bool(group._asked),
     )
 
 
@@ -176,7 +189,12 @@ def _argument(memories: Sequence[Allocation | None], returned: Allocation, defin
     return memories.index(returned)
 
 
-def _traced(run: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct], kernel: Kernel) -> Any:
+def _traced(
+    run: Callable[..., Any],
+    arguments: Sequence[jax.ShapeDtypeStruct],
+    kernel: Kernel,
+    local_range: tuple[int, ...],
+) -> Any:
     """The jaxpr of `run`; what JAX refuses in a kernel is told in the kernel's terms, with its line."""
     try:
         return jax.make_jaxpr(run)(*arguments)
@@ -188,9 +206,11 @@ def _traced(run: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct], 
         # What the user's own lines raise is theirs; what JAX and NumPy raise is told with the kernel's line.
         if source.raised_by_user(error) or isinstance(error, NameError):
             raise
-        if "truth value of an array" in str(error) or "Pred must be a scalar" in str(error):
+        if "truth value of an array" in str(error):
             raise _value_needed(error, kernel) from None
         site = source.of_exception(error, kernel.function.__code__)
+        if told := diagnosis.of_error(error, local_range, site.source):
+            raise source.kernel_error(told, site) from error
         raise KernelError(f"JAX refuses an operation of kernel {kernel.name}: {error}\n  at {site}") from error
 
 

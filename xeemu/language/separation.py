@@ -54,12 +54,20 @@ def of_program(body: Body, geometry: Geometry) -> list[Mixing]:
     return list(walk.found)
 
 
+def group_reductions(body: Body, geometry: Geometry) -> frozenset[int]:
+    """The `id` of each equation of ordinary JAX that reduces a value over all work-items: a group algorithm."""
+    walk = _Walk(geometry.local_range)
+    walk.body(body, source.UNKNOWN)
+    return frozenset(walk.reductions)
+
+
 class _Walk:
     """One pass over a program, with the values that differ between work-items."""
 
     def __init__(self, local_range: tuple[int, ...]):
         self.local_range = local_range
         self.found: dict[Mixing, None] = {}
+        self.reductions: set[int] = set()
         self._differing: set[Any] = set()
 
     def body(self, body: Body, around: Site) -> None:
@@ -81,6 +89,7 @@ class _Walk:
         if axes:
             collective = eqn.primitive.name in _COLLECTIVES and axes == self._wide
             self.found[Mixing(site, eqn.primitive.name.removeprefix("reduce_"), collective)] = None
+            self.reductions |= {id(eqn)} if collective else set()
         if any(self._differs(a) for a in eqn.invars):
             self._differing |= set(eqn.outvars)
 

@@ -3,11 +3,12 @@
 import ast
 import dataclasses
 import functools
+import itertools
 import linecache
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from types import CodeType
+from types import CodeType, FrameType
 
 import jax
 import numpy as np
@@ -55,14 +56,33 @@ def of_equation(eqn: jex_core.JaxprEqn) -> Site:
     return UNKNOWN
 
 
+def calls_of_equation(eqn: jex_core.JaxprEqn) -> list[tuple[CodeType, int]]:
+    """The user's functions that bound `eqn`, each with its line: the outermost first."""
+    traceback = eqn.source_info.traceback
+    codes, offsets = traceback.raw_frames() if traceback is not None else ((), ())
+    frames = zip(codes, offsets, strict=True)
+    return [(code, _line(code, offset)) for code, offset in frames if _is_users(code.co_filename)][::-1]
+
+
+def between(first: jex_core.JaxprEqn, second: jex_core.JaxprEqn) -> tuple[int, int] | None:
+    """The lines of one function that lead to two equations, if it comes to the first one's first; else None."""
+    for (code, line), (other, later) in zip(calls_of_equation(first), calls_of_equation(second), strict=False):
+        if code is not other or line != later:
+            return (line, later) if code is other and line < later else None
+    return None
+
+
 def of_caller() -> Site:
     """The user's line that is being executed: the innermost frame outside xeemu and JAX."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if _is_users(frame.f_code.co_filename):
-            return _site(frame.f_code.co_filename, frame.f_lineno)
-        frame = frame.f_back  # type: ignore[assignment]
-    return UNKNOWN
+    frame = _users_frame()
+    return _site(frame.f_code.co_filename, frame.f_lineno) if frame else UNKNOWN
+
+
+def _users_frame() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not _is_users(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
 
 
 def of_exception(error: BaseException, code: CodeType) -> Site:
@@ -120,6 +140,42 @@ def assigned_name(site: Site, methods: Sequence[str] = ("local", "private")) -> 
         return None
     target = meant[0].targets[0] if isinstance(meant[0], ast.Assign) else meant[0].target
     return target.id if isinstance(target, ast.Name) else None
+
+
+def name_for_caller() -> str | None:
+    """The variable that gets what the user's line is calling, also one of several: `a, b = wg.local(...), ...`."""
+    frame = _users_frame()
+    if frame is None:
+        return None
+    call = _called_at(frame)
+    statements = _simple_statements("".join(linecache.getlines(frame.f_code.co_filename)))
+    for statement in (s for s in statements if frame.f_lineno in _lines_of(s)):
+        if isinstance(statement, ast.Assign) and (found := _given(statement.targets[0], statement.value, call)):
+            return found
+    return assigned_name(of_caller())
+
+
+_Place = tuple[int | None, ...]
+
+
+def _called_at(frame: FrameType) -> _Place:
+    """First and last line and column of the call that a frame is carrying out."""
+    positions = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
+    return tuple(next(positions, ()))
+
+
+def _given(target: ast.expr, value: ast.expr, call: _Place) -> str | None:
+    """The name in a target of an assignment that gets the value of a call."""
+    if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
+        if len(target.elts) != len(value.elts) or any(isinstance(e, ast.Starred) for e in (*target.elts, *value.elts)):
+            return None
+        names = (_given(t, v, call) for t, v in zip(target.elts, value.elts, strict=True))
+        return next((name for name in names if name), None)
+    if not isinstance(target, ast.Name):
+        return None
+    calls = (node for node in ast.walk(value) if isinstance(node, ast.Call))
+    places = ((n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) for n in calls)
+    return target.id if any(place == call for place in places) else None
 
 
 @functools.lru_cache(maxsize=16)
@@ -181,3 +237,11 @@ def called_by_user(eqn: jex_core.JaxprEqn) -> str:
 
 # JAX's frames between a user's call and the function called.
 _WRAPPERS = frozenset({"reraise_with_filtered_traceback", "cache_miss", "deferring_binary_op", "meth", "wrapper"})
+
+# What a user calls to ask for a dtype; what JAX widens by itself (sums, default ranges) goes through other functions.
+_EXPLICIT = frozenset({"astype", "_astype", "convert_element_type", "asarray", "array", "__call__", "view"})
+
+
+def asks_for_dtype(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether the user asked for a conversion, rather than JAX's 64-bit mode."""
+    return called_by_user(eqn) in _EXPLICIT

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.errors import KernelArgumentError
-from xeemu.language import operands, primitives, source
+from xeemu.language import operands, primitives, source, spelling
 from xeemu.language.collectives import GROUP, OPERATIONS, SUB_GROUP, Collective
 from xeemu.language.geometry import Geometry
 from xeemu.language.memory import Description, Memory, ordering
@@ -30,6 +30,8 @@ class WorkGroup:
     """
 
     _geometry: Geometry
+    # Filled as the kernel asks for its sub-groups.
+    _asked: list[str] = dataclasses.field(default_factory=list, compare=False, repr=False)
 
     @property
     def size(self) -> int:
@@ -81,13 +83,14 @@ class WorkGroup:
     def sub_group(self) -> "SubGroup":
         """The sub-groups of this group."""
         self._needs_groups("a sub-group")
+        self._asked.append("sub_group")
         return SubGroup(self)
 
     def local(self, shape: int | Sequence[int], dtype: Any, name: str | None = None) -> Memory:
         """An uninitialised local memory (SLM), shared by the group's work-items.
 
         Args:
-          shape: elements per dimension, one to three.
+          shape: elements per dimension, one to three; of none there is nothing to access.
           dtype: bool, integer or floating, of 8 to 64 bits.
           name: what messages call it; by default the variable it is assigned to.
         """
@@ -115,7 +118,10 @@ class WorkGroup:
         return _renewed(memories, versions)
 
     def fence(self, *memories: Memory, order: str = "acq_rel", scope: str = "work_group") -> Any:
-        """The memories after a fence (SYCL's `atomic_fence`) without a barrier; returned as by `barrier`."""
+        """The memories after a fence (SYCL's `atomic_fence`) without a barrier; returned as by `barrier`.
+
+        One of the scope `work_item` is legal, and orders nothing between work-items.
+        """
         checked = ordering(order, scope)
         return _renewed(memories, primitives.fence_p.bind(*_versions(memories), ordering=checked))
 
@@ -147,6 +153,9 @@ class WorkGroup:
         """Whether `x` holds for no work-item, a bool scalar."""
         return ~self.any(x)
 
+    def __getattr__(self, name: str) -> NoReturn:
+        raise spelling.no_such_name("a work-group", name, spelling.names_of(WorkGroup), spelling.WORK_GROUP)
+
     def _dimension(self, d: int) -> int:
         count = len(self._geometry.local_range)
         if not isinstance(d, int) or not 0 <= d < count:
@@ -165,10 +174,10 @@ class WorkGroup:
         return primitives.group_id_p.bind(dim=dim, dtype=self._geometry.id_type)[0]
 
     def _allocate(self, space: str, shape: int | Sequence[int], dtype: Any, name: str | None) -> Memory:
-        name = name or source.assigned_name(source.of_caller()) or space
+        name = name or source.name_for_caller() or space
         sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-        if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n > 0 for n in sizes):
-            raise source.kernel_error(f"{space} memory {name} of shape {shape!r}; give one to three positive integers")
+        if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n >= 0 for n in sizes):
+            raise source.kernel_error(f"{space} memory {name} of shape {shape!r}; give one to three integers from 0")
         element = operands.element_type(dtype, f"{space} memory {name}")
         if element.itemsize == 8 and not jax.config.read("jax_enable_x64"):
             raise NeedsWideTypes
@@ -229,6 +238,11 @@ class SubGroup:
         """`local_range` array of the sub-group that each work-item is in."""
         return lax.div(self._group.local_linear_id(), self._size())
 
+    def local_range(self) -> jax.Array:
+        """`local_range` array of the lanes that each work-item's sub-group really has: `size`, or fewer in the last."""
+        before = self._group.local_linear_id() - self.local_id()
+        return lax.min(self._group._id(self._group.size) - before, self._size())
+
     def broadcast(self, x: Any, id: Any) -> jax.Array:
         """`x` of lane `id`; `id` is the same for a whole sub-group."""
         return self._collect("broadcast", None, x, self._group._lane(id))
@@ -256,6 +270,15 @@ class SubGroup:
     def none(self, x: Any) -> jax.Array:
         """Whether `x` holds for no lane."""
         return ~self.any(x)
+
+    def ballot(self, x: Any) -> jax.Array:
+        """The mask of the lanes for which `x` holds, a uint32: bit 0 is lane 0, and that of an absent lane is 0."""
+        if self.size > 32:
+            raise source.kernel_error(
+                f"a ballot of {self.size} lanes does not fit uint32; require a sub-group size of at most 32: "
+                "@xe.kernel(sub_group_size=32)"
+            )
+        return self._collect("ballot", None, _truth(x))
 
     def shift_left(self, x: Any, delta: Any = 1) -> jax.Array:
         """`x` of the lane `delta` above."""
@@ -285,6 +308,9 @@ class SubGroup:
     def store(self, memory: Memory, base: Any, x: Any) -> Memory:
         """Block store: each lane stores `x` to `memory[base + lane]`; `base` is the same for a whole sub-group."""
         return memory._store(self._block(memory, base), x, None, block=True)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise spelling.no_such_name("a sub-group", name, spelling.names_of(SubGroup), spelling.SUB_GROUP)
 
     def _block(self, memory: Memory, base: Any) -> jax.Array:
         start = operands.index(base, 0, memory.name)

@@ -37,6 +37,16 @@ def checked_device(kernel: Any, nd_range: Any, device: str | Device) -> Device:
     return find_device(device)
 
 
+def checked_iterations(max_iterations: Any) -> Any:
+    """A limit of iterations, after the check that it is one; None as it is."""
+    number = isinstance(max_iterations, int) and not isinstance(max_iterations, bool)
+    if max_iterations is not None and not (number and 1 <= max_iterations < 2**31):
+        raise KernelArgumentError(
+            f"max_iterations is {max_iterations!r}; give a number of iterations, from 1 to 2^31-1"
+        )
+    return max_iterations
+
+
 class Description(NamedTuple):
     """Shape and type of an argument, hashable; a tuple, for each launch makes one of each argument."""
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from xeemu.launching import capacity, compiling, sharing, working
 from xeemu.launching.arguments import device_of
+from xeemu.launching.options import MOST_KEPT
 from xeemu.launching.preparation import Prepared, Watch
 from xeemu.launching.threads import Threaded
 
@@ -110,7 +111,10 @@ def _by_threads(prepared: Prepared, given: Sequence[Any]) -> _Fit | None:
 def _alone(prepared: Prepared, given: Sequence[Any]) -> _Fit:
     """A prepared launch carried out as a single program."""
     measured = capacity.Measured(prepared.compiled)
-    return _Fit(prepared, measured.function, measured.working_bytes(given, prepared.results_bytes))
+    function = (
+        measured.function if prepared.bounds is None else lambda *given: prepared.ended(measured.function(*given))
+    )
+    return _Fit(prepared, function, measured.working_bytes(given, prepared.results_bytes))
 
 
 _T = TypeVar("_T", _Fit, _Fit | None)
@@ -129,7 +133,7 @@ def _fitting(prepared: Prepared, carried_out: Callable[[Prepared, Sequence[Any]]
     return fit
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=MOST_KEPT)
 def fitted(prepared: Prepared) -> Fitted:
     """A prepared launch as a function, which is compiled once."""
     return Fitted(prepared)

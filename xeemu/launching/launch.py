@@ -11,21 +11,23 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.devices.device import Device
+from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import KernelArgumentError
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import compiling, fitting, sharding
+from xeemu.launching import bounding, compiling, fitting, sharding
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
     Description,
     checked_arguments,
     checked_device,
+    checked_iterations,
     platform_of,
 )
 from xeemu.launching.fitting import Fitted
-from xeemu.launching.options import Options
+from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.preparation import prepare, traced_program
 from xeemu.stepping import interleaving, turns
 
@@ -41,6 +43,7 @@ def launch(
     donate: bool = False,
     mesh: jax.sharding.Mesh | None = None,
     schedule: Any = None,
+    max_iterations: int | None = None,
 ) -> Callable[..., Any]:
     """A kernel over an nd-range as a function over arrays.
 
@@ -61,6 +64,10 @@ def launch(
         see an older value, and only those accesses wait for a barrier that it orders. A kernel without races gives what
         it always does, but for what depends on the order of atomic operations; a race is likely to show, and does so
         again with the same key. It runs step by step in Python: for small launches, outside `jit`.
+      max_iterations: after which a loop that tests a predicate is given up, unless it counts to a bound that it meets;
+        by default 1,000,000, and of a work-item under a schedule 10,000. A launch with such a loop waits for its end. A
+        part of a `jit` cannot be refused as it runs: no loop is given up there by default, and with a number here all
+        results are poison where one is.
 
     Returns:
       A function `f(*arrays, **static)` that takes the kernel's arrays and scalars by position and its static parameters
@@ -73,7 +80,7 @@ def launch(
         has left, before any of it is allocated; not inside a jit.
       KernelArgumentError: wrong arguments.
       KernelError: the kernel breaks a rule of the kernel language, or what the devices of a mesh have written cannot
-        be put together.
+        be put together; or a loop has gone on for `max_iterations`.
     """
     modelled = checked_device(kernel, nd_range, device)
     if mesh is not None and not isinstance(mesh, jax.sharding.Mesh):
@@ -89,7 +96,8 @@ def launch(
 
     limited = modelled.in_environment()
     limits = None if limited is modelled else limited
-    return _launched(kernel, nd_range, modelled, memory_bytes, deterministic, donate, mesh, seed, limits)
+    turns_limit = checked_iterations(max_iterations)
+    return _launched(kernel, nd_range, modelled, memory_bytes, deterministic, donate, mesh, seed, limits, turns_limit)
 
 
 def _bytes(value: Any) -> int:
@@ -110,7 +118,7 @@ def _flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=MOST_KEPT)
 def _launched(
     kernel: Kernel,
     nd_range: NDRange,
@@ -121,6 +129,7 @@ def _launched(
     mesh: jax.sharding.Mesh | None,
     seed: turns.Seed | None,
     limits: Device | None,
+    max_iterations: int | None,
 ) -> Callable[..., Any]:
     """A checked launch as a function; equal ones are the same, so that it remembers what it is called with.
 
@@ -144,18 +153,22 @@ def _launched(
         given = checked_arguments(kernel, arguments, _ARRAYS)
         inside_jit = any(isinstance(a, jax.core.Tracer) for a in given)
         platform = mesh.devices.flat[0].platform if mesh else platform_of(given)
-        options = Options(memory_bytes, deterministic, donating and not inside_jit, platform, mesh)
+        most = max_iterations if inside_jit or max_iterations is not None else MAX_ITERATIONS
+        options = Options(memory_bytes, deterministic, donating and not inside_jit, platform, mesh, max_iterations=most)
         prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, given)), bound, options)
         if seed is not None:
             with jax.core.eval_context():
-                results = interleaving.launched(prepared.program, given, seed, inside_jit)
+                results = interleaving.launched(prepared.program, given, seed, inside_jit, max_iterations)
             return jax.tree.unflatten(prepared.program.output_tree, results)
         if mesh is not None:
             results = sharding.of_launch(prepared).run(given, inside_jit)
             return jax.tree.unflatten(prepared.program.output_tree, results)
         if inside_jit:
             with jax.enable_x64(prepared.program.wide):
-                return jax.tree.unflatten(prepared.program.output_tree, prepared.emit(*map(jnp.asarray, given)))
+                emitted = prepared.emit(*map(jnp.asarray, given))
+                if prepared.bounds is not None:
+                    emitted = bounding.poisoned(emitted[:-1], emitted[-1])
+                return jax.tree.unflatten(prepared.program.output_tree, emitted)
         if donating:
             _check_donated(prepared.program, given)
         fitted = fitting.fitted(prepared)

@@ -12,6 +12,9 @@ _OBSERVED_BYTES = {"cpu": 1 << 20}
 _GPU_CHUNK_BYTES = 2 << 30
 # What the compiler then takes may be so many times as much, and no more; a user's bound holds as it is.
 _MOST_TIMES = 8
+# Launches that are kept compiled, those that were not used for longest dropped first; and checks, profiles and launches
+# over a mesh, of each. A compiled one takes 1 to 3 MB, whatever it computes.
+MOST_KEPT, MOST_WATCHED = 128, 64
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +27,7 @@ class Options:
     platform: str
     mesh: jax.sharding.Mesh | None = None
     observed: bool = False
+    max_iterations: int | None = None
 
     @property
     def shards(self) -> int:

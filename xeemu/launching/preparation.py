@@ -23,11 +23,12 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import capacity, compiling, cores, coverage, cutting, working
+from xeemu.launching import bounding, capacity, compiling, cores, coverage, cutting, working
 from xeemu.launching.analysed import Analysed, Task
 from xeemu.launching.arguments import Description, platform_of
+from xeemu.launching.bounding import Bounds
 from xeemu.launching.cutting import Cut
-from xeemu.launching.options import Options
+from xeemu.launching.options import MOST_KEPT, Options
 
 Watch = Callable[[Chunk, Any], Observer]
 _Carry = tuple[list[jax.Array], Any]
@@ -81,8 +82,33 @@ class Prepared:
         return self.analysed.plan
 
     def emit(self, *arguments: jax.Array) -> list[jax.Array]:
-        """The arrays that the kernel returns, as JAX operations on the launch's arguments."""
-        return self.watched(arguments, lambda chunk, state: Observer(), ())[0]
+        """The arrays that the kernel returns, as JAX operations on the launch's arguments (see `bounded`)."""
+        return self.bounded(arguments, None)
+
+    def bounded(self, arguments: Sequence[jax.Array], share: Share | None) -> list[jax.Array]:
+        """The same of some chunks, and where loops are counted a scalar more, which `ended` takes off again."""
+        if self.bounds is None:
+            return self.watched(arguments, lambda chunk, state: Observer(), (), share)[0]
+        results, given_up = self.watched(arguments, self.bounds.observer, bounding.nowhere(), share)
+        return [*results, given_up]
+
+    @functools.cached_property
+    def bounds(self) -> Bounds | None:
+        """How long its loops may go on; None where none is counted."""
+        inner = [self.cut.inner.task] if self.cut.inner else []
+        tasks = [Task(self.program, self.plan), self.analysed.task, *inner]
+        return bounding.of_tasks(tasks, self.options.max_iterations)
+
+    def ended(self, results: list[jax.Array]) -> list[jax.Array]:
+        """The arrays that the kernel returns, of what `emit` has given.
+
+        Raises:
+          KernelError: a loop was given up.
+        """
+        if self.bounds is None:
+            return results
+        self.bounds.check(int(results[-1]))
+        return results[:-1]
 
     def watched(
         self, arguments: Sequence[jax.Array], watch: Watch, state: Any, share: Share | None = None
@@ -254,7 +280,7 @@ class Prepared:
 
     @functools.cached_property
     def compiled(self) -> Callable[..., list[jax.Array]]:
-        """`emit` as a compiled function."""
+        """`emit` as a compiled function; it keeps no loop from being given up."""
         donated = self.program.outputs if self.options.donate else ()
         return compiling.compiled(self.emit, self.compiler_options, donated)
 
@@ -289,11 +315,12 @@ def prepare(
     # Static values that are equal may differ in type or sign (4 and 4.0, 0.0 and -0.0); their text does too.
     prepared = _prepared(kernel, nd_range, device, arguments, static, repr(static), options)
     # Each time: the environment may have changed the limits.
-    limits.check_memory(prepared.program.local_bytes, prepared.program.private_bytes, device)
+    traced = prepared.program
+    limits.check_memory(traced.local_bytes, traced.private_bytes, device, allocations=traced.allocations)
     return prepared
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=MOST_KEPT)
 def _prepared(
     kernel: Kernel,
     nd_range: NDRange,
@@ -322,7 +349,7 @@ def traced_program(
     sizes = _geometry(kernel, nd_range, device, arguments)
     structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak) for a in arguments]
     traced = program.trace(kernel, sizes, structs, static)
-    aspects.check(traced.body, device)
+    aspects.check(traced, device)
     return traced
 
 

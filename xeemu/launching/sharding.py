@@ -17,7 +17,6 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from xeemu.emission.observer import Observer
 from xeemu.emission.values import Origin, bits, of_bits
 from xeemu.knowledge import addresses, instances, progressions, schedule
 from xeemu.knowledge.expressions import TooLarge
@@ -26,8 +25,9 @@ from xeemu.knowledge.schedule import Frame, Operation, Schedule
 from xeemu.language import collectives
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
-from xeemu.launching import capacity, compiling, merging
+from xeemu.launching import bounding, capacity, compiling, merging
 from xeemu.launching.cutting import Cut
+from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, Share
 
 Rule = Literal["slice"] | merging.Rule
@@ -54,7 +54,7 @@ class Merge:
     own: bool = False
 
 
-@functools.lru_cache(maxsize=128)
+@functools.lru_cache(maxsize=MOST_WATCHED)
 def of_launch(prepared: Prepared) -> "Sharded":
     """A prepared launch over the mesh of its options.
 
@@ -196,9 +196,13 @@ class Sharded:
           KernelError: two devices have stored different values to one element; or, inside a jit, they might.
         """
         with jax.enable_x64(self.prepared.program.wide):
+            if not self.prepared.results_bytes:
+                # XLA refuses to divide a computation of which all operands are empty.
+                return [jnp.asarray(given[k]) for k in self.prepared.program.outputs]
             if inside_jit:
                 self._check_proved()
-                return self._emit(*map(jnp.asarray, given))[0]
+                results, _, given_up = self._emit(*map(jnp.asarray, given))
+                return results if given_up is None else bounding.poisoned(results, given_up)
             # A computation of its own, even while somebody traces another, of which no argument is a part.
             # Its results are constants there, on one device: the mesh may be none of that computation's.
             gathered = compiling.is_tracing() and jax.process_count() == 1
@@ -212,14 +216,16 @@ class Sharded:
         placed = [_everywhere(a, self.mesh) for a in given]
         working_bytes = self._measured.working_bytes(placed, self.prepared.results_bytes)
         self._check_fits(self.prepared.need(0, working_bytes))
-        results, clashes = self.compiled(*placed)
+        results, clashes, given_up = self.compiled(*placed)
+        if self.prepared.bounds is not None:
+            self.prepared.bounds.check(int(given_up))
         for number, merge, clash in zip(self.prepared.program.outputs, self.merges, clashes, strict=True):
             if not merge.proved:
                 self._check_clash(number, int(clash))
         return results
 
     @functools.cached_property
-    def compiled(self) -> Callable[..., tuple[list[jax.Array], list[jax.Array]]]:
+    def compiled(self) -> Callable[..., tuple[list[jax.Array], list[jax.Array], Any]]:
         """The launch; a divided result is smaller than its argument on each device, and cannot take its place."""
         numbered = zip(self.prepared.program.outputs, self.merges, strict=True)
         donated = [k for k, merge in numbered if merge.rule != "slice"] if self.prepared.options.donate else ()
@@ -239,16 +245,16 @@ class Sharded:
     def _axes(self) -> tuple[str, ...]:
         return tuple(self.mesh.axis_names)
 
-    def _emit(self, *arguments: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
-        """The results, and of each the first element that two devices have changed, or -1."""
+    def _emit(self, *arguments: jax.Array) -> tuple[list[jax.Array], list[jax.Array], jax.Array | None]:
+        """The results, of each the first element that two devices have changed, or -1, and the state of `Bounds`."""
         specs = [P(self._axes) if merge.rule == "slice" else P() for merge in self.merges]
         sharded = jax.shard_map(
-            self._shard, mesh=self.mesh, in_specs=P(), out_specs=(specs, [P()] * len(specs)), check_vma=False
+            self._shard, mesh=self.mesh, in_specs=P(), out_specs=(specs, [P()] * len(specs), P()), check_vma=False
         )
-        results, clashes = sharded(*arguments)
-        return results, clashes
+        results, clashes, given_up = sharded(*arguments)
+        return results, clashes, given_up
 
-    def _shard(self, *arguments: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
+    def _shard(self, *arguments: jax.Array) -> tuple[list[jax.Array], list[jax.Array], jax.Array | None]:
         """What one device does."""
         number = lax.axis_index(self._axes)
         parts = list(arguments)
@@ -259,10 +265,12 @@ class Sharded:
                 origins[k] = self._origin(arguments[k], number)
         cut = self.prepared.cut
         share = Share(number, cut.bounds(cut.shares(self.mesh.size)), origins)
-        results, _ = self.prepared.watched(parts, lambda chunk, state: Observer(), (), share)
+        results = self.prepared.bounded(parts, share)
+        # Any of the devices' loops tells what is wrong.
+        given_up = None if self.prepared.bounds is None else lax.pmax(results.pop(), self._axes)
         before = [arguments[k] for k in self.prepared.program.outputs]
         merged = [self._merged(m, b, r, number) for m, b, r in zip(self.merges, before, results, strict=True)]
-        return [array for array, _ in merged], [clash for _, clash in merged]
+        return [array for array, _ in merged], [clash for _, clash in merged], given_up
 
     def _merged(
         self, merge: Merge, before: jax.Array, after: jax.Array, number: jax.Array

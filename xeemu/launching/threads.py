@@ -16,7 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission.observer import Observer
 from xeemu.emission.values import Origin
 from xeemu.language.linearity import Allocation
 from xeemu.launching import capacity, compiling, merging
@@ -48,8 +47,7 @@ class Threaded:
     def function(self, *given: Any) -> list[jax.Array]:
         """The arrays that the kernel returns."""
         if not self._takes(given):
-            alone: list[jax.Array] = self.shared.prepared.compiled(*given)
-            return alone
+            return self.shared.prepared.ended(self.shared.prepared.compiled(*given))
         placed, program = jax.device_put(given), self._program(given)
         whole = {k: _aligned(self._memory(k)) for k in self._parts}
         # The last piece is the largest.
@@ -93,7 +91,7 @@ class Threaded:
             _ending(pieces),
         ):
             while (piece := _next(pieces)) is not None:
-                made = program(np.int32(piece), *arguments)
+                made = self.shared.prepared.ended(program(np.int32(piece), *arguments))
                 for k, array in zip(self.shared.prepared.program.outputs, made, strict=True):
                     if k in whole:
                         there, here = self._parts[k].places(piece)
@@ -157,7 +155,7 @@ class Threaded:
             if k not in self._overwritten:
                 own[k] = lax.dynamic_slice_in_dim(arguments[k], origins[k].row, parts.size)
         share = Share(piece, self.shared.bounds, origins, single=compiling.takes_single())
-        return self.shared.prepared.watched(own, lambda chunk, state: Observer(), (), share)[0]
+        return self.shared.prepared.bounded(own, share)
 
     def _part(self, number: int) -> tuple[tuple[int, ...], Any]:
         """The shape and dtype of a result's part."""

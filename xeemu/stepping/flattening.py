@@ -9,8 +9,8 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
-from xeemu.knowledge import lanewise
-from xeemu.language import collectives, jaxprs, primitives, source
+from xeemu.knowledge import endings, lanewise
+from xeemu.language import collectives, jaxprs, primitives, separation, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.jaxprs import Body
 from xeemu.language.linearity import Allocation
@@ -69,6 +69,10 @@ class _Writer:
         # Values that are no NumPy arrays, with their lines.
         self.keys: dict[Register, source.Site] = {}
         self._allocations = iter(program.allocations)
+        # What group algorithms order (SYCL 2020, section 4.17.3); JAX's own reductions over all work-items are some.
+        memories = (*program.arguments, *program.allocations)
+        self._shared = tuple(m for m in memories if m is not None and m.space != "private")
+        self._reductions = separation.group_reductions(program.body, program.geometry)
         self._operations: list[Operation] = []
         self._starts: dict[tuple[str, int | None], Register] = {}
 
@@ -121,7 +125,8 @@ class _Writer:
         if eqn.primitive in primitives.LANGUAGE:
             return self._language(eqn, operands)
         structure = jaxprs.structure(eqn)
-        alone = not isinstance(structure, jaxprs.Call) and _stands_alone(eqn) and not any(map(_is_lanewise, operands))
+        together = any(isinstance(o, Allocation) or _is_lanewise(o) for o in operands)
+        alone = not isinstance(structure, jaxprs.Call) and _stands_alone(eqn) and not together
         if structure is None or alone:
             return list(self._operation(eqn, [_value(o) for o in operands]))
         match structure:
@@ -132,7 +137,7 @@ class _Writer:
             case jaxprs.Scan() as scan:
                 return self._scan(eqn, scan, operands)
             case jaxprs.While() as loop:
-                return self._while(loop, operands)
+                return self._while(eqn, loop, operands)
         raise AssertionError(eqn)
 
     def _operation(self, eqn: jex_core.JaxprEqn, operands: list[Operand]) -> tuple[Register, ...]:
@@ -142,14 +147,16 @@ class _Writer:
         self.keys |= {r: source.of_equation(eqn) for r in results if not isinstance(r.dtype, np.dtype)}
         operation = Operation(functools.partial(_bind, eqn), tuple(operands), results)
         if any(lanes) and not kept_apart:
-            self._exchange(collectives.GROUP, operation, eqn)
+            self._exchange(collectives.GROUP, operation, eqn, self._shared if id(eqn) in self._reductions else ())
         else:
             self._operations.append(operation)
         return results
 
-    def _exchange(self, level: str, operation: Operation, eqn: jex_core.JaxprEqn) -> None:
+    def _exchange(
+        self, level: str, operation: Operation, eqn: jex_core.JaxprEqn, ordered: tuple[Allocation, ...]
+    ) -> None:
         straight = Straight((operation,), ())
-        self.append(Meeting(level, None, None, straight, source.of_equation(eqn)))
+        self.append(Meeting(level, ordered, None, straight, source.of_equation(eqn)))
 
     def _copied(self, value: _Known, eqn: jex_core.JaxprEqn) -> _Known:
         """The value as a copy that each work-item has."""
@@ -157,7 +164,7 @@ class _Writer:
             return value
         assert isinstance(value, Register)
         copy = self.register(value, False)
-        self._exchange(collectives.GROUP, Operation(lambda x: [x], (value,), (copy,)), eqn)
+        self._exchange(collectives.GROUP, Operation(lambda x: [x], (value,), (copy,)), eqn, ())
         return copy
 
     def _language(self, eqn: jex_core.JaxprEqn, operands: list[_Known]) -> list[_Known]:
@@ -174,7 +181,7 @@ class _Writer:
             return self._access(eqn, operands)
         memories = tuple(o for o in operands if isinstance(o, Allocation))
         if eqn.primitive is primitives.fence_p:
-            self.append(Fence(memories, p["ordering"]))
+            self.append(Fence(source.of_equation(eqn), memories, p["ordering"]))
         else:
             where = _value(operands[-1]) if p["masked"] else None
             self.append(Meeting(p["level"], memories, where, None, source.of_equation(eqn)))
@@ -184,7 +191,8 @@ class _Writer:
         chosen: collectives.Collective = eqn.params["collective"]
         (lanes,) = lanewise.results(eqn, [True] * len(operands), self.rank)
         result = self.register(eqn.outvars[0].aval, lanes)
-        self._exchange(chosen.level, Operation(lambda *xs: [chosen.apply(*xs)], tuple(operands), (result,)), eqn)
+        algorithm = Operation(lambda *xs: [chosen.apply(*xs)], tuple(operands), (result,))
+        self._exchange(chosen.level, algorithm, eqn, self._shared)
         return result
 
     def _access(self, eqn: jex_core.JaxprEqn, operands: list[_Known]) -> list[_Known]:
@@ -197,7 +205,7 @@ class _Writer:
         is_update = op != "load"
         asked = not is_update or eqn.params.get("fetch", False)
         result = self.register(eqn.outvars[0].aval, bool(what.shape)) if asked else None
-        self.append(Access(memory, op, what, index, tuple(values), where, result))
+        self.append(Access(source.of_equation(eqn), memory, op, what, index, tuple(values), where, result))
         return [*([result] if result else []), *([memory] if is_update else [])]
 
     # Control flow.
@@ -231,14 +239,16 @@ class _Writer:
         rows = [_value(self._copied(o, eqn)) for o in operands[first:]]
         lanes = lanewise.carries(scan, [_is_lanewise(o) for o in operands[:first]] + [False] * len(rows), self.rank)
         carries = self._moved(operands[scan.consts : first], lanes)
-        stacks = [self.register(v.aval, False) for v in eqn.outvars[scan.carries :]]
+        inside = [*map(_is_lanewise, operands[: scan.consts]), *lanes, *([False] * len(rows))]
+        apart = lanewise.of_body(scan.body, inside, self.rank)[scan.carries :]
+        stacks = [self._stack(v.aval, k) for v, k in zip(eqn.outvars[scan.carries :], apart, strict=True)]
         counter = self.register(jax.ShapeDtypeStruct((), np.dtype(np.int32)), False)
         blank = [np.zeros(s.shape, s.dtype) for s in stacks]
         self.close(
             [*_moves([*carries, *stacks], [*operands[scan.consts : first], *blank]), (counter, np.zeros((), np.int32))]
         )
         if not scan.length:
-            return [*carries, *stacks]
+            return [*carries, *(self._unstacked(s, eqn) for s in stacks)]
         head = self.here()
         turn = self._computed(lambda k: np.int32(scan.length - 1) - k if scan.reverse else k, counter, counter)
         given = [self._row(r, turn, v.aval) for r, v in zip(rows, scan.body.invars[first:], strict=True)]
@@ -249,7 +259,7 @@ class _Writer:
         after = [*outputs[: scan.carries], *filled]
         self.close([*_moves([*carries, *stacks], after), (counter, following)])
         self.append(Branch(goes_on, (len(self.steps) + 1, head)))
-        return [*carries, *stacks]
+        return [*carries, *(self._unstacked(s, eqn) for s in stacks)]
 
     def _computed(self, function: Callable[[Any], Any], operand: Register, like: Any) -> Register:
         result = self.register(like, False)
@@ -262,19 +272,33 @@ class _Writer:
         self._operations.append(Operation(lambda xs, k: [take(xs, k)], (rows, turn), (row,)))
         return row
 
+    # A stack of values of each work-item has the work-group's axes first, the turns' after them.
+
+    def _stack(self, aval: Any, apart: bool) -> Register:
+        if not apart:
+            return self.register(aval, False)
+        turns, local, private = aval.shape[0], aval.shape[1 : 1 + self.rank], aval.shape[1 + self.rank :]
+        return self.register(jax.ShapeDtypeStruct((*local, turns, *private), aval.dtype), True)
+
+    def _unstacked(self, stack: Register, eqn: jex_core.JaxprEqn) -> Register:
+        """The stack as the program knows it, a copy for each work-item: the turns' axis first."""
+        if not stack.lanewise:
+            return stack
+        turns = stack.shape[self.rank]
+        shape = (turns, *stack.shape[: self.rank], *stack.shape[self.rank + 1 :])
+        copy = self.register(jax.ShapeDtypeStruct(shape, stack.dtype), False)
+        moved = functools.partial(jax.numpy.moveaxis, source=self.rank, destination=0)
+        self._exchange(collectives.GROUP, Operation(lambda x: [moved(x)], (stack,), (copy,)), eqn, ())
+        return copy
+
     def _filled(self, stack: Register, row: _Known, turn: Register, eqn: jex_core.JaxprEqn) -> Register:
-        if _is_lanewise(row):
-            raise source.kernel_error(
-                "under a schedule, a loop cannot stack a value of each work-item: here lax.scan gives one of shape "
-                f"{stack.shape} for {stack.shape[0]} iterations; carry it, or store it in a wg.private memory",
-                source.of_equation(eqn),
-            )
-        filled = self.register(stack, False)
-        put = functools.partial(lax.dynamic_update_index_in_dim, axis=0)
+        row = row if stack.lanewise else self._copied(row, eqn)
+        filled = self.register(stack, stack.lanewise)
+        put = functools.partial(lax.dynamic_update_index_in_dim, axis=self.rank if stack.lanewise else 0)
         self._operations.append(Operation(lambda xs, x, k: [put(xs, x, k)], (stack, _value(row), turn), (filled,)))
         return filled
 
-    def _while(self, loop: jaxprs.While, operands: list[_Known]) -> list[_Known]:
+    def _while(self, eqn: jex_core.JaxprEqn, loop: jaxprs.While, operands: list[_Known]) -> list[_Known]:
         first = loop.predicate_consts + loop.body_consts
         lanes = lanewise.carries(loop, [_is_lanewise(o) for o in operands], self.rank)
         carries = self._moved(operands[first:], lanes)
@@ -285,7 +309,8 @@ class _Writer:
         outputs = self.body(loop.body, [*operands[loop.predicate_consts : first], *carries])
         self.close(_moves(carries, outputs))
         self.append(Jump(head))
-        self.steps[test] = Branch(_value(goes_on), (self.here(), test + 1))
+        site = None if endings.surely_ends(loop) else source.of_equation(eqn)
+        self.steps[test] = Branch(_value(goes_on), (self.here(), test + 1), site)
         return carries
 
 

@@ -23,33 +23,45 @@ from xeemu.language.memory import poison
 from xeemu.language.orders import ACQUIRING, RELEASING, Ordering
 from xeemu.language.program import Program
 from xeemu.stepping import flattening, steps, turns, visibility
+from xeemu.stepping.history import Accessed, Fenced, History, Met
+from xeemu.stepping.rounds import Rounds
 from xeemu.stepping.steps import Access, Branch, Code, Fence, Jump, Meeting, Operand, Register, Straight
 from xeemu.stepping.visibility import Contents, Who
 
 _NOTHING = -1
+_EFFORT_OF_A_TURN = 64
+
+Lanes = tuple[np.ndarray, ...]
+"""Lanes of an access: `[k]` numbers of the work-items among those of a step, and `[k]` of their elements."""
 
 Compiled = tuple[list[Register], list[Register], Callable[..., Any]]
 
 
-def run(program: Program, given: Sequence[Any], seed: turns.Seed) -> list[np.ndarray]:
+def run(
+    program: Program, given: Sequence[Any], seed: turns.Seed, max_iterations: int | None = None
+) -> list[np.ndarray]:
     """The arrays that a kernel returns under one schedule.
 
     Args:
       program: the kernel.
       given: the launch's arguments.
       seed: from the key.
+      max_iterations: of a loop that need not end, by one work-item; None for the default.
 
     Raises:
-      KernelError: work-items of a group wait for each other at different places.
+      KernelError: work-items of a group wait for each other at different places; or a loop was given up.
     """
     with jax.enable_x64(program.wide), jax.default_device(_host()), np.errstate(all="ignore"):
-        launch = _Launch(_prepared(program), given, turns.Turns(seed, program.geometry))
+        rounds = Rounds(program.geometry, max_iterations)
+        launch = _Launch(_prepared(program), given, turns.Turns(seed, program.geometry), rounds)
         launch.run()
     shapes = [np.shape(a) for a in given]
     return [launch.memories[_argument(program, k)].cells.reshape(shapes[k]) for k in program.outputs]
 
 
-def launched(program: Program, given: Sequence[Any], seed: turns.Seed, inside_jit: bool) -> list[jax.Array]:
+def launched(
+    program: Program, given: Sequence[Any], seed: turns.Seed, inside_jit: bool, max_iterations: int | None
+) -> list[jax.Array]:
     """The same as a part of `xe.launch`, as JAX arrays.
 
     Raises:
@@ -59,9 +71,30 @@ def launched(program: Program, given: Sequence[Any], seed: turns.Seed, inside_ji
         raise KernelArgumentError(
             "a launch with a schedule runs step by step in Python, so it cannot be part of a jit; call it outside"
         )
-    outputs = run(program, given, seed)
+    outputs = run(program, given, seed, max_iterations)
     with jax.enable_x64(program.wide):
         return [jax.numpy.asarray(output) for output in outputs]
+
+
+def recorded(program: Program, given: Sequence[Any], order: turns.Turns, history: History, most: int) -> int:
+    """Runs a launch in an order and adds what its work-items do to a history.
+
+    Args:
+      program: the kernel.
+      given: the launch's arguments.
+      order: whose turn it is.
+      history: what is kept.
+      most: the effort after which the run is given up.
+
+    Returns:
+      The effort; more than `most` if the run was given up.
+
+    Raises:
+      KernelError: work-items of a group wait for each other at different places; or a loop was given up.
+    """
+    with jax.enable_x64(program.wide), jax.default_device(_host()), np.errstate(all="ignore"):
+        rounds = Rounds(program.geometry, None)
+        return _Launch(_prepared(program), given, order, rounds, history).run(most)
 
 
 def _host() -> Any:
@@ -123,8 +156,15 @@ class _Launch:
       memories: the contents of each memory.
     """
 
-    def __init__(self, prepared: _Prepared, given: Sequence[Any], drawn: turns.Turns):
-        self.prepared, self.turns = prepared, drawn
+    def __init__(
+        self,
+        prepared: _Prepared,
+        given: Sequence[Any],
+        drawn: turns.Turns,
+        rounds: Rounds,
+        history: History | None = None,
+    ):
+        self.prepared, self.turns, self._rounds, self._history = prepared, drawn, rounds, history
         self.geometry: Geometry = prepared.program.geometry
         shape = (self.geometry.groups, self.geometry.items)
         self._present = _present(self.geometry)
@@ -160,14 +200,23 @@ class _Launch:
         assert number is not None
         return np.broadcast_to(np.asarray(given[number]).astype(register.dtype), shape)
 
-    def run(self) -> None:
-        """Runs all work-items to their end."""
+    def run(self, most: int | None = None) -> int:
+        """Runs all work-items to their end, or until it has taken an effort; gives what it took.
+
+        A turn takes some effort for itself, some for each work-item of the launch, and most for those that go on.
+        """
         self._end(self._present)
+        effort, turn = 0, _EFFORT_OF_A_TURN + self._present.size // _EFFORT_OF_A_TURN
         while not self._ended.all():
             able = ~(self._ended | self._waits | self._blocked)
             if not able.any():
                 self._fail()
-            self._step(self.turns.next(able, self._places))
+            members = self.turns.next(able, self._places)
+            effort += turn + int(np.count_nonzero(members))
+            if most is not None and effort > most:
+                break
+            self._step(members)
+        return effort
 
     def _step(self, members: np.ndarray) -> None:
         place = int(self._places[members][0])
@@ -193,7 +242,16 @@ class _Launch:
         if not isinstance(step, Branch):
             return place + 1
         number = self._elements(step.number, ())[members][:, 0].astype(np.int64)
-        return np.asarray(step.targets)[np.clip(number, 0, len(step.targets) - 1)]
+        chosen = np.clip(number, 0, len(step.targets) - 1)
+        if step.loop is not None:
+            able = ~(self._ended | self._waits | self._blocked)
+            self._rounds.count(place, step.loop, members, chosen > 0, able, self._state)
+        return np.asarray(step.targets)[chosen]
+
+    def _state(self) -> tuple[bytes, ...]:
+        """All that work-items and memories hold."""
+        arrays = [*self._values.values(), *(contents.cells for contents in self.memories.values()), self._ended]
+        return tuple(array.tobytes() for array in arrays)
 
     def _go_on(self, members: np.ndarray, targets: Any) -> None:
         self._places[members] = self.prepared.onward[targets]
@@ -229,7 +287,7 @@ class _Launch:
 
     def _assign(self, register: Register, members: np.ndarray, values: np.ndarray) -> None:
         held = self._of(register)
-        held[members] = values.reshape(-1, *held.shape[2:])
+        held[members] = values.reshape(len(values), *held.shape[2:])
 
     def _elements(self, operand: Operand, shape: tuple[int, ...]) -> np.ndarray:
         """`[groups, items, n]` what each work-item gives for its elements of an access, of shape `()` for a scalar."""
@@ -262,25 +320,51 @@ class _Launch:
             active = self._elements(step.where, shape)[members]
         values = [self._elements(v, shape)[members] for v in step.values]
         dtype = step.memory.dtype
-        who = [self._who[g][i] for g, i in zip(group.tolist(), item.tolist(), strict=True)]
-        takes_part = active & inside
+        who = _Members(self._who, group, item)
+        takes_part, old = active & inside, None
+        kept = self._history is not None and self._history.keeps(step)
         if step.op == "load":
             other = values[0] if values else np.zeros((), dtype)
             seen = self._load(step, np.where(takes_part, positions, 0), who, self._acquired[step.memory][members])
             loaded = np.where(active, np.where(inside, seen, poison(dtype)), other)
             assert step.result is not None
             self._assign(step.result, members, loaded)
+            order: Lanes = np.nonzero(takes_part)
         elif step.access.ordering is None:
             late = self._hinders(step.memory, members)[group, item]
-            self._store(memory, positions, values[0].astype(dtype), takes_part, who, late)
+            order = self._store(memory, positions, values[0].astype(dtype), takes_part, who, late)
         else:
-            old = self._update(step, memory, positions, [v.astype(dtype) for v in values], takes_part, who)
+            given = [v.astype(dtype) for v in values]
+            old, order = self._update(step, memory, positions, given, takes_part, who)
             if step.result is not None:
                 self._assign(step.result, members, old)
         if step.access.ordering is not None and step.op != "store" and step.access.ordering.order in ACQUIRING:
-            self._acquire(members, self.memories)
+            row = np.flatnonzero(takes_part.any(axis=1))
+            self._acquire((group[row], item[row]), self.memories)
+        if kept:
+            self._keep(step, group * self.geometry.items + item, positions, order, values, old)
 
-    def _load(self, step: Access, positions: np.ndarray, who: list[Who], since: np.ndarray) -> np.ndarray:
+    def _keep(
+        self,
+        step: Access,
+        items: np.ndarray,
+        positions: np.ndarray,
+        order: Lanes,
+        values: Sequence[np.ndarray],
+        old: np.ndarray | None,
+    ) -> None:
+        """Adds an operation to the history; `order` names the lanes that took part, in their order."""
+        assert self._history is not None
+        if not len(order[0]):
+            return
+        wrote = np.full(len(order[0]), step.op != "load")
+        if step.op == "compare_exchange":
+            assert old is not None
+            wrote = _bits(old[order]) == _bits(values[0].astype(old.dtype)[order])
+        stored = _bits(values[0].astype(step.memory.dtype)[order]) if step.access.ordering is None and values else None
+        self._history.add(Accessed(step, items[order[0]], positions[order], wrote, stored))
+
+    def _load(self, step: Access, positions: np.ndarray, who: Sequence[Who], since: np.ndarray) -> np.ndarray:
         memory = self.memories[step.memory]
         if not memory.cells.size:
             return np.zeros(positions.shape, step.memory.dtype)
@@ -294,21 +378,22 @@ class _Launch:
         positions: np.ndarray,
         values: np.ndarray,
         active: np.ndarray,
-        who: list[Who],
+        who: Sequence[Who],
         late: np.ndarray,
-    ) -> None:
-        """Stores of work-items in a random order, of which the last one to an element stays; some are seen later."""
+    ) -> Lanes:
+        """Stores of work-items in a random order, which it gives; the last one to an element stays, some come late."""
         row, column = np.nonzero(active)
         order = self.turns.shuffled(len(row))
         row, column = row[order], column[order]
         delay = self.turns.manner.delay
         if memory.is_settled and (not delay or memory.memory.space == "private"):
             memory.cells[positions[row, column]] = values[row, column]
-            return
+            return row, column
         delayed = (self.turns.many(delay, len(row)) | late[row]).tolist()
         places, stored = positions[row, column].tolist(), values[row, column]
         for n, place in enumerate(places):
             memory.store(place, stored[n], who[row[n]], delayed[n])
+        return row, column
 
     def _update(
         self,
@@ -317,32 +402,36 @@ class _Launch:
         positions: np.ndarray,
         values: Sequence[np.ndarray],
         active: np.ndarray,
-        who: list[Who],
-    ) -> np.ndarray:
-        """Atomic operations of work-items, one after the other in a random order; the old values."""
+        who: Sequence[Who],
+    ) -> tuple[np.ndarray, Lanes]:
+        """Atomic operations of work-items, one after the other in a random order; the old values, and the order."""
         assert step.access.ordering is not None
         level = visibility.LEVELS[step.access.ordering.scope]
         if step.access.ordering.order in RELEASING:
-            for each in who:
+            for number in np.flatnonzero(active.any(axis=1)).tolist():
                 for contents in self.memories.values():
-                    contents.publish(each, level)
+                    contents.publish(who[number], level)
         # Where nothing is held back, an operation of narrow scope works on what everybody sees.
         level = level if self.turns.manner.delay else visibility.DEVICE
         old = np.full(positions.shape, poison(step.memory.dtype))
         row, column = np.nonzero(active)
-        for n in self.turns.shuffled(len(row)).tolist():
+        order = self.turns.shuffled(len(row))
+        for n in order.tolist():
             at = row[n], column[n]
             own = [v[at] for v in values]
             old[at] = memory.update(int(positions[at]), own, who[row[n]], _UPDATES[step.op], level)
-        return old
+        return old, (row[order], column[order])
 
     def _fence(self, step: Fence, members: np.ndarray) -> None:
         if step.ordering.order in RELEASING:
             self._publish(members, step.memories, visibility.LEVELS[step.ordering.scope])
         if step.ordering.order in ACQUIRING:
             self._acquire(members, step.memories)
+        if self._history is not None:
+            self._history.add(Fenced(step, np.flatnonzero(members)))
 
-    def _acquire(self, members: np.ndarray, memories: Iterable[Allocation]) -> None:
+    def _acquire(self, members: Any, memories: Iterable[Allocation]) -> None:
+        """Work-items, by a mask or their groups and local ids, see what was stored to memories up to now."""
         for memory in memories:
             self._acquired[memory][members] = self.memories[memory].now
 
@@ -359,7 +448,8 @@ class _Launch:
 
     def _arrive(self, step: Meeting, place: int, members: np.ndarray) -> None:
         """Work-items wait; those that are the last ones expected let all of their group or sub-group go on."""
-        if self.turns.manner.late_barriers and step.level == collectives.GROUP and step.memories and step.where is None:
+        only_orders = step.exchange is None and step.where is None and bool(step.memories)
+        if self.turns.manner.late_barriers and step.level == collectives.GROUP and only_orders:
             self._go_past(step, place, members)
             return
         if step.where is not None:
@@ -385,6 +475,8 @@ class _Launch:
             level = visibility.GROUP if step.level == collectives.GROUP else visibility.SUB_GROUP
             self._publish(members, step.memories, level)
             self._acquire(members, step.memories)
+        if self._history is not None and (step.memories or step.exchange is None):
+            self._history.add(Met(step, np.flatnonzero(members)))
         self._go_on(members, place + 1)
         self.turns.redraw()
 
@@ -392,7 +484,6 @@ class _Launch:
 
     def _go_past(self, step: Meeting, place: int, members: np.ndarray) -> None:
         """Work-items go past a barrier, owing it that all others get there."""
-        assert step.memories is not None
         self._publish(members, step.memories, visibility.GROUP)
         self._owes[members] = place
         self._go_on(members, place + 1)
@@ -428,7 +519,7 @@ class _Launch:
         for place in set(self._owes[members].tolist()) - {_NOTHING}:
             barrier = self.prepared.code.steps[place]
             assert isinstance(barrier, Meeting)
-            if memory in (barrier.memories or ()):
+            if memory in barrier.memories:
                 hinders |= members & (self._owes == place)
         return hinders
 
@@ -448,6 +539,24 @@ class _Launch:
             "work-items of a group or sub-group reach a barrier or group algorithm, or none does",
             step.site,
         )
+
+
+class _Members(Sequence[Who]):
+    """The work-items that take a step together, found in the table of all when asked for."""
+
+    def __init__(self, table: list[list[Who]], group: np.ndarray, item: np.ndarray):
+        self._table, self._group, self._item = table, group, item
+
+    def __len__(self) -> int:
+        return len(self._group)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self._table[self._group[row]][self._item[row]]
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """The representations of values: what SYCL's compare-exchange compares."""
+    return values.view(f"u{values.dtype.itemsize}") if values.dtype.kind in "fV" else values
 
 
 def _present(geometry: Geometry) -> np.ndarray:

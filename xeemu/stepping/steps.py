@@ -63,6 +63,7 @@ class Access:
     """A load, store or atomic operation.
 
     Attributes:
+      site: its line.
       memory: what it accesses.
       op: `"load"`, `"store"` or the name of the atomic operation.
       access: its static part.
@@ -71,6 +72,7 @@ class Access:
       result: the loaded or the old value; None if nobody asks for it.
     """
 
+    site: Site
     memory: Allocation
     op: str
     access: primitives.Access
@@ -86,14 +88,14 @@ class Meeting:
 
     Attributes:
       level: `collectives.GROUP` or `SUB_GROUP`.
-      memories: whose accesses it orders; None for the exchange of values, which orders none.
+      memories: whose accesses it orders.
       where: the work-items that take part, or None for all.
       exchange: what is computed from the values of all, or None.
       site: its line.
     """
 
     level: str
-    memories: tuple[Allocation, ...] | None
+    memories: tuple[Allocation, ...]
     where: Operand | None
     exchange: Straight | None
     site: Site
@@ -101,18 +103,32 @@ class Meeting:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fence:
-    """An order for the accesses of a work-item to some memories."""
+    """An order for the accesses of a work-item to some memories.
 
+    Attributes:
+      site: its line.
+      memories: whose accesses it orders.
+      ordering: its order and scope.
+    """
+
+    site: Site
     memories: tuple[Allocation, ...]
     ordering: Ordering
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Branch:
-    """Goes on at the target of the number that a work-item holds, the last one if that is too large."""
+    """Goes on at the target of the number that a work-item holds, the last one if that is too large.
+
+    Attributes:
+      number: the operand that holds it.
+      targets: the places.
+      loop: the line of a loop that need not end, if this is its test: at the first target it has ended.
+    """
 
     number: Operand
     targets: tuple[int, ...]
+    loop: Site | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

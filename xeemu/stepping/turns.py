@@ -61,6 +61,9 @@ class Manner:
     old_values: bool
 
 
+_FEW = 16
+
+
 class Turns:
     """The turns of one launch."""
 
@@ -113,5 +116,41 @@ class Turns:
         chosen: np.ndarray = first & (places == places[first].min())
         return chosen
 
+    @classmethod
+    def plain(cls, number: int, geometry: Geometry) -> "Turns":
+        """Turns in which all stores are seen at once and work-items wait at barriers, drawn from a number."""
+        drawn = cls((number,), geometry)
+        drawn.manner = dataclasses.replace(
+            drawn.manner, by_item=True, delay=0.0, late_barriers=False, old_values=False, ranks=drawn._few_ranks()
+        )
+        drawn.redraw()
+        return drawn
+
+    def _few_ranks(self) -> int:
+        """Of few work-items often each has a rank of its own."""
+        count = self._geometry.groups * self._geometry.items
+        return self._one_of((2, 3, 5, count)) if count <= _FEW else self._one_of((2, 3, 5))
+
     def _one_of(self, options: Sequence[Any]) -> Any:
         return options[int(self.drawn.integers(len(options)))]
+
+
+class Fixed(Turns):
+    """Turns by ranks that stay: those of least rank go on while they can, all in lockstep that have the same.
+
+    Args:
+      ranks: `[groups, items]`.
+      geometry: of the launch.
+    """
+
+    def __init__(self, ranks: np.ndarray, geometry: Geometry):
+        super().__init__((0,), geometry)
+        self.manner = Manner(True, 1, False, 0.0, 0.0, False, False)
+        self._ranks = ranks
+
+    def redraw(self) -> None:
+        """Nothing is drawn."""
+
+    def shuffled(self, count: int) -> np.ndarray:
+        """Lanes in their own order."""
+        return np.arange(count)

@@ -14,6 +14,7 @@ from typing import Any
 
 from xeemu.errors import KernelArgumentError
 
+_LONGEST_SHOWN = 40
 _BEGINNING = b'{"kernel": '
 _FIELDS = ("kernel", "key", "contents", "time_s", "bound", "occupancy", "mark", "reason", "basis", "missing")
 
@@ -94,7 +95,9 @@ def _entries(data: bytes, path: Path, kernel: str) -> tuple[dict[str, dict[str, 
             ours = number > 1 or line.startswith(_BEGINNING) or _BEGINNING.startswith(line)
             if number == len(lines) and ours:
                 break
-            raise KernelArgumentError(f"line {number} of {path} is no row of a sweep; save to another file")
+            raise KernelArgumentError(
+                f"line {number} of {path} is {_kind(line)}, no row of a sweep; save to another file"
+            )
         if entry["kernel"] != kernel:
             raise KernelArgumentError(
                 f"{path} holds a sweep of the kernel {entry['kernel']}; save that of {kernel} to another file"
@@ -102,6 +105,24 @@ def _entries(data: bytes, path: Path, kernel: str) -> tuple[dict[str, dict[str, 
         entries[entry["key"]] = entry
         end += len(line)
     return entries, end
+
+
+def _kind(line: bytes) -> str:
+    """What a line is that is no row."""
+    try:
+        text = line.decode().strip()
+        found = json.loads(text)
+    except UnicodeDecodeError:
+        return "binary data"
+    except ValueError:
+        if line.startswith(_BEGINNING):
+            return "a row that was cut off"
+        shown = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."
+        return f"the text {shown!r}" if text else "empty"
+    if isinstance(found, dict):
+        missing = [name for name in _FIELDS if name not in found]
+        return f"a JSON object without {missing[0]!r}" if missing else "a row without its end"
+    return f"JSON, {'a list' if isinstance(found, list) else 'a value'}"
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:

@@ -1,0 +1,148 @@
+"""Loops that do not end are given up with their line, and those that end are not counted."""
+
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import xeemu as xe
+from xeemu.knowledge import endings
+from xeemu.language import jaxprs
+from xeemu.language.memory import poison
+
+N = xe.NDRange(128, 64)
+ONE = np.zeros(1, np.int32)
+
+
+@xe.kernel
+def spin(wg, lock):
+    """A spin lock of which no work-item leaves the loop before all have had the lock."""
+
+    def attempt(state):
+        got, lock = state
+        old, lock = lock.atomic(order="acquire")[0].exchange(1)
+        return got | (old == 0), lock
+
+    start = jnp.zeros(64, bool), lock
+    _, lock = lax.while_loop(lambda state: ~wg.all(state[0]), attempt, start)  # spins
+    return lock
+
+
+@xe.kernel
+def nested(wg, x, out):
+    """An endless loop inside a branch, a loop of known length and one that counts."""
+
+    def inner(n):
+        return lax.while_loop(lambda n: n < 10, lambda n: n + x[0], n)  # inner
+
+    def counted(k, total):
+        return lax.cond(k > 1, inner, lambda n: n, total)
+
+    total = lax.fori_loop(0, 5, counted, jnp.int32(0))
+    _, total = lax.while_loop(lambda s: s[0] < x[1], lambda s: (s[0] + 1, inner(s[1])), (jnp.int32(0), total))
+    return out.at[wg.global_id()].set(total)
+
+
+@xe.kernel
+def apart(wg, x, out):
+    """A loop that groups leave at different times, and group 1 never."""
+    own = wg.group_id()
+    n = lax.while_loop(lambda n: n < 3, lambda n: n + jnp.where(own == 1, x[0], 1), jnp.int32(0))  # apart
+    return out.at[wg.global_id()].set(n)
+
+
+def line(kernel, mark):
+    lines, first = inspect.getsourcelines(kernel.function)
+    return f":{first + next(k for k, text in enumerate(lines) if text.rstrip().endswith(f'# {mark}'))}:"
+
+
+CASES = [
+    (spin, "spins", (ONE,), None),
+    (nested, "inner", (np.array([0, 3], np.int32), np.zeros(128, np.int32)), np.array([1, 3], np.int32)),
+    (apart, "apart", (np.zeros(1, np.int32), np.zeros(128, np.int32)), np.ones(1, np.int32)),
+]
+
+
+@pytest.mark.parametrize(("kernel", "mark", "arguments", "ending"), CASES, ids=["spin", "nested", "apart"])
+def test_a_loop_that_does_not_end_is_an_error_with_its_line(kernel, mark, arguments, ending):
+    with pytest.raises(xe.KernelError, match="a loop has not ended after 500 iterations") as error:
+        xe.launch(kernel, N, max_iterations=500)(*arguments)
+    assert line(kernel, mark) in str(error.value)
+    if ending is not None:
+        result = xe.launch(kernel, N, max_iterations=500)(ending, *arguments[1:])
+        np.testing.assert_array_equal(result, xe.check(kernel, N)(ending, *arguments[1:])[0])
+
+
+@pytest.mark.parametrize("key", [0, 1, 4, 5])
+@pytest.mark.parametrize(("kernel", "mark", "arguments", "ending"), CASES, ids=["spin", "nested", "apart"])
+def test_so_it_is_under_a_schedule(kernel, mark, arguments, ending, key):
+    with pytest.raises(xe.KernelError, match="has not ended after 20 iterations; if it would") as error:
+        xe.launch(kernel, N, schedule=key, max_iterations=20)(*arguments)
+    assert line(kernel, mark) in str(error.value)
+    if ending is not None:
+        result = xe.launch(kernel, N, schedule=key)(ending, *arguments[1:])
+        np.testing.assert_array_equal(result, xe.launch(kernel, N)(ending, *arguments[1:]))
+
+
+@pytest.mark.parametrize("key", range(6))
+def test_a_lock_that_nobody_gets_is_told_under_a_schedule_once_nothing_changes(key):
+    with pytest.raises(xe.KernelError, match="never ends: no work-item gets on") as error:
+        xe.launch(spin, N, schedule=key)(ONE)
+    assert line(spin, "spins") in str(error.value)
+
+
+def test_a_loop_of_just_so_many_iterations_ends():
+    arguments = np.ones(1, np.int32), np.zeros(128, np.int32)
+    assert (xe.launch(apart, N, max_iterations=3)(*arguments) == 3).all()
+    with pytest.raises(xe.KernelError, match="after 2 iterations"):
+        xe.launch(apart, N, max_iterations=2)(*arguments)
+
+
+def test_inside_a_jit_all_results_are_poison():
+    arguments = np.zeros(1, np.int32), np.zeros(128, np.int32)
+    result = jax.jit(xe.launch(apart, N, max_iterations=10))(*arguments)
+    assert (result == poison(np.dtype(np.int32))).all()
+    assert (jax.jit(xe.launch(apart, N))(np.ones(1, np.int32), arguments[1]) == 3).all()
+
+
+def test_over_a_mesh():
+    mesh = jax.make_mesh((1,), ("groups",))
+    arguments = np.zeros(1, np.int32), np.zeros(128, np.int32)
+    with pytest.raises(xe.KernelError, match="after 10 iterations"):
+        xe.launch(apart, N, mesh=mesh, max_iterations=10)(*arguments)
+    assert (xe.launch(apart, N, mesh=mesh)(np.ones(1, np.int32), arguments[1]) == 3).all()
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2**31, 1.5, "many", True])
+def test_a_wrong_number_of_iterations(wrong):
+    with pytest.raises(xe.KernelArgumentError, match="max_iterations is"):
+        xe.launch(apart, N, max_iterations=wrong)
+
+
+LOOPS = [
+    (lambda n, x: lax.fori_loop(0, n, lambda k, s: s + x, x), True),
+    (lambda n, x: lax.while_loop(lambda s: (s[0] < n) & (s[1] > 3), lambda s: (s[0] + 1, s[1] * x), (0, x)), True),
+    (lambda n, x: lax.while_loop(lambda s: n > s, lambda s: s + 1, x), True),
+    (lambda n, x: lax.while_loop(lambda s: s >= 0, lambda s: s - 4, x), True),
+    (lambda n, x: lax.while_loop(lambda s: s != n, lambda s: s - 1, x), True),
+    (lambda n, x: lax.while_loop(lambda s: s < 100, lambda s: s + 7, x), True),
+    (lambda n, x: lax.while_loop(lambda s: s < lax.convert_element_type(n * 1, "int32"), lambda s: s + 1, x), False),
+    (lambda n, x: lax.while_loop(lambda s: s < n, lambda s: s + 7, x), False),
+    (lambda n, x: lax.while_loop(lambda s: s <= n, lambda s: s + 1, x), False),
+    (lambda n, x: lax.while_loop(lambda s: s <= 2**31 - 1, lambda s: s + 1, x), False),
+    (lambda n, x: lax.while_loop(lambda s: s < n, lambda s: s - 1, x), False),
+    (lambda n, x: lax.while_loop(lambda s: s != 8, lambda s: s + 2, x), False),
+    (lambda n, x: lax.while_loop(lambda s: s[0] < s[1], lambda s: (s[0] + 1, s[1] + x), (x, n)), False),
+    (lambda n, x: lax.while_loop(lambda s: (s[0] < n) | (s[1] > 3), lambda s: (s[0] + 1, s[1]), (0, x)), False),
+    (lambda n, x: lax.while_loop(lambda s: s < n, lambda s: s * 2, x), False),
+]
+
+
+@pytest.mark.parametrize(("loop", "ends"), LOOPS)
+def test_which_loops_surely_end(loop, ends):
+    body = jaxprs.Body(jax.make_jaxpr(loop)(jnp.int32(3), jnp.int32(5)))
+    (found,) = (s for s in map(jaxprs.structure, jaxprs.equations(body)) if isinstance(s, jaxprs.While))
+    assert endings.surely_ends(found) == ends

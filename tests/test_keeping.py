@@ -1,0 +1,68 @@
+"""What is kept of launches is bounded, and what is dropped is freed."""
+
+import gc
+import weakref
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import xeemu as xe
+from xeemu.cost import costing
+from xeemu.faults import checking
+from xeemu.launching import fitting, launch, preparation
+from xeemu.launching.options import MOST_KEPT, MOST_WATCHED
+
+N = xe.NDRange(256, 64)
+X = np.arange(256, dtype=np.int32)
+CACHES = [launch._launched, preparation._prepared, fitting.fitted, checking._checked, costing._census, costing._counted]
+
+
+def another(number):
+    """A kernel of which part is watched."""
+
+    @xe.kernel
+    def kernel(wg, x, index):
+        tile = wg.local(64, jnp.int32)
+        tile = wg.barrier(tile.at[wg.local_id()].set(x[wg.global_id()] + number))
+        return x.at[wg.global_id()].set(tile[index[wg.global_id()]])
+
+    return kernel
+
+
+TRANSFORMATIONS = {"launch": xe.launch, "check": xe.check, "profile": xe.profile}
+
+
+@pytest.mark.parametrize("name", TRANSFORMATIONS)
+def test_what_the_caches_drop_is_freed(name):
+    kernel = another(3)
+    TRANSFORMATIONS[name](kernel, N)(X, X % 64)
+    function = weakref.ref(kernel.function)
+    del kernel
+    for cache in CACHES:
+        cache.cache_clear()
+    gc.collect()
+    assert function() is None
+
+
+def test_the_caches_have_bounds():
+    bounds = {cache.cache_info().maxsize for cache in CACHES}
+    assert bounds == {MOST_KEPT, MOST_WATCHED}
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * 4096
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TRANSFORMATIONS)
+def test_hundreds_of_launches_keep_memory_flat(name):
+    taken = []
+    for number in range(400):
+        TRANSFORMATIONS[name](another(number), N)(X, X % 64)
+        if number % 50 == 49:
+            gc.collect()
+            taken.append(resident_bytes())
+    # By then the caches are full; before, each kernel adds a megabyte or more.
+    assert taken[-1] - taken[4] < 60 * 2**20

@@ -1,0 +1,27 @@
+"""`xe.check` against all interleavings, on random programs with flags, counters, locks, queues and fences."""
+
+import comparing
+import interleavings
+import pytest
+import synchronising
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_check_agrees_with_all_interleavings(seed, tmp_path):
+    compared = comparing.compare(synchronising.program(seed), tmp_path, f"seed{seed}")
+    assert not compared.wrong, str(compared)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_reduction_of_interleavings_loses_none(seed):
+    made = synchronising.program(seed)
+    try:
+        every = interleavings.step_by_step(made, 20_000)
+    except ValueError:
+        return
+    assert interleavings.everywhere(made).races == every.races
+
+
+def test_families_are_right_and_wrong():
+    verdicts = [interleavings.everywhere(synchronising.program(seed)).racy for seed in range(60)]
+    assert 15 < sum(verdicts) < 45

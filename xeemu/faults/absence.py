@@ -1,0 +1,444 @@
+"""Absence: the values that sub-group algorithms take from lanes that do not exist, followed to where they are used.
+
+What a shift, a permutation or a selection gives a lane whose source lies beyond the sub-group, or is absent in the
+last, partial one, is unspecified in SYCL. Where such a value is masked out or replaced nobody minds. It is a fault
+where it is stored, or decides what is accessed or done. The program is carried out by NumPy for the first and the last
+work-group, as far as ids, counters and scalars tell; what depends on data is taken to be harmless: a mask or a choice
+that it decides, and the lane that it names.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.knowledge import analysis, folding, lanewise
+from xeemu.language import collectives, jaxprs, primitives, source
+from xeemu.language.collectives import Collective
+from xeemu.language.geometry import Geometry
+from xeemu.language.jaxprs import Body
+from xeemu.language.program import Program
+
+_EXCHANGES = frozenset({"broadcast", "select", "shift_left", "shift_right", "permute_xor"})
+# Iterations of a loop that are carried out, equations of a group, and elements of a value whose contents are followed.
+_MOST_ITERATIONS = 64
+_MOST_EQUATIONS = 20_000
+_MOST_ELEMENTS = 1 << 20
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Absent:
+    """An algorithm with a lane that gets what an absent one would give.
+
+    Attributes:
+      eqn: the algorithm.
+      items: `[n]` linear local ids of such work-items.
+      sources: `[n]` the lanes that they ask for.
+      lanes: `[n]` how many their sub-groups have; for an algorithm of the group, the group.
+    """
+
+    eqn: jex_core.JaxprEqn
+    items: np.ndarray
+    sources: np.ndarray
+    lanes: np.ndarray
+
+    def nearest(self, item: int) -> int:
+        """The number of the one that is nearest to a work-item."""
+        return int(np.argmin(np.abs(self.items - item)))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Use:
+    """A use of such a value.
+
+    Attributes:
+      absent: where it comes from.
+      eqn: what uses it.
+      part: `"value"`, `"index"`, `"mask"` or `"predicate"`.
+      group: linear id of the work-group.
+      item: linear local id of the first work-item that does.
+    """
+
+    absent: Absent
+    eqn: jex_core.JaxprEqn
+    part: str
+    group: int
+    item: int
+
+
+def uses(program: Program, scalars: Sequence[Any]) -> list[Use]:
+    """Where values of absent lanes are used, once for each line of an algorithm.
+
+    Args:
+      program: the kernel.
+      scalars: for each argument its value if it is a scalar that is known, else None.
+    """
+    if not any(_may_be_absent(eqn, program.geometry) for eqn in jaxprs.equations(program.body)):
+        return []
+    found: dict[source.Site, Use] = {}
+    for group in sorted({0, program.geometry.groups - 1}) if program.geometry.groups else ():
+        run = _Run(program.geometry, group)
+        inputs = [_argument(v.aval, given) for v, given in zip(program.body.invars, scalars, strict=True)]
+        with contextlib.suppress(_TooLong):
+            run.body(program.body, inputs)
+        for use in run.uses:
+            found.setdefault(source.of_equation(use.absent.eqn), use)
+    return list(found.values())
+
+
+def _may_be_absent(eqn: jex_core.JaxprEqn, geometry: Geometry) -> bool:
+    """Whether some lane that an operation may ask for does not exist."""
+    if eqn.primitive is not primitives.collective_p or eqn.params["collective"].kind not in _EXCHANGES:
+        return False
+    lane = eqn.invars[1]
+    if eqn.params["collective"].kind in ("broadcast", "select") and jaxprs.is_literal(lane):
+        whole = geometry.items if eqn.params["collective"].level == collectives.GROUP else geometry.sub_group_size
+        return not 0 <= int(jaxprs.literal(lane)) < whole - (-geometry.items % whole)
+    return True
+
+
+class _TooLong(Exception):
+    """The program takes more effort than it is worth."""
+
+
+# --- Values ---
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Value:
+    """What is known of a value of one work-group.
+
+    Attributes:
+      array: its elements, of integers and bools; None if none of them is known.
+      known: which of them are.
+      origin: for each element 0, or the number of the algorithm from whose absent lane it comes; None if all are 0.
+    """
+
+    array: np.ndarray | None = None
+    known: np.ndarray | None = None
+    origin: np.ndarray | None = None
+
+    def mapped(self, move: Any) -> "_Value":
+        """The value whose elements are moved so."""
+        return _Value(
+            *(None if part is None else np.asarray(move(part)) for part in (self.array, self.known, self.origin))
+        )
+
+
+_BLANK = _Value()
+
+
+def _value(array: np.ndarray | None, known: np.ndarray | None, origin: np.ndarray | None) -> _Value:
+    """The value, of which it shows if no element comes from an absent lane."""
+    return _Value(array, known, origin if origin is not None and origin.any() else None)
+
+
+def _constant(array: Any) -> _Value:
+    array = np.asarray(array)
+    if array.dtype.kind not in "biu" or array.size > _MOST_ELEMENTS:
+        return _BLANK
+    return _Value(array, np.ones(array.shape, bool))
+
+
+def _argument(aval: Any, given: Any) -> _Value:
+    return _BLANK if given is None or aval.shape else _constant(np.asarray(given).astype(aval.dtype))
+
+
+def _origins(values: Sequence[_Value]) -> np.ndarray | None:
+    """For each element the earliest algorithm that any operand comes from."""
+    present = [v.origin for v in values if v.origin is not None]
+    return functools.reduce(_earliest, present) if present else None
+
+
+def _earliest(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.where((a > 0) & (b > 0), np.minimum(a, b), np.maximum(a, b))
+
+
+def _origin_of(value: _Value, shape: Sequence[int]) -> np.ndarray:
+    return np.zeros(shape, np.int64) if value.origin is None else np.broadcast_to(value.origin, shape)
+
+
+def _known_as(value: _Value, wanted: Any, shape: Sequence[int]) -> np.ndarray:
+    """Which elements are known to be so."""
+    if value.array is None or value.known is None:
+        return np.zeros(shape, bool)
+    return np.broadcast_to(value.known & (value.array == wanted), shape)
+
+
+def _is_known(value: _Value, shape: Sequence[int]) -> np.ndarray:
+    return np.zeros(shape, bool) if value.known is None else np.broadcast_to(value.known, shape)
+
+
+# --- Operations ---
+
+
+def _ordinary(eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> _Value:
+    """The result of an operation that is no part of the language."""
+    name, aval, p = eqn.primitive.name, eqn.outvars[0].aval, eqn.params
+    if name == "iota":
+        return _constant(folding.iota(p).astype(aval.dtype)) if math.prod(aval.shape) <= _MOST_ELEMENTS else _BLANK
+    if name in folding.MOVES:
+        return operands[0].mapped(functools.partial(folding.MOVES[name], p))
+    if name == "select_n":
+        return _selected(operands, aval.shape)
+    if name in lanewise.ELEMENTWISE:
+        return _elementwise(eqn, operands)
+    if name.startswith(("reduce_", "arg")) and "axes" in p and operands[0].origin is not None:
+        return _Value(origin=operands[0].origin.max(axis=tuple(p["axes"]), initial=0))
+    if name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp") and operands[0].origin is not None:
+        turn = np.flip if p["reverse"] else lambda array, axis: array
+        return _Value(origin=turn(np.maximum.accumulate(turn(operands[0].origin, p["axis"]), p["axis"]), p["axis"]))
+    return _BLANK
+
+
+def _elementwise(eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> _Value:
+    name, aval = eqn.primitive.name, eqn.outvars[0].aval
+    array = known = None
+    if aval.dtype.kind in "biu" and name in folding.ELEMENTWISE and all(o.array is not None for o in operands):
+        values = [np.asarray(o.array) for o in operands]
+        known = functools.reduce(np.logical_and, [np.asarray(o.known) for o in operands])
+        if name in ("div", "rem") or name.startswith("shift"):
+            sane = (
+                values[1] != 0 if name in ("div", "rem") else (values[1] >= 0) & (values[1] < 8 * aval.dtype.itemsize)
+            )
+            known, values[1] = known & sane, np.where(sane, values[1], 1).astype(values[1].dtype)
+        with np.errstate(all="ignore"):
+            array = np.asarray(folding.ELEMENTWISE[name](eqn.params, *values)).astype(aval.dtype)
+        known = np.broadcast_to(known, aval.shape)
+    result = _Value(array, known, _origins(operands))
+    absorbing = _absorbing(name, aval.dtype)
+    return result if absorbing is None else _absorbed(result, operands, absorbing, aval)
+
+
+def _absorbing(name: str, dtype: np.dtype) -> Any:
+    """The operand that alone decides the result, whatever the other is; None if there is no such one."""
+    if dtype.kind == "b" and name in ("and", "or"):
+        return name == "or"
+    return 0 if dtype.kind in "iu" and name in ("and", "mul") else None
+
+
+def _absorbed(result: _Value, operands: Sequence[_Value], absorbing: Any, aval: Any) -> _Value:
+    """A result that is known where one operand is the absorbing one."""
+    decided = functools.reduce(np.logical_or, [_known_as(o, absorbing, aval.shape) for o in operands])
+    array = np.zeros(aval.shape, aval.dtype) if result.array is None else result.array
+    known = _is_known(result, aval.shape) | decided
+    origin = _origin_of(result, aval.shape)
+    # Data may be what excludes the lane.
+    open_ = [~_is_known(o, aval.shape) & (_origin_of(o, aval.shape) == 0) for o in operands]
+    harmless = decided | functools.reduce(np.logical_or, open_) if aval.dtype.kind == "b" else decided
+    return _value(np.where(decided, absorbing, array).astype(aval.dtype), known, np.where(harmless, 0, origin))
+
+
+def _selected(operands: Sequence[_Value], shape: tuple[int, ...]) -> _Value:
+    which, *cases = operands
+    origins = np.stack([_origin_of(case, shape) for case in cases])
+    decided = _is_known(which, shape)
+    chosen = np.broadcast_to(0 if which.array is None else which.array, shape).astype(np.intp)
+    chosen = np.where(decided, chosen, 0)[None]
+    origin = np.take_along_axis(origins, chosen, 0)[0]
+    # Which one it is depends on data: it may be the other.
+    origin = np.where(decided, origin, np.where((origins > 0).all(0), origins[0], 0))
+    origin = _earliest(origin, _origin_of(which, shape))
+    dtype = next((case.array.dtype for case in cases if case.array is not None), None)
+    if dtype is None:
+        return _value(None, None, origin)
+    arrays = np.stack([np.zeros(shape, dtype) if c.array is None else np.broadcast_to(c.array, shape) for c in cases])
+    knowns = np.stack([_is_known(case, shape) for case in cases])
+    known = decided & np.take_along_axis(knowns, chosen, 0)[0]
+    return _value(np.take_along_axis(arrays, chosen, 0)[0], known, origin)
+
+
+# --- The walk ---
+
+
+class _Run:
+    """One work-group, as far as it is known what it does.
+
+    Attributes:
+      uses: what was found.
+    """
+
+    def __init__(self, geometry: Geometry, group: int):
+        self.geometry, self.group = geometry, group
+        self.uses: list[Use] = []
+        self._absent: list[Absent] = []
+        self._equations = 0
+
+    def body(self, body: Body, inputs: Sequence[_Value]) -> list[_Value]:
+        values: dict[Any, _Value] = dict(zip(body.invars, inputs, strict=True))
+        values |= {v: _constant(array) for v, array in body.constants}
+
+        def read(atom: jaxprs.Atom) -> _Value:
+            return _constant(jaxprs.literal(atom)) if jaxprs.is_literal(atom) else values[atom]
+
+        for eqn in body.eqns:
+            self._equations += 1
+            if self._equations > _MOST_EQUATIONS:
+                raise _TooLong
+            results = self._equation(eqn, [read(a) for a in eqn.invars])
+            values |= dict(zip(eqn.outvars, results, strict=True))
+        return [read(a) for a in body.outvars]
+
+    def _equation(self, eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> Sequence[_Value]:
+        match jaxprs.structure(eqn):
+            case jaxprs.Call(body):
+                return self.body(body, operands)
+            case jaxprs.Cond(branches):
+                return self._cond(eqn, branches, operands)
+            case jaxprs.Scan() as scan:
+                return self._scan(scan, operands)
+            case jaxprs.While() as loop:
+                return self._while(eqn, loop, operands)
+        if eqn.primitive in primitives.LANGUAGE:
+            return self._language(eqn, operands)
+        if len(eqn.outvars) != 1:
+            return [_BLANK] * len(eqn.outvars)
+        return [_ordinary(eqn, operands)]
+
+    def _language(self, eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> Sequence[_Value]:
+        p = eqn.params
+        if eqn.primitive is primitives.local_id_p:
+            ids = analysis.local_id(self.geometry.local_range, p["dim"])
+            return [_constant(ids.astype(eqn.outvars[0].aval.dtype))]
+        if eqn.primitive is primitives.group_id_p:
+            place = np.unravel_index(self.group, self.geometry.group_range)
+            number = self.group if p["dim"] is None else place[p["dim"]]
+            return [_constant(np.asarray(number, eqn.outvars[0].aval.dtype))]
+        if eqn.primitive is primitives.collective_p:
+            return [self._collective(eqn, operands)]
+        if eqn.primitive in primitives.ACCESSES:
+            self._access(eqn, operands)
+        elif eqn.primitive is primitives.barrier_p and p["masked"]:
+            self._use(eqn, "mask", operands[-1], True)
+        return [_BLANK] * len(eqn.outvars)
+
+    def _access(self, eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> None:
+        """Notes what an access uses, by lanes that are known to take part."""
+        access: primitives.Access = eqn.params["access"]
+        given = list(operands[1:])
+        active: Any = True
+        is_load = primitives.operation(eqn) == "load"
+        if access.masked:
+            mask = given.pop(access.rank if is_load else -1)
+            self._use(eqn, "mask", mask, True)
+            active = _known_as(mask, True, np.shape(mask.array) if mask.array is not None else ())
+        for index in given[: access.rank]:
+            self._use(eqn, "index", index, active)
+        for value in [] if is_load else given[access.rank :]:
+            self._use(eqn, "value", value, active)
+
+    def _use(self, eqn: jex_core.JaxprEqn, part: str, value: _Value, active: Any) -> None:
+        if value.origin is None:
+            return
+        used = np.where(active, value.origin, 0)
+        for number in np.unique(used[used > 0]).tolist():
+            place = int(np.argmax(used.reshape(-1) == number))
+            item = min(place // max(used.size // self.geometry.items, 1), self.geometry.items - 1)
+            self.uses.append(Use(self._absent[number - 1], eqn, part, self.group, item))
+
+    # Algorithms.
+
+    def _collective(self, eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> _Value:
+        chosen: Collective = eqn.params["collective"]
+        shape = eqn.invars[0].aval.shape
+        rows = (self.geometry.items, *shape[len(self.geometry.local_range) :])
+        x = operands[0].mapped(lambda part: np.broadcast_to(part, shape).reshape(rows))
+        lanes = self.geometry.items if chosen.level == collectives.GROUP else chosen.sub_group_size
+        result = self._exchanged(eqn, x, operands[1], lanes, rows) if operands[1:] else _combined(chosen, x, lanes)
+        one = chosen.level == collectives.GROUP and chosen.kind in ("reduce", "broadcast")
+        return result.mapped(lambda part: part[0] if one else part.reshape(shape))
+
+    def _exchanged(self, eqn: jex_core.JaxprEqn, x: _Value, lane: _Value, lanes: int, shape: tuple[int, ...]) -> _Value:
+        """What lanes get of each other, `shape`, which begins with the work-items."""
+        items, kind = shape[0], eqn.params["collective"].kind
+        each = (slice(None), *(None,) * (len(shape) - 1))
+        named = np.broadcast_to(np.zeros(1, np.int64) if lane.origin is None else lane.origin.reshape(-1), items)
+        if lane.array is None or lane.known is None:
+            return _value(None, None, np.broadcast_to(named[each], shape))
+        asked, known = (np.broadcast_to(part.reshape(-1), items) for part in (lane.array, lane.known))
+        # Far beyond every lane there is none either.
+        asked = np.clip(asked, max(-2 * items, np.iinfo(asked.dtype).min), 2 * items).astype(np.int64)
+        own, first = np.arange(items) % lanes, np.arange(items) // lanes * lanes
+        wanted = {"shift_left": own + asked, "shift_right": own - asked, "permute_xor": own ^ asked}.get(kind, asked)
+        there = np.minimum(lanes, items - first)
+        absent = known & ((wanted < 0) | (wanted >= there))
+        present = known & ~absent
+        place = np.where(present, first + wanted, 0)
+        origin = np.where(present[each], _origin_of(x, shape)[place], 0)
+        if absent.any():
+            self._absent.append(Absent(eqn, np.flatnonzero(absent), wanted[absent], there[absent]))
+            origin = np.where(absent[each], len(self._absent), origin)
+        moved = x.mapped(lambda part: np.broadcast_to(part, shape)[place])
+        certain = None if moved.known is None else moved.known & present[each]
+        return _value(moved.array, certain, _earliest(origin, np.broadcast_to(named[each], shape)))
+
+    # Control flow.
+
+    def _cond(self, eqn: jex_core.JaxprEqn, branches: Sequence[Body], operands: Sequence[_Value]) -> Sequence[_Value]:
+        which, *rest = operands
+        self._use(eqn, "predicate", which, True)
+        if which.array is not None and which.known is not None and which.known.all():
+            return self.body(branches[min(max(int(which.array), 0), len(branches) - 1)], rest)
+        outputs = [self.body(branch, rest) for branch in branches]
+        return [
+            _joined(values, v.aval.shape) for values, v in zip(zip(*outputs, strict=True), eqn.outvars, strict=True)
+        ]
+
+    def _scan(self, scan: jaxprs.Scan, operands: Sequence[_Value]) -> Sequence[_Value]:
+        consts, first = operands[: scan.consts], scan.consts + scan.carries
+        carries, stacked = list(operands[scan.consts : first]), len(scan.body.outvars) - scan.carries
+        if scan.length > _MOST_ITERATIONS:
+            rows = [_BLANK] * (len(operands) - first)
+            self.body(scan.body, [*consts, *[_BLANK] * scan.carries, *rows])
+            return [_BLANK] * len(scan.body.outvars)
+        for k in range(scan.length):
+            number = scan.length - 1 - k if scan.reverse else k
+            rows = [o.mapped(lambda part, n=number: part[n]) for o in operands[first:]]
+            carries = self.body(scan.body, [*consts, *carries, *rows])[: scan.carries]
+        return [*carries, *[_BLANK] * stacked]
+
+    def _while(self, eqn: jex_core.JaxprEqn, loop: jaxprs.While, operands: Sequence[_Value]) -> Sequence[_Value]:
+        tested, first = operands[: loop.predicate_consts], loop.predicate_consts + loop.body_consts
+        consts, carries = operands[loop.predicate_consts : first], list(operands[first:])
+        for _ in range(_MOST_ITERATIONS):
+            (goes_on,) = self.body(loop.predicate, [*tested, *carries])
+            self._use(eqn, "predicate", goes_on, True)
+            if goes_on.array is None or goes_on.known is None or not goes_on.known.all():
+                break
+            if not goes_on.array.all():
+                return carries
+            carries = self.body(loop.body, [*consts, *carries])
+        self.body(loop.body, [*consts, *[_BLANK] * len(carries)])
+        return [_BLANK] * len(carries)
+
+
+def _combined(chosen: Collective, x: _Value, lanes: int) -> _Value:
+    """What lanes get that combine all of theirs, `[items, *private]`."""
+    if x.origin is None:
+        return _BLANK
+    origins = [x.origin[first : first + lanes] for first in range(0, len(x.origin), lanes)]
+    if chosen.kind == "reduce" and chosen.op in ("and", "or") and x.array is not None and x.array.dtype.kind == "b":
+        decided = _known_as(x, chosen.op == "or", x.origin.shape)
+        rows = [decided[first : first + lanes].any(0) for first in range(0, len(decided), lanes)]
+        origins = [np.where(row, 0, origin) for row, origin in zip(rows, origins, strict=True)]
+    return _value(None, None, np.concatenate([_of_row(chosen.kind, origin) for origin in origins]))
+
+
+def _of_row(kind: str, origin: np.ndarray) -> np.ndarray:
+    if kind == "inclusive_scan":
+        return np.asarray(np.maximum.accumulate(origin))
+    if kind == "exclusive_scan":
+        before = np.maximum.accumulate(origin)[:-1]
+        return np.concatenate([np.zeros_like(origin[:1]), before])
+    return np.broadcast_to(origin.max(0, keepdims=True), origin.shape)
+
+
+def _joined(values: Sequence[_Value], shape: tuple[int, ...]) -> _Value:
+    """What comes out of one of several branches, nobody knows which."""
+    origins = np.stack([_origin_of(v, shape) for v in values])
+    return _value(None, None, np.where((origins > 0).all(0), origins[0], 0))

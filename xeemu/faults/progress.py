@@ -1,0 +1,187 @@
+"""Progress: loops that wait for what other work-items write, as spin locks do.
+
+A work-item promises another one of its group only weakly parallel progress: one that has begun need not go on while
+the other one waits (SYCL 2020, section 3.8.3.4, forward progress). A loop waits if nothing that its predicate depends
+on can change but through values that atomic operations of the loop read at places that stay the same: loads, exchanges
+and the like that would write the same again, compare-exchanges that expect the same again. A loop that counts, walks
+on, or writes what it has computed gets on by itself.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import Any
+
+from jax.extend import core as jex_core
+
+from xeemu.faults import findings
+from xeemu.faults.findings import Finding
+from xeemu.language import jaxprs, primitives, source
+from xeemu.language.jaxprs import Atom, Body, While
+
+_AGAIN = frozenset(("exchange", "or_", "and_", "min", "max", "store"))
+"""Atomic operations that leave the same if they are repeated with the same value."""
+
+
+def findings_of(body: Body) -> Iterator[Finding]:
+    """One for each loop of a program that waits, also inner ones."""
+    found: dict[Any, Finding] = {}
+    for eqn in jaxprs.equations(body):
+        match jaxprs.structure(eqn):
+            case While() as loop if (reading := _waiting(loop)) is not None:
+                name, sites = primitives.operation(reading), (source.of_equation(eqn), source.of_equation(reading))
+                found.setdefault(sites, findings.forward_progress(sites[0], f"atomic {name}", sites[1]))
+    yield from found.values()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Value:
+    """A value of a body with its calls written out; another one in each call."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Step:
+    """An equation of a body with its calls written out.
+
+    Attributes:
+      eqn: the equation.
+      operands: its operands; None for those that are literals.
+      results: its results.
+    """
+
+    eqn: jex_core.JaxprEqn
+    operands: Sequence[_Value | None]
+    results: Sequence[_Value]
+
+    @property
+    def is_access(self) -> bool:
+        return self.eqn.primitive in primitives.ACCESSES
+
+    @property
+    def index(self) -> Sequence[_Value | None]:
+        """Of an access."""
+        return self.operands[1 : 1 + self.eqn.params["access"].rank]
+
+    @property
+    def values(self) -> Sequence[_Value | None]:
+        """What an access that is no plain load writes or compares with."""
+        access = self.eqn.params["access"]
+        return self.operands[1 + access.rank : len(self.operands) - access.masked]
+
+    @property
+    def mask(self) -> Sequence[_Value | None]:
+        """Of an access that has one."""
+        return self.operands[-1:] if self.eqn.params["access"].masked else ()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Flat:
+    """A body with its calls written out."""
+
+    inputs: Sequence[_Value]
+    steps: Sequence[_Step]
+    outputs: Sequence[_Value | None]
+
+    def needed(self, values: Iterable[_Value | None]) -> tuple[set[_Value], list[_Step]]:
+        """All that some values are computed from, except through memories; and the accesses among it."""
+        wanted, accesses = {v for v in values if v is not None}, []
+        for step in reversed(self.steps):
+            if wanted.isdisjoint(step.results):
+                continue
+            if step.is_access:
+                accesses.append(step)
+            wanted.update(v for v in step.operands[step.is_access :] if v is not None)
+        return wanted, accesses
+
+    def memory(self, value: _Value | None) -> _Value | None:
+        """The first version of a memory."""
+        before: dict[_Value, _Value | None] = {}
+        for step in self.steps:
+            if step.eqn.primitive in primitives.UPDATES:
+                versions = step.results[-1:] if step.is_access else step.results
+                before |= dict(zip(versions, step.operands, strict=False))
+        while value in before:
+            value = before[value]
+        return value
+
+
+def _flat(body: Body) -> _Flat:
+    inputs, steps = [_Value() for _ in body.invars], list[_Step]()
+    return _Flat(inputs, steps, _written_out(body, inputs, steps))
+
+
+def _written_out(body: Body, inputs: Sequence[_Value | None], steps: list[_Step]) -> list[_Value | None]:
+    """The results of a body for some inputs; adds its steps."""
+    found: dict[Any, _Value | None] = dict(zip(body.invars, inputs, strict=True))
+
+    def of(atom: Atom) -> _Value | None:
+        return None if jaxprs.is_literal(atom) else found.get(atom)
+
+    for eqn in body.eqns:
+        operands = [of(atom) for atom in eqn.invars]
+        match jaxprs.structure(eqn):
+            case jaxprs.Call(called):
+                results: Sequence[_Value | None] = _written_out(called, operands, steps)
+            case _:
+                results = [_Value() for _ in eqn.outvars]
+                steps.append(_Step(eqn, operands, [v for v in results if v is not None]))
+        found.update(zip(eqn.outvars, results, strict=True))
+    return [of(atom) for atom in body.outvars]
+
+
+def _waiting(loop: While) -> jex_core.JaxprEqn | None:
+    """The operation by which a loop waits; None if it does not."""
+    test, turn = _flat(loop.predicate), _flat(loop.body)
+    carried = turn.inputs[loop.body_consts :]
+    changing = {v for v, out in zip(carried, turn.outputs, strict=True) if out is not v}
+    needed, tested = test.needed(test.outputs)
+    if tested:
+        return None  # by a plain load or an atomic one of what the loop does not write, which tracing refuses
+    left = [k for k, v in enumerate(test.inputs[loop.predicate_consts :]) if v in needed]
+    readings: dict[_Step, None] = {}
+    seen: set[int] = set()
+    while left:
+        k = left.pop()
+        if k in seen or carried[k] not in changing:
+            continue
+        seen.add(k)
+        used, accesses = turn.needed([turn.outputs[k]])
+        if not accesses and carried[k] in used:
+            return None  # it counts
+        readings |= dict.fromkeys(accesses)
+        left += [n for n, v in enumerate(carried) if v in used]
+    steady = _Steady(turn, changing)
+    return next(iter(readings)).eqn if readings and all(map(steady.waits, readings)) else None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Steady:
+    """What stays the same from turn to turn of a loop."""
+
+    turn: _Flat
+    changing: Set[_Value]
+
+    def waits(self, step: _Step) -> bool:
+        """Whether an access can give another value than before only if somebody else writes."""
+        name = primitives.operation(step.eqn)
+        if step.eqn.primitive is not primitives.atomic_p or not self._stays(step.index):
+            return False
+        if name == "load":
+            return all(self._answers(other, step) for other in self._writes(step))
+        if name == "compare_exchange":
+            return self._stays(step.values[:1])
+        return name in _AGAIN and self._stays(step.values)
+
+    def _stays(self, values: Iterable[_Value | None]) -> bool:
+        used, accesses = self.turn.needed(values)
+        return not accesses and self.changing.isdisjoint(used)
+
+    def _writes(self, reading: _Step) -> Iterator[_Step]:
+        """The accesses of a turn that write the memory of another."""
+        memory = self.turn.memory(reading.operands[0])
+        writing = (s for s in self.turn.steps if s.is_access and primitives.operation(s.eqn) != "load")
+        yield from (step for step in writing if self.turn.memory(step.operands[0]) is memory)
+
+    def _answers(self, writing: _Step, reading: _Step) -> bool:
+        """Whether it writes what does not change, and only where something was read, as who passes a turn on does."""
+        _, accesses = self.turn.needed(writing.mask)
+        return reading in accesses and self._stays(writing.values)

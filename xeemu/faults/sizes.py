@@ -1,0 +1,130 @@
+"""Sizes: whether a kernel that requires no sub-group size is right at each that its device offers.
+
+Which one it is compiled for is the compiler's choice then. At each of the others it is checked as well, and what it
+gives is compared.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.devices.device import Device
+from xeemu.errors import Error
+from xeemu.faults import findings
+from xeemu.faults.findings import Finding, Findings
+from xeemu.language import jaxprs, primitives, source
+from xeemu.language.collectives import SUB_GROUP
+from xeemu.language.program import Program
+from xeemu.language.source import Site
+
+Check = Callable[[int], tuple[Any, Findings]]
+"""The outputs and the findings of the kernel when it requires a sub-group size."""
+
+_ROUNDING = 2.0**10
+"""By so many units in the last place of the largest element sums in another order may differ."""
+
+
+def of_launch(program: Program, device: Device, outputs: Any, found: Findings, check: Check) -> Findings:
+    """The findings of a launch, and perhaps a note that it is right at some sub-group sizes only.
+
+    Args:
+      program: the kernel, as it was checked.
+      device: the modelled device.
+      outputs, found: what the check at the default size gave.
+      check: checks it at another one.
+    """
+    here, items = program.geometry.sub_group_size, program.geometry.items
+    # Where only a size leaves a sub-group partial, lanes are absent, which is a matter of its own.
+    others = [n for n in device.sub_group_sizes if n != here and (not items % n or items % here)]
+    if program.kernel.sub_group_size is not None or not others or found.errors or not _asks(program):
+        return found
+    faults = {size: fault for size in others if (fault := _fault(program, size, outputs, found, check)) is not None}
+    if not faults:
+        return found
+    right = sorted(size for size in (here, *others) if size not in faults)
+    errors = [fault for fault in faults.values() if isinstance(fault, Finding)]
+    sites, memory = (errors[0].sites, errors[0].memory) if errors else ((_site(program),), "")
+    texts = {size: _head(fault) if isinstance(fault, Finding) else fault for size, fault in faults.items()}
+    note = findings.sub_group_size(sites, memory, right, texts, device.name)
+    return Findings([*found, note], found.proved, found.watched)
+
+
+def _asks(program: Program) -> bool:
+    """Whether a kernel uses its sub-groups."""
+    return program.sub_groups or next(_uses(program), None) is not None
+
+
+def _uses(program: Program) -> Iterator[jex_core.JaxprEqn]:
+    """The operations of a program that are a sub-group's."""
+    return (eqn for eqn in jaxprs.equations(program.body) if _is_sub_groups(eqn))
+
+
+def _is_sub_groups(eqn: jex_core.JaxprEqn) -> bool:
+    if eqn.primitive is primitives.collective_p:
+        return bool(eqn.params["collective"].level == SUB_GROUP)
+    if eqn.primitive is primitives.barrier_p:
+        return bool(eqn.params["level"] == SUB_GROUP)
+    return eqn.primitive in primitives.ACCESSES and bool(eqn.params["access"].block)
+
+
+def _site(program: Program) -> Site:
+    first = next(_uses(program), None)
+    return source.of_function(program.kernel.function.__code__) if first is None else source.of_equation(first)
+
+
+def _head(error: Finding) -> str:
+    """The first line of an error's message."""
+    return str(error).partition("\n")[0].removeprefix("error: ")
+
+
+def _fault(program: Program, size: int, outputs: Any, found: Findings, check: Check) -> Finding | str | None:
+    """What is wrong at a size, an error or a sentence; None if nothing is."""
+    try:
+        others, findings_there = check(size)
+    except Error as error:
+        # The sentence of what JAX or an assertion has raised may be empty.
+        cause = "" if error.__cause__ is None else type(error.__cause__).__name__
+        text = str(error).partition("\n")[0]
+        return text + cause if text.endswith(": ") else text
+    except Exception as error:  # what the kernel's own lines raise, such as an assertion of the size
+        return f"{type(error).__name__}: {error}".rstrip(": ").partition("\n")[0]
+    if findings_there.errors:
+        return findings_there.errors[0]
+    ordered = all(f.kind != findings.ORDER_DEPENDENT for f in (*found, *findings_there))
+    return _difference(outputs, others, ordered) if not _fetches(program) else None
+
+
+def _fetches(program: Program) -> bool:
+    """Whether it uses old values of atomic operations, which differ with the order."""
+    return any(
+        eqn.primitive is primitives.atomic_p and eqn.params["fetch"] and primitives.operation(eqn) != "load"
+        for eqn in jaxprs.equations(program.body)
+    )
+
+
+def _difference(here: Any, there: Any, ordered: bool) -> str | None:
+    """Where two results differ by more than rounding; floats only where their order is certain."""
+    for number, (a, b) in enumerate(zip(jax.tree.leaves(here), jax.tree.leaves(there), strict=True)):
+        differs = _differs(np.asarray(a), np.asarray(b), ordered)
+        if differs.any():
+            at = np.unravel_index(np.argmax(differs), differs.shape)
+            element = f"element [{', '.join(map(str, at))}] of result {number}"
+            return f"another result, {np.asarray(b)[at]} for {np.asarray(a)[at]} in {element}"
+    return None
+
+
+def _differs(a: np.ndarray, b: np.ndarray, ordered: bool) -> np.ndarray:
+    if not jnp.issubdtype(a.dtype, jnp.floating):
+        return a != b
+    if not ordered:
+        return np.zeros(a.shape, bool)
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    finite = np.abs(x[np.isfinite(x)])
+    allowed = _ROUNDING * float(jnp.finfo(a.dtype).eps) * float(finite.max(initial=0.0))
+    with np.errstate(invalid="ignore"):
+        near = (np.abs(x - y) <= allowed) | (x == y) | (np.isnan(x) & np.isnan(y))
+    return ~near

@@ -1,0 +1,90 @@
+"""Wrongs: operations that are no accesses and went wrong, as findings; one for each line."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.faults import findings
+from xeemu.faults.findings import Element, Finding, Use, WorkItem
+from xeemu.faults.following import Following, Wrong
+from xeemu.faults.ranges import operation
+from xeemu.knowledge.schedule import Key
+from xeemu.language import source
+from xeemu.language.source import Site
+
+_SIGNS: Mapping[str, str] = {
+    "div": "/", "rem": "%", "shift_left": "<<", "shift_right_arithmetic": ">>", "shift_right_logical": ">>",
+    "add": "+", "sub": "-", "mul": "*",
+}  # fmt: skip
+
+
+class Naming(Protocol):
+    """Who and where, in a launch."""
+
+    def item(self, group: int, item: int) -> WorkItem:
+        """The work-item of two linear ids."""
+
+    def use(self, key: Key, element: int, item: WorkItem) -> tuple[Use, Element]:
+        """What an access does, and to which element of its memory."""
+
+
+def findings_of(following: Following, counts: np.ndarray, examples: np.ndarray, naming: Naming) -> Iterator[Finding]:
+    """The findings of what was followed.
+
+    Args:
+      following: what was.
+      counts, examples: what the run has left of it, see `Following.zeros`.
+      naming: tells who and where.
+    """
+    seen: dict[Site, tuple[int, jex_core.JaxprEqn, Wrong]] = {}
+    for eqn, count, vector in zip(following.paths.sources.values(), counts, examples, strict=True):
+        if count:
+            site = source.of_equation(eqn)
+            before, *first = seen.get(site, (0, eqn, Wrong(*vector.tolist())))
+            seen[site] = before + int(count), *first
+    for site, (count, eqn, example) in seen.items():
+        item = naming.item(example.group, example.item)
+        if following.rule.decides:
+            yield findings.undefined_arithmetic(site, *_undefined(eqn, example), item, count)
+        else:
+            use, element = naming.use(following.accesses[example.access - 1], example.element, item)
+            yield findings.wrapped_index(site, *_wrapped(eqn, example), element, use, count)
+
+
+def _undefined(eqn: jex_core.JaxprEqn, example: Wrong) -> tuple[str, str]:
+    """An operation with its values and why it is undefined; and an expression that is not."""
+    name, dtype = operation(eqn), eqn.outvars[0].aval.dtype
+    assert name is not None
+    sign, (a, b) = _SIGNS[name], _operands(eqn, example)
+    if name.startswith("shift"):
+        what = f"a shift of {dtype} by {'less than 0' if b < 0 else 'its width or more'}"
+        return f"{a} {sign} {b} is {what}", f"jnp.where(n < {8 * dtype.itemsize}, x {sign} n, 0)"
+    if b == 0:
+        remedy = "jnp.where(b != 0, a // b, 0)" if name == "div" else "jnp.where(b != 0, a % b, 0)"
+        return f"{a} {sign} 0 is a {'division' if name == 'div' else 'remainder of a division'} by zero", remedy
+    return f"{a} {sign} {b} needs a quotient that {dtype} does not hold", "jnp.where(b != -1, a // b, ...)"
+
+
+def _wrapped(eqn: jex_core.JaxprEqn, example: Wrong) -> tuple[str, str]:
+    """An operation with its values, what it gives and what it should; and what to write instead."""
+    name, dtype = str(eqn.primitive.name), eqn.outvars[0].aval.dtype
+    a, b = _operands(eqn, example)
+    exact = {"add": a + b, "sub": a - b, "mul": a * b, "neg": -a, "abs": abs(a)}.get(name, a)
+    given = int(np.array(exact % 2 ** (8 * dtype.itemsize), np.uint64).astype(f"u{dtype.itemsize}").view(dtype))
+    wider = "int64, which takes a 64-bit array or local memory" if dtype.itemsize >= 4 else "int32"
+    advice = f"Convert the operands to a wider type first ({wider}), or see that they are never so large."
+    if name == "convert_element_type":
+        return (
+            f"{a} as {dtype} is {given}",
+            f"Keep the type {eqn.invars[0].aval.dtype}, or see that it is never so large.",
+        )
+    what = f"{a} {_SIGNS[name]} {b}" if name in _SIGNS else f"{name}({a})"
+    return f"{what} is {given} in {dtype}, and should be {exact}", advice
+
+
+def _operands(eqn: jex_core.JaxprEqn, example: Wrong) -> list[int]:
+    """The operands of an example in their own types; of an operation on one, twice the same."""
+    dtypes: list[Any] = [eqn.invars[0].aval.dtype, eqn.invars[-1].aval.dtype]
+    return [int(np.int64(x).astype(t)) for x, t in zip((example.first, example.second), dtypes, strict=True)]

@@ -1,0 +1,129 @@
+"""Bounding: a launch whose loops that test a predicate are given up after a number of iterations, and says which one.
+
+Loops that surely end need no count (see `endings`), and a kernel with no others pays nothing. Where one is given up,
+all that count end at once, also around it; what the launch has written by then means nothing.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.emission.observer import Observer
+from xeemu.emission.values import Chunk
+from xeemu.knowledge import analysis, endings
+from xeemu.knowledge.analysis import Plan
+from xeemu.language import jaxprs, source
+from xeemu.language.memory import poison
+from xeemu.launching.analysed import Task
+
+_Key = tuple[Plan, int]
+
+# Of a loop that ends by itself but for one inside it: it has to look whether that one was given up.
+_MOST = 2**31 - 1
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Bounds:
+    """How long the loops of a launch may go on.
+
+    Attributes:
+      max_iterations: of a loop that need not end.
+      loops: the loops of the program that test a predicate, in its order.
+      limits: for the key of each loop that is counted, in each of its plans, its number and its limit.
+    """
+
+    max_iterations: int
+    loops: tuple[jex_core.JaxprEqn, ...]
+    limits: Mapping[_Key, tuple[int, int]]
+
+    def observer(self, chunk: Chunk, state: jax.Array) -> Observer:
+        """What counts in a chunk, from the state before it."""
+        return _Counting(self.limits, state)
+
+    def check(self, given_up: int) -> None:
+        """Refuses a launch of which the state in the end is not 0.
+
+        Raises:
+          KernelError: a loop was given up.
+        """
+        if given_up:
+            hint = "if it would in the end, give xe.launch more with max_iterations="
+            raise source.kernel_error(
+                f"a loop has not ended after {self.max_iterations} iterations; {hint}",
+                source.of_equation(self.loops[given_up - 1]),
+            )
+
+
+def of_tasks(tasks: Sequence[Task], max_iterations: int | None) -> Bounds | None:
+    """The bounds of a launch; None if all its loops surely end, or may go on for ever.
+
+    Args:
+      tasks: the program as it was written, and what groups carry out of it instead, with the same loops.
+      max_iterations: of a loop that need not end; None for no bound.
+    """
+    if max_iterations is None:
+        return None
+    limits: dict[_Key, tuple[int, int]] = {}
+    for task in tasks:
+        for number, (key, eqn) in enumerate(_loops(task)):
+            limit = _limit(eqn, max_iterations)
+            if limit is not None:
+                limits[key] = number + 1, limit
+    return Bounds(max_iterations, tuple(eqn for _, eqn in _loops(tasks[0])), limits) if limits else None
+
+
+def _loops(task: Task) -> Iterator[tuple[_Key, jex_core.JaxprEqn]]:
+    for body, plan in analysis.bodies(task.program.body, task.plan):
+        for number, eqn in enumerate(body.eqns):
+            if isinstance(jaxprs.structure(eqn), jaxprs.While):
+                yield (plan, number), eqn
+
+
+def _limit(eqn: jex_core.JaxprEqn, max_iterations: int) -> int | None:
+    """The limit of a loop that is counted."""
+    loop = jaxprs.structure(eqn)
+    assert isinstance(loop, jaxprs.While)
+    if not endings.surely_ends(loop):
+        return max_iterations
+    return _MOST if any(map(_may_go_on, jaxprs.bodies(eqn))) else None
+
+
+def _may_go_on(body: jaxprs.Body) -> bool:
+    """Whether some loop of a (sub)program need not end."""
+    loops = (jaxprs.structure(eqn) for eqn in jaxprs.equations(body))
+    return any(isinstance(loop, jaxprs.While) and not endings.surely_ends(loop) for loop in loops)
+
+
+class _Counting(Observer):
+    """Counts iterations, and watches nothing.
+
+    Attributes:
+      state: the number of the loop that was given up first, from 1, or 0.
+    """
+
+    def __init__(self, limits: Mapping[_Key, tuple[int, int]], state: jax.Array):
+        self._limits, self.state = limits, state
+
+    def limit(self, plan: Plan, number: int) -> int | None:
+        return self._limits[plan, number][1] if (plan, number) in self._limits else None
+
+    def goes_on(self) -> jax.Array | None:
+        return jnp.equal(self.state, 0)
+
+    def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+        found = np.int32(self._limits[plan, number][0])
+        self.state = jnp.where(exceeded & (self.state == 0), found, self.state)
+
+
+def nowhere() -> jax.Array:
+    """The state before the first chunk, when no loop was given up."""
+    return jnp.zeros((), np.int32)
+
+
+def poisoned(results: Sequence[jax.Array], given_up: jax.Array) -> list[jax.Array]:
+    """The results of a launch that cannot be refused any more: poison if a loop was given up."""
+    return [jnp.where(given_up == 0, x, poison(x.dtype)) for x in results]
