@@ -108,7 +108,7 @@ def test_a_twin_is_right_in_lockstep_and_under_some_keys(defect):
     assert not wrong_keys(defect, defect.corrected, (2, 3, 4, 5))
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @named(NEW)
 def test_a_twin_is_right_under_every_key(defect):
     assert not wrong_keys(defect, defect.corrected, KEYS)
