@@ -43,11 +43,12 @@ def program(wg, {arguments}):
 
 
 class Rendered(NamedTuple):
-    """A program as a kernel; `lines` gives the line of each statement by its number."""
+    """A program as a kernel and as source text; `lines` gives the line of each statement by its number."""
 
     program: Program
     kernel: xe.Kernel
     lines: dict[int, int]
+    text: str
 
     def check(self) -> xe.Findings:
         """What `xe.check` finds."""
@@ -85,7 +86,7 @@ def render(program: Program, folder: pathlib.Path, name: str = "rendered") -> Re
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return Rendered(program, module.program, writer.lines)
+    return Rendered(program, module.program, writer.lines, text)
 
 
 class _Writer:
