@@ -6,10 +6,12 @@ import pytest
 import synchronising
 
 
-@pytest.mark.parametrize("seed", range(48))
+# In the last ones only one order of three work-items has the race.
+@pytest.mark.parametrize("seed", [*range(46), 60763, 61267])
 def test_check_agrees_with_all_interleavings(seed, tmp_path):
     compared = comparing.compare(synchronising.program(seed), tmp_path, f"seed{seed}")
     assert not compared.wrong, str(compared)
+    assert compared.verdict != "hidden", str(compared)
 
 
 @pytest.mark.parametrize("seed", range(12))

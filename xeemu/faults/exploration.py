@@ -2,12 +2,13 @@
 
 The usual run watches conflicts that barriers leave unordered, in lockstep. What atomic operations and fences order is
 followed by `happens_before` in the history of a run; and since who sees a flag depends on whose turn it is, a small
-launch is run in many orders: in lockstep, group by group and work-item by work-item, forwards and backwards, and in
-drawn ones.
+launch is run in many orders: in lockstep, group by group and work-item by work-item, forwards, backwards and permuted,
+and in drawn ones.
 """
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,7 @@ _EFFORT_OF_OTHERS = 1 << 18
 _MOST_WORK_ITEMS = 1 << 14
 """Of a launch in which the usual run has seen no conflict, and which is run in other orders all the same."""
 _ORDERS = 24
+_FEW, _ALL_PERMUTED = 32, 4
 _FENCED = {
     GROUPS: FENCED_GROUPS,
     SUB_GROUPS: FENCED_SUB_GROUPS,
@@ -152,8 +154,27 @@ def _orders(geometry: Geometry) -> Iterator[turns.Turns]:
     yield turns.Fixed(np.zeros_like(groups), geometry)
     for ranks in (groups, -groups, items, -items, -np.arange(geometry.items) + np.zeros_like(groups)):
         yield turns.Fixed(ranks, geometry)
+    for order in _permutations(_units(geometry)):
+        yield turns.Fixed(order, geometry)
     for number in range(_ORDERS):
         yield turns.Turns.plain(number, geometry)
+
+
+def _units(geometry: Geometry) -> np.ndarray:
+    """`[groups, items]` numbers of work-items, or of sub-groups or groups where these are few enough to be permuted."""
+    group, item = np.indices((geometry.groups, geometry.items))
+    rows = -(-geometry.items // geometry.sub_group_size)
+    levels = (group * geometry.items + item, group * rows + item // geometry.sub_group_size, group)
+    return next((units for units in levels if units.max(initial=0) < _FEW), levels[-1])
+
+
+def _permutations(units: np.ndarray) -> Iterator[np.ndarray]:
+    """Orders in which each unit runs as far as it can before the next: all of up to four units, some of more."""
+    count = int(units.max(initial=-1)) + 1
+    drawn = np.random.default_rng(0)
+    some = (drawn.permutation(count) for _ in range(_ORDERS))
+    for ranks in itertools.permutations(range(count)) if count <= _ALL_PERMUTED else some:
+        yield np.asarray(ranks)[units]
 
 
 class _Search:
