@@ -297,9 +297,14 @@ def prepare_alone(
     """Prepares a launch of which somebody will see every access, and that is no part of a larger computation."""
     options = Options(None, False, False, platform_of(given))
     bound = kernel.bind_static(static)
-    prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, given)), bound, options)
+    return _alone(prepare(kernel, nd_range, device, tuple(map(Description.of, given)), bound, options))
+
+
+@functools.lru_cache(maxsize=MOST_KEPT)
+def _alone(prepared: Prepared) -> Prepared:
+    """A prepared launch as one that is watched; the same object each time, so that equal calls compile once."""
     analysed = dataclasses.replace(prepared.analysed, watched=True)
-    observed = dataclasses.replace(options, observed=True)
+    observed = dataclasses.replace(prepared.options, observed=True)
     return Prepared(analysed, observed, cutting.evenly(analysed, observed, 1))
 
 
