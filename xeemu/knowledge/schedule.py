@@ -317,12 +317,15 @@ class _Walk:
             return [self._group_id(p["dim"], eqn.outvars[0].aval.dtype)]
         if eqn.primitive is primitives.allocate_p:
             return [self._allocation(key)]
+        if eqn.primitive in (primitives.uniform_p, primitives.region_p):
+            return [_uniform(frame.plan, eqn, v, operands) for v in eqn.outvars]
         memories = [o for o in operands if isinstance(o, Allocation)]
         values = [o for o in operands if isinstance(o, Expression)]
         if eqn.primitive in primitives.ACCESSES:
             frame.steps.append(_access(eqn, key, frame, memories[0], values))
         elif eqn.primitive is primitives.collective_p:
-            frame.steps.append(Meeting(eqn, key, frame, p["collective"].level, self._shared, None))
+            mask = values[-1] if p["collective"].masked else None
+            frame.steps.append(Meeting(eqn, key, frame, p["collective"].level, self._shared, mask))
         else:
             mask = values[0] if p.get("masked") else None
             frame.steps.append(Meeting(eqn, key, frame, p.get("level"), tuple(memories), mask))
@@ -612,6 +615,26 @@ def _operation(plan: Plan, eqn: jex_core.JaxprEqn, v: jex_core.Var, operands: Se
     if fits and intervals.within(bound, interval):
         interval = bound
     return expressions.apply(name, values, eqn.params, aval.shape, aval.dtype, interval, exact)
+
+
+def _uniform(plan: Plan, eqn: jex_core.JaxprEqn, v: jex_core.Var, operands: Sequence[Item]) -> Expression:
+    """Some or the greatest of work-items' values: of the halves of an array element by element, until one is left."""
+    (x, *_), dtype = operands, v.aval.dtype
+    if eqn.params["kind"] == "pick" or not isinstance(x, Expression) or not x.known or not math.prod(x.shape):
+        return _unknown(plan, v)
+    count, interval = math.prod(x.shape), plan.values[v].interval
+    x = expressions.apply("reshape", (x,), {"new_sizes": (count,)}, (count,), dtype, x.interval, True)
+    combine = "or" if dtype == bool else "max"
+    while count > 1:
+        half = -(-count // 2)
+        parts = [_part(x, first, half) for first in (0, count - half)]
+        x, count = expressions.apply(combine, parts, {}, (half,), dtype, x.interval, True), half
+    return expressions.apply("reshape", (x,), {"new_sizes": ()}, (), dtype, interval, True)
+
+
+def _part(x: Expression, first: int, count: int) -> Expression:
+    params = {"start_indices": (first,), "limit_indices": (first + count,), "strides": None}
+    return expressions.apply("slice", (x,), params, (count,), x.dtype, x.interval, True)
 
 
 _NEVER_OVERFLOWS = frozenset(

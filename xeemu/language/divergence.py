@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from xeemu.language import primitives
@@ -46,32 +47,64 @@ def within(mask: Any) -> Iterator[None]:
     Args:
       mask: a bool array of the work-group's shape, or a scalar.
     """
-    scope = _Scope(joined(mask))
+    with only(joined(mask)):
+        yield
+    resume()
+
+
+def resume() -> None:
+    """What is traced from here on is executed by those that are active, where operations of others came before."""
+    mask = active()
+    primitives.region_p.bind(np.bool_(True) if mask is None else mask)
+
+
+@contextlib.contextmanager
+def only(mask: jax.Array) -> Iterator[None]:
+    """The same for a mask of work-items that were active already, up to the end of the body that is being traced."""
+    scope = _Scope(mask)
     try:
         with _scope(scope):
+            primitives.region_p.bind(mask)
             yield
     finally:
         # The keys of JAX's caches keep the scope, and shall not keep what was traced.
         scope.mask = None
 
 
-@contextlib.contextmanager
-def everybody() -> Iterator[None]:
-    """What is traced inside is executed by all work-items, as if outside divergent control flow."""
-    with _scope(None):
-        yield
+def merged(mask: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
+    """What work-items have where those of a mask have got new values; no operation of the kernel, they kept the others.
+
+    Args:
+      mask: of the work-group's shape.
+      new, old: of one shape that begins with it.
+    """
+    with jax.named_scope(MERGE):
+        whole = lax.broadcast_in_dim(mask, new.shape, range(mask.ndim)) if new.ndim > mask.ndim else mask
+        return lax.select(whole, new, old)
+
+
+MERGE = "xe_merge"
+"""The named scope of operations that only say which work-items have got what."""
 
 
 def joined(mask: Any) -> jax.Array:
     """The work-items of `mask` that are active."""
     mine, before = jnp.asarray(mask), active()
-    if before is None:
-        return mine
-    if mine.ndim and not before.ndim:
-        before = lax.broadcast(before, mine.shape)
-    elif before.ndim and not mine.ndim:
-        mine = lax.broadcast(mine, before.shape)
-    return lax.bitwise_and(before, mine)
+    return mine if before is None else jnp.bitwise_and(before, mine)
+
+
+def where(mask: jax.Array | None) -> jax.Array | None:
+    """The mask of an operation, without the work-items that are not active; None if all execute it.
+
+    Args:
+      mask: its own: a scalar, or an array that begins with the work-group's axes.
+    """
+    before = active()
+    if before is None or mask is None:
+        return before if mask is None else mask
+    if mask.ndim > before.ndim:
+        before = lax.expand_dims(before, range(before.ndim, mask.ndim))
+    return jnp.bitwise_and(before, mask)
 
 
 def some(mask: Any) -> jax.Array:

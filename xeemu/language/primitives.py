@@ -14,7 +14,7 @@ a list of results. `L` is the local range of the work-group, `P` the private axe
 | `barrier`, `fence` | memories..., [where] | their next versions |
 | `collective` | x, [argument], [where] | the result of a group or sub-group algorithm |
 | `uniform` | x `L`, [where] | a scalar that steers loops: `"some"`, `"most"` (the greatest), or `"pick"` (where `where`) |
-| `region` | where `L` | none: the work-items that execute the body which it stands at the beginning of |
+| `region` | where `L` or scalar | none: the work-items that execute what follows, up to the body's next one |
 """
 
 import dataclasses
@@ -85,7 +85,9 @@ store_p = _primitive("store", lambda memory, *_, access: [_same(memory)])
 barrier_p = _primitive(
     "barrier", lambda *operands, level, masked: [_same(m) for m in operands[: len(operands) - masked]]
 )
-fence_p = _primitive("fence", lambda *memories, ordering: [_same(m) for m in memories])
+fence_p = _primitive(
+    "fence", lambda *operands, ordering, masked: [_same(m) for m in operands[: len(operands) - masked]]
+)
 collective_p = _primitive(
     "collective",
     lambda x, *_, collective: [_array(collective.result_shape(x.shape), collective.result_type(x.dtype))],
