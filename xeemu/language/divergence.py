@@ -5,8 +5,6 @@ being traced: memory operations, barriers and group algorithms ask here for whom
 of the trace, and part of the keys by which JAX caches traces: a function that is traced under two masks is traced twice.
 """
 
-import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -40,16 +38,23 @@ def active() -> jax.Array | None:
     return None if scope is None else scope.mask
 
 
-@contextlib.contextmanager
-def within(mask: Any) -> Iterator[None]:
-    """What is traced inside is executed by the work-items of `mask` only, among those that were active already.
+class within:
+    """A context: what is traced inside is executed by the work-items of `mask` only, among those that were active already.
 
     Args:
       mask: a bool array of the work-group's shape, or a scalar.
     """
-    with only(joined(mask)):
-        yield
-    resume()
+
+    def __init__(self, mask: Any):
+        self._inside = only(joined(mask))
+
+    def __enter__(self) -> None:
+        self._inside.__enter__()
+
+    def __exit__(self, kind: Any, *error: Any) -> None:
+        self._inside.__exit__(kind, *error)
+        if kind is None:
+            resume()
 
 
 def resume() -> None:
@@ -58,17 +63,21 @@ def resume() -> None:
     primitives.region_p.bind(np.bool_(True) if mask is None else mask)
 
 
-@contextlib.contextmanager
-def only(mask: jax.Array) -> Iterator[None]:
+class only:
     """The same for a mask of work-items that were active already, up to the end of the body that is being traced."""
-    scope = _Scope(mask)
-    try:
-        with _scope(scope):
-            primitives.region_p.bind(mask)
-            yield
-    finally:
+
+    def __init__(self, mask: jax.Array):
+        self._scope = _Scope(mask)
+        self._context = _scope(self._scope)
+
+    def __enter__(self) -> None:
+        self._context.__enter__()
+        primitives.region_p.bind(self._scope.mask)
+
+    def __exit__(self, *error: Any) -> None:
+        self._context.__exit__(*error)
         # The keys of JAX's caches keep the scope, and shall not keep what was traced.
-        scope.mask = None
+        self._scope.mask = None
 
 
 def merged(mask: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
