@@ -142,6 +142,7 @@ class Frame:
       number: of the equation in the parent's body that it comes from.
       counted: of an iteration, whether it is of a loop with a constant number of iterations.
       steps: what it does, in order.
+      regions: by the number of an equation from which on not all work-items need be active, the mask of those that are.
     """
 
     kind: Kind
@@ -154,6 +155,15 @@ class Frame:
     number: int | None = None
     counted: bool = False
     steps: list["Operation | Meeting | Frame"] = dataclasses.field(default_factory=list)
+    regions: dict[int, Expression] = dataclasses.field(default_factory=dict)
+
+    def region(self, number: int) -> tuple[Key, Expression] | None:
+        """The region that an equation stands in, by its key, and its mask; None if all work-items are active there."""
+        begun = max((n for n in self.regions if n < number), default=None)
+        if begun is None:
+            return None if self.parent is None or self.number is None else self.parent.region(self.number)
+        mask = self.regions[begun]
+        return None if mask.constant and mask.array.all() else ((self.plan, begun), mask)
 
     def frames(self) -> Iterator["Frame"]:
         """This frame and all inside it."""
@@ -317,7 +327,10 @@ class _Walk:
             return [self._group_id(p["dim"], eqn.outvars[0].aval.dtype)]
         if eqn.primitive is primitives.allocate_p:
             return [self._allocation(key)]
-        if eqn.primitive in (primitives.uniform_p, primitives.region_p):
+        if eqn.primitive is primitives.region_p:
+            (frame.regions[number],) = (o for o in operands if isinstance(o, Expression))
+            return []
+        if eqn.primitive is primitives.uniform_p:
             return [_uniform(frame.plan, eqn, v, operands) for v in eqn.outvars]
         memories = [o for o in operands if isinstance(o, Allocation)]
         values = [o for o in operands if isinstance(o, Expression)]
@@ -420,7 +433,7 @@ class _Walk:
         hard = [k for k, (a, b) in enumerate(zip(carries, simple, strict=True)) if _is_known(a) and not _is_known(b)]
         if not hard or scan.length > _MOST_ITERATIONS or self._walks > _MOST_WALKS:
             return False
-        trial = dataclasses.replace(frame, kind="iteration", body=scan.body, plan=plan, steps=[])
+        trial = dataclasses.replace(frame, kind="iteration", body=scan.body, plan=plan, steps=[], regions={})
         results = self.body(trial, [*consts, *carries, *(_element(x, first, scan) for x in elements)])
         return any(_is_known(results[k]) for k in hard)
 

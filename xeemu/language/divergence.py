@@ -92,6 +92,12 @@ def merged(mask: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
         return lax.select(whole, new, old)
 
 
+def before(turn: jax.Array, count: jax.Array) -> jax.Array:
+    """Whether there is another iteration of so many: the loop's own comparison, of arrays or scalars."""
+    with jax.named_scope(MERGE):
+        return lax.lt(turn, count)
+
+
 MERGE = "xe_merge"
 """The named scope of operations that only say which work-items have got what."""
 

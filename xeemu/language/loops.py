@@ -63,10 +63,14 @@ def fori_loop(low: Any, high: Any, body: Callable[[Any, Any], Any], init: Any, l
     number = jax.ShapeDtypeStruct((), low.dtype)
     leaves, step = loop.settled(of_turn, leaves, number)
 
-    def turn(k: jax.Array, carried: list[jax.Array]) -> list[jax.Array]:
-        return loop.after(step, lax.lt(lax.broadcast(k, local_range), counts), carried, k)
+    def turn(state: tuple[jax.Array, list[jax.Array]]) -> tuple[jax.Array, list[jax.Array]]:
+        k, carried = state
+        after = loop.after(step, divergence.before(lax.broadcast(k, local_range), counts), carried, k)
+        return lax.add(k, np.ones((), low.dtype)), after
 
-    return loop.result(leaves, lax.fori_loop(zero, turns, turn, loop.start(leaves)))
+    start = (jnp.asarray(zero), loop.start(leaves))
+    _, last = lax.while_loop(lambda state: divergence.before(state[0], turns), turn, start)
+    return loop.result(leaves, last)
 
 
 def _everybody(local_range: Shape) -> jax.ShapeDtypeStruct:
