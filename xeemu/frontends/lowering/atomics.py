@@ -11,7 +11,6 @@ from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import Call, Expression
 from xeemu.frontends.types import Scalar
 from xeemu.frontends.values import Either, Null, Number, Pointing, Value
-from xeemu.language import divergence
 
 Builtin = Callable[[Walk, Call, bool], Value]
 
@@ -147,8 +146,7 @@ def _at(
         raise walk.refuse(f"{node.name} of a {of} in {layout.name}, which holds {layout.element}; declare it as {of}")
     data = [_operand(x, of, layout.element) for x in operands]
     at = memory.atomic(order=order, scope=scope)[values.index(pointer.offset)]
-    where = walk.where
-    with divergence.everybody() if where is None else divergence.within(where):
+    with walk.scope():
         return _bound(walk, pointer, at, op, data, layout.element, of, fetch)
 
 

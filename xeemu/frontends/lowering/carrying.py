@@ -187,11 +187,13 @@ def _once_run(
         _check(walk, held, before)
         return _pack(walk, held, extra, init)
 
-    result = run(body, init)
-    state.restore()
-    if extra is not None:
-        assert start is not None
-        extra.data = start
+    try:
+        result = run(body, init)
+    finally:
+        state.restore()
+        if extra is not None:
+            assert start is not None
+            extra.data = start
     _unpack(walk, held, result, None)
 
 

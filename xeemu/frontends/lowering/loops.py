@@ -11,7 +11,7 @@ from xeemu.frontends import values
 from xeemu.frontends.lowering import carrying, counting, effects, expressions
 from xeemu.frontends.lowering.counting import Counter
 from xeemu.frontends.lowering.walk import NOBODY, Jumps, Walk
-from xeemu.frontends.tree import Break, Continue, Expression, Loop, Return, Statement, Switch
+from xeemu.frontends.tree import Break, Continue, Declaration, Expression, Loop, Return, Statement, Switch
 from xeemu.frontends.values import Data, Number
 from xeemu.language import divergence
 
@@ -128,6 +128,8 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
 
     changed = effects.of(node.body)
     carrying.carried(walk, node, changed, once, lambda run, init: lax.fori_loop(np.int32(0), trips, run, init))
+    if isinstance(node.first, Declaration) and counter.key[1] in node.first.variables:
+        return
     last = counting.last(walk, counter, first)
     walk.bindings[counter.key] = counting.holding(binding, last)
 
@@ -251,12 +253,13 @@ def _by_work_item(walk: Walk, node: Loop, start: Data, outer: Data | None) -> No
 
     def once(_: Data) -> None:
         walk.live, walk.region = state.data, object()
-        _body(walk, node)
-        if not walk.dead:
-            if node.step is not None:
-                walk.evaluate(node.step, False)
-            test = _truth(walk, node.condition)
-            walk.live = values.conjunction(walk.live, test)
+        with walk.scope():
+            _body(walk, node)
+            if not walk.dead:
+                if node.step is not None:
+                    walk.evaluate(node.step, False)
+                test = _truth(walk, node.condition)
+                walk.live = values.conjunction(walk.live, test)
         assert walk.live is not None
         state.data = walk.live if walk.live.ndim else lax.broadcast(jnp.asarray(walk.live), walk.shape)
         walk.live, walk.region = outer, region

@@ -13,7 +13,6 @@ from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.lowering.walk import Finer, Layout, Walk
 from xeemu.frontends.types import Scalar, Type
 from xeemu.frontends.values import Data, Number, Pointing, Value
-from xeemu.language import divergence
 
 
 def element(of: Type, granule: int | None = None) -> Scalar:
@@ -138,13 +137,13 @@ def _joined(held: Scalar, parts: Sequence[jax.Array], of: Scalar) -> Number:
 
 def _raw(walk: Walk, pointer: Pointing, count: int) -> list[jax.Array]:
     """`count` elements that follow each other."""
-    memory, index, mask = walk.memories[pointer.memory], values.index(pointer.offset), _mask(walk)
+    memory, index = walk.memories[pointer.memory], values.index(pointer.offset)
     if count == 1:
-        with _active(mask):
+        with walk.scope():
             return [memory.load(index)]
-    if not index.ndim and mask is None and memory.space != "private":
+    if not index.ndim and walk.where is None and memory.space != "private":
         return [memory.load(index + index.dtype.type(k)) for k in range(count)]
-    with _active(mask):
+    with walk.scope():
         found = memory.load(_private_axis(walk, index, count))
     return [found[..., k] for k in range(count)]
 
@@ -191,19 +190,10 @@ def _parts(n: Number, held: Scalar) -> list[Data]:
 
 def _write(walk: Walk, pointer: Pointing, data: Sequence[Data]) -> None:
     memory, index = walk.memories[pointer.memory], values.index(pointer.offset)
-    with _active(_mask(walk)):
+    with walk.scope():
         if len(data) == 1:
             walk.memories[pointer.memory] = memory.at[index].set(data[0])
             return
         columns = [d if d.ndim else lax.broadcast(d, walk.shape) for d in map(jnp.asarray, data)]
         rows = jnp.stack(columns, -1)
         walk.memories[pointer.memory] = memory.at[_private_axis(walk, index, len(data))].set(rows)
-
-
-def _mask(walk: Walk) -> Data | None:
-    return walk.where
-
-
-def _active(mask: Data | None) -> Any:
-    """The scope in which only the work-items of a mask are active."""
-    return divergence.everybody() if mask is None else divergence.within(mask)

@@ -156,8 +156,9 @@ def _switch(walk: Walk, node: Switch) -> None:
 def _case(walk: Walk, case: Case, mask: Data) -> Data:
     """The statements below a label, for those who get there; gives who falls through to the next one."""
     walk.live, walk.region = (None if isinstance(mask, values.np.generic) and mask else mask), object()
-    for statement in case.statements:
-        walk.execute(statement)
+    with walk.scope():
+        for statement in case.statements:
+            walk.execute(statement)
     return values.np.bool_(True) if walk.live is None else walk.live
 
 

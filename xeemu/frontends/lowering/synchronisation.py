@@ -8,7 +8,6 @@ from xeemu.frontends.lowering.orders import order_of, scope_of
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import Call
 from xeemu.frontends.values import Null, Number, Value
-from xeemu.language import divergence
 
 Builtin = Callable[[Walk, Call, bool], Value]
 
@@ -59,8 +58,7 @@ def _ordered(walk: Walk, node: Call) -> list[Any]:
 
 def _renew(walk: Walk, keys: list[Any], order: Callable[..., Any]) -> None:
     memories = [walk.memories[key] for key in keys]
-    where = walk.where
-    with divergence.everybody() if where is None else divergence.within(where):
+    with walk.scope():
         after = order(*memories)
     renewed = (after,) if len(keys) == 1 else after or ()
     walk.memories.update(zip(keys, renewed, strict=True))

@@ -8,12 +8,15 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from xeemu.frontends import refusals, types, values
 from xeemu.frontends.lowering import sites
 from xeemu.frontends.tree import Expression, Function, Place, Program, Statement, Variable
 from xeemu.frontends.values import Data, Null, Value
+from xeemu.language import divergence
 from xeemu.language.memory import Memory
 from xeemu.language.workgroup import WorkGroup
 
@@ -164,6 +167,10 @@ class Walk:
         """The mask of a memory operation; None for all."""
         return None if isinstance(self.live, np.generic) and self.live else self.live
 
+    def scope(self) -> "Scope":
+        """A context: the part of the traced program that the active work-items execute."""
+        return Scope(self)
+
     def leave(self) -> Data:
         """Takes all who are active out, at a jump; gives who they were."""
         gone = np.bool_(True) if self.live is None else self.live
@@ -177,7 +184,8 @@ class Walk:
         self.live, self.region = entered, object()
         try:
             if not self.dead:
-                call()
+                with self.scope():
+                    call()
         finally:
             stayed, self.region = self.live, region
         self.live = self._merged(live, condition, entered, stayed)
@@ -210,7 +218,8 @@ class Walk:
         """Gives a variable a value, in the active work-items."""
         old = self.bindings[key]
         if not self._is_whole(key, old) and self.live is not None:
-            value = values.selected(self.live, value, old.value)
+            with jax.named_scope(divergence.MERGE):
+                value = values.selected(self.live, value, old.value)
         self.bindings[key] = dataclasses.replace(old, value=value)
 
     def _is_whole(self, key: Key, old: Binding) -> bool:
@@ -222,3 +231,25 @@ class Walk:
     def _has_jumped(self, depth: int) -> bool:
         """Whether somebody has jumped within the loops and switches deeper than some."""
         return any(j.broken is not NOBODY or j.continued is not NOBODY for j in self.frame.jumps[depth:])
+
+
+class Scope:
+    """A context: what is traced inside is for those alone who are active when it is entered."""
+
+    # A class, as a generator's frames would come between a line of the user's and what it binds.
+    def __init__(self, walk: Walk):
+        self.walk = walk
+        self.inside: divergence.only | None = None
+
+    def __enter__(self) -> None:
+        mask = self.walk.where
+        if mask is not None and mask is not divergence.active():
+            self.walk.live = mask = jnp.asarray(mask)
+            self.inside = divergence.only(mask)
+            self.inside.__enter__()
+
+    def __exit__(self, kind: Any, *error: Any) -> None:
+        if self.inside is not None:
+            self.inside.__exit__(kind, *error)
+            if kind is None:
+                divergence.resume()
