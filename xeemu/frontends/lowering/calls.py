@@ -26,7 +26,7 @@ def value(walk: Walk, node: Call, used: bool) -> Value:
 def _inlined(walk: Walk, node: Call, function: Function) -> Value:
     arguments = [walk.evaluate(a) for a in node.arguments]
     live, region, frame = walk.live, walk.region, walk.frame
-    walk.frame = Frame(function, walk.frames, node.place)
+    walk.frame = Frame(function, walk.frames, node.place, frame)
     walk.frames += 1
     try:
         for parameter, argument in zip(function.parameters, arguments, strict=True):

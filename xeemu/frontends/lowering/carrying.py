@@ -88,7 +88,7 @@ def carried_while(
         def test(carry: Carry) -> jax.Array:
             state.restore()
             _unpack(walk, held, carry, None)
-            return go()
+            return walk.anew(go)
 
         _once_run(walk, held, once, lambda body, init: lax.while_loop(test, lambda c: body(np.int32(0), c), init), None)
 
@@ -183,7 +183,7 @@ def _once_run(
         state.restore()
         _unpack(walk, held, carry, extra)
         before = Saved(walk)
-        once(k)
+        walk.anew(lambda: once(k))
         _check(walk, held, before)
         return _pack(walk, held, extra, init)
 

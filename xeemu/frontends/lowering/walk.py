@@ -5,6 +5,7 @@ execute what is being walked; a jump takes work-items out of it until the place 
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -71,6 +72,7 @@ class Frame:
       function: the function.
       number: tells calls of one function apart.
       place: of the call; None for the kernel.
+      caller: the function that calls it.
       returned: the work-items that have returned.
       result: what they have returned.
       jumps: the loops and switches around what is being walked, the outermost first.
@@ -79,6 +81,7 @@ class Frame:
     function: Function
     number: int
     place: Place | None = None
+    caller: "Frame | None" = None
     returned: Data = NOBODY
     result: Value | None = None
     jumps: list[Jumps] = dataclasses.field(default_factory=list)
@@ -150,6 +153,17 @@ class Walk:
             return sites.at(place, self.frame.function.name, call)
         finally:
             self.place = before
+
+    def anew(self, call: Callable[[], T]) -> T:
+        """Calls something in a trace of its own, whose tracebacks begin here: with all lines that led here."""
+        lines = [(self.place, self.frame.function.name)]
+        frame = self.frame
+        while frame.caller is not None and frame.place is not None:
+            lines.append((frame.place, frame.caller.function.name))
+            frame = frame.caller
+        for place, name in lines:
+            call = functools.partial(sites.at, place, name, call)
+        return call()
 
     def refuse(self, message: str, place: Place | None = None) -> Exception:
         """An error at the place that is being walked."""
