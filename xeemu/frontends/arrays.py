@@ -92,7 +92,8 @@ def _whole(given: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def back(memory: Any, form: Form) -> Any:
     """The contents of a memory in the form in which its argument was given."""
     if isinstance(memory, jax.Array) and form.dtype.names is None:
-        return _flat_of_jax(memory, form.dtype).reshape(form.shape)
+        whole = _flat_of_jax(memory, form.dtype)
+        return whole if whole.shape == form.shape else whole.reshape(form.shape)
     return np.asarray(memory).view(form.dtype).reshape(form.shape)
 
 

@@ -39,27 +39,17 @@ def kernel(program: Program, function: Function, dialect: Dialect, identity: tup
     return Kernel(
         _function(function.name, function.place, binding.refuse),
         function.sub_group_size,
-        required_size(function),
+        _required_size(function),
         binding.interface(tuple(p.name for p in function.parameters), {}, binding.bind),
     )
 
 
-def required_size(function: Function) -> tuple[int, ...] | None:
+def _required_size(function: Function) -> tuple[int, ...] | None:
     """The work-group size that a function requires, in SYCL's order, without leading dimensions of 1."""
-    return None if function.work_group_size is None else _trimmed(function.work_group_size[::-1])
-
-
-def _trimmed(size: tuple[int, ...]) -> tuple[int, ...]:
-    first = next((d for d, n in enumerate(size) if n != 1), len(size) - 1)
-    return size[first:]
-
-
-def fitting(required: tuple[int, ...] | None, dimensions: int) -> tuple[int, ...] | None:
-    """A required size for a launch of some dimensions: those that are missing in front are 1, as in OpenCL."""
-    if required is None:
+    if function.work_group_size is None:
         return None
-    least = _trimmed(required)
-    return (1,) * (dimensions - len(least)) + least
+    first = next((d for d, n in enumerate(function.work_group_size[:0:-1]) if n != 1), 2)
+    return function.work_group_size[::-1][first:]
 
 
 def _function(name: str, place: Place, call: Callable[..., Any]) -> types.FunctionType:
@@ -187,7 +177,7 @@ class _Binding:
 
     def traced(self, kernel: Kernel, nd_range: NDRange, static: Sequence[str]) -> Kernel:
         """The kernel that takes all but some parameters by position, with the required sizes of another one."""
-        required = fitting(kernel.work_group_size, nd_range.dimensions)
+        required = kernel.required_size(nd_range.dimensions)
         key = tuple(static), kernel.sub_group_size, required
         if key not in self._traced:
             names = tuple(p.name for p in self.function.parameters if p.name not in static)

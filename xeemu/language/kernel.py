@@ -96,6 +96,17 @@ class Kernel:
         """The names of the launch's arrays, in order."""
         return interface.of_signature(self._signature)[0] if self.interface is None else self.interface.parameters
 
+    def required_size(self, dimensions: int) -> tuple[int, ...] | None:
+        """The work-group size that a launch of some dimensions must have, or None.
+
+        Where the language says so, dimensions that are missing in front are of size 1.
+        """
+        required = self.work_group_size
+        if required is None or self.interface is None:
+            return required
+        least = required[next((d for d, n in enumerate(required) if n != 1), len(required) - 1) :]
+        return (1,) * (dimensions - len(least)) + least
+
     def bind_static(self, given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
         """The static parameters with their defaults, sorted by name; they must be known, complete and hashable."""
         if not given and self._bound_defaults is not None:
