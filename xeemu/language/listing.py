@@ -53,6 +53,18 @@ def _header(program: Program) -> Iterator[tuple[str, str]]:
     yield f"nd-range {_sizes(g.global_range)}, {cut}, {g.groups} groups", ""
     for memory in [*filter(None, program.arguments), *program.allocations]:
         yield _INDENT + _described(program, memory), ""
+    if program.kernel.interface is not None:
+        yield from ((f"{_INDENT}{text}", "") for text in _scalars(program))
+
+
+def _scalars(program: Program) -> Iterator[str]:
+    """What a kernel of another language is given by value: which were traced, and of which the values are known."""
+    for v, memory, name in zip(program.body.invars, program.arguments, program.kernel.parameters, strict=True):
+        if memory is None:
+            yield f"scalar {name}: {_type(v.aval.dtype)}, traced"
+    for name, value in program.static:
+        if isinstance(value, np.generic):
+            yield f"scalar {name}: {_type(value.dtype)}, static, {value}"
 
 
 def _described(program: Program, memory: Allocation) -> str:
