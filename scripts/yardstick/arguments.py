@@ -155,7 +155,7 @@ def type_of(name: str) -> Type:
 
 
 def record(name: str) -> Type:
-    """A record `{int a,float4 b[2]}`, each field at a multiple of its alignment; `{packed,char a,int b}` has no gaps."""
+    """A record `{int a,float4 b[2]}`, each field at a multiple of its alignment; `{packed,char a,int b}` lacks gaps."""
     names, formats, offsets = [], [], []
     end, alignment = 0, 1
     parts = fields(name[1:-1])

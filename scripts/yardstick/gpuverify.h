@@ -2,14 +2,16 @@
 #ifndef XEEMU_GPUVERIFY_H
 #define XEEMU_GPUVERIFY_H
 
-/* Conditions of functions, assertions and assumptions: statements without effect. */
+/* Assertions and assumptions: expressions without effect, as they also stand in the parts of a `for`. */
+#define __assert(...) ((void)0)
+#define __assume(...) ((void)0)
+#define __global_assert(...) ((void)0)
+
+/* Conditions of functions and of arrays: statements without effect. */
 #define __requires(...)
 #define __ensures(...)
 #define __global_requires(...)
 #define __global_ensures(...)
-#define __assert(...)
-#define __assume(...)
-#define __global_assert(...)
 #define __requires_fresh_array(...)
 #define __reads_from(...)
 #define __writes_to(...)
@@ -19,14 +21,21 @@
 #define __barrier_snapshot(...)
 #define __function_wide_invariant(...)
 #define __function_wide_candidate_invariant(...)
+#define __axiom(...)
 #define __barrier_invariant(...)
+#define __barrier_invariant_binary(...)
 #define __barrier_invariant_1(...)
 #define __barrier_invariant_2(...)
 #define __barrier_invariant_3(...)
-#define __barrier_invariant_binary(...)
+#define __barrier_invariant_5(...)
+#define __barrier_invariant_7(...)
+#define __barrier_invariant_9(...)
+#define __barrier_invariant_11(...)
+#define __barrier_invariant_13(...)
+#define __barrier_invariant_15(...)
+#define __barrier_invariant_17(...)
+#define __barrier_invariant_19(...)
 #define __barrier_invariant_binary_1(...)
-#define __barrier_invariant_binary_2(...)
-#define __axiom(...)
 
 /* Invariants of loops stand before a comma in the loop's condition: a value without effect. */
 #define __invariant(...) 1

@@ -4,7 +4,7 @@ One TOML file a suite, in manifest/:
 
     repository = "owner/name"      on GitHub
     commit = "..."                 the revision that the descriptions hold for
-    options = "-DX=1 -I{here}"     for all kernels; `{here}` is the source's folder, `{root}` the checkout, `{ours}` ours
+    options = "-DX=1 -I{here}"     for all kernels; `{here}` is the source's folder, `{root}` the checkout
     std = "CL2.0"
     assembly = "strings"           how a source is made from files: "" as they are, "strings": what R"(...)" and
                                    MSTRINGIFY(...) hold

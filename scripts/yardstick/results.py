@@ -1,8 +1,9 @@
 """Results: outcomes of kernels, summed up by suite, and the page results.md that keeps them.
 
-An outcome is what subject.py tells of a kernel, a dictionary of: seconds (by stage), traced, ran, reference (`"there"`,
-`"none"`), agrees (`"equal"`, `"rounding"`, `"differs"`), differences, wrong_values, unsteady, findings, texts, judged, time_s,
-bound, speed and reference_seconds, and failed, error and message for one that did not get to the end.
+An outcome is what subject.py tells of a kernel, a dictionary of: seconds (by stage), traced, ran, reference
+(`"there"`, `"none"`), agrees (`"equal"`, `"rounding"`, `"differs"`), differences, wrong_values, unsteady, findings,
+texts, judged, time_s, bound, speed and reference_seconds, and failed, error and message for one that did not get to
+the end.
 """
 
 import collections
@@ -47,15 +48,12 @@ def state(outcome: Outcome) -> str:
         return "ran"
     if outcome.get("error") in ("slow", "crash"):
         return outcome["error"]
-    return (
-        "refused"
-        if outcome.get("failed") in ("load", "trace") and "(raised at " not in outcome["message"]
-        else "failed"
-    )
+    own = "(raised at " not in outcome["message"]
+    return "refused" if own and outcome["failed"] in ("load", "trace", "launch") else "failed"
 
 
 def agreement(outcome: Outcome) -> str:
-    """`equal`, `rounding`, `undefined` (differs, with an error found), `differs`, `no reference` or `` if it did not run."""
+    """`equal`, `rounding`, `undefined` (differs, with an error found), `differs`, `no reference`; "" if it did not run."""
     if not outcome.get("ran"):
         return ""
     if outcome.get("reference") != "there":
@@ -214,8 +212,9 @@ def disagreements(suites: Mapping[str, Mapping[str, Outcome]], known: Mapping[st
 LABELS = ("label", "kernels", "checked", "agrees", "missed", "false alarm", "other kind")
 INTRODUCTION = """# Real OpenCL C: results
 
-Written by `scripts/corpus --write`; the reasons in the last table are by hand and kept. *run*: translated and emulated. *equal* and
-*rounding* hold the results against PoCL's: all bits, or floats within 2e-4 (half 1e-2, double 1e-9) of the value or of a hundredth of the
-array's greatest. *undefined*: different, and `check` finds an error in the kernel with these arguments, so that no result is
-right. *no reference*: PoCL cannot compile it, crashes or takes too long. *check fails*: it ran, but a later stage did not.
+Written by `scripts/corpus --write`; the reasons in the last table are by hand and kept. *run*: translated and
+emulated. *equal* and *rounding* hold the results against PoCL's: all bits, or floats within 2e-4 (half 1e-2, double
+1e-9) of the value or of a hundredth of the array's greatest. *undefined*: different, and `check` finds an error in the
+kernel with these arguments, so that no result is right. *no reference*: PoCL cannot compile it, crashes or takes too
+long. *check fails*: it ran, but a later stage did not.
 """

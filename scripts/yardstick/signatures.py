@@ -156,7 +156,7 @@ def record(whole: Any) -> str:
         parts.append(f"{element(inner)} {field.spelling}{shape}")
     declaration = whole.get_declaration()
     if declaration.kind == ci.CursorKind.UNION_DECL:
-        return "{uchar bytes[%d]}" % whole.get_size()
+        return f"{{uchar bytes[{whole.get_size()}]}}"
     packed = any(kind(c) == ci.CursorKind.PACKED_ATTR for c in declaration.get_children())
     return "{" + ",".join([*["packed"] * packed, *parts]) + "}"
 

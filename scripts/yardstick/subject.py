@@ -1,7 +1,7 @@
 """Subject: a process that takes kernels through xeemu, one after another, and tells each stage as it is reached.
 
-Reads a JSON line for each kernel from its input: {suite, key, check, speed}; writes JSON lines: {"stage": name} when a stage
-begins, and {"done": outcome} at the end. The stages are load, trace, launch, compare, check, estimate and speed.
+Reads a JSON line for each kernel from its input: {suite, key, check, speed}; writes JSON lines: {"stage": name} when a
+stage begins, and {"done": outcome} at the end. The stages are load, trace, launch, compare, check, estimate and speed.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Survey: writes down a suite's kernels with made-up arguments, and labels from its tests' comments.
 
 The rule of made-up arguments: arrays of 65536 elements, random in [0, 1) or integers below 16, so that what is computed
-from them stays an index in bounds for the plain patterns; numbers 16, or 0.5; 8 KiB for a local pointer; two groups in each
-dimension that the kernel asks for, of 64, 8 x 8 or 4 x 4 x 4 work-items or of what it requires.
+from them stays an index in bounds for the plain patterns; numbers 16, or 0.5; 8 KiB for a local pointer; two groups in
+each dimension that the kernel asks for, of 64, 8 x 8 or 4 x 4 x 4 work-items or of what it requires.
 
 Entries whose origin is not "made up" are kept as they are.
 """
@@ -204,7 +204,7 @@ def clblast_before(file: str) -> tuple[str, ...]:
     return tuple(kernels + b for b in before)
 
 
-_RODINIA = "-I{here} -I{here}/.. -DBLOCK_SIZE=16 -DRD_WG_SIZE=256 -DTYPE=float -DDEFAULT_ORDER=256 -DDEFAULT_ORDER_2=256 -DREC_LENGTH=10"
+_RODINIA = "-DBLOCK_SIZE=16 -DRD_WG_SIZE=256 -DTYPE=float -DDEFAULT_ORDER=256 -DDEFAULT_ORDER_2=256 -DREC_LENGTH=10"
 _PARBOIL = (
     "-I{here} -I{here}/.. -DTILE_SZ=16 -DTILE_N=16 -DTILE_M=64 -DTILE_TB_HEIGHT=8 -DDYN_LOCAL_MEM_SIZE=1024 "
     "-DSIZE_XY_VAL=65536 -DCEIL_POS=41 -DBLOCK_X=14 -DUNROLL_X=16 -DSM_13=1"
@@ -235,7 +235,12 @@ PLANS = {
         scalar=128,
         sizes=_POLYBENCH_SIZES,
     ),
-    "rodinia": Plan("yuhc/gpu-rodinia", ("opencl/**/*.cl",), _RODINIA),
+    "rodinia": Plan(
+        "yuhc/gpu-rodinia",
+        ("opencl/**/*.cl",),
+        "-I{here} -I{here}/..",
+        own=lambda f: "" if "pathfinder" in f else _RODINIA,
+    ),
     "shoc": Plan(
         "vetter/shoc",
         ("src/opencl/**/*.cl",),
