@@ -53,7 +53,7 @@ def state(outcome: Outcome) -> str:
 
 
 def agreement(outcome: Outcome) -> str:
-    """`equal`, `rounding`, `undefined` (differs, with an error found), `differs`, `no reference`; "" if it did not run."""
+    """`equal`, `rounding`, `undefined` (differs, an error was found), `differs`, `no reference`; "" without a run."""
     if not outcome.get("ran"):
         return ""
     if outcome.get("reference") != "there":
@@ -143,7 +143,7 @@ def label_rows(outcomes: Mapping[str, Outcome], expected: Mapping[str, str]) -> 
     for label in sorted({e for e in expected.values() if e}):
         those = [outcomes[key] for key, e in expected.items() if e == label and key in outcomes]
         said = collections.Counter(o["judged"] for o in those if "judged" in o)
-        refused = sum(o.get("error") == "KernelError" and o.get("failed") in ("load", "trace") for o in those)
+        refused = sum(state(o) == "refused" for o in those)
         agreed = refused if label == "refused" else said["agrees"]
         cells = (len(those), sum(said.values()), agreed, said["missed"], said["false alarm"], said["other kind"])
         rows.append((label, *map(str, cells)))

@@ -55,7 +55,13 @@ def options(entry: Entry, corpus: pathlib.Path) -> list[str]:
     text = entry.options
     for name, folder in folders.items():
         text = text.replace(name, str(folder))
-    return shlex.split(text)
+    return defined(shlex.split(text))
+
+
+def defined(words: list[str]) -> list[str]:
+    """The options with `-UX` carried out: it takes away the suite's `-DX`; OpenCL has no such option."""
+    gone = {word[2:] for word in words if word.startswith("-U")}
+    return [word for word in words if not word.startswith("-U") and word[2:].split("=")[0] not in gone]
 
 
 def without_includes(words: list[str]) -> tuple[list[str], list[str]]:

@@ -32,6 +32,8 @@ class Plan:
       before: files that come before one.
       stds: versions of the language to try in turn.
       scalar: the number for integer parameters.
+      special: an entry made by the rule as the suite's own files would have it, or None for no entry.
+      broken: the entry of a file with errors, or None.
     """
 
     repository: str
@@ -44,6 +46,7 @@ class Plan:
     scalar: int = 16
     sizes: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = tuple((tuple(2 * n for n in g), g) for g in GROUPS)
     special: Callable[[Entry, str, Signature, pathlib.Path], Entry | None] = lambda entry, text, kernel, path: entry
+    broken: Callable[[Entry, str], Entry | None] = lambda entry, text: None
 
 
 def surveyed(name: str, plan: Plan, corpus: pathlib.Path, headers: pathlib.Path) -> tuple[list[Entry], list[str]]:
@@ -57,6 +60,8 @@ def surveyed(name: str, plan: Plan, corpus: pathlib.Path, headers: pathlib.Path)
         try:
             entries, reasons = file_entries(blank, plan, corpus, headers)
         except (Unparsed, sources.MissingSource) as error:
+            expected = plan.broken(blank, (root / file).read_text(errors="replace"))
+            found += [expected] if expected else []
             missed.append(f"{file}: {error}")
             continue
         found += entries
@@ -143,6 +148,16 @@ def gpuverify(entry: Entry, text: str, kernel: Signature, path: pathlib.Path) ->
         origin="its test",
         expect=told.expect,
     )
+
+
+def refused_by_gpuverify(entry: Entry, text: str) -> Entry | None:
+    """The entry of a test that clang must refuse."""
+    told = labels.gpuverify(text)
+    name = re.search(r"kernel\s+void\s+(\w+)", text)
+    if told is None or told.expect != "refused" or name is None:
+        return None
+    sizes = {"global_size": told.global_size, "local_size": told.local_size}
+    return dataclasses.replace(entry, name=name[1], expect="refused", origin="its test", **sizes)
 
 
 def for_gpuverify(parameter: Parameter, items: int) -> str:
@@ -260,6 +275,7 @@ PLANS = {
         ("testsuite/OpenCL/**/*.cl",),
         "-include {ours}/gpuverify.h -I{here}",
         special=gpuverify,
+        broken=refused_by_gpuverify,
     ),
     "oclgrind": Plan("jrprice/Oclgrind", ("tests/kernels/*/*.cl",), "-I{here}", special=oclgrind),
     "handson": Plan("HandsOnOpenCL/Exercises-Solutions", ("**/*.cl",), "-Dblksz=16"),
