@@ -12,6 +12,7 @@
     int columns 128 8            the columns of those entries, in 128 * 8 places
     int = 16                     a number; `float4 = 1 2 3 4` a vector, `float4 = 0` the same in all components
     {int a,float4 b} zeros 8     records, laid out as in C; `{int a,float b} = 1 0.5` one of them by value
+    {int a,char b} bytes 1 0 ... one by value, by its bytes
     local 1024                   local memory, in bytes
     null                         a null pointer
 
@@ -116,6 +117,8 @@ def argument(description: str, position: int = 0) -> Argument:
     kind = type_of(name)
     if form == "=":
         return Argument("value", value(kind, words))
+    if form == "bytes":
+        return Argument("value", np.array([number(w, np.dtype("u1")) for w in words], "u1").view(kind.dtype)[0])
     if form not in FORMS:
         raise DescriptionError(f"{description!r}: {form!r} is none of {', '.join(FORMS)}")
     rng = np.random.default_rng(zlib.crc32(f"{description} {position}".encode()))

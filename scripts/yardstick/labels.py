@@ -139,6 +139,8 @@ def simulated(space: str, element: str, words: Sequence[str], data: Sequence[str
         numbers = "list " + " ".join(decimal)
     if space:
         return f"{scalar} {numbers}"
+    if element.startswith("{") and "char" in told:
+        return f"{element} bytes {' '.join(numbers.split()[1:])}"
     return f"{element} = {told['fill'] if 'fill' in told else ' '.join(numbers.split()[1:])}"
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 STARTING = 120  # seconds
+ENDING = 5  # seconds for a process that closed its output
 FRESH = 60  # kernels that a process takes before another begins: compiled code and constants pile up
 
 
@@ -52,16 +53,21 @@ class Worker:
             return {"failed": stage, "error": "slow", "message": f"no result in {limit:.0f} s", "seconds": {}}
         except BrokenPipeError:
             pass
-        code = self.stop()
+        code = self.stop(ENDING)
         return {"failed": stage, "error": "crash", "message": f"the process ended with {code}", "seconds": {}}
 
-    def stop(self) -> int:
-        """Ends the process; gives its exit code."""
+    def stop(self, grace: float = 0) -> int:
+        """Ends the process, after some seconds in which it may end by itself; gives its exit code."""
         if self._process is None:
             return 0
-        if self._process.poll() is None:
+        try:
+            self._process.wait(grace)
+        except subprocess.TimeoutExpired:
             self._process.kill()
         code = self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
         self._process = None
         return code
 
