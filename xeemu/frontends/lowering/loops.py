@@ -177,14 +177,14 @@ def _repeated(walk: Walk, node: Loop) -> None:
     start = np.bool_(True) if node.after else _truth(walk, node.condition)
     if isinstance(start, np.generic) and not start:
         return
-    outer = walk.live
-    apart = start.ndim > 0
+    outer, known = walk.live, carrying.learnt(walk, node)
+    known.divergent |= start.ndim > 0
     while True:
         try:
-            _attempt(walk, node, start, outer, apart)
+            _attempt(walk, node, start, outer, known.divergent)
             return
         except Apart:
-            apart = True
+            known.divergent = True
 
 
 class Apart(Exception):
