@@ -237,13 +237,29 @@ def uninitialized_read(element: Element, use: Use, count: int, written: str) -> 
 
 
 def barrier_divergence(
-    site: Site, group: tuple[int, ...], reaching: WorkItem, missing: WorkItem, reached: int, size: int, count: int
+    what: str,
+    site: Site,
+    group: tuple[int, ...],
+    reaching: WorkItem,
+    missing: WorkItem,
+    reached: int,
+    size: int,
+    count: int,
 ) -> Finding:
-    """A barrier that only a part of a work-group reaches."""
-    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {_index(group)} reach a barrier"
-    shown = [f"  barrier {site}", f"    reached by {reaching}", f"    not by {missing}"]
-    explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
-    advice = "Let all work-items of the group come to one barrier, and mask the accesses around it with where= instead."
+    """A barrier or an algorithm of the group, by its name, that only a part of a work-group reaches."""
+    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {_index(group)} reach a {what}"
+    shown = [f"  {what} {site}", f"    reached by {reaching}", f"    not by {missing}"]
+    if what == "barrier":
+        explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
+        advice = (
+            "Let all work-items of the group come to one barrier, and mask the accesses around it with where= instead."
+        )
+    else:
+        explanation = "All work-items of a work-group reach its algorithms, or none does (SYCL 2020, section 4.17.2)."
+        advice = (
+            "Call it outside the loop or branch that they take differently, with the operation's neutral element for those "
+            "that have no part in it; or take the sub-group's, in which the active lanes take part."
+        )
     text = _message(ERROR, head, shown, explanation, advice)
     return Finding(BARRIER_DIVERGENCE, ERROR, "", "", (site,), None, (group,), (reaching, missing), count, text)
 

@@ -334,16 +334,18 @@ class _Judge:
                 yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count))
 
     def parted(self) -> Iterator[Finding]:
-        found: dict[Site, tuple[int, Parted]] = {}
+        found: dict[tuple[str, Site], tuple[int, Parted]] = {}
         for key, (count, vector) in zip(self.watch.barriers, self.state["parted"], strict=True):
             if count:
-                site = source.of_equation(self.watch.proofs.meetings[key].eqn)
-                before, example = found.get(site, (0, Parted(*vector.tolist())))
-                found[site] = before + int(count), example
-        for site, (count, example) in found.items():
+                eqn = self.watch.proofs.meetings[key].eqn
+                what = "barrier" if eqn.primitive is primitives.barrier_p else str(eqn.params["collective"])
+                called = what, source.of_equation(eqn)
+                before, example = found.get(called, (0, Parted(*vector.tolist())))
+                found[called] = before + int(count), example
+        for (what, site), (count, example) in found.items():
             reaching, missing = (self._item(example.group, n) for n in (example.reaching, example.missing))
             yield findings.barrier_divergence(
-                site, reaching.group_id, reaching, missing, example.count, self.geometry.items, count
+                what, site, reaching.group_id, reaching, missing, example.count, self.geometry.items, count
             )
 
     def wrong(self) -> Iterator[Finding]:

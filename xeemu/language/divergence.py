@@ -98,6 +98,12 @@ def before(turn: jax.Array, count: jax.Array) -> jax.Array:
         return lax.lt(turn, count)
 
 
+def following(turn: jax.Array) -> jax.Array:
+    """The number of the next iteration: the loop's own step."""
+    with jax.named_scope(MERGE):
+        return lax.add(turn, np.ones((), turn.dtype))
+
+
 MERGE = "xe_merge"
 """The named scope of operations that only say which work-items have got what."""
 

@@ -66,7 +66,7 @@ def fori_loop(low: Any, high: Any, body: Callable[[Any, Any], Any], init: Any, l
     def turn(state: tuple[jax.Array, list[jax.Array]]) -> tuple[jax.Array, list[jax.Array]]:
         k, carried = state
         after = loop.after(step, divergence.before(lax.broadcast(k, local_range), counts), carried, k)
-        return lax.add(k, np.ones((), low.dtype)), after
+        return divergence.following(k), after
 
     start = (jnp.asarray(zero), loop.start(leaves))
     _, last = lax.while_loop(lambda state: divergence.before(state[0], turns), turn, start)
