@@ -413,15 +413,17 @@ def misaligned_block(element: Element, element_bytes: int, required: int, use: U
     return _single(MISALIGNED_BLOCK, element, use, count, head, explanation, advice, NOTE)
 
 
-def absent_lane(algorithm: Use, lanes: tuple[int, int], use: Use) -> Finding:
-    """A value used that an algorithm takes from a lane that does not exist.
+def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use) -> Finding:
+    """A value used that an algorithm takes from a lane that does not exist, or takes no part in it.
 
     Args:
       algorithm: what it is called, and who asks for such a lane.
       lanes: that lane, and how many there are.
+      active: whether all lanes that exist are active.
       use: as what the value is used, such as "index of the load".
     """
-    head = f"{ABSENT_LANE}: {algorithm.what} takes a value from lane {lanes[0]}, which does not exist, and it is used"
+    why = "does not exist" if active else "is not active there"
+    head = f"{ABSENT_LANE}: {algorithm.what} takes a value from lane {lanes[0]}, which {why}, and it is used"
     there = "lane 0 alone" if lanes[1] == 1 else f"lanes 0 to {lanes[1] - 1}"
     shown = [f"  {algorithm.what} {algorithm.site}", f"    by {algorithm.item}, which has {there}"]
     shown += [f"  {use.what} {use.site}", f"    by {use.item}"]
@@ -430,6 +432,12 @@ def absent_lane(algorithm: Use, lanes: tuple[int, int], use: Use) -> Finding:
         "Choose another value where the lane is not below sg.local_range(), with jnp.where, or mask the use; "
         "reductions and scans leave out by themselves what is absent."
     )
+    if not active:
+        explanation = (
+            "In a loop or branch that work-items take differently, the lanes that are done or took the other side take no "
+            "part; what such a lane gives is unspecified in SYCL, and here it is the poison value."
+        )
+        advice = "Call it before the loop or branch, where all lanes are active, or ask an active lane only."
     both = (algorithm, use)
     return Finding(
         ABSENT_LANE,

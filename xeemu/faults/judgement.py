@@ -74,7 +74,8 @@ def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
         taker, user = (work_item(geometry, use.group, item) for item in (int(absent.items[number]), use.item))
         algorithm = Use(absent.eqn.params["collective"].kind, source.of_equation(absent.eqn), taker)
         lanes = (int(absent.sources[number]), int(absent.lanes[number]))
-        yield findings.absent_lane(algorithm, lanes, Use(_used_as(use), source.of_equation(use.eqn), user))
+        active = not absent.inactive[number]
+        yield findings.absent_lane(algorithm, lanes, active, Use(_used_as(use), source.of_equation(use.eqn), user))
 
 
 def _used_as(use: absence.Use) -> str:
