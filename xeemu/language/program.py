@@ -139,7 +139,7 @@ def _trace(
         for a, name in zip(arguments, kernel.parameters, strict=True)
     )
     usage = linearity.check(body, memories, definition)
-    waiting.check(body)
+    waiting.check(body, memories)
     if geometry.plain:
         separation.check(body, geometry)
     outputs = tuple(_argument(memories, a, definition) for a in usage.outputs)
