@@ -358,8 +358,7 @@ class _Run:
         mask = operands[-1] if chosen.masked else _constant(np.bool_(True))
         arguments = operands[1 : len(operands) - chosen.masked]
         # Reductions leave out what is not active.
-        left = x.origin is not None and not arguments and mask.array is not None
-        if left:
+        if x.origin is not None and not arguments and mask.array is not None:
             out = _known_as(mask, False, self.geometry.local_range).reshape(-1)
             x = _value(x.array, x.known, np.where(out[(slice(None), *(None,) * (len(rows) - 1))], 0, x.origin))
         result = self._exchanged(eqn, x, arguments[0], mask, lanes, rows) if arguments else _combined(chosen, x, lanes)

@@ -287,7 +287,9 @@ class Watching(Observer):
             "own": watch.stamps_of_space("local", groups),
             "barriers": passed,
             "epochs": [passed for _ in watch.memories],
-            "sub_epochs": [jnp.zeros((groups, watch.parts), np.int64) if watch.parts else passed for _ in watch.memories],
+            "sub_epochs": [
+                jnp.zeros((groups, watch.parts), np.int64) if watch.parts else passed for _ in watch.memories
+            ],
             "written": [jnp.zeros(m.elements * copies[m.space], bool) for m in watch.initialised],
             "followed": [t.start(found) for t, found in zip(self.trails, state["followed"], strict=True)],
         }

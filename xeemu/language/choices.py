@@ -48,10 +48,9 @@ def _run(side: Region, mask: jax.Array, arrays: Sequence[jax.Array], replaced: S
         return side.run([mask, *arrays], replaced)
     instead = {id(old): new for old, new in replaced}
     memories = {k: side.origin(k) for k, leaf in enumerate(side.leaves) if regions.is_memory(leaf)}
-    before = {
-        k: arrays[number] if number is not None else instead.get(id(side.captured(k)), side.captured(k))
-        for k, number in memories.items()
-    }
+    around = {k: side.captured(k) for k, number in memories.items() if number is None}
+    before: dict[int, Any] = {k: arrays[number] for k, number in memories.items() if number is not None}
+    before |= {k: instead.get(id(array), array) for k, array in around.items()}
 
     def skipped() -> list[jax.Array]:
         return [before[k] if k in before else jnp.zeros(leaf.shape, leaf.dtype) for k, leaf in enumerate(side.leaves)]

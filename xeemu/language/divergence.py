@@ -96,7 +96,7 @@ def merged(mask: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
 def before(turn: jax.Array, count: jax.Array) -> jax.Array:
     """Whether there is another iteration of so many: the loop's own comparison, of arrays or scalars."""
     with jax.named_scope(MERGE):
-        return lax.lt(turn, count)
+        return lax.lt(lax.broadcast(turn, count.shape), count)
 
 
 def following(turn: jax.Array) -> jax.Array:

@@ -67,7 +67,7 @@ def fori_loop(low: Any, high: Any, body: Callable[[Any, Any], Any], init: Any, l
 
     def turn(state: tuple[jax.Array, list[jax.Array]]) -> tuple[jax.Array, list[jax.Array]]:
         k, carried = state
-        after = loop.after(step, divergence.before(lax.broadcast(k, local_range), counts), carried, k)
+        after = loop.after(step, divergence.before(k, counts), carried, k)
         return divergence.following(k), after
 
     start = (jnp.zeros((), low.dtype), loop.start(leaves))
@@ -98,9 +98,7 @@ class _Loop:
         flat, tree = jax.tree.flatten((jax.tree.unflatten(self.tree, leaves),), is_leaf=regions.is_memory)
         return regions.trace(lambda carry: _predicate(cond(carry), self.local_range), mask, tree, flat)
 
-    def settled(
-        self, body: Callable[..., Any], mask: Any, leaves: list[Any], *before: Any
-    ) -> tuple[list[Any], Region]:
+    def settled(self, body: Callable[..., Any], mask: Any, leaves: list[Any], *before: Any) -> tuple[list[Any], Region]:
         """The leaves that the carry begins with, in the shapes and types that the body keeps; and the body.
 
         Args:

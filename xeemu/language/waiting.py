@@ -68,7 +68,9 @@ def _waits(loop: While) -> list[tuple[int, int]]:
     tested = loop.predicate.invars[loop.predicate_consts :]
     if any(_written(loop, tested.index(m)) for m in _memories(loop.predicate, loads) if m in tested):
         return []
-    found = [(0, loop.predicate.invars.index(m)) for m in _memories(loop.predicate, loads) if m in loop.predicate.invars]
+    found = [
+        (0, loop.predicate.invars.index(m)) for m in _memories(loop.predicate, loads) if m in loop.predicate.invars
+    ]
     live = _live(loop)
     if live is not None:
         changing.discard(inputs[live])
