@@ -7,16 +7,19 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xeemu.language import divergence, jaxprs, operands, regions, source
+from xeemu.language import divergence, jaxprs, operands, primitives, regions, source
 from xeemu.language.regions import Region
 
 Shape = tuple[int, ...]
+_COND = "wg.cond(pred, then, otherwise, *operands), with then(*operands) and otherwise(*operands)"
 
 
 def cond(
     pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], given: tuple[Any, ...], local_range: Shape
 ) -> Any:
     """What each work-item gets of the side that it takes, see `WorkGroup.cond`."""
+    for side, what in ((then, "then"), (otherwise, "otherwise")):
+        regions.check_function(side, f"{what} of wg.cond", _COND, len(given))
     chosen = _predicate(pred, local_range)
     if not chosen.ndim:
         return lax.cond(chosen, then, otherwise, *given)
@@ -24,6 +27,7 @@ def cond(
     like = jax.ShapeDtypeStruct(local_range, chosen.dtype)
     sides = [regions.trace(side, like, tree, leaves) for side in (then, otherwise)]
     _check_structure(*sides)
+    _check_allocations(*sides)
     arrays = list(map(regions.contents, leaves))
     masks = [divergence.joined(mask) for mask in (chosen, lax.bitwise_not(chosen))]
     first = _run(sides[0], masks[0], arrays, [])
@@ -103,6 +107,14 @@ def _check_structure(then: Region, otherwise: Region) -> None:
                 f"part {k} of the result of wg.cond is memory {a.name} where the predicate is true and memory {b.name} "
                 "where it is false; a memory keeps its place: return the same memories in the same order from both sides"
             )
+
+
+def _check_allocations(*sides: Region) -> None:
+    for eqn in (eqn for side in sides for eqn in side.body.eqns if eqn.primitive is primitives.allocate_p):
+        raise source.kernel_error(
+            f"{eqn.params['space']} memory {eqn.params['name']} is made inside a branch; make it before, outside",
+            source.of_equation(eqn),
+        )
 
 
 def _is_same_memory(number: int, then: Region, otherwise: Region) -> bool:

@@ -16,10 +16,14 @@ from xeemu.language.regions import Region
 
 Shape = tuple[int, ...]
 _MOST_ATTEMPTS = 8
+_WHILE = "wg.while_loop(cond, body, init), with cond(carry) and body(carry)"
+_FORI = "wg.fori_loop(low, high, body, init), with body(i, carry)"
 
 
 def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, local_range: Shape) -> Any:
     """What is carried after the last iteration of each work-item, see `WorkGroup.while_loop`."""
+    regions.check_function(cond, "the predicate of wg.while_loop", _WHILE, 1)
+    regions.check_function(body, "the body of wg.while_loop", _WHILE, 1)
     leaves, tree = regions.flattened(init)
     loop = _Loop("wg.while_loop", tree, local_range)
     tested = loop.tested(cond, None, leaves)
@@ -47,6 +51,7 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
 
 def fori_loop(low: Any, high: Any, body: Callable[[Any, Any], Any], init: Any, local_range: Shape) -> Any:
     """What is carried after the last iteration of each work-item, see `WorkGroup.fori_loop`."""
+    regions.check_function(body, "the body of wg.fori_loop", _FORI, 2)
     low, high = (_bound(x, local_range) for x in _alike(low, high))
     leaves, tree = regions.flattened(init)
     loop = _Loop("wg.fori_loop", tree, local_range)
@@ -55,10 +60,9 @@ def fori_loop(low: Any, high: Any, body: Callable[[Any, Any], Any], init: Any, l
         leaves, step = loop.settled(body, None, leaves, number)
         after = lax.fori_loop(low, high, lambda k, carried: loop.next(step, leaves, [k, *carried]), loop.start(leaves))
         return loop.result(leaves, after)
-    counts = lax.max(jnp.subtract(high, low), np.zeros(local_range, low.dtype))
-    if divergence.active() is not None:
-        counts = lax.select(_active(local_range), counts, jnp.zeros_like(counts))
-    turns, is_from_zero = divergence.most(counts), isinstance(low, np.ndarray) and not low
+    is_from_zero = isinstance(low, np.ndarray) and not low
+    counts = _counts(low, high, is_from_zero, local_range)
+    turns = divergence.most(counts)
 
     def of_turn(k: jax.Array, carry: Any) -> Any:
         return body(k if is_from_zero else jnp.add(low, k), carry)
@@ -73,6 +77,17 @@ def fori_loop(low: Any, high: Any, body: Callable[[Any, Any], Any], init: Any, l
     start = (jnp.zeros((), low.dtype), loop.start(leaves))
     _, last = lax.while_loop(lambda state: divergence.before(state[0], turns), turn, start)
     return loop.result(leaves, last)
+
+
+def _counts(low: Any, high: Any, is_from_zero: bool, local_range: Shape) -> jax.Array:
+    """The iterations of each work-item, none of those that are not active."""
+    none = np.zeros(local_range, low.dtype)
+    if is_from_zero:
+        counts = lax.max(high, none) if jnp.issubdtype(low.dtype, jnp.signedinteger) else high
+    else:
+        low, high = (jnp.broadcast_to(bound, local_range) for bound in (low, high))
+        counts = lax.select(lax.lt(low, high), lax.sub(high, low), none)
+    return counts if divergence.active() is None else lax.select(_active(local_range), counts, none)
 
 
 def _active(local_range: Shape) -> jax.Array:

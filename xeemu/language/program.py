@@ -140,6 +140,7 @@ def _trace(
     )
     usage = linearity.check(body, memories, definition)
     waiting.check(body, memories)
+    separation.check_divergent(body, geometry)
     if geometry.plain:
         separation.check(body, geometry)
     outputs = tuple(_argument(memories, a, definition) for a in usage.outputs)

@@ -3,13 +3,13 @@
 import contextlib
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.language import divergence, lineage, source
 from xeemu.language.jaxprs import Body
@@ -95,6 +95,23 @@ def trace(function: Callable[..., Any], mask: Any, tree: Any, leaves: Sequence[A
 
 def _shape(aval: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+
+
+def check_function(function: Any, what: str, call: str, arguments: int) -> None:
+    """Checks that a function takes so many arguments.
+
+    Raises:
+      KernelError: it does not, or is none.
+    """
+    if not callable(function):
+        raise source.kernel_error(f"{what} is {source.called(function)}; give a function: {call}")
+    try:
+        inspect.signature(function).bind(*[None] * arguments)
+    except TypeError as error:
+        raise source.kernel_error(f"{what} is called with {arguments} argument(s), {error}: {call}") from None
+    except ValueError:
+        # Some callables do not tell what they take.
+        return
 
 
 # --- Leaves ---
