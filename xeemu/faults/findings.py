@@ -237,13 +237,29 @@ def uninitialized_read(element: Element, use: Use, count: int, written: str) -> 
 
 
 def barrier_divergence(
-    site: Site, group: tuple[int, ...], reaching: WorkItem, missing: WorkItem, reached: int, size: int, count: int
+    what: str,
+    site: Site,
+    group: tuple[int, ...],
+    reaching: WorkItem,
+    missing: WorkItem,
+    reached: int,
+    size: int,
+    count: int,
 ) -> Finding:
-    """A barrier that only a part of a work-group reaches."""
-    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {_index(group)} reach a barrier"
-    shown = [f"  barrier {site}", f"    reached by {reaching}", f"    not by {missing}"]
-    explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
-    advice = "Let all work-items of the group come to one barrier, and mask the accesses around it with where= instead."
+    """A barrier or an algorithm of the group, by its name, that only a part of a work-group reaches."""
+    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {_index(group)} reach a {what}"
+    shown = [f"  {what} {site}", f"    reached by {reaching}", f"    not by {missing}"]
+    if what == "barrier":
+        explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
+        advice = (
+            "Let all work-items of the group come to one barrier, and mask the accesses around it with where= instead."
+        )
+    else:
+        explanation = "All work-items of a work-group reach its algorithms, or none does (SYCL 2020, section 4.17.2)."
+        advice = (
+            "Call it outside the loop or branch that they take differently, with the operation's neutral element for those "
+            "that have no part in it; or take the sub-group's, in which the active lanes take part."
+        )
     text = _message(ERROR, head, shown, explanation, advice)
     return Finding(BARRIER_DIVERGENCE, ERROR, "", "", (site,), None, (group,), (reaching, missing), count, text)
 
@@ -397,15 +413,17 @@ def misaligned_block(element: Element, element_bytes: int, required: int, use: U
     return _single(MISALIGNED_BLOCK, element, use, count, head, explanation, advice, NOTE)
 
 
-def absent_lane(algorithm: Use, lanes: tuple[int, int], use: Use) -> Finding:
-    """A value used that an algorithm takes from a lane that does not exist.
+def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use) -> Finding:
+    """A value used that an algorithm takes from a lane that does not exist, or takes no part in it.
 
     Args:
       algorithm: what it is called, and who asks for such a lane.
       lanes: that lane, and how many there are.
+      active: whether all lanes that exist are active.
       use: as what the value is used, such as "index of the load".
     """
-    head = f"{ABSENT_LANE}: {algorithm.what} takes a value from lane {lanes[0]}, which does not exist, and it is used"
+    why = "does not exist" if active else "is not active there"
+    head = f"{ABSENT_LANE}: {algorithm.what} takes a value from lane {lanes[0]}, which {why}, and it is used"
     there = "lane 0 alone" if lanes[1] == 1 else f"lanes 0 to {lanes[1] - 1}"
     shown = [f"  {algorithm.what} {algorithm.site}", f"    by {algorithm.item}, which has {there}"]
     shown += [f"  {use.what} {use.site}", f"    by {use.item}"]
@@ -414,6 +432,12 @@ def absent_lane(algorithm: Use, lanes: tuple[int, int], use: Use) -> Finding:
         "Choose another value where the lane is not below sg.local_range(), with jnp.where, or mask the use; "
         "reductions and scans leave out by themselves what is absent."
     )
+    if not active:
+        explanation = (
+            "In a loop or branch that work-items take differently, the lanes that are done or took the other side take no "
+            "part; what such a lane gives is unspecified in SYCL, and here it is the poison value."
+        )
+        advice = "Call it before the loop or branch, where all lanes are active, or ask an active lane only."
     both = (algorithm, use)
     return Finding(
         ABSENT_LANE,

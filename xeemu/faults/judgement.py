@@ -74,7 +74,8 @@ def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
         taker, user = (work_item(geometry, use.group, item) for item in (int(absent.items[number]), use.item))
         algorithm = Use(absent.eqn.params["collective"].kind, source.of_equation(absent.eqn), taker)
         lanes = (int(absent.sources[number]), int(absent.lanes[number]))
-        yield findings.absent_lane(algorithm, lanes, Use(_used_as(use), source.of_equation(use.eqn), user))
+        active = not absent.inactive[number]
+        yield findings.absent_lane(algorithm, lanes, active, Use(_used_as(use), source.of_equation(use.eqn), user))
 
 
 def _used_as(use: absence.Use) -> str:
@@ -334,16 +335,18 @@ class _Judge:
                 yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count))
 
     def parted(self) -> Iterator[Finding]:
-        found: dict[Site, tuple[int, Parted]] = {}
+        found: dict[tuple[str, Site], tuple[int, Parted]] = {}
         for key, (count, vector) in zip(self.watch.barriers, self.state["parted"], strict=True):
             if count:
-                site = source.of_equation(self.watch.proofs.meetings[key].eqn)
-                before, example = found.get(site, (0, Parted(*vector.tolist())))
-                found[site] = before + int(count), example
-        for site, (count, example) in found.items():
+                eqn = self.watch.proofs.meetings[key].eqn
+                what = "barrier" if eqn.primitive is primitives.barrier_p else str(eqn.params["collective"])
+                called = what, source.of_equation(eqn)
+                before, example = found.get(called, (0, Parted(*vector.tolist())))
+                found[called] = before + int(count), example
+        for (what, site), (count, example) in found.items():
             reaching, missing = (self._item(example.group, n) for n in (example.reaching, example.missing))
             yield findings.barrier_divergence(
-                site, reaching.group_id, reaching, missing, example.count, self.geometry.items, count
+                what, site, reaching.group_id, reaching, missing, example.count, self.geometry.items, count
             )
 
     def wrong(self) -> Iterator[Finding]:
