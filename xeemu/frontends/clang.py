@@ -18,7 +18,7 @@ Cursor: TypeAlias = Any
 Unit: TypeAlias = Any
 HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "headers")
 _ERROR = 3
-_MOST_ERRORS = 10
+_MOST_ERRORS, _MOST_NOTES = 10, 4
 _TERSE_OUTPUT = 17
 
 
@@ -98,6 +98,11 @@ def children(cursor: Cursor) -> list[Cursor]:
     return [c for c in cursor.get_children() if not kind(c).endswith(("_REF", "_ATTR"))]
 
 
+def begins_with(cursor: Cursor, part: Cursor) -> bool:
+    """Whether a part's first token is that of the whole."""
+    return bool(cursor.extent.begin_int_data == part.extent.begin_int_data)
+
+
 def key(cursor: Cursor) -> int:
     """What two cursors of one declaration have in common."""
     return int(cursor.canonical.data[0] or 0)
@@ -175,23 +180,28 @@ def failure(name: str, diagnostics: Sequence[Any]) -> KernelError:
     more = len(diagnostics) - len(shown)
     if more:
         shown.append(f"and {more} more")
-    count = f"{len(diagnostics)} errors" if len(diagnostics) > 1 else "an error"
-    return KernelError(f"{name} has {count} for clang:\n" + "\n".join(shown))
+    count = f"{len(diagnostics)} errors" if len(diagnostics) > 1 else "1 error"
+    return KernelError(f"{name} does not compile, {count}:\n" + "\n".join(shown))
 
 
-def _shown(diagnostic: Any) -> str:
+def _shown(diagnostic: Any, above: str = "") -> str:
+    """A diagnostic with its line and notes; the line is left out where it stands `above` already."""
     severity = {2: "warning", 3: "error", 4: "fatal error"}.get(diagnostic.severity, "note")
     location = diagnostic.location
     if location.file is None:
         return f"{severity}: {diagnostic.spelling}"
     file = location.file.name
-    lines = [f"{file}:{location.line}:{location.column}: {severity}: {diagnostic.spelling}"]
+    where = f"{file}:{location.line}:{location.column}"
+    lines = [f"{where}: {severity}: {diagnostic.spelling}"]
     source = linecache.getline(file, location.line).rstrip("\n")
-    if source.strip():
+    if source.strip() and where != above:
         indent = "".join(c if c == "\t" else " " for c in source[: location.column - 1])
         lines += [f"    {source}", f"    {indent}^"]
-    own = [d for d in diagnostic.children if d.location.file is None or not of_ours(d.location.file.name)]
-    return "\n".join([*lines, *map(_shown, own)])
+    notes = [d for d in diagnostic.children if d.location.file is None or not of_ours(d.location.file.name)]
+    lines += [_shown(d, where) for d in notes[:_MOST_NOTES]]
+    if len(notes) > _MOST_NOTES:
+        lines.append(f"and {len(notes) - _MOST_NOTES} more notes")
+    return "\n".join(lines)
 
 
 def of_ours(file: str) -> bool:
