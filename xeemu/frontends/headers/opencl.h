@@ -436,4 +436,21 @@ XEEMU_ALL_BLOCKS(_uc, uchar)
 XEEMU_ALL_BLOCKS(_ul, ulong)
 XEEMU_BLOCKS(_us, ushort, 16)
 XEEMU_BLOCKS(_uc, uchar, 16)
+
+/* cl_khr_work_group_uniform_arithmetic. */
+#define XEEMU_UNIFORM(T, NAME)                                       \
+  T XEEMU_OVERLOAD work_group_reduce_##NAME(T);                      \
+  T XEEMU_OVERLOAD work_group_scan_inclusive_##NAME(T);              \
+  T XEEMU_OVERLOAD work_group_scan_exclusive_##NAME(T);
+#define XEEMU_BITWISE(T) XEEMU_UNIFORM(T, and) XEEMU_UNIFORM(T, or) XEEMU_UNIFORM(T, xor) XEEMU_UNIFORM(T, mul)
+XEEMU_BITWISE(int)
+XEEMU_BITWISE(uint)
+XEEMU_BITWISE(long)
+XEEMU_BITWISE(ulong)
+XEEMU_UNIFORM(half, mul)
+XEEMU_UNIFORM(float, mul)
+XEEMU_UNIFORM(double, mul)
+XEEMU_UNIFORM(int, logical_and)
+XEEMU_UNIFORM(int, logical_or)
+XEEMU_UNIFORM(int, logical_xor)
 #endif
