@@ -130,7 +130,7 @@ class Choice:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Subscript:
-    """`base[index]`, an lvalue; `base` is a pointer or an array."""
+    """`base[index]`, an lvalue; `base` is a pointer, an array or (a component of it) a vector."""
 
     type: Type
     place: Place
@@ -170,11 +170,18 @@ class Cast:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Initializer:
-    """`{a, b, ...}` or a vector literal `(float4)(a, b)`, whose items are numbers and vectors one after the other."""
+    """`{a, b, ...}` or a vector literal `(float4)(a, b)`, whose items are numbers and vectors one after the other.
+
+    Attributes:
+      items: in the order of the elements or fields, each of its type; those left out at the end are zero. Of a union at
+        most one.
+      member: of a union the field that is given.
+    """
 
     type: Type
     place: Place
     items: tuple["Expression", ...]
+    member: str = ""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -194,9 +201,18 @@ class Call:
     function: "Function | None"
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Braced:
+    """`({ ... })`: statements in an expression; the last one's value, if it is an expression, is its own."""
+
+    type: Type
+    place: Place
+    block: "Block"
+
+
 Expression: TypeAlias = (
     Constant | Text | Name | Unary | Step | Binary | Assignment | Choice | Subscript | Member | Swizzle | Cast
-    | Initializer | Call
+    | Initializer | Call | Braced
 )  # fmt: skip
 
 

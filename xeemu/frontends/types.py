@@ -126,9 +126,15 @@ class Record:
 
 @dataclasses.dataclass(frozen=True)
 class Opaque:
-    """What has no elements to look at: an image, a sampler, an event."""
+    """What has no elements to look at: an image, a sampler, an event.
+
+    Attributes:
+      name: the language's, such as `"image2d_t"`.
+      access: of an image `"read_only"`, `"write_only"` or `"read_write"`.
+    """
 
     name: str
+    access: str = ""
 
     @property
     def size(self) -> int:
