@@ -156,11 +156,23 @@ class Use:
       what: `"load"`, `"store"`, or `"atomic add"` and so on, with a scope where it matters.
       site: its line.
       item: who executes it.
+      calls: the lines that called the function in which it is, the innermost first, where they are told.
     """
 
     what: str
     site: Site
     item: WorkItem
+    calls: tuple[Site, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """What is shown of it."""
+        return [f"  {self.what} {self.site}", *called_from(self.calls), f"    by {self.item}"]
+
+
+def called_from(calls: Iterable[Site]) -> list[str]:
+    """What is shown of the calls that lead to a line."""
+    return [f"    called from {site}" for site in calls]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,7 +213,7 @@ def conflict(
     """
     when = "" if epoch is None else f", {_barriers(epoch)}"
     head = f"{kind} between {who} on {element}{when}"
-    shown = [line for use in uses for line in (f"  {use.what} {use.site}", f"    by {use.item}")]
+    shown = [line for use in uses for line in use.lines]
     return Finding(
         kind,
         severity,
@@ -246,10 +258,11 @@ def barrier_divergence(
     size: int,
     count: int,
     dialect: Dialect = PYTHON,
+    calls: tuple[Site, ...] = (),
 ) -> Finding:
     """A barrier that only a part of a work-group reaches."""
     head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {_index(group)} reach a barrier"
-    shown = [f"  barrier {site}", f"    reached by {reaching}", f"    not by {missing}"]
+    shown = [f"  barrier {site}", *called_from(calls), f"    reached by {reaching}", f"    not by {missing}"]
     explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
     advice = f"Let all work-items of the group come to one barrier, and {dialect.masked}."
     text = _message(ERROR, head, shown, explanation, advice)
@@ -297,7 +310,7 @@ def wrapped_index(site: Site, operation: str, advice: str, element: Element, use
       count: how often such an index was used.
     """
     head = f"{WRAPPED_INDEX}: {operation}"
-    shown = [f"  {site}", f"  {use.what} {use.site}", f"    by {use.item}"]
+    shown = [f"  {site}", *use.lines]
     explanation = f"It comes to the index of {element}, which is within bounds, and another one than was meant."
     return Finding(
         WRAPPED_INDEX,
@@ -420,7 +433,7 @@ def absent_lane(algorithm: Use, lanes: tuple[int, int], use: Use, dialect: Diale
     head = f"{ABSENT_LANE}: {algorithm.what} takes a value from lane {lanes[0]}, which does not exist, and it is used"
     there = "lane 0 alone" if lanes[1] == 1 else f"lanes 0 to {lanes[1] - 1}"
     shown = [f"  {algorithm.what} {algorithm.site}", f"    by {algorithm.item}, which has {there}"]
-    shown += [f"  {use.what} {use.site}", f"    by {use.item}"]
+    shown += use.lines
     explanation = f"What such a lane gives is unspecified in {dialect.standard}; here it is the poison value."
     advice = (
         f"Choose another value where the lane is not below {dialect.lanes}, {dialect.choose}, or mask the use; "
@@ -451,7 +464,7 @@ def _single(
     advice: str,
     severity: str = ERROR,
 ) -> Finding:
-    shown = [f"  {use.what} {use.site}", f"    by {use.item}"]
+    shown = use.lines
     return Finding(
         kind,
         severity,

@@ -2,10 +2,11 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jax.extend import core as jex_core
 
 from xeemu.faults import absence, alignment, batches, explanations, exploration, findings, progress, wrongs
 from xeemu.faults.additions import Met
@@ -147,7 +148,17 @@ class _Judge:
         narrow = all(s.ordering is not None for s in pair)
         if narrow and spot.ordering is not None:
             what = f"{what} of scope {spot.ordering.scope}"
-        return Use(what, spot.place.site, self._item(group, item))
+        return Use(what, spot.place.site, self._item(group, item), self._calls(spot))
+
+    def _calls(self, spot: Spot) -> tuple[Site, ...]:
+        return self._callers(o.eqn for o in self._operations(spot))
+
+    def _callers(self, eqns: Iterable[jex_core.JaxprEqn]) -> tuple[Site, ...]:
+        """The calls that lead to operations of one line, where functions are written out; of several those of one."""
+        if self.program.kernel.interface is None:
+            return ()
+        code = self.program.kernel.function.__code__
+        return next((calls for eqn in eqns if (calls := source.callers(eqn, code))), ())
 
     def _who(self, case: int) -> str:
         if self.geometry.plain:
@@ -292,7 +303,8 @@ class _Judge:
         for spot, (count, vector) in zip(self.watch.unwritten, self.state["unwritten"], strict=True):
             if count:
                 memory, example = spot.place.memory, Unwritten(*vector.tolist())
-                use = Use(self._what(spot), spot.place.site, self._item(example.group, example.item))
+                item = self._item(example.group, example.item)
+                use = Use(self._what(spot), spot.place.site, item, self._calls(spot))
                 element = self._element(memory, example.element)
                 written = self._written(memory, example) + self._hidden(spot)
                 yield findings.uninitialized_read(element, use, int(count), written, self.dialect)
@@ -330,7 +342,7 @@ class _Judge:
                 group, item, *index = vector.tolist()
                 memory, lane = spot.place.memory, Beyond(group, item)
                 element = Element(memory.space, memory.name, tuple(index))
-                use = Use(self._what(spot), spot.place.site, self._item(*lane))
+                use = Use(self._what(spot), spot.place.site, self._item(*lane), self._calls(spot))
                 yield findings.out_of_bounds(element, memory.shape, use, int(count), self.dialect)
 
     def misaligned(self) -> Iterator[Finding]:
@@ -338,18 +350,20 @@ class _Judge:
             if count:
                 memory, example = spot.place.memory, Misaligned(*vector.tolist())
                 element = Element(memory.space, memory.name, (example.element,))
-                use = Use(self._what(spot), spot.place.site, self._item(example.group, example.item))
+                item = self._item(example.group, example.item)
+                use = Use(self._what(spot), spot.place.site, item, self._calls(spot))
                 required = alignment.required_bytes(self._operations(spot)[0])
                 yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count), self.dialect)
 
     def parted(self) -> Iterator[Finding]:
-        found: dict[Site, tuple[int, Parted]] = {}
+        found: dict[Site, tuple[int, Parted, tuple[Site, ...]]] = {}
         for key, (count, vector) in zip(self.watch.barriers, self.state["parted"], strict=True):
             if count:
-                site = source.of_equation(self.watch.proofs.meetings[key].eqn)
-                before, example = found.get(site, (0, Parted(*vector.tolist())))
-                found[site] = before + int(count), example
-        for site, (count, example) in found.items():
+                eqn = self.watch.proofs.meetings[key].eqn
+                site = source.of_equation(eqn)
+                before, example, calls = found.get(site, (0, Parted(*vector.tolist()), self._callers([eqn])))
+                found[site] = before + int(count), example, calls
+        for site, (count, example, calls) in found.items():
             reaching, missing = (self._item(example.group, n) for n in (example.reaching, example.missing))
             yield findings.barrier_divergence(
                 site,
@@ -360,6 +374,7 @@ class _Judge:
                 self.geometry.items,
                 count,
                 self.dialect,
+                calls,
             )
 
     def wrong(self) -> Iterator[Finding]:
@@ -396,7 +411,9 @@ class _Judge:
 
     def use(self, key: Key, element: int, item: WorkItem) -> tuple[Use, Element]:
         spot = Spot.of(self.watch.operation(key))
-        return Use(self._what(spot), spot.place.site, item), self._element(spot.place.memory, element)
+        return Use(self._what(spot), spot.place.site, item, self._calls(spot)), self._element(
+            spot.place.memory, element
+        )
 
     def _item(self, group: int, item: int) -> WorkItem:
         return work_item(self.geometry, group, item)

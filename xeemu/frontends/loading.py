@@ -1,13 +1,11 @@
 """Loading: the kernels of a file of OpenCL C by name."""
 
-import importlib.util
 import linecache
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
-from xeemu.errors import Error, NoSuchKernelError, did_you_mean
-from xeemu.frontends import binding, declarations
+from xeemu.errors import NoSuchKernelError, did_you_mean
+from xeemu.frontends import binding, declarations, reading
 from xeemu.frontends.tree import Function, Program
 from xeemu.language.dialect import OPENCL_C
 from xeemu.language.kernel import Kernel
@@ -58,7 +56,7 @@ def _described(function: Function) -> str:
     return f"kernel {declarations.kernel(function)}, line {function.place.line}{sizes}{attributes}"
 
 
-def load(path_or_text: str | os.PathLike[str], options: str = "", std: str | None = None) -> Kernels:
+def load(path_or_text: str | os.PathLike[str], options: str | Sequence[str] = "", std: str | None = None) -> Kernels:
     """The kernels of OpenCL C source.
 
     Args:
@@ -73,22 +71,15 @@ def load(path_or_text: str | os.PathLike[str], options: str = "", std: str | Non
       that a kernel may have changed come back in the order of the parameters, as a tuple, or one by itself.
 
     Raises:
-      Error: libclang, which reads the source, is not installed.
+      KernelArgumentError: there is no such file, or libclang, which reads the source, is not installed.
       KernelError: the source is wrong, or holds what is not supported.
     """
-    if importlib.util.find_spec("clang") is None:
-        raise Error("OpenCL C is read by libclang, which is not installed; install it by pip install 'xeemu[opencl]'")
-    from xeemu.frontends import reading
-
-    program: Any = reading.program(path_or_text, options, std)
-    return Kernels(program, (options, str(std), *_texts(program)))
+    program = reading.program(path_or_text, options, std)
+    spelled = options if isinstance(options, str) else " ".join(options)
+    return Kernels(program, (spelled, str(std), *_texts(program)))
 
 
 def _texts(program: Program) -> list[str]:
     """The contents of the files of which a program is made, as far as its functions are in them."""
     files = dict.fromkeys([program.file, *(function.place.file for function in program.functions.values())])
-    return [_text(file) for file in files]
-
-
-def _text(file: str) -> str:
-    return "".join(linecache.getlines(file))
+    return ["".join(linecache.getlines(file)) for file in files]
