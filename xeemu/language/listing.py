@@ -218,8 +218,13 @@ class _Writer:
             return f"{p['name']} = {p['space']} {_type(p['dtype'])}[{_sizes(p['shape'], ', ')}]"
         if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
             return self._ordered(eqn, given, names)
+        if eqn.primitive is primitives.region_p:
+            return f"of the work-items {given[0]}:"
+        if eqn.primitive is primitives.uniform_p:
+            return self._named(eqn, names, f"{p['kind']} of {', '.join(given)}")
         if eqn.primitive is primitives.collective_p:
-            return self._named(eqn, names, f"{p['collective']} ({', '.join(given)})")
+            where = f" where {given.pop()}" if p["collective"].masked else ""
+            return self._named(eqn, names, f"{p['collective']} ({', '.join(given)}){where}")
         if eqn.primitive in (primitives.local_id_p, primitives.group_id_p):
             dim = "linear" if p["dim"] is None else p["dim"]
             return self._named(eqn, names, f"{eqn.primitive.name.removeprefix('xe_')} {dim}")
@@ -231,7 +236,7 @@ class _Writer:
         where = f" where {given[-1]}" if masked else ""
         memories = ", ".join(given[: len(given) - masked])
         if eqn.primitive is primitives.fence_p:
-            return f"fence {eqn.params['ordering']} ({memories})"
+            return f"fence {eqn.params['ordering']} ({memories}){where}"
         return f"{eqn.params['level'].replace('_', '-')} barrier ({memories}){where}"
 
     def _access(self, eqn: jex_core.JaxprEqn, given: list[str], names: dict[Any, str]) -> str:
