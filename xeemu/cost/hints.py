@@ -184,8 +184,7 @@ def _scattered(site: SiteReport, device: Device, dialect: Dialect) -> Hint:
     text = (
         f"Each request touches {_lines_per_request(site)} lines, and {_percent(site.efficiency)} of the bytes moved "
         f"are used. Neighbouring work-items should touch neighbouring elements of {site.memory}: let "
-        f"{dialect.contiguous} run along its last dimension, or load rows into local memory and take columns from "
-        "there."
+        f"{dialect.contiguous}, or load rows into local memory and take columns from there."
     )
     return Hint("uncoalesced", (site,), text, _memory_bound(site, device))
 

@@ -234,7 +234,16 @@ class _Call:
         values = [self._positional(p, granules) for p in self.binding.function.parameters if p.name not in self.static]
         static = {**self.static, **({_GRANULES: tuple(granules.items())} if granules else {})}
         traced = self.binding.traced(self.kernel, self.nd_range, tuple(static))
-        return Bound(traced, values, static, self._results, functools.partial(self._again, granules))
+        return Bound(traced, self._cut, values, static, self._results, functools.partial(self._again, granules))
+
+    @property
+    def _cut(self) -> NDRange:
+        """The nd-range; a plain one has the work-group size that the kernel requires, which OpenCL takes then."""
+        required = self.kernel.required_size(self.nd_range.dimensions)
+        plain = self.nd_range.local_size is None
+        if not plain or required is None or len(required) != self.nd_range.dimensions:
+            return self.nd_range
+        return NDRange(self.nd_range.global_size, required)
 
     def _positional(self, parameter: Variable, granules: Mapping[Any, int]) -> Any:
         name = parameter.name

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from xeemu.errors import NoSuchKernelError, did_you_mean
 from xeemu.frontends import binding, declarations
-from xeemu.frontends.tree import Function, Program
+from xeemu.frontends.tree import Function, Program, Variable
 from xeemu.language.dialect import OPENCL_C
 from xeemu.language.kernel import Kernel
 
@@ -32,6 +32,10 @@ class Kernels(Mapping[str, Kernel]):
         if name not in self._made:
             self._made[name] = binding.kernel(self._program, self._functions[name], OPENCL_C, self._identity)
         return self._made[name]
+
+    def parameters(self, name: str) -> tuple[Variable, ...]:
+        """The parameters of a kernel, as its source declares them."""
+        return self._functions[name].parameters
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._functions)

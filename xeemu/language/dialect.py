@@ -45,7 +45,7 @@ class Dialect:
       pitched: local memory of the dimensions `shape`.
       shared_copy: a copy in which each work-item takes a part.
       group_reduce, sub_group_reduce: algorithms that reduce.
-      contiguous: the dimension in which work-items are neighbours.
+      contiguous: what ids should run along, so that neighbours touch neighbouring elements.
       sizes: what is said where sizes have several dimensions.
     """
 
@@ -153,7 +153,7 @@ PYTHON = Dialect(
     shared_copy="for k in range(0, n, wg.size), the word k + wg.local_linear_id(), then a barrier",
     group_reduce="wg.reduce",
     sub_group_reduce="wg.sub_group.reduce",
-    contiguous="the last dimension of the nd-range",
+    contiguous="the last dimension of the nd-range run along its last dimension",
 )
 
 
@@ -211,7 +211,7 @@ OPENCL_C = Dialect(
     ),
     group_reduce="work_group_reduce_add",
     sub_group_reduce="sub_group_reduce_add",
-    contiguous="dimension 0 of the NDRange",
+    contiguous="get_global_id(0) run along them",
     sizes=(
         " Sizes are in SYCL's order here, whose last dimension is OpenCL's dimension 0; xe.NDRange.opencl takes them "
         "in OpenCL's order."
