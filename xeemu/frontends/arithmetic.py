@@ -99,6 +99,8 @@ def _computed(op: str, a: Number, b: Number, of: Scalar) -> Number:
     if of.is_float:
         x, y = (values.exact(values.converted(n, of)) for n in (a, b))
         return Number(of, values.lifted(*_FLOAT[op], x, y))
+    if (neutral := _neutral(op, a, b)) is not None:
+        return values.converted(neutral, of)
     if op in ("<<", ">>"):
         return _shifted(op, a, b, of)
     assert a.interval is not None
@@ -112,6 +114,19 @@ def _computed(op: str, a: Number, b: Number, of: Scalar) -> Number:
     x, y = (values.exact(values.converted(n, of)) for n in (a, b))
     inside = interval is not None and intervals.within(interval, intervals.of_type(of.dtype))
     return _known_or_held(of, _integer(op, x, y), interval if inside else None)
+
+
+_RIGHT_NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1, "|": 0, "^": 0, "<<": 0, ">>": 0}
+_LEFT_NEUTRAL = {"+": 0, "*": 1, "|": 0, "^": 0}
+
+
+def _neutral(op: str, a: Number, b: Number) -> Number | None:
+    """The operand that an operation of integers leaves as it is, if the other one is known to do nothing."""
+    if b.known and op in _RIGHT_NEUTRAL and b.data == _RIGHT_NEUTRAL[op]:
+        return a
+    if a.known and op in _LEFT_NEUTRAL and a.data == _LEFT_NEUTRAL[op]:
+        return b
+    return None
 
 
 def _known_or_held(of: Scalar, data: Data, interval: intervals.Interval | None) -> Number:
