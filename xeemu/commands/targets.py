@@ -20,8 +20,8 @@ from xeemu.kernels.example import Example
 class KernelOptions:
     """What the command line says about the launch of a bare kernel: sizes, and `NAME=VALUE` texts.
 
-    `shapes_only`: whether the arguments' shapes will do. `build`, `std`: options of OpenCL's compiler, and the language's
-    version.
+    `shapes_only`: whether the arguments' shapes will do. `build`, `std`: options and language of
+    OpenCL's compiler.
     """
 
     global_size: tuple[int, ...] | None = None
