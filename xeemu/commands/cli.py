@@ -595,9 +595,9 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
 
 
 _NAME_HELP = "an example, or path.py:NAME or path.cl:NAME in a file of your own"
-_OWN = (
-    "path.py:NAME, sizes in SYCL's order, the last dimension contiguous; or path.cl:NAME, sizes in OpenCL's, the first"
-)
+_OWN = """\
+path.py:NAME, sizes in SYCL's order: the last dimension is contiguous; or
+path.cl:NAME, sizes in OpenCL's order: the first one is"""
 
 
 def _add_build(parser: Any) -> None:
