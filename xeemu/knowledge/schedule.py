@@ -353,7 +353,9 @@ class _Walk:
             return _unknown(plan, v)
         present = presence.of_groups(self.geometry, self.groups)
         if not present.constant:
-            least = expressions.constant(np.full(x.shape, 0 if np.dtype(dtype).kind == "b" else np.iinfo(dtype).min), dtype)
+            least = expressions.constant(
+                np.full(x.shape, 0 if np.dtype(dtype).kind == "b" else np.iinfo(dtype).min), dtype
+            )
             x = expressions.apply("select_n", (present, least, x), {}, x.shape, dtype, None, True)
         x = expressions.apply("reshape", (x,), {"new_sizes": (count,)}, (count,), dtype, x.interval, True)
         combine = "or" if np.dtype(dtype).kind == "b" else "max"

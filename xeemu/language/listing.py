@@ -46,7 +46,7 @@ def of_program(program: Program) -> str:
 
 def _header(program: Program) -> Iterator[tuple[str, str]]:
     g = program.geometry
-    static = ", ".join(f"{name}={value!r}" for name, value in program.static)
+    static = ", ".join(f"{name}={_known(value)}" for name, value in program.static)
     definition = source.of_function(program.kernel.function.__code__)
     yield f"kernel {program.kernel.name}" + (f" ({static})" if static else ""), f"# {definition.file}:{definition.line}"
     cut = "plain range" if g.plain else f"work-group {_sizes(g.local_range)}, sub-group {g.sub_group_size}"
@@ -65,6 +65,11 @@ def _scalars(program: Program) -> Iterator[str]:
     for name, value in program.static:
         if isinstance(value, np.generic):
             yield f"scalar {name}: {_type(value.dtype)}, static, {value}"
+
+
+def _known(value: Any) -> str:
+    """The text of a static value; of a number of NumPy the number."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _described(program: Program, memory: Allocation) -> str:
@@ -129,7 +134,11 @@ class _Writer:
         """Whether an equation says whether there are work-items of a mask; it needs no line of its own."""
         if eqn.primitive is primitives.uniform_p and eqn.params["kind"] == "some":
             self._some[eqn.outvars[0]] = self._name(eqn.invars[0], names)
-        elif eqn.primitive.name == "convert_element_type" and not jaxprs.is_literal(eqn.invars[0]) and eqn.invars[0] in self._some:
+        elif (
+            eqn.primitive.name == "convert_element_type"
+            and not jaxprs.is_literal(eqn.invars[0])
+            and eqn.invars[0] in self._some
+        ):
             self._some[eqn.outvars[0]] = self._some[eqn.invars[0]]
         else:
             return False

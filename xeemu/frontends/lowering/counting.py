@@ -103,7 +103,7 @@ def _sized(found: Counter) -> Counter | None:
         return dataclasses.replace(found, most=most, same=least == most)
     # The counter stops at its bound before it wraps, as it goes on one by one.
     inside = intervals.within(ends, of_type)
-    wraps = not inside and (abs(found.step) != 1 or found.op in ("<=", ">=")) or not _is_wide(found)
+    wraps = (not inside and (abs(found.step) != 1 or found.op in ("<=", ">="))) or not _is_wide(found)
     uniform = found.first.uniform and found.bound.uniform
     return None if wraps else dataclasses.replace(found, same=uniform)
 

@@ -11,7 +11,18 @@ from xeemu.frontends import values
 from xeemu.frontends.lowering import carrying, counting, effects, expressions
 from xeemu.frontends.lowering.counting import Counter
 from xeemu.frontends.lowering.walk import NOBODY, Binding, Jumps, Walk
-from xeemu.frontends.tree import Break, Continue, Declaration, Evaluate, Expression, Loop, Return, Statement, Switch, Variable
+from xeemu.frontends.tree import (
+    Break,
+    Continue,
+    Declaration,
+    Evaluate,
+    Expression,
+    Loop,
+    Return,
+    Statement,
+    Switch,
+    Variable,
+)
 from xeemu.frontends.values import Data, Number
 from xeemu.language import divergence
 
