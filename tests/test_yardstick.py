@@ -89,7 +89,7 @@ def test_a_description_that_is_none_is_refused(wrong):
 @pytest.mark.parametrize("name", manifest.names())
 def test_every_manifest_can_be_read_and_its_arguments_made(name):
     for entry in manifest.read(name).entries:
-        assert len(entry.global_size) == len(entry.local_size) <= 3, entry.key
+        assert len(entry.global_size) <= 3, entry.key
         for line in entry.arguments:
             for trial in range(arguments.trials([line])):
                 made_of(entry.key, arguments.chosen(line, trial))
