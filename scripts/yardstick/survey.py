@@ -238,7 +238,8 @@ _NVIDIA = (
 )
 _GGML = (
     "-I{here} -DBLOCK_M=16 -DBLOCK_N=16 -DDK=64 -DDV=64 -DWG_SIZE=64 -DN_SPLIT=4 -DFA_BLOCK_N=16 -DN_SIMDGROUP=2 "
-    "-DN_SUBGROUP=2 -DN_SG_Q8_0=2 -DN_SG_Q1_0=2 -DN_SG_MXFP4=2 -DSIMDGROUP_WIDTH=16 -DINTEL_GPU=1"
+    "-DN_SUBGROUP=2 -DN_SG_Q8_0=2 -DN_SG_Q1_0=2 -DN_SG_MXFP4=2 -DSIMDGROUP_WIDTH=16 "
+    "-Dcl_intel_required_subgroup_size=1 -Dcl_intel_subgroups=1"
 )
 _POLYBENCH_SIZES = (((1024,), (256,)), ((128, 128), (32, 8)), ((16, 16, 16), (4, 4, 4)))
 
@@ -283,7 +284,13 @@ PLANS = {
     "simple": Plan("bashbaug/SimpleOpenCLSamples", ("samples/**/*.cl",)),
     "nvidia": Plan("sschaetz/nvidia-opencl-examples", ("**/*.cl",), _NVIDIA),
     "clpeak": Plan("krrishnarraj/clpeak", ("src/**/*.cl",), "-DPRECISION=32", assembly="strings"),
-    "ggml": Plan("ggml-org/ggml", ("src/ggml-opencl/kernels/*.cl",), _GGML, stds=("CL3.0", "CL2.0")),
+    "ggml": Plan(
+        "ggml-org/ggml",
+        ("src/ggml-opencl/kernels/*.cl",),
+        _GGML,
+        own=lambda f: "-DLINE_STRIDE_A=64 -DBLOCK_STRIDE_A=64" if f.endswith("_spec.cl") else "",
+        stds=("CL3.0", "CL2.0"),
+    ),
     "pocl": Plan("pocl/pocl", ("tests/**/*.cl", "examples/**/*.cl"), "-I{here}"),
 }
 
