@@ -14,7 +14,9 @@ from xeemu.errors import (
 )
 from xeemu.faults.checking import check
 from xeemu.faults.findings import Finding, Findings, WorkItem
+from xeemu.frontends.loading import load
 from xeemu.language.kernel import Kernel, kernel
+from xeemu.language.local import Local
 from xeemu.language.memory import Memory
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
@@ -33,6 +35,7 @@ __all__ = [
     "KernelArgumentError",
     "KernelError",
     "KernelNotSupportedError",
+    "Local",
     "Memory",
     "MemoryAllocationError",
     "NDRange",
@@ -52,6 +55,7 @@ __all__ = [
     "kernel",
     "launch",
     "litmus",
+    "load",
     "occupancy",
     "profile",
     "trace",

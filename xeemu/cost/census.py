@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from xeemu.cost import instructions
+from xeemu.cost import instructions, requests
 from xeemu.cost.costs import FIGURES, Meter
 from xeemu.devices.device import Device
 from xeemu.knowledge import addresses, progressions
@@ -91,8 +91,11 @@ class Census:
       counts: for each of them its count, or None where it has to be counted as the kernel runs.
       issued: of those without a count the requests and their lanes, where at least these are known.
       executions: for each call path how often its body is executed, by all groups; None where that depends on data.
-      instructions: for each call path the instructions by class that a sub-group executes each time; without those
-        that access memory, which are the requests.
+      instructions: for each section of each call path (see `instructions.of_sections`) the instructions by class that
+        a sub-group executes each time; without those that access memory, which are the requests.
+      regions: for each section in divergent code the region that it belongs to.
+      active: for each of these how often a sub-group executes it with a lane that is active; None where that depends
+        on data.
       tallies: for each global memory with atomic updates of moderate size, the lanes that update each element.
       untallied: updates that are missing there.
     """
@@ -104,7 +107,9 @@ class Census:
     counts: Mapping[Key, Count | None]
     issued: Mapping[Key, "Issued | None"]
     executions: Mapping[Plan, int | None]
-    instructions: Mapping[Plan, Mapping[str, float]]
+    instructions: Mapping[Key, Mapping[str, float]]
+    regions: Mapping[Key, Key]
+    active: Mapping[Key, int | None]
     tallies: Mapping[Allocation, np.ndarray]
     untallied: frozenset[Key]
 
@@ -138,7 +143,8 @@ class Census:
     @property
     def complete(self) -> bool:
         """Whether nothing has to be counted as the kernel runs."""
-        return not self.left and not self.untallied and None not in self.executions.values()
+        known = None not in self.executions.values() and None not in self.active.values()
+        return known and not self.left and not self.untallied
 
 
 def has_geometry(memory: Allocation, device: Device) -> bool:
@@ -163,6 +169,9 @@ def take(schedule: Schedule, device: Device, blank: bool = False) -> Census:
     executions = {plan: None if blank else _sum(map(counter.executions, frames)) for plan, frames in by_plan.items()}
     tallies, untallied = counter.tally(by_key, blank)
     counts = {key: None if blank else counter.count(operations) for key, operations in by_key.items()}
+    sections = instructions.of_sections(schedule.root, schedule.geometry)
+    divergent = {key: parts for key in sections if (parts := _divergent(by_plan[key[0]], key[1]))}
+    active = {key: None if blank else _sum(counter.active(*part) for part in parts) for key, parts in divergent.items()}
     open_ = {key: operations for key, operations in by_key.items() if counts[key] is None}
     return Census(
         schedule=schedule,
@@ -172,7 +181,9 @@ def take(schedule: Schedule, device: Device, blank: bool = False) -> Census:
         counts=counts,
         issued={key: None if blank else counter.issued(operations) for key, operations in open_.items()},
         executions=executions,
-        instructions=instructions.of_paths(schedule.root, schedule.geometry),
+        instructions=sections,
+        regions={key: parts[0][1] for key, parts in divergent.items()},
+        active=active,
         tallies=tallies,
         untallied=untallied,
     )
@@ -197,6 +208,12 @@ def _by_plan(schedule: Schedule) -> dict[Plan, list[Frame]]:
     for frame in schedule.root.frames():
         found.setdefault(frame.plan, []).append(frame)
     return found
+
+
+def _divergent(frames: Sequence[Frame], section: int) -> list[tuple[Frame, Key, Expression]]:
+    """The frames of a call path of which a section is in divergent code, with its region and the region's mask."""
+    found = [(frame, frame.region(section + 1 if section >= 0 else 0)) for frame in frames]
+    return [(frame, *region) for frame, region in found if region is not None]
 
 
 # --- Executions ---
@@ -305,6 +322,24 @@ class _Counter:
             return None
         parts = self._divided(frame.boxes, functools.partial(_executed, frame.conditions))
         return None if parts is None else sum(parts)
+
+    def active(self, frame: Frame, _: Key, mask: Expression) -> int | None:
+        """How often a sub-group executes the body of a frame with an active lane of a mask; None if it is not known."""
+        if not (frame.certain and mask.known):
+            return None
+        parts = self._divided(frame.boxes, functools.partial(self._active_in_box, frame.conditions, mask))
+        return None if parts is None else sum(parts)
+
+    def _active_in_box(self, conditions: Sequence[Expression], mask: Expression, inside: Progressions) -> int:
+        periods, geometry = _joined(inside, {}, [mask]), self.schedule.geometry
+        grid, weights = inside.representatives(periods)
+        if math.prod(map(len, weights)) * geometry.items > _MOST_LANES:
+            raise TooLarge
+        times = _times(inside, periods, conditions).reshape(-1)
+        executed = np.flatnonzero(times)
+        lanes = addresses.flat(grid, mask, geometry.local_range, np.arange(geometry.items))[executed]
+        progressions.spend(lanes.size / _LOOKED_AT)
+        return int((times[executed] * requests.active_sub_groups(lanes, geometry)).sum())
 
     def count(self, operations: Sequence[Operation]) -> Count | None:
         """The count of an equation, over the frames in which it lies; None if it is not known."""

@@ -15,13 +15,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.cost import census
+from xeemu.cost import census, requests
 from xeemu.cost.census import Census, Execution
 from xeemu.cost.costs import FIGURES
+from xeemu.cost.instructions import START
 from xeemu.cost.observed import Observed
 from xeemu.cost.sampling import Sample
 from xeemu.emission.observer import MAX_ITERATIONS, Event, Observer
-from xeemu.emission.values import Chunk
+from xeemu.emission.values import Chunk, Emitted
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.schedule import Key, Place
 from xeemu.language.linearity import Allocation
@@ -52,6 +53,11 @@ class Ledger:
         return tuple(plan for plan, times in self.census.executions.items() if times is None)
 
     @functools.cached_property
+    def sections(self) -> tuple[Key, ...]:
+        """The sections in divergent code of which it is missing how often a sub-group executes them."""
+        return tuple(key for key, times in self.census.active.items() if times is None)
+
+    @functools.cached_property
     def loops(self) -> Mapping[Key, int]:
         """The loops that test a predicate: their numbers."""
         return {key: number for number, key in enumerate(self.census.schedule.loops)}
@@ -74,6 +80,7 @@ class Ledger:
           figures: int64 `[F]` for each place.
           sums, squares: float64 `[F]` for each place, over the groups of a sample.
           turns: an int64 for each path.
+          active: an int64 for each section in divergent code.
           tallies: uint32 `[elements]` for each memory.
           exceeded: for each loop that tests a predicate whether it was given up.
           elements, taken: for each access that is shown the last execution by the first group: `[n]` elements of the
@@ -87,6 +94,7 @@ class Ledger:
             "sums": sampled,
             "squares": list(sampled),
             "turns": [jnp.zeros((), np.int64) for _ in self.paths],
+            "active": [jnp.zeros((), np.int64) for _ in self.sections],
             "exceeded": [jnp.zeros((), bool) for _ in self.loops],
             "tallies": [jnp.zeros(memory.elements, np.uint32) for memory in self.tallied],
             "elements": [jnp.zeros(size, np.int32) for size in sizes],
@@ -110,6 +118,9 @@ class Counting(Observer):
         slots = ledger.sample.slots if ledger.sample else 0
         self.state = {**state, "groups": [jnp.zeros((slots, len(FIGURES)), np.int64) for _ in state["sums"]]}
         self._paths = {plan: number for number, plan in enumerate(ledger.paths)}
+        self._sections = {key: number for number, key in enumerate(ledger.sections)}
+        # Of the regions that these are in, `[G or 1]` sub-groups with an active lane.
+        self._regions: dict[Key, jax.Array] = {}
 
     def close(self) -> State:
         """What was counted up to the end of the chunk."""
@@ -124,6 +135,19 @@ class Counting(Observer):
         if plan in self._paths:
             times = jnp.int64(chunk.count) if running is None else running.sum(dtype=np.int64)
             self._add("turns", self._paths[plan], times)
+        self._on_section((plan, START), running)
+
+    def on_region(self, plan: Plan, number: int, mask: Emitted, running: jax.Array | None, chunk: Chunk) -> None:
+        lanes = mask.array(chunk).reshape(chunk.count if mask.known.varying else 1, -1)
+        self._regions[plan, number] = requests.active_sub_groups(lanes, chunk.geometry)
+        self._on_section((plan, number), running)
+
+    def _on_section(self, key: Key, running: jax.Array | None) -> None:
+        """A section begins for the groups of a `[G]` mask or for all."""
+        if key in self._sections:
+            active = jnp.broadcast_to(self._regions[self.ledger.census.regions[key]], (self.chunk.count,))
+            times = active if running is None else jnp.where(running, active, 0)
+            self._add("active", self._sections[key], times.sum(dtype=np.int64))
 
     def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
         if (plan, number) in self.ledger.loops:
@@ -199,6 +223,7 @@ class Counts:
       figures: those of each place of the census by their name, see `costs.FIGURES`.
       errors: standard errors `[F]` of those that were counted on a sample, for each place; None where nothing was.
       executions: for each call path.
+      active: for each section in divergent code the times that a sub-group with an active lane executes it.
       tallies: for each memory of the census lanes by element.
       shown: for each place of local memory an execution, where there is one.
     """
@@ -206,6 +231,7 @@ class Counts:
     figures: Mapping[Place, Mapping[str, int | None]]
     errors: Mapping[Place, np.ndarray | None]
     executions: Mapping[Plan, int | None]
+    active: Mapping[Key, int | None]
     tallies: Mapping[Allocation, np.ndarray | None]
     shown: Mapping[Place, Execution]
 
@@ -224,13 +250,14 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
     if state is None:
         figures = {place: _partial(place, total, taken) for place, total in known.items()}
         tallied = {memory: None if memory in ledger.tallied else tally for memory, tally in tallies.items()}
-        return Counts(figures, errors, executions, tallied, _worst(taken))
+        return Counts(figures, errors, executions, taken.active, tallied, _worst(taken))
     for number, place in enumerate(ledger.places):
         known[place] = known[place] + state["figures"][number]
         if ledger.sample is not None:
             totals, errors[place] = ledger.sample.totals(state["sums"][number], state["squares"][number])
             known[place] = known[place] + totals
     executions |= {plan: int(turns) for plan, turns in zip(ledger.paths, state["turns"], strict=True)}
+    active = dict(taken.active) | {key: int(n) for key, n in zip(ledger.sections, state["active"], strict=True)}
     scale = 1.0 if ledger.sample is None else ledger.sample.scale
     tallies |= {
         memory: taken.tallies[memory] + np.rint(tally * scale).astype(np.int64)
@@ -240,7 +267,7 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
         place: _named(total) if place in ledger.places else _partial(place, total, taken)
         for place, total in known.items()
     }
-    return Counts(figures, errors, executions, tallies, _worst(taken) | _seen(ledger, state))
+    return Counts(figures, errors, executions, active, tallies, _worst(taken) | _seen(ledger, state))
 
 
 def _named(total: np.ndarray) -> Mapping[str, int | None]:

@@ -21,8 +21,9 @@ from jax.extend import core as jex_core
 
 from xeemu.knowledge import intervals
 from xeemu.knowledge.analysis import Plan
-from xeemu.knowledge.schedule import Frame, Meeting
+from xeemu.knowledge.schedule import Frame, Key, Meeting
 from xeemu.language import jaxprs, primitives
+from xeemu.language.divergence import MERGE
 from xeemu.language.geometry import Geometry
 from xeemu.language.jaxprs import Body
 from xeemu.language.orders import ACQUIRING, RELEASING
@@ -102,12 +103,17 @@ _COUNTED = frozenset({primitives.barrier_p, primitives.collective_p, primitives.
 Counter = dict[str, float]
 
 
-def of_paths(root: Frame, geometry: Geometry) -> dict[Plan, Counter]:
-    """The instructions of a sub-group in one execution of the body of each call path, without those of inner bodies.
+START = -1
+"""The number of a body's section before its first region."""
 
-    Barriers are counted for each sub-group too.
+
+def of_sections(root: Frame, geometry: Geometry) -> dict[Key, Counter]:
+    """The instructions of a sub-group in one execution of each section of the body of each call path.
+
+    A section is what stands between two marks of which work-items are active, and named by the number of the first;
+    without what inner bodies do. Barriers are counted for each sub-group too.
     """
-    counted: dict[Plan, Counter] = {frame.plan: {} for frame in root.frames()}
+    counted: dict[Key, Counter] = {(frame.plan, START): {} for frame in root.frames()}
     _Count(geometry, counted).frame(root, {})
     return counted
 
@@ -121,7 +127,8 @@ class _Count:
     """
 
     geometry: Geometry
-    counted: dict[Plan, Counter]
+    counted: dict[Key, Counter]
+    _sections: dict[Frame, int] = dataclasses.field(default_factory=dict)  # each frame's, as far as it was walked
 
     def frame(self, frame: Frame, inputs: Mapping[Any, int]) -> None:
         depth = _depth(frame)
@@ -129,6 +136,8 @@ class _Count:
         fused, needed = _fused(frame.body), _needed_words(frame.body, frame.plan)
         seen: set[Any] = set()
         for number, eqn in enumerate(frame.body.eqns):
+            if number in frame.regions:
+                self._sections[frame] = number
             level = max((levels.get(a, 0) for a in eqn.invars if not jaxprs.is_literal(a)), default=0)
             for inner in _inner(frame, number):
                 self.frame(inner, _inner_levels(inner, eqn, levels, depth))
@@ -143,10 +152,11 @@ class _Count:
                 continue
             seen.add(key)
             self._add(_outer(frame, level), of_equation(eqn, frame.plan, self.geometry, words, level > 0))
+        self._sections[frame] = min(frame.regions, default=START)
         self._add(frame, _overhead(frame))
 
     def _add(self, frame: Frame, instructions: Mapping[str, float]) -> None:
-        total = self.counted[frame.plan]
+        total = self.counted.setdefault((frame.plan, self._sections.get(frame, START)), {})
         for name, number in instructions.items():
             total[name] = total.get(name, 0.0) + number
 
@@ -319,7 +329,7 @@ def of_equation(
     known = plan.values.get(eqn.outvars[0])
     if known is not None and known.form is not None and (in_loop or not known.varying):
         return {}
-    if _follows(eqn, plan):
+    if _follows(eqn, plan) or _is_merge(eqn):
         return {}
     shape = max((a.aval.shape for a in (*eqn.invars, *eqn.outvars)), key=math.prod)
     elements = _elements(shape, geometry)
@@ -347,6 +357,11 @@ def _fences(eqn: jex_core.JaxprEqn, geometry: Geometry) -> int:
     assert access.ordering is not None
     each = (access.ordering.order in RELEASING) + (access.ordering.order in ACQUIRING)
     return each * _elements(access.shape, geometry)
+
+
+def _is_merge(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether it only says which work-items have got what, as lanes do that are not active."""
+    return any(getattr(scope, "name", None) == MERGE for scope in eqn.source_info.name_stack.stack)
 
 
 def _follows(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:

@@ -10,6 +10,7 @@ for each sub-group.
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +50,18 @@ class Layout:
 def sub_groups(geometry: Geometry) -> int:
     """Sub-groups of a work-group."""
     return -(-geometry.items // geometry.sub_group_size)
+
+
+def active_sub_groups(lanes: Any, geometry: Geometry) -> Any:
+    """`[rows]` sub-groups with an active lane, of masks `[rows, work-items or 1]` of NumPy or JAX."""
+    if lanes.shape[1] == 1:
+        return lanes[:, 0] * sub_groups(geometry)
+    starts = range(0, geometry.items, geometry.sub_group_size)
+    each = [lanes[:, start : start + geometry.sub_group_size].any(1) for start in starts]
+    total = each[0].astype(np.int64)
+    for row in each[1:]:
+        total = total + row
+    return total
 
 
 def layout(shape: tuple[int, ...], chosen: np.ndarray, geometry: Geometry, width: int) -> Layout:

@@ -151,11 +151,13 @@ def _classes(counts: Counts, taken: Census, memory_requests: int | None) -> tupl
     """Instructions by class, those that there are; and the barriers of work-groups."""
     sub_groups = requests.sub_groups(taken.geometry)
     total: dict[str, float | None] = {"memory": memory_requests}
-    for plan, each in taken.instructions.items():
-        times = counts.executions[plan]
+    for key, each in taken.instructions.items():
+        executions = counts.executions[key[0]]
+        times = None if executions is None else executions * sub_groups
+        times = counts.active.get(key, times)
         for name, each_time in each.items():
             before = total.get(name, 0)
-            total[name] = None if before is None or times is None else before + each_time * times * sub_groups
+            total[name] = None if before is None or times is None else before + each_time * times
     barriers = total.get("barrier", 0)
     known = {name: round(number) for name in instructions.CLASSES if (number := total.get(name))}
     return None if None in total.values() else known, None if barriers is None else round(barriers) // sub_groups

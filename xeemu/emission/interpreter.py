@@ -19,7 +19,7 @@ from xeemu.emission import branches, comparing, items, memories, operations, row
 from xeemu.emission.comparing import Comparison
 from xeemu.emission.context import Context, Equation
 from xeemu.emission.items import Item, as_memory, as_value
-from xeemu.emission.observer import Observer, Result
+from xeemu.emission.observer import Observer, Passage, Result
 from xeemu.emission.values import Buffer, Chunk, Emitted, Origin
 from xeemu.emission.ways import Way, Ways
 from xeemu.knowledge import quotients
@@ -138,7 +138,16 @@ class _Interpreter:
         if eqn.primitive is primitives.barrier_p:
             return memories.after_barrier(equation, self.context)
         if eqn.primitive is primitives.fence_p:
-            return equation.operands
+            return [o for o in equation.operands if isinstance(o, Buffer)]
+        if eqn.primitive is primitives.region_p:
+            mask = as_value(equation.operands[0])
+            self.context.observer.on_region(equation.plan, equation.number, mask, equation.active, self.context.chunk)
+            return []
+        if eqn.primitive is primitives.uniform_p:
+            return operations.uniform(plan, eqn, list(map(as_value, equation.operands)), self.context.chunk)
+        if eqn.params["collective"].masked:
+            passage = Passage(plan, equation.number, as_value(equation.operands[-1]), equation.active)
+            self.context.observer.on_barrier(passage, self.context.chunk)
         return operations.collective(plan, eqn, list(map(as_value, equation.operands)), self.context.chunk)
 
     def _call(self, equation: Equation, body: Body) -> list[Item]:

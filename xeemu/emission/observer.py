@@ -79,7 +79,7 @@ class Event:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Passage:
-    """One barrier as it is emitted.
+    """One barrier, or one group algorithm that not all work-items need reach, as it is emitted.
 
     Attributes:
       plan: the call path.
@@ -151,6 +151,9 @@ class Observer:
 
     def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
         """A barrier is emitted."""
+
+    def on_region(self, plan: Plan, number: int, mask: Emitted, running: jax.Array | None, chunk: Chunk) -> None:
+        """A body of the program begins that the work-items of a mask execute, in the groups of a `[G]` mask or in all."""
 
     def on_operation(self, plan: Plan, number: int, running: jax.Array | None, chunk: Chunk) -> None:
         """An equation that is no memory operation is emitted, for the groups of a `[G]` mask or for all."""

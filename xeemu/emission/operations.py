@@ -64,6 +64,20 @@ def collective(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chun
     return _held(plan, eqn, array, lanes)
 
 
+def uniform(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> list[Item]:
+    """The result of what a group has alike of its work-items' values."""
+    if (formed := _formed(plan, eqn, operands)) is not None:
+        return [formed]
+    kind = eqn.params["kind"]
+
+    def of_group(x: jax.Array, *mask: jax.Array) -> list[jax.Array]:
+        if kind == "pick":
+            return [x.reshape(-1)[jnp.argmax(mask[0].reshape(-1))]]
+        return [x.any() if kind == "some" else x.max()]
+
+    return named(plan, eqn.outvars, _lifted(of_group, operands, chunk))
+
+
 def _carried_out(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> list[Item]:
     """Its lane form if it has one, else the operation itself, lifted over the groups."""
     if (formed := _formed(plan, eqn, operands)) is not None:

@@ -29,7 +29,16 @@ MOST_TURNS = 64
 # Updates for each element of a memory from which on it may be copied for them.
 _OFTEN = 4
 
-READING = frozenset({primitives.load_p, primitives.local_id_p, primitives.group_id_p, primitives.collective_p})
+READING = frozenset(
+    {
+        primitives.load_p,
+        primitives.local_id_p,
+        primitives.group_id_p,
+        primitives.collective_p,
+        primitives.uniform_p,
+        primitives.region_p,
+    }
+)
 """What changes no memory."""
 
 

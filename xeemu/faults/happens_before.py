@@ -330,7 +330,7 @@ def clocks(history: History, geometry: Geometry) -> np.ndarray:
     for event in history.events:
         if isinstance(event, Fenced) or (isinstance(event, Accessed) and _synchronises(event.step, fenced)):
             alone[event.items] = True
-        elif isinstance(event, Met) and event.step.where is not None:
+        elif isinstance(event, Met) and (event.step.where is not None or event.step.active is not None):
             alone[np.isin(units.group(every), units.group(event.items))] = True
     together = units.sub_group(every) if by_sub_group else units.group(every)
     key = np.where(alone, every, len(every) + together)

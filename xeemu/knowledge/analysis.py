@@ -163,7 +163,7 @@ class _Analysis:
 
     def _equation(self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Value]) -> list[Value]:
         if eqn.primitive in primitives.LANGUAGE:
-            return self._language(eqn, operands)
+            return self._language(plan, eqn, operands)
         match jaxprs.structure(eqn):
             case jaxprs.Call(body):
                 plan.inner[number] = (inner := self.body(body, operands),)
@@ -209,7 +209,7 @@ class _Analysis:
         folded = all(o.form is not None and o.form.constant for o in operands)
         return result if result is not None and (fits or folded) else (None, None)
 
-    def _language(self, eqn: jex_core.JaxprEqn, operands: list[Value]) -> list[Value]:
+    def _language(self, plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Value]) -> list[Value]:
         p, dimensions = eqn.params, self.dimensions
         if eqn.primitive is primitives.local_id_p:
             return [_known(local_id(self.geometry.local_range, p["dim"]), dimensions)]
@@ -219,6 +219,10 @@ class _Analysis:
             return [Value(eqn.outvars[0] not in self.alike, space=p["space"])]
         if eqn.primitive is primitives.collective_p:
             return [_unknown(eqn.outvars[0].aval, any(o.varying for o in operands), dimensions)]
+        if eqn.primitive is primitives.uniform_p:
+            return [self._uniform(plan, eqn, operands)]
+        if eqn.primitive is primitives.region_p:
+            return []
         if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
             return [o for o in operands if o.space]
         memory = operands[0]
@@ -230,6 +234,16 @@ class _Analysis:
             return [memory]
         values = [dataclasses.replace(loaded, varying=True, form=None)] if p["fetch"] else []
         return [loaded] if p["op"] == "load" else [*values, memory]
+
+    def _uniform(self, plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Value]) -> Value:
+        """What a group has alike of its work-items' values; their greatest one keeps a form."""
+        x, aval = operands[0], eqn.outvars[0].aval
+        if eqn.params["kind"] == "pick" or x.form is None or not x.form.pattern.size:
+            return _own_base(Value(any(o.varying for o in operands), x.interval), aval, self.dimensions)
+        form = dataclasses.replace(x.form, pattern=x.form.pattern.max())
+        plan.bases[eqn.outvars[0]] = lambda bases: bases[0]
+        interval = intervals.of_array(form.pattern) if form.constant else x.interval
+        return _own_base(Value(x.varying, interval, form), aval, self.dimensions)
 
     def _group_id(self, dim: int | None) -> Value:
         counts = self.geometry.group_range

@@ -159,6 +159,9 @@ def _language(eqn: jex_core.JaxprEqn) -> list[bool]:
     if eqn.primitive is primitives.collective_p:
         chosen = eqn.params["collective"]
         return [chosen.level != collectives.GROUP or chosen.kind not in ("reduce", "broadcast")]
+    if eqn.primitive is primitives.uniform_p:
+        # What steers a group in lockstep, each work-item knows of itself.
+        return [False]
     if eqn.primitive is primitives.local_id_p:
         return [True]
     if eqn.primitive is primitives.load_p or (eqn.primitive is primitives.atomic_p and eqn.params["fetch"]):

@@ -142,6 +142,7 @@ class Frame:
       number: of the equation in the parent's body that it comes from.
       counted: of an iteration, whether it is of a loop with a constant number of iterations.
       steps: what it does, in order.
+      regions: by the number of an equation from which on not all work-items need be active, the mask of those that are.
     """
 
     kind: Kind
@@ -154,6 +155,15 @@ class Frame:
     number: int | None = None
     counted: bool = False
     steps: list["Operation | Meeting | Frame"] = dataclasses.field(default_factory=list)
+    regions: dict[int, Expression] = dataclasses.field(default_factory=dict)
+
+    def region(self, number: int) -> tuple[Key, Expression] | None:
+        """The region that an equation stands in, by its key, and its mask; None if all work-items are active there."""
+        begun = max((n for n in self.regions if n < number), default=None)
+        if begun is None:
+            return None if self.parent is None or self.number is None else self.parent.region(self.number)
+        mask = self.regions[begun]
+        return None if mask.constant and mask.array.all() else ((self.plan, begun), mask)
 
     def frames(self) -> Iterator["Frame"]:
         """This frame and all inside it."""
@@ -317,12 +327,18 @@ class _Walk:
             return [self._group_id(p["dim"], eqn.outvars[0].aval.dtype)]
         if eqn.primitive is primitives.allocate_p:
             return [self._allocation(key)]
+        if eqn.primitive is primitives.region_p:
+            (frame.regions[number],) = (o for o in operands if isinstance(o, Expression))
+            return []
+        if eqn.primitive is primitives.uniform_p:
+            return [_uniform(frame.plan, eqn, v, operands) for v in eqn.outvars]
         memories = [o for o in operands if isinstance(o, Allocation)]
         values = [o for o in operands if isinstance(o, Expression)]
         if eqn.primitive in primitives.ACCESSES:
             frame.steps.append(_access(eqn, key, frame, memories[0], values))
         elif eqn.primitive is primitives.collective_p:
-            frame.steps.append(Meeting(eqn, key, frame, p["collective"].level, self._shared, None))
+            mask = values[-1] if p["collective"].masked else None
+            frame.steps.append(Meeting(eqn, key, frame, p["collective"].level, self._shared, mask))
         else:
             mask = values[0] if p.get("masked") else None
             frame.steps.append(Meeting(eqn, key, frame, p.get("level"), tuple(memories), mask))
@@ -417,7 +433,7 @@ class _Walk:
         hard = [k for k, (a, b) in enumerate(zip(carries, simple, strict=True)) if _is_known(a) and not _is_known(b)]
         if not hard or scan.length > _MOST_ITERATIONS or self._walks > _MOST_WALKS:
             return False
-        trial = dataclasses.replace(frame, kind="iteration", body=scan.body, plan=plan, steps=[])
+        trial = dataclasses.replace(frame, kind="iteration", body=scan.body, plan=plan, steps=[], regions={})
         results = self.body(trial, [*consts, *carries, *(_element(x, first, scan) for x in elements)])
         return any(_is_known(results[k]) for k in hard)
 
@@ -612,6 +628,26 @@ def _operation(plan: Plan, eqn: jex_core.JaxprEqn, v: jex_core.Var, operands: Se
     if fits and intervals.within(bound, interval):
         interval = bound
     return expressions.apply(name, values, eqn.params, aval.shape, aval.dtype, interval, exact)
+
+
+def _uniform(plan: Plan, eqn: jex_core.JaxprEqn, v: jex_core.Var, operands: Sequence[Item]) -> Expression:
+    """Some or the greatest of work-items' values: of the halves of an array element by element, until one is left."""
+    (x, *_), dtype = operands, v.aval.dtype
+    if eqn.params["kind"] == "pick" or not isinstance(x, Expression) or not x.known or not math.prod(x.shape):
+        return _unknown(plan, v)
+    count, interval = math.prod(x.shape), plan.values[v].interval
+    x = expressions.apply("reshape", (x,), {"new_sizes": (count,)}, (count,), dtype, x.interval, True)
+    combine = "or" if dtype == bool else "max"
+    while count > 1:
+        half = -(-count // 2)
+        parts = [_part(x, first, half) for first in (0, count - half)]
+        x, count = expressions.apply(combine, parts, {}, (half,), dtype, x.interval, True), half
+    return expressions.apply("reshape", (x,), {"new_sizes": ()}, (), dtype, interval, True)
+
+
+def _part(x: Expression, first: int, count: int) -> Expression:
+    params = {"start_indices": (first,), "limit_indices": (first + count,), "strides": None}
+    return expressions.apply("slice", (x,), params, (count,), x.dtype, x.interval, True)
 
 
 _NEVER_OVERFLOWS = frozenset(

@@ -42,6 +42,8 @@ class Collective:
       op: the operation of a reduction or scan, else None.
       local_range: the work-group's axes.
       sub_group_size: lanes of a full sub-group.
+      masked: whether a mask of the work-items that take part follows the other operands. What one would get of a
+        work-item that does not is the poison value, and it has no part in a reduction.
     """
 
     level: str
@@ -49,6 +51,7 @@ class Collective:
     op: str | None
     local_range: tuple[int, ...]
     sub_group_size: int
+    masked: bool = False
 
     def __str__(self) -> str:
         return f"{self.level} {self.kind}" + (f" {self.op}" if self.op else "")
@@ -68,7 +71,7 @@ class Collective:
         Args:
           x: `local_range + private`.
           argument: the lane, shift or mask, a scalar or one per work-item: `local_range`. What is known before the
-            program runs is an array of NumPy's.
+            program runs is an array of NumPy's. If it is masked, the mask comes last.
 
         Returns:
           An array of `result_shape(x.shape)`. What an absent lane would give is the poison value.
@@ -94,6 +97,9 @@ class Collective:
         private = x.shape[len(self.local_range) :]
         fill = poison(x.dtype) if self.op is None else identity(self.op, x.dtype)
         fill = np.bool_(False) if self.kind == "ballot" else fill
+        if self.masked:
+            *argument, mask = argument
+            x = jnp.where(mask.reshape(*mask.shape, *(1,) * len(private)), x, fill)
         rows = _rows(x.reshape(self._items, *private), self._lanes, fill)
         if self.kind == "broadcast" and _is_lane_of_all(argument[0], self._items, self._lanes):
             return rows[:, int(argument[0])][:, None]

@@ -53,6 +53,18 @@ def _header(program: Program) -> Iterator[tuple[str, str]]:
     yield f"nd-range {_sizes(g.global_range)}, {cut}, {g.groups} groups", ""
     for memory in [*filter(None, program.arguments), *program.allocations]:
         yield _INDENT + _described(program, memory), ""
+    if program.kernel.interface is not None:
+        yield from ((f"{_INDENT}{text}", "") for text in _scalars(program))
+
+
+def _scalars(program: Program) -> Iterator[str]:
+    """What a kernel of another language is given by value: which were traced, and of which the values are known."""
+    for v, memory, name in zip(program.body.invars, program.arguments, program.kernel.parameters, strict=True):
+        if memory is None:
+            yield f"scalar {name}: {_type(v.aval.dtype)}, traced"
+    for name, value in program.static:
+        if isinstance(value, np.generic):
+            yield f"scalar {name}: {_type(value.dtype)}, static, {value}"
 
 
 def _described(program: Program, memory: Allocation) -> str:
@@ -206,8 +218,13 @@ class _Writer:
             return f"{p['name']} = {p['space']} {_type(p['dtype'])}[{_sizes(p['shape'], ', ')}]"
         if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
             return self._ordered(eqn, given, names)
+        if eqn.primitive is primitives.region_p:
+            return f"of the work-items {given[0]}:"
+        if eqn.primitive is primitives.uniform_p:
+            return self._named(eqn, names, f"{p['kind']} of {', '.join(given)}")
         if eqn.primitive is primitives.collective_p:
-            return self._named(eqn, names, f"{p['collective']} ({', '.join(given)})")
+            where = f" where {given.pop()}" if p["collective"].masked else ""
+            return self._named(eqn, names, f"{p['collective']} ({', '.join(given)}){where}")
         if eqn.primitive in (primitives.local_id_p, primitives.group_id_p):
             dim = "linear" if p["dim"] is None else p["dim"]
             return self._named(eqn, names, f"{eqn.primitive.name.removeprefix('xe_')} {dim}")
@@ -219,7 +236,7 @@ class _Writer:
         where = f" where {given[-1]}" if masked else ""
         memories = ", ".join(given[: len(given) - masked])
         if eqn.primitive is primitives.fence_p:
-            return f"fence {eqn.params['ordering']} ({memories})"
+            return f"fence {eqn.params['ordering']} ({memories}){where}"
         return f"{eqn.params['level'].replace('_', '-')} barrier ({memories}){where}"
 
     def _access(self, eqn: jex_core.JaxprEqn, given: list[str], names: dict[Any, str]) -> str:

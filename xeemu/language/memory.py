@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.language import operands, primitives, source, spelling
+from xeemu.language import divergence, operands, primitives, source, spelling
 from xeemu.language.orders import LOAD_ORDERS, ORDERS, SCOPES, STORE_ORDERS, Ordering
 from xeemu.language.primitives import Access
 
@@ -112,9 +112,18 @@ class Memory:
         return self._load(index, where, other, None)
 
     def _load(self, index: Any, where: Any, other: Any, ordering: Ordering | None, block: bool = False) -> jax.Array:
-        mask = operands.mask(where, self.name)
+        given = operands.mask(where, self.name)
+        mask = divergence.where(given)
         extra = [] if mask is None else [("where=", mask), ("other=", operands.value(other, self.dtype, self.name))]
         arrays, access = self._access(index, extra, ordering, block)
+        loaded = self._loaded(arrays, access, ordering)
+        if mask is None or not mask.ndim or not loaded.ndim or self.space == "private":
+            return loaded
+        # What active work-items load from one place, they have alike.
+        alone = not any(a.ndim for a in arrays[: access.rank]) and (given is None or not given.ndim)
+        return divergence.uniform("pick", loaded, mask) if alone else loaded
+
+    def _loaded(self, arrays: list[jax.Array], access: Access, ordering: Ordering | None) -> jax.Array:
         if not any(a.ndim for a in arrays) and self.space != "private":
             access = dataclasses.replace(access, shape=())
         if _is_empty(access):
@@ -139,7 +148,7 @@ class Memory:
 
     def _written(self, values: list[Any], where: Any) -> list[tuple[str, jax.Array]]:
         named = [("the value", operands.value(x, self.dtype, self.name)) for x in values]
-        mask = operands.mask(where, self.name)
+        mask = divergence.where(operands.mask(where, self.name))
         return named if mask is None else [*named, ("where=", mask)]
 
     def _access(

@@ -12,7 +12,9 @@ a list of results. `L` is the local range of the work-group, `P` the private axe
 | `store` | memory, index..., value, [where] | the memory's next version |
 | `atomic` | memory, index..., value..., [where] | [old value `L + P`,] [the memory's next version] |
 | `barrier`, `fence` | memories..., [where] | their next versions |
-| `collective` | x, [argument] | the result of a group or sub-group algorithm |
+| `collective` | x, [argument], [where] | the result of a group or sub-group algorithm |
+| `uniform` | x `L`, [where] | a scalar that steers loops: `"some"`, `"most"` (the greatest), or `"pick"` (where `where`) |
+| `region` | where `L` or scalar | none: the work-items that execute what follows, up to the body's next one |
 """
 
 import dataclasses
@@ -83,11 +85,16 @@ store_p = _primitive("store", lambda memory, *_, access: [_same(memory)])
 barrier_p = _primitive(
     "barrier", lambda *operands, level, masked: [_same(m) for m in operands[: len(operands) - masked]]
 )
-fence_p = _primitive("fence", lambda *memories, ordering: [_same(m) for m in memories])
+fence_p = _primitive(
+    "fence", lambda *operands, ordering, masked: [_same(m) for m in operands[: len(operands) - masked]]
+)
 collective_p = _primitive(
     "collective",
     lambda x, *_, collective: [_array(collective.result_shape(x.shape), collective.result_type(x.dtype))],
 )
+# Each work-item on its own knows but its own element: these say what a group in lockstep does, not what a kernel computes.
+uniform_p = _primitive("uniform", lambda x, *_, kind: [_array((), x.dtype)])
+region_p = _primitive("region", lambda mask: [])
 
 
 def _atomic_results(memory: jax.core.ShapedArray, *_: Any, op: str, fetch: bool, access: Access) -> list[Any]:
@@ -100,7 +107,21 @@ atomic_p = _primitive("atomic", _atomic_results)
 # What turns a memory into its next version; the operands that are memories come first.
 UPDATES = frozenset({store_p, atomic_p, barrier_p, fence_p})
 ACCESSES = frozenset({load_p, store_p, atomic_p})
-LANGUAGE = frozenset({local_id_p, group_id_p, allocate_p, load_p, store_p, atomic_p, barrier_p, fence_p, collective_p})
+LANGUAGE = frozenset(
+    {
+        local_id_p,
+        group_id_p,
+        allocate_p,
+        load_p,
+        store_p,
+        atomic_p,
+        barrier_p,
+        fence_p,
+        collective_p,
+        uniform_p,
+        region_p,
+    }
+)
 
 
 def operation(eqn: jex_core.JaxprEqn) -> str:

@@ -36,9 +36,12 @@ class Site:
     line: int
     source: str
 
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}"
+
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}"
-        return f"{place}: {self.source}" if self.source else place
+        return f"{self.place}: {self.source}" if self.source else self.place
 
 
 UNKNOWN = Site("<unknown>", 0, "")

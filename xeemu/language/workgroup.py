@@ -1,7 +1,7 @@
 """WorkGroup and SubGroup: what a kernel asks of the group that it is written for."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import jax
@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.errors import KernelArgumentError
-from xeemu.language import operands, primitives, source, spelling
+from xeemu.language import choices, divergence, loops, operands, primitives, source, spelling
 from xeemu.language.collectives import GROUP, OPERATIONS, SUB_GROUP, Collective
 from xeemu.language.geometry import Geometry
 from xeemu.language.memory import Description, Memory, ordering
@@ -113,7 +113,10 @@ class WorkGroup:
         """
         self._needs_groups("a barrier")
         mask = operands.mask(where, "a barrier")
-        extra = [] if mask is None else operands.align([("where=", mask)], self._geometry.local_range, "a barrier")[0]
+        if mask is not None:
+            operands.align([("where=", mask)], self._geometry.local_range, "a barrier")
+        mask = divergence.where(mask)
+        extra = [] if mask is None else [mask]
         versions = primitives.barrier_p.bind(*_versions(memories), *extra, level=GROUP, masked=bool(extra))
         return _renewed(memories, versions)
 
@@ -123,7 +126,9 @@ class WorkGroup:
         One of the scope `work_item` is legal, and orders nothing between work-items.
         """
         checked = ordering(order, scope)
-        return _renewed(memories, primitives.fence_p.bind(*_versions(memories), ordering=checked))
+        mask = self._active()
+        versions = primitives.fence_p.bind(*_versions(memories), *mask, ordering=checked, masked=bool(mask))
+        return _renewed(memories, versions)
 
     def broadcast(self, x: Any, id: Any) -> jax.Array:
         """The value of `x` in the work-item with local linear id `id`: a scalar, or the private axes of `x`."""
@@ -152,6 +157,42 @@ class WorkGroup:
     def none(self, x: Any) -> jax.Array:
         """Whether `x` holds for no work-item, a bool scalar."""
         return ~self.any(x)
+
+    def while_loop(self, cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
+        """What is carried after a loop that each work-item leaves when its predicate is false.
+
+        Who has left keeps its values, and takes no part in memory operations and group algorithms. A sub-group goes on
+        while one of its lanes does.
+
+        Args:
+          cond: of the carry, a bool for each work-item, or one for all.
+          body: of the carry, the next one.
+          init: the first carry, a pytree of values and memories; scalars that change get an element per work-item.
+        """
+        return loops.while_loop(cond, body, init, self._geometry.local_range)
+
+    def fori_loop(self, low: Any, high: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
+        """What is carried after a loop from `low` to `high`, the end excluded, which each work-item may have its own of.
+
+        Args:
+          low, high: integers, for each work-item or for all.
+          body: of the counter and the carry, the next carry; the counter is a scalar if `low` is one.
+          init: the first carry, see `while_loop`.
+        """
+        return loops.fori_loop(low, high, body, init, self._geometry.local_range)
+
+    def cond(self, pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
+        """What `then(*operands)` gives the work-items for which `pred` holds, and `otherwise(*operands)` the others.
+
+        Each side is executed by those that take it, one side after the other. Both return the same structure; a memory
+        that a side does not change it returns as it is.
+
+        Args:
+          pred: a bool for each work-item, or one for all.
+          then, otherwise: of the operands.
+          *operands: values and memories.
+        """
+        return choices.cond(pred, then, otherwise, operands, self._geometry.local_range)
 
     def __getattr__(self, name: str) -> NoReturn:
         raise spelling.no_such_name("a work-group", name, spelling.names_of(WorkGroup), spelling.WORK_GROUP)
@@ -201,8 +242,14 @@ class WorkGroup:
         array = self._per_item(x, f"{level} {kind}")
         if op in ("and", "or", "xor") and jnp.issubdtype(array.dtype, jnp.inexact):
             raise source.kernel_error(f"{level} {kind} with op {op!r} of {array.dtype}; it is for integers and bool")
-        collective = Collective(level, kind, op, geometry.local_range, geometry.sub_group_size)
-        return primitives.collective_p.bind(array, *argument, collective=collective)[0]
+        mask = self._active()
+        collective = Collective(level, kind, op, geometry.local_range, geometry.sub_group_size, bool(mask))
+        return primitives.collective_p.bind(array, *argument, *mask, collective=collective)[0]
+
+    def _active(self) -> list[jax.Array]:
+        """`local_range` mask of the work-items that execute what is being traced; nothing if all do."""
+        mask = divergence.active()
+        return [] if mask is None else [jnp.broadcast_to(mask, self._geometry.local_range)]
 
     def _per_item(self, x: Any, what: str) -> jax.Array:
         """`x` with the work-group's axes in full."""
@@ -298,7 +345,8 @@ class SubGroup:
 
     def barrier(self, *memories: Memory) -> Any:
         """The memories after a barrier of each sub-group on its own; returned as by `WorkGroup.barrier`."""
-        versions = primitives.barrier_p.bind(*_versions(memories), level=SUB_GROUP, masked=False)
+        mask = self._group._active()
+        versions = primitives.barrier_p.bind(*_versions(memories), *mask, level=SUB_GROUP, masked=bool(mask))
         return _renewed(memories, versions)
 
     def load(self, memory: Memory, base: Any) -> jax.Array:

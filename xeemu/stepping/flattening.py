@@ -11,6 +11,7 @@ from jax.extend import core as jex_core
 
 from xeemu.knowledge import endings, lanewise
 from xeemu.language import collectives, jaxprs, primitives, separation, source
+from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
 from xeemu.language.jaxprs import Body
 from xeemu.language.linearity import Allocation
@@ -73,6 +74,8 @@ class _Writer:
         memories = (*program.arguments, *program.allocations)
         self._shared = tuple(m for m in memories if m is not None and m.space != "private")
         self._reductions = separation.group_reductions(program.body, program.geometry)
+        # Whether lanes of a sub-group stay together in divergent code, where they meet.
+        self._lockstep = any(map(_is_divergent_meeting, jaxprs.equations(program.body)))
         self._operations: list[Operation] = []
         self._starts: dict[tuple[str, int | None], Register] = {}
 
@@ -153,10 +156,16 @@ class _Writer:
         return results
 
     def _exchange(
-        self, level: str, operation: Operation, eqn: jex_core.JaxprEqn, ordered: tuple[Allocation, ...]
+        self,
+        level: str,
+        operation: Operation,
+        eqn: jex_core.JaxprEqn,
+        ordered: tuple[Allocation, ...],
+        mask: Operand | None = None,
     ) -> None:
         straight = Straight((operation,), ())
-        self.append(Meeting(level, ordered, None, straight, source.of_equation(eqn)))
+        where, active = (mask, None) if level == collectives.GROUP else (None, mask)
+        self.append(Meeting(level, ordered, where, straight, source.of_equation(eqn), active))
 
     def _copied(self, value: _Known, eqn: jex_core.JaxprEqn) -> _Known:
         """The value as a copy that each work-item has."""
@@ -175,24 +184,43 @@ class _Writer:
             return [self.given(eqn.outvars[0].aval, False, "group_id", p["dim"])]
         if eqn.primitive is primitives.allocate_p:
             return [next(self._allocations)]
+        if eqn.primitive is primitives.region_p:
+            return []
+        if eqn.primitive is primitives.uniform_p:
+            return [self._uniform(eqn, _value(operands[0]))]
         if eqn.primitive is primitives.collective_p:
             return [self._collective(eqn, [_value(o) for o in operands])]
         if eqn.primitive in primitives.ACCESSES:
             return self._access(eqn, operands)
         memories = tuple(o for o in operands if isinstance(o, Allocation))
+        where = _value(operands[-1]) if p["masked"] else None
         if eqn.primitive is primitives.fence_p:
-            self.append(Fence(source.of_equation(eqn), memories, p["ordering"]))
+            self.append(Fence(source.of_equation(eqn), memories, p["ordering"], where))
         else:
-            where = _value(operands[-1]) if p["masked"] else None
-            self.append(Meeting(p["level"], memories, where, None, source.of_equation(eqn)))
+            of_group = p["level"] == collectives.GROUP
+            masks = (where, None) if of_group else (None, where)
+            self.append(Meeting(p["level"], memories, masks[0], None, source.of_equation(eqn), masks[1]))
         return list(memories)
 
     def _collective(self, eqn: jex_core.JaxprEqn, operands: list[Operand]) -> Register:
-        chosen: collectives.Collective = eqn.params["collective"]
+        chosen: Collective = eqn.params["collective"]
         (lanes,) = lanewise.results(eqn, [True] * len(operands), self.rank)
         result = self.register(eqn.outvars[0].aval, lanes)
         algorithm = Operation(lambda *xs: [chosen.apply(*xs)], tuple(operands), (result,))
-        self._exchange(chosen.level, algorithm, eqn, self._shared)
+        self._exchange(chosen.level, algorithm, eqn, self._shared, operands[-1] if chosen.masked else None)
+        return result
+
+    def _uniform(self, eqn: jex_core.JaxprEqn, operand: Operand) -> Register:
+        """What steers a work-item: its own element; or its sub-group in lockstep, that of all lanes together."""
+        result = self.register(eqn.outvars[0].aval, False)
+        kind = eqn.params["kind"]
+        if not self._lockstep or kind == "pick":
+            self._operations.append(Operation(lambda x: [x], (operand,), (result,), own=True))
+            return result
+        local, op = self.geometry.local_range, "or" if kind == "some" else "max"
+        together = Collective(collectives.SUB_GROUP, "reduce", op, local, self.geometry.sub_group_size)
+        steering = Operation(lambda x: [together.apply(x)], (operand,), (result,), own=True)
+        self._exchange(collectives.SUB_GROUP, steering, eqn, ())
         return result
 
     def _access(self, eqn: jex_core.JaxprEqn, operands: list[_Known]) -> list[_Known]:
@@ -336,6 +364,14 @@ def _stands_alone(eqn: jex_core.JaxprEqn) -> bool:
             if jaxprs.structure(inner) is not None and not _stands_alone(inner):
                 return False
     return not isinstance(jaxprs.structure(eqn), jaxprs.While)
+
+
+def _is_divergent_meeting(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether lanes of a sub-group meet of which not all may be active."""
+    if eqn.primitive is primitives.collective_p:
+        chosen: Collective = eqn.params["collective"]
+        return chosen.masked and chosen.level == collectives.SUB_GROUP
+    return eqn.primitive is primitives.barrier_p and eqn.params["masked"] and eqn.params["level"] != collectives.GROUP
 
 
 def _bind(eqn: jex_core.JaxprEqn, *operands: jax.Array) -> Sequence[jax.Array]:

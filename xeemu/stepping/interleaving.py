@@ -235,7 +235,7 @@ class _Launch:
             case Access():
                 self._access(step, members)
             case Fence():
-                self._fence(step, members)
+                self._fence(step, self._masked(step.where, members))
         self._go_on(members, self._targets(step, place, members))
 
     def _targets(self, step: Any, place: int, members: np.ndarray) -> Any:
@@ -448,15 +448,14 @@ class _Launch:
 
     def _arrive(self, step: Meeting, place: int, members: np.ndarray) -> None:
         """Work-items wait; those that are the last ones expected let all of their group or sub-group go on."""
-        only_orders = step.exchange is None and step.where is None and bool(step.memories)
+        only_orders = step.exchange is None and step.where is None and step.active is None and bool(step.memories)
         if self.turns.manner.late_barriers and step.level == collectives.GROUP and only_orders:
             self._go_past(step, place, members)
             return
         if step.where is not None:
-            local = self.geometry.local_range
-            reached = self._elements(step.where, local)[:, :, 0].astype(bool)
+            reached = self._masked(step.where, members)
             self._go_on(members & ~reached, place + 1)
-            members = members & reached
+            members = reached
         self._waits |= members
         together = (self._waits & (self._places == place)) | ~self._present
         if step.level == collectives.GROUP:
@@ -466,17 +465,24 @@ class _Launch:
             complete = complete[:, self._rows]
         self._part(step, place, complete & self._waits & (self._places == place))
 
+    def _masked(self, mask: Operand | None, members: np.ndarray) -> np.ndarray:
+        """Of work-items those of a mask."""
+        if mask is None:
+            return members
+        return members & self._elements(mask, self.geometry.local_range)[:, :, 0].astype(bool)
+
     def _part(self, step: Meeting, place: int, members: np.ndarray) -> None:
         if not members.any():
             return
         if step.exchange is not None:
             self._compute(place, members)
+        active = self._masked(step.active, members)
         if step.memories:
             level = visibility.GROUP if step.level == collectives.GROUP else visibility.SUB_GROUP
-            self._publish(members, step.memories, level)
-            self._acquire(members, step.memories)
-        if self._history is not None and (step.memories or step.exchange is None):
-            self._history.add(Met(step, np.flatnonzero(members)))
+            self._publish(active, step.memories, level)
+            self._acquire(active, step.memories)
+        if self._history is not None and (step.memories or step.exchange is None) and active.any():
+            self._history.add(Met(step, np.flatnonzero(active)))
         self._go_on(members, place + 1)
         self.turns.redraw()
 

@@ -43,11 +43,18 @@ Operand: TypeAlias = Register | np.ndarray
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Operation:
-    """An ordinary operation on values."""
+    """An ordinary operation on values.
+
+    Attributes:
+      function: of the operands of a work-group, its results.
+      operands, results: of it.
+      own: whether each work-item holds of the results its own element only, as what it has a copy of.
+    """
 
     function: Callable[..., Sequence[jax.Array]]
     operands: tuple[Operand, ...]
     results: tuple[Register, ...]
+    own: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -92,6 +99,8 @@ class Meeting:
       where: the work-items that take part, or None for all.
       exchange: what is computed from the values of all, or None.
       site: its line.
+      active: of those that meet, the work-items whose accesses it orders, or None for all: a sub-group is in lockstep,
+        and comes with lanes that are not active.
     """
 
     level: str
@@ -99,6 +108,7 @@ class Meeting:
     where: Operand | None
     exchange: Straight | None
     site: Site
+    active: Operand | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -109,11 +119,13 @@ class Fence:
       site: its line.
       memories: whose accesses it orders.
       ordering: its order and scope.
+      where: the work-items that take part, or None for all.
     """
 
     site: Site
     memories: tuple[Allocation, ...]
     ordering: Ordering
+    where: Operand | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -165,6 +177,8 @@ def kept(steps: Sequence[Step]) -> frozenset[int]:
     for step in steps:
         match step:
             case Straight() | Meeting(exchange=Straight()):
+                if isinstance(step, Meeting):
+                    found |= {o.number for o in (step.where, step.active) if isinstance(o, Register)}
                 straight = step if isinstance(step, Straight) else step.exchange
                 assert straight is not None
                 computed = {r.number for o in straight.operations for r in o.results}
@@ -172,7 +186,10 @@ def kept(steps: Sequence[Step]) -> frozenset[int]:
                 found |= {target.number for target, _ in straight.moves}
             case Access():
                 found |= {o.number for o in (*step.index, *step.values, step.where) if isinstance(o, Register)}
-            case Meeting(where=Register(number)) | Branch(number=Register(number)):
+            case Meeting() | Fence():
+                parts = (step.where, step.active) if isinstance(step, Meeting) else (step.where,)
+                found |= {o.number for o in parts if isinstance(o, Register)}
+            case Branch(number=Register(number)):
                 found.add(number)
     return frozenset(found)
 
@@ -215,6 +232,8 @@ def compiled(straight: Straight, kept: frozenset[int], geometry: Geometry) -> tu
 
             for operation in straight.operations:
                 results = operation.function(*map(get, operation.operands))
+                if operation.own:
+                    results = [x.reshape(items, *x.shape[len(local) :])[item] for x in results]
                 values |= {r.number: x for r, x in zip(operation.results, results, strict=True)}
             return [own(get(value), target, item) for target, value in targets]
 

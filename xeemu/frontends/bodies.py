@@ -1,0 +1,60 @@
+"""Bodies: what the readers of expressions and statements share while one function is read."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xeemu.errors import KernelError
+from xeemu.frontends import clang, tree
+from xeemu.frontends.clang import Cursor
+from xeemu.frontends.layouts import Layouts
+from xeemu.frontends.printed import Printed
+from xeemu.frontends.tree import Expression, Function, Place, Variable
+from xeemu.frontends.types import Type
+
+
+@dataclasses.dataclass(eq=False)
+class Body:
+    """A function, or a variable's first value, that is being read.
+
+    Attributes:
+      text: how far the printed text is read.
+      layouts: the unit's types.
+      variables: those declared so far, by their declaration's key.
+      refused: why a declaration has no variable.
+      function: the definition that a callee's declaration has, None if it has none.
+      declare: makes a variable of its declaration.
+      statement: reads a statement (in an expression in braces).
+      place: of what was read last; what has no place of its own has this one.
+      calls: the functions called, each with the place of its first call.
+    """
+
+    text: Printed
+    layouts: Layouts
+    variables: dict[int, Variable]
+    refused: Mapping[int, KernelError]
+    function: Callable[[Cursor], Function | None]
+    declare: "Callable[[Body, Cursor], Variable]"
+    statement: "Callable[[Body, Cursor], tree.Statement]"
+    place: Place
+    calls: dict[Function, Place] = dataclasses.field(default_factory=dict)
+
+    def at(self, cursor: Cursor) -> Place:
+        """A cursor's place."""
+        found = clang.place(cursor)
+        if found.line:
+            self.place = found
+        return self.place
+
+    def type(self, cursor: Cursor) -> Type:
+        """A cursor's type."""
+        return self.layouts.of(cursor, self.place)
+
+    def type_of(self, of: Any, cursor: Cursor) -> Type:
+        """A type of clang's as ours."""
+        return self.layouts.type(of, cursor, self.place)
+
+
+def converted(value: Expression, to: Type) -> Expression:
+    """A value as another type has it, by a `Cast` where they differ."""
+    return value if value.type == to else tree.Cast(to, value.place, value)

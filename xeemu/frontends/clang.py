@@ -1,0 +1,199 @@
+"""clang: the parser of C, by PyPI's `libclang` or any other `clang.cindex` that can be imported.
+
+No compiler and no system header is needed. Versions 14 to 22 of the library serve.
+"""
+
+import ctypes
+import functools
+import importlib
+import linecache
+import os
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from xeemu.errors import KernelArgumentError, KernelError
+from xeemu.frontends.tree import Place
+
+Cursor: TypeAlias = Any
+Unit: TypeAlias = Any
+HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "headers")
+_ERROR = 3
+_MOST_ERRORS = 10
+_TERSE_OUTPUT = 17
+
+
+class _String(ctypes.Structure):
+    _fields_ = (("data", ctypes.c_void_p), ("private_flags", ctypes.c_uint))
+
+
+@functools.cache
+def bindings() -> Any:
+    """The module `clang.cindex`, its library loaded."""
+    try:
+        module = importlib.import_module("clang.cindex")
+    except ImportError:
+        raise KernelArgumentError(
+            "kernels of OpenCL C are parsed by libclang, which is not installed; pip install 'xeemu[opencl]'"
+        ) from None
+    try:
+        module.conf.lib  # noqa: B018  # loads the library
+    except module.LibclangError as error:
+        reason = str(error).partition("\n")[0]
+        raise KernelArgumentError(f"libclang cannot be loaded: {reason}; pip install 'xeemu[opencl]'") from None
+    return module
+
+
+@functools.cache
+def _library() -> Any:
+    """The library by a handle of our own, with the functions that the bindings leave out."""
+    module = bindings()
+    library = ctypes.CDLL(module.conf.lib._name)
+    cursor, pointer, string = module.Cursor, ctypes.c_void_p, _String
+    signatures: dict[str, tuple[Any, ...]] = {
+        "clang_Cursor_Evaluate": (pointer, cursor),
+        "clang_EvalResult_getKind": (ctypes.c_int, pointer),
+        "clang_EvalResult_isUnsignedInt": (ctypes.c_uint, pointer),
+        "clang_EvalResult_getAsUnsigned": (ctypes.c_ulonglong, pointer),
+        "clang_EvalResult_getAsLongLong": (ctypes.c_longlong, pointer),
+        "clang_EvalResult_getAsDouble": (ctypes.c_double, pointer),
+        "clang_EvalResult_dispose": (None, pointer),
+        "clang_getCursorPrintingPolicy": (pointer, cursor),
+        "clang_PrintingPolicy_setProperty": (None, pointer, ctypes.c_int, ctypes.c_uint),
+        "clang_PrintingPolicy_dispose": (None, pointer),
+        "clang_getCursorPrettyPrinted": (string, cursor, pointer),
+        "clang_getCString": (ctypes.c_char_p, string),
+        "clang_disposeString": (None, string),
+        "clang_Cursor_getVarDeclInitializer": (cursor, cursor),
+        "clang_getCursorLocation": (module.SourceLocation, cursor),
+        "clang_Type_getValueType": (module.Type, module.Type),
+        "clang_getFileLocation": (None, module.SourceLocation, *4 * (ctypes.POINTER(ctypes.c_void_p),)),
+        "clang_getFileName": (string, pointer),
+    }
+    for name, (result, *arguments) in signatures.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    numbers = ctypes.POINTER(ctypes.c_uint)
+    files = ctypes.POINTER(ctypes.c_void_p)
+    library.clang_getFileLocation.argtypes = [module.SourceLocation, files, numbers, numbers, numbers]
+    return library
+
+
+def _text(string: _String) -> str:
+    library = _library()
+    text = library.clang_getCString(string)
+    library.clang_disposeString(string)
+    return (text or b"").decode(errors="replace")
+
+
+def kind(cursor: Cursor) -> str:
+    """The kind's name in the bindings, such as `"IF_STMT"`; of a kind that they do not know its number."""
+    try:
+        return str(cursor.kind.name)
+    except ValueError:
+        return f"kind {cursor._kind_id}"
+
+
+def children(cursor: Cursor) -> list[Cursor]:
+    """The parts of an expression or statement, without references to types and members and without attributes."""
+    return [c for c in cursor.get_children() if not kind(c).endswith(("_REF", "_ATTR"))]
+
+
+def key(cursor: Cursor) -> int:
+    """What two cursors of one declaration have in common."""
+    return int(cursor.canonical.data[0] or 0)
+
+
+def printed(cursor: Cursor, head: bool = False) -> str:
+    """A declaration as clang prints it, macros replaced; `head` leaves a function's body out."""
+    library = _library()
+    policy = library.clang_getCursorPrintingPolicy(cursor)
+    library.clang_PrintingPolicy_setProperty(policy, _TERSE_OUTPUT, int(head))
+    text = _text(library.clang_getCursorPrettyPrinted(cursor, policy))
+    library.clang_PrintingPolicy_dispose(policy)
+    return text
+
+
+def evaluated(cursor: Cursor) -> int | float | None:
+    """The value of a constant expression of numbers, None of any other."""
+    library = _library()
+    result = library.clang_Cursor_Evaluate(cursor)
+    if not result:
+        return None
+    try:
+        match library.clang_EvalResult_getKind(result):
+            case 1 if library.clang_EvalResult_isUnsignedInt(result):
+                return int(library.clang_EvalResult_getAsUnsigned(result))
+            case 1:
+                return int(library.clang_EvalResult_getAsLongLong(result))
+            case 2:
+                return float(library.clang_EvalResult_getAsDouble(result))
+        return None
+    finally:
+        library.clang_EvalResult_dispose(result)
+
+
+def initializer(cursor: Cursor) -> Cursor | None:
+    """The first value that a variable's declaration gives it."""
+    found = _library().clang_Cursor_getVarDeclInitializer(cursor)
+    found._tu = cursor._tu
+    return None if found.kind.is_invalid() else found
+
+
+def value_type(of: Any, cursor: Cursor) -> Any:
+    """The `T` of `_Atomic(T)`."""
+    found = _library().clang_Type_getValueType(of)
+    found._tu = cursor._tu
+    return found
+
+
+def place(cursor: Cursor) -> Place:
+    """Where a cursor is in the file: of a macro's argument where it is written, of the rest where the macro is used."""
+    library = _library()
+    location = library.clang_getCursorLocation(cursor)
+    file, line, column, offset = ctypes.c_void_p(), ctypes.c_uint(), ctypes.c_uint(), ctypes.c_uint()
+    library.clang_getFileLocation(
+        location, ctypes.byref(file), ctypes.byref(line), ctypes.byref(column), ctypes.byref(offset)
+    )
+    name = _text(library.clang_getFileName(file)) if file else ""
+    return Place(name, line.value, column.value)
+
+
+def parse(name: str, text: str | None, arguments: Sequence[str]) -> tuple[Unit, list[Any]]:
+    """A file, or a text under a made-up name, and the errors that clang found in it."""
+    index = bindings().Index.create()
+    unsaved = None if text is None else [(name, text)]
+    try:
+        unit = index.parse(name, args=list(arguments), unsaved_files=unsaved)
+    except bindings().TranslationUnitLoadError:
+        raise KernelError(f"clang cannot parse {name} with {' '.join(arguments)}") from None
+    return unit, [d for d in unit.diagnostics if d.severity >= _ERROR]
+
+
+def failure(name: str, diagnostics: Sequence[Any]) -> KernelError:
+    """clang's errors, at most ten, each with its line, a caret and its notes."""
+    shown = [_shown(d) for d in diagnostics[:_MOST_ERRORS]]
+    more = len(diagnostics) - len(shown)
+    if more:
+        shown.append(f"and {more} more")
+    count = f"{len(diagnostics)} errors" if len(diagnostics) > 1 else "an error"
+    return KernelError(f"{name} has {count} for clang:\n" + "\n".join(shown))
+
+
+def _shown(diagnostic: Any) -> str:
+    severity = {2: "warning", 3: "error", 4: "fatal error"}.get(diagnostic.severity, "note")
+    location = diagnostic.location
+    if location.file is None:
+        return f"{severity}: {diagnostic.spelling}"
+    file = location.file.name
+    lines = [f"{file}:{location.line}:{location.column}: {severity}: {diagnostic.spelling}"]
+    source = linecache.getline(file, location.line).rstrip("\n")
+    if source.strip():
+        indent = "".join(c if c == "\t" else " " for c in source[: location.column - 1])
+        lines += [f"    {source}", f"    {indent}^"]
+    own = [d for d in diagnostic.children if d.location.file is None or not of_ours(d.location.file.name)]
+    return "\n".join([*lines, *map(_shown, own)])
+
+
+def of_ours(file: str) -> bool:
+    """Whether a file is the base header, which the user does not know."""
+    return os.path.dirname(file) == HEADERS

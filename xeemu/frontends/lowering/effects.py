@@ -1,0 +1,210 @@
+"""Effects: which variables and memories a part of a program may change, from its tree alone.
+
+What is written through a pointer is followed to the variables that the pointer comes from (`sources`), in all calls of
+a function at once: more may be named than is changed, never less.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Iterator
+
+from xeemu.frontends import tree, types
+from xeemu.frontends.tree import (
+    Assignment,
+    Binary,
+    Call,
+    Cast,
+    Choice,
+    Expression,
+    Function,
+    Initializer,
+    Member,
+    Name,
+    Step,
+    Subscript,
+    Swizzle,
+    Unary,
+    Variable,
+)
+
+Node = object
+
+SYNCHRONISING = (
+    "barrier",
+    "work_group_barrier",
+    "sub_group_barrier",
+    "mem_fence",
+    "read_mem_fence",
+    "write_mem_fence",
+    "atomic_work_item_fence",
+    "wait_group_events",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Effects:
+    """What a part of a program may change.
+
+    Attributes:
+      assigned: variables that are assigned.
+      stored: variables through which something is written, as pointers or arrays.
+      synchronises: whether there is a barrier or fence, which makes a new version of memories.
+    """
+
+    assigned: frozenset[Variable] = frozenset()
+    stored: frozenset[Variable] = frozenset()
+    synchronises: bool = False
+
+    def __or__(self, other: "Effects") -> "Effects":
+        both = self.synchronises or other.synchronises
+        return Effects(self.assigned | other.assigned, self.stored | other.stored, both)
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The parts of an expression or statement, and the initialisers of what it declares."""
+    match node:
+        case tree.Declaration(variables=variables):
+            yield from (v.initializer for v in variables if v.initializer is not None)
+        case tree.Switch(value=value, cases=cases):
+            yield value
+            yield from (s for case in cases for s in case.statements)
+        case _:
+            for field in dataclasses.fields(node):  # type: ignore[arg-type]
+                part = getattr(node, field.name)
+                for item in part if isinstance(part, tuple) else (part,):
+                    if isinstance(item, _NODES):
+                        yield item
+
+
+_NODES = (
+    tree.Constant, tree.Text, Name, Unary, Step, Binary, Assignment, Choice, Subscript, Member, Swizzle, Cast,
+    Initializer, Call, tree.Block, tree.Declaration, tree.Evaluate, tree.If, tree.Loop, tree.Switch, tree.Break,
+    tree.Continue, tree.Return,
+)  # fmt: skip
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """A node and all below it, without the bodies of functions that are called."""
+    yield node
+    for child in children(node):
+        yield from nodes(child)
+
+
+def functions(function: Function) -> list[Function]:
+    """A function and those that it calls, directly or not."""
+    found = [function]
+    for one in found:
+        for node in nodes(one.body):
+            if isinstance(node, Call) and node.function is not None and node.function not in found:
+                found.append(node.function)
+    return found
+
+
+@functools.lru_cache(maxsize=4096)
+def of(node: Node) -> Effects:
+    """The effects of an expression or statement and of the functions that it calls."""
+    found = Effects()
+    for part in nodes(node):
+        found |= _of_one(part)
+    return found
+
+
+def _of_one(node: Node) -> Effects:
+    match node:
+        case Assignment(target=target) | Step(operand=target):
+            return _written(target)
+        case Call(function=None, name=name, arguments=arguments):
+            pointers = [a for a in arguments if isinstance(a.type, types.Pointer) and not a.type.const]
+            stored = frozenset(v for a in pointers for v in sources(a))
+            return Effects(frozenset(v for a in pointers for v in _pointed(a)), stored, name in SYNCHRONISING)
+        case Call(function=function, arguments=arguments) if function is not None:
+            inner = of(function.body)
+            pointed = [_pointed(a) for a in arguments]
+            return inner | Effects(frozenset(v for some in pointed for v in some))
+        case tree.Declaration(variables=variables):
+            return Effects(stored=frozenset(v for v in variables if not isinstance(v.type, types.Scalar)))
+    return Effects()
+
+
+def _written(target: Expression) -> Effects:
+    """Of an assignment to an lvalue."""
+    match target:
+        case Name(variable=variable):
+            return Effects(assigned=frozenset({variable}))
+        case Swizzle(base=base) | Cast(operand=base) | Member(base=base, arrow=False):
+            return _written(base)
+        case Subscript(base=base, index=index):
+            pointer = base if isinstance(base.type, types.Pointer | types.Array) else index
+            return Effects(stored=sources(pointer)) | _of_array(pointer)
+        case Member(base=base) | Unary(operand=base):
+            return Effects(stored=sources(base))
+        case Choice(then=a, otherwise=b):
+            return _written(a) | _written(b)
+        case Assignment(target=inner) | Step(operand=inner):
+            return _written(inner)
+    return Effects()
+
+
+def _of_array(pointer: Expression) -> Effects:
+    """An element of an array that is part of a variable changes the variable."""
+    return _written(pointer) if isinstance(pointer, Member) and not pointer.arrow else Effects()
+
+
+def _pointed(node: Expression) -> frozenset[Variable]:
+    """The variables whose address an argument is."""
+    match node:
+        case Cast(operand=operand):
+            return _pointed(operand)
+        case Unary(op="&", operand=operand):
+            return _written(operand).assigned
+        case Binary(left=left, right=right):
+            return _pointed(left) | _pointed(right)
+    return frozenset()
+
+
+def sources(node: Expression) -> frozenset[Variable]:
+    """The variables that a pointer comes from."""
+    match node:
+        case Name(variable=variable):
+            return frozenset({variable})
+        case Cast(operand=inner) | Unary(operand=inner) | Step(operand=inner) | Assignment(target=inner):
+            return sources(inner)
+        case Swizzle(base=inner) | Member(base=inner):
+            return sources(inner)
+        case Subscript(base=base, index=index):
+            return sources(base) if isinstance(base.type, types.Pointer | types.Array) else sources(index)
+        case Binary(left=left, right=right):
+            sides = [s for s in (left, right) if isinstance(s.type, types.Pointer | types.Array)]
+            return frozenset(v for s in sides for v in sources(s))
+        case Choice(then=a, otherwise=b):
+            return sources(a) | sources(b)
+        case Call(arguments=arguments):
+            pointers = [a for a in arguments if isinstance(a.type, types.Pointer | types.Record)]
+            return frozenset(v for a in pointers for v in sources(a))
+        case Initializer(items=items):
+            return frozenset(v for item in items for v in sources(item))
+    return frozenset()
+
+
+@functools.lru_cache(maxsize=512)
+def flows(kernel: Function) -> dict[Variable, frozenset[Variable]]:
+    """For each variable of a kernel and its functions those whose pointers it may be given."""
+    found: dict[Variable, frozenset[Variable]] = {}
+
+    def add(variable: Variable, value: Expression) -> None:
+        found[variable] = found.get(variable, frozenset()) | sources(value)
+
+    for function in functions(kernel):
+        for node in nodes(function.body):
+            match node:
+                case tree.Declaration(variables=variables):
+                    for variable in variables:
+                        if variable.initializer is not None and variable.space != "constant":
+                            add(variable, variable.initializer)
+                case Assignment(target=target, value=value):
+                    for variable in _written(target).assigned:
+                        add(variable, value)
+                case Call(function=callee, arguments=arguments) if callee is not None:
+                    for parameter, argument in zip(callee.parameters, arguments, strict=False):
+                        add(parameter, argument)
+    return found

@@ -1,0 +1,235 @@
+"""Kernels: a kernel's tree, walked for the work-group for which the kernel language traces it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from xeemu.frontends import types, values
+from xeemu.frontends.lowering import effects, expressions, memories, statements
+from xeemu.frontends.lowering.memories import element
+from xeemu.frontends.lowering.walk import Finer, Layout, Walk
+from xeemu.frontends.tree import (
+    Assignment,
+    Binary,
+    Call,
+    Choice,
+    Declaration,
+    Function,
+    If,
+    Loop,
+    Member,
+    Name,
+    Program,
+    Subscript,
+    Switch,
+    Variable,
+)
+from xeemu.frontends.types import Scalar
+from xeemu.frontends.values import Data, Pointing, Value
+from xeemu.language.memory import Memory
+from xeemu.language.workgroup import WorkGroup
+
+__all__ = ["Finer", "deciding", "element", "run"]
+
+
+def run(
+    program: Program,
+    function: Function,
+    wg: WorkGroup,
+    arrays: Mapping[str, Memory],
+    scalars: Mapping[str, Any],
+    local_bytes: Mapping[str, int],
+    granules: Mapping[Any, int],
+) -> dict[str, Memory]:
+    """Walks a kernel while it is traced.
+
+    Args:
+      program: the file.
+      function: the kernel.
+      wg: the work-group.
+      arrays: by parameter the memory of rank 1 that a global or constant pointer points to.
+      scalars: by parameter a NumPy scalar (known), a traced scalar, an array for a vector, bytes for a record.
+      local_bytes: by parameter the size of a local memory.
+      granules: by key of a memory the bytes of its elements, where something smaller is accessed than its type says.
+
+    Returns:
+      The memories that the kernel has changed, by parameter, in order.
+
+    Raises:
+      Finer: a memory is accessed in smaller pieces than its elements; `granules` has to say so.
+    """
+    walk = Walk(program, function, wg, expressions.evaluate, statements.execute, granules)
+    walk.flows = effects.flows(function)
+    before = {p.name: _parameter(walk, p, arrays, scalars, local_bytes) for p in function.parameters}
+    _allocate(walk, function)
+    walk.written = frozenset(_written(walk, function))
+    walk.execute(function.body)
+    keys = [p.name for p in function.parameters if isinstance(before[p.name], Memory)]
+    return {k: walk.memories[k] for k in keys if walk.memories[k]._version is not before[k]._version}
+
+
+def _parameter(
+    walk: Walk, parameter: Variable, arrays: Mapping[str, Memory], scalars: Mapping[str, Any], local: Mapping[str, int]
+) -> Memory | None:
+    """Declares a parameter; gives its global memory."""
+    of, name = parameter.type, parameter.name
+    if isinstance(of, types.Pointer):
+        start = Pointing(of, name, values.constant(0, types.INT))
+        if of.space == "local":
+            walk.at(
+                parameter.place,
+                lambda: memories.allocate(walk, name, name, types.Array(of.pointee, 1), "local", local[name]),
+            )
+        else:
+            walk.memories[name] = arrays[name]
+            walk.layouts[name] = Layout(name, of.space, types.BY_DTYPE[np.dtype(arrays[name].dtype)])
+        walk.declare(parameter, start)
+        return arrays.get(name)
+    walk.declare(parameter, _value(of, scalars[name]))
+    return None
+
+
+def _value(of: types.Type, given: Any) -> Value:
+    """A scalar argument as a value of its parameter's type."""
+    match of:
+        case Scalar():
+            return _number(of, given)
+        case types.Vector(element=inner, count=count):
+            return values.assembled(of, [_number(inner, x) for x in np.asarray(given).ravel()[:count]])
+        case types.Record():
+            raw = bytes(given)
+            numbers = [np.frombuffer(raw, s.dtype, 1, offset)[0] for offset, s in types.scalars(of)]
+            scalars = [s for _, s in types.scalars(of)]
+            return values.assembled(of, [_number(s, x) for s, x in zip(scalars, numbers, strict=True)])
+    return values.Handle(of, given)
+
+
+def _number(of: Scalar, given: Data | Any) -> values.Number:
+    if isinstance(given, np.generic | bool | int | float):
+        return values.constant(given, of)
+    data = values.cast(given, of.dtype)
+    return values.held(of, data)
+
+
+def _allocate(walk: Walk, kernel: Function) -> None:
+    """Makes the local memories and private arrays of a kernel and of all that it calls, before anything else."""
+    for function in effects.functions(kernel):
+        for node in effects.nodes(function.body):
+            if not isinstance(node, Declaration):
+                continue
+            for variable in node.variables:
+                if _in_memory(variable):
+                    _make(walk, variable)
+
+
+def _in_memory(variable: Variable) -> bool:
+    """Whether a variable is a memory: all local ones, arrays, and records with arrays or unions in them."""
+    if variable.space == "local":
+        return True
+    return variable.space == "private" and _has_array(variable.type)
+
+
+def _has_array(of: types.Type) -> bool:
+    match of:
+        case types.Array(element=inner):
+            return not isinstance(inner, types.Opaque)
+        case types.Record(fields=fields, union=union):
+            return union or any(_has_array(f.type) for f in fields)
+    return False
+
+
+def _make(walk: Walk, variable: Variable) -> None:
+    if isinstance(variable.type, types.Array) and isinstance(_innermost(variable.type), types.Pointer):
+        raise walk.refuse(
+            f"{variable.name} is an array of pointers, which xeemu does not model; use an array of indices",
+            variable.place,
+        )
+    walk.at(variable.place, lambda: memories.allocate(walk, variable, variable.name, variable.type, variable.space))
+
+
+def _innermost(of: types.Type) -> types.Type:
+    while isinstance(of, types.Array):
+        of = of.element
+    return of
+
+
+def _written(walk: Walk, function: Function) -> set[Any]:
+    """The keys of the memories that a kernel may write."""
+    found: set[Any] = set()
+    seen: set[Variable] = set()
+    pending = list(effects.of(function.body).stored)
+    while pending:
+        variable = pending.pop()
+        if variable in seen:
+            continue
+        seen.add(variable)
+        pending.extend(walk.flows.get(variable, ()))
+        if variable in walk.memories:
+            found.add(variable)
+        binding = walk.bindings.get(walk.key(variable))
+        if binding is not None and isinstance(binding.value, Pointing):
+            found.add(binding.value.memory)
+    return found
+
+
+def deciding(program: Program, function: Function) -> frozenset[str]:
+    """The integer parameters on which a loop, a branch, an index or a size hangs: these have to be known."""
+    wanted: set[Variable] = set()
+    for part in effects.functions(function):
+        for node in effects.nodes(part.body):
+            for expression in _decisive(node):
+                wanted |= {n.variable for n in effects.nodes(expression) if isinstance(n, Name)}
+    values_of = _givers(function)
+    pending = list(wanted)
+    while pending:
+        for giver in values_of.get(pending.pop(), ()):
+            if giver not in wanted:
+                wanted.add(giver)
+                pending.append(giver)
+    integers = (p for p in function.parameters if isinstance(p.type, Scalar) and p.type.is_integer)
+    return frozenset(p.name for p in integers if p in wanted)
+
+
+def _decisive(node: object) -> list[Any]:
+    """The expressions of a node that decide where it goes or what it accesses."""
+    match node:
+        case If(condition=c) | Choice(condition=c):
+            return [c]
+        case Loop(condition=c, step=step):
+            return [x for x in (c, step) if x is not None]
+        case Switch(value=value):
+            return [value]
+        case Subscript(index=index):
+            return [index]
+        case Binary(type=types.Pointer()) | Binary(op="&&") | Binary(op="||"):
+            return [node]
+        case Assignment(target=target, value=value) if isinstance(target.type, types.Pointer):
+            return [value]
+        case Call(function=None, arguments=arguments):
+            pointers = any(isinstance(a.type, types.Pointer) for a in arguments)
+            return [a for a in arguments if pointers and isinstance(a.type, Scalar) and a.type.is_integer]
+    return []
+
+
+def _givers(kernel: Function) -> dict[Variable, set[Variable]]:
+    """For each variable those of which its values are made."""
+    found: dict[Variable, set[Variable]] = {}
+
+    def add(variable: Variable, value: Any) -> None:
+        names = {n.variable for n in effects.nodes(value) if isinstance(n, Name)}
+        found.setdefault(variable, set()).update(names)
+
+    for function in effects.functions(kernel):
+        for node in effects.nodes(function.body):
+            match node:
+                case Declaration(variables=variables):
+                    for variable in variables:
+                        if variable.initializer is not None:
+                            add(variable, variable.initializer)
+                case Assignment(target=Name(variable=variable) | Member(base=Name(variable=variable)), value=value):
+                    add(variable, value)
+                case Call(function=callee, arguments=arguments) if callee is not None:
+                    for parameter, argument in zip(callee.parameters, arguments, strict=False):
+                        add(parameter, argument)
+    return found

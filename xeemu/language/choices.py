@@ -1,0 +1,128 @@
+"""Choices: both sides of a branch that work-items take differently, each for those that take it, one after the other."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from xeemu.language import divergence, jaxprs, operands, regions, source
+from xeemu.language.regions import Region
+
+Shape = tuple[int, ...]
+
+
+def cond(
+    pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], given: tuple[Any, ...], local_range: Shape
+) -> Any:
+    """What each work-item gets of the side that it takes, see `WorkGroup.cond`."""
+    chosen = _predicate(pred, local_range)
+    if not chosen.ndim:
+        return lax.cond(chosen, then, otherwise, *given)
+    leaves, tree = regions.flattened(given)
+    like = jax.ShapeDtypeStruct(local_range, chosen.dtype)
+    sides = [regions.trace(side, like, tree, leaves) for side in (then, otherwise)]
+    _check_structure(*sides)
+    arrays = list(map(regions.contents, leaves))
+    masks = [divergence.joined(mask) for mask in (chosen, lax.bitwise_not(chosen))]
+    first = _run(sides[0], masks[0], arrays, [])
+    replaced = []
+    for k, leaf in enumerate(sides[0].leaves):
+        if regions.is_memory(leaf):
+            number, around = sides[0].origin(k), sides[0].captured(k)
+            if number is not None:
+                replaced.append((arrays[number], first[k]))
+                arrays[number] = first[k]
+            elif around is not None:
+                replaced.append((around, first[k]))
+    second = _run(sides[1], masks[1], arrays, replaced)
+    divergence.resume()
+    merged = [_merged(k, sides, chosen, one, two, local_range) for k, (one, two) in enumerate(zip(first, second))]  # noqa: B905
+    return jax.tree.unflatten(sides[0].tree, merged)
+
+
+def _run(side: Region, mask: jax.Array, arrays: Sequence[jax.Array], replaced: Sequence[tuple[Any, Any]]) -> list[Any]:
+    """The results of a side for the work-items of a mask."""
+    if not any(jaxprs.bodies(eqn) for eqn in side.body.eqns if not isinstance(jaxprs.structure(eqn), jaxprs.Call)):
+        return side.run([mask, *arrays], replaced)
+    instead = {id(old): new for old, new in replaced}
+    memories = {k: side.origin(k) for k, leaf in enumerate(side.leaves) if regions.is_memory(leaf)}
+    before = {
+        k: arrays[number] if number is not None else instead.get(id(side.captured(k)), side.captured(k))
+        for k, number in memories.items()
+    }
+
+    def skipped() -> list[jax.Array]:
+        return [before[k] if k in before else jnp.zeros(leaf.shape, leaf.dtype) for k, leaf in enumerate(side.leaves)]
+
+    def run() -> list[jax.Array]:
+        results = side.run([mask, *arrays], replaced)
+        return [
+            array if k in before else lax.convert_element_type(array, leaf.dtype)
+            for k, (array, leaf) in enumerate(zip(results, side.leaves, strict=True))
+        ]
+
+    # A loop whose predicate is one for all need not end where nobody has computed it.
+    return lax.cond(divergence.some(mask), run, skipped)
+
+
+def _merged(
+    number: int, sides: Sequence[Region], chosen: jax.Array, one: jax.Array, two: jax.Array, local_range: Shape
+) -> Any:
+    """A part of the result, from what both sides give."""
+    first, second = (side.leaves[number] for side in sides)
+    if regions.is_memory(first):
+        return regions.holding(first, two)
+    places = [side.origin(number) for side in sides]
+    if places[0] is not None and places[0] == places[1]:
+        return two
+    what = f"part {number} of the result of wg.cond"
+    shape = regions.merged_shape([first.shape, second.shape], local_range, what)
+    dtype = regions.common_type(first, second)
+    if dtype is None:
+        raise source.kernel_error(
+            f"{what} is {regions.described(first)} where the predicate is true and {regions.described(second)} where it "
+            f"is false; both sides give one type: convert one of them, value.astype(jnp.{first.dtype})"
+        )
+    return divergence.merged(chosen, *(regions.spread(x, shape, dtype) for x in (one, two)))
+
+
+def _check_structure(then: Region, otherwise: Region) -> None:
+    pairs = [[regions.described(leaf) for leaf in side.leaves] for side in (then, otherwise)]
+    same = then.tree == otherwise.tree and all(
+        regions.is_memory(a) == regions.is_memory(b) for a, b in zip(then.leaves, otherwise.leaves, strict=True)
+    )
+    if not same:
+        raise source.kernel_error(
+            f"the sides of wg.cond give ({', '.join(pairs[0])}) and ({', '.join(pairs[1])}); both return the same parts in "
+            "the same order: what one of them leaves as it is, it returns as it was given"
+        )
+    for k, (a, b) in enumerate(zip(then.leaves, otherwise.leaves, strict=True)):
+        if regions.is_memory(a) and not _is_same_memory(k, then, otherwise):
+            raise source.kernel_error(
+                f"part {k} of the result of wg.cond is memory {a.name} where the predicate is true and memory {b.name} "
+                "where it is false; a memory keeps its place: return the same memories in the same order from both sides"
+            )
+
+
+def _is_same_memory(number: int, then: Region, otherwise: Region) -> bool:
+    numbers = [side.origin(number) for side in (then, otherwise)]
+    if numbers[0] is not None or numbers[1] is not None:
+        return numbers[0] == numbers[1]
+    return then.captured(number) is otherwise.captured(number)
+
+
+def _predicate(value: Any, local_range: Shape) -> jax.Array:
+    array = operands.array(value, "the predicate of wg.cond")
+    if array.dtype != bool:
+        raise source.kernel_error(
+            f"the predicate of wg.cond is {array.dtype}{list(array.shape)}; a predicate is bool: write a comparison, such "
+            "as x != 0"
+        )
+    if array.shape not in ((), local_range):
+        raise source.kernel_error(
+            f"the predicate of wg.cond has shape {array.shape}; give one bool for each work-item, shape {local_range}, or "
+            "one for all"
+        )
+    return array

@@ -1,0 +1,77 @@
+"""Interface: how a kernel that is written in another language is called, and what it says of itself."""
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from xeemu.language.dialect import Dialect
+from xeemu.language.ndrange import NDRange
+
+if TYPE_CHECKING:
+    from xeemu.language.kernel import Kernel
+
+
+class Retrace(Exception):
+    """Raised while a kernel is traced that has to be traced again, with a memory in other elements.
+
+    Attributes:
+      key: the memory; of an argument its parameter's name.
+      size: bytes of the pieces in which it is accessed.
+    """
+
+    def __init__(self, key: Hashable, size: int):
+        super().__init__(key, size)
+        self.key, self.size = key, size
+
+
+class Bound(NamedTuple):
+    """A call of a kernel in the form that is traced.
+
+    Attributes:
+      kernel: takes arrays and scalars by position and known values by keyword.
+      arrays: for its positional parameters.
+      static: for its keywords.
+      results: makes of what it returns what the call gives.
+      again: the same call in another form, of the `Retrace` that asked for it.
+    """
+
+    kernel: "Kernel"
+    arrays: Sequence[Any]
+    static: Mapping[str, Any]
+    results: Callable[[Any], Any]
+    again: Callable[[Retrace], "Bound"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Interface:
+    """What a kernel says of itself that Python cannot tell of its function.
+
+    Attributes:
+      name: of the kernel.
+      parameters: names of what a launch takes by position.
+      dialect: the language that it is written in.
+      declaration: as the language writes it.
+      static: names of what is taken by keyword, with defaults; `inspect.Parameter.empty` where there is none.
+      summary: a line on what it does; may be empty.
+      lines: its source lines, each with its number.
+      identity: texts that tell it from other kernels in every process.
+      bind: makes the form that is traced of a launch's nd-range, arguments and keywords; None where that is this one.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    dialect: Dialect
+    declaration: str
+    static: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    summary: str = ""
+    lines: tuple[tuple[int, str], ...] = ()
+    identity: tuple[str, ...] = ()
+    bind: "Callable[[Kernel, NDRange, Sequence[Any], Mapping[str, Any]], Bound] | None" = None
+
+
+def of_signature(signature: inspect.Signature) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The positional parameters of a function of the kernel language after its work-group, and its static ones."""
+    parameters = signature.parameters.values()
+    positional = [p.name for p in parameters if p.kind != inspect.Parameter.KEYWORD_ONLY]
+    return tuple(positional[1:]), {p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY}

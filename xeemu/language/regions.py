@@ -1,0 +1,172 @@
+"""Region: what some of the work-items execute, a function of values and memories traced on its own."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core as jex_core
+
+from xeemu.language import divergence, lineage, source
+from xeemu.language.jaxprs import Body
+from xeemu.language.memory import Memory
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Region:
+    """A function of a mask and of leaves, as it was traced for the work-items of the mask.
+
+    Attributes:
+      body: its jaxpr, whose inputs are the mask and the leaves.
+      tree: the structure of its result.
+      leaves: of the result: memories, and shapes of values.
+    """
+
+    body: Body
+    tree: Any
+    leaves: tuple[Any, ...]
+
+    @functools.cached_property
+    def origins(self) -> list[Any]:
+        """For each leaf of the result the input or constant of the body that it is, or a later version of; or None."""
+        found = lineage.of_body(self.body)
+        return [found[k] if is_memory(leaf) else _same(self.body, k) for k, leaf in enumerate(self.leaves)]
+
+    def origin(self, number: int) -> int | None:
+        """The number of the leaf that a leaf of the result is, or a later version of."""
+        made = self.origins[number]
+        inputs = self.body.invars[1:]
+        return inputs.index(made) if made is not None and made in inputs else None
+
+    def captured(self, number: int) -> jax.Array | None:
+        """The same of what the function has taken from around it."""
+        return next((array for v, array in self.body.constants if v is self.origins[number]), None)
+
+    def run(self, arrays: Sequence[jax.Array], replaced: Sequence[tuple[Any, Any]] = ()) -> list[jax.Array]:
+        """The arrays of its result.
+
+        Args:
+          arrays: the mask and those of the leaves.
+          replaced: of what it has taken from around it, pairs of what stands for what.
+        """
+        instead = {id(old): new for old, new in replaced}
+        consts = [instead.get(id(array), array) for _, array in self.body.constants]
+        with jax.numpy_rank_promotion("allow"):
+            results: list[jax.Array] = jax.core.eval_jaxpr(self.body.closed.jaxpr, consts, *arrays)
+        return results
+
+
+def _same(body: Body, number: int) -> Any:
+    """The input that a result is."""
+    out = body.outvars[number]
+    return out if any(out is v for v in body.invars[1:]) else None
+
+
+def trace(function: Callable[..., Any], mask: Any, tree: Any, leaves: Sequence[Any]) -> Region:
+    """A region.
+
+    Args:
+      function: of what `tree` makes of the leaves; what is traced has them as arguments.
+      mask: the work-items that execute it, among those that are active.
+      tree: the structure of a tuple of arguments.
+      leaves: memories, and arrays or shapes of values.
+    """
+    results: list[Any] = []
+
+    def run(mask: jax.Array, *arrays: jax.Array) -> list[jax.Array]:
+        given = [holding(leaf, array) for leaf, array in zip(leaves, arrays, strict=True)]
+        with divergence.only(mask):
+            result = function(*jax.tree.unflatten(tree, given))
+        flat, after = flattened(result)
+        results[:] = [after, *flat]
+        return [contents(leaf) for leaf in flat]
+
+    closed = jax.make_jaxpr(run)(mask, *map(contents, leaves))
+    after, *flat = results
+    shapes = [leaf if is_memory(leaf) else _shape(v.aval) for leaf, v in zip(flat, closed.jaxpr.outvars, strict=True)]
+    return Region(Body(closed), after, tuple(shapes))
+
+
+def _shape(aval: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+
+
+# --- Leaves ---
+
+
+def is_memory(leaf: Any) -> bool:
+    return isinstance(leaf, Memory)
+
+
+def flattened(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves of a pytree, memories among them, and its structure."""
+    leaves, structure = jax.tree.flatten(tree, is_leaf=is_memory)
+    return [leaf if is_memory(leaf) else _value(leaf) for leaf in leaves], structure
+
+
+def _value(leaf: Any) -> jax.Array:
+    if isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float) or hasattr(leaf, "__jax_array__"):
+        return jnp.asarray(leaf)
+    raise source.kernel_error(
+        f"divergent control flow has {source.called(leaf)} among its values; give arrays, numbers and memories, and let "
+        "the function take everything else from around it"
+    )
+
+
+def contents(leaf: Any) -> Any:
+    """The array of a leaf."""
+    return leaf._version if is_memory(leaf) else leaf
+
+
+def holding(leaf: Any, array: jax.Array) -> Any:
+    """The leaf with another array."""
+    return leaf._next(array) if is_memory(leaf) else array
+
+
+def described(leaf: Any) -> str:
+    """What a message calls a leaf."""
+    return f"memory {leaf.name}" if is_memory(leaf) else f"{leaf.dtype}{list(leaf.shape)}"
+
+
+def spread(array: Any, shape: tuple[int, ...], dtype: Any) -> jax.Array:
+    """A value as an array of a shape that begins with the work-group's, as its own does if it is no scalar."""
+    array = jnp.asarray(array).astype(dtype)
+    padded = array.reshape(array.shape + (1,) * (len(shape) - array.ndim)) if array.ndim else array
+    return jnp.broadcast_to(padded, shape)
+
+
+def common_type(a: Any, b: Any) -> Any:
+    """The dtype of two values, of which one that comes from Python's numbers takes the other's; None if they differ."""
+    if a.dtype == b.dtype:
+        return a.dtype
+    if a.weak_type and b.weak_type:
+        return jnp.promote_types(a.dtype, b.dtype)
+    weak, strong = (a, b) if a.weak_type else (b, a)
+    python = {"b": bool, "i": int, "u": int}.get(np.dtype(weak.dtype).kind, float)
+    fits = weak.weak_type and jnp.result_type(python, strong.dtype) == strong.dtype
+    return strong.dtype if fits else None
+
+
+def merged_shape(shapes: Sequence[tuple[int, ...]], local_range: tuple[int, ...], what: str) -> tuple[int, ...]:
+    """The shape of a value of which work-items have got one or another.
+
+    Raises:
+      KernelError: one of the shapes is neither that of a scalar nor begins with the work-group's.
+    """
+    rank = len(local_range)
+    for shape in shapes:
+        if shape and shape[:rank] != local_range:
+            raise source.kernel_error(
+                f"{what} has shape {shape}, which does not begin with the work-group's shape {local_range}; a value that "
+                "work-items get at different times has an element for each: give one per work-item, or a scalar"
+            )
+    private = [shape[rank:] for shape in shapes if shape]
+    longest = max(map(len, private), default=0)
+    try:
+        return local_range + np.broadcast_shapes(*(p + (1,) * (longest - len(p)) for p in private))
+    except ValueError:
+        listed = " and ".join(map(str, shapes))
+        raise source.kernel_error(f"{what} has shapes {listed}; give it one shape everywhere") from None
