@@ -148,8 +148,8 @@ def results_of(results: Any) -> list[np.ndarray]:
 
 def written(kernel: Any, entry: Entry, count: int) -> list[int]:
     """The positions of the arguments that the results are of."""
-    arrays = [k for k, a in enumerate(arguments.made(entry.arguments)) if a.kind == "array"]
-    places = list(getattr(kernel, "written", arrays))
+    names = list(kernel.parameters)
+    places = [names.index(name) for name in kernel.interface.written]
     if len(places) != count:
         raise ValueError(f"{count} results for the arguments {places}")
     return places

@@ -88,8 +88,15 @@ class _Binding:
             self.summary,
             self.lines,
             (*self.identity, self.name, *names),
+            self.written,
             bind,
         )
+
+    @functools.cached_property
+    def written(self) -> tuple[str, ...]:
+        from xeemu.frontends.lowering import kernels
+
+        return kernels.written(self.function)
 
     @functools.cached_property
     def summary(self) -> str:

@@ -56,6 +56,7 @@ class Interface:
       summary: a line on what it does; may be empty.
       lines: its source lines, each with its number.
       identity: texts that tell it from other kernels in every process.
+      written: names of the parameters whose arrays come back from a launch, in order.
       bind: makes the form that is traced of a launch's nd-range, arguments and keywords; None where that is this one.
     """
 
@@ -67,6 +68,7 @@ class Interface:
     summary: str = ""
     lines: tuple[tuple[int, str], ...] = ()
     identity: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
     bind: "Callable[[Kernel, NDRange, Sequence[Any], Mapping[str, Any]], Bound] | None" = None
 
 

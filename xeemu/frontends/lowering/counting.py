@@ -1,6 +1,7 @@
 """Counting: loops whose counter is known before they run: its first value, its step, and how often it is asked."""
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
 
 from xeemu.frontends import arithmetic, intervals, types, values
@@ -307,7 +308,7 @@ def sequence(walk: Walk, node: Loop, most: int) -> Sequence | None:
     found = list(_simulated(walk, node, walk.key(variable), most + 1))
     if len(found) > most:
         return None
-    gaps = {b - a for a, b in zip(found, found[1:], strict=False)}
+    gaps = {b - a for a, b in itertools.pairwise(found)}
     return Sequence(len(found), len(gaps) <= 1)
 
 

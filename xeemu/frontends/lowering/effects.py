@@ -208,3 +208,17 @@ def flows(kernel: Function) -> dict[Variable, frozenset[Variable]]:
                     for parameter, argument in zip(callee.parameters, arguments, strict=False):
                         add(parameter, argument)
     return found
+
+
+@functools.lru_cache(maxsize=512)
+def reached(kernel: Function) -> frozenset[Variable]:
+    """The variables through which a kernel stores something, and those that their pointers come from."""
+    given = flows(kernel)
+    found: set[Variable] = set()
+    pending = list(of(kernel.body).stored)
+    while pending:
+        variable = pending.pop()
+        if variable not in found:
+            found.add(variable)
+            pending.extend(given.get(variable, ()))
+    return frozenset(found)

@@ -128,7 +128,9 @@ def _computed(walk: Walk, op: str, a: Value, b: Value, to: types.Type) -> Value:
     """`a op= b`: computed in the type that C finds for both, and converted back."""
     if isinstance(to, types.Vector):
         return arithmetic.binary(op, a, arithmetic.converted(b, to) if op not in ("<<", ">>") else b, to)
-    assert isinstance(to, Scalar) and isinstance(b, Number) and isinstance(a, Number)
+    assert isinstance(to, Scalar)
+    assert isinstance(b, Number)
+    assert isinstance(a, Number)
     common = types.promoted(to) if op in ("<<", ">>") else types.common(to, b.type)
     right = b if op in ("<<", ">>") else values.converted(b, common)
     return arithmetic.converted(arithmetic.binary(op, values.converted(a, common), right, common), to)
@@ -248,7 +250,9 @@ def _choice(walk: Walk, node: Choice) -> Value:
 def _choice_of_vectors(walk: Walk, node: Choice, condition: Components) -> Value:
     """Component by component: `then` where the sign bit is set."""
     a, b = (arithmetic.converted(walk.evaluate(side), node.type) for side in (node.then, node.otherwise))
-    assert isinstance(node.type, types.Vector) and isinstance(a, Components) and isinstance(b, Components)
+    assert isinstance(node.type, types.Vector)
+    assert isinstance(a, Components)
+    assert isinstance(b, Components)
     negative = [arithmetic.binary("<", n, values.constant(0, n.type), types.INT) for n in condition.items]
     masks = [values.truth(n) for n in negative]  # type: ignore[arg-type]
     items = [values.selected(m, x, y) for m, x, y in zip(masks, a.items, b.items, strict=True)]

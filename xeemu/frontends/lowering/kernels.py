@@ -8,7 +8,7 @@ import numpy as np
 from xeemu.frontends import types, values
 from xeemu.frontends.lowering import effects, expressions, memories, statements
 from xeemu.frontends.lowering.memories import element
-from xeemu.frontends.lowering.walk import Finer, Layout, Walk
+from xeemu.frontends.lowering.walk import Layout, Walk
 from xeemu.frontends.tree import (
     Assignment,
     Binary,
@@ -30,7 +30,7 @@ from xeemu.frontends.values import Data, Pointing, Value
 from xeemu.language.memory import Memory
 from xeemu.language.workgroup import WorkGroup
 
-__all__ = ["Finer", "deciding", "element", "run"]
+__all__ = ["deciding", "element", "run", "written"]
 
 
 def run(
@@ -54,10 +54,10 @@ def run(
       granules: by key of a memory the bytes of its elements, where something smaller is accessed than its type says.
 
     Returns:
-      The memories that the kernel has changed, by parameter, in order.
+      The memories that the kernel stores to somewhere, by parameter, in order.
 
     Raises:
-      Finer: a memory is accessed in smaller pieces than its elements; `granules` has to say so.
+      Retrace: a memory is accessed in smaller pieces than its elements; `granules` has to say so.
     """
     walk = Walk(program, function, wg, expressions.evaluate, statements.execute, granules)
     walk.flows = effects.flows(function)
@@ -66,7 +66,8 @@ def run(
     walk.written = frozenset(_written(walk, function))
     walk.execute(function.body)
     keys = [p.name for p in function.parameters if isinstance(before[p.name], Memory)]
-    return {k: walk.memories[k] for k in keys if walk.memories[k]._version is not before[k]._version}
+    # What is stored to only where nobody gets comes back too: the results do not depend on sizes.
+    return {k: walk.memories[k] for k in written(function) if k in keys}
 
 
 def _parameter(
@@ -154,23 +155,17 @@ def _innermost(of: types.Type) -> types.Type:
     return of
 
 
+def written(function: Function) -> tuple[str, ...]:
+    """The names of the parameters through which a kernel stores to global memory, in order."""
+    stored = effects.reached(function)
+    pointers = (p for p in function.parameters if isinstance(p.type, types.Pointer) and p.type.space == "global")
+    return tuple(p.name for p in pointers if p in stored)
+
+
 def _written(walk: Walk, function: Function) -> set[Any]:
     """The keys of the memories that a kernel may write."""
-    found: set[Any] = set()
-    seen: set[Variable] = set()
-    pending = list(effects.of(function.body).stored)
-    while pending:
-        variable = pending.pop()
-        if variable in seen:
-            continue
-        seen.add(variable)
-        pending.extend(walk.flows.get(variable, ()))
-        if variable in walk.memories:
-            found.add(variable)
-        binding = walk.bindings.get(walk.key(variable))
-        if binding is not None and isinstance(binding.value, Pointing):
-            found.add(binding.value.memory)
-    return found
+    stored = effects.reached(function)
+    return {v for v in stored if v in walk.memories} | {p.name for p in function.parameters if p in stored}
 
 
 def deciding(program: Program, function: Function) -> frozenset[str]:

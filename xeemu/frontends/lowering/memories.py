@@ -10,9 +10,10 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering.walk import Finer, Layout, Walk
+from xeemu.frontends.lowering.walk import Layout, Walk
 from xeemu.frontends.types import Scalar, Type
 from xeemu.frontends.values import Data, Number, Pointing, Value
+from xeemu.language.interface import Retrace
 
 
 def element(of: Type, granule: int | None = None) -> Scalar:
@@ -58,7 +59,7 @@ def units(walk: Walk, key: Any, size_bytes: int) -> int:
     """A number of bytes in elements of a memory."""
     held = walk.layouts[key].element.size
     if size_bytes % held:
-        raise Finer(key, math.gcd(size_bytes, held))
+        raise Retrace(key, math.gcd(size_bytes, held))
     return size_bytes // held
 
 
@@ -115,7 +116,7 @@ def load(walk: Walk, pointer: Pointing, of: Type) -> Value:
         numbers = [load(walk, part, scalar) for part, scalar in parts]
         return values.assembled(of, numbers)  # type: ignore[arg-type]
     if of.size < held.size:
-        raise Finer(pointer.memory, of.size)
+        raise Retrace(pointer.memory, of.size)
     if of.size == held.size:
         return _as(held, _raw(walk, pointer, 1)[0], of)
     return _joined(held, _raw(walk, pointer, of.size // held.size), of)
@@ -166,7 +167,7 @@ def store(walk: Walk, pointer: Pointing, value: Value, of: Type) -> None:
         for (offset, scalar), number in zip(types.scalars(of), values.leaves(value), strict=True):
             store(walk, further(walk, pointer, offset, scalar), number, scalar)
     elif of.size < held.size:
-        raise Finer(pointer.memory, of.size)
+        raise Retrace(pointer.memory, of.size)
     else:
         number = arithmetic.converted(value, of)
         assert isinstance(number, Number)

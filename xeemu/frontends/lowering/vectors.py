@@ -26,7 +26,7 @@ def find(name: str) -> Builtin | None:
 
 def _load(walk: Walk, node: Call, used: bool) -> Value:
     offset, pointer = node.arguments
-    spot, of = _spot(walk, node, offset, pointer)
+    spot, _of = _spot(walk, node, offset, pointer)
     loaded = places.read(walk, spot)
     return arithmetic.converted(loaded, node.type)
 

@@ -26,14 +26,6 @@ T = TypeVar("T")
 NOBODY = np.bool_(False)
 
 
-class Finer(Exception):
-    """A memory is accessed in pieces smaller than its elements: it is traced again with elements of `size` bytes."""
-
-    def __init__(self, key: Any, size: int):
-        super().__init__(key, size)
-        self.key, self.size = key, size
-
-
 @dataclasses.dataclass(frozen=True)
 class Layout:
     """What is known of a memory.
