@@ -132,7 +132,7 @@ def by_rule(parameter: Parameter, scalar: int = 16, elements: int = ELEMENTS) ->
 
 def gpuverify(entry: Entry, text: str, kernel: Signature, path: pathlib.Path) -> Entry | None:
     """The sizes, options and label that a test of GPUVerify has in its first lines; three runs with other numbers."""
-    told = labels.gpuverify(text)
+    told = labels.gpuverify(text, str(pathlib.PurePath(entry.file).parent))
     if told is None:
         return None
     items = 1
@@ -300,7 +300,7 @@ PLANS = {
 
 def merged(found: Sequence[Entry], kept: Sequence[Entry]) -> list[Entry]:
     """The surveyed entries, with those of the manifest that were not made up by the rule in their places."""
-    own = {e.key: e for e in kept if e.origin == "host"}
+    own = {e.key: e for e in kept if e.origin not in ("made up", "its test")}
     result = [own.pop(e.key, e) for e in found]
     return sorted([*result, *own.values()], key=lambda e: (e.file, e.name))
 
