@@ -78,6 +78,8 @@ def file_entries(
     text = (corpus / blank.suite / blank.file).read_text(errors="replace")
     found, missed = [], []
     for kernel in kernels:
+        if blank.before and not re.search(rf"void\s+{kernel.name}\s*\(", text):
+            continue  # of a file that comes before
         opaque = [p.element for p in kernel.parameters if p.space == "opaque"]
         if opaque:
             missed.append(f"{blank.file}:{kernel.name}: an argument of type {opaque[0]}")
@@ -201,7 +203,7 @@ def clblast_before(file: str) -> tuple[str, ...]:
     before = ["common.opencl"]
     gemm = [f"level3/xgemm_part{k}.opencl" for k in (1, 2, 3, 4)]
     direct = [f"level3/xgemm_direct_part{k}.opencl" for k in (1, 2, 3)]
-    if level in ("level1", "level2", "level3"):
+    if level in ("level1", "level3") or base.startswith(("xger", "xher")):
         before.append(f"{level}/{level}.opencl")
     if base.startswith(("xgemm_direct_batched", "xconvgemm")):
         before += direct
@@ -268,6 +270,7 @@ PLANS = {
         "CNugteren/CLBlast",
         ("src/kernels/level*/*.opencl",),
         "-DPRECISION=32 -DROUTINE_TEST",
+        own=clblast_routines,
         before=clblast_before,
         assembly="strings",
     ),
