@@ -221,6 +221,21 @@ def clblast_before(file: str) -> tuple[str, ...]:
     return tuple(kernels + b for b in before)
 
 
+def clblast_routines(file: str) -> str:
+    """The routines whose kernels a file of CLBlast's holds, which are told by macros."""
+    names = {
+        "batched": ("GEMMBATCHED", "GEMMSTRIDEDBATCHED"),
+        "_pad.": ("GEMMBATCHED", "GEMMSTRIDEDBATCHED"),
+        "invert_": ("INVERT",),
+        "xtrsv": ("TRSV",),
+        "convgemm": ("CONVGEMM",),
+        "convert_triangular": ("TRMM",),
+        "convert_symmetric": ("SYMM",),
+        "convert_hermitian": ("HEMM",),
+    }
+    return " ".join(f"-DROUTINE_{name}" for part, found in names.items() if part in file for name in found)
+
+
 _RODINIA = "-DBLOCK_SIZE=16 -DRD_WG_SIZE=256 -DTYPE=float -DDEFAULT_ORDER=256 -DDEFAULT_ORDER_2=256 -DREC_LENGTH=10"
 _PARBOIL = (
     "-I{here} -I{here}/.. -DTILE_SZ=16 -DTILE_N=16 -DTILE_M=64 -DTILE_TB_HEIGHT=8 -DDYN_LOCAL_MEM_SIZE=1024 "
