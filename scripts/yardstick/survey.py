@@ -32,6 +32,7 @@ class Plan:
       before: files that come before one.
       stds: versions of the language to try in turn.
       scalar: the number for integer parameters.
+      elements: of the arrays for a file's kernels.
       special: an entry made by the rule as the suite's own files would have it, or None for no entry.
       broken: the entry of a file with errors, or None.
     """
@@ -44,6 +45,7 @@ class Plan:
     assembly: str = ""
     stds: tuple[str, ...] = ("CL2.0", "CL1.2", "CL3.0")
     scalar: int = 16
+    elements: Callable[[str], int] = lambda file: ELEMENTS
     sizes: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = tuple((tuple(2 * n for n in g), g) for g in GROUPS)
     special: Callable[[Entry, str, Signature, pathlib.Path], Entry | None] = lambda entry, text, kernel, path: entry
     broken: Callable[[Entry, str], Entry | None] = lambda entry, text: None
@@ -111,7 +113,7 @@ def described(blank: Entry, kernel: Signature, plan: Plan) -> Entry:
         dimensions = max(dimensions, max((k + 1 for k, n in enumerate(kernel.required) if n > 1), default=1))
         group = kernel.required[:dimensions]
         whole = tuple(2 * n for n in group)
-    arguments = tuple(by_rule(p, plan.scalar) for p in kernel.parameters)
+    arguments = tuple(by_rule(p, plan.scalar, plan.elements(blank.file)) for p in kernel.parameters)
     return dataclasses.replace(blank, name=kernel.name, global_size=whole, local_size=group, arguments=arguments)
 
 
@@ -279,6 +281,7 @@ PLANS = {
         ("src/opencl/**/*.cl",),
         "",
         own=lambda f: "-I{here} -DSINGLE_PRECISION -DN_GP=512" if "s3d" in f else _SHOC,
+        elements=lambda f: 1 << 17 if "s3d" in f else ELEMENTS,
     ),
     "parboil": Plan("abduld/Parboil", ("benchmarks/*/src/opencl*/**/*.cl",), _PARBOIL),
     "clblast": Plan(
