@@ -79,7 +79,7 @@ def _compared(op: str, a: Number, b: Number, of: Scalar) -> Number:
         if decided is not None:
             return values.of_truth(np.bool_(decided), of)
     x, y = _operands(a, b)
-    return values.of_truth(values.lifted(*_COMPARE[op], x, y), of)
+    return values.of_truth(values.elementwise(*_COMPARE[op], x, y), of)
 
 
 def _operands(a: Number, b: Number) -> tuple[Data, Data]:
@@ -98,7 +98,9 @@ def _operands(a: Number, b: Number) -> tuple[Data, Data]:
 def _computed(op: str, a: Number, b: Number, of: Scalar) -> Number:
     if of.is_float:
         x, y = (values.exact(values.converted(n, of)) for n in (a, b))
-        return Number(of, values.lifted(*_FLOAT[op], x, y))
+        return Number(of, values.elementwise(*_FLOAT[op], x, y))
+    if (neutral := _neutral(op, a, b)) is not None:
+        return values.converted(neutral, of)
     if op in ("<<", ">>"):
         return _shifted(op, a, b, of)
     assert a.interval is not None
@@ -114,6 +116,19 @@ def _computed(op: str, a: Number, b: Number, of: Scalar) -> Number:
     return _known_or_held(of, _integer(op, x, y), interval if inside else None)
 
 
+_RIGHT_NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1, "|": 0, "^": 0, "<<": 0, ">>": 0}
+_LEFT_NEUTRAL = {"+": 0, "*": 1, "|": 0, "^": 0}
+
+
+def _neutral(op: str, a: Number, b: Number) -> Number | None:
+    """The operand that an operation of integers leaves as it is, if the other one is known to do nothing."""
+    if b.known and op in _RIGHT_NEUTRAL and b.data == _RIGHT_NEUTRAL[op]:
+        return a
+    if a.known and op in _LEFT_NEUTRAL and a.data == _LEFT_NEUTRAL[op]:
+        return b
+    return None
+
+
 def _known_or_held(of: Scalar, data: Data, interval: intervals.Interval | None) -> Number:
     if isinstance(data, np.generic):
         return values.constant(int(data), of)
@@ -122,8 +137,8 @@ def _known_or_held(of: Scalar, data: Data, interval: intervals.Interval | None) 
 
 def _integer(op: str, x: Data, y: Data) -> Data:
     if op in ("/", "%"):
-        return values.lifted(_divided if op == "/" else _remainder, lax.div if op == "/" else lax.rem, x, y)
-    return values.lifted(*_PLAIN[op], x, y)
+        return values.elementwise(_divided if op == "/" else _remainder, lax.div if op == "/" else lax.rem, x, y)
+    return values.elementwise(*_PLAIN[op], x, y)
 
 
 def _divided(a: Any, b: Any) -> Any:
@@ -145,7 +160,7 @@ def _shifted(op: str, a: Number, b: Number, of: Scalar) -> Number:
     width = 8 * of.size
     amount = b if b.interval is not None and intervals.within(b.interval, (0, width - 1)) else None
     if amount is None:
-        data = values.lifted(np.bitwise_and, lax.bitwise_and, values.exact(b), b.type.dtype.type(width - 1))
+        data = values.elementwise(np.bitwise_and, lax.bitwise_and, values.exact(b), b.type.dtype.type(width - 1))
         amount = _known_or_held(b.type, data, (0, width - 1))
     assert a.interval is not None
     assert amount.interval is not None
@@ -161,9 +176,9 @@ def _shifted(op: str, a: Number, b: Number, of: Scalar) -> Number:
 
 def _shift(op: str, x: Data, amount: Data) -> Data:
     if op == "<<":
-        return values.lifted(np.left_shift, lax.shift_left, x, amount)
+        return values.elementwise(np.left_shift, lax.shift_left, x, amount)
     right = lax.shift_right_logical if x.dtype.kind == "u" else lax.shift_right_arithmetic
-    return values.lifted(np.right_shift, right, x, amount)
+    return values.elementwise(np.right_shift, right, x, amount)
 
 
 @overload
@@ -176,7 +191,7 @@ def negated(a: Value) -> Value:
         return Components(a.type, tuple(negated(n) for n in a.items))  # type: ignore[misc]
     assert isinstance(a, Number)
     if a.type.is_float:
-        return Number(a.type, values.lifted(np.negative, lax.neg, a.data))
+        return Number(a.type, values.elementwise(np.negative, lax.neg, a.data))
     return _computed("-", values.constant(0, a.type), a, a.type)
 
 
@@ -188,7 +203,7 @@ def inverted(a: Value) -> Value:
     assert a.interval is not None
     if a.type.is_signed:
         return _computed("-", values.constant(-1, a.type), a, a.type)
-    return _known_or_held(a.type, values.lifted(np.invert, lax.bitwise_not, values.exact(a)), None)
+    return _known_or_held(a.type, values.elementwise(np.invert, lax.bitwise_not, values.exact(a)), None)
 
 
 def complement(a: Value) -> Value:

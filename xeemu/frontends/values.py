@@ -232,15 +232,15 @@ def lifted(known: Callable[..., Any], traced: Callable[..., jax.Array], *data: D
     if all(isinstance(d, np.generic) for d in data):
         with np.errstate(all="ignore"):
             return np.asarray(known(*data))[()]  # type: ignore[return-value]
-    # A scalar operand of lax's elementwise operations counts for all; what is known stays a literal.
-    if any(d.ndim for d in data if not isinstance(d, np.generic)):
-        return traced(*[d if isinstance(d, np.generic) or d.ndim else _spread(d, data) for d in data])
-    return traced(*data)
+    return traced(*alike(*data))
 
 
-def _spread(d: Data, data: tuple[Data, ...]) -> jax.Array:
-    """A scalar for each work-item, as the others are."""
-    return lax.broadcast(jnp.asarray(d), max((x.shape for x in data), key=len))
+def elementwise(known: Callable[..., Any], traced: Callable[..., jax.Array], *data: Data) -> Data:
+    """As `lifted`, for an operation of lax's that takes scalars beside arrays: what is known stays a literal."""
+    if all(isinstance(d, np.generic) for d in data):
+        return lifted(known, traced, *data)
+    shape = max((d.shape for d in data), key=len)
+    return traced(*[d if isinstance(d, np.generic) or d.shape == shape else lax.broadcast(d, shape) for d in data])
 
 
 def conjunction(a: Data | None, b: Data | None) -> Data | None:

@@ -31,6 +31,22 @@ class Extra:
     data: Data
 
 
+@dataclasses.dataclass(eq=False)
+class Learnt:
+    """What traces of a loop have shown, for the next one: a loop inside another is traced with that one again.
+
+    Attributes:
+      apart: variables and the numbers of their leaves whose values differ between work-items.
+      variables, memories: what is carried beside what the tree tells.
+      divergent: whether work-items leave the loop at different times.
+    """
+
+    apart: set[Any] = dataclasses.field(default_factory=set)
+    variables: set[Variable] = dataclasses.field(default_factory=set)
+    memories: set[Any] = dataclasses.field(default_factory=set)
+    divergent: bool = False
+
+
 class Wider(Exception):
     """A loop changes something that its carry does not hold, or not for each work-item."""
 
@@ -42,15 +58,15 @@ class Held:
     Attributes:
       keys: variables.
       memories: keys of memories.
-      apart: `(variable, number of the leaf)` of the values that differ between work-items.
+      learnt: which values differ between work-items.
       starts: for a pointer without a value before the loop the memory that it gets one in.
       pointers: the variables that have been carried as pointers.
-      returned: whether who has returned is carried; `apart` where it differs between work-items.
+      returned: whether who has returned is carried.
     """
 
     keys: list[Key]
     memories: list[Any]
-    apart: set[Any] = dataclasses.field(default_factory=set)
+    learnt: Learnt
     starts: dict[Key, Pointing] = dataclasses.field(default_factory=dict)
     pointers: set[Key] = dataclasses.field(default_factory=set)
     returned: bool = False
@@ -77,6 +93,11 @@ def carried(
     _attempts(walk, node, changed, lambda held: _once_run(walk, held, once, run, extra))
 
 
+def learnt(walk: Walk, node: Loop) -> "Learnt":
+    """What earlier traces of a loop have shown."""
+    return walk.learnt.setdefault(node, Learnt())
+
+
 def carried_while(
     walk: Walk, node: Loop, changed: Effects, once: Callable[[Data], None], go: Callable[[], jax.Array]
 ) -> None:
@@ -96,7 +117,7 @@ def carried_while(
 
 
 def _attempts(walk: Walk, node: Loop, changed: Effects, attempt: Callable[[Held], None]) -> None:
-    held, state = _held(walk, changed), Saved(walk)
+    held, state = _held(walk, changed, learnt(walk, node)), Saved(walk)
     while True:
         try:
             attempt(held)
@@ -122,10 +143,10 @@ class Saved:
         walk.frame.returned, walk.frame.jumps, walk.frame.result = self.returned, list(self.jumps), self.result
 
 
-def _held(walk: Walk, changed: Effects) -> Held:
-    """What a loop carries, as far as its tree tells."""
-    keys = {walk.key(v) for v in changed.assigned if walk.key(v) in walk.bindings}
-    memories = set()
+def _held(walk: Walk, changed: Effects, known: Learnt) -> Held:
+    """What a loop carries, as far as its tree and earlier traces tell."""
+    keys = {walk.key(v) for v in changed.assigned | known.variables if walk.key(v) in walk.bindings}
+    memories = set(known.memories)
     seen: set[Variable] = set()
     for variable in changed.stored | changed.assigned:
         _resolve(walk, variable, variable in changed.stored, keys, memories, seen)
@@ -133,7 +154,7 @@ def _held(walk: Walk, changed: Effects) -> Held:
         memories |= {k for k, layout in walk.layouts.items() if layout.space == "local" or k in walk.written}
     order = {k: n for n, k in enumerate(walk.memories)}
     number = {k: n for n, k in enumerate(walk.bindings)}
-    return Held(sorted(keys, key=number.__getitem__), sorted(memories, key=order.__getitem__))
+    return Held(sorted(keys, key=number.__getitem__), sorted(memories, key=order.__getitem__), known)
 
 
 def _resolve(
@@ -203,10 +224,12 @@ def _check(walk: Walk, held: Held, before: Saved) -> None:
     for key, binding in before.bindings.items():
         if key not in held.keys and walk.bindings[key].value is not binding.value:
             held.keys.append(key)
+            held.learnt.variables.add(key[1])
             wider = True
     for key, memory in before.memories.items():
         if key not in held.memories and walk.memories[key]._version is not memory._version:
             held.memories.append(key)
+            held.learnt.memories.add(key)
             wider = True
     if walk.frame.returned is not before.returned and not held.returned:
         held.returned = wider = True
@@ -220,13 +243,21 @@ _RETURNED = "returned"
 def _pack(walk: Walk, held: Held, extra: Extra | None, like: Carry | None) -> Carry:
     """What a loop carries as JAX's arrays."""
     first = like is None
-    numbers = [(key, n, number) for key in held.keys for n, number in enumerate(_leaves(walk, held, key, first))]
-    data = [_apart(walk, held, (key, n), values.exact(number)) for key, n, number in numbers]
+    named = [((k[1], n), values.exact(x)) for k in held.keys for n, x in enumerate(_leaves(walk, held, k, first))]
     if held.returned:
-        data.append(_apart(walk, held, _RETURNED, walk.frame.returned))
-        data += [_apart(walk, held, (_RETURNED, n), values.exact(x)) for n, x in enumerate(_result(walk))]
+        named.append((_RETURNED, walk.frame.returned))
+        named += [((_RETURNED, n), values.exact(x)) for n, x in enumerate(_result(walk))]
+    found = {name for name, data in named if data.ndim} - held.learnt.apart
+    if found:
+        held.learnt.apart |= found
+        raise Wider
+    data = tuple(_spread(walk, name in held.learnt.apart, x) for name, x in named)
     memories = tuple(walk.memories[key] for key in held.memories)
-    return tuple(data), memories, () if extra is None else (jnp.asarray(extra.data),)
+    return data, memories, () if extra is None else (jnp.asarray(extra.data),)
+
+
+def _spread(walk: Walk, apart: bool, data: Data) -> jax.Array:
+    return lax.broadcast(jnp.asarray(data), walk.shape) if apart and not data.ndim else jnp.asarray(data)
 
 
 def _result(walk: Walk) -> list[Number]:
@@ -235,15 +266,6 @@ def _result(walk: Walk) -> list[Number]:
     if walk.frame.result is None:
         walk.frame.result = values.zero(of)
     return values.leaves(walk.frame.result)
-
-
-def _apart(walk: Walk, held: Held, name: Any, data: Data) -> jax.Array:
-    if name in held.apart:
-        return jnp.asarray(data) if data.ndim else lax.broadcast(jnp.asarray(data), walk.shape)
-    if data.ndim:
-        held.apart.add(name)
-        raise Wider
-    return jnp.asarray(data)
 
 
 def _leaves(walk: Walk, held: Held, key: Key, first: bool) -> Sequence[Number]:

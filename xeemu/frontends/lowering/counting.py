@@ -97,11 +97,13 @@ def _sized(found: Counter) -> Counter | None:
     if a is None or b is None:
         return None
     least, most = sorted((_count(found, a[0], b), _count(found, a[1], b)))
-    ends = _hull(found, most)
-    if most <= _MOST and intervals.within(ends, intervals.of_type(found.first.type.dtype)):
-        return dataclasses.replace(found, most=most, same=least == most and b[0] == b[1])
-    # Nothing is known of the bound but its type: the counter stops there before it wraps, or it goes on one by one.
-    wraps = abs(found.step) != 1 or found.op in ("<=", ">=") or not _is_wide(found)
+    ends, of_type = _hull(found, most), intervals.of_type(found.first.type.dtype)
+    # Of a bound that data decide, or the work-item, the most is far from what most work-items make.
+    if found.bound.known and a != of_type and most <= _MOST and intervals.within(ends, of_type):
+        return dataclasses.replace(found, most=most, same=least == most)
+    # The counter stops at its bound before it wraps, as it goes on one by one.
+    inside = intervals.within(ends, of_type)
+    wraps = not inside and (abs(found.step) != 1 or found.op in ("<=", ">=")) or not _is_wide(found)
     uniform = found.first.uniform and found.bound.uniform
     return None if wraps else dataclasses.replace(found, same=uniform)
 

@@ -10,8 +10,8 @@ from jax import lax
 from xeemu.frontends import values
 from xeemu.frontends.lowering import carrying, counting, effects, expressions
 from xeemu.frontends.lowering.counting import Counter
-from xeemu.frontends.lowering.walk import NOBODY, Jumps, Walk
-from xeemu.frontends.tree import Break, Continue, Declaration, Expression, Loop, Return, Statement, Switch
+from xeemu.frontends.lowering.walk import NOBODY, Binding, Jumps, Walk
+from xeemu.frontends.tree import Break, Continue, Declaration, Evaluate, Expression, Loop, Return, Statement, Switch, Variable
 from xeemu.frontends.values import Data, Number
 from xeemu.language import divergence
 
@@ -23,8 +23,28 @@ _MANY = 64
 
 def execute(walk: Walk, node: Loop) -> None:
     """Carries out a loop, for those who are active."""
+    # What the header assigns is the loop's own until its end, as if it were declared there: who is not active keeps
+    # what it had, and a counter that is known stays known.
+    own = [walk.key(v) for v in sorted(_begun(node), key=lambda v: v.name) if walk.key(v) in walk.bindings]
+    before = {key: walk.bindings[key] for key in own}
+    for key, binding in before.items():
+        walk.bindings[key] = Binding(binding.value, walk.region, len(walk.frame.jumps))
     if node.first is not None:
         walk.execute(node.first)
+    _loop(walk, node)
+    for key, binding in before.items():
+        last, walk.bindings[key] = walk.bindings[key].value, binding
+        if not walk.dead:
+            walk.assign(key, last)
+
+
+def _begun(node: Loop) -> frozenset[Variable]:
+    """The variables that a loop's header assigns before it begins."""
+    return effects.of(node.first).assigned if isinstance(node.first, Evaluate) else frozenset()
+
+
+def _loop(walk: Walk, node: Loop) -> None:
+    """A loop after its first assignments."""
     sequence = counting.sequence(walk, node, _MANY)
     if sequence is not None and _is_written_out(node, sequence):
         _written_out(walk, node)
@@ -130,8 +150,7 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
     carrying.carried(walk, node, changed, once, lambda run, init: lax.fori_loop(np.int32(0), trips, run, init))
     if isinstance(node.first, Declaration) and counter.key[1] in node.first.variables:
         return
-    last = counting.last(walk, counter, first)
-    walk.bindings[counter.key] = counting.holding(binding, last)
+    walk.assign(counter.key, counting.last(walk, counter, first))
 
 
 def _most(walk: Walk, counter: Counter) -> jax.Array:
@@ -158,14 +177,14 @@ def _repeated(walk: Walk, node: Loop) -> None:
     start = np.bool_(True) if node.after else _truth(walk, node.condition)
     if isinstance(start, np.generic) and not start:
         return
-    outer = walk.live
-    apart = start.ndim > 0
+    outer, known = walk.live, carrying.learnt(walk, node)
+    known.divergent |= start.ndim > 0
     while True:
         try:
-            _attempt(walk, node, start, outer, apart)
+            _attempt(walk, node, start, outer, known.divergent)
             return
         except Apart:
-            apart = True
+            known.divergent = True
 
 
 class Apart(Exception):

@@ -118,6 +118,7 @@ class Walk:
         self.bindings: dict[Key, Binding] = {}
         self.constants: dict[Variable, Any] = {}
         self.flows: Mapping[Variable, frozenset[Variable]] = {}
+        self.learnt: dict[Statement, Any] = {}
         self.written: frozenset[Any] = frozenset()
         self.live: Data | None = None
         self.region: object = object()
