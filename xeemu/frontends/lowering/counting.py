@@ -137,7 +137,7 @@ def bound(binding: Binding, found: Counter, k: Data) -> Binding:
     of = found.first.type
     assert found.first.interval is not None
     last = (found.most or 1) - 1 if found.most is not None else None
-    steps = Number(types.INT, k, (0, last if last is not None else _MOST))  # type: ignore[arg-type]
+    steps = Number(types.INT, k, (0, last if last is not None else _MOST))
     value = _after(found, steps)
     if last is not None:
         hull = _hull(found, last)
