@@ -395,4 +395,6 @@ XEEMU_ALL_BLOCKS(_uc, uchar)
 XEEMU_ALL_BLOCKS(_ul, ulong)
 XEEMU_BLOCKS(_us, ushort, 16)
 XEEMU_BLOCKS(_uc, uchar, 16)
+
+#include "groups.h"
 #endif
