@@ -176,6 +176,7 @@ def run(source, nd_range, *arguments, schedule=None):
 
 def test_broadcasts_name_the_work_item_in_opencls_order():
     source = """
+    __attribute__((intel_reqd_sub_group_size(16)))
     __kernel void spread(__global float4* out, __global const float4* in) {
       int x = get_local_id(0), y = get_local_id(1);
       float4 v = in[y * 8 + x];
@@ -184,7 +185,7 @@ def test_broadcasts_name_the_work_item_in_opencls_order():
     }"""
     given = np.arange(128, dtype=np.float32)
     got, found = run(source, xe.NDRange.opencl((8, 4), (8, 4)), np.zeros(128, np.float32), given)
-    rows, lanes = given.reshape(32, 4), np.arange(32) // 32 * 32 + 2
+    rows, lanes = given.reshape(32, 4), np.arange(32) // 16 * 16 + 2
     assert not found
     want = np.stack([np.full(32, rows[11, 0]), np.full(32, rows[0, 1]), rows[lanes, 2], rows[lanes, 3]], 1)
     np.testing.assert_array_equal(got, want.ravel())
@@ -219,7 +220,7 @@ def test_a_work_groups_function_in_a_branch_is_a_divergence():
     }"""
     got, found = run(source.replace("LIMIT", "20"), RANGE, np.zeros(ITEMS, np.int32))
     assert [(f.kind, f.sites[0].line) for f in found] == [("barrier-divergence", 4)]
-    got, found = run(source.replace("LIMIT", "in[0]").replace("* out", "* out, __global int* in"), RANGE, np.zeros(ITEMS, np.int32), np.array([48]))
+    got, found = run(source.replace("LIMIT", "in[0]").replace("* out", "* out, __global int* in"), RANGE, np.zeros(ITEMS, np.int32), np.int32([48]))
     assert not found
     np.testing.assert_array_equal(got, np.full(ITEMS, 47 * 24))
 

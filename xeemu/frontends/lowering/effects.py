@@ -122,7 +122,10 @@ def _of_one(node: Node) -> Effects:
             pointed = [_pointed(a) for a in arguments]
             return inner | Effects(frozenset(v for some in pointed for v in some))
         case tree.Declaration(variables=variables):
-            return Effects(stored=frozenset(v for v in variables if not isinstance(v.type, types.Scalar)))
+            # What a pointer is given is not stored to by that.
+            return Effects(
+                stored=frozenset(v for v in variables if not isinstance(v.type, types.Scalar | types.Pointer))
+            )
     return Effects()
 
 
@@ -192,6 +195,8 @@ def flows(kernel: Function) -> dict[Variable, frozenset[Variable]]:
     found: dict[Variable, frozenset[Variable]] = {}
 
     def add(variable: Variable, value: Expression) -> None:
+        if isinstance(value.type, types.Scalar | types.Vector):
+            return  # numbers, wherever they were loaded from
         found[variable] = found.get(variable, frozenset()) | sources(value)
 
     for function in functions(kernel):
