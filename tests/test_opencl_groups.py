@@ -101,9 +101,7 @@ def test_votes():
     rows = x.reshape(-1, LANES)
     np.testing.assert_array_equal(mapped("sub_group_any(x == 3)", x), np.repeat((rows == 3).any(1), LANES))
     np.testing.assert_array_equal(mapped("intel_sub_group_all(x < 20)", x), np.repeat((rows < 20).all(1), LANES))
-    np.testing.assert_array_equal(
-        mapped("sub_group_non_uniform_all_equal(x / 32)", x), np.ones(ITEMS, np.int32)
-    )
+    np.testing.assert_array_equal(mapped("sub_group_non_uniform_all_equal(x / 32)", x), np.ones(ITEMS, np.int32))
     np.testing.assert_array_equal(
         mapped("sub_group_non_uniform_all_equal(x / 40)", x), np.repeat([1, 1, 0, 1, 1, 1], LANES)
     )
@@ -120,7 +118,9 @@ EXCHANGES = {
     "intel_sub_group_shuffle(x, l / 2)": lambda rows, l: rows[:, l // 2],
     "intel_sub_group_shuffle_down(x, x, 3u)": lambda rows, l: rows[:, (l + 3) % LANES],
     "intel_sub_group_shuffle_up(x, x, 1u)": lambda rows, l: rows[:, (l - 1) % LANES],
-    "intel_sub_group_shuffle_down(x, (float)0, 3u)": lambda rows, l: np.where(l + 3 < LANES, rows[:, (l + 3) % LANES], 0),
+    "intel_sub_group_shuffle_down(x, (float)0, 3u)": lambda rows, l: np.where(
+        l + 3 < LANES, rows[:, (l + 3) % LANES], 0
+    ),
     "intel_sub_group_shuffle_up((float)7, x, 3u)": lambda rows, l: np.where(l >= 3, rows[:, (l - 3) % LANES], 7),
     "sub_group_clustered_reduce_add(x, 4u)": lambda rows, l: clusters(np.add, rows, 4),
     "sub_group_clustered_reduce_max(x, 16u)": lambda rows, l: clusters(np.maximum, rows, 16),
@@ -220,7 +220,12 @@ def test_a_work_groups_function_in_a_branch_is_a_divergence():
     }"""
     got, found = run(source.replace("LIMIT", "20"), RANGE, np.zeros(ITEMS, np.int32))
     assert [(f.kind, f.sites[0].line) for f in found] == [("barrier-divergence", 4)]
-    got, found = run(source.replace("LIMIT", "in[0]").replace("* out", "* out, __global int* in"), RANGE, np.zeros(ITEMS, np.int32), np.int32([48]))
+    got, found = run(
+        source.replace("LIMIT", "in[0]").replace("* out", "* out, __global int* in"),
+        RANGE,
+        np.zeros(ITEMS, np.int32),
+        np.int32([48]),
+    )
     assert not found
     np.testing.assert_array_equal(got, np.full(ITEMS, 47 * 24))
 
@@ -276,7 +281,9 @@ def test_blocks_are_lane_by_lane(suffix, name):
     got, found = run(source, RANGE, np.zeros_like(given), given)
     rows = given.reshape(-1, 4, LANES)
     assert not found
-    np.testing.assert_array_equal(got, np.stack([rows[:, 1] + rows[:, 0], rows[:, 0], rows[:, 3], rows[:, 2]], 1).ravel())
+    np.testing.assert_array_equal(
+        got, np.stack([rows[:, 1] + rows[:, 0], rows[:, 0], rows[:, 3], rows[:, 2]], 1).ravel()
+    )
 
 
 def test_blocks_of_floats_and_of_smaller_elements():
