@@ -47,6 +47,7 @@ kernel void histogram_private(global const ulong *data, global ulong *hist)
         counts[bin] = 0;
     for (uint k = 0; k < BLOCK; ++k) {
         ulong x = load_block(data, k);
+        #pragma unroll
         for (uint j = 0; j < 8; ++j, x >>= 8)
             counts[x & 0x1F] += 1;
     }
@@ -59,6 +60,7 @@ kernel void histogram_registers(global const ulong *data, global ulong *hist)
 {
     uint counts[BINS / 16];
     uint lane = get_local_id(0) % 16;
+    #pragma unroll
     for (uint r = 0; r < BINS / 16; ++r)
         counts[r] = 0;
 #ifndef cl_intel_subgroups
@@ -71,22 +73,26 @@ kernel void histogram_registers(global const ulong *data, global ulong *hist)
         words[get_local_id(0)] = x;
         barrier(CLK_LOCAL_MEM_FENCE);
 #endif
+        #pragma unroll
         for (uint j = 0; j < 16; ++j) {
 #ifdef cl_intel_subgroups
             ulong y = sub_group_broadcast(x, j);
 #else
             ulong y = words[get_local_id(0) - lane + j];
 #endif
+            #pragma unroll
             for (uint field = 0; field < 8; ++field, y >>= 8) {
                 uint c = y & 0xFF;
-                if (lane == (c & 15))
-                    counts[c / 16] += 1;
+                #pragma unroll
+                for (uint r = 0; r < BINS / 16; ++r)
+                    counts[r] += lane == (c & 15) && r == c / 16;
             }
         }
 #ifndef cl_intel_subgroups
         barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     }
+    #pragma unroll
     for (uint r = 0; r < BINS / 16; ++r)
         atom_add(&hist[16 * r + lane], (ulong)counts[r]);
 }
@@ -96,15 +102,18 @@ kernel void histogram_slm(global const ulong *data, global ulong *hist)
     local COUNTER bins[BINS];
     uint lid = get_local_id(0);
 
+    #pragma unroll
     for (uint bin = lid; bin < BINS; bin += GROUP)
         STORE(&bins[bin], 0);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint k = 0; k < BLOCK; ++k) {
         ulong x = load_block(data, k);
+        #pragma unroll
         for (uint shift = 0; shift < 64; shift += FIELD_BITS)
             ADD(&bins[(x >> shift) & (BINS - 1)], 1);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+    #pragma unroll
     for (uint bin = lid; bin < BINS; bin += GROUP)
         atom_add(&hist[bin], (ulong)LOAD(&bins[bin]));
 }

@@ -41,6 +41,7 @@ kernel void matmul_tiled(global const float *a, global const float *b, global fl
         a_tile[x][y] = i < ROWS && column < DEPTH ? a[i * DEPTH + column] : 0;
         b_tile[x][y] = row < DEPTH && j < COLUMNS ? b[row * COLUMNS + j] : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
+        #pragma unroll
         for (int k = 0; k < TILE; ++k)
             total += a_tile[x][k] * b_tile[k][y];
         barrier(CLK_LOCAL_MEM_FENCE);
