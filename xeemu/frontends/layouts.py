@@ -47,10 +47,23 @@ def is_const(of: Any) -> bool:
     return bool(of.is_const_qualified())
 
 
-def field_name(field: Cursor, position: int) -> str:
-    """A field's name; a nameless struct or union in a struct has its position."""
-    named = field.spelling and not field.is_anonymous() and "(" not in field.spelling
-    return field.spelling if named else f"<{position}>"
+def is_named(field: Cursor) -> bool:
+    """Whether a field has a name; a struct or union without one is seen through."""
+    return bool(field.spelling) and not field.is_anonymous() and "(" not in field.spelling
+
+
+def path(of: Type, name: str) -> list[int]:
+    """The positions that lead to a field, one after the other through nameless records; empty if there is none."""
+    if not isinstance(of, types.Record):
+        return []
+    for i, field in enumerate(of.fields):
+        if field.name == name:
+            return [i]
+    for i, field in enumerate(of.fields):
+        inner = path(field.type, name) if field.name.startswith("<") else []
+        if inner:
+            return [i, *inner]
+    return []
 
 
 class Layouts:
@@ -124,7 +137,7 @@ class Layouts:
 
     def _field(self, field: Cursor, position: int) -> types.Field:
         place = clang.place(field)
-        name = field_name(field, position)
+        name = field.spelling if is_named(field) else f"<{position}>"
         if field.is_bitfield():
             raise refusals.at(
                 place, f"the bit-field {name}; write a whole integer and take its bits by shifts and masks"
