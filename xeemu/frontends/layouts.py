@@ -42,7 +42,7 @@ def space(of: Any) -> str:
 def is_const(of: Any) -> bool:
     """Whether nothing may be written into what has a type (clang's)."""
     of = of.get_canonical()
-    while of.kind.name.endswith("ARRAY"):
+    while of.kind.name.endswith("ARRAY") and not of.is_const_qualified():
         of = of.element_type
     return bool(of.is_const_qualified())
 
