@@ -31,7 +31,7 @@ def _other(kind: str) -> str:
             return "the address of a label; write a switch"
         case "GENERIC_SELECTION_EXPR":
             return "_Generic; write the expression that it chooses"
-    return f"an expression that kernels here cannot have (clang's {kind})"
+    return f"an expression of one compiler's own (clang's {kind}); write it in OpenCL C"
 
 
 def _parenthesised(body: Body, cursor: Cursor) -> Expression:
@@ -188,7 +188,7 @@ def _unexposed(body: Body, cursor: Cursor) -> Expression:
     if special is not None and not (parts and clang.begins_with(cursor, parts[0])):
         return special(body, cursor)
     if len(parts) != 1:
-        raise refusals.at(body.at(cursor), f"an expression that kernels here cannot have: {body.text.peek()} ...")
+        raise refusals.at(body.at(cursor), "an expression of one compiler's own; write it in OpenCL C")
     value = read(body, parts[0])
     return _swizzle(body, cursor, value) or _implicit(body, cursor, value)
 

@@ -94,7 +94,7 @@ class Layouts:
         match kind:
             case "VOID":
                 return types.VOID
-            case "POINTER" | "INCOMPLETEARRAY":
+            case "POINTER":
                 return self._pointer(of, cursor, place)
             case "CONSTANTARRAY":
                 return types.Array(self.type(of.element_type, cursor, place), of.element_count)
@@ -109,7 +109,7 @@ class Layouts:
         return self._other(of, place)
 
     def _pointer(self, of: Any, cursor: Cursor, place: Place) -> Type:
-        to = of.get_pointee() if of.kind.name == "POINTER" else of.element_type
+        to = of.get_pointee()
         if to.kind.name in ("FUNCTIONPROTO", "FUNCTIONNOPROTO"):
             raise refusals.at(place, "a pointer to a function; call the functions by name, chosen by if or switch")
         return types.Pointer(self.type(to, cursor, place), space(to) or "private", is_const(to))
@@ -146,6 +146,8 @@ class Layouts:
 
     def _other(self, of: Any, place: Place) -> Type:
         kind, spelling = of.kind.name, _CONST.sub("", _SPACE.sub("", of.spelling)).strip()
+        if kind == "INCOMPLETEARRAY":
+            raise refusals.at(place, "an array without a size; give it one")
         if kind == "VARIABLEARRAY":
             raise refusals.at(place, "an array whose size is not a constant; give it one that the kernel never exceeds")
         if kind == "BLOCKPOINTER":
