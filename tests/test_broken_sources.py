@@ -44,7 +44,7 @@ CLANG = {
     kernel("float f = 1; f %= 2;"): (2, 18, "invalid operands to binary expression"),
     kernel("{ __local int t[4]; }"): (2, 17, "can only be declared in the outermost scope of a kernel function"),
     kernel("int n = 3; int a[n];"): (2, 20, "variable length arrays are not supported in OpenCL"),
-    "int f(int x) { return x; }\n" + kernel("int (*p)(int) = f;"): (3, 9, "pointers to functions are not allowed"),
+    "int f(int x) { return x; }\n" + kernel("int (*p)(int) = f;"): (3, 8, "pointers to functions are not allowed"),
     "struct S { int b : 3; };\n" + kernel(""): (1, 16, "bit-fields are not supported in OpenCL"),
     "int f(int n, ...) { return n; }\n" + kernel(""): (1, 5, "variadic arguments are not allowed in OpenCL"),
     "class A {};\n" + kernel(""): (1, 1, "unknown type name 'class'"),
@@ -94,11 +94,14 @@ REFUSED = {
 
 
 def error(text, **options):
-    """The error of a text, of which a kernel is read too."""
+    """The error of a text, of which the kernels are read too."""
     with pytest.raises(xe.KernelError) as raised:
-        for k in reading.program(text, **options).kernels:
-            _ = k.body
+        bodies(text, **options)
     return str(raised.value)
+
+
+def bodies(text, **options):
+    return [k.body for k in reading.program(text, **options).kernels]
 
 
 def caret(text, line, column):
