@@ -147,8 +147,10 @@ def scaled(x: jax.Array, k: jax.Array) -> jax.Array:
     """`x` times 2 to an integer, rounded once."""
     form = format_of(x.dtype)
     wide = np.int32(4 * form.bias)
-    power = lax.clamp(np.int32(-form.bias - 64), exponent(x) + lax.clamp(-wide, k, wide), np.int32(form.bias + 1))
-    up = lax.select(power < 1 - form.bias, lax.full_like(power, 128), lax.full_like(power, 0))
+    power = lax.clamp(
+        np.int32(-form.bias - form.mantissa - 2), exponent(x) + lax.clamp(-wide, k, wide), np.int32(form.bias + 1)
+    )
+    up = lax.select(power < 1 - form.bias, lax.full_like(power, 64), lax.full_like(power, 0))
     result = fraction(x) * power_of_two(power + up, x.dtype) * power_of_two(-up, x.dtype)
     return lax.select(ordinary(x), result, x)
 

@@ -109,7 +109,7 @@ _EXACT: Mapping[str, tuple[Known, Traced]] = {
     "floor": (np.floor, lax.floor),
     "fma": (multiplyadd.known, multiplyadd.fused),
     "fmod": (np.fmod, lax.rem),
-    "nextafter": (np.nextafter, representation.next_after),
+    "nextafter": (representation.known_next_after, representation.next_after),
     "remainder": (rounding.known_remainder, rounding.remainder),
     "rint": (np.rint, rounding.to_even),
     "round": (rounding.known_away, rounding.away),

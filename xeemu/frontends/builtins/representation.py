@@ -98,6 +98,10 @@ def next_after(x: jax.Array, y: jax.Array) -> jax.Array:
     return lax.select(nan, floats.full(x, np.nan), lax.select(here == there, y, result))
 
 
+def known_next_after(x: Any, y: Any) -> Any:
+    return y if x == y else np.nextafter(x, y)
+
+
 def copied_sign(x: jax.Array, y: jax.Array) -> jax.Array:
     """`copysign`."""
     return floats.signed_as(x, y)

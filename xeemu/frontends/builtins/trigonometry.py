@@ -33,7 +33,7 @@ def cospi(x: jax.Array) -> jax.Array:
     r, turn = _turns(lax.abs(x))
     value = lax.select((turn & 1) == 1, lax.sin(r), lax.cos(r))
     value = lax.select(lax.bitwise_or(turn == 1, turn == 2), -value, value)
-    return value + 0.0  # a zero is positive
+    return lax.select(lax.eq(value, floats.full(x, 0)), floats.full(x, 0), value)
 
 
 @composite
