@@ -142,6 +142,9 @@ def _float_to_float(x: jax.Array, dtype: np.dtype, mode: str) -> jax.Array:
 
 def _odd(x: jax.Array) -> jax.Array:
     """A double as a float: of two the one with an odd last bit, so that rounding it again goes right."""
+    # What is far below a half counts only as more than nothing; XLA on a CPU would make a zero of it.
+    least = floats.signed_as(floats.full(x, 2.0**-100), x)
+    x = lax.select(lax.bitwise_and(lax.lt(lax.abs(x), lax.abs(least)), lax.ne(x, floats.full(x, 0))), least, x)
     nearest = lax.convert_element_type(x, np.float32)
     exact = lax.convert_element_type(nearest, x.dtype)
     even = lax.eq(lax.bitwise_and(floats.bits(nearest), np.int32(1)), np.int32(0))
