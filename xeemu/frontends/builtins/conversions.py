@@ -64,6 +64,7 @@ def _nearest(value: float, of: Scalar) -> int:
     return low if value <= low else high if value >= high else int(value)
 
 
+@functools.partial(jax.jit, static_argnames="of")
 def _limited(x: jax.Array, of: Scalar) -> jax.Array:
     """A float as the nearest integer of a type towards zero; NaN becomes 0."""
     low, high = intervals.of_type(of.dtype)
@@ -123,7 +124,7 @@ def _narrowed(data: Data, dtype: np.dtype, mode: str) -> Data:
     """Floats in another format."""
     if dtype.itemsize >= data.dtype.itemsize:
         return values.cast(data, dtype)
-    if isinstance(data, np.generic):
+    if isinstance(data, np.floating):
         with np.errstate(all="ignore"):
             nearest = dtype.type(data)
             exact = data.dtype.type(nearest)

@@ -50,11 +50,6 @@ def format_of(dtype: np.dtype) -> Format:
     return Format(dtype)
 
 
-def composite(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of several operations, traced once for each shape and dtype."""
-    return jax.jit(function)
-
-
 def in_float(known: Known, traced: Traced) -> Elemental:
     """A function of floats, of halves computed in float; `known` takes float64."""
 

@@ -7,7 +7,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends.builtins import exponentials, floats, trigonometry
-from xeemu.frontends.builtins.floats import composite
+from xeemu.frontends.builtins.components import composite
 
 # Gamma from 2 to 3 as a quotient of polynomials of x - 2, the highest power first (Moshier, Cephes Math Library, 1989).
 _ABOVE = (

@@ -6,7 +6,7 @@ import jax
 from jax import lax
 
 from xeemu.frontends.builtins import exponentials, floats
-from xeemu.frontends.builtins.floats import composite
+from xeemu.frontends.builtins.components import composite
 
 
 @composite

@@ -21,7 +21,10 @@ from jax.interpreters import batching, mlir
 from xeemu.frontends.builtins import floats
 
 fma_p = jex_core.Primitive("fma")
-_WIDER = {np.dtype(np.float16): np.dtype(np.float32), np.dtype(np.float32): np.dtype(np.float64)}
+_WIDER: dict[np.dtype, np.dtype] = {
+    np.dtype(np.float16): np.dtype(np.float32),
+    np.dtype(np.float32): np.dtype(np.float64),
+}
 
 
 def fused(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:

@@ -8,7 +8,7 @@ from jax import lax
 
 from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.builtins import floats
-from xeemu.frontends.builtins.components import Builtin, items, number
+from xeemu.frontends.builtins.components import Builtin, composite, items, number
 from xeemu.frontends.builtins.reinterpretation import bits
 from xeemu.frontends.types import Scalar, Vector
 from xeemu.frontends.values import Components, Data, Number, Value
@@ -40,10 +40,11 @@ ordered = _relation(lambda x, y: x == x and y == y, lambda x, y: lax.bitwise_and
 unordered = _relation(lambda x, y: x != x or y != y, lambda x, y: lax.bitwise_or(lax.ne(x, x), lax.ne(y, y)))
 is_nan = _relation(np.isnan, lambda x: lax.ne(x, x))
 is_finite = _relation(np.isfinite, lax.is_finite)
-is_infinite = _relation(np.isinf, lambda x: lax.eq(lax.abs(x), floats.full(x, np.inf)))
-sign_bit = _relation(np.signbit, lambda x: lax.lt(floats.bits(x), lax.full_like(floats.bits(x), 0)))
+is_infinite = _relation(np.isinf, composite(lambda x: lax.eq(lax.abs(x), floats.full(x, np.inf))))
+sign_bit = _relation(np.signbit, composite(lambda x: floats.bits(x) < 0))
 
 
+@composite
 def _normal(x: jax.Array) -> jax.Array:
     form, own = floats.format_of(x.dtype), floats.magnitude(x)
     return lax.bitwise_and(
@@ -94,6 +95,6 @@ def select(arguments: Sequence[Value], of: types.Type) -> Value:
 def bitselect(numbers: Sequence[Number], of: Scalar) -> Number:
     """The bits of `b` where `c` has ones, else those of `a`."""
     a, b, c = (bits(n, types.unsigned(of)) for n in numbers)
-    kept = arithmetic.binary("&", a, arithmetic.inverted(c), c.type)
-    result = arithmetic.binary("|", kept, arithmetic.binary("&", b, c, c.type), c.type)
+    different = arithmetic.binary("&", arithmetic.binary("^", a, b, c.type), c, c.type)
+    result = arithmetic.binary("^", a, different, c.type)
     return bits(number(result), of)

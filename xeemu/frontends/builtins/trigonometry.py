@@ -8,7 +8,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends.builtins import floats
-from xeemu.frontends.builtins.floats import composite
+from xeemu.frontends.builtins.components import composite
 
 
 def _turns(x: jax.Array) -> tuple[jax.Array, jax.Array]:
