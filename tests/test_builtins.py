@@ -931,9 +931,9 @@ def test_reinterpretation(source, count, of):
 # Vectors.
 
 
-@pytest.mark.parametrize("of", [types.UCHAR, types.HALF, types.FLOAT], ids=str)
-def test_shuffles(of):
-    for count, number, name in itertools.product((2, 4, 8, 16), (2, 4, 8, 16), ("shuffle", "shuffle2")):
+@pytest.mark.parametrize(("count", "of"), [(2, types.UCHAR), (4, types.HALF), (8, types.FLOAT), (16, types.INT)])
+def test_shuffles(count, of):
+    for number, name in itertools.product((2, 8), ("shuffle", "shuffle2")):
         sources = [vector(of, range(count)), vector(of, range(100, 100 + count))][: 1 + (name == "shuffle2")]
         every = [v for s in sources for v in leaves(s)]
         masks = random(count, number).integers(0, 256, (number, 5), np.uint32)

@@ -60,7 +60,7 @@ _HALF_TURNS = {f: _scalar(trigonometry.in_half_turns(f)) for f in (math.sin, mat
 
 _PLAIN: Mapping[str, tuple[Known, Traced]] = {
     "acos": (np.arccos, lax.acos),
-    "acosh": (np.arccosh, lax.acosh),
+    "acosh": (np.arccosh, logarithms.acosh),
     "acospi": (lambda x: np.arccos(x) / PI, _times(lax.acos, 1 / PI)),
     "asin": (np.arcsin, lax.asin),
     "asinh": (np.arcsinh, lax.asinh),
