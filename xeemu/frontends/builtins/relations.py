@@ -95,6 +95,6 @@ def select(arguments: Sequence[Value], of: types.Type) -> Value:
 def bitselect(numbers: Sequence[Number], of: Scalar) -> Number:
     """The bits of `b` where `c` has ones, else those of `a`."""
     a, b, c = (bits(n, types.unsigned(of)) for n in numbers)
-    different = arithmetic.binary("&", arithmetic.binary("^", a, b, c.type), c, c.type)
-    result = arithmetic.binary("^", a, different, c.type)
+    kept = arithmetic.binary("&", a, arithmetic.inverted(c), c.type)
+    result = arithmetic.binary("|", kept, arithmetic.binary("&", b, c, c.type), c.type)
     return bits(number(result), of)
