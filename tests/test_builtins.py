@@ -13,6 +13,7 @@ import pytest
 from xeemu.frontends import types, values
 from xeemu.frontends.builtins import catalogue
 from xeemu.frontends.types import Vector
+from xeemu.language.workgroup import NeedsWideTypes
 
 FLOATS = (types.HALF, types.FLOAT, types.DOUBLE)
 INTEGERS = (types.CHAR, types.UCHAR, types.SHORT, types.USHORT, types.INT, types.UINT, types.LONG, types.ULONG)
@@ -211,6 +212,44 @@ def test_ranges_are_kept_without_wide_types():
         "ctz": (0, 64), "add_sat": (5, 105), "sub_sat": (-5, 95), "hadd": (2, 52), "rhadd": (3, 53),
         "mul_hi": (0, 0), "abs_diff": (0, 95),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INTEGER)
+def test_operands_that_are_comparisons(name):
+    """What a comparison gave is held as bool."""
+    count, rule = INTEGER[name]
+    rows = np.array(list(itertools.product([False, True], repeat=count)))
+    result = types.UINT if name in ("abs", "abs_diff") else types.INT
+
+    def computed(*masks):
+        return values.exact(catalogue.find(name)([values.of_truth(m) for m in masks], result))
+
+    found = np.broadcast_to(jax.jit(computed)(*rows.T.copy()), len(rows))
+    assert found.tolist() == [wrapped(rule(*map(int, row), types.INT), result) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "of"),
+    [
+        ("mul_hi", [types.LONG] * 2, types.LONG), ("rotate", [types.ULONG] * 2, types.ULONG),
+        ("upsample", [types.INT, types.UINT], types.LONG), ("convert_double", [types.FLOAT], types.DOUBLE),
+        ("convert_ulong_sat", [types.FLOAT], types.ULONG), ("as_long", [Vector(types.INT, 2)], types.LONG),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)  # fmt: skip
+def test_results_of_64_bits_ask_for_wide_types(name, arguments, of):
+    def given(kind, x):
+        if isinstance(kind, Vector):
+            return vector(kind.element, [x, x])
+        if kind.is_float:
+            return values.held(kind, x.astype(np.float32))
+        return values.held(kind, x.astype(np.uint32) if kind == types.UINT else x)
+
+    def computed(x):
+        return catalogue.find(name)([given(kind, x) for kind in arguments], of).data
+
+    with pytest.raises(NeedsWideTypes):
+        jax.jit(computed)(np.arange(3, dtype=np.int32))
 
 
 @pytest.mark.parametrize("of", [types.INT, types.UINT], ids=str)
@@ -478,8 +517,6 @@ ACCURATE = {
     "sign": (1, 0, lambda x: np.where(np.isnan(x), 0, np.copysign(np.sign(x), x))),
     "step": (2, 0, lambda edge, x: np.where(x < edge, 0, 1)),
 }  # fmt: skip
-# Of halves, computed in float: one rounding more.
-_LIMIT = {"half": 1, "float": 1, "double": 1}
 
 
 def apart(found, right, of):
