@@ -55,10 +55,22 @@ class WorkItem:
     sub_group: int
 
     def __str__(self) -> str:
-        return (
-            f"work-item {_index(self.global_id)}: local {_index(self.local_id)} of group {_index(self.group_id)}, "
-            f"sub-group {self.sub_group}"
-        )
+        ids = map(self.shown, (self.global_id, self.local_id, self.group_id))
+        return "work-item {}: local {} of group {}".format(*ids) + f", sub-group {self.sub_group}"
+
+    def shown(self, ids: tuple[int, ...]) -> str:
+        """Ids as messages have them."""
+        return _index(ids)
+
+
+class ReversedWorkItem(WorkItem):
+    """One of a kernel whose language counts dimensions from the contiguous one on; its ids are in SYCL's order."""
+
+    def __str__(self) -> str:
+        return super().__str__() + (", dimension 0 first" if len(self.global_id) > 1 else "")
+
+    def shown(self, ids: tuple[int, ...]) -> str:
+        return _index(ids[::-1])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -261,7 +273,7 @@ def barrier_divergence(
     calls: tuple[Site, ...] = (),
 ) -> Finding:
     """A barrier that only a part of a work-group reaches."""
-    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {_index(group)} reach a barrier"
+    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {reaching.shown(group)} reach a barrier"
     shown = [f"  barrier {site}", *called_from(calls), f"    reached by {reaching}", f"    not by {missing}"]
     explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
     advice = f"Let all work-items of the group come to one barrier, and {dialect.masked}."

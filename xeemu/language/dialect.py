@@ -47,6 +47,7 @@ class Dialect:
       group_reduce, sub_group_reduce: algorithms that reduce.
       contiguous: what ids should run along, so that neighbours touch neighbouring elements.
       sizes: what is said where sizes have several dimensions.
+      first_is_contiguous: whether dimension 0 is the contiguous one, as in OpenCL, rather than the last, as in SYCL.
     """
 
     language: str
@@ -91,6 +92,7 @@ class Dialect:
     sub_group_reduce: str
     contiguous: str
     sizes: str = ""
+    first_is_contiguous: bool = False
 
 
 def _assigned(call: str) -> Ordering:
@@ -216,4 +218,5 @@ OPENCL_C = Dialect(
         " Sizes are in SYCL's order here, whose last dimension is OpenCL's dimension 0; xe.NDRange.opencl takes them "
         "in OpenCL's order."
     ),
+    first_is_contiguous=True,
 )
