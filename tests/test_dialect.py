@@ -216,7 +216,7 @@ class TestHints:
 
 
 class TestRefusals:
-    LARGE = "kernel void f(global float* a) { local float t[1 << 20]; t[get_local_id(0)] = 1; a[0] = t[0]; }"
+    LARGE = "kernel void f(global float* a) { local float t[1 << 16]; t[get_local_id(0)] = 1; a[0] = t[0]; }"
 
     def test_of_a_launch_speak_opencl(self):
         with pytest.raises(xe.MemoryAllocationError, match=r"Allocate less with __local") as refused:

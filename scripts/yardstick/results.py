@@ -9,6 +9,7 @@ the end.
 import collections
 import json
 import math
+import os
 import pathlib
 import re
 import statistics
@@ -29,9 +30,12 @@ def kept(corpus: pathlib.Path, suite: str) -> dict[str, Outcome]:
 
 
 def keep(corpus: pathlib.Path, suite: str, outcomes: Mapping[str, Outcome]) -> None:
+    """Keeps outcomes beside those of other kernels, which another run may be adding to at the same time."""
     path = corpus / "outcomes" / f"{suite}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(outcomes, indent=1))
+    made = path.with_suffix(f".{os.getpid()}")
+    made.write_text(json.dumps({**kept(corpus, suite), **outcomes}, indent=1))
+    made.replace(path)
 
 
 def reasons(page: str) -> dict[str, str]:

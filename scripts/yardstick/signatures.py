@@ -123,8 +123,9 @@ def signature(cursor: Any, functions: dict[str, Any]) -> Signature:
 
 def parameter(cursor: Any) -> Parameter:
     whole = cursor.type.get_canonical()
-    if whole.kind == ci.TypeKind.POINTER:
-        pointee = whole.get_pointee().get_canonical()
+    if whole.kind in (ci.TypeKind.POINTER, ci.TypeKind.INCOMPLETEARRAY, ci.TypeKind.CONSTANTARRAY):
+        pointed = whole.get_pointee() if whole.kind == ci.TypeKind.POINTER else whole.element_type
+        pointee = pointed.get_canonical()
         space = next((s for s in SPACES if s in pointee.spelling), "__global")
         return Parameter(cursor.spelling, space[2:], element(pointee), max(pointee.get_size(), 1))
     if any(word in whole.spelling for word in OPAQUE):

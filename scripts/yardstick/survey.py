@@ -32,6 +32,7 @@ class Plan:
       before: files that come before one.
       stds: versions of the language to try in turn.
       scalar: the number for integer parameters.
+      elements: of the arrays for a file's kernels.
       special: an entry made by the rule as the suite's own files would have it, or None for no entry.
       broken: the entry of a file with errors, or None.
     """
@@ -44,6 +45,7 @@ class Plan:
     assembly: str = ""
     stds: tuple[str, ...] = ("CL2.0", "CL1.2", "CL3.0")
     scalar: int = 16
+    elements: Callable[[str], int] = lambda file: ELEMENTS
     sizes: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = tuple((tuple(2 * n for n in g), g) for g in GROUPS)
     special: Callable[[Entry, str, Signature, pathlib.Path], Entry | None] = lambda entry, text, kernel, path: entry
     broken: Callable[[Entry, str], Entry | None] = lambda entry, text: None
@@ -78,6 +80,8 @@ def file_entries(
     text = (corpus / blank.suite / blank.file).read_text(errors="replace")
     found, missed = [], []
     for kernel in kernels:
+        if blank.before and not re.search(rf"void\s+{kernel.name}\s*\(", text):
+            continue  # of a file that comes before
         opaque = [p.element for p in kernel.parameters if p.space == "opaque"]
         if opaque:
             missed.append(f"{blank.file}:{kernel.name}: an argument of type {opaque[0]}")
@@ -109,7 +113,7 @@ def described(blank: Entry, kernel: Signature, plan: Plan) -> Entry:
         dimensions = max(dimensions, max((k + 1 for k, n in enumerate(kernel.required) if n > 1), default=1))
         group = kernel.required[:dimensions]
         whole = tuple(2 * n for n in group)
-    arguments = tuple(by_rule(p, plan.scalar) for p in kernel.parameters)
+    arguments = tuple(by_rule(p, plan.scalar, plan.elements(blank.file)) for p in kernel.parameters)
     return dataclasses.replace(blank, name=kernel.name, global_size=whole, local_size=group, arguments=arguments)
 
 
@@ -132,7 +136,7 @@ def by_rule(parameter: Parameter, scalar: int = 16, elements: int = ELEMENTS) ->
 
 def gpuverify(entry: Entry, text: str, kernel: Signature, path: pathlib.Path) -> Entry | None:
     """The sizes, options and label that a test of GPUVerify has in its first lines; three runs with other numbers."""
-    told = labels.gpuverify(text)
+    told = labels.gpuverify(text, str(pathlib.PurePath(entry.file).parent))
     if told is None:
         return None
     items = 1
@@ -201,7 +205,7 @@ def clblast_before(file: str) -> tuple[str, ...]:
     before = ["common.opencl"]
     gemm = [f"level3/xgemm_part{k}.opencl" for k in (1, 2, 3, 4)]
     direct = [f"level3/xgemm_direct_part{k}.opencl" for k in (1, 2, 3)]
-    if level in ("level1", "level2", "level3"):
+    if level in ("level1", "level3") or base.startswith(("xger", "xher")):
         before.append(f"{level}/{level}.opencl")
     if base.startswith(("xgemm_direct_batched", "xconvgemm")):
         before += direct
@@ -217,6 +221,21 @@ def clblast_before(file: str) -> tuple[str, ...]:
     if base == "invert_diagonal_blocks_part2.opencl":
         before.append("level3/invert_diagonal_blocks_part1.opencl")
     return tuple(kernels + b for b in before)
+
+
+def clblast_routines(file: str) -> str:
+    """The routines whose kernels a file of CLBlast's holds, which are told by macros."""
+    names = {
+        "batched": ("GEMMBATCHED", "GEMMSTRIDEDBATCHED"),
+        "_pad.": ("GEMMBATCHED", "GEMMSTRIDEDBATCHED"),
+        "invert_": ("INVERT",),
+        "xtrsv": ("TRSV",),
+        "convgemm": ("CONVGEMM",),
+        "convert_triangular": ("TRMM",),
+        "convert_symmetric": ("SYMM",),
+        "convert_hermitian": ("HEMM",),
+    }
+    return " ".join(f"-DROUTINE_{name}" for part, found in names.items() if part in file for name in found)
 
 
 _RODINIA = "-DBLOCK_SIZE=16 -DRD_WG_SIZE=256 -DTYPE=float -DDEFAULT_ORDER=256 -DDEFAULT_ORDER_2=256 -DREC_LENGTH=10"
@@ -238,7 +257,8 @@ _NVIDIA = (
 )
 _GGML = (
     "-I{here} -DBLOCK_M=16 -DBLOCK_N=16 -DDK=64 -DDV=64 -DWG_SIZE=64 -DN_SPLIT=4 -DFA_BLOCK_N=16 -DN_SIMDGROUP=2 "
-    "-DN_SUBGROUP=2 -DN_SG_Q8_0=2 -DN_SG_Q1_0=2 -DN_SG_MXFP4=2 -DSIMDGROUP_WIDTH=16 -DINTEL_GPU=1"
+    "-DN_SUBGROUP=2 -DN_SG_Q8_0=2 -DN_SG_Q1_0=2 -DN_SG_MXFP4=2 -DSIMDGROUP_WIDTH=16 "
+    "-Dcl_intel_required_subgroup_size=1 -Dcl_intel_subgroups=1"
 )
 _POLYBENCH_SIZES = (((1024,), (256,)), ((128, 128), (32, 8)), ((16, 16, 16), (4, 4, 4)))
 
@@ -261,12 +281,14 @@ PLANS = {
         ("src/opencl/**/*.cl",),
         "",
         own=lambda f: "-I{here} -DSINGLE_PRECISION -DN_GP=512" if "s3d" in f else _SHOC,
+        elements=lambda f: 1 << 17 if "s3d" in f else ELEMENTS,
     ),
     "parboil": Plan("abduld/Parboil", ("benchmarks/*/src/opencl*/**/*.cl",), _PARBOIL),
     "clblast": Plan(
         "CNugteren/CLBlast",
         ("src/kernels/level*/*.opencl",),
         "-DPRECISION=32 -DROUTINE_TEST",
+        own=clblast_routines,
         before=clblast_before,
         assembly="strings",
     ),
@@ -283,7 +305,13 @@ PLANS = {
     "simple": Plan("bashbaug/SimpleOpenCLSamples", ("samples/**/*.cl",)),
     "nvidia": Plan("sschaetz/nvidia-opencl-examples", ("**/*.cl",), _NVIDIA),
     "clpeak": Plan("krrishnarraj/clpeak", ("src/**/*.cl",), "-DPRECISION=32", assembly="strings"),
-    "ggml": Plan("ggml-org/ggml", ("src/ggml-opencl/kernels/*.cl",), _GGML, stds=("CL3.0", "CL2.0")),
+    "ggml": Plan(
+        "ggml-org/ggml",
+        ("src/ggml-opencl/kernels/*.cl",),
+        _GGML,
+        own=lambda f: "-DLINE_STRIDE_A=64 -DBLOCK_STRIDE_A=64" if f.endswith("_spec.cl") else "",
+        stds=("CL3.0", "CL2.0"),
+    ),
     "pocl": Plan("pocl/pocl", ("tests/**/*.cl", "examples/**/*.cl"), "-I{here}"),
 }
 
@@ -293,7 +321,7 @@ PLANS = {
 
 def merged(found: Sequence[Entry], kept: Sequence[Entry]) -> list[Entry]:
     """The surveyed entries, with those of the manifest that were not made up by the rule in their places."""
-    own = {e.key: e for e in kept if e.origin == "host"}
+    own = {e.key: e for e in kept if e.origin not in ("made up", "its test")}
     result = [own.pop(e.key, e) for e in found]
     return sorted([*result, *own.values()], key=lambda e: (e.file, e.name))
 

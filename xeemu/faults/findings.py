@@ -262,6 +262,7 @@ def uninitialized_read(element: Element, use: Use, count: int, written: str, dia
 
 
 def barrier_divergence(
+    what: str,
     site: Site,
     group: tuple[int, ...],
     reaching: WorkItem,
@@ -272,11 +273,18 @@ def barrier_divergence(
     dialect: Dialect = PYTHON,
     calls: tuple[Site, ...] = (),
 ) -> Finding:
-    """A barrier that only a part of a work-group reaches."""
-    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {reaching.shown(group)} reach a barrier"
-    shown = [f"  barrier {site}", *called_from(calls), f"    reached by {reaching}", f"    not by {missing}"]
-    explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
-    advice = f"Let all work-items of the group come to one barrier, and {dialect.masked}."
+    """A barrier or an algorithm of the group, by its name, that only a part of a work-group reaches."""
+    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {reaching.shown(group)} reach a {what}"
+    shown = [f"  {what} {site}", *called_from(calls), f"    reached by {reaching}", f"    not by {missing}"]
+    if what == "barrier":
+        explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
+        advice = f"Let all work-items of the group come to one barrier, and {dialect.masked}."
+    else:
+        explanation = f"All work-items of a work-group reach its algorithms, or none does ({dialect.convergence})."
+        advice = (
+            "Call it outside the loop or branch that they take differently, with the operation's neutral element for "
+            "those that have no part in it; or take the sub-group's, in which the active lanes take part."
+        )
     text = _message(ERROR, head, shown, explanation, advice)
     return Finding(BARRIER_DIVERGENCE, ERROR, "", "", (site,), None, (group,), (reaching, missing), count, text)
 
@@ -434,15 +442,17 @@ def misaligned_block(
     return _single(MISALIGNED_BLOCK, element, use, count, head, explanation, advice, NOTE)
 
 
-def absent_lane(algorithm: Use, lanes: tuple[int, int], use: Use, dialect: Dialect = PYTHON) -> Finding:
-    """A value used that an algorithm takes from a lane that does not exist.
+def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use, dialect: Dialect = PYTHON) -> Finding:
+    """A value used that an algorithm takes from a lane that does not exist, or takes no part in it.
 
     Args:
       algorithm: what it is called, and who asks for such a lane.
       lanes: that lane, and how many there are.
+      active: whether all lanes that exist are active.
       use: as what the value is used, such as "index of the load".
     """
-    head = f"{ABSENT_LANE}: {algorithm.what} takes a value from lane {lanes[0]}, which does not exist, and it is used"
+    why = "does not exist" if active else "is not active there"
+    head = f"{ABSENT_LANE}: {algorithm.what} takes a value from lane {lanes[0]}, which {why}, and it is used"
     there = "lane 0 alone" if lanes[1] == 1 else f"lanes 0 to {lanes[1] - 1}"
     shown = [f"  {algorithm.what} {algorithm.site}", f"    by {algorithm.item}, which has {there}"]
     shown += use.lines
@@ -451,6 +461,12 @@ def absent_lane(algorithm: Use, lanes: tuple[int, int], use: Use, dialect: Diale
         f"Choose another value where the lane is not below {dialect.lanes}, {dialect.choose}, or mask the use; "
         "reductions and scans leave out by themselves what is absent."
     )
+    if not active:
+        explanation = (
+            "In a loop or branch that work-items take differently, the lanes that are done or took the other side take no "
+            f"part; what such a lane gives is unspecified in {dialect.standard}, and here it is the poison value."
+        )
+        advice = "Call it before the loop or branch, where all lanes are active, or ask an active lane only."
     both = (algorithm, use)
     return Finding(
         ABSENT_LANE,

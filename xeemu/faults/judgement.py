@@ -77,8 +77,9 @@ def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
         taker, user = (work_item(geometry, use.group, item, program.kernel.dialect) for item in items)
         algorithm = Use(absent.eqn.params["collective"].kind, source.of_equation(absent.eqn), taker)
         lanes = (int(absent.sources[number]), int(absent.lanes[number]))
+        active = not absent.inactive[number]
         used = Use(_used_as(use), source.of_equation(use.eqn), user)
-        yield findings.absent_lane(algorithm, lanes, used, program.kernel.dialect)
+        yield findings.absent_lane(algorithm, lanes, active, used, program.kernel.dialect)
 
 
 def _used_as(use: absence.Use) -> str:
@@ -357,16 +358,18 @@ class _Judge:
                 yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count), self.dialect)
 
     def parted(self) -> Iterator[Finding]:
-        found: dict[Site, tuple[int, Parted, tuple[Site, ...]]] = {}
+        found: dict[tuple[str, Site], tuple[int, Parted, tuple[Site, ...]]] = {}
         for key, (count, vector) in zip(self.watch.barriers, self.state["parted"], strict=True):
             if count:
                 eqn = self.watch.proofs.meetings[key].eqn
-                site = source.of_equation(eqn)
-                before, example, calls = found.get(site, (0, Parted(*vector.tolist()), self._callers([eqn])))
-                found[site] = before + int(count), example, calls
-        for site, (count, example, calls) in found.items():
+                what = "barrier" if eqn.primitive is primitives.barrier_p else str(eqn.params["collective"])
+                called = what, source.of_equation(eqn)
+                before, example, calls = found.get(called, (0, Parted(*vector.tolist()), self._callers([eqn])))
+                found[called] = before + int(count), example, calls
+        for (what, site), (count, example, calls) in found.items():
             reaching, missing = (self._item(example.group, n) for n in (example.reaching, example.missing))
             yield findings.barrier_divergence(
+                what,
                 site,
                 reaching.group_id,
                 reaching,
