@@ -15,8 +15,8 @@ REALS = (np.zeros(8, np.float32), np.zeros(8, np.float32))
 refused = refusals.Refusals(xe.NDRange(8, 4))
 NEEDS_VALUE = (
     "kernel {} needs the value of an array in Python, but the array is known only as the kernel runs; where it differs "
-    "between work-items, mask the memory operations with where= or choose with jnp.where; "
-    "where it is one value for the "
+    "between work-items, write wg.cond, wg.while_loop or wg.fori_loop, or mask the memory operations with where= and "
+    "choose with jnp.where; where it is one value for the "
     "work-group, use lax.cond, lax.while_loop or lax.fori_loop"
 )
 TRANSFORMED = (

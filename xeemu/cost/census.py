@@ -15,7 +15,7 @@ import numpy as np
 from xeemu.cost import instructions, requests
 from xeemu.cost.costs import FIGURES, Meter
 from xeemu.devices.device import Device
-from xeemu.knowledge import addresses, progressions
+from xeemu.knowledge import addresses, expressions, presence, progressions
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
 from xeemu.knowledge.progressions import Box, Effort, Measured, Progressions
@@ -327,6 +327,7 @@ class _Counter:
         """How often a sub-group executes the body of a frame with an active lane of a mask; None if it is not known."""
         if not (frame.certain and mask.known):
             return None
+        mask = expressions.both(mask, presence.of_groups(self.schedule.geometry, self.schedule.groups))
         parts = self._divided(frame.boxes, functools.partial(self._active_in_box, frame.conditions, mask))
         return None if parts is None else sum(parts)
 

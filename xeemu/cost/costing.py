@@ -50,8 +50,7 @@ def profile(
     modelled = checked_device(kernel, nd_range, device)
     sampling.check_size(sample)
     if calling.is_bound(kernel):
-        again = functools.partial(profile, nd_range=nd_range, device=modelled, sample=sample)
-        return calling.function(kernel, nd_range, again, calling.first)
+        return calling.function(kernel, nd_range, lambda k, r: profile(k, r, modelled, sample), calling.first)
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Report]:
         given = outside_jit("xe.profile", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
@@ -81,8 +80,7 @@ def estimate(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_D
     """
     modelled = checked_device(kernel, nd_range, device)
     if calling.is_bound(kernel):
-        again = functools.partial(estimate, nd_range=nd_range, device=modelled)
-        return calling.function(kernel, nd_range, again, calling.none)
+        return calling.function(kernel, nd_range, lambda k, r: estimate(k, r, modelled), calling.none)
 
     def call(*arguments: Any, **static: Any) -> Report:
         given = checked_arguments(kernel, arguments, SHAPED)

@@ -139,6 +139,8 @@ class Counting(Observer):
 
     def on_region(self, plan: Plan, number: int, mask: Emitted, running: jax.Array | None, chunk: Chunk) -> None:
         lanes = mask.array(chunk).reshape(chunk.count if mask.known.varying else 1, -1)
+        present = chunk.present()
+        lanes = lanes if present is None else lanes & present
         self._regions[plan, number] = requests.active_sub_groups(lanes, chunk.geometry)
         self._on_section((plan, number), running)
 

@@ -23,7 +23,7 @@ from xeemu.knowledge import intervals
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.schedule import Frame, Key, Meeting
 from xeemu.language import jaxprs, primitives
-from xeemu.language.divergence import MERGE
+from xeemu.language.divergence import is_merge
 from xeemu.language.geometry import Geometry
 from xeemu.language.jaxprs import Body
 from xeemu.language.orders import ACQUIRING, RELEASING
@@ -329,7 +329,7 @@ def of_equation(
     known = plan.values.get(eqn.outvars[0])
     if known is not None and known.form is not None and (in_loop or not known.varying):
         return {}
-    if _follows(eqn, plan) or _is_merge(eqn):
+    if _follows(eqn, plan) or is_merge(eqn):
         return {}
     shape = max((a.aval.shape for a in (*eqn.invars, *eqn.outvars)), key=math.prod)
     elements = _elements(shape, geometry)
@@ -357,11 +357,6 @@ def _fences(eqn: jex_core.JaxprEqn, geometry: Geometry) -> int:
     assert access.ordering is not None
     each = (access.ordering.order in RELEASING) + (access.ordering.order in ACQUIRING)
     return each * _elements(access.shape, geometry)
-
-
-def _is_merge(eqn: jex_core.JaxprEqn) -> bool:
-    """Whether it only says which work-items have got what, as lanes do that are not active."""
-    return any(getattr(scope, "name", None) == MERGE for scope in eqn.source_info.name_stack.stack)
 
 
 def _follows(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:

@@ -86,7 +86,9 @@ def tabulate(
         registers=registers,
         spill_bytes=spill,
         terms=terms,
-        hints=hints.give(ordered, atomics, resident, terms, geometry.groups, geometry.items, device),
+        hints=hints.give(
+            ordered, atomics, resident, terms, geometry.groups, geometry.items, device, program.kernel.dialect
+        ),
         not_modelled=(*_NOT_MODELLED, *_missing(time)),
         sampled_groups=ledger.sample.size if ledger.sample else None,
         marks={
@@ -218,12 +220,11 @@ def check_registers(prepared: Prepared, taken: Census) -> None:
     if not most or used <= most:
         return
     kernel, size = prepared.program.kernel, taken.geometry.local_range
-    shown = str(size[0]) if len(size) == 1 else str(size)
     raise NDRangeError(
         f"Exceeded the number of registers available on the hardware: kernel {kernel.name} has {live} bytes of values "
         f"alive at once, {used} registers per work-item; for {taken.geometry.items} work-items an Xe core of "
         f"{taken.device.name} has {most} each. Launch smaller work-groups, keep fewer values, or require the size, "
-        f"@xe.kernel(work_group_size={shown}), so that the compiler spills"
+        f"{kernel.dialect.work_group_size(size)}, so that the compiler spills"
         f"\n  at {source.of_function(kernel.function.__code__)}"
     )
 

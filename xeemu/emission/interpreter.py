@@ -144,7 +144,8 @@ class _Interpreter:
             self.context.observer.on_region(equation.plan, equation.number, mask, equation.active, self.context.chunk)
             return []
         if eqn.primitive is primitives.uniform_p:
-            return operations.uniform(plan, eqn, list(map(as_value, equation.operands)), self.context.chunk)
+            operands = list(map(as_value, equation.operands))
+            return operations.uniform(plan, eqn, operands, self.context.chunk, self.context.present)
         if eqn.params["collective"].masked:
             passage = Passage(plan, equation.number, as_value(equation.operands[-1]), equation.active)
             self.context.observer.on_barrier(passage, self.context.chunk)

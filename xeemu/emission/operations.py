@@ -5,6 +5,7 @@ others are lifted by `vmap` of their primitive. What has a lane form is left as 
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -64,18 +65,28 @@ def collective(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chun
     return _held(plan, eqn, array, lanes)
 
 
-def uniform(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> list[Item]:
-    """The result of what a group has alike of its work-items' values."""
+def uniform(
+    plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk, present: jax.Array | None
+) -> list[Item]:
+    """The result of what a group has alike of its work-items' values, those that exist by a `[G, L]` mask or all."""
     if (formed := _formed(plan, eqn, operands)) is not None:
         return [formed]
     kind = eqn.params["kind"]
 
-    def of_group(x: jax.Array, *mask: jax.Array) -> list[jax.Array]:
+    def of_group(there: jax.Array | None, x: jax.Array, *mask: jax.Array) -> list[jax.Array]:
+        x = x.reshape(-1)
         if kind == "pick":
-            return [x.reshape(-1)[jnp.argmax(mask[0].reshape(-1))]]
-        return [x.any() if kind == "some" else x.max()]
+            taken = mask[0].reshape(-1)
+            return [x[jnp.argmax(taken if there is None else taken & there)]]
+        if kind == "some":
+            return [x.any(where=there)]
+        return [x.max() if there is None else x.max(where=there, initial=jnp.iinfo(x.dtype).min)]
 
-    return named(plan, eqn.outvars, _lifted(of_group, operands, chunk))
+    if present is None:
+        return named(plan, eqn.outvars, _lifted(functools.partial(of_group, None), operands, chunk))
+    arrays = [o.array(chunk) for o in operands]
+    axes = [0 if o.known.varying else None for o in operands]
+    return named(plan, eqn.outvars, jax.vmap(of_group, in_axes=[0, *axes])(present, *arrays))
 
 
 def _carried_out(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> list[Item]:

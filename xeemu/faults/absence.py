@@ -1,7 +1,7 @@
 """Absence: the values that sub-group algorithms take from lanes that do not exist, followed to where they are used.
 
-What a shift, a permutation or a selection gives a lane whose source lies beyond the sub-group, or is absent in the
-last, partial one, is unspecified in SYCL. Where such a value is masked out or replaced nobody minds. It is a fault
+What a shift, a permutation or a selection gives a lane whose source lies beyond the sub-group, is absent in the last,
+partial one, or is not active in divergent code, is unspecified in SYCL. Where such a value is masked out or replaced nobody minds. It is a fault
 where it is stored, or decides what is accessed or done. The program is carried out by NumPy for the first and the last
 work-group, as far as ids, counters and scalars tell; what depends on data is taken to be harmless: a mask or a choice
 that it decides, and the lane that it names.
@@ -40,12 +40,14 @@ class Absent:
       items: `[n]` linear local ids of such work-items.
       sources: `[n]` the lanes that they ask for.
       lanes: `[n]` how many their sub-groups have; for an algorithm of the group, the group.
+      inactive: `[n]` whether there is such a lane, which is not active.
     """
 
     eqn: jex_core.JaxprEqn
     items: np.ndarray
     sources: np.ndarray
     lanes: np.ndarray
+    inactive: np.ndarray
 
     def nearest(self, item: int) -> int:
         """The number of the one that is nearest to a work-item."""
@@ -95,6 +97,8 @@ def _may_be_absent(eqn: jex_core.JaxprEqn, geometry: Geometry) -> bool:
     """Whether some lane that an operation may ask for does not exist."""
     if eqn.primitive is not primitives.collective_p or eqn.params["collective"].kind not in _EXCHANGES:
         return False
+    if eqn.params["collective"].masked:
+        return True
     lane = eqn.invars[1]
     if eqn.params["collective"].kind in ("broadcast", "select") and jaxprs.is_literal(lane):
         whole = geometry.items if eqn.params["collective"].level == collectives.GROUP else geometry.sub_group_size
@@ -309,6 +313,8 @@ class _Run:
             place = np.unravel_index(self.group, self.geometry.group_range)
             number = self.group if p["dim"] is None else place[p["dim"]]
             return [_constant(np.asarray(number, eqn.outvars[0].aval.dtype))]
+        if eqn.primitive is primitives.uniform_p:
+            return [_uniform(eqn, operands[0])]
         if eqn.primitive is primitives.collective_p:
             return [self._collective(eqn, operands)]
         if eqn.primitive in primitives.ACCESSES:
@@ -349,11 +355,19 @@ class _Run:
         rows = (self.geometry.items, *shape[len(self.geometry.local_range) :])
         x = operands[0].mapped(lambda part: np.broadcast_to(part, shape).reshape(rows))
         lanes = self.geometry.items if chosen.level == collectives.GROUP else chosen.sub_group_size
-        result = self._exchanged(eqn, x, operands[1], lanes, rows) if operands[1:] else _combined(chosen, x, lanes)
+        mask = operands[-1] if chosen.masked else _constant(np.bool_(True))
+        arguments = operands[1 : len(operands) - chosen.masked]
+        # Reductions leave out what is not active.
+        if x.origin is not None and not arguments and mask.array is not None:
+            out = _known_as(mask, False, self.geometry.local_range).reshape(-1)
+            x = _value(x.array, x.known, np.where(out[(slice(None), *(None,) * (len(rows) - 1))], 0, x.origin))
+        result = self._exchanged(eqn, x, arguments[0], mask, lanes, rows) if arguments else _combined(chosen, x, lanes)
         one = chosen.level == collectives.GROUP and chosen.kind in ("reduce", "broadcast")
         return result.mapped(lambda part: part[0] if one else part.reshape(shape))
 
-    def _exchanged(self, eqn: jex_core.JaxprEqn, x: _Value, lane: _Value, lanes: int, shape: tuple[int, ...]) -> _Value:
+    def _exchanged(
+        self, eqn: jex_core.JaxprEqn, x: _Value, lane: _Value, mask: _Value, lanes: int, shape: tuple[int, ...]
+    ) -> _Value:
         """What lanes get of each other, `shape`, which begins with the work-items."""
         items, kind = shape[0], eqn.params["collective"].kind
         each = (slice(None), *(None,) * (len(shape) - 1))
@@ -367,11 +381,17 @@ class _Run:
         wanted = {"shift_left": own + asked, "shift_right": own - asked, "permute_xor": own ^ asked}.get(kind, asked)
         there = np.minimum(lanes, items - first)
         absent = known & ((wanted < 0) | (wanted >= there))
+        place = np.where(known & ~absent, first + wanted, 0)
+        on, off = (_known_as(mask, b, self.geometry.local_range).reshape(-1) for b in (True, False))
+        inactive = known & ~absent & off[place]
+        # Of lanes that are not active themselves nobody sees what they get.
+        absent = (absent | inactive) & on
         present = known & ~absent
-        place = np.where(present, first + wanted, 0)
+        place = np.where(present, place, 0)
         origin = np.where(present[each], _origin_of(x, shape)[place], 0)
         if absent.any():
-            self._absent.append(Absent(eqn, np.flatnonzero(absent), wanted[absent], there[absent]))
+            parts = (np.flatnonzero(absent), wanted[absent], there[absent], inactive[absent])
+            self._absent.append(Absent(eqn, *parts))
             origin = np.where(absent[each], len(self._absent), origin)
         moved = x.mapped(lambda part: np.broadcast_to(part, shape)[place])
         certain = None if moved.known is None else moved.known & present[each]
@@ -415,6 +435,13 @@ class _Run:
             carries = self.body(loop.body, [*consts, *carries])
         self.body(loop.body, [*consts, *[_BLANK] * len(carries)])
         return [_BLANK] * len(carries)
+
+
+def _uniform(eqn: jex_core.JaxprEqn, x: _Value) -> _Value:
+    """Some or the greatest of the work-items' values, if they are known."""
+    if eqn.params["kind"] == "pick" or x.array is None or x.known is None or not x.known.all():
+        return _BLANK
+    return _constant(x.array.max())
 
 
 def _combined(chosen: Collective, x: _Value, lanes: int) -> _Value:

@@ -59,8 +59,7 @@ def check(
         )
 
     if calling.is_bound(kernel):
-        again = functools.partial(check, nd_range=nd_range, device=modelled, max_iterations=max_iterations)
-        return calling.function(kernel, nd_range, again, calling.first)
+        return calling.function(kernel, nd_range, lambda k, r: check(k, r, modelled, max_iterations), calling.first)
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
         given = outside_jit("xe.check", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))

@@ -29,6 +29,7 @@ from xeemu.faults.races import (
     Conflict,
 )
 from xeemu.faults.remedies import Remedy
+from xeemu.knowledge import epochs
 from xeemu.knowledge.expressions import TooLarge
 from xeemu.knowledge.schedule import Schedule
 from xeemu.language.geometry import Geometry
@@ -117,6 +118,9 @@ def is_needed(proofs: Proofs, conflicts: Sequence[np.ndarray]) -> bool:
     tells = any(o.fetches and o.access.ordering is not None for o in proofs.schedule.root.operations())
     seen = any(counts.any() for counts in conflicts)
     if seen:
+        # Lanes that meet while others of their sub-group are not active are told apart by happens-before alone.
+        if any(map(epochs.is_of_some_lanes, proofs.meetings.values())):
+            return True
         return tells or orders_something(proofs.schedule)
     return tells and geometry.groups * geometry.items <= _MOST_WORK_ITEMS
 

@@ -2,10 +2,11 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jax.extend import core as jex_core
 
 from xeemu.faults import absence, alignment, batches, explanations, exploration, findings, progress, wrongs
 from xeemu.faults.additions import Met
@@ -25,6 +26,7 @@ from xeemu.faults.watching import Beyond, Misaligned, Parted, Unwritten, Watch
 from xeemu.knowledge import dependence, epochs
 from xeemu.knowledge.schedule import Key, Operation
 from xeemu.language import primitives, separation, source
+from xeemu.language.dialect import Dialect
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
@@ -46,7 +48,7 @@ def judge(
       state: what the run has left, see `Watch.zeros`; None if there was nothing to watch.
       explored: what was seen of conflicts in several orders, instead of in the run alone; or None.
     """
-    found = [*_cross_items(program), *progress.findings_of(program.body)]
+    found = [*_cross_items(program), *progress.findings_of(program.body, program.kernel.dialect)]
     if state is not None:
         seen = _Judge(program, watch, state if explored is None else explored.state(state), explored)
         found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.misaligned(), *seen.parted()]
@@ -64,7 +66,7 @@ def _cross_items(program: Program) -> Iterator[Finding]:
         if not mixing.collective:
             seen.setdefault(mixing.site, mixing.operation)
     for site, operation in seen.items():
-        yield findings.cross_item(site, operation)
+        yield findings.cross_item(site, operation, program.kernel.dialect)
 
 
 def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
@@ -74,7 +76,9 @@ def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
         taker, user = (work_item(geometry, use.group, item) for item in (int(absent.items[number]), use.item))
         algorithm = Use(absent.eqn.params["collective"].kind, source.of_equation(absent.eqn), taker)
         lanes = (int(absent.sources[number]), int(absent.lanes[number]))
-        yield findings.absent_lane(algorithm, lanes, Use(_used_as(use), source.of_equation(use.eqn), user))
+        active = not absent.inactive[number]
+        used = Use(_used_as(use), source.of_equation(use.eqn), user)
+        yield findings.absent_lane(algorithm, lanes, active, used, program.kernel.dialect)
 
 
 def _used_as(use: absence.Use) -> str:
@@ -96,6 +100,10 @@ class _Judge:
     @property
     def geometry(self) -> Geometry:
         return self.program.geometry
+
+    @property
+    def dialect(self) -> Dialect:
+        return self.program.kernel.dialect
 
     # Conflicts.
 
@@ -141,7 +149,17 @@ class _Judge:
         narrow = all(s.ordering is not None for s in pair)
         if narrow and spot.ordering is not None:
             what = f"{what} of scope {spot.ordering.scope}"
-        return Use(what, spot.place.site, self._item(group, item))
+        return Use(what, spot.place.site, self._item(group, item), self._calls(spot))
+
+    def _calls(self, spot: Spot) -> tuple[Site, ...]:
+        return self._callers(o.eqn for o in self._operations(spot))
+
+    def _callers(self, eqns: Iterable[jex_core.JaxprEqn]) -> tuple[Site, ...]:
+        """The calls that lead to operations of one line, where functions are written out; of several those of one."""
+        if self.program.kernel.interface is None:
+            return ()
+        code = self.program.kernel.function.__code__
+        return next((calls for eqn in eqns if (calls := source.callers(eqn, code))), ())
 
     def _who(self, case: int) -> str:
         if self.geometry.plain:
@@ -160,10 +178,10 @@ class _Judge:
             # Which work-items are in one group is the runtime's choice, and there are no barriers.
             case = GROUPS
         if self._is_benign(number):
-            return NOTE, *explanations.same_value(case)
+            return NOTE, *explanations.same_value(case, self.dialect)
         name = pair[0].place.memory.name
         if all(spot.ordering is not None for spot in pair):
-            return ERROR, *explanations.narrow(name, case)
+            return ERROR, *explanations.narrow(name, case, self.dialect)
         words = self._explored_reason(number, pair[0].place.memory, case)
         if words is not None:
             return ERROR, *words
@@ -172,14 +190,14 @@ class _Judge:
         if self.explored is None and self._may_be_ordered(pair):
             return NOTE, *explanations.not_followed(name)
         if case == GROUPS:
-            return ERROR, *explanations.between_groups(name, pair, self.geometry.plain)
+            return ERROR, *explanations.between_groups(name, pair, self.geometry.plain, self.dialect)
         explanation = "No barrier orders the two."
         if case == ITEMS and not self.state["conflicts"][number][SUB_GROUPS]:
             lanes = self.geometry.sub_group_size
             explanation += f" All are inside one sub-group: right only in lockstep, at sub-group size {lanes}."
         elif not self.state["conflicts"][number][ITEMS]:
             explanation += " All are between sub-groups, which run at their own pace."
-        return ERROR, explanation, self._barrier_advice(name, order)
+        return ERROR, explanation, self._barrier_advice(pair[0].place.memory, order)
 
     def _may_be_ordered(self, pair: tuple[Spot, Spot]) -> bool:
         """Whether what was seen in lockstep may be no race after all: a matter of flags, or of what was exchanged."""
@@ -188,22 +206,23 @@ class _Judge:
 
     def _explored_reason(self, number: int, memory: Allocation, case: int) -> tuple[str, str] | None:
         reason = self.explored.reasons.get((number, case)) if self.explored is not None else None
-        return explanations.of_reason(memory, reason, case) if reason is not None else None
+        return explanations.of_reason(memory, reason, case, self.dialect) if reason is not None else None
 
-    def _barrier_advice(self, name: str, order: tuple[Spot, Spot]) -> str:
-        barrier = f"{name} = wg.barrier({name})"
+    def _barrier_advice(self, memory: Allocation, order: tuple[Spot, Spot]) -> str:
+        name, dialect = memory.name, self.dialect
+        barrier = dialect.barrier([name], [memory.space])
         if order[0] == order[1]:
             calls = self._called_after(order)
             apart = f"the calls at lines {calls[0]} and {calls[1]}, write {barrier} between them" if calls else None
             return (
-                f"Let each work-item store to elements of its own, use atomic operations ({name}.atomic[...]), or, if "
-                f"the accesses belong to {apart or f'two turns of a loop, end a turn with {barrier}'}."
+                "Let each work-item store to elements of its own, use atomic operations "
+                f"({dialect.atomics.format(name=name)}), or, if the accesses belong to "
+                f"{apart or f'two turns of a loop, end a turn with {barrier}'}."
             )
         first, second = (spot.place.site.line for spot in order)
         if first == second:
-            return (
-                f"Use an atomic operation, {name}.atomic[...].add(...), or split the line and write {barrier} between."
-            )
+            atomic = dialect.atomic_add.format(name=name)
+            return f"Use an atomic operation, {atomic}, or split the line and write {barrier} between."
         steps = [Spot.of(o) for o in self.watch.proofs.schedule.root.operations()]
         if steps.index(order[0]) > steps.index(order[1]):
             calls = self._called_after(order)
@@ -226,11 +245,13 @@ class _Judge:
         given = list(dict.fromkeys(other.name for m in others for other in m.memories))
         what = f"It orders {', '.join(given)}" if given else "It is given no memory"
         shown = "; ".join(f"line {site.line}" for site in lines[:_LONGEST_LIST])
-        names = ", ".join([*given, memory.name])
+        spaces = {other.name: other.space for m in others for other in m.memories}
+        barrier = self.dialect.barrier([*given, memory.name], [*map(spaces.__getitem__, given), memory.space])
+        orders = self.dialect.orders.format(memory=memory.name)
         return (
-            f"A barrier lies between, but none that was given {memory.name} ({shown}). {what}: the other accesses need "
-            "not have reached memory.",
-            f"Give it the memory as well: {names} = wg.barrier({names}).",
+            f"A barrier lies between, but none that {orders} ({shown}). {what}: the other accesses need not have "
+            "reached memory.",
+            f"Give it the memory as well: {barrier}.",
         )
 
     def _operations(self, spot: Spot) -> list[Operation]:
@@ -283,10 +304,11 @@ class _Judge:
         for spot, (count, vector) in zip(self.watch.unwritten, self.state["unwritten"], strict=True):
             if count:
                 memory, example = spot.place.memory, Unwritten(*vector.tolist())
-                use = Use(self._what(spot), spot.place.site, self._item(example.group, example.item))
+                item = self._item(example.group, example.item)
+                use = Use(self._what(spot), spot.place.site, item, self._calls(spot))
                 element = self._element(memory, example.element)
                 written = self._written(memory, example) + self._hidden(spot)
-                yield findings.uninitialized_read(element, use, int(count), written)
+                yield findings.uninitialized_read(element, use, int(count), written, self.dialect)
 
     def _written(self, memory: Allocation, example: Unwritten) -> str:
         whose = "the work-item" if memory.space == "private" else "the work-group"
@@ -321,36 +343,48 @@ class _Judge:
                 group, item, *index = vector.tolist()
                 memory, lane = spot.place.memory, Beyond(group, item)
                 element = Element(memory.space, memory.name, tuple(index))
-                use = Use(self._what(spot), spot.place.site, self._item(*lane))
-                yield findings.out_of_bounds(element, memory.shape, use, int(count))
+                use = Use(self._what(spot), spot.place.site, self._item(*lane), self._calls(spot))
+                yield findings.out_of_bounds(element, memory.shape, use, int(count), self.dialect)
 
     def misaligned(self) -> Iterator[Finding]:
         for spot, (count, vector) in zip(self.watch.blocks, self.state["misaligned"], strict=True):
             if count:
                 memory, example = spot.place.memory, Misaligned(*vector.tolist())
                 element = Element(memory.space, memory.name, (example.element,))
-                use = Use(self._what(spot), spot.place.site, self._item(example.group, example.item))
+                item = self._item(example.group, example.item)
+                use = Use(self._what(spot), spot.place.site, item, self._calls(spot))
                 required = alignment.required_bytes(self._operations(spot)[0])
-                yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count))
+                yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count), self.dialect)
 
     def parted(self) -> Iterator[Finding]:
-        found: dict[Site, tuple[int, Parted]] = {}
+        found: dict[tuple[str, Site], tuple[int, Parted, tuple[Site, ...]]] = {}
         for key, (count, vector) in zip(self.watch.barriers, self.state["parted"], strict=True):
             if count:
-                site = source.of_equation(self.watch.proofs.meetings[key].eqn)
-                before, example = found.get(site, (0, Parted(*vector.tolist())))
-                found[site] = before + int(count), example
-        for site, (count, example) in found.items():
+                eqn = self.watch.proofs.meetings[key].eqn
+                what = "barrier" if eqn.primitive is primitives.barrier_p else str(eqn.params["collective"])
+                called = what, source.of_equation(eqn)
+                before, example, calls = found.get(called, (0, Parted(*vector.tolist()), self._callers([eqn])))
+                found[called] = before + int(count), example, calls
+        for (what, site), (count, example, calls) in found.items():
             reaching, missing = (self._item(example.group, n) for n in (example.reaching, example.missing))
             yield findings.barrier_divergence(
-                site, reaching.group_id, reaching, missing, example.count, self.geometry.items, count
+                what,
+                site,
+                reaching.group_id,
+                reaching,
+                missing,
+                example.count,
+                self.geometry.items,
+                count,
+                self.dialect,
+                calls,
             )
 
     def wrong(self) -> Iterator[Finding]:
         """What operations that are no accesses have done, one finding for each line."""
         seen: dict[Any, Finding] = {}
         for following, (counts, examples) in zip(self.watch.proofs.followings, self.state["followed"], strict=True):
-            for finding in wrongs.findings_of(following, counts, examples, self):
+            for finding in wrongs.findings_of(following, counts, examples, self, self.dialect):
                 seen.setdefault((finding.kind, finding.sites[0]), finding)
         yield from seen.values()
 
@@ -380,7 +414,9 @@ class _Judge:
 
     def use(self, key: Key, element: int, item: WorkItem) -> tuple[Use, Element]:
         spot = Spot.of(self.watch.operation(key))
-        return Use(self._what(spot), spot.place.site, item), self._element(spot.place.memory, element)
+        return Use(self._what(spot), spot.place.site, item, self._calls(spot)), self._element(
+            spot.place.memory, element
+        )
 
     def _item(self, group: int, item: int) -> WorkItem:
         return work_item(self.geometry, group, item)

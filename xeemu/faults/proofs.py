@@ -115,7 +115,7 @@ def of_schedule(
             races=_races(schedule, operations, written),
             bounds=frozenset(o.key for o in operations if not _is_within_bounds(o, schedule)),
             unwritten=initialisation.doubtful_reads(schedule, operations),
-            barriers=frozenset(m.key for m in meetings if not _is_uniform(m)),
+            barriers=frozenset(m.key for m in meetings if epochs.is_of_group(m) and not _is_uniform(m)),
             endless=any(_is_endless(frame) for frame in schedule.root.frames()),
             followings=() if ranges is None else followings(schedule, ranges),
             additions=additions.of_schedule(schedule, operations),

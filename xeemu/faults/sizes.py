@@ -49,7 +49,7 @@ def of_launch(program: Program, device: Device, outputs: Any, found: Findings, c
     errors = [fault for fault in faults.values() if isinstance(fault, Finding)]
     sites, memory = (errors[0].sites, errors[0].memory) if errors else ((_site(program),), "")
     texts = {size: _head(fault) if isinstance(fault, Finding) else fault for size, fault in faults.items()}
-    note = findings.sub_group_size(sites, memory, right, texts, device.name)
+    note = findings.sub_group_size(sites, memory, right, texts, device.name, program.kernel.dialect)
     return Findings([*found, note], found.proved, found.watched)
 
 

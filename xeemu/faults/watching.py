@@ -130,7 +130,15 @@ class Watch:
     def batched(self) -> bool:
         """Whether accesses are looked at in batches."""
         compared = {s: t.counts[k] + 2 * (t.alone[k] >= 0) for t in self.tables.values() for k, s in enumerate(t.spots)}
-        return sum(compared.get(Spot.of(self.operation(key)), 0) for key in self.proofs.operations) > _MOST_COMPARED
+        many = sum(compared.get(Spot.of(self.operation(key)), 0) for key in self.proofs.operations) > _MOST_COMPARED
+        return many and not self.parts
+
+    @functools.cached_property
+    def parts(self) -> int:
+        """Sub-groups of a work-group, if not all of them need pass the same barriers and algorithms of theirs; else 0."""
+        geometry = self.proofs.schedule.geometry
+        some = any(map(epochs.is_of_some_lanes, self.proofs.meetings.values()))
+        return -(-geometry.items // geometry.sub_group_size) if some else 0
 
     @property
     def most_barriers(self) -> int:
@@ -279,7 +287,9 @@ class Watching(Observer):
             "own": watch.stamps_of_space("local", groups),
             "barriers": passed,
             "epochs": [passed for _ in watch.memories],
-            "sub_epochs": [passed for _ in watch.memories],
+            "sub_epochs": [
+                jnp.zeros((groups, watch.parts), np.int64) if watch.parts else passed for _ in watch.memories
+            ],
             "written": [jnp.zeros(m.elements * copies[m.space], bool) for m in watch.initialised],
             "followed": [t.start(found) for t, found in zip(self.trails, state["followed"], strict=True)],
         }
@@ -342,7 +352,7 @@ class Watching(Observer):
 
     def on_operation(self, plan: Plan, number: int, running: jax.Array | None, chunk: Chunk) -> None:
         meeting = self.watch.proofs.meetings.get((plan, number))
-        if meeting is not None and not epochs.is_barrier(meeting):
+        if meeting is not None and not epochs.is_barrier(meeting) and meeting.mask is None:
             self.on_barrier(Passage(plan, number, None, running), chunk)
 
     def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
@@ -357,9 +367,18 @@ class Watching(Observer):
             reached = jnp.broadcast_to(reached, (chunk.count, chunk.geometry.items))
             if key in self.watch.barriers:
                 self._check_parted(reached, passed, self.watch.barriers.index(key))
-            passed = passed & reached.any(1)
+            if not epochs.is_of_group(meeting):
+                passed = passed[:, None] & self._parts(reached)
+            else:
+                passed = passed & reached.any(1)
         ordered = [memory in meeting.memories for memory in self.watch.memories]
         self._pass(passed.astype(np.int64), ordered, epochs.is_of_group(meeting))
+
+    def _parts(self, reached: jax.Array) -> jax.Array:
+        """`[G, R]` whether all lanes of each sub-group are in a mask `[G, L]`: no others are taken to be ordered."""
+        size, items = self.chunk.geometry.sub_group_size, self._items
+        each = [reached[:, first : first + size].all(1) for first in range(0, items, size)]
+        return jnp.stack(each, axis=1) if self.watch.parts else functools.reduce(jnp.logical_and, each)[:, None]
 
     def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
         if (plan, number) in self.watch.loops:
@@ -454,7 +473,7 @@ class Watching(Observer):
             **self._found,
             "barriers": barriers,
             "epochs": [jnp.where(passed > 0, barriers, e) if on and by_group else e for e, _, on in old],
-            "sub_epochs": [s + passed if on else s for _, s, on in old],
+            "sub_epochs": [s + passed.reshape(len(passed), *[-1] * (s.ndim - 1)) if on else s for _, s, on in old],
         }
 
     def _check_races(self, event: Event, spot: Spot, after: Buffer | None) -> None:
@@ -491,11 +510,16 @@ class Watching(Observer):
 
     def _user(self, event: Event, spot: Spot) -> User:
         memory = self.watch.memories.index(spot.place.memory)
-        epochs = [self._found[kind][memory][:, None] for kind in ("epochs", "sub_epochs")]
-        return self._user_in(event, self._found["barriers"][:, None], *epochs)
+        epoch, sub_epoch = (self._found[kind][memory] for kind in ("epochs", "sub_epochs"))
+        if self.watch.parts and event.lanes.shape:
+            sub_epoch = sub_epoch[:, event.items(self._items) // self.chunk.geometry.sub_group_size]
+        elif self.watch.parts:
+            sub_epoch = sub_epoch.max(1)
+        inner = sub_epoch if sub_epoch.ndim > 1 else sub_epoch[:, None]
+        return self._user_in(event, self._found["barriers"][:, None], epoch[:, None], inner)
 
     def _user_in(self, event: Event, barriers: jax.Array, epoch: jax.Array, sub_epoch: jax.Array) -> User:
-        """Who takes part in an access, in the epochs `[G, 1]`."""
+        """Who takes part in an access, in the epochs `[G, 1]`, of sub-groups `[G, n or 1]`."""
         shape = (self.chunk.count, event.lanes.count)
         if event.lanes.shape:
             first = last = event.items(self._items)

@@ -188,7 +188,7 @@ def negated(a: Value) -> Value: ...
 def negated(a: Value) -> Value:
     """`-a`."""
     if isinstance(a, Components):
-        return Components(a.type, tuple(negated(n) for n in a.items))  # type: ignore[misc]
+        return Components(a.type, tuple(negated(n) for n in a.items))
     assert isinstance(a, Number)
     if a.type.is_float:
         return Number(a.type, values.elementwise(np.negative, lax.neg, a.data))

@@ -10,6 +10,7 @@ from jax import lax
 
 from xeemu.errors import KernelArgumentError
 from xeemu.frontends import declarations
+from xeemu.frontends.lowering import kernels
 from xeemu.frontends.tree import Variable
 from xeemu.frontends.types import Opaque, Pointer, Record, Scalar, Vector, Void
 from xeemu.language import source
@@ -53,8 +54,6 @@ def form(parameter: Variable, given: Any, kernel: str) -> Form:
 
 def natural(parameter: Variable, found: Form) -> np.dtype:
     """The dtype in which an array is given to a kernel that accesses whole elements alone."""
-    from xeemu.frontends.lowering import kernels
-
     assert isinstance(parameter.type, Pointer)
     if isinstance(parameter.type.pointee, Void | Opaque):
         return found.dtype
@@ -63,8 +62,6 @@ def natural(parameter: Variable, found: Form) -> np.dtype:
 
 def finer(parameter: Variable, size: int) -> np.dtype:
     """The dtype in which an array is given to a kernel that accesses it in pieces of `size` bytes."""
-    from xeemu.frontends.lowering import kernels
-
     assert isinstance(parameter.type, Pointer)
     return np.dtype(kernels.element(parameter.type.pointee, size))
 

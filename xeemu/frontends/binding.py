@@ -12,6 +12,7 @@ import numpy as np
 from xeemu.errors import KernelArgumentError
 from xeemu.frontends import arrays, declarations, numbers
 from xeemu.frontends.arrays import Form
+from xeemu.frontends.lowering import kernels
 from xeemu.frontends.tree import Function, Place, Program, Variable
 from xeemu.frontends.types import Pointer, Record, Scalar, Vector
 from xeemu.language.dialect import Dialect
@@ -94,8 +95,6 @@ class _Binding:
 
     @functools.cached_property
     def written(self) -> tuple[str, ...]:
-        from xeemu.frontends.lowering import kernels
-
         return kernels.written(self.function)
 
     @functools.cached_property
@@ -109,8 +108,6 @@ class _Binding:
     @functools.cached_property
     def deciding(self) -> frozenset[str]:
         """The scalars that are known as the kernel is traced, where a launch gives their values."""
-        from xeemu.frontends.lowering import kernels
-
         return kernels.deciding(self.program, self.function)
 
     # --- Binding ---
@@ -200,8 +197,6 @@ class _Binding:
 
     def _run(self, names: Sequence[str], wg: Any, values: Sequence[Any], static: Mapping[str, Any]) -> dict[str, Any]:
         """Traces the kernel: the memories that it has changed, by the names of their parameters."""
-        from xeemu.frontends.lowering import kernels
-
         known = {p.name: _restored(p, static[p.name]) for p in self.function.parameters if p.name in static}
         given = {**dict(zip(names, values, strict=True)), **known}
         memories = {p.name: given[p.name] for p in self.function.parameters if _is_array(p)}
@@ -239,7 +234,16 @@ class _Call:
         values = [self._positional(p, granules) for p in self.binding.function.parameters if p.name not in self.static]
         static = {**self.static, **({_GRANULES: tuple(granules.items())} if granules else {})}
         traced = self.binding.traced(self.kernel, self.nd_range, tuple(static))
-        return Bound(traced, values, static, self._results, functools.partial(self._again, granules))
+        return Bound(traced, self._cut, values, static, self._results, functools.partial(self._again, granules))
+
+    @property
+    def _cut(self) -> NDRange:
+        """The nd-range; a plain one has the work-group size that the kernel requires, which OpenCL takes then."""
+        required = self.kernel.required_size(self.nd_range.dimensions)
+        plain = self.nd_range.local_size is None
+        if not plain or required is None or len(required) != self.nd_range.dimensions:
+            return self.nd_range
+        return NDRange(self.nd_range.global_size, required)
 
     def _positional(self, parameter: Variable, granules: Mapping[Any, int]) -> Any:
         name = parameter.name

@@ -26,6 +26,7 @@ class Body:
       declare: makes a variable of its declaration.
       statement: reads a statement (in an expression in braces).
       place: of what was read last; what has no place of its own has this one.
+      files: the names of the unit's files.
       calls: the functions called, each with the place of its first call.
     """
 
@@ -37,11 +38,12 @@ class Body:
     declare: "Callable[[Body, Cursor], Variable]"
     statement: "Callable[[Body, Cursor], tree.Statement]"
     place: Place
+    files: dict[int | None, str]
     calls: dict[Function, Place] = dataclasses.field(default_factory=dict)
 
     def at(self, cursor: Cursor) -> Place:
         """A cursor's place."""
-        found = clang.place(cursor)
+        found = clang.place(cursor, self.files)
         if found.line:
             self.place = found
         return self.place

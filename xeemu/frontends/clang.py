@@ -18,8 +18,10 @@ Cursor: TypeAlias = Any
 Unit: TypeAlias = Any
 HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "headers")
 _ERROR = 3
-_MOST_ERRORS = 10
+_MOST_ERRORS, _MOST_NOTES = 10, 4
 _TERSE_OUTPUT = 17
+_INVALID = range(70, 80)
+_CONTINUE = 1
 
 
 class _String(ctypes.Structure):
@@ -65,6 +67,7 @@ def _library() -> Any:
         "clang_disposeString": (None, string),
         "clang_Cursor_getVarDeclInitializer": (cursor, cursor),
         "clang_getCursorLocation": (module.SourceLocation, cursor),
+        "clang_visitChildren": (ctypes.c_uint, cursor, _visitor_type(), pointer),
         "clang_Type_getValueType": (module.Type, module.Type),
         "clang_getFileLocation": (None, module.SourceLocation, *4 * (ctypes.POINTER(ctypes.c_void_p),)),
         "clang_getFileName": (string, pointer),
@@ -87,15 +90,47 @@ def _text(string: _String) -> str:
 
 def kind(cursor: Cursor) -> str:
     """The kind's name in the bindings, such as `"IF_STMT"`; of a kind that they do not know its number."""
+    return _kind_name(cursor._kind_id)
+
+
+@functools.cache
+def _kind_name(number: int) -> str:
     try:
-        return str(cursor.kind.name)
+        return str(bindings().CursorKind.from_id(number).name)
     except ValueError:
-        return f"kind {cursor._kind_id}"
+        return f"kind {number}"
 
 
 def children(cursor: Cursor) -> list[Cursor]:
     """The parts of an expression or statement, without references to types and members and without attributes."""
-    return [c for c in cursor.get_children() if not kind(c).endswith(("_REF", "_ATTR"))]
+    found: list[Cursor] = []
+    unit = cursor._tu
+
+    def visit(child: Cursor, _parent: Cursor, _data: Any) -> int:
+        if not _is_side(child._kind_id):
+            child._tu = unit
+            found.append(child)
+        return _CONTINUE
+
+    _library().clang_visitChildren(cursor, _visitor_type()(visit), None)
+    return found
+
+
+@functools.cache
+def _visitor_type() -> Any:
+    cursor = bindings().Cursor
+    return ctypes.CFUNCTYPE(ctypes.c_int, cursor, cursor, ctypes.c_void_p)
+
+
+@functools.cache
+def _is_side(number: int) -> bool:
+    """Whether cursors of a kind are no parts of the program's text, but tell more of what they are in."""
+    return _kind_name(number).endswith(("_REF", "_ATTR"))
+
+
+def begins_with(cursor: Cursor, part: Cursor) -> bool:
+    """Whether a part's first token is that of the whole."""
+    return bool(cursor.extent.begin_int_data == part.extent.begin_int_data)
 
 
 def key(cursor: Cursor) -> int:
@@ -136,7 +171,7 @@ def initializer(cursor: Cursor) -> Cursor | None:
     """The first value that a variable's declaration gives it."""
     found = _library().clang_Cursor_getVarDeclInitializer(cursor)
     found._tu = cursor._tu
-    return None if found.kind.is_invalid() else found
+    return None if found._kind_id in _INVALID else found
 
 
 def value_type(of: Any, cursor: Cursor) -> Any:
@@ -146,15 +181,20 @@ def value_type(of: Any, cursor: Cursor) -> Any:
     return found
 
 
-def place(cursor: Cursor) -> Place:
-    """Where a cursor is in the file: of a macro's argument where it is written, of the rest where the macro is used."""
+def place(cursor: Cursor, files: dict[int | None, str] | None = None) -> Place:
+    """Where a cursor is in the file: of a macro's argument where it is written, of the rest where the macro is used.
+
+    `files` keeps the names of files between calls for one translation unit.
+    """
     library = _library()
+    file, line, column = ctypes.c_void_p(), ctypes.c_uint(), ctypes.c_uint()
     location = library.clang_getCursorLocation(cursor)
-    file, line, column, offset = ctypes.c_void_p(), ctypes.c_uint(), ctypes.c_uint(), ctypes.c_uint()
-    library.clang_getFileLocation(
-        location, ctypes.byref(file), ctypes.byref(line), ctypes.byref(column), ctypes.byref(offset)
-    )
-    name = _text(library.clang_getFileName(file)) if file else ""
+    library.clang_getFileLocation(location, ctypes.byref(file), ctypes.byref(line), ctypes.byref(column), None)
+    name = files.get(file.value) if files is not None else None
+    if name is None:
+        name = _text(library.clang_getFileName(file)) if file else ""
+        if files is not None:
+            files[file.value] = name
     return Place(name, line.value, column.value)
 
 
@@ -175,23 +215,28 @@ def failure(name: str, diagnostics: Sequence[Any]) -> KernelError:
     more = len(diagnostics) - len(shown)
     if more:
         shown.append(f"and {more} more")
-    count = f"{len(diagnostics)} errors" if len(diagnostics) > 1 else "an error"
-    return KernelError(f"{name} has {count} for clang:\n" + "\n".join(shown))
+    count = f"{len(diagnostics)} errors" if len(diagnostics) > 1 else "1 error"
+    return KernelError(f"{name} does not compile, {count}:\n" + "\n".join(shown))
 
 
-def _shown(diagnostic: Any) -> str:
+def _shown(diagnostic: Any, above: str = "") -> str:
+    """A diagnostic with its line and notes; the line is left out where it stands `above` already."""
     severity = {2: "warning", 3: "error", 4: "fatal error"}.get(diagnostic.severity, "note")
     location = diagnostic.location
     if location.file is None:
         return f"{severity}: {diagnostic.spelling}"
     file = location.file.name
-    lines = [f"{file}:{location.line}:{location.column}: {severity}: {diagnostic.spelling}"]
+    where = f"{file}:{location.line}:{location.column}"
+    lines = [f"{where}: {severity}: {diagnostic.spelling}"]
     source = linecache.getline(file, location.line).rstrip("\n")
-    if source.strip():
+    if source.strip() and where != above:
         indent = "".join(c if c == "\t" else " " for c in source[: location.column - 1])
         lines += [f"    {source}", f"    {indent}^"]
-    own = [d for d in diagnostic.children if d.location.file is None or not of_ours(d.location.file.name)]
-    return "\n".join([*lines, *map(_shown, own)])
+    notes = [d for d in diagnostic.children if d.location.file is None or not of_ours(d.location.file.name)]
+    lines += [_shown(d, where) for d in notes[:_MOST_NOTES]]
+    if len(notes) > _MOST_NOTES:
+        lines.append(f"and {len(notes) - _MOST_NOTES} more notes")
+    return "\n".join(lines)
 
 
 def of_ours(file: str) -> bool:

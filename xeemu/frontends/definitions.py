@@ -26,6 +26,7 @@ class Definitions:
     def __init__(self, unit: Any) -> None:
         self._unit = unit
         self._layouts = Layouts()
+        self._files: dict[int | None, str] = {}
         self._variables: dict[int, Variable] = {}
         self._globals: dict[int, Variable] = {}
         self._refused: dict[int, KernelError] = {}
@@ -39,7 +40,7 @@ class Definitions:
         kind = clang.kind(cursor)
         if kind not in ("FUNCTION_DECL", "VAR_DECL") or (kind == "FUNCTION_DECL" and not cursor.is_definition()):
             return
-        place = clang.place(cursor)
+        place = clang.place(cursor, self._files)
         if clang.of_ours(place.file):
             return
         if kind == "VAR_DECL":
@@ -124,7 +125,7 @@ class Definitions:
 
     def _parameter(self, cursor: Cursor) -> tuple[Variable, KernelError | None]:
         """A parameter, and why it is refused."""
-        place = clang.place(cursor)
+        place = clang.place(cursor, self._files)
         try:
             of, error = self._layouts.of(cursor, place), None
         except KernelError as refused:
@@ -157,6 +158,7 @@ class Definitions:
             self._local,
             statements.read,
             place,
+            self._files,
         )
 
     def _followed(self, body: Body, read: Callable[[], _Read]) -> _Read:

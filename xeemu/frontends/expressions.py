@@ -181,12 +181,10 @@ def _braced(body: Body, cursor: Cursor) -> Expression:
 
 def _unexposed(body: Body, cursor: Cursor) -> Expression:
     """What libclang has no kind for: conversions that C makes, swizzles, and a few built-in forms."""
-    special = _BUILT_IN.get(body.text.peek())
-    if special is not None and clang.kind(cursor) == "UNEXPOSED_EXPR":
-        found = special(body, cursor)
-        if found is not None:
-            return found
     parts = clang.children(cursor)
+    special = _BUILT_IN.get(body.text.peek())
+    if special is not None and not (parts and clang.begins_with(cursor, parts[0])):
+        return special(body, cursor)
     if len(parts) != 1:
         raise refusals.at(body.at(cursor), f"an expression that kernels here cannot have: {body.text.peek()} ...")
     value = read(body, parts[0])
@@ -217,18 +215,20 @@ def _swizzle(body: Body, cursor: Cursor, value: Expression) -> Expression | None
     return tree.Swizzle(of, place, base, named)
 
 
-def _as_type(body: Body, cursor: Cursor) -> Expression | None:
+def _as_type(body: Body, cursor: Cursor) -> Expression:
     """`as_float(x)`: a macro of the base header, which clang checks."""
-    parts = clang.children(cursor)
-    if clang.kind(parts[0]) in _CALLS and parts[0].spelling == "__builtin_astype":
-        return None
     place, of = body.at(cursor), body.type(cursor)
+    return tree.Call(of, place, f"as_{of}", (_before_type(body, cursor),), None)
+
+
+def _before_type(body: Body, cursor: Cursor) -> Expression:
+    """The first argument of a built-in form whose second one is a type."""
     body.text.next()
     body.text.take("(")
-    value = read(body, parts[0])
+    value = read(body, clang.children(cursor)[0])
     body.text.until(")")
     body.text.take(")")
-    return tree.Call(of, place, f"as_{of}", (value,), None)
+    return value
 
 
 def _offset(body: Body, cursor: Cursor) -> Expression:
@@ -240,12 +240,7 @@ def _offset(body: Body, cursor: Cursor) -> Expression:
 def _convert(body: Body, cursor: Cursor) -> Expression:
     """`__builtin_convertvector(x, type)`."""
     place, of = body.at(cursor), body.type(cursor)
-    body.text.next()
-    body.text.take("(")
-    value = read(body, clang.children(cursor)[0])
-    body.text.until(")")
-    body.text.take(")")
-    return tree.Cast(of, place, value)
+    return tree.Cast(of, place, _before_type(body, cursor))
 
 
 def _call(body: Body, cursor: Cursor) -> Expression:
@@ -284,6 +279,8 @@ def _built_in(body: Body, cursor: Cursor, place: Place, name: str, arguments: tu
         return literals.number(of, place, value)
     if name in ("__builtin_expect", "__builtin_expect_with_probability"):
         return converted(arguments[0], of)
+    if name in ("__builtin_assume", "__builtin_unreachable", "__builtin_prefetch"):  # of no effect on any value
+        return tree.Cast(types.VOID, place, literals.number(types.INT, place, 0))
     known = _OPENCL_NAMES.get(name)
     if known is None:
         hint = "write OpenCL C's own function, or the expression, instead"
@@ -310,8 +307,7 @@ _OPENCL_NAMES = {
     **{f"__builtin_clz{suffix}": "clz" for suffix in ("", "l", "ll")},
     **{f"__builtin_ctz{suffix}": "ctz" for suffix in ("", "l", "ll")},
 }
-_CALLS = ("CALL_EXPR",)
-_BUILT_IN: dict[str, Callable[[Body, Cursor], Expression | None]] = {
+_BUILT_IN: dict[str, Callable[[Body, Cursor], Expression]] = {
     "__builtin_astype": _as_type,
     "__builtin_offsetof": _offset,
     "__builtin_convertvector": _convert,

@@ -1,64 +1,14 @@
-"""Loading: the kernels of a file of OpenCL C by name."""
+"""Loading: OpenCL C as it stands, as kernels."""
 
-import importlib.util
-import linecache
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from xeemu.errors import Error, NoSuchKernelError, did_you_mean
-from xeemu.frontends import binding, declarations
-from xeemu.frontends.tree import Function, Program
-from xeemu.language.dialect import OPENCL_C
-from xeemu.language.kernel import Kernel
+if TYPE_CHECKING:
+    from xeemu.frontends.collection import Kernels
 
 
-class Kernels(Mapping[str, Kernel]):
-    """The kernels of a file, each an `xe.Kernel`, by name and in the file's order.
-
-    Attributes:
-      file: its path, or the made-up name of a text.
-    """
-
-    def __init__(self, program: Program, identity: tuple[str, ...] = ()):
-        self.file = program.file
-        self._functions = {function.name: function for function in program.kernels}
-        self._kernels = {
-            function.name: binding.kernel(program, function, OPENCL_C, identity) for function in program.kernels
-        }
-
-    def __getitem__(self, name: str) -> Kernel:
-        if name not in self._kernels:
-            names = list(self._kernels)
-            its = f"its kernels are {', '.join(names)}" if names else "it has no kernels"
-            raise NoSuchKernelError(f"{self.file} has no kernel {name!r}{did_you_mean(str(name), names)}; {its}")
-        return self._kernels[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._kernels)
-
-    def __len__(self) -> int:
-        return len(self._kernels)
-
-    def __repr__(self) -> str:
-        heads = [_described(function) for function in self._functions.values()]
-        return "\n".join([f"{self.file}: {len(heads)} kernel{'s' * (len(heads) != 1)}", *(f"  {h}" for h in heads)])
-
-
-def _described(function: Function) -> str:
-    """A kernel's declaration, with what it requires and its other attributes."""
-    required = []
-    if function.work_group_size is not None:
-        required.append(f"work-group size {'x'.join(map(str, function.work_group_size))} (OpenCL's order)")
-    if function.sub_group_size is not None:
-        required.append(f"sub-group size {function.sub_group_size}")
-    sizes = f"\n    requires {', '.join(required)}" if required else ""
-    others = [a for a in function.attributes if "reqd_work_group_size" not in a and "reqd_sub_group_size" not in a]
-    attributes = f"\n    attributes {', '.join(others)}" if others else ""
-    return f"kernel {declarations.kernel(function)}, line {function.place.line}{sizes}{attributes}"
-
-
-def load(path_or_text: str | os.PathLike[str], options: str = "", std: str | None = None) -> Kernels:
+def load(path_or_text: str | os.PathLike[str], options: str | Sequence[str] = "", std: str | None = None) -> "Kernels":
     """The kernels of OpenCL C source.
 
     Args:
@@ -73,22 +23,11 @@ def load(path_or_text: str | os.PathLike[str], options: str = "", std: str | Non
       that a kernel may have changed come back in the order of the parameters, as a tuple, or one by itself.
 
     Raises:
-      Error: libclang, which reads the source, is not installed.
+      KernelArgumentError: there is no such file, or libclang, which reads the source, is not installed.
       KernelError: the source is wrong, or holds what is not supported.
     """
-    if importlib.util.find_spec("clang") is None:
-        raise Error("OpenCL C is read by libclang, which is not installed; install it by pip install 'xeemu[opencl]'")
-    from xeemu.frontends import reading
+    # Imported where they are needed, for most who import xeemu have no source of C.
+    from xeemu.frontends import collection, reading
 
-    program: Any = reading.program(path_or_text, options, std)
-    return Kernels(program, (options, str(std), *_texts(program)))
-
-
-def _texts(program: Program) -> list[str]:
-    """The contents of the files of which a program is made, as far as its functions are in them."""
-    files = dict.fromkeys([program.file, *(function.place.file for function in program.functions.values())])
-    return [_text(file) for file in files]
-
-
-def _text(file: str) -> str:
-    return "".join(linecache.getlines(file))
+    program = reading.program(path_or_text, options, std)
+    return collection.Kernels(program, (options if isinstance(options, str) else " ".join(options), str(std)))

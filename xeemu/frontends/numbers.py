@@ -137,7 +137,7 @@ def _converted(of: Scalar, given: Any, where: str) -> Any:
     if not limits.min <= number <= limits.max:
         wrapped = (number - int(limits.min)) % 2**limits.bits + int(limits.min)
         raise KernelArgumentError(
-            f"{where} is {number}, but a {of} holds {limits.min} to {limits.max}; pass {wrapped} if it is to wrap"
+            f"{where} is {number}, beyond {of}, {limits.min} to {limits.max}; pass {wrapped} if it is to wrap"
         )
     return of.dtype.type(number)
 

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from xeemu.knowledge import analysis, expressions
+from xeemu.knowledge import expressions, presence
 from xeemu.knowledge.expressions import Expression, Grid
 from xeemu.knowledge.schedule import Operation, Schedule
 
@@ -52,15 +52,10 @@ def outside(operation: Operation, schedule: Schedule) -> Expression:
 
 def _present(operation: Operation, schedule: Schedule) -> Expression:
     """Which work-items lie inside the global range."""
-    geometry, mask = schedule.geometry, expressions.constant(True)
-    for d, (n, s) in enumerate(zip(geometry.global_range, geometry.local_range, strict=True)):
-        if n % s and operation.access.shape:
-            ids = analysis.local_id(geometry.local_range, d)
-            padding = (1,) * (len(operation.access.shape) - ids.ndim)
-            first = expressions.scale(expressions.of_axis(schedule.groups[d]), s)
-            id_ = expressions.add(first, expressions.constant(ids.reshape(ids.shape + padding), np.int64))
-            mask = expressions.both(mask, expressions.compare("lt", id_, expressions.constant(n, np.int64)))
-    return mask
+    geometry, shape = schedule.geometry, operation.access.shape
+    if not shape:
+        return expressions.constant(True)
+    return presence.of_groups(geometry, schedule.groups, len(shape) - len(geometry.local_range))
 
 
 def chosen(operation: Operation) -> np.ndarray:

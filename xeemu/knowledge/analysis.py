@@ -238,8 +238,11 @@ class _Analysis:
     def _uniform(self, plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Value]) -> Value:
         """What a group has alike of its work-items' values; their greatest one keeps a form."""
         x, aval = operands[0], eqn.outvars[0].aval
-        if eqn.params["kind"] == "pick" or x.form is None or not x.form.pattern.size:
-            return _own_base(Value(any(o.varying for o in operands), x.interval), aval, self.dimensions)
+        sizes = zip(self.geometry.global_range, self.geometry.local_range, strict=True)
+        partial = any(n % size for n, size in sizes)
+        if eqn.params["kind"] == "pick" or partial or x.form is None or not x.form.pattern.size:
+            varying = partial or any(o.varying for o in operands)
+            return _own_base(Value(varying, x.interval), aval, self.dimensions)
         form = dataclasses.replace(x.form, pattern=x.form.pattern.max())
         plan.bases[eqn.outvars[0]] = lambda bases: bases[0]
         interval = intervals.of_array(form.pattern) if form.constant else x.interval

@@ -83,6 +83,11 @@ def orders(step: Meeting, memory: Allocation, sub_groups: bool) -> bool:
     return memory in step.memories and (is_of_group(step) or (sub_groups and synchronises(step)))
 
 
+def is_of_some_lanes(meeting: Meeting) -> bool:
+    """Whether lanes of a sub-group meet of which not all may be active."""
+    return synchronises(meeting) and not is_of_group(meeting) and not is_passed_by_all(meeting)
+
+
 def is_passed_by_all(meeting: Meeting) -> bool:
     """Whether all work-items of a group pass a barrier whenever the group comes to it."""
     return meeting.mask is None or (meeting.mask.constant and bool(meeting.mask.array.all()))

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.knowledge import analysis, expressions, folding, intervals, progressions
+from xeemu.knowledge import analysis, expressions, folding, intervals, presence, progressions
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.knowledge.intervals import Interval
@@ -331,7 +331,7 @@ class _Walk:
             (frame.regions[number],) = (o for o in operands if isinstance(o, Expression))
             return []
         if eqn.primitive is primitives.uniform_p:
-            return [_uniform(frame.plan, eqn, v, operands) for v in eqn.outvars]
+            return [self._uniform(frame.plan, eqn, operands)]
         memories = [o for o in operands if isinstance(o, Allocation)]
         values = [o for o in operands if isinstance(o, Expression)]
         if eqn.primitive in primitives.ACCESSES:
@@ -344,6 +344,26 @@ class _Walk:
             frame.steps.append(Meeting(eqn, key, frame, p.get("level"), tuple(memories), mask))
         renewed = memories if eqn.primitive in primitives.UPDATES and p.get("op") != "load" else []
         return [*(_unknown(frame.plan, v) for v in eqn.outvars[: len(eqn.outvars) - len(renewed)]), *renewed]
+
+    def _uniform(self, plan: Plan, eqn: jex_core.JaxprEqn, operands: Sequence[Item]) -> Expression:
+        """Some or the greatest of work-items' values: of the halves of an array element by element, until one is left."""
+        (x, *_), (v,) = operands, eqn.outvars
+        count, dtype, interval = math.prod(self.geometry.local_range), v.aval.dtype, plan.values[v].interval
+        if eqn.params["kind"] == "pick" or not isinstance(x, Expression) or not x.known:
+            return _unknown(plan, v)
+        present = presence.of_groups(self.geometry, self.groups)
+        if not present.constant:
+            least = expressions.constant(
+                np.full(x.shape, 0 if np.dtype(dtype).kind == "b" else np.iinfo(dtype).min), dtype
+            )
+            x = expressions.apply("select_n", (present, least, x), {}, x.shape, dtype, None, True)
+        x = expressions.apply("reshape", (x,), {"new_sizes": (count,)}, (count,), dtype, x.interval, True)
+        combine = "or" if np.dtype(dtype).kind == "b" else "max"
+        while count > 1:
+            half = -(-count // 2)
+            parts = [_part(x, first, half) for first in (0, count - half)]
+            x, count = expressions.apply(combine, parts, {}, (half,), dtype, x.interval, True), half
+        return expressions.apply("reshape", (x,), {"new_sizes": ()}, (), dtype, interval, True)
 
     def _group_id(self, dim: int | None, dtype: Any) -> Expression:
         counts = self.geometry.group_range
@@ -628,21 +648,6 @@ def _operation(plan: Plan, eqn: jex_core.JaxprEqn, v: jex_core.Var, operands: Se
     if fits and intervals.within(bound, interval):
         interval = bound
     return expressions.apply(name, values, eqn.params, aval.shape, aval.dtype, interval, exact)
-
-
-def _uniform(plan: Plan, eqn: jex_core.JaxprEqn, v: jex_core.Var, operands: Sequence[Item]) -> Expression:
-    """Some or the greatest of work-items' values: of the halves of an array element by element, until one is left."""
-    (x, *_), dtype = operands, v.aval.dtype
-    if eqn.params["kind"] == "pick" or not isinstance(x, Expression) or not x.known or not math.prod(x.shape):
-        return _unknown(plan, v)
-    count, interval = math.prod(x.shape), plan.values[v].interval
-    x = expressions.apply("reshape", (x,), {"new_sizes": (count,)}, (count,), dtype, x.interval, True)
-    combine = "or" if dtype == bool else "max"
-    while count > 1:
-        half = -(-count // 2)
-        parts = [_part(x, first, half) for first in (0, count - half)]
-        x, count = expressions.apply(combine, parts, {}, (half,), dtype, x.interval, True), half
-    return expressions.apply("reshape", (x,), {"new_sizes": ()}, (), dtype, interval, True)
 
 
 def _part(x: Expression, first: int, count: int) -> Expression:

@@ -7,16 +7,19 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xeemu.language import divergence, jaxprs, operands, regions, source
+from xeemu.language import divergence, jaxprs, operands, primitives, regions, source
 from xeemu.language.regions import Region
 
 Shape = tuple[int, ...]
+_COND = "wg.cond(pred, then, otherwise, *operands), with then(*operands) and otherwise(*operands)"
 
 
 def cond(
     pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], given: tuple[Any, ...], local_range: Shape
 ) -> Any:
     """What each work-item gets of the side that it takes, see `WorkGroup.cond`."""
+    for side, what in ((then, "then"), (otherwise, "otherwise")):
+        regions.check_function(side, f"{what} of wg.cond", _COND, len(given))
     chosen = _predicate(pred, local_range)
     if not chosen.ndim:
         return lax.cond(chosen, then, otherwise, *given)
@@ -24,6 +27,7 @@ def cond(
     like = jax.ShapeDtypeStruct(local_range, chosen.dtype)
     sides = [regions.trace(side, like, tree, leaves) for side in (then, otherwise)]
     _check_structure(*sides)
+    _check_allocations(*sides)
     arrays = list(map(regions.contents, leaves))
     masks = [divergence.joined(mask) for mask in (chosen, lax.bitwise_not(chosen))]
     first = _run(sides[0], masks[0], arrays, [])
@@ -48,10 +52,9 @@ def _run(side: Region, mask: jax.Array, arrays: Sequence[jax.Array], replaced: S
         return side.run([mask, *arrays], replaced)
     instead = {id(old): new for old, new in replaced}
     memories = {k: side.origin(k) for k, leaf in enumerate(side.leaves) if regions.is_memory(leaf)}
-    before = {
-        k: arrays[number] if number is not None else instead.get(id(side.captured(k)), side.captured(k))
-        for k, number in memories.items()
-    }
+    around = {k: side.captured(k) for k, number in memories.items() if number is None}
+    before: dict[int, Any] = {k: arrays[number] for k, number in memories.items() if number is not None}
+    before |= {k: instead.get(id(array), array) for k, array in around.items()}
 
     def skipped() -> list[jax.Array]:
         return [before[k] if k in before else jnp.zeros(leaf.shape, leaf.dtype) for k, leaf in enumerate(side.leaves)]
@@ -104,6 +107,14 @@ def _check_structure(then: Region, otherwise: Region) -> None:
                 f"part {k} of the result of wg.cond is memory {a.name} where the predicate is true and memory {b.name} "
                 "where it is false; a memory keeps its place: return the same memories in the same order from both sides"
             )
+
+
+def _check_allocations(*sides: Region) -> None:
+    for eqn in (eqn for side in sides for eqn in side.body.eqns if eqn.primitive is primitives.allocate_p):
+        raise source.kernel_error(
+            f"{eqn.params['space']} memory {eqn.params['name']} is made inside a branch; make it before, outside",
+            source.of_equation(eqn),
+        )
 
 
 def _is_same_memory(number: int, then: Region, otherwise: Region) -> bool:

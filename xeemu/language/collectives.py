@@ -98,7 +98,7 @@ class Collective:
         fill = poison(x.dtype) if self.op is None else identity(self.op, x.dtype)
         fill = np.bool_(False) if self.kind == "ballot" else fill
         if self.masked:
-            *argument, mask = argument
+            argument, mask = argument[:-1], argument[-1]
             x = jnp.where(mask.reshape(*mask.shape, *(1,) * len(private)), x, fill)
         rows = _rows(x.reshape(self._items, *private), self._lanes, fill)
         if self.kind == "broadcast" and _is_lane_of_all(argument[0], self._items, self._lanes):

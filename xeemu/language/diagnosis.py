@@ -157,14 +157,12 @@ def _predicate_of_loop(found: Found, place: _Place) -> str:
         return f"{what}; a predicate is a bool: write a comparison, such as x != 0"
     if "fori_loop" in place.line:
         return (
-            f"the bounds of lax.fori_loop are {place.whose(shape)}, of shape {shape}; a loop has one number of turns "
-            "for the work-group: go on to wg.reduce(bound, 'max'), and in the body mask with where=i < bound and "
-            "jnp.where(i < bound, ...)"
+            f"the bounds of lax.fori_loop are {place.whose(shape)}, of shape {shape}; it has one number of turns for the "
+            "work-group: write wg.fori_loop(low, high, body, init), of which each work-item has its own"
         )
     return (
-        f"{what}, {place.whose(shape)}; a loop has one predicate for the work-group: go on while wg.any(predicate), "
-        "and in the body keep the values of work-items that are done, by jnp.where(predicate, new, old) and "
-        "where=predicate"
+        f"{what}, {place.whose(shape)}; lax.while_loop has one predicate for the work-group: write "
+        "wg.while_loop(cond, body, init), which each work-item leaves when it is done"
     )
 
 
@@ -178,16 +176,17 @@ def _predicate_of_branch(found: Found, place: _Place) -> str:
         return f"the predicate of lax.cond is {found[1].split(':')[0]}; load what it tests, such as m[0] != 0"
     return (
         f"the predicate of lax.cond is {place.whose(shape)}, of shape {shape}; lax.cond takes one for the work-group: "
-        "choose values with jnp.where(predicate, a, b) and mask the memory operations with where=predicate, or ask for "
-        "wg.any(predicate)"
+        "write wg.cond(predicate, then, otherwise, *operands), of which each work-item takes its side; or choose values "
+        "with jnp.where(predicate, a, b) and mask memory operations with where=predicate"
     )
 
 
 def _number_of_branch(found: Found, place: _Place) -> str:
     shape = _shape(found[1])
     return (
-        f"the number of lax.switch is {place.whose(shape)}, of shape {shape}; it takes one for the work-group: choose "
-        "with jnp.where or jnp.select, and mask the memory operations with where=number == k"
+        f"the number of lax.switch is {place.whose(shape)}, of shape {shape}; it takes one for the work-group: write "
+        "wg.cond(number == k, then, otherwise, *operands) for each number, or choose with jnp.where or jnp.select and mask "
+        "the memory operations with where=number == k"
     )
 
 

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.extend import core as jex_core
 
 from xeemu.language import primitives
 
@@ -95,7 +96,18 @@ def merged(mask: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
 def before(turn: jax.Array, count: jax.Array) -> jax.Array:
     """Whether there is another iteration of so many: the loop's own comparison, of arrays or scalars."""
     with jax.named_scope(MERGE):
-        return lax.lt(turn, count)
+        return lax.lt(lax.broadcast(turn, count.shape), count)
+
+
+def following(turn: jax.Array) -> jax.Array:
+    """The number of the next iteration: the loop's own step."""
+    with jax.named_scope(MERGE):
+        return lax.add(turn, np.ones((), turn.dtype))
+
+
+def is_merge(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether an operation only says which work-items have got what, as lanes do that are not active."""
+    return any(getattr(scope, "name", None) == MERGE for scope in eqn.source_info.name_stack.stack)
 
 
 MERGE = "xe_merge"

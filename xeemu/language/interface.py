@@ -30,6 +30,7 @@ class Bound(NamedTuple):
 
     Attributes:
       kernel: takes arrays and scalars by position and known values by keyword.
+      nd_range: of the launch; of a kernel that requires a work-group size never a plain range.
       arrays: for its positional parameters.
       static: for its keywords.
       results: makes of what it returns what the call gives.
@@ -37,6 +38,7 @@ class Bound(NamedTuple):
     """
 
     kernel: "Kernel"
+    nd_range: NDRange
     arrays: Sequence[Any]
     static: Mapping[str, Any]
     results: Callable[[Any], Any]

@@ -18,11 +18,12 @@ def of_body(body: Body) -> list[Any]:
 def _results(body: Body, known: dict[Any, Any]) -> list[Any]:
     for eqn in body.eqns:
         operands = [None if jaxprs.is_literal(a) else known.get(a) for a in eqn.invars]
-        known |= dict(zip(eqn.outvars, _of_equation(eqn, operands), strict=True))
+        known |= dict(zip(eqn.outvars, of_equation(eqn, operands), strict=True))
     return [None if jaxprs.is_literal(a) else known.get(a) for a in body.outvars]
 
 
-def _of_equation(eqn: jex_core.JaxprEqn, operands: Sequence[Any]) -> list[Any]:
+def of_equation(eqn: jex_core.JaxprEqn, operands: Sequence[Any]) -> list[Any]:
+    """For each result of an equation the operand that it is, or a later version of, or None."""
     count = len(eqn.outvars)
     if eqn.primitive in primitives.UPDATES:
         if eqn.primitive in (primitives.barrier_p, primitives.fence_p):

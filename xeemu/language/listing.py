@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.language import jaxprs, primitives, source
+from xeemu.language import divergence, jaxprs, primitives, source
 from xeemu.language.jaxprs import Atom, Body
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
@@ -46,7 +46,7 @@ def of_program(program: Program) -> str:
 
 def _header(program: Program) -> Iterator[tuple[str, str]]:
     g = program.geometry
-    static = ", ".join(f"{name}={value!r}" for name, value in program.static)
+    static = ", ".join(f"{name}={_known(value)}" for name, value in program.static)
     definition = source.of_function(program.kernel.function.__code__)
     yield f"kernel {program.kernel.name}" + (f" ({static})" if static else ""), f"# {definition.file}:{definition.line}"
     cut = "plain range" if g.plain else f"work-group {_sizes(g.local_range)}, sub-group {g.sub_group_size}"
@@ -65,6 +65,11 @@ def _scalars(program: Program) -> Iterator[str]:
     for name, value in program.static:
         if isinstance(value, np.generic):
             yield f"scalar {name}: {_type(value.dtype)}, static, {value}"
+
+
+def _known(value: Any) -> str:
+    """The text of a static value; of a number of NumPy the number."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _described(program: Program, memory: Allocation) -> str:
@@ -90,6 +95,8 @@ class _Writer:
 
     program: Program
     _values: int = 0
+    # What says whether there are work-items of a mask, with the mask's name.
+    _some: dict[Any, str] = dataclasses.field(default_factory=dict)
 
     def rows(self) -> Iterator[tuple[str, str]]:
         names: dict[Any, str] = {}
@@ -120,7 +127,23 @@ class _Writer:
             case jaxprs.Cond(branches):
                 yield from self._cond(eqn, branches, names, indent, place)
             case None:
-                yield indent + self._operation(eqn, names), place
+                if not self._is_some(eqn, names):
+                    yield indent + self._operation(eqn, names), place
+
+    def _is_some(self, eqn: jex_core.JaxprEqn, names: dict[Any, str]) -> bool:
+        """Whether an equation says whether there are work-items of a mask; it needs no line of its own."""
+        if eqn.primitive is primitives.uniform_p and eqn.params["kind"] == "some":
+            self._some[eqn.outvars[0]] = self._name(eqn.invars[0], names)
+        elif (
+            eqn.primitive.name == "convert_element_type"
+            and not jaxprs.is_literal(eqn.invars[0])
+            and eqn.invars[0] in self._some
+        ):
+            self._some[eqn.outvars[0]] = self._some[eqn.invars[0]]
+        else:
+            return False
+        names[eqn.outvars[0]] = f"some of {self._some[eqn.outvars[0]]}"
+        return True
 
     def _call(
         self, eqn: jex_core.JaxprEqn, body: Body, names: dict[Any, str], indent: str
@@ -158,6 +181,11 @@ class _Writer:
         inner = dict(zip(loop.body.invars[: loop.body_consts], given[loop.predicate_consts : first], strict=True))
         carries = list(zip(loop.body.invars[loop.body_consts :], given[first:], strict=True))
         starts = list(self._carried(carries, eqn.outvars, inner, names))
+        if (head := self._divergent(loop, given, inner)) is not None:
+            yield f"{indent}{', '.join([head, *starts])}:", place
+            yield from self._body(loop.body, inner, indent + _INDENT)
+            yield from self._next(loop.body.outvars, loop.body.invars[loop.body_consts :], inner, indent)
+            return
         yield f"{indent}{', '.join(['loop while', *starts])}:", place
         tested = [*given[: loop.predicate_consts], *(inner[v] for v, _ in carries)]
         predicate = dict(zip(loop.predicate.invars, tested, strict=True))
@@ -166,10 +194,29 @@ class _Writer:
         yield from self._body(loop.body, inner, indent + 2 * _INDENT)
         yield from self._next(loop.body.outvars, loop.body.invars[loop.body_consts :], inner, indent + _INDENT)
 
+    def _divergent(self, loop: jaxprs.While, given: list[str], inner: dict[Any, str]) -> str | None:
+        """How a loop begins that each work-item leaves by itself; None for another one."""
+        eqn = next((e for e in loop.predicate.eqns if loop.predicate.outvars[0] in e.outvars), None)
+        if eqn is None or len(loop.predicate.eqns) > 1:
+            return None
+        carried = loop.body.invars[loop.body_consts :]
+        names = dict(zip(loop.predicate.invars, [*given[: loop.predicate_consts], *(inner[v] for v in carried)]))  # noqa: B905
+        if eqn.primitive is primitives.uniform_p:
+            return f"loop for the work-items {self._name(eqn.invars[0], names)}"
+        if divergence.is_merge(eqn):
+            return f"loop at most {self._name(eqn.invars[1], names)} times"
+        return None
+
     def _cond(
         self, eqn: jex_core.JaxprEqn, branches: tuple[Body, ...], names: dict[Any, str], indent: str, place: str
     ) -> Iterator[tuple[str, str]]:
         chosen, *given = [self._name(a, names) for a in eqn.invars]
+        if not jaxprs.is_literal(eqn.invars[0]) and eqn.invars[0] in self._some:
+            yield f"{indent}if there are work-items {self._some[eqn.invars[0]]}:", place
+            inner = dict(zip(branches[1].invars, given, strict=True))
+            yield from self._body(branches[1], inner, indent + _INDENT)
+            names |= {v: self._name(a, inner) for v, a in zip(eqn.outvars, branches[1].outvars, strict=True)}
+            return
         results: list[str] = []
         for k, branch in enumerate(branches):
             inner = dict(zip(branch.invars, given, strict=True))
@@ -219,7 +266,7 @@ class _Writer:
         if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
             return self._ordered(eqn, given, names)
         if eqn.primitive is primitives.region_p:
-            return f"of the work-items {given[0]}:"
+            return "for all work-items:" if given[0] == "True" else f"for the work-items {given[0]}:"
         if eqn.primitive is primitives.uniform_p:
             return self._named(eqn, names, f"{p['kind']} of {', '.join(given)}")
         if eqn.primitive is primitives.collective_p:

@@ -16,21 +16,27 @@ from xeemu.language.regions import Region
 
 Shape = tuple[int, ...]
 _MOST_ATTEMPTS = 8
+_WHILE = "wg.while_loop(cond, body, init), with cond(carry) and body(carry)"
+_FORI = "wg.fori_loop(low, high, body, init), with body(i, carry)"
 
 
 def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, local_range: Shape) -> Any:
     """What is carried after the last iteration of each work-item, see `WorkGroup.while_loop`."""
+    regions.check_function(cond, "the predicate of wg.while_loop", _WHILE, 1)
+    regions.check_function(body, "the body of wg.while_loop", _WHILE, 1)
     leaves, tree = regions.flattened(init)
-    tested = _tested(cond, _everybody(local_range), tree, leaves, local_range)
-    if not tested.leaves[0].shape:
-        return lax.while_loop(lambda carry: _predicate(cond(carry), local_range), body, init)
     loop = _Loop("wg.while_loop", tree, local_range)
+    tested = loop.tested(cond, None, leaves)
+    if not tested.leaves[0].shape:
+        # What the body makes of the carry may be of each work-item, and with it the predicate.
+        leaves, step = loop.settled(body, None, leaves)
+        tested = loop.tested(cond, None, leaves)
+        if not tested.leaves[0].shape:
+            return loop.alike(lambda carried: tested.run(carried)[0], step, leaves)
     started = _active(local_range)
-    (goes_on,) = tested.run([started, *map(regions.contents, leaves)])
-    divergence.resume()
-    live = lax.bitwise_and(started, goes_on)
-    given, (leaves, step) = leaves, loop.settled(body, leaves)
-    test = tested if leaves is given else _tested(cond, started, tree, leaves, local_range)
+    live = lax.bitwise_and(started, tested.run(loop.start(leaves))[0])
+    leaves, step = loop.settled(body, started, leaves)
+    test = loop.tested(cond, started, leaves)
 
     def turn(state: tuple[jax.Array, list[jax.Array]]) -> tuple[jax.Array, list[jax.Array]]:
         running, carried = state
@@ -45,36 +51,43 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
 
 def fori_loop(low: Any, high: Any, body: Callable[[Any, Any], Any], init: Any, local_range: Shape) -> Any:
     """What is carried after the last iteration of each work-item, see `WorkGroup.fori_loop`."""
+    regions.check_function(body, "the body of wg.fori_loop", _FORI, 2)
     low, high = (_bound(x, local_range) for x in _alike(low, high))
-    if not (low.ndim or high.ndim):
-        return lax.fori_loop(low, high, body, init)
-    is_from_zero = isinstance(low, np.ndarray) and not low
     leaves, tree = regions.flattened(init)
     loop = _Loop("wg.fori_loop", tree, local_range)
-    zero = np.zeros((), low.dtype)
-    counts = lax.max(jnp.subtract(high, low), np.zeros(local_range, low.dtype))
-    if divergence.active() is not None:
-        counts = lax.select(_active(local_range), counts, jnp.zeros_like(counts))
+    number = jax.ShapeDtypeStruct((), low.dtype)
+    if not (low.ndim or high.ndim):
+        leaves, step = loop.settled(body, None, leaves, number)
+        after = lax.fori_loop(low, high, lambda k, carried: loop.next(step, leaves, [k, *carried]), loop.start(leaves))
+        return loop.result(leaves, after)
+    is_from_zero = isinstance(low, np.ndarray) and not low
+    counts = _counts(low, high, is_from_zero, local_range)
     turns = divergence.most(counts)
 
     def of_turn(k: jax.Array, carry: Any) -> Any:
         return body(k if is_from_zero else jnp.add(low, k), carry)
 
-    number = jax.ShapeDtypeStruct((), low.dtype)
-    leaves, step = loop.settled(of_turn, leaves, number)
+    leaves, step = loop.settled(of_turn, _active(local_range), leaves, number)
 
     def turn(state: tuple[jax.Array, list[jax.Array]]) -> tuple[jax.Array, list[jax.Array]]:
         k, carried = state
-        after = loop.after(step, divergence.before(lax.broadcast(k, local_range), counts), carried, k)
-        return lax.add(k, np.ones((), low.dtype)), after
+        after = loop.after(step, divergence.before(k, counts), carried, k)
+        return divergence.following(k), after
 
-    start = (jnp.asarray(zero), loop.start(leaves))
+    start = (jnp.zeros((), low.dtype), loop.start(leaves))
     _, last = lax.while_loop(lambda state: divergence.before(state[0], turns), turn, start)
     return loop.result(leaves, last)
 
 
-def _everybody(local_range: Shape) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(local_range, np.dtype(bool))
+def _counts(low: Any, high: Any, is_from_zero: bool, local_range: Shape) -> jax.Array:
+    """The iterations of each work-item, none of those that are not active."""
+    none = np.zeros(local_range, low.dtype)
+    if is_from_zero:
+        counts = lax.max(high, none) if jnp.issubdtype(low.dtype, jnp.signedinteger) else high
+    else:
+        low, high = (jnp.broadcast_to(bound, local_range) for bound in (low, high))
+        counts = lax.select(lax.lt(low, high), lax.sub(high, low), none)
+    return counts if divergence.active() is None else lax.select(_active(local_range), counts, none)
 
 
 def _active(local_range: Shape) -> jax.Array:
@@ -95,34 +108,40 @@ class _Loop:
     def __init__(self, name: str, tree: Any, local_range: Shape):
         self.name, self.tree, self.local_range = name, tree, local_range
 
-    def settled(self, body: Callable[..., Any], leaves: list[Any], *before: Any) -> tuple[list[Any], Region]:
+    def tested(self, cond: Callable[[Any], Any], mask: Any, leaves: Sequence[Any]) -> Region:
+        """The predicate, which gives one bool or one for each work-item."""
+        flat, tree = jax.tree.flatten((jax.tree.unflatten(self.tree, leaves),), is_leaf=regions.is_memory)
+        return regions.trace(lambda carry: _predicate(cond(carry), self.local_range), mask, tree, flat)
+
+    def settled(self, body: Callable[..., Any], mask: Any, leaves: list[Any], *before: Any) -> tuple[list[Any], Region]:
         """The leaves that the carry begins with, in the shapes and types that the body keeps; and the body.
 
         Args:
           body: of the arguments `before` and the carry.
+          mask: like that of the work-items that execute it; None if all that are active do.
           leaves: of the carry.
           before: shapes of what it is given before the carry.
         """
         for _ in range(_MOST_ATTEMPTS):
             arguments = (*before, jax.tree.unflatten(self.tree, leaves))
             flat, tree = jax.tree.flatten(arguments, is_leaf=regions.is_memory)
-            step = regions.trace(body, _everybody(self.local_range), tree, flat)
-            wanted = self._wanted(leaves, step, len(before))
+            step = regions.trace(body, mask, tree, flat)
+            wanted = self._wanted(leaves, step, len(before), mask is None)
             if all(w is leaf for w, leaf in zip(wanted, leaves, strict=True)):
                 return leaves, step
             leaves = wanted
         raise source.kernel_error(f"the values that {self.name} carries have another type after each iteration")
 
-    def _wanted(self, leaves: list[Any], step: Region, before: int) -> list[Any]:
+    def _wanted(self, leaves: list[Any], step: Region, before: int, together: bool) -> list[Any]:
         """The leaves in the shapes and types that the body needs them in."""
         if step.tree != self.tree:
             raise source.kernel_error(
                 f"the body of {self.name} returns {_listed(step.tree, step.leaves)} where it was given "
                 f"{_listed(self.tree, leaves)}; it returns the carry, each part in its place, nothing added or left out"
             )
-        return [self._leaf(k, leaf, step, before) for k, leaf in enumerate(leaves)]
+        return [self._leaf(k, leaf, step, before, together) for k, leaf in enumerate(leaves)]
 
-    def _leaf(self, k: int, leaf: Any, step: Region, before: int) -> Any:
+    def _leaf(self, k: int, leaf: Any, step: Region, before: int, together: bool) -> Any:
         after, what = step.leaves[k], f"part {k} of what {self.name} carries"
         if regions.is_memory(leaf) or regions.is_memory(after):
             self._check_memory(k, leaf, step, before)
@@ -135,7 +154,9 @@ class _Loop:
                 f"{what} is {leaf.dtype} before and {after.dtype} after an iteration; what is carried keeps its type: "
                 f"start with value.astype(jnp.{after.dtype}), or let the body give value.astype(jnp.{leaf.dtype})"
             )
-        shape = regions.merged_shape([leaf.shape, after.shape], self.local_range, what)
+        shape = leaf.shape
+        if not (together and leaf.shape == after.shape):
+            shape = regions.merged_shape([leaf.shape, after.shape], self.local_range, what)
         if leaf.shape == shape and leaf.dtype == dtype and not leaf.weak_type:
             return leaf
         return lax.convert_element_type(regions.spread(leaf, shape, dtype), dtype)
@@ -156,6 +177,18 @@ class _Loop:
 
     def start(self, leaves: Sequence[Any]) -> list[jax.Array]:
         return [regions.contents(leaf) for leaf in leaves]
+
+    def alike(self, goes_on: Callable[[Any], jax.Array], step: Region, leaves: Sequence[Any]) -> Any:
+        """What is carried after the last iteration of a loop that all active work-items leave together."""
+        last = lax.while_loop(goes_on, lambda carried: self.next(step, leaves, carried), self.start(leaves))
+        return self.result(leaves, last)
+
+    def next(self, step: Region, leaves: Sequence[Any], given: Sequence[jax.Array]) -> list[jax.Array]:
+        """What is carried after an iteration that all active work-items take part in."""
+        return [
+            array if regions.is_memory(leaf) else jnp.broadcast_to(array.astype(leaf.dtype), leaf.shape)
+            for array, leaf in zip(step.run(given), leaves, strict=True)
+        ]
 
     def after(self, step: Region, live: jax.Array, carried: Sequence[jax.Array], *before: jax.Array) -> list[jax.Array]:
         """What is carried after an iteration that the work-items of a mask take part in."""
@@ -188,13 +221,6 @@ class _Shown(str):
 
 
 # --- Predicates and bounds ---
-
-
-def _tested(cond: Callable[[Any], Any], mask: Any, tree: Any, leaves: Sequence[Any], local_range: Shape) -> Region:
-    """The predicate of a loop, which gives one bool or one for each work-item."""
-    nested = (jax.tree.unflatten(tree, leaves),)
-    flat, whole = jax.tree.flatten(nested, is_leaf=regions.is_memory)
-    return regions.trace(lambda carry: _predicate(cond(carry), local_range), mask, whole, flat)
 
 
 def _predicate(value: Any, local_range: Shape) -> jax.Array:

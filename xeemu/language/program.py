@@ -140,7 +140,8 @@ def _trace(
         for a, name in zip(arguments, kernel.parameters, strict=True)
     )
     usage = linearity.check(body, memories, definition)
-    waiting.check(body)
+    waiting.check(body, memories)
+    separation.check_divergent(body, geometry)
     if geometry.plain:
         separation.check(body, geometry)
     outputs = tuple(_argument(memories, a, definition) for a in usage.outputs)
@@ -219,7 +220,8 @@ def _value_needed(error: Exception, kernel: Kernel) -> KernelError:
     site = source.of_exception(error, kernel.function.__code__)
     return source.kernel_error(
         f"kernel {kernel.name} needs the value of an array in Python, but the array is known only as the kernel runs; "
-        "where it differs between work-items, mask the memory operations with where= or choose with jnp.where; where "
-        "it is one value for the work-group, use lax.cond, lax.while_loop or lax.fori_loop",
+        "where it differs between work-items, write wg.cond, wg.while_loop or wg.fori_loop, or mask the memory operations "
+        "with where= and choose with jnp.where; where it is one value for the work-group, use lax.cond, lax.while_loop or "
+        "lax.fori_loop",
         site,
     )

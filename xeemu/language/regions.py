@@ -1,14 +1,15 @@
 """Region: what some of the work-items execute, a function of values and memories traced on its own."""
 
+import contextlib
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.language import divergence, lineage, source
 from xeemu.language.jaxprs import Body
@@ -20,12 +21,14 @@ class Region:
     """A function of a mask and of leaves, as it was traced for the work-items of the mask.
 
     Attributes:
-      body: its jaxpr, whose inputs are the mask and the leaves.
+      body: its jaxpr, whose inputs are the mask, if there is one, and the leaves.
+      masked: whether there is one.
       tree: the structure of its result.
       leaves: of the result: memories, and shapes of values.
     """
 
     body: Body
+    masked: bool
     tree: Any
     leaves: tuple[Any, ...]
 
@@ -33,12 +36,17 @@ class Region:
     def origins(self) -> list[Any]:
         """For each leaf of the result the input or constant of the body that it is, or a later version of; or None."""
         found = lineage.of_body(self.body)
-        return [found[k] if is_memory(leaf) else _same(self.body, k) for k, leaf in enumerate(self.leaves)]
+        return [found[k] if is_memory(leaf) else self._same(k) for k, leaf in enumerate(self.leaves)]
+
+    def _same(self, number: int) -> Any:
+        """The leaf that a value is."""
+        out = self.body.outvars[number]
+        return out if any(out is v for v in self.body.invars[self.masked :]) else None
 
     def origin(self, number: int) -> int | None:
         """The number of the leaf that a leaf of the result is, or a later version of."""
         made = self.origins[number]
-        inputs = self.body.invars[1:]
+        inputs = self.body.invars[self.masked :]
         return inputs.index(made) if made is not None and made in inputs else None
 
     def captured(self, number: int) -> jax.Array | None:
@@ -49,7 +57,7 @@ class Region:
         """The arrays of its result.
 
         Args:
-          arrays: the mask and those of the leaves.
+          arrays: the mask, if there is one, and those of the leaves.
           replaced: of what it has taken from around it, pairs of what stands for what.
         """
         instead = {id(old): new for old, new in replaced}
@@ -59,39 +67,51 @@ class Region:
         return results
 
 
-def _same(body: Body, number: int) -> Any:
-    """The input that a result is."""
-    out = body.outvars[number]
-    return out if any(out is v for v in body.invars[1:]) else None
-
-
 def trace(function: Callable[..., Any], mask: Any, tree: Any, leaves: Sequence[Any]) -> Region:
     """A region.
 
     Args:
       function: of what `tree` makes of the leaves; what is traced has them as arguments.
-      mask: the work-items that execute it, among those that are active.
+      mask: like that of the work-items that execute it, among those that are active; None if all of these do.
       tree: the structure of a tuple of arguments.
       leaves: memories, and arrays or shapes of values.
     """
     results: list[Any] = []
+    masks = [] if mask is None else [mask]
 
-    def run(mask: jax.Array, *arrays: jax.Array) -> list[jax.Array]:
-        given = [holding(leaf, array) for leaf, array in zip(leaves, arrays, strict=True)]
-        with divergence.only(mask):
+    def run(*arrays: jax.Array) -> list[jax.Array]:
+        given = [holding(leaf, array) for leaf, array in zip(leaves, arrays[len(masks) :], strict=True)]
+        with divergence.only(arrays[0]) if masks else contextlib.nullcontext():
             result = function(*jax.tree.unflatten(tree, given))
         flat, after = flattened(result)
         results[:] = [after, *flat]
         return [contents(leaf) for leaf in flat]
 
-    closed = jax.make_jaxpr(run)(mask, *map(contents, leaves))
+    closed = jax.make_jaxpr(run)(*masks, *map(contents, leaves))
     after, *flat = results
     shapes = [leaf if is_memory(leaf) else _shape(v.aval) for leaf, v in zip(flat, closed.jaxpr.outvars, strict=True)]
-    return Region(Body(closed), after, tuple(shapes))
+    return Region(Body(closed), mask is not None, after, tuple(shapes))
 
 
 def _shape(aval: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+
+
+def check_function(function: Any, what: str, call: str, arguments: int) -> None:
+    """Checks that a function takes so many arguments.
+
+    Raises:
+      KernelError: it does not, or is none.
+    """
+    if not callable(function):
+        raise source.kernel_error(f"{what} is {source.called(function)}; give a function: {call}")
+    try:
+        inspect.signature(function).bind(*[None] * arguments)
+    except TypeError as error:
+        raise source.kernel_error(f"{what} is called with {arguments} argument(s), {error}: {call}") from None
+    except ValueError:
+        # Some callables do not tell what they take.
+        return
 
 
 # --- Leaves ---

@@ -47,6 +47,32 @@ def check(body: Body, geometry: Geometry) -> None:
         )
 
 
+def check_divergent(body: Body, geometry: Geometry) -> None:
+    """Checks that what not all work-items execute reduces nothing over all of them but by algorithms that know of it.
+
+    Raises:
+      KernelError: an operation of ordinary JAX does.
+    """
+    if any(eqn.primitive is primitives.region_p for eqn in jaxprs.equations(body)):
+        _check_divergent(body, group_reductions(body, geometry), False)
+
+
+def _check_divergent(body: Body, reductions: frozenset[int], divergent: bool) -> None:
+    for eqn in body.eqns:
+        if eqn.primitive is primitives.region_p:
+            divergent = bool(eqn.invars[0].aval.shape)
+        elif divergent and id(eqn) in reductions:
+            name = eqn.primitive.name.removeprefix("reduce_")
+            raise source.kernel_error(
+                f"{name} over all work-items, in a loop or branch that not all of them execute: it would take in the values "
+                "of those that do not; write wg.sub_group.reduce(x, op) for the active lanes of each sub-group, or reduce "
+                "outside the loop or branch",
+                source.of_equation(eqn),
+            )
+        for inner in jaxprs.bodies(eqn):
+            _check_divergent(inner, reductions, divergent)
+
+
 def of_program(body: Body, geometry: Geometry) -> list[Mixing]:
     """The operations of a kernel that mix work-items, each line and operation once."""
     walk = _Walk(geometry.local_range)

@@ -67,6 +67,20 @@ def calls_of_equation(eqn: jex_core.JaxprEqn) -> list[tuple[CodeType, int]]:
     return [(code, _line(code, offset)) for code, offset in frames if _is_users(code.co_filename)][::-1]
 
 
+def callers(eqn: jex_core.JaxprEqn, kernel: CodeType) -> tuple[Site, ...]:
+    """The lines that called the functions in which an equation was bound, the innermost first.
+
+    Args:
+      eqn: the equation.
+      kernel: the code of the kernel, whose callers are left out.
+    """
+    frames = calls_of_equation(eqn)
+    start = max((k for k, (code, _) in enumerate(frames) if code is kernel), default=-1)
+    inner = frames[start + 1 :][::-1]
+    changed = [frame for frame, within in zip(inner[1:], inner, strict=False) if frame[0].co_name != within[0].co_name]
+    return tuple(_site(code.co_filename, line) for code, line in changed)
+
+
 def between(first: jex_core.JaxprEqn, second: jex_core.JaxprEqn) -> tuple[int, int] | None:
     """The lines of one function that lead to two equations, if it comes to the first one's first; else None."""
     for (code, line), (other, later) in zip(calls_of_equation(first), calls_of_equation(second), strict=False):

@@ -7,8 +7,8 @@ from xeemu.language.interface import Retrace
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 
-Transform = Callable[[Kernel], Callable[..., Any]]
-"""The transformation of a kernel that takes arrays and scalars by position."""
+Transform = Callable[[Kernel, NDRange], Callable[..., Any]]
+"""The transformation of a kernel that takes arrays and scalars by position, over an nd-range."""
 
 
 def is_bound(kernel: Kernel) -> bool:
@@ -34,7 +34,7 @@ def function(
         bound = bind(kernel, nd_range, arguments, static)
         while True:
             try:
-                given = transform(bound.kernel)(*bound.arrays, **bound.static)
+                given = transform(bound.kernel, bound.nd_range)(*bound.arrays, **bound.static)
             except Retrace as learnt:
                 bound = bound.again(learnt)
             else:

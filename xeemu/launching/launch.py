@@ -97,10 +97,10 @@ def launch(
     limited = modelled.in_environment()
     limits = None if limited is modelled else limited
     turns_limit = checked_iterations(max_iterations)
-    options = (nd_range, modelled, memory_bytes, deterministic, donate, mesh, seed, limits, turns_limit)
+    options = (modelled, memory_bytes, deterministic, donate, mesh, seed, limits, turns_limit)
     if calling.is_bound(kernel):
-        return calling.function(kernel, nd_range, lambda plain: _launched(plain, *options), calling.whole)
-    return _launched(kernel, *options)
+        return calling.function(kernel, nd_range, lambda k, r: _launched(k, r, *options), calling.whole)
+    return _launched(kernel, nd_range, *options)
 
 
 def _bytes(value: Any) -> int:
@@ -234,7 +234,7 @@ def trace(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVI
     """
     modelled = checked_device(kernel, nd_range, device)
     if calling.is_bound(kernel):
-        return calling.function(kernel, nd_range, lambda plain: trace(plain, nd_range, modelled), calling.none)
+        return calling.function(kernel, nd_range, lambda k, r: trace(k, r, modelled), calling.none)
 
     def call(*arguments: Any, **static: Any) -> Program:
         given = tuple(map(Description.of, checked_arguments(kernel, arguments, SHAPED)))

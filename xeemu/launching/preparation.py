@@ -320,7 +320,9 @@ def prepare(
     prepared = _prepared(kernel, nd_range, device, arguments, static, repr(static), options)
     # Each time: the environment may have changed the limits.
     traced = prepared.program
-    limits.check_memory(traced.local_bytes, traced.private_bytes, device, allocations=traced.allocations)
+    limits.check_memory(
+        traced.local_bytes, traced.private_bytes, device, allocations=traced.allocations, dialect=kernel.dialect
+    )
     return prepared
 
 
@@ -349,7 +351,7 @@ def traced_program(
     static: tuple[tuple[str, Hashable], ...],
 ) -> Program:
     """The program of a launch, after the checks of its sizes."""
-    limits.check_sizes(nd_range, device, kernel.work_group_size, kernel.sub_group_size)
+    limits.check_sizes(nd_range, device, kernel.work_group_size, kernel.sub_group_size, kernel.dialect)
     sizes = _geometry(kernel, nd_range, device, arguments)
     structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak) for a in arguments]
     traced = program.trace(kernel, sizes, structs, static)

@@ -323,7 +323,7 @@ class _Sweep:
         if required not in (None, size):
             raise KernelNotSupportedError(
                 f"the kernel requires the sub-group size {required}, which {size} is not; leave sub_group_size out of "
-                "@xe.kernel, or out of the space"
+                f"{self.kernel.dialect.attribute}, or out of the space"
             )
         usual = size == self._usual_sub_group(device)
         return self.kernel if usual else dataclasses.replace(self.kernel, sub_group_size=size)

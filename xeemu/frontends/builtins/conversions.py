@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import numpy as np
@@ -126,7 +127,7 @@ def _narrowed(data: Data, dtype: np.dtype, mode: str) -> Data:
     if isinstance(data, np.generic):
         with np.errstate(all="ignore"):
             nearest = dtype.type(data)
-            exact = data.dtype.type(nearest)
+            exact: Any = data.dtype.type(nearest)
             return _directed_known(nearest, bool(exact > data), bool(exact < data), bool(np.signbit(data)), mode)
     return _float_to_float(data, dtype, mode)
 

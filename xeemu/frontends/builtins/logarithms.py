@@ -3,7 +3,6 @@
 import math
 
 import jax
-import numpy as np
 from jax import lax
 
 from xeemu.frontends.builtins import exponentials, floats

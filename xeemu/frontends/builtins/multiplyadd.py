@@ -46,7 +46,7 @@ batching.primitive_batchers[fma_p] = _batched
 
 
 def _lowered(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
-    wider = _WIDER.get(np.dtype(a.dtype))
+    wider: Any = _WIDER.get(np.dtype(a.dtype))
     if wider is None:
         return _in_parts(a, b, c)
     with jax.enable_x64(True):

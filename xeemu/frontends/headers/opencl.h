@@ -3,10 +3,51 @@
 #ifndef XEEMU_OPENCL_H
 #define XEEMU_OPENCL_H
 
-#if __OPENCL_C_VERSION__ < 200
+/* Features. The functions of named address spaces are declared beside those of the generic one, so that a pointer's
+ * memory stays known. */
 #define __opencl_c_named_address_space_builtins 1
-#endif
 #define __opencl_subgroup_builtins 1
+#if __OPENCL_C_VERSION__ >= 200
+#ifndef __opencl_c_generic_address_space
+#define __opencl_c_generic_address_space 1
+#endif
+#ifndef __opencl_c_work_group_collective_functions
+#define __opencl_c_work_group_collective_functions 1
+#endif
+#ifndef __opencl_c_atomic_order_acq_rel
+#define __opencl_c_atomic_order_acq_rel 1
+#endif
+#ifndef __opencl_c_atomic_order_seq_cst
+#define __opencl_c_atomic_order_seq_cst 1
+#endif
+#ifndef __opencl_c_atomic_scope_device
+#define __opencl_c_atomic_scope_device 1
+#endif
+#ifndef __opencl_c_atomic_scope_all_devices
+#define __opencl_c_atomic_scope_all_devices 1
+#endif
+#ifndef __opencl_c_read_write_images
+#define __opencl_c_read_write_images 1
+#endif
+#ifndef __opencl_c_program_scope_global_variables
+#define __opencl_c_program_scope_global_variables 1
+#endif
+#ifndef __opencl_c_subgroups
+#define __opencl_c_subgroups 1
+#endif
+#endif
+#ifndef __opencl_c_images
+#define __opencl_c_images 1
+#endif
+#ifndef __opencl_c_3d_image_writes
+#define __opencl_c_3d_image_writes 1
+#endif
+#ifndef __opencl_c_fp64
+#define __opencl_c_fp64 1
+#endif
+#ifndef __opencl_c_int64
+#define __opencl_c_int64 1
+#endif
 #ifndef __IMAGE_SUPPORT__
 #define __IMAGE_SUPPORT__ 1
 #endif
@@ -395,4 +436,21 @@ XEEMU_ALL_BLOCKS(_uc, uchar)
 XEEMU_ALL_BLOCKS(_ul, ulong)
 XEEMU_BLOCKS(_us, ushort, 16)
 XEEMU_BLOCKS(_uc, uchar, 16)
+
+/* cl_khr_work_group_uniform_arithmetic. */
+#define XEEMU_UNIFORM(T, NAME)                                       \
+  T XEEMU_OVERLOAD work_group_reduce_##NAME(T);                      \
+  T XEEMU_OVERLOAD work_group_scan_inclusive_##NAME(T);              \
+  T XEEMU_OVERLOAD work_group_scan_exclusive_##NAME(T);
+#define XEEMU_BITWISE(T) XEEMU_UNIFORM(T, and) XEEMU_UNIFORM(T, or) XEEMU_UNIFORM(T, xor) XEEMU_UNIFORM(T, mul)
+XEEMU_BITWISE(int)
+XEEMU_BITWISE(uint)
+XEEMU_BITWISE(long)
+XEEMU_BITWISE(ulong)
+XEEMU_UNIFORM(half, mul)
+XEEMU_UNIFORM(float, mul)
+XEEMU_UNIFORM(double, mul)
+XEEMU_UNIFORM(int, logical_and)
+XEEMU_UNIFORM(int, logical_or)
+XEEMU_UNIFORM(int, logical_xor)
 #endif

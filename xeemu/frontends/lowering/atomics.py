@@ -136,8 +136,8 @@ def _at(
     layout, memory = walk.layouts[pointer.memory], walk.memories[pointer.memory]
     if layout.element.size != of.size:
         raise walk.refuse(
-            f"{node.name} of a {of} in {layout.name}, whose bytes are also accessed in pieces of {layout.element.size}; "
-            "access it in one size"
+            f"{node.name} of a {of} in {layout.name}, which is also accessed in pieces of "
+            f"{layout.element.size} bytes; access it in one size"
         )
     held = layout.element if layout.element == of or op in ("load", "store", "exchange") else of
     if held != layout.element and not (held.is_integer and layout.element.is_integer):

@@ -243,7 +243,9 @@ _RETURNED = "returned"
 def _pack(walk: Walk, held: Held, extra: Extra | None, like: Carry | None) -> Carry:
     """What a loop carries as JAX's arrays."""
     first = like is None
-    named = [((k[1], n), values.exact(x)) for k in held.keys for n, x in enumerate(_leaves(walk, held, k, first))]
+    named: list[tuple[Any, Data]] = [
+        ((k[1], n), values.exact(x)) for k in held.keys for n, x in enumerate(_leaves(walk, held, k, first))
+    ]
     if held.returned:
         named.append((_RETURNED, walk.frame.returned))
         named += [((_RETURNED, n), values.exact(x)) for n, x in enumerate(_result(walk))]

@@ -103,7 +103,7 @@ def _sized(found: Counter) -> Counter | None:
         return dataclasses.replace(found, most=most, same=least == most)
     # The counter stops at its bound before it wraps, as it goes on one by one.
     inside = intervals.within(ends, of_type)
-    wraps = not inside and (abs(found.step) != 1 or found.op in ("<=", ">=")) or not _is_wide(found)
+    wraps = (not inside and (abs(found.step) != 1 or found.op in ("<=", ">="))) or not _is_wide(found)
     uniform = found.first.uniform and found.bound.uniform
     return None if wraps else dataclasses.replace(found, same=uniform)
 
@@ -137,7 +137,7 @@ def bound(binding: Binding, found: Counter, k: Data) -> Binding:
     of = found.first.type
     assert found.first.interval is not None
     last = (found.most or 1) - 1 if found.most is not None else None
-    steps = Number(types.INT, k, (0, last if last is not None else _MOST))  # type: ignore[arg-type]
+    steps = Number(types.INT, k, (0, last if last is not None else _MOST))
     value = _after(found, steps)
     if last is not None:
         hull = _hull(found, last)

@@ -122,7 +122,10 @@ def _of_one(node: Node) -> Effects:
             pointed = [_pointed(a) for a in arguments]
             return inner | Effects(frozenset(v for some in pointed for v in some))
         case tree.Declaration(variables=variables):
-            return Effects(stored=frozenset(v for v in variables if not isinstance(v.type, types.Scalar)))
+            # What a pointer is given is not stored to by that.
+            return Effects(
+                stored=frozenset(v for v in variables if not isinstance(v.type, types.Scalar | types.Pointer))
+            )
     return Effects()
 
 

@@ -88,9 +88,10 @@ def _unary(walk: Walk, node: Unary) -> Value:
     value = walk.evaluate(node.operand)
     if node.op == "!":
         return complement(walk, value)
-    return {"+": lambda v: v, "-": arithmetic.negated, "~": arithmetic.inverted}[node.op](
-        arithmetic.converted(value, node.type)
-    )
+    converted = arithmetic.converted(value, node.type)
+    if node.op == "+":
+        return converted
+    return arithmetic.negated(converted) if node.op == "-" else arithmetic.inverted(converted)
 
 
 def complement(walk: Walk, value: Value) -> Value:
@@ -198,12 +199,12 @@ def _of_pointers(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
 
 def _distance(walk: Walk, node: Binary, a: Pointing, b: Pointing) -> Value:
     """The difference of two pointers into one memory, or how they compare."""
-    offsets = [values.converted(p.offset, types.INT) for p in (a, b)]
+    first, second = (values.converted(p.offset, types.INT) for p in (a, b))
     if node.op in arithmetic.COMPARISONS:
-        return arithmetic.binary(node.op, *offsets, types.INT)
+        return arithmetic.binary(node.op, first, second, types.INT)
     size = a.type.pointee.size
     step = values.constant(memories.units(walk, a.memory, size), types.INT)
-    elements = arithmetic.binary("-", *offsets, types.INT)
+    elements = arithmetic.binary("-", first, second, types.INT)
     return arithmetic.converted(arithmetic.binary("/", elements, step, types.INT), node.type)
 
 

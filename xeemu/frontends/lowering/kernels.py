@@ -127,7 +127,8 @@ def _allocate(walk: Walk, kernel: Function) -> None:
 def _in_memory(variable: Variable) -> bool:
     """Whether a variable is a memory: all local ones, arrays, and records with arrays or unions in them."""
     if variable.space == "local":
-        return True
+        # A pointer in local memory is one for the whole group, and as such a variable.
+        return not isinstance(variable.type, types.Pointer)
     return variable.space == "private" and _has_array(variable.type)
 
 

@@ -1,5 +1,6 @@
 """Loops: written out, of known length, or as long as somebody goes on."""
 
+import typing
 from collections.abc import Callable
 
 import jax
@@ -11,14 +12,25 @@ from xeemu.frontends import values
 from xeemu.frontends.lowering import carrying, counting, effects, expressions
 from xeemu.frontends.lowering.counting import Counter
 from xeemu.frontends.lowering.walk import NOBODY, Binding, Jumps, Walk
-from xeemu.frontends.tree import Break, Continue, Declaration, Evaluate, Expression, Loop, Return, Statement, Switch, Variable
+from xeemu.frontends.tree import (
+    Break,
+    Continue,
+    Declaration,
+    Evaluate,
+    Expression,
+    Loop,
+    Return,
+    Statement,
+    Switch,
+    Variable,
+)
 from xeemu.frontends.values import Data, Number
 from xeemu.language import divergence
 
 _FEW = 4
 """A loop of so many iterations is written out, if it holds no other loop."""
 _MANY = 64
-"""So many iterations are written out where their numbers follow no arithmetic progression, or where that is asked for."""
+"""So many are written out where the counter is no arithmetic progression, or where a pragma asks for it."""
 
 
 def execute(walk: Walk, node: Loop) -> None:
@@ -79,7 +91,7 @@ def jumps(node: Statement, switch: bool = False, inner: bool = False) -> bool:
     return any(jumps(c, switch, inner) for c in effects.children(node) if isinstance(c, _STATEMENTS))
 
 
-_STATEMENTS = Statement.__args__  # type: ignore[attr-defined]
+_STATEMENTS = typing.get_args(Statement)
 
 
 def _is_written_out(node: Loop, sequence: counting.Sequence) -> bool:
@@ -158,7 +170,7 @@ def _most(walk: Walk, counter: Counter) -> jax.Array:
     trips = counting.trips(counter)
     data = values.index(trips)
     if data.ndim and walk.where is not None:
-        data = values.select(walk.where, data, np.zeros((), data.dtype)[()])
+        data = values.select(walk.where, data, data.dtype.type(0))
     return divergence.most(data) if data.ndim else jnp.asarray(data)
 
 
@@ -303,7 +315,7 @@ def _changed(node: Loop) -> effects.Effects:
 
 
 def _while(
-    walk: Walk, node: Loop, once: Callable[[Data], None], state: carrying.Extra, go: Callable[[Data], jax.Array]
+    walk: Walk, node: Loop, once: Callable[[Data], None], state: carrying.Extra, go: Callable[[Data], Data]
 ) -> None:
     carrying.carried(
         walk,

@@ -143,7 +143,7 @@ def _raw(walk: Walk, pointer: Pointing, count: int) -> list[jax.Array]:
         with walk.scope():
             return [memory.load(index)]
     if not index.ndim and walk.where is None and memory.space != "private":
-        return [memory.load(index + index.dtype.type(k)) for k in range(count)]
+        return [memory.load(jnp.asarray(index) + index.dtype.type(k)) for k in range(count)]
     with walk.scope():
         found = memory.load(_private_axis(walk, index, count))
     return [found[..., k] for k in range(count)]
@@ -151,7 +151,9 @@ def _raw(walk: Walk, pointer: Pointing, count: int) -> list[jax.Array]:
 
 def _private_axis(walk: Walk, index: Data, count: int) -> jax.Array:
     """`count` indices that follow each other, for each work-item, along a private axis."""
-    rows = lax.broadcast_in_dim(index, (*walk.shape, count), tuple(range(len(walk.shape))) if index.ndim else ())
+    rows = lax.broadcast_in_dim(
+        jnp.asarray(index), (*walk.shape, count), tuple(range(len(walk.shape))) if index.ndim else ()
+    )
     return lax.add(rows, lax.broadcast(np.arange(count, dtype=index.dtype), walk.shape))
 
 
@@ -164,8 +166,8 @@ def store(walk: Walk, pointer: Pointing, value: Value, of: Type) -> None:
     if isinstance(of, types.Vector) and of.element.size == held.size:
         _write(walk, pointer, [_bits(n, held) for n in values.leaves(value)])
     elif not isinstance(of, Scalar):
-        for (offset, scalar), number in zip(types.scalars(of), values.leaves(value), strict=True):
-            store(walk, further(walk, pointer, offset, scalar), number, scalar)
+        for (offset, scalar), leaf in zip(types.scalars(of), values.leaves(value), strict=True):
+            store(walk, further(walk, pointer, offset, scalar), leaf, scalar)
     elif of.size < held.size:
         raise Retrace(pointer.memory, of.size)
     else:

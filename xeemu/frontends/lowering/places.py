@@ -57,7 +57,7 @@ Spot: TypeAlias = Slot | Cell | Lanes | Temporary | Chosen
 def of(walk: Walk, node: Expression) -> Spot:
     """The place that an expression names; of what is no lvalue a temporary one."""
     match node:
-        case Name(variable=variable):
+        case Name():
             return _of_variable(walk, node)
         case Subscript(type=to, base=base, index=index):
             return _element(walk, base, index, to)
@@ -117,7 +117,7 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
             return Either(to, condition, advanced(walk, a, by, size_bytes), advanced(walk, b, by, size_bytes))
         case Address() if by.known and by.python == 0:
             return pointer
-        case Address(type=to, variable=variable, path=path):
+        case Address():
             return constants.stepped(walk, pointer, by)
         case constants.Table():
             return constants.advanced(pointer, by, size_bytes)
