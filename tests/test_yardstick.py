@@ -231,7 +231,7 @@ import json, os, sys, time
 print(json.dumps({"ready": True}), flush=True)
 for line in sys.stdin:
     key = json.loads(line)["key"]
-    print(json.dumps({"stage": "load"}), flush=True)
+    print(json.dumps({"stage": "load"}) + "\\n" + json.dumps({"found": {"ran": True, "seconds": {}}}), flush=True)
     if key == "slow":
         time.sleep(60)
     if key == "dead":
@@ -249,7 +249,7 @@ def test_a_slow_or_dead_process_costs_one_kernel(tmp_path):
     assert time.monotonic() - start < 30
     outcomes = {order.key: outcome for order, outcome in done.items()}
     assert [outcomes[key] for key in "abc"] == [{"key": key} for key in "abc"]
-    assert (outcomes["slow"]["failed"], outcomes["slow"]["error"]) == ("load", "slow")
+    assert (outcomes["slow"]["failed"], outcomes["slow"]["error"], outcomes["slow"]["ran"]) == ("load", "slow", True)
     assert outcomes["dead"]["message"] == "the process ended with 3"
 
 

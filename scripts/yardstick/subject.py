@@ -1,7 +1,7 @@
 """Subject: a process that takes kernels through xeemu, one after another, and tells each stage as it is reached.
 
 Reads a JSON line for each kernel from its input: {suite, key, check, speed}; writes JSON lines: {"stage": name} when a
-stage begins, and {"done": outcome} at the end. The stages are load, trace, launch, compare, check, estimate and speed.
+stage begins, {"found": part} of the outcome after it, and {"done": outcome} at the end. The stages are load, trace, launch, compare, check, estimate and speed.
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ def serve(requests: TextIO, answers: TextIO, corpus: pathlib.Path) -> None:
         name = asked["suite"]
         if name not in suites:
             suites[name] = {e.key: e for e in manifest.read(name).entries}
-        trial = Trial(suites[name][asked["key"]], corpus, lambda stage: tell(answers, {"stage": stage}))
+        trial = Trial(suites[name][asked["key"]], corpus, lambda what: tell(answers, what))
         tell(answers, {"done": trial.run(asked["check"], asked["speed"])})
         jax.clear_caches()
 
@@ -46,7 +46,7 @@ def tell(answers: TextIO, what: dict[str, Any]) -> None:
 class Trial:
     """One kernel through all stages."""
 
-    def __init__(self, entry: Entry, corpus: pathlib.Path, told: Callable[[str], None]):
+    def __init__(self, entry: Entry, corpus: pathlib.Path, told: Callable[[dict[str, Any]], None]):
         self._entry, self._corpus, self._told = entry, corpus, told
         self._seconds: dict[str, float] = {}
         self._stage = ""
@@ -57,6 +57,7 @@ class Trial:
         try:
             for found in self._stages(check, speed):
                 outcome |= found
+                self._told({"found": outcome})
         except Exception as error:
             outcome |= {"failed": self._stage, "error": type(error).__name__, "message": message(error)}
         return outcome
@@ -82,7 +83,7 @@ class Trial:
 
     def _timed(self, stage: str, work: Callable[[], Any]) -> Any:
         self._stage = stage
-        self._told(stage)
+        self._told({"stage": stage})
         start = time.perf_counter()
         found = work()
         self._seconds[stage] = round(time.perf_counter() - start, 3)
