@@ -1,7 +1,8 @@
 """Subject: a process that takes kernels through xeemu, one after another, and tells each stage as it is reached.
 
 Reads a JSON line for each kernel from its input: {suite, key, check, speed}; writes JSON lines: {"stage": name} when a
-stage begins, {"found": part} of the outcome after it, and {"done": outcome} at the end. The stages are load, trace, launch, compare, check, estimate and speed.
+stage begins, {"stage": name, "found": part of the outcome} after it, and {"done": outcome} at the end. The stages are
+load, trace, launch, compare, check, estimate and speed.
 """
 
 import dataclasses
@@ -57,7 +58,7 @@ class Trial:
         try:
             for found in self._stages(check, speed):
                 outcome |= found
-                self._told({"found": outcome})
+                self._told({"stage": self._stage, "found": outcome})
         except Exception as error:
             outcome |= {"failed": self._stage, "error": type(error).__name__, "message": message(error)}
         return outcome
