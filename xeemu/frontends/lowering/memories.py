@@ -143,7 +143,8 @@ def _raw(walk: Walk, pointer: Pointing, count: int) -> list[jax.Array]:
         with walk.scope():
             return [memory.load(index)]
     if not index.ndim and walk.where is None and memory.space != "private":
-        return [memory.load(jnp.asarray(index) + index.dtype.type(k)) for k in range(count)]
+        start = jnp.asarray(index)
+        return [memory.load(lax.add(start, np.asarray(k, index.dtype))) for k in range(count)]
     with walk.scope():
         found = memory.load(_private_axis(walk, index, count))
     return [found[..., k] for k in range(count)]
