@@ -170,7 +170,8 @@ def beside(entry: Entry, results: dict[int, np.ndarray], told: reference.Referen
     for place, theirs in told.arrays.items():
         if place in told.unsteady or place in entry.undefined:
             continue
-        difference = comparison.compared(results.get(place, np.asarray(made[place].value)), theirs)
+        given = made[place]
+        difference = comparison.compared(results.get(place, np.asarray(given.value)), theirs, given.width)
         exact &= difference.exact
         if difference.wrong:
             wrong.append(f"argument {place}: {difference.wrong} differ: {difference.example}")
