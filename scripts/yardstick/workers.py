@@ -26,6 +26,7 @@ class Order:
     key: str
     check: bool
     speed: bool
+    kept: bool = False
 
 
 class Worker:
