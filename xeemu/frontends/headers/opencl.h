@@ -455,4 +455,6 @@ XEEMU_UNIFORM(double, mul)
 XEEMU_UNIFORM(int, logical_and)
 XEEMU_UNIFORM(int, logical_or)
 XEEMU_UNIFORM(int, logical_xor)
+int intel_sub_group_any(int);
+int intel_sub_group_all(int);
 #endif
