@@ -53,7 +53,7 @@ def test_what_is_read_before_the_wait_is_a_data_race(count, index):
     given = np.arange(2 * count, dtype=np.float32)
     _, found = staged(given, count, index, wait="")
     assert "data-race" in {f.kind for f in found}
-    assert {f.memory for f in found} == {"tile"}
+    assert {f.memory for f in found} == {"tile"}  # what comes first is read uninitialised besides
     assert {site.line for f in found for site in f.sites if f.kind == "data-race"} == {5, 7}
 
 
@@ -72,7 +72,7 @@ __kernel void other(__global int* out, __global const int* in) {
 def test_a_wait_is_no_barrier_for_other_memories():
     given, out = np.arange(16, dtype=np.int32), np.zeros(2 * SIZE, np.int32)
     _, found = xe.check(xe.load(OTHER.replace("BARRIER", ""))["other"], RANGE)(out, given)
-    assert [(f.kind, f.memory) for f in found] == [("data-race", "own")]
+    assert [(f.kind, f.memory) for f in found] == [("wrong-fence", "own")]
     kernel = xe.load(OTHER.replace("BARRIER", "barrier(CLK_LOCAL_MEM_FENCE);"))["other"]
     got, found = xe.check(kernel, RANGE)(out, given)
     assert not found

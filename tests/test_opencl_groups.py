@@ -108,22 +108,22 @@ def test_votes():
 
 
 EXCHANGES = {
-    "sub_group_broadcast(x, 5u)": lambda rows, l: rows[:, [5] * LANES],
-    "sub_group_broadcast_first(x)": lambda rows, l: rows[:, [0] * LANES],
-    "sub_group_shuffle(x, 15 - l)": lambda rows, l: rows[:, 15 - l],
-    "sub_group_shuffle_xor(x, 3u)": lambda rows, l: rows[:, l ^ 3],
-    "sub_group_rotate(x, 3)": lambda rows, l: rows[:, (l + 3) % LANES],
-    "sub_group_rotate(x, -1)": lambda rows, l: rows[:, (l - 1) % LANES],
-    "sub_group_clustered_rotate(x, 1, 4u)": lambda rows, l: rows[:, l // 4 * 4 + (l + 1) % 4],
-    "intel_sub_group_shuffle(x, l / 2)": lambda rows, l: rows[:, l // 2],
-    "intel_sub_group_shuffle_down(x, x, 3u)": lambda rows, l: rows[:, (l + 3) % LANES],
-    "intel_sub_group_shuffle_up(x, x, 1u)": lambda rows, l: rows[:, (l - 1) % LANES],
-    "intel_sub_group_shuffle_down(x, (float)0, 3u)": lambda rows, l: np.where(
+    "sub_group_broadcast(x, 5u)": lambda rows, k: rows[:, [5] * LANES],
+    "sub_group_broadcast_first(x)": lambda rows, k: rows[:, [0] * LANES],
+    "sub_group_shuffle(x, 15 - l)": lambda rows, k: rows[:, 15 - k],
+    "sub_group_shuffle_xor(x, 3u)": lambda rows, k: rows[:, k ^ 3],
+    "sub_group_rotate(x, 3)": lambda rows, k: rows[:, (k + 3) % LANES],
+    "sub_group_rotate(x, -1)": lambda rows, k: rows[:, (k - 1) % LANES],
+    "sub_group_clustered_rotate(x, 1, 4u)": lambda rows, k: rows[:, k // 4 * 4 + (k + 1) % 4],
+    "intel_sub_group_shuffle(x, l / 2)": lambda rows, k: rows[:, k // 2],
+    "intel_sub_group_shuffle_down(x, x, 3u)": lambda rows, k: rows[:, (k + 3) % LANES],
+    "intel_sub_group_shuffle_up(x, x, 1u)": lambda rows, k: rows[:, (k - 1) % LANES],
+    "intel_sub_group_shuffle_down(x, (float)0, 3u)": lambda rows, k: np.where(
         l + 3 < LANES, rows[:, (l + 3) % LANES], 0
     ),
-    "intel_sub_group_shuffle_up((float)7, x, 3u)": lambda rows, l: np.where(l >= 3, rows[:, (l - 3) % LANES], 7),
-    "sub_group_clustered_reduce_add(x, 4u)": lambda rows, l: clusters(np.add, rows, 4),
-    "sub_group_clustered_reduce_max(x, 16u)": lambda rows, l: clusters(np.maximum, rows, 16),
+    "intel_sub_group_shuffle_up((float)7, x, 3u)": lambda rows, k: np.where(k >= 3, rows[:, (k - 3) % LANES], 7),
+    "sub_group_clustered_reduce_add(x, 4u)": lambda rows, k: clusters(np.add, rows, 4),
+    "sub_group_clustered_reduce_max(x, 16u)": lambda rows, k: clusters(np.maximum, rows, 16),
 }
 
 
@@ -140,20 +140,20 @@ def test_exchanges_within_sub_groups():
 
 
 BALLOTS = {
-    "sub_group_ballot(x > 0).x": lambda b, l: b,
-    "sub_group_inverse_ballot((uint4)(0x5555, 0, 0, 0))": lambda b, l: 1 - l % 2,
-    "sub_group_ballot_bit_extract(sub_group_ballot(x > 0), 3)": lambda b, l: b >> 3 & 1,
-    "sub_group_ballot_bit_count(sub_group_ballot(x > 0))": lambda b, l: b.bit_count(),
-    "sub_group_ballot_find_lsb(sub_group_ballot(x > 0))": lambda b, l: (b & -b).bit_length() - 1,
-    "sub_group_ballot_find_msb(sub_group_ballot(x > 0))": lambda b, l: b.bit_length() - 1,
-    "sub_group_ballot_inclusive_scan(sub_group_ballot(x > 0))": lambda b, l: (b & (2 << l) - 1).bit_count(),
-    "sub_group_ballot_exclusive_scan(sub_group_ballot(x > 0))": lambda b, l: (b & (1 << l) - 1).bit_count(),
-    "get_sub_group_eq_mask().x": lambda b, l: 1 << l,
-    "get_sub_group_ge_mask().x": lambda b, l: 0xFFFF >> l << l,
-    "get_sub_group_gt_mask().x": lambda b, l: 0xFFFF >> l + 1 << l + 1,
-    "get_sub_group_le_mask().x": lambda b, l: (2 << l) - 1,
-    "get_sub_group_lt_mask().x": lambda b, l: (1 << l) - 1,
-    "sub_group_elect()": lambda b, l: l == 0,
+    "sub_group_ballot(x > 0).x": lambda b, k: b,
+    "sub_group_inverse_ballot((uint4)(0x5555, 0, 0, 0))": lambda b, k: 1 - k % 2,
+    "sub_group_ballot_bit_extract(sub_group_ballot(x > 0), 3)": lambda b, k: b >> 3 & 1,
+    "sub_group_ballot_bit_count(sub_group_ballot(x > 0))": lambda b, k: b.bit_count(),
+    "sub_group_ballot_find_lsb(sub_group_ballot(x > 0))": lambda b, k: (b & -b).bit_length() - 1,
+    "sub_group_ballot_find_msb(sub_group_ballot(x > 0))": lambda b, k: b.bit_length() - 1,
+    "sub_group_ballot_inclusive_scan(sub_group_ballot(x > 0))": lambda b, k: (b & (2 << k) - 1).bit_count(),
+    "sub_group_ballot_exclusive_scan(sub_group_ballot(x > 0))": lambda b, k: (b & (1 << k) - 1).bit_count(),
+    "get_sub_group_eq_mask().x": lambda b, k: 1 << k,
+    "get_sub_group_ge_mask().x": lambda b, k: 0xFFFF >> k << k,
+    "get_sub_group_gt_mask().x": lambda b, k: 0xFFFF >> k + 1 << k + 1,
+    "get_sub_group_le_mask().x": lambda b, k: (2 << k) - 1,
+    "get_sub_group_lt_mask().x": lambda b, k: (1 << k) - 1,
+    "sub_group_elect()": lambda b, k: k == 0,
 }
 
 

@@ -1,7 +1,7 @@
 """Copies: `async_work_group_copy` and its kin, made by the work-items of a group and ordered where they are waited for.
 
-The last work-item copies the first element: whoever reads what it would have copied itself, without having waited,
-reads what another one has stored, which is a data race as it is for all others.
+No work-item copies the element of its own number, but one half of the group those of the other half: whoever reads
+without having waited what it would have copied itself reads what another one stores, which is a data race.
 """
 
 from collections.abc import Callable
@@ -24,6 +24,8 @@ Builtin = Callable[[Walk, Call, bool], Value]
 _COPIES = ("async_work_group_copy", "async_work_group_strided_copy")
 _FEW = 4
 """So many rounds of all work-items are written out."""
+_LANES = 32
+"""As many as sub-groups have at most."""
 
 
 def find(name: str) -> Builtin | None:
@@ -88,10 +90,7 @@ def _memories(pointer: Value) -> set[Any]:
 
 def _round(walk: Walk, k: Number, count: Number, sides: tuple[tuple[Value, Number], ...], of: types.Type) -> None:
     size = walk.wg.size
-    mine = Number(types.INT, walk.wg.local_linear_id(), (0, size - 1))
-    last = _binary("-", _binary("*", _binary("+", k, values.constant(1, types.INT)), values.constant(size, types.INT)),
-                   values.constant(1, types.INT))  # fmt: skip
-    which = _binary("-", last, mine)
+    which = _binary("+", _binary("*", k, values.constant(size, types.INT)), _turn(walk))
     inside = arithmetic.binary("<", which, count, types.INT)
     assert isinstance(inside, Number)
 
@@ -100,6 +99,16 @@ def _round(walk: Walk, k: Number, count: Number, sides: tuple[tuple[Value, Numbe
         places.write(walk, target, places.read(walk, source))
 
     walk.under(values.truth(inside), element)
+
+
+def _turn(walk: Walk) -> Number:
+    """The number of the element that each work-item copies in a round."""
+    size = walk.wg.size
+    half = size // 2
+    # Whole sub-groups, where there are several: what each of them accesses stays as aligned as it was.
+    by = half // _LANES * _LANES if half >= _LANES else half + (size > 2)
+    mine = Number(types.INT, walk.wg.local_linear_id(), (0, size - 1))
+    return _binary("%", _binary("+", mine, values.constant(by, types.INT)), values.constant(size, types.INT))
 
 
 def _element(walk: Walk, pointer: Value, which: Number, stride: Number, of: types.Type) -> Value:
