@@ -115,6 +115,7 @@ def _of_one(node: Node) -> Effects:
             return _written(target)
         case Call(function=None, name=name, arguments=arguments):
             pointers = [a for a in arguments if isinstance(a.type, types.Pointer) and not a.type.const]
+            pointers += arguments[:1] if name.startswith("write_image") else ()
             stored = frozenset(v for a in pointers for v in sources(a))
             return Effects(frozenset(v for a in pointers for v in _pointed(a)), stored, name in SYNCHRONISING)
         case Call(function=function, arguments=arguments) if function is not None:

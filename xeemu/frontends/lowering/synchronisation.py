@@ -11,8 +11,8 @@ from xeemu.frontends.values import Null, Number, Value
 
 Builtin = Callable[[Walk, Call, bool], Value]
 
-_LOCAL, _GLOBAL = 1, 2
-"""CLK_LOCAL_MEM_FENCE and CLK_GLOBAL_MEM_FENCE."""
+_LOCAL, _GLOBAL, _IMAGE = 1, 2, 4
+"""CLK_LOCAL_MEM_FENCE, CLK_GLOBAL_MEM_FENCE and CLK_IMAGE_MEM_FENCE."""
 
 _GROUP_BARRIERS = frozenset({"barrier", "work_group_barrier"})
 _FENCES = {"mem_fence": "acq_rel", "read_mem_fence": "acquire", "write_mem_fence": "release"}
@@ -50,8 +50,8 @@ def _ordered(walk: Walk, node: Call) -> list[Any]:
     """The keys of the memories whose accesses the flags speak of: those that can be written."""
     flags = walk.evaluate(node.arguments[0])
     assert isinstance(flags, Number)
-    bits = int(flags.python) if flags.known else _LOCAL | _GLOBAL
-    spaces = {space for bit, space in ((_LOCAL, "local"), (_GLOBAL, "global")) if bits & bit}
+    bits = int(flags.python) if flags.known else _LOCAL | _GLOBAL | _IMAGE
+    spaces = {space for bit, space in ((_LOCAL, "local"), (_GLOBAL, "global"), (_IMAGE, "image")) if bits & bit}
     written = [key for key, layout in walk.layouts.items() if layout.space in spaces]
     return [key for key in written if walk.layouts[key].space == "local" or key in walk.written]
 
