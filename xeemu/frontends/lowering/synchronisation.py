@@ -28,12 +28,20 @@ def find(name: str) -> Builtin | None:
 
 
 def _barrier(walk: Walk, node: Call, used: bool) -> Value:
-    renew(walk, _ordered(walk, node), walk.wg.barrier)
-    return Null(types.VOID)
+    return _met(walk, node, walk.wg.barrier)
 
 
 def _sub_group_barrier(walk: Walk, node: Call, used: bool) -> Value:
-    renew(walk, _ordered(walk, node), walk.wg.sub_group.barrier)
+    return _met(walk, node, walk.wg.sub_group.barrier)
+
+
+def _met(walk: Walk, node: Call, barrier: Callable[..., Any]) -> Value:
+    """A barrier; of a scope wider than a work-group it is a fence of that scope before and after as well."""
+    scope = scope_of(walk, node.arguments[1]) if len(node.arguments) > 1 else "work_group"
+    fence: Callable[..., Any] = lambda *m: walk.wg.fence(*m, order="acq_rel", scope=scope)  # noqa: E731
+    wide = scope in ("device", "system")
+    for order in (fence, barrier, fence) if wide else (barrier,):
+        renew(walk, _ordered(walk, node), order)
     return Null(types.VOID)
 
 
