@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
 
 from xeemu.frontends import arithmetic, intervals, types, values
 from xeemu.frontends.lowering import effects
@@ -307,11 +306,10 @@ def sequence(walk: Walk, node: Loop, most: int) -> Sequence | None:
         return None
     if not all(_is_known(walk, name) for name in names | {variable}):
         return None
-    found = list(_simulated(walk, node, walk.key(variable), most + 1))
-    if len(found) > most:
+    found = _simulated(walk, node, walk.key(variable), most + 1)
+    if found is None or len(found) > most:
         return None
-    gaps = {b - a for a, b in itertools.pairwise(found)}
-    return Sequence(len(found), len(gaps) <= 1)
+    return Sequence(len(found), len({b - a for a, b in itertools.pairwise(found)}) <= 1)
 
 
 def _is_unknown(node: object) -> bool:
@@ -325,20 +323,22 @@ def _is_known(walk: Walk, variable: Variable) -> bool:
     return binding is not None and isinstance(binding.value, Number) and binding.value.known
 
 
-def _simulated(walk: Walk, node: Loop, key: Key, most: int) -> Iterator[int | float]:
-    """The counter's values, at most so many; the walk is left as it was."""
+def _simulated(walk: Walk, node: Loop, key: Key, most: int) -> list[int | float] | None:
+    """The counter's values, at most so many; None if they are not known. The walk is left as it was."""
     before, live, region = walk.bindings[key], walk.live, walk.region
     assert node.condition is not None
     assert node.step is not None
     walk.live = None
+    found: list[int | float] = []
     try:
-        for _ in range(most):
-            test = walk.evaluate(node.condition)
-            if not isinstance(test, Number) or not test.known or not test.data:
-                return
-            value = walk.read(key)
-            assert isinstance(value, Number)
-            yield value.python
+        while len(found) < most:
+            test, value = walk.evaluate(node.condition), walk.read(key)
+            if not isinstance(test, Number) or not isinstance(value, Number) or not (test.known and value.known):
+                return None
+            if not test.data:
+                break
+            found.append(value.python)
             walk.evaluate(node.step, False)
     finally:
         walk.bindings[key], walk.live, walk.region = before, live, region
+    return found
