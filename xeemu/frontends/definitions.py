@@ -8,6 +8,7 @@ from xeemu.errors import KernelError
 from xeemu.frontends import clang, initializers, layouts, refusals, statements, tree
 from xeemu.frontends.bodies import Body
 from xeemu.frontends.clang import Cursor
+from xeemu.frontends.integers import integers
 from xeemu.frontends.layouts import Layouts
 from xeemu.frontends.printed import Lost, Printed
 from xeemu.frontends.recursion import refuse_recursion
@@ -16,8 +17,8 @@ from xeemu.frontends.types import VOID, Opaque
 
 _Read = TypeVar("_Read")
 _KERNEL = re.compile(r"(?<!\w)(__kernel|kernel)\b")
-_WORK_GROUP_SIZE = re.compile(r"reqd_work_group_size\((\d+), (\d+), (\d+)\)")
-_SUB_GROUP_SIZE = re.compile(r"reqd_sub_group_size\((\d+)\)")
+_WORK_GROUP_SIZE = re.compile(r"reqd_work_group_size\((.+)\)$")
+_SUB_GROUP_SIZE = re.compile(r"reqd_sub_group_size\((.+)\)$")
 
 
 class Definitions:
@@ -99,11 +100,15 @@ class Definitions:
 
     def _function(self, cursor: Cursor, place: Place) -> Function:
         head = clang.printed(cursor, head=True)
-        size, sub_group_size = _WORK_GROUP_SIZE.search(head), _SUB_GROUP_SIZE.search(head)
+        spelled = attributes(head)
+        sub_group_size = self._required(_SUB_GROUP_SIZE, spelled)
         refused = _head_refusal(cursor, place)
         parameters = []
-        for c in cursor.get_arguments():
-            parameter, error = self._parameter(c)
+        declared = list(cursor.get_arguments())
+        # Not the parameters' own types: of one declared as an array libclang gives the array.
+        given = cursor.type.get_canonical().argument_types() if declared else ()
+        for c, of in zip(declared, given, strict=True):
+            parameter, error = self._parameter(c, of)
             parameters.append(parameter)
             refused = refused or error
         try:
@@ -117,17 +122,30 @@ class Definitions:
             result,
             place,
             _KERNEL.search(head) is not None,
-            (int(size[1]), int(size[2]), int(size[3])) if size else None,
-            int(sub_group_size[1]) if sub_group_size else None,
-            attributes(head),
+            _three(self._required(_WORK_GROUP_SIZE, spelled)),
+            sub_group_size[0] if sub_group_size else None,
+            spelled,
             lambda: self._read(cursor, self._functions[key], refused),
         )
 
-    def _parameter(self, cursor: Cursor) -> tuple[Variable, KernelError | None]:
+    def _required(self, attribute: re.Pattern[str], spelled: tuple[str, ...]) -> list[int]:
+        """The numbers of an attribute; none where it is not there."""
+        for text in spelled:
+            found = attribute.search(text)
+            if found:
+                return integers(found[1], self._enumerators())
+        return []
+
+    def _enumerators(self) -> dict[str, int]:
+        """Those of program scope."""
+        enums = (c for c in self._unit.cursor.get_children() if clang.kind(c) == "ENUM_DECL")
+        return {e.spelling: e.enum_value for c in enums for e in c.get_children()}
+
+    def _parameter(self, cursor: Cursor, given: Any) -> tuple[Variable, KernelError | None]:
         """A parameter, and why it is refused."""
         place = clang.place(cursor, self._files)
         try:
-            of, error = self._layouts.of(cursor, place), None
+            of, error = self._layouts.type(given, cursor, place), None
         except KernelError as refused:
             of, error = Opaque(cursor.type.spelling), refused
         variable = Variable(cursor.spelling, of, "private", place)
@@ -187,6 +205,10 @@ def _head_refusal(cursor: Cursor, place: Place) -> KernelError | None:
         return None
     message = f"{cursor.spelling} takes any number of arguments; give each number a function of its own"
     return refusals.at(place, message)
+
+
+def _three(sizes: list[int]) -> tuple[int, int, int] | None:
+    return (sizes[0], sizes[1], sizes[2]) if sizes else None
 
 
 def attributes(head: str) -> tuple[str, ...]:
