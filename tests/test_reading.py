@@ -393,7 +393,7 @@ def test_layouts_are_clang_s():
     expected = [s.expression.value for s in kernel.body.statements]
     assert [r.size for r in records] + [f.offset for r in records for f in r.fields] == expected
     assert [r.name for r in records] == ["Small", "Mixed", "Nested", "Packed", "Aligned"]
-    assert [str(f.type) for f in records[2].fields[:4]] == ["char", "struct Mixed[2]", "int[3][2]", "global int*"]
+    assert [str(f.type) for f in records[2].fields[:4]] == ["char", "struct Mixed[2]", "int[2][3]", "global int*"]
     assert records[2].fields[4].type.union
 
 

@@ -96,7 +96,10 @@ class Array:
         return self.element.size * self.count
 
     def __str__(self) -> str:
-        return f"{self.element}[{self.count}]"
+        innermost, counts = self.element, f"[{self.count}]"
+        while isinstance(innermost, Array):
+            innermost, counts = innermost.element, f"{counts}[{innermost.count}]"
+        return f"{innermost}{counts}"
 
 
 @dataclasses.dataclass(frozen=True)
