@@ -98,7 +98,8 @@ class Array:
     def __str__(self) -> str:
         innermost, counts = self.element, f"[{self.count}]"
         while isinstance(innermost, Array):
-            innermost, counts = innermost.element, f"{counts}[{innermost.count}]"
+            counts += f"[{innermost.count}]"
+            innermost = innermost.element
         return f"{innermost}{counts}"
 
 
