@@ -39,7 +39,7 @@ ALWAYS = """
     native_sqrt(f); native_tan(f);
     sin(h); fma(h4, h4, h4); sin(d); fma(d4, d4, d4); exp(h2); convert_half(f); convert_half4_rtz(f4);
     convert_double(i);
-    abs(i); abs_diff(i, i); add_sat(i, i); hadd(i, i); rhadd(i, i); clamp(i, i, i); clz(i); ctz(i); mad_hi(i, i, i);
+    abs(i); abs_diff(i, i); add_sat(i, i); hadd(i, i); rhadd(i, i); clamp(i, i, i); clz(i); mad_hi(i, i, i);
     mad_sat(i, i, i); max(i, i); min(i4, i); mul_hi(i, i); rotate(i, i); sub_sat(i, i); upsample(s, us); popcount(i);
     mad24(i, i, i); mul24(i, i); clamp(f, f, f); degrees(f); max(f, f); min(f, f); mix(f, f, f); mix(f4, f4, f);
     radians(f); step(f, f); smoothstep(f, f, f); sign(f);
