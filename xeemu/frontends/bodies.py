@@ -27,6 +27,7 @@ class Body:
       function: the definition that a callee's declaration has, None if it has none.
       declare: makes a variable of its declaration.
       statement: reads a statement (in an expression in braces).
+      initial: reads what something of a type is first, such as a list in braces (in a compound literal).
       place: of what was read last; what has no place of its own has this one.
       files: the names of the unit's files.
       calls: the functions called, each with the place of its first call.
@@ -39,6 +40,7 @@ class Body:
     function: Callable[[Cursor], Function | None]
     declare: "Callable[[Body, Cursor], Variable]"
     statement: "Callable[[Body, Cursor], tree.Statement]"
+    initial: "Callable[[Body, Cursor, Type], Expression]"
     place: Place
     files: dict[int | None, str]
     calls: dict[Function, Place] = dataclasses.field(default_factory=dict)

@@ -13,7 +13,7 @@ from xeemu.frontends.layouts import Layouts
 from xeemu.frontends.printed import Lost, Printed
 from xeemu.frontends.recursion import refuse_recursion
 from xeemu.frontends.tree import Function, Place, Variable
-from xeemu.frontends.types import VOID, Opaque
+from xeemu.frontends.types import VOID, Opaque, Type
 
 _Read = TypeVar("_Read")
 _KERNEL = re.compile(r"(?<!\w)(__kernel|kernel)\b")
@@ -102,23 +102,13 @@ class Definitions:
         head = clang.printed(cursor, head=True)
         spelled = attributes(head)
         sub_group_size = self._required(_SUB_GROUP_SIZE, spelled)
-        refused = _head_refusal(cursor, place)
-        parameters = []
-        declared = list(cursor.get_arguments())
-        # Not the parameters' own types: of one declared as an array libclang gives the array.
-        given = cursor.type.get_canonical().argument_types() if declared else ()
-        for c, of in zip(declared, given, strict=True):
-            parameter, error = self._parameter(c, of)
-            parameters.append(parameter)
-            refused = refused or error
-        try:
-            result = self._layouts.type(cursor.result_type, cursor, place)
-        except KernelError as error:
-            result, refused = VOID, refused or error
+        parameters, refused_parameter = self._parameters(cursor)
+        result, refused_result = self._result(cursor, place)
+        refused = _variadic(cursor, place) or refused_parameter or refused_result
         key = clang.key(cursor)
         return Function(
             cursor.spelling,
-            tuple(parameters),
+            parameters,
             result,
             place,
             _KERNEL.search(head) is not None,
@@ -127,6 +117,21 @@ class Definitions:
             spelled,
             lambda: self._read(cursor, self._functions[key], refused),
         )
+
+    def _result(self, cursor: Cursor, place: Place) -> tuple[Type, KernelError | None]:
+        """The type of what a function gives, and why it is refused."""
+        try:
+            return self._layouts.type(cursor.result_type, cursor, place), None
+        except KernelError as refused:
+            return VOID, refused
+
+    def _parameters(self, cursor: Cursor) -> tuple[tuple[Variable, ...], KernelError | None]:
+        """The parameters, and why one of them is refused."""
+        declared = list(cursor.get_arguments())
+        # Not the parameters' own types: of one declared as an array libclang gives the array.
+        given = cursor.type.get_canonical().argument_types() if declared else ()
+        found = [self._parameter(c, of) for c, of in zip(declared, given, strict=True)]
+        return tuple(v for v, _ in found), next((e for _, e in found if e is not None), None)
 
     def _required(self, attribute: re.Pattern[str], spelled: tuple[str, ...]) -> list[int]:
         """The numbers of an attribute; none where it is not there."""
@@ -175,6 +180,7 @@ class Definitions:
             lambda declared: self._functions.get(clang.key(declared)),
             self._local,
             statements.read,
+            initializers.value,
             place,
             self._files,
         )
@@ -199,8 +205,8 @@ def _space(cursor: Cursor, outside: bool = False) -> str:
     return "constant" if layouts.is_const(cursor.type) else "global"
 
 
-def _head_refusal(cursor: Cursor, place: Place) -> KernelError | None:
-    """Why a function with such a head cannot be read."""
+def _variadic(cursor: Cursor, place: Place) -> KernelError | None:
+    """Why a function that takes any number of arguments cannot be read."""
     if cursor.type.kind.name != "FUNCTIONPROTO" or not cursor.type.is_function_variadic():
         return None
     message = f"{cursor.spelling} takes any number of arguments; give each number a function of its own"

@@ -149,19 +149,15 @@ def _cast(body: Body, cursor: Cursor) -> Expression:
 
 
 def _compound(body: Body, cursor: Cursor) -> Expression:
-    from xeemu.frontends import initializers  # which reads expressions
-
     body.at(cursor)
     body.text.bracketed()
     *_, inner = clang.children(cursor)
-    return initializers.value(body, inner, body.type(cursor))
+    return body.initial(body, inner, body.type(cursor))
 
 
 def _list(body: Body, cursor: Cursor) -> Expression:
-    from xeemu.frontends import initializers  # which reads expressions
-
     body.at(cursor)
-    return initializers.listed(body, cursor, body.type(cursor))
+    return body.initial(body, cursor, body.type(cursor))
 
 
 def _size(body: Body, cursor: Cursor) -> Expression:
