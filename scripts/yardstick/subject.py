@@ -1,8 +1,8 @@
 """Subject: a process that takes kernels through xeemu, one after another, and tells each stage as it is reached.
 
-Reads a JSON line for each kernel from its input: {suite, key, check, speed, kept}; writes JSON lines: {"stage": name} when a
-stage begins, {"stage": name, "found": part of the outcome} after it, and {"done": outcome} at the end. The stages are
-load, trace, launch, compare, check, estimate and speed.
+Reads a JSON line for each kernel from its input: {suite, key, check, speed, kept}; writes JSON lines: {"stage": name}
+when a stage begins, {"stage": name, "found": part of the outcome} after it, and {"done": outcome} at the end. Stages
+are load, trace, launch, compare, check, estimate and speed.
 """
 
 import dataclasses
