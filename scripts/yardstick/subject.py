@@ -184,8 +184,8 @@ def beside(entry: Entry, results: dict[int, np.ndarray], told: reference.Referen
 
 
 def roomy(xe: Any) -> Any:
-    """The device by default with room for the work-groups of 4096 and the local memories that some tests ask for."""
-    return dataclasses.replace(xe.device("max1550"), max_work_group_size=1 << 14, local_mem_size=1 << 26)
+    """The device by default with room for the work-groups and local memories that some tests ask for."""
+    return dataclasses.replace(xe.device("max1550"), max_work_group_size=1 << 18, local_mem_size=1 << 26)
 
 
 def estimated(report: Any) -> dict[str, Any]:
