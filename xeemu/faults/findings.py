@@ -55,10 +55,22 @@ class WorkItem:
     sub_group: int
 
     def __str__(self) -> str:
-        return (
-            f"work-item {_index(self.global_id)}: local {_index(self.local_id)} of group {_index(self.group_id)}, "
-            f"sub-group {self.sub_group}"
-        )
+        ids = map(self.shown, (self.global_id, self.local_id, self.group_id))
+        return "work-item {}: local {} of group {}".format(*ids) + f", sub-group {self.sub_group}"
+
+    def shown(self, ids: tuple[int, ...]) -> str:
+        """Ids as messages have them."""
+        return _index(ids)
+
+
+class ReversedWorkItem(WorkItem):
+    """One of a kernel whose language counts dimensions from the contiguous one on; its ids are in SYCL's order."""
+
+    def __str__(self) -> str:
+        return super().__str__() + (", dimension 0 first" if len(self.global_id) > 1 else "")
+
+    def shown(self, ids: tuple[int, ...]) -> str:
+        return _index(ids[::-1])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -262,16 +274,16 @@ def barrier_divergence(
     calls: tuple[Site, ...] = (),
 ) -> Finding:
     """A barrier or an algorithm of the group, by its name, that only a part of a work-group reaches."""
-    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {_index(group)} reach a {what}"
+    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {reaching.shown(group)} reach a {what}"
     shown = [f"  {what} {site}", *called_from(calls), f"    reached by {reaching}", f"    not by {missing}"]
     if what == "barrier":
         explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
         advice = f"Let all work-items of the group come to one barrier, and {dialect.masked}."
     else:
-        explanation = "All work-items of a work-group reach its algorithms, or none does (SYCL 2020, section 4.17.2)."
+        explanation = f"All work-items of a work-group reach its algorithms, or none does ({dialect.convergence})."
         advice = (
-            "Call it outside the loop or branch that they take differently, with the operation's neutral element for those "
-            "that have no part in it; or take the sub-group's, in which the active lanes take part."
+            "Call it outside the loop or branch that they take differently, with the operation's neutral element for "
+            "those that have no part in it; or take the sub-group's, in which the active lanes take part."
         )
     text = _message(ERROR, head, shown, explanation, advice)
     return Finding(BARRIER_DIVERGENCE, ERROR, "", "", (site,), None, (group,), (reaching, missing), count, text)

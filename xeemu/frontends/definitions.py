@@ -183,13 +183,9 @@ def _space(cursor: Cursor, outside: bool = False) -> str:
 
 def _head_refusal(cursor: Cursor, place: Place) -> KernelError | None:
     """Why a function with such a head cannot be read."""
-    kind = cursor.type.kind.name
-    if kind == "FUNCTIONNOPROTO" and list(cursor.get_arguments()):
-        message = f"{cursor.spelling} declares its parameters' types behind the parentheses; write them inside"
-    elif kind == "FUNCTIONPROTO" and cursor.type.is_function_variadic():
-        message = f"{cursor.spelling} takes any number of arguments; give each number a function of its own"
-    else:
+    if cursor.type.kind.name != "FUNCTIONPROTO" or not cursor.type.is_function_variadic():
         return None
+    message = f"{cursor.spelling} takes any number of arguments; give each number a function of its own"
     return refusals.at(place, message)
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from xeemu.frontends import clang, literals, refusals, tree, types
+from xeemu.frontends import clang, layouts, literals, refusals, tree, types
 from xeemu.frontends.bodies import Body, converted
 from xeemu.frontends.clang import Cursor
-from xeemu.frontends.layouts import field_name
 from xeemu.frontends.printed import Lost
 from xeemu.frontends.swizzles import components
 from xeemu.frontends.tree import Expression, Place
@@ -32,7 +31,7 @@ def _other(kind: str) -> str:
             return "the address of a label; write a switch"
         case "GENERIC_SELECTION_EXPR":
             return "_Generic; write the expression that it chooses"
-    return f"an expression that kernels here cannot have (clang's {kind})"
+    return f"an expression of one compiler's own (clang's {kind}); write it in OpenCL C"
 
 
 def _parenthesised(body: Body, cursor: Cursor) -> Expression:
@@ -120,19 +119,22 @@ def _undecayed(base: Expression) -> Expression:
 
 
 def _member(body: Body, cursor: Cursor) -> Expression:
+    """`base.name` or `base->name`, through the nameless records between them, of which libclang shows some."""
     (inner,) = clang.children(cursor)
     base = read(body, inner)
-    place, of = body.at(cursor), body.type(cursor)
     field = cursor.referenced
+    if not layouts.is_named(field):
+        return base
+    place, of = body.at(cursor), body.type(cursor)
+    body.text.next()
+    body.text.take(field.spelling)
     arrow = isinstance(base.type, types.Pointer)
-    name = field.spelling
-    if body.text.peek() in (".", "->") and body.text.peek(1) == name:
-        body.text.next()
-        body.text.next()
-    else:  # a nameless struct or union is not printed
-        fields = list(field.semantic_parent.type.get_fields())
-        name = field_name(field, next(i for i, f in enumerate(fields) if f == field))
-    return tree.Member(of, place, base, name, arrow)
+    record = base.type.pointee if isinstance(base.type, types.Pointer) else base.type
+    for position in layouts.path(record, field.spelling)[:-1]:
+        assert isinstance(record, types.Record)
+        between = record.fields[position]
+        base, arrow, record = tree.Member(between.type, place, base, between.name, arrow), False, between.type
+    return tree.Member(of, place, base, field.spelling, arrow)
 
 
 def _cast(body: Body, cursor: Cursor) -> Expression:
@@ -186,7 +188,7 @@ def _unexposed(body: Body, cursor: Cursor) -> Expression:
     if special is not None and not (parts and clang.begins_with(cursor, parts[0])):
         return special(body, cursor)
     if len(parts) != 1:
-        raise refusals.at(body.at(cursor), f"an expression that kernels here cannot have: {body.text.peek()} ...")
+        raise refusals.at(body.at(cursor), "an expression of one compiler's own; write it in OpenCL C")
     value = read(body, parts[0])
     return _swizzle(body, cursor, value) or _implicit(body, cursor, value)
 

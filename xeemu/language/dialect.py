@@ -20,6 +20,7 @@ class Dialect:
       standard: the text that leaves things undefined.
       arithmetic: what leaves arithmetic undefined.
       progress: what is promised of the progress of work-items.
+      convergence: where it says who reaches a group's algorithms.
       barrier, fence: a work-group barrier and a fence.
       orders, unordered: of a barrier or fence, that it orders a `memory`, or does not.
       mask: to carry out an access under a `condition` alone.
@@ -47,12 +48,14 @@ class Dialect:
       group_reduce, sub_group_reduce: algorithms that reduce.
       contiguous: what ids should run along, so that neighbours touch neighbouring elements.
       sizes: what is said where sizes have several dimensions.
+      first_is_contiguous: whether dimension 0 is the contiguous one, as in OpenCL, rather than the last, as in SYCL.
     """
 
     language: str
     standard: str
     arithmetic: str
     progress: str
+    convergence: str
     barrier: Ordering
     fence: Ordering
     orders: str
@@ -91,6 +94,7 @@ class Dialect:
     sub_group_reduce: str
     contiguous: str
     sizes: str = ""
+    first_is_contiguous: bool = False
 
 
 def _assigned(call: str) -> Ordering:
@@ -114,6 +118,7 @@ PYTHON = Dialect(
         "not go on meanwhile, above all in the same sub-group, and then the loop never ends. Between work-groups it "
         "promises no more."
     ),
+    convergence="SYCL 2020, section 4.17.2",
     barrier=_assigned("wg.barrier"),
     fence=_assigned("wg.fence"),
     orders="was given {memory}",
@@ -171,6 +176,7 @@ OPENCL_C = Dialect(
         "OpenCL promises no progress of one work-item while another waits (3.2.2): those that are waited for need not "
         "go on meanwhile, above all in the same sub-group, and then the loop never ends."
     ),
+    convergence="OpenCL C 3.0, section 6.15.16",
     barrier=lambda names, spaces: f"barrier({_fences(spaces)})",
     fence=lambda names, spaces: f"atomic_work_item_fence({_fences(spaces)}, ...)",
     orders="orders {memory}",
@@ -216,4 +222,5 @@ OPENCL_C = Dialect(
         " Sizes are in SYCL's order here, whose last dimension is OpenCL's dimension 0; xe.NDRange.opencl takes them "
         "in OpenCL's order."
     ),
+    first_is_contiguous=True,
 )

@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends.builtins import floats
-from xeemu.frontends.builtins.floats import composite
+from xeemu.frontends.builtins.components import composite
 
 # Logarithms of 2 in two parts, the first with so few digits that its products with exponents are exact.
 _LN2: dict[Any, tuple[float, float]] = {

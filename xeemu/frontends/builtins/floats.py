@@ -50,11 +50,6 @@ def format_of(dtype: np.dtype) -> Format:
     return Format(dtype)
 
 
-def composite(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of several operations, traced once for each shape and dtype."""
-    return jax.jit(function)
-
-
 def in_float(known: Known, traced: Traced) -> Elemental:
     """A function of floats, of halves computed in float; `known` takes float64."""
 
@@ -147,8 +142,10 @@ def scaled(x: jax.Array, k: jax.Array) -> jax.Array:
     """`x` times 2 to an integer, rounded once."""
     form = format_of(x.dtype)
     wide = np.int32(4 * form.bias)
-    power = lax.clamp(np.int32(-form.bias - 64), exponent(x) + lax.clamp(-wide, k, wide), np.int32(form.bias + 1))
-    up = lax.select(power < 1 - form.bias, lax.full_like(power, 128), lax.full_like(power, 0))
+    power = lax.clamp(
+        np.int32(-form.bias - form.mantissa - 2), exponent(x) + lax.clamp(-wide, k, wide), np.int32(form.bias + 1)
+    )
+    up = lax.select(power < 1 - form.bias, lax.full_like(power, 64), lax.full_like(power, 0))
     result = fraction(x) * power_of_two(power + up, x.dtype) * power_of_two(-up, x.dtype)
     return lax.select(ordinary(x), result, x)
 

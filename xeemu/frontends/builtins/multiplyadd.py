@@ -21,7 +21,10 @@ from jax.interpreters import batching, mlir
 from xeemu.frontends.builtins import floats
 
 fma_p = jex_core.Primitive("fma")
-_WIDER = {np.dtype(np.float16): np.dtype(np.float32), np.dtype(np.float32): np.dtype(np.float64)}
+_WIDER: dict[np.dtype, np.dtype] = {
+    np.dtype(np.float16): np.dtype(np.float32),
+    np.dtype(np.float32): np.dtype(np.float64),
+}
 
 
 def fused(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
@@ -100,13 +103,15 @@ def _in_parts(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
     second, second_rest = _sum(high, first)
     result = floats.scaled(lax.add(second, _odd_sum(first_rest, second_rest)), power)
     result = lax.select(distance > 200, c, result)
-    return lax.select(usual, result, a * b + c)
+    finite = lax.bitwise_and(lax.is_finite(a), lax.is_finite(b))
+    plain = lax.select(lax.bitwise_and(finite, lax.bitwise_not(lax.is_finite(c))), c, a * b + c)
+    return lax.select(usual, result, plain)
 
 
 def known(a: Any, b: Any, c: Any) -> Any:
     """Of NumPy's scalars, from exact fractions."""
     if not all(map(np.isfinite, (a, b, c))):
-        return a * b + c
+        return c if np.isfinite(a) and np.isfinite(b) else a * b + c
     exact = fractions.Fraction(float(a)) * fractions.Fraction(float(b)) + fractions.Fraction(float(c))
     if exact == 0:
         return a * b + c if a == 0 or b == 0 else a.dtype.type(0)
@@ -118,7 +123,7 @@ def _odd(exact: fractions.Fraction, dtype: np.dtype) -> float:
     try:
         value = float(exact)
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
     if dtype == np.float64 or fractions.Fraction(value) == exact or np.float64(value).view(np.int64) & 1:
         return value
     return math.nextafter(value, math.inf if exact > fractions.Fraction(value) else -math.inf)

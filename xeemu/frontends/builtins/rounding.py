@@ -11,7 +11,7 @@ from jax import lax
 
 from xeemu.frontends import types, values
 from xeemu.frontends.builtins import floats
-from xeemu.frontends.builtins.floats import composite
+from xeemu.frontends.builtins.components import composite
 from xeemu.frontends.types import Scalar
 from xeemu.frontends.values import Number
 

@@ -8,7 +8,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends.builtins import floats
-from xeemu.frontends.builtins.floats import composite
+from xeemu.frontends.builtins.components import composite
 
 
 def _turns(x: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -33,7 +33,7 @@ def cospi(x: jax.Array) -> jax.Array:
     r, turn = _turns(lax.abs(x))
     value = lax.select((turn & 1) == 1, lax.sin(r), lax.cos(r))
     value = lax.select(lax.bitwise_or(turn == 1, turn == 2), -value, value)
-    return value + 0.0  # a zero is positive
+    return lax.select(lax.eq(value, floats.full(x, 0)), floats.full(x, 0), value)
 
 
 @composite

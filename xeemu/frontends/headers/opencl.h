@@ -399,7 +399,9 @@ typedef struct { size_t sizes[9]; uint dimensions; } ndrange_t;
 #define as_intptr_t(X) __builtin_astype((X), intptr_t)
 #define as_uintptr_t(X) __builtin_astype((X), uintptr_t)
 
+#if __OPENCL_C_VERSION__ >= 120
 int printf(__constant const char *, ...) __attribute__((format(printf, 1, 2)));
+#endif
 
 /* cl_intel_subgroups and its kin: shuffles, and reads and writes of blocks. */
 #define XEEMU_OVERLOAD __attribute__((overloadable))
@@ -453,4 +455,6 @@ XEEMU_UNIFORM(double, mul)
 XEEMU_UNIFORM(int, logical_and)
 XEEMU_UNIFORM(int, logical_or)
 XEEMU_UNIFORM(int, logical_xor)
+int intel_sub_group_any(int);
+int intel_sub_group_all(int);
 #endif

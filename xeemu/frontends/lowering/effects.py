@@ -195,6 +195,8 @@ def flows(kernel: Function) -> dict[Variable, frozenset[Variable]]:
     found: dict[Variable, frozenset[Variable]] = {}
 
     def add(variable: Variable, value: Expression) -> None:
+        if isinstance(value.type, types.Scalar | types.Vector) or value.type == types.Opaque("event_t"):
+            return  # no pointers, wherever they were made of
         found[variable] = found.get(variable, frozenset()) | sources(value)
 
     for function in functions(kernel):

@@ -81,6 +81,8 @@ def _array(walk: Walk, node: Expression) -> Value:
             return Pointing(of, pointer.memory, pointer.offset)
         case places.Temporary(value):
             return value
+        case places.Slot(key, path) if isinstance(node.type.element, types.Opaque):
+            return Address(types.Pointer(node.type.element, "private"), key, path)
     raise walk.refuse("an array that is part of a variable in registers")
 
 

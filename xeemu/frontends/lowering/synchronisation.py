@@ -28,12 +28,12 @@ def find(name: str) -> Builtin | None:
 
 
 def _barrier(walk: Walk, node: Call, used: bool) -> Value:
-    _renew(walk, _ordered(walk, node), walk.wg.barrier)
+    renew(walk, _ordered(walk, node), walk.wg.barrier)
     return Null(types.VOID)
 
 
 def _sub_group_barrier(walk: Walk, node: Call, used: bool) -> Value:
-    _renew(walk, _ordered(walk, node), walk.wg.sub_group.barrier)
+    renew(walk, _ordered(walk, node), walk.wg.sub_group.barrier)
     return Null(types.VOID)
 
 
@@ -42,7 +42,7 @@ def _fence(walk: Walk, node: Call, used: bool) -> Value:
     if node.name == "atomic_work_item_fence":
         order, scope = order_of(walk, node.arguments[1]), scope_of(walk, node.arguments[2])
     if order != "relaxed":
-        _renew(walk, _ordered(walk, node), lambda *m: walk.wg.fence(*m, order=order, scope=scope))
+        renew(walk, _ordered(walk, node), lambda *m: walk.wg.fence(*m, order=order, scope=scope))
     return Null(types.VOID)
 
 
@@ -56,7 +56,7 @@ def _ordered(walk: Walk, node: Call) -> list[Any]:
     return [key for key in written if walk.layouts[key].space == "local" or key in walk.written]
 
 
-def _renew(walk: Walk, keys: list[Any], order: Callable[..., Any]) -> None:
+def renew(walk: Walk, keys: list[Any], order: Callable[..., Any]) -> None:
     memories = [walk.memories[key] for key in keys]
     with walk.scope():
         after = order(*memories)
