@@ -577,18 +577,24 @@ def test_fused_multiply_add(of):
         np.testing.assert_array_equal(results[usual], exact[usual].astype(of.dtype))
 
 
-def test_fused_multiply_add_gives_what_a_product_lacks():
+@pytest.mark.parametrize("of", [types.FLOAT, types.DOUBLE], ids=str)
+def test_fused_multiply_add_gives_what_a_product_lacks(of):
     """As in `p = a * b; e = fma(a, b, -p)`, where a product and a sum would give zero."""
-    a, b = random("lacks").normal(size=(2, 100)).astype(np.float32)
+    a, b = random("lacks").normal(size=(2, 2000)).astype(of.dtype)
 
     def computed(a, b):
-        x, y = (values.held(types.FLOAT, v) for v in (a, b))
-        p = values.held(types.FLOAT, a * b)
-        minus = values.held(types.FLOAT, -p.data)
-        return p.data, catalogue.find("fma")([x, y, minus], types.FLOAT).data
+        p = a * b
+        numbers = [values.held(of, v) for v in (a, b, -p)]
+        return p, catalogue.find("fma")(numbers, of).data
 
-    p, e = jax.jit(jax.vmap(computed))(a, b)
-    np.testing.assert_array_equal(np.float64(p) + np.float64(e), np.float64(a) * np.float64(b))
+    with wide(of):
+        p, e = jax.jit(jax.vmap(computed))(a, b)
+    exact = [
+        fractions.Fraction(x) * fractions.Fraction(y) - fractions.Fraction(z)
+        for x, y, z in zip(a.tolist(), b.tolist(), p.tolist(), strict=True)
+    ]
+    assert e.tolist() == list(map(float, exact))
+    assert any(e.tolist())
 
 
 # With integers.

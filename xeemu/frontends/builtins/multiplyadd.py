@@ -80,13 +80,14 @@ def _odd_sum(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def _product(x: jax.Array, y: jax.Array, kept: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The rounded product of numbers from 1 to 2 and what it lacks, from their upper and lower digits.
+    """The rounded product of numbers from 1 to 2 and what it lacks, from their upper digits, rounded, and
+    the rest.
 
     The product is chosen by a mask, so that no compiler fuses it with what it is added to.
     """
     form = floats.format_of(x.dtype)
-    mask = lax.full_like(floats.bits(x), -1 << (form.mantissa // 2 + 1))
-    x1, y1 = (floats.from_bits(lax.bitwise_and(floats.bits(v), mask), x.dtype) for v in (x, y))
+    digits = form.mantissa // 2 + 1
+    x1, y1 = (floats.from_bits((floats.bits(v) + (1 << (digits - 1))) & (-1 << digits), x.dtype) for v in (x, y))
     x0, y0 = lax.sub(x, x1), lax.sub(y, y1)
     product = lax.select(kept, x * y, lax.full_like(x, 0))
     return product, (((x1 * y1 - product) + x1 * y0) + x0 * y1) + x0 * y0
