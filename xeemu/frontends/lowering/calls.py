@@ -10,6 +10,8 @@ from xeemu.frontends.lowering import (
     blocks,
     collectives,
     copies,
+    images,
+    memories,
     places,
     printing,
     synchronisation,
@@ -21,7 +23,7 @@ from xeemu.frontends.tree import Call, Function
 from xeemu.frontends.values import Null, Value
 
 Builtin = Callable[[Walk, Call, bool], Value]
-_ROOMS = (workitems, synchronisation, atomics, vectors, collectives, ballots, blocks, copies, printing)
+_ROOMS = (workitems, synchronisation, atomics, vectors, collectives, ballots, blocks, copies, images, printing)
 
 
 def value(walk: Walk, node: Call, used: bool) -> Value:
@@ -41,7 +43,7 @@ def _inlined(walk: Walk, node: Call, function: Function) -> Value:
     walk.frames += 1
     try:
         for parameter, argument in zip(function.parameters, arguments, strict=True):
-            walk.declare(parameter, arithmetic.converted(argument, parameter.type))
+            memories.give(walk, parameter, arithmetic.converted(argument, parameter.type))
         walk.execute(function.body)
         result = walk.frame.result
     finally:

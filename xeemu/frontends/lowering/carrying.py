@@ -17,7 +17,7 @@ from xeemu.frontends import types, values
 from xeemu.frontends.lowering.effects import Effects
 from xeemu.frontends.lowering.walk import Binding, Key, Walk
 from xeemu.frontends.tree import If, Loop, Variable
-from xeemu.frontends.values import Address, Data, Either, Null, Number, Pointing, Value
+from xeemu.frontends.values import Address, Data, Either, Handle, Null, Number, Pointing, Value
 from xeemu.language.memory import Memory
 
 Carry: TypeAlias = tuple[tuple[jax.Array, ...], tuple[Memory, ...], tuple[jax.Array, ...]]
@@ -146,7 +146,7 @@ class Saved:
 def _held(walk: Walk, changed: Effects, known: Learnt) -> Held:
     """What a loop carries, as far as its tree and earlier traces tell."""
     keys = {walk.key(v) for v in changed.assigned | known.variables if walk.key(v) in walk.bindings}
-    memories = set(known.memories)
+    memories = known.memories | {v for v in changed.assigned if v in walk.memories}
     seen: set[Variable] = set()
     for variable in changed.stored | changed.assigned:
         _resolve(walk, variable, variable in changed.stored, keys, memories, seen)
@@ -179,6 +179,8 @@ def _resolve_value(walk: Walk, key: Key, value: Value, keys: set[Key], memories:
             memories.add(memory)
         case Address(variable=variable):
             keys.add(variable)
+        case Handle(what=image) if image in walk.memories:
+            memories.add(image)
         case Either(then=a, otherwise=b):
             _resolve_value(walk, key, a, keys, memories)
             _resolve_value(walk, key, b, keys, memories)

@@ -115,6 +115,7 @@ def _of_one(node: Node) -> Effects:
             return _written(target)
         case Call(function=None, name=name, arguments=arguments):
             pointers = [a for a in arguments if isinstance(a.type, types.Pointer) and not a.type.const]
+            pointers += arguments[:1] if name.startswith("write_image") else ()
             stored = frozenset(v for a in pointers for v in sources(a))
             return Effects(frozenset(v for a in pointers for v in _pointed(a)), stored, name in SYNCHRONISING)
         case Call(function=function, arguments=arguments) if function is not None:
@@ -213,8 +214,18 @@ def sources(node: Expression) -> frozenset[Variable]:
             pointers = [a for a in arguments if isinstance(a.type, types.Pointer | types.Record)]
             return frozenset(v for a in pointers for v in sources(a))
         case Initializer(items=items):
-            return frozenset(v for item in items for v in sources(item))
+            return frozenset(v for item in items if _has_pointer(item.type) for v in sources(item))
     return frozenset()
+
+
+def _has_pointer(of: types.Type) -> bool:
+    """Whether a value is a pointer, an array that decays to one, or a record with pointers in it."""
+    match of:
+        case types.Record(fields=fields):
+            return any(_has_pointer(f.type) for f in fields)
+        case types.Array(element=inner):
+            return not isinstance(inner, types.Record) or _has_pointer(inner)
+    return isinstance(of, types.Pointer)
 
 
 @functools.lru_cache(maxsize=512)
@@ -223,9 +234,9 @@ def flows(kernel: Function) -> dict[Variable, frozenset[Variable]]:
     found: dict[Variable, frozenset[Variable]] = {}
 
     def add(variable: Variable, value: Expression) -> None:
-        if isinstance(value.type, types.Scalar | types.Vector) or value.type == types.Opaque("event_t"):
-            return  # no pointers, wherever they were made of
-        found[variable] = found.get(variable, frozenset()) | sources(value)
+        # A number that is loaded through a pointer says nothing of where the pointer points to.
+        if _has_pointer(value.type):
+            found[variable] = found.get(variable, frozenset()) | sources(value)
 
     for function in functions(kernel):
         for node in nodes(function.body):
@@ -241,6 +252,41 @@ def flows(kernel: Function) -> dict[Variable, frozenset[Variable]]:
                     for parameter, argument in zip(callee.parameters, arguments, strict=False):
                         add(parameter, argument)
     return found
+
+
+@functools.lru_cache(maxsize=512)
+def indexed(kernel: Function) -> frozenset[Variable]:
+    """The variables whose address is used as that of an array, or of another type: these are memories."""
+    given = flows(kernel)
+    pending = [v for function in functions(kernel) for node in nodes(function.body) for v in _indexed(node)]
+    found: set[Variable] = set()
+    while pending:
+        variable = pending.pop()
+        if variable not in found:
+            found.add(variable)
+            pending.extend(given.get(variable, ()))
+    return frozenset(v for v in found if isinstance(v.type, types.Scalar | types.Vector | types.Record))
+
+
+def _indexed(node: Node) -> frozenset[Variable]:
+    """The variables that pointers come from with which a node reckons."""
+    match node:
+        case Subscript(base=base, index=index) if isinstance(base.type, types.Pointer):
+            return frozenset() if isinstance(index, tree.Constant) and index.value == 0 else sources(base)
+        case Binary(op="+" | "-", type=types.Pointer()):
+            return sources(node)
+        case Step(operand=operand, type=types.Pointer()):
+            return sources(operand)
+        case Assignment(op="+" | "-", target=target, type=types.Pointer()):
+            return sources(target)
+        case Cast(type=types.Pointer(pointee=to), operand=operand) if isinstance(operand.type, types.Pointer):
+            return sources(operand) if _is_other(to, operand.type.pointee) else frozenset()
+    return frozenset()
+
+
+def _is_other(to: types.Type, of_type: types.Type) -> bool:
+    """Whether what is pointed to is taken for something else."""
+    return to != of_type and not isinstance(to, types.Void) and not isinstance(of_type, types.Void)
 
 
 @functools.lru_cache(maxsize=512)
