@@ -20,6 +20,7 @@ PUBLIC = [
     "Program",
     "Report",
     "Row",
+    "Sampler",
     "SubGroup",
     "Table",
     "WorkGroup",
