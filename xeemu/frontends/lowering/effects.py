@@ -82,7 +82,8 @@ _PARTS: dict[type, tuple[str, ...]] = {
     Assignment: ("target", "value"), Choice: ("condition", "then", "otherwise"), Subscript: ("base", "index"),
     Member: ("base",), Swizzle: ("base",), Initializer: ("items",), Call: ("arguments",), tree.Block: ("statements",),
     tree.Evaluate: ("expression",), tree.If: ("condition", "then", "otherwise"),
-    tree.Loop: ("first", "condition", "step", "body"), tree.Return: ("value",), tree.Braced: ("block",), tree.Constant: (), tree.Text: (),
+    tree.Loop: ("first", "condition", "step", "body"), tree.Return: ("value",), tree.Braced: ("block",),
+    tree.Constant: (), tree.Text: (),
     Name: (), tree.Break: (), tree.Continue: (),
 }  # fmt: skip
 
