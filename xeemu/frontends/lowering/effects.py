@@ -188,7 +188,7 @@ def is_speculable(node: Expression) -> bool:
 
 
 def _is_speculable(node: Node) -> bool:
-    if not isinstance(node, Expression) or not isinstance(node.type, types.Scalar):
+    if not isinstance(node, Expression) or not isinstance(of := node.type, types.Scalar):
         return False
     match node:
         case Name(variable=variable):
@@ -202,6 +202,13 @@ def _is_speculable(node: Node) -> bool:
         case Call(function=None, name=name):
             return name.startswith("get_") or name in _TOTAL
     return isinstance(node, tree.Constant | Choice)
+
+
+def _is_divisor(node: Expression) -> bool:
+    """Whether an integer can be divided by it, whatever that is."""
+    while isinstance(node, Cast):
+        node = node.operand
+    return isinstance(node, tree.Constant) and node.value > 0
 
 
 def sources(node: Expression) -> frozenset[Variable]:
