@@ -32,10 +32,12 @@ class Sequence:
     """The values of a counter that is known throughout.
 
     Attributes:
+      key: the variable.
       count: how many iterations there are.
       even: whether they are an arithmetic progression.
     """
 
+    key: Key
     count: int
     even: bool
 
@@ -311,7 +313,7 @@ def sequence(walk: Walk, node: Loop, most: int) -> Sequence | None:
     if len(found) > most:
         return None
     gaps = {b - a for a, b in itertools.pairwise(found)}
-    return Sequence(len(found), len(gaps) <= 1)
+    return Sequence(walk.key(variable), len(found), len(gaps) <= 1)
 
 
 def _is_unknown(node: object) -> bool:

@@ -11,7 +11,7 @@ from jax import lax
 from xeemu.frontends import values
 from xeemu.frontends.lowering import carrying, counting, effects, expressions
 from xeemu.frontends.lowering.counting import Counter
-from xeemu.frontends.lowering.walk import NOBODY, Binding, Jumps, Walk
+from xeemu.frontends.lowering.walk import NOBODY, Binding, Jumps, Key, Walk
 from xeemu.frontends.tree import (
     Break,
     Continue,
@@ -24,7 +24,7 @@ from xeemu.frontends.tree import (
     Switch,
     Variable,
 )
-from xeemu.frontends.values import Data, Number
+from xeemu.frontends.values import Data, Number, Value
 from xeemu.language import divergence
 
 _FEW = 4
@@ -59,7 +59,7 @@ def _loop(walk: Walk, node: Loop) -> None:
     """A loop after its first assignments."""
     sequence = counting.sequence(walk, node, _MANY)
     if sequence is not None and _is_written_out(node, sequence):
-        _written_out(walk, node)
+        _written_out(walk, node, sequence.key)
         return
     counter = None if jumps(node.body) else counting.counter(walk, node)
     if counter is None:
@@ -103,20 +103,44 @@ def _is_written_out(node: Loop, sequence: counting.Sequence) -> bool:
     return (small and sequence.count <= _MANY) if not sequence.even or node.unroll is not None else False
 
 
-def _written_out(walk: Walk, node: Loop) -> None:
-    """The iterations one after the other; the condition is known before each."""
-    live, returned = walk.live, walk.frame.returned
+def _written_out(walk: Walk, node: Loop, key: Key) -> None:
+    """The iterations one after the other; the condition is known before each, as the counter stays known."""
+    live, returned, binding = walk.live, walk.frame.returned, walk.bindings[key]
     leaving = Jumps(loop=True)
+    left: list[tuple[Data, Value]] = []
     walk.frame.jumps.append(leaving)
-    while node.condition is None or values.truth(_number(walk, node.condition)):
+    while _goes_on(walk, node):
+        broken = leaving.broken
         _iterate(walk, node.body, leaving)
+        if leaving.broken is not broken:
+            left.append((leaving.broken, walk.read(key)))
         if walk.dead:
             break
         if node.step is not None:
-            walk.evaluate(node.step, False)
+            _for_all(walk, node.step)
     walk.frame.jumps.pop()
+    last, walk.bindings[key] = walk.read(key), binding
+    walk.live = live
+    if not isinstance(node.first, Declaration):
+        # Who has left earlier has an earlier value.
+        for mask, value in reversed(left):
+            last = values.selected(mask, value, last)
+        walk.assign(key, last)
     gone = walk.frame.returned is not returned
     walk.live = values.conjunction(live, values.negation(walk.frame.returned)) if gone else live
+
+
+def _goes_on(walk: Walk, node: Loop) -> bool:
+    return node.condition is None or bool(values.truth(_for_all(walk, node.condition)))
+
+
+def _for_all(walk: Walk, node: Expression) -> Number:
+    """The value of a part of a loop's header, evaluated as if all work-items were active."""
+    live, walk.live = walk.live, None
+    try:
+        return _number(walk, node)
+    finally:
+        walk.live = live
 
 
 def _iterate(walk: Walk, body: Statement, leaving: Jumps) -> None:
