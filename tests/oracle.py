@@ -14,6 +14,9 @@ Between two yields a work-item runs alone, and the work-items run in order. A ra
 any other order; a race raises `Race`. Every atomic operation is a meeting: it is executed for the work-items in order
 before any of them goes on, which is the order the emulator promises. Groups run one after the other.
 
+Where work-items take different ways, a request says where it stands (its `place`): those at the earliest place go on
+first, and of a sub-group those that are there together take part in an algorithm.
+
 Under a `schedule`, the work-items of all groups take turns at every access instead, in the order that it gives, and a
 race shows in the results. A kernel that is to run so yields its accesses too: `x = yield item.loading(tile, 3 - lane)`.
 """
@@ -186,6 +189,7 @@ class Atomic:
     op: str
     operands: tuple[Any, ...]
     where: bool
+    place: tuple[int, ...] | None = None
 
     def carry_out(self) -> Any:
         return self.memory.update(self.index, self.op, self.operands, self.where)
@@ -200,6 +204,7 @@ class Collective:
     op: str | None
     x: Any
     argument: int
+    place: tuple[int, ...] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -295,14 +300,18 @@ class Item:
     def sub_group_barrier(self, *memories: Memory) -> Barrier:
         return Barrier(memories, sub_group=True)
 
-    def atomic(self, memory: Memory, index: Any, op: str, *operands: Any, where: bool = True) -> Atomic:
-        return Atomic(memory, index, op, operands, bool(where))
+    def atomic(
+        self, memory: Memory, index: Any, op: str, *operands: Any, where: bool = True, place: Any = None
+    ) -> Atomic:
+        return Atomic(memory, index, op, operands, bool(where), place)
 
     def over_group(self, kind: str, x: Any, op: str | None = None, argument: Any = 0) -> Collective:
         return Collective(False, kind, op, x, int(argument))
 
-    def over_sub_group(self, kind: str, x: Any, op: str | None = None, argument: Any = 0) -> Collective:
-        return Collective(True, kind, op, x, int(argument))
+    def over_sub_group(
+        self, kind: str, x: Any, op: str | None = None, argument: Any = 0, place: Any = None
+    ) -> Collective:
+        return Collective(True, kind, op, x, int(argument), place)
 
 
 def run(
@@ -369,15 +378,16 @@ def serial_order_exists(initial: Any, final: Any, changes: Iterable[tuple[Any, A
 
 
 def _run_group(items: list[Item], programs: list[Generator[Any, Any, None]]) -> None:
-    answers: list[Any] = [None] * len(items)
-    while True:
-        requests = [_next_meeting(*each) for each in zip(items, programs, answers, strict=True)]
-        if all(request is None for request in requests):
-            return
-        if len({_meeting(request) for request in requests}) > 1:
-            kinds = collections.Counter(_meeting(request)[0] for request in requests)
+    requests = [_next_meeting(item, program, None) for item, program in zip(items, programs, strict=True)]
+    while any(request is not None for request in requests):
+        places = [getattr(request, "place", None) for request in requests]
+        earliest = min((place for place in places if place is not None), default=None)
+        there = [k for k, place in enumerate(places) if place == earliest]
+        if len({_meeting(requests[k]) for k in there}) > 1:
+            kinds = collections.Counter(_meeting(requests[k])[0] for k in there)
             raise Divergence(f"work-items of group {items[0].group} are at different places: {dict(kinds)}")
-        answers = _meet(items, requests)
+        for k, answer in zip(there, _meet([items[k] for k in there], [requests[k] for k in there]), strict=True):
+            requests[k] = _next_meeting(items[k], programs[k], answer)
 
 
 def _next_meeting(item: Item, program: Generator[Any, Any, None], answer: Any) -> Any:
@@ -417,9 +427,13 @@ def _meet(items: list[Item], requests: list[Any]) -> list[Any]:
         return [None] * len(items)
     if isinstance(first, Atomic):
         return _atomics(items, requests)
-    lanes = items[0].sub_group_size if first.sub_group else len(items)
-    rows = [requests[start : start + lanes] for start in range(0, len(items), lanes)]
-    return [answer for row in rows for answer in _algorithm(row, items[0].poison)]
+    rows = itertools.groupby(zip(items, requests, strict=True), lambda p: first.sub_group and p[0].sub_group_group_id())
+    answers: list[Any] = []
+    for _, row in rows:
+        own, asked = zip(*row, strict=True)
+        lanes = [int(i.sub_group_local_id()) if first.sub_group else i.local_linear for i in own]
+        answers += _algorithm(asked, items[0].poison, lanes)
+    return answers
 
 
 def _atomics(items: list[Item], requests: list[Atomic]) -> list[Any]:
@@ -496,7 +510,7 @@ class _Interleaved:
             self.advance(k, request.carry_out())
             return
         row = self.peers(k, request.sub_group)
-        answers = _algorithm([self.requests[j] for j in row], self.items[k].poison)
+        answers = _algorithm([self.requests[j] for j in row], self.items[k].poison, range(len(row)))
         for j, answer in zip(row, answers, strict=True):
             self.advance(j, answer)
 
@@ -509,8 +523,8 @@ class _Interleaved:
         self.requests[k] = request
 
 
-def _algorithm(row: list[Collective], poison: Poison) -> list[Any]:
-    """The results of one group or sub-group, whose lanes are `row`."""
+def _algorithm(row: Sequence[Collective], poison: Poison, numbers: Sequence[int]) -> list[Any]:
+    """The results of one group or sub-group, of the lanes of these numbers, whose requests are `row`."""
     kind, op, xs = row[0].kind, row[0].op, [request.x for request in row]
     if op is not None:
         neutral = identity(op, xs[0].dtype)
@@ -523,7 +537,7 @@ def _algorithm(row: list[Collective], poison: Poison) -> list[Any]:
     if kind in ("any", "all", "none"):
         return [np.bool_({"any": any(xs), "all": all(xs), "none": not any(xs)}[kind])] * len(row)
     if kind == "ballot":
-        return [np.uint32(sum(1 << lane for lane, x in enumerate(xs) if x))] * len(row)
+        return [np.uint32(sum(1 << lane for lane, x in zip(numbers, xs, strict=True) if x))] * len(row)
     source: Callable[[int, int], int] = {
         "broadcast": lambda lane, a: a,
         "select": lambda lane, a: a,
@@ -531,8 +545,9 @@ def _algorithm(row: list[Collective], poison: Poison) -> list[Any]:
         "shift_right": lambda lane, a: lane - a,
         "permute_xor": lambda lane, a: lane ^ a,
     }[kind]
-    lanes = [source(lane, request.argument) for lane, request in enumerate(row)]
-    return [xs[lane] if 0 <= lane < len(xs) else poison(xs[0].dtype) for lane in lanes]
+    present = dict(zip(numbers, xs, strict=True))
+    lanes = [source(lane, request.argument) for lane, request in zip(numbers, row, strict=True)]
+    return [present.get(lane, poison(xs[0].dtype)) for lane in lanes]
 
 
 def identity(op: str, dtype: Any) -> np.generic:

@@ -159,6 +159,13 @@ def test_floats_agree_within_rounding_and_integers_exactly():
     assert compared([1, 2], [1, 3], "i4").example == "[1] is 2, not 3"
 
 
+def test_the_padding_of_a_vector_of_three_does_not_count():
+    ours, theirs = made("float3 random 4"), made("float3 random 4").copy()
+    theirs[:, 3] = 9
+    assert comparison.compared(ours, theirs.view(np.uint8).reshape(-1), 3).exact
+    assert comparison.compared(ours, theirs.view(np.uint8).reshape(-1), 4).wrong == 4
+
+
 def test_records_are_compared_by_field():
     dtype = [("a", "i4"), ("b", "f4")]
     assert compared([(1, 0.5)], [(1, 0.50001)], dtype).wrong == 0
@@ -231,7 +238,7 @@ import json, os, sys, time
 print(json.dumps({"ready": True}), flush=True)
 for line in sys.stdin:
     key = json.loads(line)["key"]
-    print(json.dumps({"stage": "load"}), flush=True)
+    print(json.dumps({"stage": "load"}) + "\\n" + json.dumps({"found": {"ran": True, "seconds": {}}}), flush=True)
     if key == "slow":
         time.sleep(60)
     if key == "dead":
@@ -249,7 +256,7 @@ def test_a_slow_or_dead_process_costs_one_kernel(tmp_path):
     assert time.monotonic() - start < 30
     outcomes = {order.key: outcome for order, outcome in done.items()}
     assert [outcomes[key] for key in "abc"] == [{"key": key} for key in "abc"]
-    assert (outcomes["slow"]["failed"], outcomes["slow"]["error"]) == ("load", "slow")
+    assert (outcomes["slow"]["failed"], outcomes["slow"]["error"], outcomes["slow"]["ran"]) == ("load", "slow", True)
     assert outcomes["dead"]["message"] == "the process ended with 3"
 
 

@@ -81,10 +81,12 @@ class Argument:
     Attributes:
       kind: `"array"`, `"value"`, `"local"` or `"null"`.
       value: an array of shape (n,) or (n, places) for vectors; a number, a vector's components or a record; bytes.
+      width: components of an array's elements: of 3, the fourth place is padding.
     """
 
     kind: str
     value: Any
+    width: int = 1
 
 
 def trials(descriptions: Sequence[str]) -> int:
@@ -122,7 +124,7 @@ def argument(description: str, position: int = 0) -> Argument:
     if form not in FORMS:
         raise DescriptionError(f"{description!r}: {form!r} is none of {', '.join(FORMS)}")
     rng = np.random.default_rng(zlib.crc32(f"{description} {position}".encode()))
-    return Argument("array", array(kind, form, words, rng))
+    return Argument("array", array(kind, form, words, rng), kind.width)
 
 
 def split(description: str) -> tuple[str, str, list[str]]:

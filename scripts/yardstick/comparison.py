@@ -27,13 +27,21 @@ class Difference:
     example: str = ""
 
 
-def compared(ours: np.ndarray, theirs: np.ndarray) -> Difference:
-    """Compares a result with the reference's bytes, read in the result's dtype."""
+def compared(ours: np.ndarray, theirs: np.ndarray, width: int = 1) -> Difference:
+    """Compares a result with the reference's bytes, read in the result's dtype.
+
+    Args:
+      width: components of an element; of 3, the padding after them does not count.
+    """
     ours = np.ascontiguousarray(ours)
+    if not ours.nbytes:
+        return Difference(True)
     if ours.nbytes != theirs.nbytes:
         return Difference(False, 1, f"{ours.nbytes} bytes against {theirs.nbytes}")
     theirs = np.ascontiguousarray(theirs).view(np.uint8).reshape(-1).view(ours.dtype)
     ours = ours.reshape(-1)
+    if width == 3:
+        ours, theirs = (whole.reshape(-1, 4)[:, :3].reshape(-1) for whole in (ours, theirs))
     if ours.dtype.names is None:
         return elements(ours, theirs)
     parts = [compared_field(ours, theirs, name) for name in ours.dtype.names]

@@ -62,12 +62,14 @@ def read(path: pathlib.Path) -> Reference | None:
     return Reference(arrays=arrays, **told)
 
 
-def known(entry: Entry, trial: int, corpus: pathlib.Path, limit: float = 30) -> Reference:
-    """The kept result, or PoCL's now."""
+def known(entry: Entry, trial: int, corpus: pathlib.Path, limit: float = 30, run_it: bool = True) -> Reference:
+    """The kept result, or with `run_it` PoCL's now."""
     path = kept(entry, trial, corpus)
     found = read(path)
     if found is not None:
         return found
+    if not run_it:
+        return Reference(error="not run")
     path.parent.mkdir(parents=True, exist_ok=True)
     run(entry, trial, corpus, path, limit)
     return read(path) or Reference(error="no result was kept")

@@ -84,7 +84,7 @@ def disagreement(outcome: Outcome) -> str:
     found = []
     if agreement(outcome) == "differs":
         found.append("; ".join(outcome["differences"][:2]))
-    if outcome.get("wrong_values"):
+    if outcome.get("wrong_values") and not outcome.get("findings"):
         found.append("the test's values: " + "; ".join(outcome["wrong_values"][:2]))
     if outcome.get("judged") in ("missed", "false alarm", "other kind"):
         found.append(f"{outcome['judged']}: found {', '.join(outcome['findings']) or 'nothing'}")

@@ -26,6 +26,7 @@ class Order:
     key: str
     check: bool
     speed: bool
+    kept: bool = False
 
 
 class Worker:
@@ -40,6 +41,7 @@ class Worker:
     def run(self, order: Order, limit: float) -> dict[str, Any]:
         """The outcome of a kernel; of one that took too long or took the process with it, how far it came."""
         stage = "start"
+        found: dict[str, Any] = {"seconds": {}}
         try:
             lines = self._ask(order)
             deadline = time.monotonic() + limit
@@ -47,14 +49,15 @@ class Worker:
                 told = json.loads(line)
                 if "done" in told:
                     return told["done"]
-                stage = told["stage"]
+                stage = told.get("stage", stage)
+                found |= told.get("found", {})
         except TimeoutError:
             self.stop()
-            return {"failed": stage, "error": "slow", "message": f"no result in {limit:.0f} s", "seconds": {}}
+            return found | {"failed": stage, "error": "slow", "message": f"no result in {limit:.0f} s"}
         except BrokenPipeError:
             pass
         code = self.stop(ENDING)
-        return {"failed": stage, "error": "crash", "message": f"the process ended with {code}", "seconds": {}}
+        return found | {"failed": stage, "error": "crash", "message": f"the process ended with {code}"}
 
     def stop(self, grace: float = 0) -> int:
         """Ends the process, after some seconds in which it may end by itself; gives its exit code."""

@@ -11,7 +11,7 @@ from jax.extend import core as jex_core
 from xeemu.faults import absence, alignment, batches, explanations, exploration, findings, progress, wrongs
 from xeemu.faults.additions import Met
 from xeemu.faults.exploration import Explored
-from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, Use, WorkItem
+from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, ReversedWorkItem, Use, WorkItem
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import (
     FENCED_GROUPS,
@@ -26,7 +26,7 @@ from xeemu.faults.watching import Beyond, Misaligned, Parted, Unwritten, Watch
 from xeemu.knowledge import dependence, epochs
 from xeemu.knowledge.schedule import Key, Operation
 from xeemu.language import primitives, separation, source
-from xeemu.language.dialect import Dialect
+from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
@@ -73,7 +73,8 @@ def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
     """The findings of values from lanes that do not exist, see `absence`."""
     for use in absence.uses(program, scalars):
         absent, number, geometry = use.absent, use.absent.nearest(use.item), program.geometry
-        taker, user = (work_item(geometry, use.group, item) for item in (int(absent.items[number]), use.item))
+        items = int(absent.items[number]), use.item
+        taker, user = (work_item(geometry, use.group, item, program.kernel.dialect) for item in items)
         algorithm = Use(absent.eqn.params["collective"].kind, source.of_equation(absent.eqn), taker)
         lanes = (int(absent.sources[number]), int(absent.lanes[number]))
         active = not absent.inactive[number]
@@ -151,15 +152,16 @@ class _Judge:
             what = f"{what} of scope {spot.ordering.scope}"
         return Use(what, spot.place.site, self._item(group, item), self._calls(spot))
 
-    def _calls(self, spot: Spot) -> tuple[Site, ...]:
-        return self._callers(o.eqn for o in self._operations(spot))
+    def _calls(self, spot: Spot) -> tuple[str, ...]:
+        return self.callers(o.eqn for o in self._operations(spot))
 
-    def _callers(self, eqns: Iterable[jex_core.JaxprEqn]) -> tuple[Site, ...]:
-        """The calls that lead to operations of one line, where functions are written out; of several those of one."""
+    def callers(self, eqns: Iterable[jex_core.JaxprEqn]) -> tuple[str, ...]:
+        """The calls that lead to operations of one line, of a kernel whose functions are written out."""
         if self.program.kernel.interface is None:
             return ()
         code = self.program.kernel.function.__code__
-        return next((calls for eqn in eqns if (calls := source.callers(eqn, code))), ())
+        chains = dict.fromkeys(source.callers(eqn, code) for eqn in eqns)
+        return findings.called_from([chain for chain in chains if chain])
 
     def _who(self, case: int) -> str:
         if self.geometry.plain:
@@ -357,13 +359,13 @@ class _Judge:
                 yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count), self.dialect)
 
     def parted(self) -> Iterator[Finding]:
-        found: dict[tuple[str, Site], tuple[int, Parted, tuple[Site, ...]]] = {}
+        found: dict[tuple[str, Site], tuple[int, Parted, tuple[str, ...]]] = {}
         for key, (count, vector) in zip(self.watch.barriers, self.state["parted"], strict=True):
             if count:
                 eqn = self.watch.proofs.meetings[key].eqn
                 what = "barrier" if eqn.primitive is primitives.barrier_p else str(eqn.params["collective"])
                 called = what, source.of_equation(eqn)
-                before, example, calls = found.get(called, (0, Parted(*vector.tolist()), self._callers([eqn])))
+                before, example, calls = found.get(called, (0, Parted(*vector.tolist()), self.callers([eqn])))
                 found[called] = before + int(count), example, calls
         for (what, site), (count, example, calls) in found.items():
             reaching, missing = (self._item(example.group, n) for n in (example.reaching, example.missing))
@@ -419,7 +421,7 @@ class _Judge:
         )
 
     def _item(self, group: int, item: int) -> WorkItem:
-        return work_item(self.geometry, group, item)
+        return work_item(self.geometry, group, item, self.dialect)
 
     def _element(self, memory: Allocation, element: int) -> Element:
         return Element(memory.space, memory.name, tuple(int(n) for n in np.unravel_index(element, memory.shape)))
@@ -429,9 +431,10 @@ class _Judge:
         return f"atomic {name}" if spot.place.op == "atomic" else name
 
 
-def work_item(geometry: Geometry, group: int, item: int) -> WorkItem:
+def work_item(geometry: Geometry, group: int, item: int, dialect: Dialect = PYTHON) -> WorkItem:
     """A work-item by the linear ids of its group and in it."""
     group_id = tuple(int(n) for n in np.unravel_index(group, geometry.group_range))
     local_id = tuple(int(n) for n in np.unravel_index(item, geometry.local_range))
     pairs = zip(group_id, geometry.local_range, local_id, strict=True)
-    return WorkItem(tuple(g * s + i for g, s, i in pairs), local_id, group_id, item // geometry.sub_group_size)
+    made = ReversedWorkItem if dialect.first_is_contiguous else WorkItem
+    return made(tuple(g * s + i for g, s, i in pairs), local_id, group_id, item // geometry.sub_group_size)

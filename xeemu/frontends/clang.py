@@ -4,6 +4,7 @@ No compiler and no system header is needed. Versions 14 to 22 of the library ser
 """
 
 import ctypes
+import dataclasses
 import functools
 import importlib
 import linecache
@@ -198,7 +199,22 @@ def place(cursor: Cursor, files: dict[int | None, str] | None = None) -> Place:
     return Place(name, line.value, column.value)
 
 
-def parse(name: str, text: str | None, arguments: Sequence[str]) -> tuple[Unit, list[Any]]:
+@dataclasses.dataclass(frozen=True)
+class Errors:
+    """What clang found wrong: how many errors, and the first of them as text."""
+
+    count: int
+    shown: tuple[str, ...]
+
+    def exception(self, name: str) -> KernelError:
+        """The errors of a file, at most ten, each with its line, a caret and its notes."""
+        more = self.count - len(self.shown)
+        tail = (f"and {more} more errors",) if more else ()
+        count = f"{self.count} errors" if self.count > 1 else "1 error"
+        return KernelError("\n".join([f"{name} does not compile, {count}:", *self.shown, *tail]))
+
+
+def parse(name: str, text: str | None, arguments: Sequence[str]) -> tuple[Unit, Errors]:
     """A file, or a text under a made-up name, and the errors that clang found in it."""
     index = bindings().Index.create()
     unsaved = None if text is None else [(name, text)]
@@ -206,17 +222,8 @@ def parse(name: str, text: str | None, arguments: Sequence[str]) -> tuple[Unit, 
         unit = index.parse(name, args=list(arguments), unsaved_files=unsaved)
     except bindings().TranslationUnitLoadError:
         raise KernelError(f"clang cannot parse {name} with {' '.join(arguments)}") from None
-    return unit, [d for d in unit.diagnostics if d.severity >= _ERROR]
-
-
-def failure(name: str, diagnostics: Sequence[Any]) -> KernelError:
-    """clang's errors, at most ten, each with its line, a caret and its notes."""
-    shown = [_shown(d) for d in diagnostics[:_MOST_ERRORS]]
-    more = len(diagnostics) - len(shown)
-    if more:
-        shown.append(f"and {more} more")
-    count = f"{len(diagnostics)} errors" if len(diagnostics) > 1 else "1 error"
-    return KernelError(f"{name} does not compile, {count}:\n" + "\n".join(shown))
+    found = [d for d in unit.diagnostics if d.severity >= _ERROR]
+    return unit, Errors(len(found), tuple(_shown(d) for d in found[:_MOST_ERRORS]))  # shown while the unit is there
 
 
 def _shown(diagnostic: Any, above: str = "") -> str:

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from xeemu.frontends import clang, literals, refusals, tree, types
-from xeemu.frontends.bodies import Body, converted
+from xeemu.frontends import clang, layouts, literals, refusals, tree, types
+from xeemu.frontends.bodies import Body, converted, refuse_depth
 from xeemu.frontends.clang import Cursor
-from xeemu.frontends.layouts import field_name
 from xeemu.frontends.printed import Lost
 from xeemu.frontends.swizzles import components
 from xeemu.frontends.tree import Expression, Place
@@ -17,6 +16,7 @@ _UNARY = {"+", "-", "~", "!", "*", "&", "++", "--", "__extension__"}
 
 def read(body: Body, cursor: Cursor) -> Expression:
     """An expression; the printed text stands at its first token and is left behind its last."""
+    refuse_depth(body, cursor)
     reader = _READERS.get(clang.kind(cursor))
     if reader is None:
         raise refusals.at(body.at(cursor), _other(clang.kind(cursor)))
@@ -32,7 +32,7 @@ def _other(kind: str) -> str:
             return "the address of a label; write a switch"
         case "GENERIC_SELECTION_EXPR":
             return "_Generic; write the expression that it chooses"
-    return f"an expression that kernels here cannot have (clang's {kind})"
+    return f"an expression of one compiler's own (clang's {kind}); write it in OpenCL C"
 
 
 def _parenthesised(body: Body, cursor: Cursor) -> Expression:
@@ -63,27 +63,29 @@ def _name(body: Body, cursor: Cursor) -> Expression:
 
 def _unary(body: Body, cursor: Cursor) -> Expression:
     (inner,) = clang.children(cursor)
-    place, of = body.at(cursor), body.type(cursor)
+    place = body.at(cursor)
     prefix = body.text.peek() in _UNARY
     op = body.text.next() if prefix else ""
     operand = read(body, inner)
     if not prefix:
         op = body.text.next()
     if op in ("++", "--"):
+        of = body.result_type(cursor, operand)
         return tree.Step(of, place, op, operand, prefix)
     if op == "__extension__":
         return operand
     if op not in _UNARY:
         raise Lost("an operator")
-    return tree.Unary(of, place, op, operand)
+    return tree.Unary(body.type(cursor), place, op, operand)
 
 
 def _binary(body: Body, cursor: Cursor) -> Expression:
     first, second = clang.children(cursor)
-    place, of = body.at(cursor), body.type(cursor)
+    place = body.at(cursor)
     left = read(body, first)
     op = body.text.next()
     right = read(body, second)
+    of = body.result_type(cursor, left, right)
     if op in _ASSIGNING:
         return tree.Assignment(of, place, _ASSIGNING[op], left, right)
     if op not in _BINARY:
@@ -92,13 +94,14 @@ def _binary(body: Body, cursor: Cursor) -> Expression:
 
 
 def _choice(body: Body, cursor: Cursor) -> Expression:
-    place, of = body.at(cursor), body.type(cursor)
+    place = body.at(cursor)
     first, second, third = clang.children(cursor)
     condition = read(body, first)
     body.text.take("?")
     then = read(body, second)
     body.text.take(":")
-    return tree.Choice(of, place, condition, then, read(body, third))
+    otherwise = read(body, third)
+    return tree.Choice(body.result_type(cursor, then, otherwise), place, condition, then, otherwise)
 
 
 def _subscript(body: Body, cursor: Cursor) -> Expression:
@@ -120,19 +123,22 @@ def _undecayed(base: Expression) -> Expression:
 
 
 def _member(body: Body, cursor: Cursor) -> Expression:
+    """`base.name` or `base->name`, through the nameless records between them, of which libclang shows some."""
     (inner,) = clang.children(cursor)
     base = read(body, inner)
-    place, of = body.at(cursor), body.type(cursor)
     field = cursor.referenced
+    if not layouts.is_named(field):
+        return base
+    place, of = body.at(cursor), body.type(cursor)
+    body.text.next()
+    body.text.take(field.spelling)
     arrow = isinstance(base.type, types.Pointer)
-    name = field.spelling
-    if body.text.peek() in (".", "->") and body.text.peek(1) == name:
-        body.text.next()
-        body.text.next()
-    else:  # a nameless struct or union is not printed
-        fields = list(field.semantic_parent.type.get_fields())
-        name = field_name(field, next(i for i, f in enumerate(fields) if f == field))
-    return tree.Member(of, place, base, name, arrow)
+    record = base.type.pointee if isinstance(base.type, types.Pointer) else base.type
+    for position in layouts.path(record, field.spelling)[:-1]:
+        assert isinstance(record, types.Record)
+        between = record.fields[position]
+        base, arrow, record = tree.Member(between.type, place, base, between.name, arrow), False, between.type
+    return tree.Member(of, place, base, field.spelling, arrow)
 
 
 def _cast(body: Body, cursor: Cursor) -> Expression:
@@ -143,19 +149,15 @@ def _cast(body: Body, cursor: Cursor) -> Expression:
 
 
 def _compound(body: Body, cursor: Cursor) -> Expression:
-    from xeemu.frontends import initializers  # which reads expressions
-
     body.at(cursor)
     body.text.bracketed()
     *_, inner = clang.children(cursor)
-    return initializers.value(body, inner, body.type(cursor))
+    return body.initial(body, inner, body.type(cursor))
 
 
 def _list(body: Body, cursor: Cursor) -> Expression:
-    from xeemu.frontends import initializers  # which reads expressions
-
     body.at(cursor)
-    return initializers.listed(body, cursor, body.type(cursor))
+    return body.initial(body, cursor, body.type(cursor))
 
 
 def _size(body: Body, cursor: Cursor) -> Expression:
@@ -186,14 +188,15 @@ def _unexposed(body: Body, cursor: Cursor) -> Expression:
     if special is not None and not (parts and clang.begins_with(cursor, parts[0])):
         return special(body, cursor)
     if len(parts) != 1:
-        raise refusals.at(body.at(cursor), f"an expression that kernels here cannot have: {body.text.peek()} ...")
+        raise refusals.at(body.at(cursor), "an expression of one compiler's own; write it in OpenCL C")
     value = read(body, parts[0])
     return _swizzle(body, cursor, value) or _implicit(body, cursor, value)
 
 
 def _implicit(body: Body, cursor: Cursor, value: Expression) -> Expression:
-    of = body.type(cursor)
-    return value if of == value.type else tree.Cast(of, value.place, value)
+    if isinstance(value.type, types.Pointer):
+        return converted(value, body.result_type(cursor, value))
+    return converted(value, body.type(cursor))
 
 
 def _swizzle(body: Body, cursor: Cursor, value: Expression) -> Expression | None:

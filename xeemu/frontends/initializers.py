@@ -7,7 +7,7 @@ out. Every item has the type of its element.
 import dataclasses
 from collections.abc import Sequence
 
-from xeemu.frontends import clang, expressions, literals, refusals, tree, types
+from xeemu.frontends import clang, expressions, layouts, literals, refusals, tree, types
 from xeemu.frontends.bodies import Body, converted
 from xeemu.frontends.clang import Cursor
 from xeemu.frontends.tree import Expression, Place
@@ -86,7 +86,7 @@ def listed(body: Body, cursor: Cursor, to: Type) -> Expression:
 
 def _braced(body: Body, place: Place, stream: _Stream, to: Type) -> Expression:
     if isinstance(to, types.Vector):
-        return _vector(body, place, stream, to, stream)
+        return _vector(body, place, stream, to)
     if isinstance(to, types.Array) and not stream.done and clang.kind(stream.first) == "STRING_LITERAL":
         return value(body, stream.take(), to)
     if isinstance(to, types.Array | types.Record):
@@ -98,17 +98,16 @@ def _braced(body: Body, place: Place, stream: _Stream, to: Type) -> Expression:
     return value(body, stream.take(), to)
 
 
-def _vector(body: Body, place: Place, stream: _Stream, to: types.Vector, within: _Stream) -> Expression:
-    """Numbers and vectors one after the other; zeros for what is left out."""
+def _vector(body: Body, place: Place, stream: _Stream, to: types.Vector) -> Expression:
+    """Numbers and vectors one after the other."""
     items: list[Expression] = []
     count = 0
-    while not within.done and count < to.count:
-        item = expressions.read(body, within.take())
+    while not stream.done and count < to.count:
+        item = expressions.read(body, stream.take())
         body.text.skip(",")
         many = item.type.count if isinstance(item.type, types.Vector) else 1
         count += many
         items.append(item if many > 1 else converted(item, to.element))
-    items += [literals.zero(to.element, place)] * (to.count - count)
     return tree.Initializer(to, place, tuple(items))
 
 
@@ -124,7 +123,7 @@ def _fill(body: Body, stream: _Stream, slots: _Slots, braces: bool) -> None:
             return
         else:
             slots.items[index] = _next(body, stream, _element(slots.type, index))
-            index = _last(slots.type) if _is_union(slots.type) else index + 1
+            index = _count(slots.type) if _is_union(slots.type) else index + 1
         body.text.skip(",")
 
 
@@ -133,7 +132,7 @@ def _next(body: Body, stream: _Stream, to: Type) -> "Expression | _Slots":
     place = body.at(stream.first)
     own = body.type(stream.first) if clang.kind(stream.first) not in _LISTS else to
     if isinstance(to, types.Vector) and isinstance(own, types.Scalar):
-        return _vector(body, place, stream, to, stream)
+        return _vector(body, place, stream, to)
     bare = isinstance(to, types.Record) and own != to
     bare |= isinstance(to, types.Array) and not isinstance(own, types.Array)
     if not bare:
@@ -164,7 +163,7 @@ def _path(body: Body, indices: list[Cursor], place: Place, of: Type) -> list[tup
             positions = [range(numbers[0], numbers[-1] + 1)]
         else:
             body.text.next()
-            positions = [range(i, i + 1) for i in _field_path(of, body.text.next(), place)]
+            positions = [range(i, i + 1) for i in layouts.path(of, body.text.next())]
         for position in positions:
             assert isinstance(of, types.Array | types.Record)
             of = _element(of, position.start)
@@ -177,20 +176,6 @@ def _index(cursor: Cursor, place: Place) -> int:
     if found is None:
         raise refusals.at(place, "clang does not tell this index; write the number")
     return int(found)
-
-
-def _field_path(of: Type, name: str, place: Place) -> list[int]:
-    """The positions of a field, through nameless records."""
-    assert isinstance(of, types.Record)
-    for i, field in enumerate(of.fields):
-        if field.name == name:
-            return [i]
-    for i, field in enumerate(of.fields):
-        if field.name.startswith("<") and isinstance(field.type, types.Record):
-            inner = _field_path(field.type, name, place)
-            if inner:
-                return [i, *inner]
-    return []
 
 
 def _put(slots: _Slots, path: list[range], item: Expression) -> None:
@@ -219,10 +204,6 @@ def _element(of: _Aggregate, index: int) -> Type:
 
 def _count(of: _Aggregate) -> int:
     return of.count if isinstance(of, types.Array) else len(of.fields)
-
-
-def _last(of: _Aggregate) -> int:
-    return _count(of)
 
 
 def _is_union(of: _Aggregate) -> bool:

@@ -42,15 +42,28 @@ def space(of: Any) -> str:
 def is_const(of: Any) -> bool:
     """Whether nothing may be written into what has a type (clang's)."""
     of = of.get_canonical()
-    while of.kind.name.endswith("ARRAY"):
+    while of.kind.name.endswith("ARRAY") and not of.is_const_qualified():
         of = of.element_type
     return bool(of.is_const_qualified())
 
 
-def field_name(field: Cursor, position: int) -> str:
-    """A field's name; a nameless struct or union in a struct has its position."""
-    named = field.spelling and not field.is_anonymous() and "(" not in field.spelling
-    return field.spelling if named else f"<{position}>"
+def is_named(field: Cursor) -> bool:
+    """Whether a field has a name; a struct or union without one is seen through."""
+    return bool(field.spelling) and not field.is_anonymous() and "(" not in field.spelling
+
+
+def path(of: Type, name: str) -> list[int]:
+    """The positions that lead to a field, one after the other through nameless records; empty if there is none."""
+    if not isinstance(of, types.Record):
+        return []
+    for i, field in enumerate(of.fields):
+        if field.name == name:
+            return [i]
+    for i, field in enumerate(of.fields):
+        inner = path(field.type, name) if field.name.startswith("<") else []
+        if inner:
+            return [i, *inner]
+    return []
 
 
 class Layouts:
@@ -81,7 +94,7 @@ class Layouts:
         match kind:
             case "VOID":
                 return types.VOID
-            case "POINTER" | "INCOMPLETEARRAY":
+            case "POINTER":
                 return self._pointer(of, cursor, place)
             case "CONSTANTARRAY":
                 return types.Array(self.type(of.element_type, cursor, place), of.element_count)
@@ -96,7 +109,7 @@ class Layouts:
         return self._other(of, place)
 
     def _pointer(self, of: Any, cursor: Cursor, place: Place) -> Type:
-        to = of.get_pointee() if of.kind.name == "POINTER" else of.element_type
+        to = of.get_pointee()
         if to.kind.name in ("FUNCTIONPROTO", "FUNCTIONNOPROTO"):
             raise refusals.at(place, "a pointer to a function; call the functions by name, chosen by if or switch")
         return types.Pointer(self.type(to, cursor, place), space(to) or "private", is_const(to))
@@ -124,7 +137,7 @@ class Layouts:
 
     def _field(self, field: Cursor, position: int) -> types.Field:
         place = clang.place(field)
-        name = field_name(field, position)
+        name = field.spelling if is_named(field) else f"<{position}>"
         if field.is_bitfield():
             raise refusals.at(
                 place, f"the bit-field {name}; write a whole integer and take its bits by shifts and masks"
@@ -133,6 +146,8 @@ class Layouts:
 
     def _other(self, of: Any, place: Place) -> Type:
         kind, spelling = of.kind.name, _CONST.sub("", _SPACE.sub("", of.spelling)).strip()
+        if kind == "INCOMPLETEARRAY":
+            raise refusals.at(place, "an array without a size; give it one")
         if kind == "VARIABLEARRAY":
             raise refusals.at(place, "an array whose size is not a constant; give it one that the kernel never exceeds")
         if kind == "BLOCKPOINTER":

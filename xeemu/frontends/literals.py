@@ -40,7 +40,8 @@ def literal(body: Body, cursor: Cursor) -> Expression:
 def string(body: Body, cursor: Cursor) -> Expression:
     """A string literal, without its quotes, escapes replaced."""
     place, of = body.at(cursor), body.type(cursor)
-    return tree.Text(of, place, unquoted(body.text.next()))
+    token = body.text.next()
+    return tree.Text(of, place, unquoted(token if '"' in token else cursor.spelling))  # of `__func__` it is no literal
 
 
 def unquoted(token: str) -> str:

@@ -5,7 +5,7 @@ import linecache
 import os
 from collections.abc import Sequence
 
-from xeemu.errors import KernelArgumentError, KernelError
+from xeemu.errors import KernelArgumentError
 from xeemu.frontends import clang
 from xeemu.frontends import options as build_options
 from xeemu.frontends.definitions import Definitions
@@ -19,23 +19,22 @@ def program(path_or_text: str | os.PathLike[str], options: str | Sequence[str] =
       path_or_text: a file's path; a string with a line break or a brace in it is a text.
       options: OpenCL's build options, such as `"-DN=4 -I include"`.
       std: the version of the language, `"CL1.0"` to `"CL3.0"`; by default the first of 2.0, 1.2 and 3.0 in which the
-        text has no error.
+        text has no error; if it has some in each, those of the version in which it has the fewest are shown.
 
     Errors: `xe.KernelArgumentError` without libclang, for a file that is not there and for unknown options;
     `xe.KernelError` with clang's own messages for a text that is wrong.
     """
     name, text = _source(path_or_text)
     given = build_options.split(options)
-    failure: KernelError | None = None
+    failures: list[clang.Errors] = []
     for version in build_options.versions(std, given):
         unit, errors = clang.parse(name, text, build_options.arguments(os.path.dirname(name), given, version))
-        if not errors:
+        if not errors.count:
             found = Definitions(unit)
             kernels = [f for f in found.functions.values() if f.kernel]
             return Program(name, found.functions, kernels, found.globals)
-        failure = failure or clang.failure(name, errors)
-    assert failure is not None
-    raise failure
+        failures.append(errors)
+    raise min(failures, key=lambda e: e.count).exception(name)
 
 
 def _source(path_or_text: str | os.PathLike[str]) -> tuple[str, str | None]:

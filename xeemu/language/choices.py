@@ -42,7 +42,10 @@ def cond(
                 replaced.append((around, first[k]))
     second = _run(sides[1], masks[1], arrays, replaced)
     divergence.resume()
-    merged = [_merged(k, sides, chosen, one, two, local_range) for k, (one, two) in enumerate(zip(first, second))]  # noqa: B905
+    merged = []
+    for k, both in enumerate(zip(first, second, strict=True)):
+        kept = _kept(k, *sides)
+        merged.append(_merged(k, sides, chosen, both, local_range) if kept is None else leaves[kept])
     return jax.tree.unflatten(sides[0].tree, merged)
 
 
@@ -70,16 +73,19 @@ def _run(side: Region, mask: jax.Array, arrays: Sequence[jax.Array], replaced: S
     return lax.cond(divergence.some(mask), run, skipped)
 
 
+def _kept(number: int, then: Region, otherwise: Region) -> int | None:
+    """The number of the operand, a value, that a part of the result is on both sides."""
+    places = {side.origin(number) for side in (then, otherwise)}
+    return None if regions.is_memory(then.leaves[number]) or len(places) > 1 else places.pop()
+
+
 def _merged(
-    number: int, sides: Sequence[Region], chosen: jax.Array, one: jax.Array, two: jax.Array, local_range: Shape
+    number: int, sides: Sequence[Region], chosen: jax.Array, both: tuple[Any, Any], local_range: Shape
 ) -> Any:
     """A part of the result, from what both sides give."""
     first, second = (side.leaves[number] for side in sides)
     if regions.is_memory(first):
-        return regions.holding(first, two)
-    places = [side.origin(number) for side in sides]
-    if places[0] is not None and places[0] == places[1]:
-        return two
+        return regions.holding(first, both[1])
     what = f"part {number} of the result of wg.cond"
     shape = regions.merged_shape([first.shape, second.shape], local_range, what)
     dtype = regions.common_type(first, second)
@@ -88,7 +94,7 @@ def _merged(
             f"{what} is {regions.described(first)} where the predicate is true and {regions.described(second)} where it "
             f"is false; both sides give one type: convert one of them, value.astype(jnp.{first.dtype})"
         )
-    return divergence.merged(chosen, *(regions.spread(x, shape, dtype) for x in (one, two)))
+    return divergence.merged(chosen, *(regions.spread(x, shape, dtype) for x in both))
 
 
 def _check_structure(then: Region, otherwise: Region) -> None:

@@ -20,6 +20,7 @@ class Dialect:
       standard: the text that leaves things undefined.
       arithmetic: what leaves arithmetic undefined.
       progress: what is promised of the progress of work-items.
+      convergence: where it says who reaches a group's algorithms.
       barrier, fence: a work-group barrier and a fence.
       orders, unordered: of a barrier or fence, that it orders a `memory`, or does not.
       mask: to carry out an access under a `condition` alone.
@@ -40,6 +41,8 @@ class Dialect:
       wider: an integer type of 64 bits.
       lanes, lane, any_size: the lanes of a sub-group, the id of one, and a sub-group size that is not fixed.
       sub_group_size, work_group_size: to require a `size`; the latter of a size in SYCL's order.
+      aspect: what SYCL calls an aspect, of its name.
+      types: names of types, of those of NumPy.
       attribute: where sizes are required.
       local, private: what allocates memory.
       pitched: local memory of the dimensions `shape`.
@@ -47,12 +50,14 @@ class Dialect:
       group_reduce, sub_group_reduce: algorithms that reduce.
       contiguous: what ids should run along, so that neighbours touch neighbouring elements.
       sizes: what is said where sizes have several dimensions.
+      first_is_contiguous: whether dimension 0 is the contiguous one, as in OpenCL, rather than the last, as in SYCL.
     """
 
     language: str
     standard: str
     arithmetic: str
     progress: str
+    convergence: str
     barrier: Ordering
     fence: Ordering
     orders: str
@@ -82,6 +87,8 @@ class Dialect:
     any_size: str
     sub_group_size: str
     work_group_size: Callable[[Sequence[int]], str]
+    aspect: Callable[[str], str]
+    types: Callable[[str], str]
     attribute: str
     local: str
     private: str
@@ -91,6 +98,7 @@ class Dialect:
     sub_group_reduce: str
     contiguous: str
     sizes: str = ""
+    first_is_contiguous: bool = False
 
 
 def _assigned(call: str) -> Ordering:
@@ -114,6 +122,7 @@ PYTHON = Dialect(
         "not go on meanwhile, above all in the same sub-group, and then the loop never ends. Between work-groups it "
         "promises no more."
     ),
+    convergence="SYCL 2020, section 4.17.2",
     barrier=_assigned("wg.barrier"),
     fence=_assigned("wg.fence"),
     orders="was given {memory}",
@@ -146,6 +155,8 @@ PYTHON = Dialect(
     any_size="wg.sub_group.size",
     sub_group_size="@xe.kernel(sub_group_size={size})",
     work_group_size=lambda size: f"@xe.kernel(work_group_size={_sizes(size)})",
+    aspect=lambda name: f"SYCL's aspect::{name}",
+    types=lambda names: names,
     attribute="@xe.kernel",
     local="wg.local",
     private="wg.private",
@@ -163,6 +174,7 @@ def _fences(spaces: Sequence[str]) -> str:
     return " | ".join(flag for space, flag in flags.items() if space in spaces) or flags["local"]
 
 
+_EXTENSIONS = {"fp64": "cl_khr_fp64", "fp16": "cl_khr_fp16", "atomic64": "cl_khr_int64_base_atomics"}
 OPENCL_C = Dialect(
     language="OpenCL C",
     standard="OpenCL",
@@ -171,6 +183,7 @@ OPENCL_C = Dialect(
         "OpenCL promises no progress of one work-item while another waits (3.2.2): those that are waited for need not "
         "go on meanwhile, above all in the same sub-group, and then the loop never ends."
     ),
+    convergence="OpenCL C 3.0, section 6.15.16",
     barrier=lambda names, spaces: f"barrier({_fences(spaces)})",
     fence=lambda names, spaces: f"atomic_work_item_fence({_fences(spaces)}, ...)",
     orders="orders {memory}",
@@ -202,6 +215,8 @@ OPENCL_C = Dialect(
     work_group_size=lambda size: (
         f"__attribute__((reqd_work_group_size({', '.join(map(str, (*size[::-1], 1, 1)[:3]))})))"
     ),
+    aspect=lambda name: f"the extension {_EXTENSIONS[name]}",
+    types=lambda names: names.replace("float32", "float").replace(" or bfloat16", ""),
     attribute="the kernel's attributes",
     local="__local",
     private="private arrays",
@@ -216,4 +231,5 @@ OPENCL_C = Dialect(
         " Sizes are in SYCL's order here, whose last dimension is OpenCL's dimension 0; xe.NDRange.opencl takes them "
         "in OpenCL's order."
     ),
+    first_is_contiguous=True,
 )

@@ -162,12 +162,13 @@ def common_type(a: Any, b: Any) -> Any:
     """The dtype of two values, of which one that comes from Python's numbers takes the other's; None if they differ."""
     if a.dtype == b.dtype:
         return a.dtype
-    if a.weak_type and b.weak_type:
-        return jnp.promote_types(a.dtype, b.dtype)
-    weak, strong = (a, b) if a.weak_type else (b, a)
-    python = {"b": bool, "i": int, "u": int}.get(np.dtype(weak.dtype).kind, float)
-    fits = weak.weak_type and jnp.result_type(python, strong.dtype) == strong.dtype
-    return strong.dtype if fits else None
+    weak, strong = (a, b) if a.weak_type and _generality(a) <= _generality(b) else (b, a)
+    return strong.dtype if weak.weak_type and _generality(weak) <= _generality(strong) else None
+
+
+def _generality(value: Any) -> int:
+    """Of bools, integers and floats."""
+    return {"b": 0, "i": 1, "u": 1}.get(np.dtype(value.dtype).kind, 2)
 
 
 def merged_shape(shapes: Sequence[tuple[int, ...]], local_range: tuple[int, ...], what: str) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from jax import lax
 
 from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.builtins import floats, integers
-from xeemu.frontends.builtins.components import Elemental
+from xeemu.frontends.builtins.components import Elemental, composite
 from xeemu.frontends.types import Scalar
 from xeemu.frontends.values import Number
 
@@ -46,7 +46,7 @@ def _of_magnitude(greater: bool) -> Elemental:
             return np.fmax(x, y) if greater else np.fmin(x, y)
         return x if (abs(x) > abs(y)) == greater else y
 
-    return floats.in_own(known, floats.composite(lambda x, y: _magnitude(x, y, greater)))
+    return floats.in_own(known, composite(lambda x, y: _magnitude(x, y, greater)))
 
 
 greater_magnitude = _of_magnitude(True)
@@ -55,7 +55,7 @@ lesser_magnitude = _of_magnitude(False)
 
 def scaling(factor: float) -> Elemental:
     """`degrees` and `radians`."""
-    return floats.in_float(lambda x: x * factor, lambda x: lax.mul(x, floats.full(x, factor)))
+    return floats.in_float(lambda x: x * factor, composite(lambda x: x * factor))
 
 
 def mix(numbers: Sequence[Number], of: Scalar) -> Number:
@@ -93,9 +93,10 @@ def _known_smooth(low: float, high: float, x: float) -> float:
     return t * t * (3 - 2 * t)
 
 
-smoothstep = floats.in_float(_known_smooth, floats.composite(_smooth))
+smoothstep = floats.in_float(_known_smooth, composite(_smooth))
 
 
+@composite
 def _sign(x: jax.Array) -> jax.Array:
     return lax.select(lax.ne(x, x), floats.full(x, 0), lax.sign(x))
 

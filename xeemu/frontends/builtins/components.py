@@ -1,7 +1,9 @@
 """Components: functions of numbers as functions of vectors, component by component."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import jax
 
 from xeemu.frontends import types, values
 from xeemu.frontends.types import Scalar, Vector
@@ -54,3 +56,8 @@ def items(value: Value, count: int) -> tuple[Number, ...]:
 def number(value: Value) -> Number:
     assert isinstance(value, values.Number)
     return value
+
+
+def composite(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of arrays that takes several operations, traced once for each shape and dtype."""
+    return jax.jit(function)

@@ -65,6 +65,7 @@ def _nearest(value: float, of: Scalar) -> int:
     return low if value <= low else high if value >= high else int(value)
 
 
+@functools.partial(jax.jit, static_argnames="of")
 def _limited(x: jax.Array, of: Scalar) -> jax.Array:
     """A float as the nearest integer of a type towards zero; NaN becomes 0."""
     low, high = intervals.of_type(of.dtype)
@@ -124,7 +125,7 @@ def _narrowed(data: Data, dtype: np.dtype, mode: str) -> Data:
     """Floats in another format."""
     if dtype.itemsize >= data.dtype.itemsize:
         return values.cast(data, dtype)
-    if isinstance(data, np.generic):
+    if isinstance(data, np.floating):
         with np.errstate(all="ignore"):
             nearest = dtype.type(data)
             exact: Any = data.dtype.type(nearest)
@@ -143,11 +144,14 @@ def _float_to_float(x: jax.Array, dtype: np.dtype, mode: str) -> jax.Array:
 
 def _odd(x: jax.Array) -> jax.Array:
     """A double as a float: of two the one with an odd last bit, so that rounding it again goes right."""
+    # What is far below a half counts only as more than nothing; XLA on a CPU would make a zero of it.
+    least = floats.signed_as(floats.full(x, 2.0**-100), x)
+    x = lax.select(lax.bitwise_and(lax.lt(lax.abs(x), lax.abs(least)), lax.ne(x, floats.full(x, 0))), least, x)
     nearest = lax.convert_element_type(x, np.float32)
     exact = lax.convert_element_type(nearest, x.dtype)
     even = lax.eq(lax.bitwise_and(floats.bits(nearest), np.int32(1)), np.int32(0))
     above, below = (lax.bitwise_and(even, compare(exact, x)) for compare in (lax.gt, lax.lt))
-    return lax.select(above, _next(nearest, -1), lax.select(below, _next(nearest, 1), nearest))
+    return lax.select(above, floats.stepped(nearest, -1), lax.select(below, floats.stepped(nearest, 1), nearest))
 
 
 def _directed(nearest: jax.Array, above: jax.Array, below: jax.Array, negative: jax.Array, mode: str) -> jax.Array:
@@ -158,12 +162,5 @@ def _directed(nearest: jax.Array, above: jax.Array, below: jax.Array, negative: 
         above, below = lax.bitwise_and(above, lax.bitwise_not(negative)), lax.bitwise_and(below, negative)
     result = nearest
     if mode != "rtp":
-        result = lax.select(above, _next(nearest, -1), result)
-    return lax.select(below, _next(nearest, 1), result) if mode != "rtn" else result
-
-
-def _next(x: jax.Array, step: int) -> jax.Array:
-    """The next float above (1) or below (-1), by the bits."""
-    own, low = floats.bits(x), -floats.format_of(x.dtype).magnitude - 1
-    order = lax.select(own < 0, low - own, own) + step
-    return floats.from_bits(lax.select(order < 0, low - order, order), x.dtype)
+        result = lax.select(above, floats.stepped(nearest, -1), result)
+    return lax.select(below, floats.stepped(nearest, 1), result) if mode != "rtn" else result

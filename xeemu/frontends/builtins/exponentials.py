@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends.builtins import floats
-from xeemu.frontends.builtins.floats import composite
+from xeemu.frontends.builtins.components import composite
 
 # Logarithms of 2 in two parts, the first with so few digits that its products with exponents are exact.
 _LN2: dict[Any, tuple[float, float]] = {
@@ -49,6 +49,8 @@ def _parts(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 @composite
 def exp(x: jax.Array) -> jax.Array:
+    if x.dtype == np.float64:
+        return lax.exp(x)
     r, k = _parts(x)
     return floats.shifted(lax.exp(r), k)
 

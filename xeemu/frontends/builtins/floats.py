@@ -29,6 +29,7 @@ class Format:
 
     Attributes:
       integer: the signed integer dtype as wide.
+      width: bits of all.
       mantissa: bits of the fraction.
       bias: of the exponent.
       magnitude, infinity, smallest: bits of everything but the sign, of infinity, and of the least normal number.
@@ -48,11 +49,6 @@ class Format:
 @functools.cache
 def format_of(dtype: np.dtype) -> Format:
     return Format(dtype)
-
-
-def composite(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of several operations, traced once for each shape and dtype."""
-    return jax.jit(function)
 
 
 def in_float(known: Known, traced: Traced) -> Elemental:
@@ -111,6 +107,19 @@ def signed_as(x: jax.Array, sign: jax.Array) -> jax.Array:
     return from_bits(lax.bitwise_or(own, lax.bitwise_and(bits(sign), mask)), x.dtype)
 
 
+def unit(x: jax.Array) -> jax.Array:
+    """1 with the sign of `x`."""
+    return signed_as(full(x, 1), x)
+
+
+def stepped(x: jax.Array, step: Any) -> jax.Array:
+    """The next float above (a step of 1) or below (-1), by the bits; below zero is the least subnormal number."""
+    own, low = bits(x), -format_of(x.dtype).magnitude - 1
+    order = lax.select(own < 0, low - own, own) + step
+    result = from_bits(lax.select(order < 0, low - order, order), x.dtype)
+    return lax.select(lax.bitwise_and(order == 0, own < 0), full(x, -0.0), result)
+
+
 def power_of_two(k: jax.Array, dtype: Any) -> jax.Array:
     """2 to an integer for which that is a normal number."""
     form = format_of(np.dtype(dtype))
@@ -147,8 +156,10 @@ def scaled(x: jax.Array, k: jax.Array) -> jax.Array:
     """`x` times 2 to an integer, rounded once."""
     form = format_of(x.dtype)
     wide = np.int32(4 * form.bias)
-    power = lax.clamp(np.int32(-form.bias - 64), exponent(x) + lax.clamp(-wide, k, wide), np.int32(form.bias + 1))
-    up = lax.select(power < 1 - form.bias, lax.full_like(power, 128), lax.full_like(power, 0))
+    power = lax.clamp(
+        np.int32(-form.bias - form.mantissa - 2), exponent(x) + lax.clamp(-wide, k, wide), np.int32(form.bias + 1)
+    )
+    up = lax.select(power < 1 - form.bias, lax.full_like(power, 64), lax.full_like(power, 0))
     result = fraction(x) * power_of_two(power + up, x.dtype) * power_of_two(-up, x.dtype)
     return lax.select(ordinary(x), result, x)
 

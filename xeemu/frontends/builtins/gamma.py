@@ -7,7 +7,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends.builtins import exponentials, floats, trigonometry
-from xeemu.frontends.builtins.floats import composite
+from xeemu.frontends.builtins.components import composite
 
 # Gamma from 2 to 3 as a quotient of polynomials of x - 2, the highest power first (Moshier, Cephes Math Library, 1989).
 _ABOVE = (
@@ -22,6 +22,8 @@ _BELOW = (
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 # Where Stirling's formula begins.
 _LARGE = {np.dtype(np.float32): 10, np.dtype(np.float64): 14}
+# From where on it is infinite, and its mirror image zero.
+_END = {np.dtype(np.float32): 40, np.dtype(np.float64): 180}
 
 
 def _middle(x: jax.Array) -> jax.Array:
@@ -52,12 +54,11 @@ def gamma(x: jax.Array) -> jax.Array:
     a = lax.abs(x)
     large = a >= _LARGE[x.dtype]
     middle = _middle(lax.select(large, floats.full(x, 2), a))
-    first, second = _large(lax.select(large, lax.min(a, floats.full(x, 200)), floats.full(x, 20)))
+    first, second = _large(lax.select(large, lax.min(a, floats.full(x, _END[x.dtype])), floats.full(x, 20)))
     positive = lax.select(large, first * second, middle)
-    sine = x * trigonometry.sinpi(a)
-    # An infinite value above 0 mirrors a zero, unless its two factors are divided by one after the other.
-    negative = lax.select(large, -math.pi / sine / first / second, -math.pi / (lax.abs(sine) * middle))
-    negative = lax.select(large, -negative, floats.signed_as(negative, -trigonometry.sinpi(a)))
+    sine = trigonometry.sinpi(a)
+    # Divided one after the other, so that no product overflows; the number times its gamma is near 1 if it is small.
+    negative = lax.select(large, -math.pi / (a * sine) / first / second, -math.pi / (sine * (a * middle)))
     pole = lax.eq(lax.floor(x), x)
     result = lax.select(x < 0, lax.select(pole, floats.full(x, np.nan), negative), positive)
     result = lax.select(lax.eq(x, floats.full(x, 0)), 1 / x, result)
@@ -83,6 +84,7 @@ def known_logarithm(x: float) -> float:
         return math.inf
 
 
+@composite
 def sign(x: jax.Array) -> jax.Array:
     """Of gamma, as an int: 1, or -1 below 0 where the next lower integer is odd."""
     down = lax.floor(x)

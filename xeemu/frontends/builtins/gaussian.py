@@ -5,7 +5,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends.builtins import exponentials, floats
-from xeemu.frontends.builtins.floats import composite
+from xeemu.frontends.builtins.components import composite
 
 # Of 1/x^2, the highest power first: quotients of polynomials whose exponentials are erfc(x) x exp(x^2 + 9/16), up to
 # 1/0.35 and above (Sun Microsystems, fdlibm, s_erf.c, 1993).

@@ -9,6 +9,7 @@ from jax import lax
 
 from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.builtins import floats, integers
+from xeemu.frontends.builtins.components import composite
 from xeemu.frontends.types import Scalar, Type, Vector
 from xeemu.frontends.values import Components, Data, Number, Value
 
@@ -66,7 +67,7 @@ def _scale(x: Sequence[jax.Array]) -> jax.Array:
     return floats.from_bits(lax.shift_left(biased, lax.full_like(biased, form.mantissa)), x[0].dtype)
 
 
-@floats.composite
+@composite
 def root_of_squares(*x: jax.Array) -> jax.Array:
     scale = _scale(x)
     total = functools.reduce(lax.add, ((c * scale) * (c * scale) for c in x))
@@ -128,7 +129,7 @@ def fast_normalize(arguments: Sequence[Value], of: Type) -> Value:
     return _like(arguments[0], [_op("*", n, factor) for n in numbers], of)
 
 
-@floats.composite
+@composite
 def _normalized(*x: jax.Array) -> tuple[jax.Array, ...]:
     """Of infinite components the signs alone count."""
     infinite = [lax.eq(lax.abs(c), floats.full(c, np.inf)) for c in x]

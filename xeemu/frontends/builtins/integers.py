@@ -11,7 +11,7 @@ import jax
 from jax import lax
 
 from xeemu.frontends import arithmetic, intervals, types, values
-from xeemu.frontends.builtins.components import Elemental
+from xeemu.frontends.builtins.components import Elemental, composite
 from xeemu.frontends.intervals import Interval
 from xeemu.frontends.types import Scalar
 from xeemu.frontends.values import Number
@@ -102,9 +102,17 @@ def difference(numbers: Sequence[Number], of: Scalar) -> Number:
         return values.constant(abs(known[0] - known[1]), of)
     if (exact := _exact("-", a, b)) is not None and exact.type.is_signed:
         return values.converted(absolute([exact], types.unsigned(exact.type)), of)
-    x, y = _arrays(a, b)
-    most, least = (lax.convert_element_type(z, of.dtype) for z in (lax.max(x, y), lax.min(x, y)))
-    return values.held(of, lax.sub(most, least))
+    return values.held(of, _apart(*_arrays(a, b)))
+
+
+@composite
+def _apart(x: jax.Array, y: jax.Array) -> jax.Array:
+    most, least = (_unsigned(z) for z in (lax.max(x, y), lax.min(x, y)))
+    return lax.sub(most, least)
+
+
+def _unsigned(x: jax.Array) -> jax.Array:
+    return lax.convert_element_type(x, types.unsigned(types.BY_DTYPE[x.dtype]).dtype)
 
 
 def sum_saturated(numbers: Sequence[Number], of: Scalar) -> Number:
@@ -114,12 +122,16 @@ def sum_saturated(numbers: Sequence[Number], of: Scalar) -> Number:
         return _nearest(sum(known), of)
     if (exact := _exact("+", a, b)) is not None:
         return saturated(exact, of)
-    x, y = _arrays(a, b)
+    return values.held(of, _limited_sum(*_arrays(a, b)))
+
+
+@composite
+def _limited_sum(x: jax.Array, y: jax.Array) -> jax.Array:
     total = lax.add(x, y)
-    if not of.is_signed:
-        return values.held(of, lax.select(lax.lt(total, x), _full(x, -1 % 2 ** (8 * of.size)), total))
+    if x.dtype.kind == "u":
+        return lax.select(lax.lt(total, x), _full(x, 2 ** (8 * x.dtype.itemsize) - 1), total)
     wrapped = lax.lt(lax.bitwise_and(lax.bitwise_xor(x, total), lax.bitwise_xor(y, total)), _full(x, 0))
-    return values.held(of, lax.select(wrapped, _extreme(x), total))
+    return lax.select(wrapped, _extreme(x), total)
 
 
 def difference_saturated(numbers: Sequence[Number], of: Scalar) -> Number:
@@ -129,12 +141,16 @@ def difference_saturated(numbers: Sequence[Number], of: Scalar) -> Number:
         return _nearest(known[0] - known[1], of)
     if (exact := _exact("-", a, b)) is not None:
         return saturated(exact, of)
-    x, y = _arrays(a, b)
+    return values.held(of, _limited_difference(*_arrays(a, b)))
+
+
+@composite
+def _limited_difference(x: jax.Array, y: jax.Array) -> jax.Array:
     rest = lax.sub(x, y)
-    if not of.is_signed:
-        return values.held(of, lax.select(lax.lt(x, y), _full(x, 0), rest))
+    if x.dtype.kind == "u":
+        return lax.select(lax.lt(x, y), _full(x, 0), rest)
     wrapped = lax.lt(lax.bitwise_and(lax.bitwise_xor(x, y), lax.bitwise_xor(x, rest)), _full(x, 0))
-    return values.held(of, lax.select(wrapped, _extreme(x), rest))
+    return lax.select(wrapped, _extreme(x), rest)
 
 
 def _nearest(value: int, of: Scalar) -> Number:
@@ -159,14 +175,25 @@ def mean(up: bool) -> Elemental:
         if (exact := _exact("+", a, b)) is not None and intervals.fits_int32((low, high)):
             total = _plain("+", exact, values.constant(up, exact.type), exact.type)
             return values.converted(_plain(">>", total, values.constant(1, types.INT), exact.type), of)
-        x, y = _arrays(a, b)
-        right = lax.shift_right_arithmetic if of.is_signed else lax.shift_right_logical
-        half = right(lax.bitwise_xor(x, y), _full(x, 1))
-        if up:
-            return values.held(of, lax.sub(lax.bitwise_or(x, y), half), (low >> 1, high >> 1))
-        return values.held(of, lax.add(lax.bitwise_and(x, y), half), (low >> 1, high >> 1))
+        return values.held(of, (_upper_mean if up else _lower_mean)(*_arrays(a, b)), (low >> 1, high >> 1))
 
     return computed
+
+
+def _half_difference(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Half of the bits that differ."""
+    right = lax.shift_right_arithmetic if x.dtype.kind == "i" else lax.shift_right_logical
+    return right(lax.bitwise_xor(x, y), _full(x, 1))
+
+
+@composite
+def _upper_mean(x: jax.Array, y: jax.Array) -> jax.Array:
+    return lax.sub(lax.bitwise_or(x, y), _half_difference(x, y))
+
+
+@composite
+def _lower_mean(x: jax.Array, y: jax.Array) -> jax.Array:
+    return lax.add(lax.bitwise_and(x, y), _half_difference(x, y))
 
 
 def high_product(numbers: Sequence[Number], of: Scalar) -> Number:
@@ -179,8 +206,8 @@ def high_product(numbers: Sequence[Number], of: Scalar) -> Number:
     if (exact := _exact("*", a, b)) is not None:
         amount = values.constant(min(width, 8 * exact.type.size - 1), types.INT)
         return values.converted(_plain(">>", exact, amount, exact.type), of)
-    x, y = _arrays(a, b)
-    return values.held(of, _signed_upper(x, y) if of.is_signed else _upper(x, y), (low >> width, high >> width))
+    upper = (_signed_upper if of.is_signed else _upper)(*_arrays(a, b))
+    return values.held(of, upper, (low >> width, high >> width))
 
 
 def _product(a: Interval, b: Interval) -> Interval:
@@ -189,6 +216,7 @@ def _product(a: Interval, b: Interval) -> Interval:
     return result
 
 
+@composite
 def _upper(x: jax.Array, y: jax.Array) -> jax.Array:
     """The upper half of the product of unsigned integers, from the products of their halves."""
     half = _full(x, 4 * x.dtype.itemsize)
@@ -200,10 +228,10 @@ def _upper(x: jax.Array, y: jax.Array) -> jax.Array:
     return lax.add(lax.mul(x1, y1), carried)
 
 
+@composite
 def _signed_upper(x: jax.Array, y: jax.Array) -> jax.Array:
     """Of signed integers: a negative one stands for itself plus 2 to the width."""
-    unsigned = types.unsigned(types.BY_DTYPE[x.dtype]).dtype
-    upper = lax.convert_element_type(_upper(*(lax.convert_element_type(z, unsigned) for z in (x, y))), x.dtype)
+    upper = lax.convert_element_type(_upper(_unsigned(x), _unsigned(y)), x.dtype)
     sign = _full(x, 8 * x.dtype.itemsize - 1)
     for p, q in ((x, y), (y, x)):
         upper = lax.sub(upper, lax.bitwise_and(lax.shift_right_arithmetic(p, sign), q))
@@ -238,20 +266,20 @@ def product_added_saturated(numbers: Sequence[Number], of: Scalar) -> Number:
     return values.held(of, _signed_sum(x, y, z) if of.is_signed else _unsigned_sum(x, y, z))
 
 
+@composite
 def _unsigned_sum(x: jax.Array, y: jax.Array, z: jax.Array) -> jax.Array:
     low = lax.add(lax.mul(x, y), z)
     over = lax.bitwise_or(lax.ne(_upper(x, y), _full(x, 0)), lax.lt(low, z))
     return lax.select(over, _full(x, 2 ** (8 * x.dtype.itemsize) - 1), low)
 
 
+@composite
 def _signed_sum(x: jax.Array, y: jax.Array, z: jax.Array) -> jax.Array:
     """The product in two words, the addend added to both; it fits if the upper word is the sign of the lower."""
-    unsigned = types.unsigned(types.BY_DTYPE[x.dtype]).dtype
     sign = _full(x, 8 * x.dtype.itemsize - 1)
     product = lax.mul(x, y)
     low = lax.add(product, z)
-    words = (lax.convert_element_type(w, unsigned) for w in (low, product))
-    carry = lax.convert_element_type(lax.lt(*words), x.dtype)
+    carry = lax.convert_element_type(lax.lt(_unsigned(low), _unsigned(product)), x.dtype)
     high = lax.add(lax.add(_signed_upper(x, y), lax.shift_right_arithmetic(z, sign)), carry)
     return lax.select(lax.eq(high, lax.shift_right_arithmetic(low, sign)), low, _extreme(high))
 
@@ -263,11 +291,15 @@ def rotated(numbers: Sequence[Number], of: Scalar) -> Number:
     if (known := _python(numbers)) is not None:
         amount, bits = known[1] % width, known[0] % 2**width
         return values.constant((bits << amount) | (bits >> (width - amount)), of)
-    x, y = _arrays(a, b)
-    mask = _full(x, width - 1)
+    return values.held(of, _rotated(*_arrays(a, b)))
+
+
+@composite
+def _rotated(x: jax.Array, y: jax.Array) -> jax.Array:
+    mask = _full(x, 8 * x.dtype.itemsize - 1)
     left = lax.shift_left(x, lax.bitwise_and(y, mask))
     right = lax.shift_right_logical(x, lax.bitwise_and(lax.neg(y), mask))
-    return values.held(of, lax.bitwise_or(left, right))
+    return lax.bitwise_or(left, right)
 
 
 def upsampled(numbers: Sequence[Number], of: Scalar) -> Number:
@@ -304,6 +336,7 @@ def _counted(bits: Callable[[int, int], int], count: Callable[[jax.Array], jax.A
     return computed
 
 
+@composite
 def _trailing(x: jax.Array) -> jax.Array:
     """The ones below the lowest set bit."""
     return lax.population_count(lax.bitwise_and(lax.bitwise_not(x), lax.sub(x, _full(x, 1))))
@@ -317,7 +350,7 @@ def trailing_zeros(numbers: Sequence[Number], of: Scalar) -> Number:
         bits = int(x.python) % 2**width
         return values.constant((bits & -bits).bit_length() - 1 if bits else width, of)
     if width == 64 and intervals.fits_int32(x.interval):
-        data = _trailing(values.index(x))  # type: ignore[arg-type]
+        data = _trailing(values.index(x))
         if _range(x)[0] <= 0 <= _range(x)[1]:
             data = lax.select(lax.eq(data, _full(data, 32)), _full(data, 64), data)
         return Number(of, data, (0, 64))
@@ -335,14 +368,19 @@ def reversed_bits(numbers: Sequence[Number], of: Scalar) -> Number:
     width = 8 * of.size
     if x.known:
         return values.constant(int(f"{int(x.python) % 2**width:0{width}b}"[::-1], 2), of)
-    data, span = _arrays(x)[0], width
+    return values.held(of, _reversed(*_arrays(x)))
+
+
+@composite
+def _reversed(x: jax.Array) -> jax.Array:
+    """By exchanging halves, then halves of halves, down to bits."""
+    width = span = 8 * x.dtype.itemsize
     while span > 1:
         span //= 2
-        mask = _full(data, sum(((1 << span) - 1) << k for k in range(0, width, 2 * span)))
-        amount = _full(data, span)
-        upper = lax.bitwise_and(lax.shift_right_logical(data, amount), mask)
-        data = lax.bitwise_or(lax.shift_left(lax.bitwise_and(data, mask), amount), upper)
-    return values.held(of, data)
+        mask = _full(x, sum(((1 << span) - 1) << k for k in range(0, width, 2 * span)))
+        upper = lax.bitwise_and(lax.shift_right_logical(x, _full(x, span)), mask)
+        x = lax.bitwise_or(lax.shift_left(lax.bitwise_and(x, mask), _full(x, span)), upper)
+    return x
 
 
 def field_inserted(numbers: Sequence[Number], of: Scalar) -> Number:

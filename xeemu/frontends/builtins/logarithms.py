@@ -1,4 +1,4 @@
-"""Logarithms, and the inverse hyperbolic tangent, where XLA's are not as exact as OpenCL C demands."""
+"""Logarithms, and the inverse hyperbolic cosine and tangent, where XLA's are not as exact as OpenCL C demands."""
 
 import math
 
@@ -6,7 +6,7 @@ import jax
 from jax import lax
 
 from xeemu.frontends.builtins import exponentials, floats
-from xeemu.frontends.builtins.floats import composite
+from xeemu.frontends.builtins.components import composite
 
 
 @composite
@@ -24,6 +24,16 @@ def log1p(x: jax.Array) -> jax.Array:
 def atanh(x: jax.Array) -> jax.Array:
     a = lax.abs(x)
     return floats.signed_as(0.5 * log1p((a + a) / (1 - a)), x)
+
+
+@composite
+def acosh(x: jax.Array) -> jax.Array:
+    """From how far `x` is above 1; of large ones the logarithm of twice the number."""
+    large = x > float(1 << (floats.format_of(x.dtype).mantissa // 2 + 2))
+    above = lax.select(large, floats.full(x, 1), x - 1)
+    near = log1p(above + lax.sqrt(above * (above + 2)))
+    near = lax.select(x < 1, floats.full(x, math.nan), near)
+    return lax.select(large, lax.log(x) + math.log(2), near)
 
 
 def _parts(x: jax.Array) -> tuple[jax.Array, jax.Array]:

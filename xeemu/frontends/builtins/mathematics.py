@@ -23,22 +23,14 @@ from xeemu.frontends.builtins import (
     rounding,
     trigonometry,
 )
-from xeemu.frontends.builtins.components import Elemental
-from xeemu.frontends.builtins.floats import Known, Traced, composite, in_float, in_own
+from xeemu.frontends.builtins.components import Elemental, composite
+from xeemu.frontends.builtins.floats import Known, Traced, in_float, in_own
 from xeemu.frontends.types import Scalar
 from xeemu.frontends.values import Number
 
 
 def _times(function: Traced, factor: float) -> Traced:
     return composite(lambda *x: function(*x) * factor)
-
-
-def _hypotenuse(x: jax.Array, y: jax.Array) -> jax.Array:
-    return geometry.root_of_squares(x, y)
-
-
-def _divided(x: jax.Array, y: jax.Array) -> jax.Array:
-    return lax.div(x, y)
 
 
 @composite
@@ -60,7 +52,7 @@ _HALF_TURNS = {f: _scalar(trigonometry.in_half_turns(f)) for f in (math.sin, mat
 
 _PLAIN: Mapping[str, tuple[Known, Traced]] = {
     "acos": (np.arccos, lax.acos),
-    "acosh": (np.arccosh, lax.acosh),
+    "acosh": (np.arccosh, logarithms.acosh),
     "acospi": (lambda x: np.arccos(x) / PI, _times(lax.acos, 1 / PI)),
     "asin": (np.arcsin, lax.asin),
     "asinh": (np.arcsinh, lax.asinh),
@@ -74,14 +66,14 @@ _PLAIN: Mapping[str, tuple[Known, Traced]] = {
     "cos": (np.cos, lax.cos),
     "cosh": (np.cosh, exponentials.cosh),
     "cospi": (_HALF_TURNS[math.cos], trigonometry.cospi),
-    "divide": (np.divide, _divided),
+    "divide": (np.divide, lax.div),
     "erf": (_scalar(math.erf), lax.erf),
     "erfc": (_scalar(math.erfc), gaussian.complementary_error),
     "exp": (np.exp, exponentials.exp),
     "exp10": (lambda x: np.power(np.float64(10), x), exponentials.exp10),
     "exp2": (np.exp2, exponentials.exp2),
     "expm1": (np.expm1, exponentials.expm1),
-    "hypot": (np.hypot, _hypotenuse),
+    "hypot": (np.hypot, geometry.root_of_squares),
     "lgamma": (gamma.known_logarithm, lax.lgamma),
     "log": (np.log, lax.log),
     "log10": (np.log10, logarithms.log10),
@@ -109,23 +101,25 @@ _EXACT: Mapping[str, tuple[Known, Traced]] = {
     "floor": (np.floor, lax.floor),
     "fma": (multiplyadd.known, multiplyadd.fused),
     "fmod": (np.fmod, lax.rem),
-    "nextafter": (np.nextafter, representation.next_after),
+    "nextafter": (representation.known_next_after, representation.next_after),
     "remainder": (rounding.known_remainder, rounding.remainder),
     "rint": (np.rint, rounding.to_even),
     "round": (rounding.known_away, rounding.away),
     "trunc": (np.trunc, rounding.towards_zero),
 }
 
+_RECIPROCAL = in_own(lambda x: 1 / x, composite(lambda x: 1 / x))
+
 # What `native_` and `half_` functions are: XLA's, as good as they are.
 _NATIVE: Mapping[str, Traced] = {
     "cos": lax.cos,
-    "divide": _divided,
+    "divide": lax.div,
     "exp": lax.exp,
-    "exp10": lambda x: lax.exp(lax.mul(x, floats.full(x, math.log(10)))),
+    "exp10": composite(lambda x: lax.exp(x * math.log(10))),
     "exp2": lax.exp2,
     "log": lax.log,
-    "log10": lambda x: lax.mul(lax.log(x), floats.full(x, 1 / math.log(10))),
-    "log2": lambda x: lax.mul(lax.log(x), floats.full(x, 1 / math.log(2))),
+    "log10": _times(lax.log, 1 / math.log(10)),
+    "log2": _times(lax.log, 1 / math.log(2)),
     "powr": lax.pow,
     "rsqrt": lax.rsqrt,
     "sin": lax.sin,
@@ -137,8 +131,8 @@ FUNCTIONS: Mapping[str, Elemental] = {
     **{name: in_float(*pair) for name, pair in _PLAIN.items() if name != "divide"},
     **{name: in_own(*pair) for name, pair in _EXACT.items()},
     **{f"{kind}_{name}": in_float(_PLAIN[name][0], f) for kind in ("native", "half") for name, f in _NATIVE.items()},
-    "native_recip": powers.reciprocal,
-    "half_recip": powers.reciprocal,
+    "native_recip": _RECIPROCAL,
+    "half_recip": _RECIPROCAL,
     "fmax": common.greater,
     "fmin": common.lesser,
     "ilogb": representation.exponent,

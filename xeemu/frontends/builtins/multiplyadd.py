@@ -21,7 +21,10 @@ from jax.interpreters import batching, mlir
 from xeemu.frontends.builtins import floats
 
 fma_p = jex_core.Primitive("fma")
-_WIDER = {np.dtype(np.float16): np.dtype(np.float32), np.dtype(np.float32): np.dtype(np.float64)}
+_WIDER: dict[np.dtype, np.dtype] = {
+    np.dtype(np.float16): np.dtype(np.float32),
+    np.dtype(np.float32): np.dtype(np.float64),
+}
 
 
 def fused(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
@@ -54,7 +57,7 @@ def _lowered(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
         return lax.convert_element_type(_odd_sum(lax.mul(x, y), z), a.dtype)
 
 
-mlir.register_lowering(fma_p, mlir.lower_fun(_lowered, multiple_results=False))
+mlir.register_lowering(fma_p, mlir.lower_fun(jax.jit(_lowered), multiple_results=False))
 
 
 def _sum(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -67,23 +70,25 @@ def _sum(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
 def _odd_sum(x: jax.Array, y: jax.Array) -> jax.Array:
     """A sum rounded to odd: if it is not exact, of the two floats around it the one whose last bit is set."""
     total, rest = _sum(x, y)
-    own = floats.bits(total)
-    zero, one = lax.full_like(rest, 0), lax.full_like(own, 1)
-    even = lax.bitwise_and(lax.ne(rest, zero), lax.eq(lax.bitwise_and(own, one), lax.full_like(own, 0)))
-    even = lax.bitwise_and(even, lax.is_finite(total))
-    grows = lax.eq(lax.gt(rest, zero), lax.ge(own, lax.full_like(own, 0)))
-    moved = lax.select(grows, lax.add(own, one), lax.sub(own, one))
-    return floats.from_bits(lax.select(even, moved, own), x.dtype)
+    own, one = floats.bits(total), lax.full_like(floats.bits(total), 1)
+    # 0 where the rest has the sign of the sum, else -1; a rest that is no number is none.
+    places = lax.full_like(own, floats.format_of(x.dtype).width - 1)
+    sign = lax.shift_right_arithmetic(lax.bitwise_xor(own, floats.bits(rest)), places)
+    inexact = lax.gt(lax.abs(rest), lax.full_like(rest, 0))
+    even = lax.eq(lax.bitwise_and(own, one), lax.full_like(own, 0))
+    moved = lax.add(own, lax.bitwise_or(sign, one))
+    return floats.from_bits(lax.select(lax.bitwise_and(inexact, even), moved, own), x.dtype)
 
 
 def _product(x: jax.Array, y: jax.Array, kept: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The rounded product of numbers from 1 to 2 and what it lacks, from their upper and lower digits.
+    """The rounded product of numbers from 1 to 2 and what it lacks, from their upper digits, rounded, and
+    the rest.
 
     The product is chosen by a mask, so that no compiler fuses it with what it is added to.
     """
     form = floats.format_of(x.dtype)
-    mask = lax.full_like(floats.bits(x), -1 << (form.mantissa // 2 + 1))
-    x1, y1 = (floats.from_bits(lax.bitwise_and(floats.bits(v), mask), x.dtype) for v in (x, y))
+    digits = form.mantissa // 2 + 1
+    x1, y1 = (floats.from_bits((floats.bits(v) + (1 << (digits - 1))) & (-1 << digits), x.dtype) for v in (x, y))
     x0, y0 = lax.sub(x, x1), lax.sub(y, y1)
     product = lax.select(kept, x * y, lax.full_like(x, 0))
     return product, (((x1 * y1 - product) + x1 * y0) + x0 * y1) + x0 * y0
@@ -100,13 +105,15 @@ def _in_parts(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
     second, second_rest = _sum(high, first)
     result = floats.scaled(lax.add(second, _odd_sum(first_rest, second_rest)), power)
     result = lax.select(distance > 200, c, result)
-    return lax.select(usual, result, a * b + c)
+    finite = lax.bitwise_and(lax.is_finite(a), lax.is_finite(b))
+    plain = lax.select(lax.bitwise_and(finite, lax.bitwise_not(lax.is_finite(c))), c, a * b + c)
+    return lax.select(usual, result, plain)
 
 
 def known(a: Any, b: Any, c: Any) -> Any:
     """Of NumPy's scalars, from exact fractions."""
     if not all(map(np.isfinite, (a, b, c))):
-        return a * b + c
+        return c if np.isfinite(a) and np.isfinite(b) else a * b + c
     exact = fractions.Fraction(float(a)) * fractions.Fraction(float(b)) + fractions.Fraction(float(c))
     if exact == 0:
         return a * b + c if a == 0 or b == 0 else a.dtype.type(0)
@@ -118,7 +125,7 @@ def _odd(exact: fractions.Fraction, dtype: np.dtype) -> float:
     try:
         value = float(exact)
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
     if dtype == np.float64 or fractions.Fraction(value) == exact or np.float64(value).view(np.int64) & 1:
         return value
     return math.nextafter(value, math.inf if exact > fractions.Fraction(value) else -math.inf)

@@ -10,7 +10,7 @@ from jax import lax
 
 from xeemu.frontends import intervals, values
 from xeemu.frontends.builtins import floats
-from xeemu.frontends.builtins.floats import composite
+from xeemu.frontends.builtins.components import composite
 from xeemu.frontends.types import Scalar
 from xeemu.frontends.values import Number
 
@@ -121,12 +121,6 @@ def root(numbers: Sequence[Number], of: Scalar) -> Number:
             return floats.rounded(known_root(np.float64(data), n.data), of)
     a, k = values.alike(floats.widened(data), values.index(n))
     return Number(of, values.cast(_root(a, k), of.dtype))
-
-
-def reciprocal(numbers: Sequence[Number], of: Scalar) -> Number:
-    """`native_recip` and `half_recip`."""
-    (x,) = numbers
-    return Number(of, values.lifted(lambda d: 1 / d, lambda d: lax.div(floats.full(d, 1), d), values.exact(x)))
 
 
 @composite

@@ -8,7 +8,7 @@ from jax import lax
 
 from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.builtins import floats
-from xeemu.frontends.builtins.components import Builtin, items, number
+from xeemu.frontends.builtins.components import Builtin, composite, items, number
 from xeemu.frontends.builtins.reinterpretation import bits
 from xeemu.frontends.types import Scalar, Vector
 from xeemu.frontends.values import Components, Data, Number, Value
@@ -40,10 +40,11 @@ ordered = _relation(lambda x, y: x == x and y == y, lambda x, y: lax.bitwise_and
 unordered = _relation(lambda x, y: x != x or y != y, lambda x, y: lax.bitwise_or(lax.ne(x, x), lax.ne(y, y)))
 is_nan = _relation(np.isnan, lambda x: lax.ne(x, x))
 is_finite = _relation(np.isfinite, lax.is_finite)
-is_infinite = _relation(np.isinf, lambda x: lax.eq(lax.abs(x), floats.full(x, np.inf)))
-sign_bit = _relation(np.signbit, lambda x: lax.lt(floats.bits(x), lax.full_like(floats.bits(x), 0)))
+is_infinite = _relation(np.isinf, composite(lambda x: lax.eq(lax.abs(x), floats.full(x, np.inf))))
+sign_bit = _relation(np.signbit, composite(lambda x: floats.bits(x) < 0))
 
 
+@composite
 def _normal(x: jax.Array) -> jax.Array:
     form, own = floats.format_of(x.dtype), floats.magnitude(x)
     return lax.bitwise_and(

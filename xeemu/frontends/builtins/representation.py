@@ -1,5 +1,6 @@
 """Representation: the exponent and fraction of a float, its neighbours, and NaN."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from jax import lax
 
 from xeemu.frontends import types, values
 from xeemu.frontends.builtins import floats
-from xeemu.frontends.builtins.floats import composite
+from xeemu.frontends.builtins.components import composite
 from xeemu.frontends.types import Scalar
 from xeemu.frontends.values import Number
 
@@ -89,15 +90,18 @@ def parts(numbers: Sequence[Number], of: Scalar) -> tuple[Number, Number]:
 @composite
 def next_after(x: jax.Array, y: jax.Array) -> jax.Array:
     """`nextafter`, by the bits: from a zero to the least subnormal number."""
-    own, other, low = floats.bits(x), floats.bits(y), -floats.format_of(x.dtype).magnitude - 1
-    here, there = (lax.select(b < 0, low - b, b) for b in (own, other))
-    moved = here + lax.select(there > here, lax.full_like(here, 1), lax.full_like(here, -1))
-    result = floats.from_bits(lax.select(moved < 0, low - moved, moved), x.dtype)
-    result = lax.select(lax.bitwise_and(moved == 0, own < 0), floats.full(x, -0.0), result)
+    low = -floats.format_of(x.dtype).magnitude - 1
+    here, there = (lax.select(b < 0, low - b, b) for b in (floats.bits(x), floats.bits(y)))
+    moved = floats.stepped(x, lax.select(there > here, lax.full_like(here, 1), lax.full_like(here, -1)))
     nan = lax.bitwise_or(lax.ne(x, x), lax.ne(y, y))
-    return lax.select(nan, floats.full(x, np.nan), lax.select(here == there, y, result))
+    return lax.select(nan, floats.full(x, np.nan), lax.select(here == there, y, moved))
 
 
+def known_next_after(x: Any, y: Any) -> Any:
+    return y if x == y else np.nextafter(x, y)
+
+
+@composite
 def copied_sign(x: jax.Array, y: jax.Array) -> jax.Array:
     """`copysign`."""
     return floats.signed_as(x, y)
@@ -111,6 +115,11 @@ def not_a_number(numbers: Sequence[Number], of: Scalar) -> Number:
     if code.known:
         pattern = np.asarray(quiet | (int(code.python) & (form.smallest - 1)), form.integer)
         return Number(of, of.dtype.type(pattern.view(of.dtype)[()]))
-    data = lax.convert_element_type(values.alike(values.exact(code))[0], form.integer)
-    payload = lax.bitwise_and(data, lax.full_like(data, form.smallest - 1))
-    return Number(of, floats.from_bits(lax.bitwise_or(payload, lax.full_like(data, quiet)), of.dtype))
+    return Number(of, _with_code(*values.alike(values.exact(code)), of.dtype))
+
+
+@functools.partial(jax.jit, static_argnames="dtype")
+def _with_code(code: jax.Array, dtype: np.dtype) -> jax.Array:
+    form = floats.format_of(dtype)
+    payload = lax.convert_element_type(code, form.integer) & (form.smallest - 1)
+    return floats.from_bits(payload | (form.infinity | (form.smallest >> 1)), dtype)

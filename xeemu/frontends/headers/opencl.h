@@ -399,7 +399,9 @@ typedef struct { size_t sizes[9]; uint dimensions; } ndrange_t;
 #define as_intptr_t(X) __builtin_astype((X), intptr_t)
 #define as_uintptr_t(X) __builtin_astype((X), uintptr_t)
 
+#if __OPENCL_C_VERSION__ >= 120
 int printf(__constant const char *, ...) __attribute__((format(printf, 1, 2)));
+#endif
 
 /* cl_intel_subgroups and its kin: shuffles, and reads and writes of blocks. */
 #define XEEMU_OVERLOAD __attribute__((overloadable))
@@ -437,6 +439,24 @@ XEEMU_ALL_BLOCKS(_ul, ulong)
 XEEMU_BLOCKS(_us, ushort, 16)
 XEEMU_BLOCKS(_uc, uchar, 16)
 
+#if __clang_major__ < 15
+/* cl_khr_subgroup_rotate. */
+#define XEEMU_ROTATES(T)                          \
+  T XEEMU_OVERLOAD sub_group_rotate(T, int);       \
+  T XEEMU_OVERLOAD sub_group_clustered_rotate(T, int, uint);
+XEEMU_ROTATES(char)
+XEEMU_ROTATES(uchar)
+XEEMU_ROTATES(short)
+XEEMU_ROTATES(ushort)
+XEEMU_ROTATES(int)
+XEEMU_ROTATES(uint)
+XEEMU_ROTATES(long)
+XEEMU_ROTATES(ulong)
+XEEMU_ROTATES(half)
+XEEMU_ROTATES(float)
+XEEMU_ROTATES(double)
+#endif
+
 /* cl_khr_work_group_uniform_arithmetic. */
 #define XEEMU_UNIFORM(T, NAME)                                       \
   T XEEMU_OVERLOAD work_group_reduce_##NAME(T);                      \
@@ -453,4 +473,6 @@ XEEMU_UNIFORM(double, mul)
 XEEMU_UNIFORM(int, logical_and)
 XEEMU_UNIFORM(int, logical_or)
 XEEMU_UNIFORM(int, logical_xor)
+int intel_sub_group_any(int);
+int intel_sub_group_all(int);
 #endif

@@ -4,13 +4,25 @@ from collections.abc import Callable
 
 from xeemu.frontends import arithmetic, types
 from xeemu.frontends.builtins import catalogue
-from xeemu.frontends.lowering import atomics, collectives, copies, places, printing, synchronisation, vectors, workitems
+from xeemu.frontends.lowering import (
+    atomics,
+    ballots,
+    blocks,
+    collectives,
+    copies,
+    images,
+    places,
+    printing,
+    synchronisation,
+    vectors,
+    workitems,
+)
 from xeemu.frontends.lowering.walk import Frame, Walk
 from xeemu.frontends.tree import Call, Function
 from xeemu.frontends.values import Null, Value
 
 Builtin = Callable[[Walk, Call, bool], Value]
-_ROOMS = (workitems, synchronisation, atomics, vectors, collectives, copies, printing)
+_ROOMS = (workitems, synchronisation, atomics, vectors, collectives, ballots, blocks, copies, images, printing)
 
 
 def value(walk: Walk, node: Call, used: bool) -> Value:

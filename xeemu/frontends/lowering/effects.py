@@ -115,6 +115,7 @@ def _of_one(node: Node) -> Effects:
             return _written(target)
         case Call(function=None, name=name, arguments=arguments):
             pointers = [a for a in arguments if isinstance(a.type, types.Pointer) and not a.type.const]
+            pointers += arguments[:1] if name.startswith("write_image") else ()
             stored = frozenset(v for a in pointers for v in sources(a))
             return Effects(frozenset(v for a in pointers for v in _pointed(a)), stored, name in SYNCHRONISING)
         case Call(function=function, arguments=arguments) if function is not None:
@@ -163,6 +164,34 @@ def _pointed(node: Expression) -> frozenset[Variable]:
         case Binary(left=left, right=right):
             return _pointed(left) | _pointed(right)
     return frozenset()
+
+
+_TOTAL = ("min", "max", "abs", "clamp", "fmin", "fmax", "fabs")
+
+
+def is_speculable(node: Expression) -> bool:
+    """Whether an expression may be evaluated by those too who do not get there, as compilers do to save a branch.
+
+    It computes with numbers in registers alone, is cheap, and is defined for all values.
+    """
+    return all(map(_is_speculable, nodes(node)))
+
+
+def _is_speculable(node: Node) -> bool:
+    if not isinstance(node, Expression) or not isinstance(node.type, types.Scalar):
+        return False
+    match node:
+        case Name(variable=variable):
+            return variable.space == "private"
+        case Binary(op=op, type=of):
+            return op not in ("/", "%", ",") or (op == "/" and of.is_float)
+        case Unary(op=op):
+            return op in ("-", "+", "~", "!")
+        case Cast(operand=operand):
+            return isinstance(operand.type, types.Scalar)
+        case Call(function=None, name=name):
+            return name.startswith("get_") or name in _TOTAL
+    return isinstance(node, tree.Constant | Choice)
 
 
 def sources(node: Expression) -> frozenset[Variable]:

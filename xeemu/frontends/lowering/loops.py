@@ -1,5 +1,7 @@
 """Loops: written out, of known length, or as long as somebody goes on."""
 
+import functools
+import operator
 import typing
 from collections.abc import Callable
 
@@ -108,6 +110,7 @@ def _written_out(walk: Walk, node: Loop, key: Key) -> None:
     live, returned, binding = walk.live, walk.frame.returned, walk.bindings[key]
     leaving = Jumps(loop=True)
     left: list[tuple[Data, Value]] = []
+    own = counting.stepping(node, key[1])
     walk.frame.jumps.append(leaving)
     while _goes_on(walk, node):
         broken = leaving.broken
@@ -116,8 +119,11 @@ def _written_out(walk: Walk, node: Loop, key: Key) -> None:
             left.append((leaving.broken, walk.read(key)))
         if walk.dead:
             break
-        if node.step is not None:
-            _for_all(walk, node.step)
+        for part in counting.steps(node.step):
+            if part in own:
+                _for_all(walk, part)
+            else:
+                walk.evaluate(part, False)
     walk.frame.jumps.pop()
     last, walk.bindings[key] = walk.read(key), binding
     walk.live = live
@@ -172,17 +178,23 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
     condition, first = node.condition, counter.first
     binding = walk.bindings[counter.key]
     trips = np.int32(counter.most) if counter.most is not None else _most(walk, counter)
+    variable = counter.key[1]
+    others = [part for part in counting.steps(node.step) if variable not in effects.of(part).assigned]
+
+    def iteration() -> None:
+        _iteration(walk, node.body)
+        for part in others:
+            walk.evaluate(part, False)
 
     def once(k: Data) -> None:
         walk.bindings[counter.key] = counting.bound(binding, counter, k)
-        body: Callable[[], None] = lambda: _iteration(walk, node.body)  # noqa: E731
         if counter.same:
-            body()
+            iteration()
         else:
-            walk.under(_truth(walk, condition), body)
+            walk.under(_truth(walk, condition), iteration)
         walk.bindings[counter.key] = binding
 
-    changed = effects.of(node.body)
+    changed = functools.reduce(operator.or_, map(effects.of, others), effects.of(node.body))
     carrying.carried(walk, node, changed, once, lambda run, init: lax.fori_loop(np.int32(0), trips, run, init))
     if isinstance(node.first, Declaration) and counter.key[1] in node.first.variables:
         return

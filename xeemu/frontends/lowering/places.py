@@ -117,6 +117,8 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
             return Either(to, condition, advanced(walk, a, by, size_bytes), advanced(walk, b, by, size_bytes))
         case Address() if by.known and by.python == 0:
             return pointer
+        case Address() if isinstance(pointer.type.pointee, types.Opaque):
+            return pointer  # events of an array, which are all alike
         case Address():
             return constants.stepped(walk, pointer, by)
         case constants.Table():
