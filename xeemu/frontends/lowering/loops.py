@@ -178,13 +178,16 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
     condition, first = node.condition, counter.first
     binding = walk.bindings[counter.key]
     trips = np.int32(counter.most) if counter.most is not None else _most(walk, counter)
-    variable = counter.key[1]
-    others = [part for part in counting.steps(node.step) if variable not in effects.of(part).assigned]
+    own = counting.stepping(node, counter.key[1])
+    others = [part for part in counting.steps(node.step) if part not in own]
 
     def iteration() -> None:
         _iteration(walk, node.body)
-        for part in others:
-            walk.evaluate(part, False)
+        for part in counting.steps(node.step) if others else ():
+            if part in own:
+                walk.bindings[counter.key] = counting.advanced(walk.bindings[counter.key], counter)
+            else:
+                walk.evaluate(part, False)
 
     def once(k: Data) -> None:
         walk.bindings[counter.key] = counting.bound(binding, counter, k)
