@@ -193,8 +193,10 @@ def _is_speculable(node: Node) -> bool:
     match node:
         case Name(variable=variable):
             return variable.space == "private"
-        case Binary(op=op, type=of):
-            return op not in ("/", "%", ",") or (op == "/" and isinstance(of, types.Scalar) and of.is_float)
+        case Binary(op="/" | "%", type=types.Scalar() as of, right=divisor):
+            return of.is_float or _is_divisor(divisor)
+        case Binary(op=op):
+            return op != ","
         case Unary(op=op):
             return op in ("-", "+", "~", "!")
         case Cast(operand=operand):
