@@ -94,7 +94,7 @@ class _Binding:
             self.lines,
             (*self.identity, self.name, *names),
             self.written,
-            None if bind is None else self.printing,
+            self.printing if bind is not None and kernels.prints(self.function) else None,
             bind,
         )
 

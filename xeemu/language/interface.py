@@ -60,7 +60,7 @@ class Interface:
       identity: texts that tell it from other kernels in every process.
       written: names of the parameters whose arrays come back from a launch, in order.
       printing: makes the same kernel with another result: its own, and what its work-items have printed, of which each
-        keeps so many words; None where that is not known.
+        keeps so many words; None where they print nothing.
       bind: makes the form that is traced of a launch's nd-range, arguments and keywords; None where that is this one.
     """
 

@@ -30,12 +30,11 @@ def printed(
       `work_item`, `file` and `line`, the work-items one after the other; its `str()` is the whole text.
 
     Raises:
-      KernelArgumentError: the kernel is written in Python.
+      KernelArgumentError: the kernel does not call `printf`.
     """
     if kernel.interface is None or kernel.interface.printing is None:
-        raise KernelArgumentError(
-            f"kernel {kernel.name} is written in Python, which has no printf; return a memory that holds the values"
-        )
+        why = "calls no printf" if kernel.interface is not None else "is written in Python, which has no printf"
+        raise KernelArgumentError(f"kernel {kernel.name} {why}; store the values to a memory and return it")
     if words < 2:
         raise KernelArgumentError(f"words={words!r}; give the number of words to keep of each work-item, such as 256")
     return launch(kernel.interface.printing(kernel, words), nd_range, device, schedule=schedule)
