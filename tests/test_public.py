@@ -34,6 +34,7 @@ PUBLIC = [
     "litmus",
     "load",
     "occupancy",
+    "printed",
     "profile",
     "trace",
     "tune",

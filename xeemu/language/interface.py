@@ -59,6 +59,8 @@ class Interface:
       lines: its source lines, each with its number.
       identity: texts that tell it from other kernels in every process.
       written: names of the parameters whose arrays come back from a launch, in order.
+      printing: makes the same kernel with another result: its own, and what its work-items have printed, of which each
+        keeps so many words; None where they print nothing.
       bind: makes the form that is traced of a launch's nd-range, arguments and keywords; None where that is this one.
     """
 
@@ -71,6 +73,7 @@ class Interface:
     lines: tuple[tuple[int, str], ...] = ()
     identity: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+    printing: "Callable[[Kernel, int], Kernel] | None" = None
     bind: "Callable[[Kernel, NDRange, Sequence[Any], Mapping[str, Any]], Bound] | None" = None
 
 
