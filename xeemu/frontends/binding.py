@@ -90,12 +90,18 @@ class _Binding:
             self.lines,
             (*self.identity, self.name, *names),
             self.written,
+            self.shapes,
             bind,
         )
 
     @functools.cached_property
     def written(self) -> tuple[str, ...]:
         return kernels.written(self.function)
+
+    @functools.cached_property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The dimensions of local and private arrays of numbers."""
+        return declarations.shapes(self.function)
 
     @functools.cached_property
     def summary(self) -> str:

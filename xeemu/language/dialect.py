@@ -45,7 +45,8 @@ class Dialect:
       types: names of types, of those of NumPy.
       attribute: where sizes are required.
       local, private: what allocates memory.
-      pitched: local memory of the dimensions `shape`.
+      pitched: local memory of a name and of dimensions.
+      spread: of words of local memory the i-th, with one left free after so many `banks`.
       shared_copy: a copy in which each work-item takes a part.
       group_reduce, sub_group_reduce: algorithms that reduce.
       contiguous: what ids should run along, so that neighbours touch neighbouring elements.
@@ -92,7 +93,8 @@ class Dialect:
     attribute: str
     local: str
     private: str
-    pitched: Callable[[Sequence[str]], str]
+    pitched: Callable[[str, Sequence[str]], str]
+    spread: str
     shared_copy: str
     group_reduce: str
     sub_group_reduce: str
@@ -160,7 +162,8 @@ PYTHON = Dialect(
     attribute="@xe.kernel",
     local="wg.local",
     private="wg.private",
-    pitched=lambda shape: f"wg.local(({', '.join(shape)}), ...)",
+    pitched=lambda name, shape: f"wg.local(({', '.join(shape)}), ...)",
+    spread="i + i // {banks}",
     shared_copy="for k in range(0, n, wg.size), the word k + wg.local_linear_id(), then a barrier",
     group_reduce="wg.reduce",
     sub_group_reduce="wg.sub_group.reduce",
@@ -220,7 +223,8 @@ OPENCL_C = Dialect(
     attribute="the kernel's attributes",
     local="__local",
     private="private arrays",
-    pitched=lambda shape: f"__local float a{''.join(f'[{n}]' for n in shape)}",
+    pitched=lambda name, shape: f"{name}{''.join(f'[{n}]' for n in shape)}",
+    spread="i + i / {banks}",
     shared_copy=(
         "for (k = get_local_linear_id(); k < n; k += the work-items of the group), the word k, then a barrier"
     ),

@@ -59,6 +59,7 @@ class Interface:
       lines: its source lines, each with its number.
       identity: texts that tell it from other kernels in every process.
       written: names of the parameters whose arrays come back from a launch, in order.
+      shapes: declared dimensions of memories by name, of those that are flat for xeemu.
       bind: makes the form that is traced of a launch's nd-range, arguments and keywords; None where that is this one.
     """
 
@@ -71,6 +72,7 @@ class Interface:
     lines: tuple[tuple[int, str], ...] = ()
     identity: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+    shapes: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
     bind: "Callable[[Kernel, NDRange, Sequence[Any], Mapping[str, Any]], Bound] | None" = None
 
 
