@@ -1,8 +1,8 @@
 """Subject: a process that takes kernels through xeemu, one after another, and tells each stage as it is reached.
 
-Reads a JSON line for each kernel from its input: {suite, key, check, speed, kept}; writes JSON lines: {"stage": name} when a
-stage begins, {"stage": name, "found": part of the outcome} after it, and {"done": outcome} at the end. The stages are
-load, trace, launch, compare, check, estimate and speed.
+Reads a JSON line for each kernel from its input: {suite, key, check, speed, kept}; writes JSON lines: {"stage": name}
+when a stage begins, {"stage": name, "found": part of the outcome} after it, and {"done": outcome} at the end. Stages
+are load, trace, launch, compare, check, estimate and speed.
 """
 
 import dataclasses
@@ -184,8 +184,8 @@ def beside(entry: Entry, results: dict[int, np.ndarray], told: reference.Referen
 
 
 def roomy(xe: Any) -> Any:
-    """The device by default with room for the work-groups of 4096 and the local memories that some tests ask for."""
-    return dataclasses.replace(xe.device("max1550"), max_work_group_size=1 << 14, local_mem_size=1 << 26)
+    """The device by default with room for the work-groups and local memories that some tests ask for."""
+    return dataclasses.replace(xe.device("max1550"), max_work_group_size=1 << 18, local_mem_size=1 << 26)
 
 
 def estimated(report: Any) -> dict[str, Any]:

@@ -177,7 +177,7 @@ def for_gpuverify(parameter: Parameter, items: int) -> str:
     if real:
         return f"{name} random {count}"
     if name.startswith("{"):
-        return f"{name} zeros {count}"
+        return f"{name} below {count} 64 | zeros {count}"
     return f"{name} permutation {count} | below {count} 64 | zeros {count}"
 
 
