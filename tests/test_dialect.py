@@ -244,6 +244,11 @@ class TestRefusals:
         with pytest.raises(xe.NDRangeError, match=r"or a local size that divides$"):
             xe.launch(kernel, xe.NDRange(100, 64))(np.zeros(200, np.float32))
 
+    def test_of_launches_without_work_groups_speak_opencl(self):
+        text = "kernel void f(global float* a) { local float t; t = 1; barrier(CLK_LOCAL_MEM_FENCE); a[0] = t; }"
+        with pytest.raises(xe.KernelArgumentError, match=r"local size: xe\.NDRange\.opencl\(\(64, 8\), local_size\)"):
+            xe.launch(xe.load(text)["f"], xe.NDRange.opencl((64, 8)))(np.zeros(1, np.float32))
+
     def test_of_a_sub_group_size_speak_opencl(self):
         text = "__attribute__((intel_reqd_sub_group_size(8))) kernel void f(global float* a) { a[0] = 1; }"
         with pytest.raises(xe.KernelNotSupportedError, match=r"as sub_group_size in the kernel's attributes"):

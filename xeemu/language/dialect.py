@@ -43,6 +43,7 @@ class Dialect:
       sub_group_size, work_group_size: to require a `size`; the latter of a size in SYCL's order.
       aspect: what SYCL calls an aspect, of its name.
       types: names of types, of those of NumPy.
+      nd_range: a launch with work-groups of a global size in SYCL's order.
       attribute: where sizes are required.
       local, private: what allocates memory.
       pitched: local memory of a name and of dimensions.
@@ -90,6 +91,7 @@ class Dialect:
     work_group_size: Callable[[Sequence[int]], str]
     aspect: Callable[[str], str]
     types: Callable[[str], str]
+    nd_range: Callable[[tuple[int, ...]], str]
     attribute: str
     local: str
     private: str
@@ -159,6 +161,7 @@ PYTHON = Dialect(
     work_group_size=lambda size: f"@xe.kernel(work_group_size={_sizes(size)})",
     aspect=lambda name: f"SYCL's aspect::{name}",
     types=lambda names: names,
+    nd_range=lambda size: f"xe.NDRange({size}, local_size)",
     attribute="@xe.kernel",
     local="wg.local",
     private="wg.private",
@@ -220,6 +223,7 @@ OPENCL_C = Dialect(
     ),
     aspect=lambda name: f"the extension {_EXTENSIONS[name]}",
     types=lambda names: names.replace("float32", "float").replace(" or bfloat16", ""),
+    nd_range=lambda size: f"xe.NDRange.opencl({size[::-1]}, local_size)",
     attribute="the kernel's attributes",
     local="__local",
     private="private arrays",
