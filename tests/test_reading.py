@@ -610,13 +610,13 @@ def test_a_function_is_read_when_it_is_asked_for():
 
 
 def test_takes_little_time():
-    """About 20 ms; a loaded machine may take several times as long."""
+    """About 20 ms of the processor; a loaded machine may take several times as long."""
     body = "\n".join(f"g[get_global_id(0) + {i}] += (float4)(w[{i}].xy, 1, 2);" for i in range(30))
     text = f"__kernel void k(__global float4 *g, __local float4 *w) {{ {body} }}"
     read(text)
     taken = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         assert len(read(text)) == 30
-        taken.append(time.perf_counter() - start)
+        taken.append(time.process_time() - start)
     assert min(taken) < 0.15
