@@ -159,6 +159,12 @@ def test_refusals_in_macros_and_with_tabs_show_the_line():
     assert error(text).endswith(":3:2\n    \tOUT;\n    \t^")
 
 
+def test_what_is_nested_too_deep_for_python():
+    for nested in (" + ".join(["g[0]"] * 2000) + ";", " else ".join(["if (g[0]) g[1] = 1;"] * 1000)):
+        assert error(kernel(nested)).startswith("nested in several hundred others; write it in parts")
+    assert len(bodies(kernel("g[0] = " + " + ".join(["g[0]"] * 100) + ";"))[0].statements) == 1
+
+
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(xe.KernelArgumentError, match=r"nowhere\.cl is not there; a text needs a line break or a brace"):
         reading.program("nowhere.cl")

@@ -592,6 +592,19 @@ kernel void racing(global int* a) { a[0] += 1; }
         assert (code, out) == (2, "")
         assert re.search(message, errors)
 
+    def test_structs_are_written_by_their_fields(self, xeemu, tmp_path):
+        (tmp_path / "s.cl").write_text(
+            "typedef struct { float x; int2 y; } s; kernel void f(global float* a, s t) { a[0] = t.x + t.y.y; }"
+        )
+        words = ("run", f"{tmp_path}/s.cl", "--global", "1", "--local", "1", "--arg", "zeros:1", "--arg")
+        code, out, _ = xeemu(*words, "{'x': 0.5, 'y': [1, 2]}")
+        assert code == 0
+        assert ": 2.5" in out
+        code, _, errors = xeemu(*words, "3")
+        assert code == 2
+        assert "a struct is written {'field': value, ...}" in errors
+        assert "--arg \"{'x': 1, 'y': 1}\"" in errors
+
     def test_a_text_that_is_wrong_is_refused_with_clangs_words(self, xeemu, cl):
         code, _, errors = xeemu("run", f"{cl}:scale", *self.SCALE, "--arg", "256")
         assert code == 2

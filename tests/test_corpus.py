@@ -1,7 +1,8 @@
 """The corpora of defects: every one is found at its lines with its remedy, and the corrected twins are clean and right.
 
-`defects` has barriers, bounds and initialisation, `defects_ordering` what orders accesses beside barriers, and
-`defects_limits` what is undefined, does not fit or depends on more than it says.
+`defects` has barriers, bounds and initialisation, `defects_ordering` what orders accesses beside barriers,
+`defects_limits` what is undefined, does not fit or depends on more than it says, and `defects_divergence` loops and
+branches that work-items take differently.
 """
 
 import collections
@@ -12,12 +13,13 @@ import numpy as np
 import pytest
 from cases import ANY, Defect, Expected, marked_line, marked_lines
 from defects import DEFECTS
+from defects_divergence import DIVERGENCE
 from defects_limits import LIMITS
 from defects_ordering import ORDERING
 
 import xeemu as xe
 
-EVERY = (*DEFECTS, *ORDERING, *LIMITS)
+EVERY = (*DEFECTS, *ORDERING, *LIMITS, *DIVERGENCE)
 FOUND = [d for d in EVERY if d.expected and not d.hidden]
 HIDDEN = [d for d in EVERY if d.hidden]
 NEW = [d for d in EVERY if d not in DEFECTS and not d.refused]

@@ -509,7 +509,7 @@ def test_predicates_and_bounds_are_of_the_work_items():
 
     assert "the predicate of wg.cond is int32[8]; a predicate is bool" in cond(lambda wg: wg.local_id())
     assert "the predicate of wg.cond has shape (4,)" in cond(lambda wg: wg.local_id()[:4] < 2)
-    text = refusal(lambda wg, y: wg.fori_loop(0, wg.local_id() * 1.5, lambda k, y: y, y))
+    text = refusal(lambda wg, y: wg.fori_loop(0, wg.local_id().astype(jnp.float32), lambda k, y: y, y))
     assert "a bound of wg.fori_loop is float32[8]; a bound is an integer" in text
 
 

@@ -3,6 +3,7 @@
 import collections.abc
 import dataclasses
 import gc
+import re
 import weakref
 
 import jax
@@ -432,6 +433,36 @@ kernel void k(global const int* a, global int* out)
         assert shown[1] == f"  load {path}:3: return a[i];"
         assert shown[2] == f"    called from {path}:6: pick(a, i) + pick(a, i + 1); }}"
         assert shown[3] == f"    called from {path}:10: out[i] = twice(a, i);"
+
+    STEPS = """\
+static int step(local int* t, int l, int d)
+{
+    int x = t[(l + d) % 64];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    t[l] = x;
+    return 7 / x;
+}
+kernel void k(global int* a)
+{
+    local int t[64];
+    int l = get_local_id(0);
+    t[l] = a[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int x = step(t, l, 1);
+    x += step(t, l, 33);
+    a[get_global_id(0)] = x;
+}
+"""
+
+    def test_in_functions_that_are_called_often_tell_every_call(self):
+        kernel = xe.load(self.STEPS)["k"]
+        _, findings = xe.check(kernel, xe.NDRange(64, 64))(np.zeros(64, np.int32))
+        race, division = findings
+        for finding in (race, division):
+            lines = str(finding).splitlines()
+            assert re.match(r"    called from <opencl \w+>:14: int x = step", lines[2])
+        assert re.match(r"    or from <opencl \w+>:15: x \+= step", str(race).splitlines()[3])
+        assert "Write barrier(CLK_LOCAL_MEM_FENCE) after line 14 and before line 15." in str(race)
 
     def test_of_a_kernel_itself_tell_none(self, kernels):
         _, (finding,) = xe.check(kernels["scale"], N)(X, Y[:10], 2.0, 64)

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("clang")
 
-import xeemu as xe  # noqa: E402
+import xeemu as xe
 
 SIZE = 16
 RANGE = xe.NDRange.opencl(2 * SIZE, SIZE)

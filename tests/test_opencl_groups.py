@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("clang")
 
-import xeemu as xe  # noqa: E402
+import xeemu as xe
 
 ITEMS, GROUP, LANES = 96, 48, 16
 RANGE = xe.NDRange.opencl(ITEMS, GROUP)
@@ -119,7 +119,7 @@ EXCHANGES = {
     "intel_sub_group_shuffle_down(x, x, 3u)": lambda rows, k: rows[:, (k + 3) % LANES],
     "intel_sub_group_shuffle_up(x, x, 1u)": lambda rows, k: rows[:, (k - 1) % LANES],
     "intel_sub_group_shuffle_down(x, (float)0, 3u)": lambda rows, k: np.where(
-        l + 3 < LANES, rows[:, (l + 3) % LANES], 0
+        k + 3 < LANES, rows[:, (k + 3) % LANES], 0
     ),
     "intel_sub_group_shuffle_up((float)7, x, 3u)": lambda rows, k: np.where(k >= 3, rows[:, (k - 3) % LANES], 7),
     "sub_group_clustered_reduce_add(x, 4u)": lambda rows, k: clusters(np.add, rows, 4),

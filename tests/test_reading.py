@@ -8,6 +8,7 @@ from trees import expression, statement, variable
 
 import xeemu as xe
 from xeemu.frontends import reading, tree, types
+from xeemu.frontends.integers import integers
 
 pytest.importorskip("clang.cindex")
 
@@ -357,6 +358,8 @@ def test_unrolling():
         "#pragma unroll 4\n": 4,
         "#pragma unroll (3)\n": 3,
         "#pragma unroll FOUR\n": 4,
+        "#pragma unroll FOUR * 2 + 1\n": 9,
+        "__attribute__((opencl_unroll_hint(FOUR / 2)))": 2,
         "#pragma nounroll\n": 1,
         "__attribute__((opencl_unroll_hint))": 0,
         "__attribute__((opencl_unroll_hint(8)))": 8,
@@ -390,7 +393,7 @@ def test_layouts_are_clang_s():
     expected = [s.expression.value for s in kernel.body.statements]
     assert [r.size for r in records] + [f.offset for r in records for f in r.fields] == expected
     assert [r.name for r in records] == ["Small", "Mixed", "Nested", "Packed", "Aligned"]
-    assert [str(f.type) for f in records[2].fields[:4]] == ["char", "struct Mixed[2]", "int[3][2]", "global int*"]
+    assert [str(f.type) for f in records[2].fields[:4]] == ["char", "struct Mixed[2]", "int[2][3]", "global int*"]
     assert records[2].fields[4].type.union
 
 
@@ -433,6 +436,35 @@ def test_parameters_and_attributes():
     assert first.sub_group_size == 8
     assert second.work_group_size is None
     assert second.attributes == ("work_group_size_hint(64, 1, 1)", "vec_type_hint(float4)")
+
+
+def test_required_sizes_are_constant_expressions():
+    text = """
+    #define WIDTH 16
+    enum { LANES = 8 };
+    __kernel __attribute__((reqd_work_group_size(WIDTH * 2, 1 << 2, LANES))) void first() { }
+    __kernel __attribute__((intel_reqd_sub_group_size(WIDTH / 2u))) void second() { }
+    """
+    first, second = reading.program(text).kernels
+    assert first.work_group_size == (32, 4, 8)
+    assert second.sub_group_size == 8
+    assert integers("2 * (N + 1), 7 >> 1", {"N": 3}) == [8, 3]
+    assert integers("sizeof(int)", {}) == []
+
+
+def test_parameters_declared_as_arrays_are_pointers():
+    text = """
+    float first(float x[4], const int y[][2]) { x += 1; x = y ? x + 1 : x++; return *x-- + x[1] + y[0][1]; }
+    __kernel void k(__local float a[], __global int4 b[16]) { a[2] = *a + b[1].x; }
+    """
+    program = reading.program(text, std="CL1.2")
+    first = program.functions["first"]
+    assert [str(p.type) for p in first.parameters] == ["private float*", "private const int[2]*"]
+    assert statement(first.body) == ("{x += 1; x = (y ? (x + 1) : x++); return ((*x-- + x[1]) + (float)y[0][1]);}")
+    (kernel,) = program.kernels
+    assert [str(p.type) for p in kernel.parameters] == ["local float*", "global int4*"]
+    (assigned,) = kernel.body.statements
+    assert expression(assigned.expression) == "a[2] = (*a + (float)b[1].s0)"
 
 
 def test_atomic_types_are_their_numbers():

@@ -15,6 +15,7 @@ from xeemu.errors import (
 from xeemu.faults.checking import check
 from xeemu.faults.findings import Finding, Findings, WorkItem
 from xeemu.frontends.loading import load
+from xeemu.frontends.samplers import Sampler
 from xeemu.language.kernel import Kernel, kernel
 from xeemu.language.local import Local
 from xeemu.language.memory import Memory
@@ -44,6 +45,7 @@ __all__ = [
     "Program",
     "Report",
     "Row",
+    "Sampler",
     "SubGroup",
     "Table",
     "WorkGroup",

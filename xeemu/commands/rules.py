@@ -1,5 +1,6 @@
 """Rules: how the arguments of a kernel of OpenCL C are written on a command line."""
 
+import ast
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from xeemu.kernels.example import SEED
 SYNTAX = """\
 arguments of a kernel of OpenCL C, one --arg for each parameter, in their order:
   1024   -1   0x10   2.5f   a number; with commas the components of a vector
+  "{'x': 1, 'y': [2, 3]}"   the fields of a struct
   zeros:1024                an array of zeros; the same with ones
   random:1024:int:seed=1    integers over the whole range of the type, floats
                             from 0 to 1; low=0:high=16 for others, high excluded
@@ -76,6 +78,8 @@ def _such_as(parameter: Variable) -> str:
             return "1.5"
         case Vector(count=count):
             return ",".join(["1"] * count)
+        case Record(fields=fields):
+            return '"{' + ", ".join(f"'{f.name}': 1" for f in fields) + '}"'
     return "1024"
 
 
@@ -97,9 +101,22 @@ def _value(parameter: Variable, text: str, position: int, shapes_only: bool) -> 
         return xe.Local(_whole(rest[0] if len(rest) == 1 else ""))
     if kind in _KINDS:
         return _array(parameter, kind, rest, position, shapes_only)
+    if isinstance(parameter.type, Record):
+        return _fields(text)
     if isinstance(parameter.type, Vector) and "," in text:
         return tuple(map(_number, text.strip("()").split(",")))
     return _number(text)
+
+
+def _fields(text: str) -> dict[str, Any]:
+    """The fields of a struct, as a dict of Python."""
+    try:
+        fields = ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise ValueError("a struct is written {'field': value, ...}")
+    return fields
 
 
 def _number(text: str) -> int | float:

@@ -386,6 +386,8 @@ class _Counter:
         gauge = meter(operation, self.device, self.schedule.geometry)
         if not (operation.frame.certain and mask.known and gauge.aligned):
             return None
+        if not len(gauge.chosen):
+            return Issued(0, 0)
         parts = self._divided(operation.frame.boxes, functools.partial(self._issued_in_box, gauge, mask))
         return (
             None if parts is None else Issued(sum(part.requests for part in parts), sum(part.lanes for part in parts))

@@ -55,12 +55,12 @@ def sub_groups(geometry: Geometry) -> int:
 def active_sub_groups(lanes: Any, geometry: Geometry) -> Any:
     """`[rows]` sub-groups with an active lane, of masks `[rows, work-items or 1]` of NumPy or JAX."""
     if lanes.shape[1] == 1:
-        return lanes[:, 0] * sub_groups(geometry)
+        return lanes[:, 0].astype(np.int64) * sub_groups(geometry)
     starts = range(0, geometry.items, geometry.sub_group_size)
     each = [lanes[:, start : start + geometry.sub_group_size].any(1) for start in starts]
     total = each[0].astype(np.int64)
     for row in each[1:]:
-        total = total + row
+        total = total + row.astype(np.int64)
     return total
 
 

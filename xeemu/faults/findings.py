@@ -37,6 +37,7 @@ MORE = (
 )
 
 _WIDTH = 100
+_MOST_CALLS = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,23 +169,35 @@ class Use:
       what: `"load"`, `"store"`, or `"atomic add"` and so on, with a scope where it matters.
       site: its line.
       item: who executes it.
-      calls: the lines that called the function in which it is, the innermost first, where they are told.
+      calls: what is said of the lines that called the function in which it is, the innermost first.
     """
 
     what: str
     site: Site
     item: WorkItem
-    calls: tuple[Site, ...] = ()
+    calls: tuple[str, ...] = ()
 
     @property
     def lines(self) -> list[str]:
         """What is shown of it."""
-        return [f"  {self.what} {self.site}", *called_from(self.calls), f"    by {self.item}"]
+        return [f"  {self.what} {self.site}", *_indented(self.calls), f"    by {self.item}"]
 
 
-def called_from(calls: Iterable[Site]) -> list[str]:
-    """What is shown of the calls that lead to a line."""
-    return [f"    called from {site}" for site in calls]
+def called_from(chains: Sequence[Sequence[Site]]) -> tuple[str, ...]:
+    """What is said of the calls that lead to a line, the innermost first; of several ways one, and others' first."""
+    if not chains:
+        return ()
+    others = [f"or from {chain[0]}" for chain in chains[1:_MOST_CALLS]]
+    more = len(chains) - _MOST_CALLS
+    return (
+        *(f"called from {site}" for site in chains[0]),
+        *others,
+        *([f"or by {more} other calls"] if more > 0 else []),
+    )
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -271,11 +284,11 @@ def barrier_divergence(
     size: int,
     count: int,
     dialect: Dialect = PYTHON,
-    calls: tuple[Site, ...] = (),
+    calls: tuple[str, ...] = (),
 ) -> Finding:
     """A barrier or an algorithm of the group, by its name, that only a part of a work-group reaches."""
     head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {reaching.shown(group)} reach a {what}"
-    shown = [f"  {what} {site}", *called_from(calls), f"    reached by {reaching}", f"    not by {missing}"]
+    shown = [f"  {what} {site}", *_indented(calls), f"    reached by {reaching}", f"    not by {missing}"]
     if what == "barrier":
         explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
         advice = f"Let all work-items of the group come to one barrier, and {dialect.masked}."
@@ -299,7 +312,13 @@ def cross_item(site: Site, operation: str, dialect: Dialect = PYTHON) -> Finding
 
 
 def undefined_arithmetic(
-    site: Site, operation: str, remedy: str, item: WorkItem, count: int, dialect: Dialect = PYTHON
+    site: Site,
+    operation: str,
+    remedy: str,
+    item: WorkItem,
+    count: int,
+    dialect: Dialect = PYTHON,
+    calls: tuple[str, ...] = (),
 ) -> Finding:
     """An integer operation that C++ leaves undefined, whose result is used.
 
@@ -309,16 +328,21 @@ def undefined_arithmetic(
       remedy: an expression that is defined.
       item: who executes it in the example.
       count: how often the result was used.
+      dialect: the language of advice.
+      calls: what is said of the calls that lead to it, see `called_from`.
     """
     head = f"{UNDEFINED_ARITHMETIC}: {operation}"
     explanation = (
         f"{dialect.arithmetic} leaves that undefined, and devices differ in what it gives; the result is used."
     )
     advice = f"Give it operands for which it is defined, or select its result away for others, as by {remedy}."
-    return _of_operation(UNDEFINED_ARITHMETIC, site, item, count, head, explanation, advice)
+    text = _message(NOTE, head, [f"  {site}", *_indented(calls), f"    by {item}"], explanation, advice)
+    return Finding(UNDEFINED_ARITHMETIC, NOTE, "", "", (site,), None, (item.group_id,), (item,), count, text)
 
 
-def wrapped_index(site: Site, operation: str, advice: str, element: Element, use: Use, count: int) -> Finding:
+def wrapped_index(
+    site: Site, operation: str, advice: str, element: Element, use: Use, count: int, calls: tuple[str, ...] = ()
+) -> Finding:
     """Index arithmetic that wraps in its type, and gives an address within bounds.
 
     Args:
@@ -328,9 +352,10 @@ def wrapped_index(site: Site, operation: str, advice: str, element: Element, use
       element: what is accessed.
       use: the access.
       count: how often such an index was used.
+      calls: what is said of the calls that lead to it, see `called_from`.
     """
     head = f"{WRAPPED_INDEX}: {operation}"
-    shown = [f"  {site}", *use.lines]
+    shown = [f"  {site}", *_indented(calls), *use.lines]
     explanation = f"It comes to the index of {element}, which is within bounds, and another one than was meant."
     return Finding(
         WRAPPED_INDEX,
@@ -368,14 +393,6 @@ def order_dependent(element: Element, uses: tuple[Use, Use], dtype: str, count: 
         count,
         _message(NOTE, head, shown, explanation, advice),
     )
-
-
-def _of_operation(
-    kind: str, site: Site, item: WorkItem, count: int, head: str, explanation: str, advice: str
-) -> Finding:
-    """A note on an operation that is no access."""
-    text = _message(NOTE, head, [f"  {site}", f"    by {item}"], explanation, advice)
-    return Finding(kind, NOTE, "", "", (site,), None, (item.group_id,), (item,), count, text)
 
 
 def forward_progress(loop: Site, operation: str, site: Site, dialect: Dialect = PYTHON) -> Finding:

@@ -152,15 +152,16 @@ class _Judge:
             what = f"{what} of scope {spot.ordering.scope}"
         return Use(what, spot.place.site, self._item(group, item), self._calls(spot))
 
-    def _calls(self, spot: Spot) -> tuple[Site, ...]:
-        return self._callers(o.eqn for o in self._operations(spot))
+    def _calls(self, spot: Spot) -> tuple[str, ...]:
+        return self.callers(o.eqn for o in self._operations(spot))
 
-    def _callers(self, eqns: Iterable[jex_core.JaxprEqn]) -> tuple[Site, ...]:
-        """The calls that lead to operations of one line, where functions are written out; of several those of one."""
+    def callers(self, eqns: Iterable[jex_core.JaxprEqn]) -> tuple[str, ...]:
+        """The calls that lead to operations of one line, of a kernel whose functions are written out."""
         if self.program.kernel.interface is None:
             return ()
         code = self.program.kernel.function.__code__
-        return next((calls for eqn in eqns if (calls := source.callers(eqn, code))), ())
+        chains = dict.fromkeys(source.callers(eqn, code) for eqn in eqns)
+        return findings.called_from([chain for chain in chains if chain])
 
     def _who(self, case: int) -> str:
         if self.geometry.plain:
@@ -358,13 +359,13 @@ class _Judge:
                 yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count), self.dialect)
 
     def parted(self) -> Iterator[Finding]:
-        found: dict[tuple[str, Site], tuple[int, Parted, tuple[Site, ...]]] = {}
+        found: dict[tuple[str, Site], tuple[int, Parted, tuple[str, ...]]] = {}
         for key, (count, vector) in zip(self.watch.barriers, self.state["parted"], strict=True):
             if count:
                 eqn = self.watch.proofs.meetings[key].eqn
                 what = "barrier" if eqn.primitive is primitives.barrier_p else str(eqn.params["collective"])
                 called = what, source.of_equation(eqn)
-                before, example, calls = found.get(called, (0, Parted(*vector.tolist()), self._callers([eqn])))
+                before, example, calls = found.get(called, (0, Parted(*vector.tolist()), self.callers([eqn])))
                 found[called] = before + int(count), example, calls
         for (what, site), (count, example, calls) in found.items():
             reaching, missing = (self._item(example.group, n) for n in (example.reaching, example.missing))

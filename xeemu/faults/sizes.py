@@ -18,6 +18,7 @@ from xeemu.faults import findings
 from xeemu.faults.findings import Finding, Findings
 from xeemu.language import jaxprs, primitives, source
 from xeemu.language.collectives import SUB_GROUP
+from xeemu.language.interface import Retrace
 from xeemu.language.program import Program
 from xeemu.language.source import Site
 
@@ -85,6 +86,8 @@ def _fault(program: Program, size: int, outputs: Any, found: Findings, check: Ch
     """What is wrong at a size, an error or a sentence; None if nothing is."""
     try:
         others, findings_there = check(size)
+    except Retrace:
+        raise
     except Error as error:
         # The sentence of what JAX or an assertion has raised may be empty.
         cause = "" if error.__cause__ is None else type(error.__cause__).__name__

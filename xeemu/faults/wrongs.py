@@ -1,6 +1,6 @@
 """Wrongs: operations that are no accesses and went wrong, as findings; one for each line."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +30,9 @@ class Naming(Protocol):
     def use(self, key: Key, element: int, item: WorkItem) -> tuple[Use, Element]:
         """What an access does, and to which element of its memory."""
 
+    def callers(self, eqns: Iterable[jex_core.JaxprEqn]) -> tuple[str, ...]:
+        """What is said of the calls that lead to some operations."""
+
 
 def findings_of(
     following: Following, counts: np.ndarray, examples: np.ndarray, naming: Naming, dialect: Dialect
@@ -49,12 +52,12 @@ def findings_of(
             before, *first = seen.get(site, (0, eqn, Wrong(*vector.tolist())))
             seen[site] = before + int(count), *first
     for site, (count, eqn, example) in seen.items():
-        item = naming.item(example.group, example.item)
+        item, calls = naming.item(example.group, example.item), naming.callers([eqn])
         if following.rule.decides:
-            yield findings.undefined_arithmetic(site, *_undefined(eqn, example, dialect), item, count, dialect)
+            yield findings.undefined_arithmetic(site, *_undefined(eqn, example, dialect), item, count, dialect, calls)
         else:
             use, element = naming.use(following.accesses[example.access - 1], example.element, item)
-            yield findings.wrapped_index(site, *_wrapped(eqn, example, dialect), element, use, count)
+            yield findings.wrapped_index(site, *_wrapped(eqn, example, dialect), element, use, count, calls)
 
 
 def _undefined(eqn: jex_core.JaxprEqn, example: Wrong, dialect: Dialect) -> tuple[str, str]:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from xeemu.errors import KernelArgumentError
-from xeemu.frontends import arrays, declarations, numbers
+from xeemu.frontends import arrays, declarations, images, numbers, opaques, samplers
 from xeemu.frontends.arrays import Form
 from xeemu.frontends.lowering import kernels
+from xeemu.frontends.samplers import Sampler
 from xeemu.frontends.tree import Function, Place, Program, Variable
-from xeemu.frontends.types import Pointer, Record, Scalar, Vector
+from xeemu.frontends.types import Opaque, Pointer, Record, Scalar, Vector
 from xeemu.language.dialect import Dialect
 from xeemu.language.interface import Bound, Interface, Retrace
 from xeemu.language.kernel import Kernel
@@ -117,7 +118,7 @@ class _Binding:
         parameters = self.function.parameters
         self._check_number(arguments, keywords)
         given = dict(zip((p.name for p in parameters), arguments, strict=True))
-        forms = {p.name: arrays.form(p, given[p.name], self.name) for p in parameters if _is_array(p)}
+        forms = {p.name: _form(p, given[p.name], self.name) for p in parameters if _is_array(p)}
         values = {p.name: self._value(p, given[p.name]) for p in parameters if not _is_array(p)}
         static = {name: value for name, value in values.items() if self._is_static(name, value)}
         call = _Call(self, kernel, nd_range, given, forms, values, static)
@@ -155,6 +156,8 @@ class _Binding:
                 return numbers.vector(parameter, given, self.name)
             case Record():
                 return numbers.record(parameter, given, self.name)
+            case Opaque() if opaques.is_sampler(parameter.type):
+                return samplers.given(given, self._where(parameter))
         raise KernelArgumentError(
             f"{self._where(parameter)} is of type {parameter.type}, which a launch cannot give; let the kernel read a "
             "global array instead"
@@ -175,7 +178,7 @@ class _Binding:
     def _is_static(self, name: str, value: Any) -> bool:
         if isinstance(value, np.generic):
             return name in self.deciding
-        return isinstance(value, Local | tuple | bytes)
+        return isinstance(value, Local | Sampler | tuple | bytes)
 
     # --- Tracing ---
 
@@ -249,6 +252,8 @@ class _Call:
         name = parameter.name
         if name not in self.forms:
             return self.values[name]
+        if opaques.is_image(parameter.type):
+            return images.laid_out(self.given[name])
         dtype = (
             arrays.finer(parameter, granules[name]) if name in granules else arrays.natural(parameter, self.forms[name])
         )
@@ -268,7 +273,13 @@ class _Call:
 
 
 def _is_array(parameter: Variable) -> bool:
-    return isinstance(parameter.type, Pointer) and parameter.type.space != "local"
+    if isinstance(parameter.type, Pointer):
+        return parameter.type.space != "local"
+    return opaques.is_image(parameter.type)
+
+
+def _form(parameter: Variable, given: Any, kernel: str) -> Form:
+    return (images if opaques.is_image(parameter.type) else arrays).form(parameter, given, kernel)
 
 
 def _is_local(parameter: Variable) -> bool:

@@ -39,6 +39,8 @@ def summary(of: Function) -> str:
         block.append(line)
         inside = (inside or line.endswith("*/")) and "/*" not in line
         last -= 1
+    if any(re.search(r"copyright|licen[sc]e", line, re.IGNORECASE) for line in block):
+        return ""  # it is on the file
     words = (_COMMENT.sub("", _COMMENT.sub("", line)).strip() for line in reversed(block))
     return next((w for w in words if re.search(r"\w", w)), "")
 

@@ -8,16 +8,17 @@ from xeemu.errors import KernelError
 from xeemu.frontends import clang, initializers, layouts, refusals, statements, tree
 from xeemu.frontends.bodies import Body
 from xeemu.frontends.clang import Cursor
+from xeemu.frontends.integers import integers
 from xeemu.frontends.layouts import Layouts
 from xeemu.frontends.printed import Lost, Printed
 from xeemu.frontends.recursion import refuse_recursion
 from xeemu.frontends.tree import Function, Place, Variable
-from xeemu.frontends.types import VOID, Opaque
+from xeemu.frontends.types import VOID, Opaque, Type
 
 _Read = TypeVar("_Read")
 _KERNEL = re.compile(r"(?<!\w)(__kernel|kernel)\b")
-_WORK_GROUP_SIZE = re.compile(r"reqd_work_group_size\((\d+), (\d+), (\d+)\)")
-_SUB_GROUP_SIZE = re.compile(r"reqd_sub_group_size\((\d+)\)")
+_WORK_GROUP_SIZE = re.compile(r"reqd_work_group_size\((.+)\)$")
+_SUB_GROUP_SIZE = re.compile(r"reqd_sub_group_size\((.+)\)$")
 
 
 class Definitions:
@@ -99,35 +100,57 @@ class Definitions:
 
     def _function(self, cursor: Cursor, place: Place) -> Function:
         head = clang.printed(cursor, head=True)
-        size, sub_group_size = _WORK_GROUP_SIZE.search(head), _SUB_GROUP_SIZE.search(head)
-        refused = _head_refusal(cursor, place)
-        parameters = []
-        for c in cursor.get_arguments():
-            parameter, error = self._parameter(c)
-            parameters.append(parameter)
-            refused = refused or error
-        try:
-            result = self._layouts.type(cursor.result_type, cursor, place)
-        except KernelError as error:
-            result, refused = VOID, refused or error
+        spelled = attributes(head)
+        sub_group_size = self._required(_SUB_GROUP_SIZE, spelled)
+        parameters, refused_parameter = self._parameters(cursor)
+        result, refused_result = self._result(cursor, place)
+        refused = _variadic(cursor, place) or refused_parameter or refused_result
         key = clang.key(cursor)
         return Function(
             cursor.spelling,
-            tuple(parameters),
+            parameters,
             result,
             place,
             _KERNEL.search(head) is not None,
-            (int(size[1]), int(size[2]), int(size[3])) if size else None,
-            int(sub_group_size[1]) if sub_group_size else None,
-            attributes(head),
+            _three(self._required(_WORK_GROUP_SIZE, spelled)),
+            sub_group_size[0] if sub_group_size else None,
+            spelled,
             lambda: self._read(cursor, self._functions[key], refused),
         )
 
-    def _parameter(self, cursor: Cursor) -> tuple[Variable, KernelError | None]:
+    def _result(self, cursor: Cursor, place: Place) -> tuple[Type, KernelError | None]:
+        """The type of what a function gives, and why it is refused."""
+        try:
+            return self._layouts.type(cursor.result_type, cursor, place), None
+        except KernelError as refused:
+            return VOID, refused
+
+    def _parameters(self, cursor: Cursor) -> tuple[tuple[Variable, ...], KernelError | None]:
+        """The parameters, and why one of them is refused."""
+        declared = list(cursor.get_arguments())
+        # Not the parameters' own types: of one declared as an array libclang gives the array.
+        given = cursor.type.get_canonical().argument_types() if declared else ()
+        found = [self._parameter(c, of) for c, of in zip(declared, given, strict=True)]
+        return tuple(v for v, _ in found), next((e for _, e in found if e is not None), None)
+
+    def _required(self, attribute: re.Pattern[str], spelled: tuple[str, ...]) -> list[int]:
+        """The numbers of an attribute; none where it is not there."""
+        for text in spelled:
+            found = attribute.search(text)
+            if found:
+                return integers(found[1], self._enumerators())
+        return []
+
+    def _enumerators(self) -> dict[str, int]:
+        """Those of program scope."""
+        enums = (c for c in self._unit.cursor.get_children() if clang.kind(c) == "ENUM_DECL")
+        return {e.spelling: e.enum_value for c in enums for e in c.get_children()}
+
+    def _parameter(self, cursor: Cursor, given: Any) -> tuple[Variable, KernelError | None]:
         """A parameter, and why it is refused."""
         place = clang.place(cursor, self._files)
         try:
-            of, error = self._layouts.of(cursor, place), None
+            of, error = self._layouts.type(given, cursor, place), None
         except KernelError as refused:
             of, error = Opaque(cursor.type.spelling), refused
         variable = Variable(cursor.spelling, of, "private", place)
@@ -157,6 +180,7 @@ class Definitions:
             lambda declared: self._functions.get(clang.key(declared)),
             self._local,
             statements.read,
+            initializers.value,
             place,
             self._files,
         )
@@ -181,12 +205,16 @@ def _space(cursor: Cursor, outside: bool = False) -> str:
     return "constant" if layouts.is_const(cursor.type) else "global"
 
 
-def _head_refusal(cursor: Cursor, place: Place) -> KernelError | None:
-    """Why a function with such a head cannot be read."""
+def _variadic(cursor: Cursor, place: Place) -> KernelError | None:
+    """Why a function that takes any number of arguments cannot be read."""
     if cursor.type.kind.name != "FUNCTIONPROTO" or not cursor.type.is_function_variadic():
         return None
     message = f"{cursor.spelling} takes any number of arguments; give each number a function of its own"
     return refusals.at(place, message)
+
+
+def _three(sizes: list[int]) -> tuple[int, int, int] | None:
+    return (sizes[0], sizes[1], sizes[2]) if sizes else None
 
 
 def attributes(head: str) -> tuple[str, ...]:

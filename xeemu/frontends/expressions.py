@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from xeemu.frontends import clang, layouts, literals, refusals, tree, types
-from xeemu.frontends.bodies import Body, converted
+from xeemu.frontends.bodies import Body, converted, refuse_depth
 from xeemu.frontends.clang import Cursor
 from xeemu.frontends.printed import Lost
 from xeemu.frontends.swizzles import components
@@ -16,6 +16,7 @@ _UNARY = {"+", "-", "~", "!", "*", "&", "++", "--", "__extension__"}
 
 def read(body: Body, cursor: Cursor) -> Expression:
     """An expression; the printed text stands at its first token and is left behind its last."""
+    refuse_depth(body, cursor)
     reader = _READERS.get(clang.kind(cursor))
     if reader is None:
         raise refusals.at(body.at(cursor), _other(clang.kind(cursor)))
@@ -62,27 +63,29 @@ def _name(body: Body, cursor: Cursor) -> Expression:
 
 def _unary(body: Body, cursor: Cursor) -> Expression:
     (inner,) = clang.children(cursor)
-    place, of = body.at(cursor), body.type(cursor)
+    place = body.at(cursor)
     prefix = body.text.peek() in _UNARY
     op = body.text.next() if prefix else ""
     operand = read(body, inner)
     if not prefix:
         op = body.text.next()
     if op in ("++", "--"):
+        of = body.result_type(cursor, operand)
         return tree.Step(of, place, op, operand, prefix)
     if op == "__extension__":
         return operand
     if op not in _UNARY:
         raise Lost("an operator")
-    return tree.Unary(of, place, op, operand)
+    return tree.Unary(body.type(cursor), place, op, operand)
 
 
 def _binary(body: Body, cursor: Cursor) -> Expression:
     first, second = clang.children(cursor)
-    place, of = body.at(cursor), body.type(cursor)
+    place = body.at(cursor)
     left = read(body, first)
     op = body.text.next()
     right = read(body, second)
+    of = body.result_type(cursor, left, right)
     if op in _ASSIGNING:
         return tree.Assignment(of, place, _ASSIGNING[op], left, right)
     if op not in _BINARY:
@@ -91,13 +94,14 @@ def _binary(body: Body, cursor: Cursor) -> Expression:
 
 
 def _choice(body: Body, cursor: Cursor) -> Expression:
-    place, of = body.at(cursor), body.type(cursor)
+    place = body.at(cursor)
     first, second, third = clang.children(cursor)
     condition = read(body, first)
     body.text.take("?")
     then = read(body, second)
     body.text.take(":")
-    return tree.Choice(of, place, condition, then, read(body, third))
+    otherwise = read(body, third)
+    return tree.Choice(body.result_type(cursor, then, otherwise), place, condition, then, otherwise)
 
 
 def _subscript(body: Body, cursor: Cursor) -> Expression:
@@ -145,19 +149,15 @@ def _cast(body: Body, cursor: Cursor) -> Expression:
 
 
 def _compound(body: Body, cursor: Cursor) -> Expression:
-    from xeemu.frontends import initializers  # which reads expressions
-
     body.at(cursor)
     body.text.bracketed()
     *_, inner = clang.children(cursor)
-    return initializers.value(body, inner, body.type(cursor))
+    return body.initial(body, inner, body.type(cursor))
 
 
 def _list(body: Body, cursor: Cursor) -> Expression:
-    from xeemu.frontends import initializers  # which reads expressions
-
     body.at(cursor)
-    return initializers.listed(body, cursor, body.type(cursor))
+    return body.initial(body, cursor, body.type(cursor))
 
 
 def _size(body: Body, cursor: Cursor) -> Expression:
@@ -194,8 +194,9 @@ def _unexposed(body: Body, cursor: Cursor) -> Expression:
 
 
 def _implicit(body: Body, cursor: Cursor, value: Expression) -> Expression:
-    of = body.type(cursor)
-    return value if of == value.type else tree.Cast(of, value.place, value)
+    if isinstance(value.type, types.Pointer):
+        return converted(value, body.result_type(cursor, value))
+    return converted(value, body.type(cursor))
 
 
 def _swizzle(body: Body, cursor: Cursor, value: Expression) -> Expression | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from xeemu.frontends import clang, expressions, refusals, switches, tree
-from xeemu.frontends.bodies import Body
+from xeemu.frontends.bodies import Body, refuse_depth
 from xeemu.frontends.clang import Cursor
 from xeemu.frontends.tree import Statement
 from xeemu.frontends.unrolling import factor
@@ -21,6 +21,7 @@ _REFUSED = {
 
 def read(body: Body, cursor: Cursor) -> Statement:
     """A statement; the printed text stands at its first token and is left behind its last."""
+    refuse_depth(body, cursor)
     kind = clang.kind(cursor)
     reader = _READERS.get(kind)
     if reader is not None:

@@ -96,7 +96,11 @@ class Array:
         return self.element.size * self.count
 
     def __str__(self) -> str:
-        return f"{self.element}[{self.count}]"
+        innermost, counts = self.element, f"[{self.count}]"
+        while isinstance(innermost, Array):
+            counts += f"[{innermost.count}]"
+            innermost = innermost.element
+        return f"{innermost}{counts}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import re
 
+from xeemu.frontends.integers import integers
 from xeemu.frontends.printed import Printed
 
 _LOOPS = ("for", "while", "do")
@@ -33,5 +34,6 @@ def _asked(words: str) -> int | None:
         return None
     if "nounroll" in words or "disable" in words:
         return 1
-    number = re.search(r"\( *(\d+) *\)", words) or re.search(r"unroll (\d+)", words)
-    return int(number[1]) if number else 0
+    factor = re.search(r"unroll(?:_hint)? *\(?([^()]*)\)?", words)
+    found = integers(factor[1], {}) if factor else []
+    return found[0] if found else 0

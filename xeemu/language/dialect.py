@@ -41,6 +41,8 @@ class Dialect:
       wider: an integer type of 64 bits.
       lanes, lane, any_size: the lanes of a sub-group, the id of one, and a sub-group size that is not fixed.
       sub_group_size, work_group_size: to require a `size`; the latter of a size in SYCL's order.
+      aspect: what SYCL calls an aspect, of its name.
+      types: names of types, of those of NumPy.
       attribute: where sizes are required.
       local, private: what allocates memory.
       pitched: local memory of the dimensions `shape`.
@@ -85,6 +87,8 @@ class Dialect:
     any_size: str
     sub_group_size: str
     work_group_size: Callable[[Sequence[int]], str]
+    aspect: Callable[[str], str]
+    types: Callable[[str], str]
     attribute: str
     local: str
     private: str
@@ -151,6 +155,8 @@ PYTHON = Dialect(
     any_size="wg.sub_group.size",
     sub_group_size="@xe.kernel(sub_group_size={size})",
     work_group_size=lambda size: f"@xe.kernel(work_group_size={_sizes(size)})",
+    aspect=lambda name: f"SYCL's aspect::{name}",
+    types=lambda names: names,
     attribute="@xe.kernel",
     local="wg.local",
     private="wg.private",
@@ -168,6 +174,7 @@ def _fences(spaces: Sequence[str]) -> str:
     return " | ".join(flag for space, flag in flags.items() if space in spaces) or flags["local"]
 
 
+_EXTENSIONS = {"fp64": "cl_khr_fp64", "fp16": "cl_khr_fp16", "atomic64": "cl_khr_int64_base_atomics"}
 OPENCL_C = Dialect(
     language="OpenCL C",
     standard="OpenCL",
@@ -208,6 +215,8 @@ OPENCL_C = Dialect(
     work_group_size=lambda size: (
         f"__attribute__((reqd_work_group_size({', '.join(map(str, (*size[::-1], 1, 1)[:3]))})))"
     ),
+    aspect=lambda name: f"the extension {_EXTENSIONS[name]}",
+    types=lambda names: names.replace("float32", "float").replace(" or bfloat16", ""),
     attribute="the kernel's attributes",
     local="__local",
     private="private arrays",

@@ -85,8 +85,18 @@ def between(first: jex_core.JaxprEqn, second: jex_core.JaxprEqn) -> tuple[int, i
     """The lines of one function that lead to two equations, if it comes to the first one's first; else None."""
     for (code, line), (other, later) in zip(calls_of_equation(first), calls_of_equation(second), strict=False):
         if code is not other or line != later:
-            return (line, later) if code is other and line < later else None
+            return (line, later) if _same_function(code, other) and line < later else None
     return None
+
+
+def _same_function(code: CodeType, other: CodeType) -> bool:
+    """Whether two codes are of one function; of one in another language than Python, each line has its own."""
+    made = code.co_varnames == other.co_varnames == CALLER and code.co_filename == other.co_filename
+    return code is other or (made and code.co_name == other.co_name)
+
+
+CALLER = ("call",)
+"""The variables of the functions that stand for lines of another language."""
 
 
 def of_caller() -> Site:

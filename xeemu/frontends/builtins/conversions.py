@@ -151,7 +151,7 @@ def _odd(x: jax.Array) -> jax.Array:
     exact = lax.convert_element_type(nearest, x.dtype)
     even = lax.eq(lax.bitwise_and(floats.bits(nearest), np.int32(1)), np.int32(0))
     above, below = (lax.bitwise_and(even, compare(exact, x)) for compare in (lax.gt, lax.lt))
-    return lax.select(above, _next(nearest, -1), lax.select(below, _next(nearest, 1), nearest))
+    return lax.select(above, floats.stepped(nearest, -1), lax.select(below, floats.stepped(nearest, 1), nearest))
 
 
 def _directed(nearest: jax.Array, above: jax.Array, below: jax.Array, negative: jax.Array, mode: str) -> jax.Array:
@@ -162,12 +162,5 @@ def _directed(nearest: jax.Array, above: jax.Array, below: jax.Array, negative: 
         above, below = lax.bitwise_and(above, lax.bitwise_not(negative)), lax.bitwise_and(below, negative)
     result = nearest
     if mode != "rtp":
-        result = lax.select(above, _next(nearest, -1), result)
-    return lax.select(below, _next(nearest, 1), result) if mode != "rtn" else result
-
-
-def _next(x: jax.Array, step: int) -> jax.Array:
-    """The next float above (1) or below (-1), by the bits."""
-    own, low = floats.bits(x), -floats.format_of(x.dtype).magnitude - 1
-    order = lax.select(own < 0, low - own, own) + step
-    return floats.from_bits(lax.select(order < 0, low - order, order), x.dtype)
+        result = lax.select(above, floats.stepped(nearest, -1), result)
+    return lax.select(below, floats.stepped(nearest, 1), result) if mode != "rtn" else result

@@ -29,6 +29,7 @@ class Format:
 
     Attributes:
       integer: the signed integer dtype as wide.
+      width: bits of all.
       mantissa: bits of the fraction.
       bias: of the exponent.
       magnitude, infinity, smallest: bits of everything but the sign, of infinity, and of the least normal number.
@@ -104,6 +105,19 @@ def signed_as(x: jax.Array, sign: jax.Array) -> jax.Array:
     own = magnitude(x)
     mask = lax.full_like(own, -format_of(x.dtype).magnitude - 1)
     return from_bits(lax.bitwise_or(own, lax.bitwise_and(bits(sign), mask)), x.dtype)
+
+
+def unit(x: jax.Array) -> jax.Array:
+    """1 with the sign of `x`."""
+    return signed_as(full(x, 1), x)
+
+
+def stepped(x: jax.Array, step: Any) -> jax.Array:
+    """The next float above (a step of 1) or below (-1), by the bits; below zero is the least subnormal number."""
+    own, low = bits(x), -format_of(x.dtype).magnitude - 1
+    order = lax.select(own < 0, low - own, own) + step
+    result = from_bits(lax.select(order < 0, low - order, order), x.dtype)
+    return lax.select(lax.bitwise_and(order == 0, own < 0), full(x, -0.0), result)
 
 
 def power_of_two(k: jax.Array, dtype: Any) -> jax.Array:

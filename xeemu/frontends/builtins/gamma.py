@@ -84,6 +84,7 @@ def known_logarithm(x: float) -> float:
         return math.inf
 
 
+@composite
 def sign(x: jax.Array) -> jax.Array:
     """Of gamma, as an int: 1, or -1 below 0 where the next lower integer is odd."""
     down = lax.floor(x)

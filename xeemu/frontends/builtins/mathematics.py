@@ -33,14 +33,6 @@ def _times(function: Traced, factor: float) -> Traced:
     return composite(lambda *x: function(*x) * factor)
 
 
-def _hypotenuse(x: jax.Array, y: jax.Array) -> jax.Array:
-    return geometry.root_of_squares(x, y)
-
-
-def _divided(x: jax.Array, y: jax.Array) -> jax.Array:
-    return lax.div(x, y)
-
-
 @composite
 def _positive_difference(x: jax.Array, y: jax.Array) -> jax.Array:
     nan = lax.bitwise_or(lax.ne(x, x), lax.ne(y, y))
@@ -74,14 +66,14 @@ _PLAIN: Mapping[str, tuple[Known, Traced]] = {
     "cos": (np.cos, lax.cos),
     "cosh": (np.cosh, exponentials.cosh),
     "cospi": (_HALF_TURNS[math.cos], trigonometry.cospi),
-    "divide": (np.divide, _divided),
+    "divide": (np.divide, lax.div),
     "erf": (_scalar(math.erf), lax.erf),
     "erfc": (_scalar(math.erfc), gaussian.complementary_error),
     "exp": (np.exp, exponentials.exp),
     "exp10": (lambda x: np.power(np.float64(10), x), exponentials.exp10),
     "exp2": (np.exp2, exponentials.exp2),
     "expm1": (np.expm1, exponentials.expm1),
-    "hypot": (np.hypot, _hypotenuse),
+    "hypot": (np.hypot, geometry.root_of_squares),
     "lgamma": (gamma.known_logarithm, lax.lgamma),
     "log": (np.log, lax.log),
     "log10": (np.log10, logarithms.log10),
@@ -121,7 +113,7 @@ _RECIPROCAL = in_own(lambda x: 1 / x, composite(lambda x: 1 / x))
 # What `native_` and `half_` functions are: XLA's, as good as they are.
 _NATIVE: Mapping[str, Traced] = {
     "cos": lax.cos,
-    "divide": _divided,
+    "divide": lax.div,
     "exp": lax.exp,
     "exp10": composite(lambda x: lax.exp(x * math.log(10))),
     "exp2": lax.exp2,

@@ -57,7 +57,7 @@ def _lowered(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
         return lax.convert_element_type(_odd_sum(lax.mul(x, y), z), a.dtype)
 
 
-mlir.register_lowering(fma_p, mlir.lower_fun(_lowered, multiple_results=False))
+mlir.register_lowering(fma_p, mlir.lower_fun(jax.jit(_lowered), multiple_results=False))
 
 
 def _sum(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -70,23 +70,25 @@ def _sum(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
 def _odd_sum(x: jax.Array, y: jax.Array) -> jax.Array:
     """A sum rounded to odd: if it is not exact, of the two floats around it the one whose last bit is set."""
     total, rest = _sum(x, y)
-    own = floats.bits(total)
-    zero, one = lax.full_like(rest, 0), lax.full_like(own, 1)
-    even = lax.bitwise_and(lax.ne(rest, zero), lax.eq(lax.bitwise_and(own, one), lax.full_like(own, 0)))
-    even = lax.bitwise_and(even, lax.is_finite(total))
-    grows = lax.eq(lax.gt(rest, zero), lax.ge(own, lax.full_like(own, 0)))
-    moved = lax.select(grows, lax.add(own, one), lax.sub(own, one))
-    return floats.from_bits(lax.select(even, moved, own), x.dtype)
+    own, one = floats.bits(total), lax.full_like(floats.bits(total), 1)
+    # 0 where the rest has the sign of the sum, else -1; a rest that is no number is none.
+    places = lax.full_like(own, floats.format_of(x.dtype).width - 1)
+    sign = lax.shift_right_arithmetic(lax.bitwise_xor(own, floats.bits(rest)), places)
+    inexact = lax.gt(lax.abs(rest), lax.full_like(rest, 0))
+    even = lax.eq(lax.bitwise_and(own, one), lax.full_like(own, 0))
+    moved = lax.add(own, lax.bitwise_or(sign, one))
+    return floats.from_bits(lax.select(lax.bitwise_and(inexact, even), moved, own), x.dtype)
 
 
 def _product(x: jax.Array, y: jax.Array, kept: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The rounded product of numbers from 1 to 2 and what it lacks, from their upper and lower digits.
+    """The rounded product of numbers from 1 to 2 and what it lacks, from their upper digits, rounded, and
+    the rest.
 
     The product is chosen by a mask, so that no compiler fuses it with what it is added to.
     """
     form = floats.format_of(x.dtype)
-    mask = lax.full_like(floats.bits(x), -1 << (form.mantissa // 2 + 1))
-    x1, y1 = (floats.from_bits(lax.bitwise_and(floats.bits(v), mask), x.dtype) for v in (x, y))
+    digits = form.mantissa // 2 + 1
+    x1, y1 = (floats.from_bits((floats.bits(v) + (1 << (digits - 1))) & (-1 << digits), x.dtype) for v in (x, y))
     x0, y0 = lax.sub(x, x1), lax.sub(y, y1)
     product = lax.select(kept, x * y, lax.full_like(x, 0))
     return product, (((x1 * y1 - product) + x1 * y0) + x0 * y1) + x0 * y0

@@ -90,13 +90,11 @@ def parts(numbers: Sequence[Number], of: Scalar) -> tuple[Number, Number]:
 @composite
 def next_after(x: jax.Array, y: jax.Array) -> jax.Array:
     """`nextafter`, by the bits: from a zero to the least subnormal number."""
-    own, other, low = floats.bits(x), floats.bits(y), -floats.format_of(x.dtype).magnitude - 1
-    here, there = (lax.select(b < 0, low - b, b) for b in (own, other))
-    moved = here + lax.select(there > here, lax.full_like(here, 1), lax.full_like(here, -1))
-    result = floats.from_bits(lax.select(moved < 0, low - moved, moved), x.dtype)
-    result = lax.select(lax.bitwise_and(moved == 0, own < 0), floats.full(x, -0.0), result)
+    low = -floats.format_of(x.dtype).magnitude - 1
+    here, there = (lax.select(b < 0, low - b, b) for b in (floats.bits(x), floats.bits(y)))
+    moved = floats.stepped(x, lax.select(there > here, lax.full_like(here, 1), lax.full_like(here, -1)))
     nan = lax.bitwise_or(lax.ne(x, x), lax.ne(y, y))
-    return lax.select(nan, floats.full(x, np.nan), lax.select(here == there, y, result))
+    return lax.select(nan, floats.full(x, np.nan), lax.select(here == there, y, moved))
 
 
 def known_next_after(x: Any, y: Any) -> Any:

@@ -48,17 +48,12 @@ def _nearest_step(r: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array, jax
     return lax.select(twice, left - b, left), once, twice
 
 
-def _unit(x: jax.Array) -> jax.Array:
-    """1 with the sign of `x`."""
-    return floats.signed_as(floats.full(x, 1), x)
-
-
 @composite
 def remainder(x: jax.Array, y: jax.Array) -> jax.Array:
     """`remainder`: by the nearest multiple of `y`, of two the even one."""
     b = lax.abs(y)
     left, _, _ = _nearest_step(lax.rem(lax.abs(x), b + b), b)
-    return left * _unit(x)
+    return left * floats.unit(x)
 
 
 def known_remainder(x: Any, y: Any) -> Any:
@@ -80,7 +75,7 @@ def _quotient(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
         number = number + lax.convert_element_type(taken, np.int32) * 2**k
     left, once, twice = _nearest_step(r, b)
     number = (number + lax.convert_element_type(once, np.int32) + lax.convert_element_type(twice, np.int32)) & 127
-    left, negative = left * _unit(x), lax.ne(floats.bits(x) < 0, floats.bits(y) < 0)
+    left, negative = left * floats.unit(x), lax.ne(floats.bits(x) < 0, floats.bits(y) < 0)
     number = lax.select(lax.ne(left, left), lax.full_like(number, 0), number)
     return left, lax.select(negative, -number, number)
 

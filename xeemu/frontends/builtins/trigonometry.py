@@ -25,7 +25,7 @@ def sinpi(x: jax.Array) -> jax.Array:
     r, turn = _turns(lax.abs(x))
     value = lax.select((turn & 1) == 1, lax.cos(r), lax.sin(r))
     value = lax.select(turn >= 2, -value, value)
-    return lax.select(lax.eq(value, floats.full(x, 0)), floats.signed_as(value, x), value * _unit(x))
+    return lax.select(lax.eq(value, floats.full(x, 0)), floats.signed_as(value, x), value * floats.unit(x))
 
 
 @composite
@@ -45,12 +45,7 @@ def tanpi(x: jax.Array) -> jax.Array:
     zero = lax.eq(tangent, floats.full(x, 0))
     pole = lax.select(turn == 1, floats.full(x, np.inf), floats.full(x, -np.inf))
     edge = lax.select(turn == 2, floats.full(x, -0.0), floats.full(x, 0.0))
-    return lax.select(zero, lax.select(odd, pole, edge), value) * _unit(x)
-
-
-def _unit(x: jax.Array) -> jax.Array:
-    """1 with the sign of `x`."""
-    return floats.signed_as(floats.full(x, 1), x)
+    return lax.select(zero, lax.select(odd, pole, edge), value) * floats.unit(x)
 
 
 def in_half_turns(function: Callable[[float], float]) -> Callable[[float], float]:

@@ -439,6 +439,24 @@ XEEMU_ALL_BLOCKS(_ul, ulong)
 XEEMU_BLOCKS(_us, ushort, 16)
 XEEMU_BLOCKS(_uc, uchar, 16)
 
+#if __clang_major__ < 15
+/* cl_khr_subgroup_rotate. */
+#define XEEMU_ROTATES(T)                          \
+  T XEEMU_OVERLOAD sub_group_rotate(T, int);       \
+  T XEEMU_OVERLOAD sub_group_clustered_rotate(T, int, uint);
+XEEMU_ROTATES(char)
+XEEMU_ROTATES(uchar)
+XEEMU_ROTATES(short)
+XEEMU_ROTATES(ushort)
+XEEMU_ROTATES(int)
+XEEMU_ROTATES(uint)
+XEEMU_ROTATES(long)
+XEEMU_ROTATES(ulong)
+XEEMU_ROTATES(half)
+XEEMU_ROTATES(float)
+XEEMU_ROTATES(double)
+#endif
+
 /* cl_khr_work_group_uniform_arithmetic. */
 #define XEEMU_UNIFORM(T, NAME)                                       \
   T XEEMU_OVERLOAD work_group_reduce_##NAME(T);                      \

@@ -10,6 +10,7 @@ from xeemu.frontends.lowering import (
     blocks,
     collectives,
     copies,
+    images,
     places,
     printing,
     synchronisation,
@@ -21,7 +22,7 @@ from xeemu.frontends.tree import Call, Function
 from xeemu.frontends.values import Null, Value
 
 Builtin = Callable[[Walk, Call, bool], Value]
-_ROOMS = (workitems, synchronisation, atomics, vectors, collectives, ballots, blocks, copies, printing)
+_ROOMS = (workitems, synchronisation, atomics, vectors, collectives, ballots, blocks, copies, images, printing)
 
 
 def value(walk: Walk, node: Call, used: bool) -> Value:

@@ -17,7 +17,7 @@ from xeemu.frontends import types, values
 from xeemu.frontends.lowering.effects import Effects
 from xeemu.frontends.lowering.walk import Binding, Key, Walk
 from xeemu.frontends.tree import Loop, Variable
-from xeemu.frontends.values import Address, Data, Either, Null, Number, Pointing, Value
+from xeemu.frontends.values import Address, Data, Either, Handle, Null, Number, Pointing, Value
 from xeemu.language.memory import Memory
 
 Carry: TypeAlias = tuple[tuple[jax.Array, ...], tuple[Memory, ...], tuple[jax.Array, ...]]
@@ -179,6 +179,8 @@ def _resolve_value(walk: Walk, key: Key, value: Value, keys: set[Key], memories:
             memories.add(memory)
         case Address(variable=variable):
             keys.add(variable)
+        case Handle(what=image) if image in walk.memories:
+            memories.add(image)
         case Either(then=a, otherwise=b):
             _resolve_value(walk, key, a, keys, memories)
             _resolve_value(walk, key, b, keys, memories)

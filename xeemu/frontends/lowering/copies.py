@@ -52,7 +52,7 @@ def _copy(walk: Walk, node: Call, used: bool) -> Value:
 def _rounds(walk: Walk, count: Number, target: Value, once: Callable[[Number], None]) -> None:
     """Calls something for each round in which every work-item copies an element."""
     trips = _trips(walk, count)
-    if isinstance(trips, np.generic) and trips <= _FEW:
+    if isinstance(trips, np.int32) and int(trips) <= _FEW:
         for k in range(int(trips)):
             once(values.constant(k, types.INT))
         return
@@ -73,7 +73,7 @@ def _trips(walk: Walk, count: Number) -> Any:
     if isinstance(most, np.generic):
         return np.int32(-(-int(most) // walk.wg.size))
     if most.ndim and walk.where is not None:
-        most = values.select(walk.where, most, np.zeros((), most.dtype)[()])
+        most = values.select(walk.where, most, most.dtype.type(0))
     whole = divergence.most(most) if most.ndim else jnp.asarray(most)
     size = whole.dtype.type(walk.wg.size)
     return lax.div(lax.add(whole, size - whole.dtype.type(1)), size).astype(np.int32)

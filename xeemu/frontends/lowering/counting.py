@@ -1,7 +1,9 @@
 """Counting: loops whose counter is known before they run: its first value, its step, and how often it is asked."""
 
 import dataclasses
+import functools
 import itertools
+import operator
 
 from xeemu.frontends import arithmetic, intervals, types, values
 from xeemu.frontends.lowering import effects
@@ -226,9 +228,22 @@ def _is_counter(node: Expression, bare: Name) -> bool:
     return node.type.size >= bare.type.size
 
 
+def steps(node: Expression | None) -> list[Expression]:
+    """The parts of a loop's step, as in `i++, p += 4`, in order."""
+    if isinstance(node, Binary) and node.op == ",":
+        return [*steps(node.left), *steps(node.right)]
+    return [] if node is None else [node]
+
+
+def stepping(node: Loop, variable: Variable) -> list[Expression]:
+    """The parts of a loop's step that assign a variable."""
+    return [part for part in steps(node.step) if variable in effects.of(part).assigned]
+
+
 def _step(walk: Walk, node: Loop, variable: Variable) -> int | None:
     """By how much the counter goes on, if that is known."""
-    match node.step:
+    parts = stepping(node, variable)
+    match parts[0] if len(parts) == 1 else None:
         case Step(op=op, operand=Name(variable=stepped)) if stepped is variable:
             return 1 if op == "++" else -1
         case Assignment(op=op, target=Name(variable=stepped), value=by) if stepped is variable and op in ("+", "-"):
@@ -295,18 +310,21 @@ def sequence(walk: Walk, node: Loop, most: int) -> Sequence | None:
     """The iterations of a loop whose counter is known before it runs, if there are at most so many."""
     if node.after or node.condition is None or node.step is None:
         return None
-    stepped = effects.of(node.step)
-    if len(stepped.assigned) != 1 or stepped.stored:
+    asked = {n.variable for n in effects.nodes(node.condition) if isinstance(n, Name)}
+    stepped = asked & effects.of(node.step).assigned
+    if len(stepped) != 1:
         return None
-    (variable,) = stepped.assigned
-    parts = [*effects.nodes(node.condition), *effects.nodes(node.step)]
+    (variable,) = stepped
+    own = stepping(node, variable)
+    others = [part for part in steps(node.step) if part not in own]
+    parts = [n for part in (node.condition, *own) for n in effects.nodes(part)]
     names = {n.variable for n in parts if isinstance(n, Name)}
-    changed = effects.of(node.body)
+    changed = functools.reduce(operator.or_, map(effects.of, others), effects.of(node.body))
     if names & changed.assigned or variable in changed.stored or any(_is_unknown(n) for n in parts):
         return None
     if not all(_is_known(walk, name) for name in names | {variable}):
         return None
-    found = _simulated(walk, node, walk.key(variable), most + 1)
+    found = _simulated(walk, node, own, walk.key(variable), most + 1)
     if found is None or len(found) > most:
         return None
     return Sequence(len(found), len({b - a for a, b in itertools.pairwise(found)}) <= 1)
@@ -323,11 +341,10 @@ def _is_known(walk: Walk, variable: Variable) -> bool:
     return binding is not None and isinstance(binding.value, Number) and binding.value.known
 
 
-def _simulated(walk: Walk, node: Loop, key: Key, most: int) -> list[int | float] | None:
+def _simulated(walk: Walk, node: Loop, own: list[Expression], key: Key, most: int) -> list[int | float] | None:
     """The counter's values, at most so many; None if they are not known. The walk is left as it was."""
     before, live, region = walk.bindings[key], walk.live, walk.region
     assert node.condition is not None
-    assert node.step is not None
     walk.live = None
     found: list[int | float] = []
     try:
@@ -338,7 +355,8 @@ def _simulated(walk: Walk, node: Loop, key: Key, most: int) -> list[int | float]
             if not test.data:
                 break
             found.append(value.python)
-            walk.evaluate(node.step, False)
+            for part in own:
+                walk.evaluate(part, False)
     finally:
         walk.bindings[key], walk.live, walk.region = before, live, region
     return found

@@ -115,6 +115,7 @@ def _of_one(node: Node) -> Effects:
             return _written(target)
         case Call(function=None, name=name, arguments=arguments):
             pointers = [a for a in arguments if isinstance(a.type, types.Pointer) and not a.type.const]
+            pointers += arguments[:1] if name.startswith("write_image") else ()
             stored = frozenset(v for a in pointers for v in sources(a))
             return Effects(frozenset(v for a in pointers for v in _pointed(a)), stored, name in SYNCHRONISING)
         case Call(function=function, arguments=arguments) if function is not None:
@@ -165,6 +166,34 @@ def _pointed(node: Expression) -> frozenset[Variable]:
     return frozenset()
 
 
+_TOTAL = ("min", "max", "abs", "clamp", "fmin", "fmax", "fabs")
+
+
+def is_speculable(node: Expression) -> bool:
+    """Whether an expression may be evaluated by those too who do not get there, as compilers do to save a branch.
+
+    It computes with numbers in registers alone, is cheap, and is defined for all values.
+    """
+    return all(map(_is_speculable, nodes(node)))
+
+
+def _is_speculable(node: Node) -> bool:
+    if not isinstance(node, Expression) or not isinstance(node.type, types.Scalar):
+        return False
+    match node:
+        case Name(variable=variable):
+            return variable.space == "private"
+        case Binary(op=op, type=of):
+            return op not in ("/", "%", ",") or (op == "/" and of.is_float)
+        case Unary(op=op):
+            return op in ("-", "+", "~", "!")
+        case Cast(operand=operand):
+            return isinstance(operand.type, types.Scalar)
+        case Call(function=None, name=name):
+            return name.startswith("get_") or name in _TOTAL
+    return isinstance(node, tree.Constant | Choice)
+
+
 def sources(node: Expression) -> frozenset[Variable]:
     """The variables that a pointer comes from."""
     match node:
@@ -185,8 +214,18 @@ def sources(node: Expression) -> frozenset[Variable]:
             pointers = [a for a in arguments if isinstance(a.type, types.Pointer | types.Record)]
             return frozenset(v for a in pointers for v in sources(a))
         case Initializer(items=items):
-            return frozenset(v for item in items for v in sources(item))
+            return frozenset(v for item in items if _has_pointer(item.type) for v in sources(item))
     return frozenset()
+
+
+def _has_pointer(of: types.Type) -> bool:
+    """Whether a value is a pointer, an array that decays to one, or a record with pointers in it."""
+    match of:
+        case types.Record(fields=fields):
+            return any(_has_pointer(f.type) for f in fields)
+        case types.Array(element=inner):
+            return not isinstance(inner, types.Record) or _has_pointer(inner)
+    return isinstance(of, types.Pointer)
 
 
 @functools.lru_cache(maxsize=512)
@@ -195,9 +234,9 @@ def flows(kernel: Function) -> dict[Variable, frozenset[Variable]]:
     found: dict[Variable, frozenset[Variable]] = {}
 
     def add(variable: Variable, value: Expression) -> None:
-        if isinstance(value.type, types.Scalar | types.Vector) or value.type == types.Opaque("event_t"):
-            return  # no pointers, wherever they were made of
-        found[variable] = found.get(variable, frozenset()) | sources(value)
+        # A number that is loaded through a pointer says nothing of where the pointer points to.
+        if _has_pointer(value.type):
+            found[variable] = found.get(variable, frozenset()) | sources(value)
 
     for function in functions(kernel):
         for node in nodes(function.body):

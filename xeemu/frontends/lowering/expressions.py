@@ -1,7 +1,7 @@
 """Expressions: their values, one rule for each kind of node."""
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import calls, memories, places
+from xeemu.frontends.lowering import calls, effects, memories, places
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import (
     Assignment,
@@ -164,13 +164,16 @@ def _logical(walk: Walk, node: Binary) -> Value:
     if isinstance(left, Components):
         return _logical_vectors(walk, node, left)
     first = truth(walk, left)
+    if not isinstance(first, values.np.generic) and effects.is_speculable(node.right):
+        return _combined(node.op, first, truth(walk, walk.evaluate(node.right)))
     found: list[Data] = []
     needed = first if node.op == "&&" else values.negation(first)
     walk.under(needed, lambda: found.append(truth(walk, walk.evaluate(node.right))))
-    if not found:
-        return values.of_truth(first)
-    combine = values.conjunction if node.op == "&&" else values.disjunction
-    both = combine(first, found[0])
+    return _combined(node.op, first, found[0]) if found else values.of_truth(first)
+
+
+def _combined(op: str, first: Data, second: Data) -> Value:
+    both = (values.conjunction if op == "&&" else values.disjunction)(first, second)
     assert both is not None
     return values.of_truth(both)
 
@@ -242,10 +245,15 @@ def _choice(walk: Walk, node: Choice) -> Value:
     if isinstance(condition, Components):
         return _choice_of_vectors(walk, node, condition)
     where = truth(walk, condition)
+    if isinstance(where, values.np.generic):
+        return arithmetic.converted(walk.evaluate(node.then if where else node.otherwise), node.type)
     found: list[Value] = []
-    sides = ((where, node.then), (values.negation(where), node.otherwise))
-    for mask, side in sides:
-        walk.under(mask, lambda side=side: found.append(walk.evaluate(side)))  # type: ignore[misc]
+    for then, side in ((True, node.then), (False, node.otherwise)):
+        if effects.is_speculable(side):
+            found.append(walk.evaluate(side))
+        else:
+            mask = where if then else values.negation(where)
+            walk.under(mask, lambda side=side: found.append(walk.evaluate(side)))  # type: ignore[misc]
     chosen = [arithmetic.converted(value, node.type) for value in found]
     return values.selected(where, *chosen) if len(chosen) == 2 else chosen[0] if chosen else Null(node.type)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.frontends import types, values
+from xeemu.frontends import opaques, types, values
 from xeemu.frontends.lowering import effects, expressions, memories, statements
 from xeemu.frontends.lowering.memories import element
 from xeemu.frontends.lowering.walk import Layout, Walk
@@ -87,6 +87,11 @@ def _parameter(
             walk.layouts[name] = Layout(name, of.space, types.BY_DTYPE[np.dtype(arrays[name].dtype)])
         walk.declare(parameter, start)
         return arrays.get(name)
+    if opaques.is_image(of):
+        walk.memories[name] = arrays[name]
+        walk.layouts[name] = Layout(name, "image", types.BY_DTYPE[np.dtype(arrays[name].dtype)])
+        walk.declare(parameter, values.Handle(of, name))
+        return arrays[name]
     walk.declare(parameter, _value(of, scalars[name]))
     return None
 
@@ -103,7 +108,7 @@ def _value(of: types.Type, given: Any) -> Value:
             numbers = [np.frombuffer(raw, s.dtype, 1, offset)[0] for offset, s in types.scalars(of)]
             scalars = [s for _, s in types.scalars(of)]
             return values.assembled(of, [_number(s, x) for s, x in zip(scalars, numbers, strict=True)])
-    return values.Handle(of, given)
+    return values.constant(given.bits, types.UINT)  # a sampler, as the source's constants write it
 
 
 def _number(of: Scalar, given: Data | Any) -> values.Number:
@@ -159,8 +164,11 @@ def _innermost(of: types.Type) -> types.Type:
 def written(function: Function) -> tuple[str, ...]:
     """The names of the parameters through which a kernel stores to global memory, in order."""
     stored = effects.reached(function)
-    pointers = (p for p in function.parameters if isinstance(p.type, types.Pointer) and p.type.space == "global")
-    return tuple(p.name for p in pointers if p in stored)
+    return tuple(p.name for p in function.parameters if p in stored and _is_global(p.type))
+
+
+def _is_global(of: types.Type) -> bool:
+    return opaques.is_image(of) or (isinstance(of, types.Pointer) and of.space == "global")
 
 
 def _written(walk: Walk, function: Function) -> set[Any]:

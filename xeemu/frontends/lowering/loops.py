@@ -1,5 +1,7 @@
 """Loops: written out, of known length, or as long as somebody goes on."""
 
+import functools
+import operator
 import typing
 from collections.abc import Callable
 
@@ -148,17 +150,23 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
     condition, first = node.condition, counter.first
     binding = walk.bindings[counter.key]
     trips = np.int32(counter.most) if counter.most is not None else _most(walk, counter)
+    variable = counter.key[1]
+    others = [part for part in counting.steps(node.step) if variable not in effects.of(part).assigned]
+
+    def iteration() -> None:
+        _iteration(walk, node.body)
+        for part in others:
+            walk.evaluate(part, False)
 
     def once(k: Data) -> None:
         walk.bindings[counter.key] = counting.bound(binding, counter, k)
-        body: Callable[[], None] = lambda: _iteration(walk, node.body)  # noqa: E731
         if counter.same:
-            body()
+            iteration()
         else:
-            walk.under(_truth(walk, condition), body)
+            walk.under(_truth(walk, condition), iteration)
         walk.bindings[counter.key] = binding
 
-    changed = effects.of(node.body)
+    changed = functools.reduce(operator.or_, map(effects.of, others), effects.of(node.body))
     carrying.carried(walk, node, changed, once, lambda run, init: lax.fori_loop(np.int32(0), trips, run, init))
     if isinstance(node.first, Declaration) and counter.key[1] in node.first.variables:
         return

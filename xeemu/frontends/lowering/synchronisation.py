@@ -11,8 +11,8 @@ from xeemu.frontends.values import Null, Number, Value
 
 Builtin = Callable[[Walk, Call, bool], Value]
 
-_LOCAL, _GLOBAL = 1, 2
-"""CLK_LOCAL_MEM_FENCE and CLK_GLOBAL_MEM_FENCE."""
+_LOCAL, _GLOBAL, _IMAGE = 1, 2, 4
+"""CLK_LOCAL_MEM_FENCE, CLK_GLOBAL_MEM_FENCE and CLK_IMAGE_MEM_FENCE."""
 
 _GROUP_BARRIERS = frozenset({"barrier", "work_group_barrier"})
 _FENCES = {"mem_fence": "acq_rel", "read_mem_fence": "acquire", "write_mem_fence": "release"}
@@ -28,12 +28,20 @@ def find(name: str) -> Builtin | None:
 
 
 def _barrier(walk: Walk, node: Call, used: bool) -> Value:
-    renew(walk, _ordered(walk, node), walk.wg.barrier)
-    return Null(types.VOID)
+    return _met(walk, node, walk.wg.barrier)
 
 
 def _sub_group_barrier(walk: Walk, node: Call, used: bool) -> Value:
-    renew(walk, _ordered(walk, node), walk.wg.sub_group.barrier)
+    return _met(walk, node, walk.wg.sub_group.barrier)
+
+
+def _met(walk: Walk, node: Call, barrier: Callable[..., Any]) -> Value:
+    """A barrier; of a scope wider than a work-group it is a fence of that scope before and after as well."""
+    scope = scope_of(walk, node.arguments[1]) if len(node.arguments) > 1 else "work_group"
+    fence: Callable[..., Any] = lambda *m: walk.wg.fence(*m, order="acq_rel", scope=scope)  # noqa: E731
+    wide = scope in ("device", "system")
+    for order in (fence, barrier, fence) if wide else (barrier,):
+        renew(walk, _ordered(walk, node), order)
     return Null(types.VOID)
 
 
@@ -50,8 +58,8 @@ def _ordered(walk: Walk, node: Call) -> list[Any]:
     """The keys of the memories whose accesses the flags speak of: those that can be written."""
     flags = walk.evaluate(node.arguments[0])
     assert isinstance(flags, Number)
-    bits = int(flags.python) if flags.known else _LOCAL | _GLOBAL
-    spaces = {space for bit, space in ((_LOCAL, "local"), (_GLOBAL, "global")) if bits & bit}
+    bits = int(flags.python) if flags.known else _LOCAL | _GLOBAL | _IMAGE
+    spaces = {space for bit, space in ((_LOCAL, "local"), (_GLOBAL, "global"), (_IMAGE, "image")) if bits & bit}
     written = [key for key, layout in walk.layouts.items() if layout.space in spaces]
     return [key for key in written if walk.layouts[key].space == "local" or key in walk.written]
 

@@ -32,8 +32,9 @@ def _of_dimension(walk: Walk, node: Call, used: bool) -> Value:
 def _of_unknown(walk: Walk, node: Call, asked: Number) -> Value:
     """A dimension that is known only as the kernel runs: chosen among all."""
     found: Value = _in_dimension(walk, node.name, 3, _type(node))
+    index = values.index(asked)
     for d in range(3):
-        of_this = values.lifted(np.equal, jax.lax.eq, values.index(asked), np.int32(d))
+        of_this = values.lifted(np.equal, jax.lax.eq, index, index.dtype.type(d))
         found = values.selected(of_this, _in_dimension(walk, node.name, d, _type(node)), found)
     return found
 

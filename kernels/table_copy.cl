@@ -1,4 +1,4 @@
-// kernels/table_copy.py in OpenCL C. ENTRIES is the size of the table, for table_copy_loop the most that it may have.
+// The kernels of table_copy.py in OpenCL C. ENTRIES is the size of the table, for table_copy_loop the most that it may have.
 
 void use(local const int *slm_table, int size, global int *out)
 {
@@ -48,10 +48,9 @@ kernel void table_copy_unrolled(global const int *table, global int *out)
 {
     local int slm_table[ENTRIES];
     int lid = get_local_id(0);
-    slm_table[lid] = table[lid];
-    slm_table[lid + 256] = table[lid + 256];
-    slm_table[lid + 512] = table[lid + 512];
-    slm_table[lid + 768] = table[lid + 768];
+    #pragma unroll
+    for (int offset = 0; offset < ENTRIES; offset += get_local_size(0))
+        slm_table[lid + offset] = table[lid + offset];
     barrier(CLK_LOCAL_MEM_FENCE);
     use(slm_table, ENTRIES, out);
 }

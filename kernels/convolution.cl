@@ -1,4 +1,4 @@
-// kernels/convolution.py in OpenCL C. GROUP is the size of a work-group, TAPS the number of taps.
+// The kernels of convolution.py in OpenCL C. GROUP is the size of a work-group, TAPS the number of taps.
 
 #define HALF (TAPS / 2)
 
@@ -23,16 +23,24 @@ kernel void convolution_global(global const int *data, global const int *taps, g
 kernel void convolution_slm(global const int *data, global const int *taps, global int *out)
 {
     local int cache[GROUP + 2 * HALF];
-    int i = get_global_id(0), lid = get_local_id(0);
+    int i = get_global_id(0), lid = get_local_id(0), group = get_group_id(0);
 
     cache[lid + HALF] = data[i];
     if (lid == 0) {
-        for (int j = 0; j < HALF; ++j)
-            cache[j] = get_group_id(0) == 0 ? 0 : data[i - HALF + j];
+        if (group == 0)
+            for (int j = 0; j < HALF; ++j)
+                cache[j] = 0;
+        else
+            for (int j = 0; j < HALF; ++j)
+                cache[j] = data[i - HALF + j];
     }
     if (lid == GROUP - 1) {
-        for (int j = 0; j < HALF; ++j)
-            cache[GROUP + HALF + j] = get_group_id(0) == get_num_groups(0) - 1 ? 0 : data[i + 1 + j];
+        if (group == get_num_groups(0) - 1)
+            for (int j = 0; j < HALF; ++j)
+                cache[GROUP + HALF + j] = 0;
+        else
+            for (int j = 0; j < HALF; ++j)
+                cache[GROUP + HALF + j] = data[i + 1 + j];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 

@@ -1,7 +1,9 @@
-// kernels/matmul.py in OpenCL C, products of 16 x 16 matrices for as many pairs as there are work-groups.
+// The kernels of matmul.py in OpenCL C, products of TILE x TILE matrices for as many pairs as there are work-groups.
 // ROWS, COLUMNS and DEPTH are the sizes of the tiled product.
 
+#ifndef TILE
 #define TILE 16
+#endif
 
 kernel void matmul_naive(global const float *a, global const float *b, global float *c)
 {
@@ -27,6 +29,7 @@ kernel void matmul_local(global const float *a, global const float *b, global fl
 }
 
 #ifdef ROWS
+__attribute__((reqd_work_group_size(TILE, TILE, 1)))
 kernel void matmul_tiled(global const float *a, global const float *b, global float *c)
 {
     local float a_tile[TILE][TILE], b_tile[TILE][TILE];
@@ -38,6 +41,7 @@ kernel void matmul_tiled(global const float *a, global const float *b, global fl
         a_tile[x][y] = i < ROWS && column < DEPTH ? a[i * DEPTH + column] : 0;
         b_tile[x][y] = row < DEPTH && j < COLUMNS ? b[row * COLUMNS + j] : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
+        #pragma unroll
         for (int k = 0; k < TILE; ++k)
             total += a_tile[x][k] * b_tile[k][y];
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,9 +1,11 @@
-// kernels/reduction.py in OpenCL C. GROUP is the size of a work-group, a power of two.
+// The kernels of reduction.py in OpenCL C. GROUP is the size of a work-group, a power of two.
 
 void load_pairs(global const int *data, int elements, local int *partial)
 {
-    int first = 2 * get_global_id(0);
-    partial[get_local_id(0)] = first < elements ? data[first] + data[first + 1] : 0;
+    int lid = get_local_id(0), first = 2 * get_global_id(0);
+    partial[lid] = 0;
+    if (first < elements)
+        partial[lid] = data[first] + data[first + 1];
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 

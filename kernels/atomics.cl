@@ -1,4 +1,4 @@
-// kernels/atomics.py in OpenCL C.
+// The kernels of atomics.py in OpenCL C.
 
 kernel void reduction_serial(global const int *data, int elements, global int *total)
 {

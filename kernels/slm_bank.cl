@@ -1,4 +1,4 @@
-// kernels/slm_bank.py in OpenCL C. STRIDE and ITERATIONS are the kernel's static parameters.
+// The kernels of slm_bank.py in OpenCL C. STRIDE and ITERATIONS are the kernel's static parameters.
 
 kernel void slm_bank(global int *data)
 {
