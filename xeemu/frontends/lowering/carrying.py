@@ -146,7 +146,7 @@ class Saved:
 def _held(walk: Walk, changed: Effects, known: Learnt) -> Held:
     """What a loop carries, as far as its tree and earlier traces tell."""
     keys = {walk.key(v) for v in changed.assigned | known.variables if walk.key(v) in walk.bindings}
-    memories = set(known.memories)
+    memories = known.memories | {v for v in changed.assigned if v in walk.memories}
     seen: set[Variable] = set()
     for variable in changed.stored | changed.assigned:
         _resolve(walk, variable, variable in changed.stored, keys, memories, seen)

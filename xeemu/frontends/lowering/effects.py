@@ -255,6 +255,41 @@ def flows(kernel: Function) -> dict[Variable, frozenset[Variable]]:
 
 
 @functools.lru_cache(maxsize=512)
+def indexed(kernel: Function) -> frozenset[Variable]:
+    """The variables whose address is used as that of an array, or of another type: these are memories."""
+    given = flows(kernel)
+    pending = [v for function in functions(kernel) for node in nodes(function.body) for v in _indexed(node)]
+    found: set[Variable] = set()
+    while pending:
+        variable = pending.pop()
+        if variable not in found:
+            found.add(variable)
+            pending.extend(given.get(variable, ()))
+    return frozenset(v for v in found if isinstance(v.type, types.Scalar | types.Vector | types.Record))
+
+
+def _indexed(node: Node) -> frozenset[Variable]:
+    """The variables that pointers come from with which a node reckons."""
+    match node:
+        case Subscript(base=base, index=index) if isinstance(base.type, types.Pointer):
+            return frozenset() if isinstance(index, tree.Constant) and index.value == 0 else sources(base)
+        case Binary(op="+" | "-", type=types.Pointer()):
+            return sources(node)
+        case Step(operand=operand, type=types.Pointer()):
+            return sources(operand)
+        case Assignment(op="+" | "-", target=target, type=types.Pointer()):
+            return sources(target)
+        case Cast(type=types.Pointer(pointee=to), operand=operand) if isinstance(operand.type, types.Pointer):
+            return sources(operand) if _is_other(to, operand.type.pointee) else frozenset()
+    return frozenset()
+
+
+def _is_other(to: types.Type, of_type: types.Type) -> bool:
+    """Whether what is pointed to is taken for something else."""
+    return to != of_type and not isinstance(to, types.Void) and not isinstance(of_type, types.Void)
+
+
+@functools.lru_cache(maxsize=512)
 def reached(kernel: Function) -> frozenset[Variable]:
     """The variables through which a kernel stores something, and those that their pointers come from."""
     given = flows(kernel)

@@ -83,7 +83,7 @@ def _array(walk: Walk, node: Expression) -> Value:
             return value
         case places.Slot(key, path) if isinstance(node.type.element, types.Opaque):
             return Address(types.Pointer(node.type.element, "private"), key, path)
-    raise walk.refuse("an array that is part of a variable in registers")
+    return places.first_of(walk, spot, node.type)
 
 
 def _unary(walk: Walk, node: Unary) -> Value:
