@@ -1,4 +1,4 @@
-"""Loops and branches that work-items take differently: against the scalar oracle, under schedules, checked and counted."""
+"""Loops and branches that work-items take differently: against the oracle, under schedules, checked and counted."""
 
 from typing import Any
 from unittest import mock

@@ -96,6 +96,17 @@ def _of_remedy(memory: Allocation, remedy: Remedy, case: int) -> Words:
     return " ".join(words for words, _ in parts), " ".join(advice for _, advice in parts)
 
 
+def apart(name: str) -> str:
+    """What to write where work-items of several sub-groups race in a loop or branch that they take differently."""
+    return (
+        "Not all work-items come there, so that no barrier of the group can order them: end the loop "
+        "or branch after the "
+        f"first of the two, write {name} = wg.barrier({name}) where all of them come, and begin "
+        "another one; or use atomic "
+        f"operations, {name}.atomic[...]."
+    )
+
+
 def _unfenced(memory: Allocation, steps: Sequence[Fence | Meeting]) -> Words:
     step = steps[0]
     what, call = ("barrier", "wg.barrier") if isinstance(step, Meeting) else ("fence", "wg.fence")

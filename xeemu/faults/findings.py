@@ -257,7 +257,8 @@ def barrier_divergence(
     else:
         explanation = "All work-items of a work-group reach its algorithms, or none does (SYCL 2020, section 4.17.2)."
         advice = (
-            "Call it outside the loop or branch that they take differently, with the operation's neutral element for those "
+            "Call it outside the loop or branch that they take differently, with the operation's "
+            "neutral element for those "
             "that have no part in it; or take the sub-group's, in which the active lanes take part."
         )
     text = _message(ERROR, head, shown, explanation, advice)
@@ -434,7 +435,8 @@ def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use) 
     )
     if not active:
         explanation = (
-            "In a loop or branch that work-items take differently, the lanes that are done or took the other side take no "
+            "In a loop or branch that work-items take differently, the lanes that are done or took "
+            "the other side take no "
             "part; what such a lane gives is unspecified in SYCL, and here it is the poison value."
         )
         advice = "Call it before the loop or branch, where all lanes are active, or ask an active lane only."

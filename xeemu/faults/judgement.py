@@ -180,7 +180,15 @@ class _Judge:
             explanation += f" All are inside one sub-group: right only in lockstep, at sub-group size {lanes}."
         elif not self.state["conflicts"][number][ITEMS]:
             explanation += " All are between sub-groups, which run at their own pace."
-        return ERROR, explanation, self._barrier_advice(name, order)
+        if all(map(self._is_divergent, order)):
+            if case != ITEMS:
+                return ERROR, explanation, explanations.apart(name)
+            return ERROR, explanation, self._barrier_advice(f"{name} = wg.sub_group.barrier({name})", name, order)
+        return ERROR, explanation, self._barrier_advice(f"{name} = wg.barrier({name})", name, order)
+
+    def _is_divergent(self, spot: Spot) -> bool:
+        """Whether not all work-items need come to a spot."""
+        return any(o.frame.region(o.key[1]) is not None for o in self._operations(spot))
 
     def _may_be_ordered(self, pair: tuple[Spot, Spot]) -> bool:
         """Whether what was seen in lockstep may be no race after all: a matter of flags, or of what was exchanged."""
@@ -191,8 +199,7 @@ class _Judge:
         reason = self.explored.reasons.get((number, case)) if self.explored is not None else None
         return explanations.of_reason(memory, reason, case) if reason is not None else None
 
-    def _barrier_advice(self, name: str, order: tuple[Spot, Spot]) -> str:
-        barrier = f"{name} = wg.barrier({name})"
+    def _barrier_advice(self, barrier: str, name: str, order: tuple[Spot, Spot]) -> str:
         if order[0] == order[1]:
             calls = self._called_after(order)
             apart = f"the calls at lines {calls[0]} and {calls[1]}, write {barrier} between them" if calls else None

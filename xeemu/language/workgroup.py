@@ -172,7 +172,7 @@ class WorkGroup:
         return loops.while_loop(cond, body, init, self._geometry.local_range)
 
     def fori_loop(self, low: Any, high: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
-        """What is carried after a loop from `low` to `high`, the end excluded, which each work-item may have its own of.
+        """What is carried after a loop from `low` to `high`, the end excluded, of which each work-item has its own.
 
         Args:
           low, high: integers, for each work-item or for all.
