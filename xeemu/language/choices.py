@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from xeemu.language import divergence, jaxprs, operands, primitives, regions, source
+from xeemu.language.jaxprs import Scan, While
 from xeemu.language.regions import Region
 
 Shape = tuple[int, ...]
@@ -51,7 +52,7 @@ def cond(
 
 def _run(side: Region, mask: jax.Array, arrays: Sequence[jax.Array], replaced: Sequence[tuple[Any, Any]]) -> list[Any]:
     """The results of a side for the work-items of a mask."""
-    if not any(jaxprs.bodies(eqn) for eqn in side.body.eqns if not isinstance(jaxprs.structure(eqn), jaxprs.Call)):
+    if not any(isinstance(jaxprs.structure(eqn), Scan | While) for eqn in jaxprs.equations(side.body)):
         return side.run([mask, *arrays], replaced)
     instead = {id(old): new for old, new in replaced}
     memories = {k: side.origin(k) for k, leaf in enumerate(side.leaves) if regions.is_memory(leaf)}
@@ -60,6 +61,7 @@ def _run(side: Region, mask: jax.Array, arrays: Sequence[jax.Array], replaced: S
     before |= {k: instead.get(id(array), array) for k, array in around.items()}
 
     def skipped() -> list[jax.Array]:
+        divergence.nobody()
         return [before[k] if k in before else jnp.zeros(leaf.shape, leaf.dtype) for k, leaf in enumerate(side.leaves)]
 
     def run() -> list[jax.Array]:

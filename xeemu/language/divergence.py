@@ -81,6 +81,11 @@ class only:
         self._scope.mask = None
 
 
+def nobody() -> None:
+    """What is traced from here on in the body is executed by none: what a group does instead of a loop that it skips."""
+    primitives.region_p.bind(np.bool_(False))
+
+
 def merged(mask: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
     """What work-items have where those of a mask have got new values; no operation of the kernel, they kept the others.
 

@@ -243,6 +243,9 @@ class WorkGroup:
         if op in ("and", "or", "xor") and jnp.issubdtype(array.dtype, jnp.inexact):
             raise source.kernel_error(f"{level} {kind} with op {op!r} of {array.dtype}; it is for integers and bool")
         mask = self._active()
+        if mask:
+            # What the others have computed there is nobody's.
+            array = divergence.merged(mask[0], array, jnp.zeros_like(array))
         collective = Collective(level, kind, op, geometry.local_range, geometry.sub_group_size, bool(mask))
         return primitives.collective_p.bind(array, *argument, *mask, collective=collective)[0]
 
