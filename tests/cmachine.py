@@ -87,7 +87,7 @@ def converted(x: Any, to: Type) -> Any:
     if not isinstance(to, Scalar):
         return x
     if to.is_bool:
-        return int(isinstance(x, To) or x is not None and x != 0)
+        return int(isinstance(x, To) or (x is not None and x != 0))
     if to.is_float:
         return to.dtype.type(x)
     return wrapped(int(x), to)
@@ -412,7 +412,11 @@ class Item:
     def _of_call(self, node: tree.Call) -> Any:
         if node.function is not None:
             return self.called(node.function, [self.value(a) for a in node.arguments])
-        ids = {"get_global_id": self.group * self.size + self.lane, "get_local_id": self.lane, "get_group_id": self.group}
+        ids = {
+            "get_global_id": self.group * self.size + self.lane,
+            "get_local_id": self.lane,
+            "get_group_id": self.group,
+        }
         if node.name in ids:
             return ids[node.name]
         values = [self.value(a) for a in node.arguments]
