@@ -144,7 +144,7 @@ def element(whole: Any) -> str:
         return element(whole.element_type)
     if whole.kind == ci.TypeKind.RECORD:
         return record(whole)
-    return "ulong" if whole.kind == ci.TypeKind.POINTER else "uchar"
+    return "uint" if whole.kind == ci.TypeKind.POINTER else "uchar"  # a pointer in a record, as xeemu lays it out
 
 
 def record(whole: Any) -> str:

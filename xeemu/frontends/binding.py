@@ -95,12 +95,18 @@ class _Binding:
             (*self.identity, self.name, *names),
             self.written,
             self.printing if bind is not None and kernels.prints(self.function) else None,
+            self.shapes,
             bind,
         )
 
     @functools.cached_property
     def written(self) -> tuple[str, ...]:
         return kernels.written(self.function)
+
+    @functools.cached_property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The dimensions of local and private arrays of numbers."""
+        return declarations.shapes(self.function)
 
     @functools.cached_property
     def summary(self) -> str:

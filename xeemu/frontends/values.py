@@ -157,8 +157,10 @@ def zero(of: types.Type) -> Value:
             return Components(of, (constant(0, element),) * count)
         case types.Array(element, count):
             return Elements(of, (zero(element),) * count)
-        case types.Record(fields=fields):
-            return Fields(of, {f.name: zero(f.type) for f in fields})
+        case types.Record(fields=fields, union=union):
+            # Of a union the largest member, as `types.scalars` has it.
+            held_fields = [max(fields, key=lambda f: f.type.size)] if union and fields else fields
+            return Fields(of, {f.name: zero(f.type) for f in held_fields})
     return Null(of)
 
 

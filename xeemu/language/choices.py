@@ -79,9 +79,7 @@ def _kept(number: int, then: Region, otherwise: Region) -> int | None:
     return None if regions.is_memory(then.leaves[number]) or len(places) > 1 else places.pop()
 
 
-def _merged(
-    number: int, sides: Sequence[Region], chosen: jax.Array, both: tuple[Any, Any], local_range: Shape
-) -> Any:
+def _merged(number: int, sides: Sequence[Region], chosen: jax.Array, both: tuple[Any, Any], local_range: Shape) -> Any:
     """A part of the result, from what both sides give."""
     first, second = (side.leaves[number] for side in sides)
     if regions.is_memory(first):

@@ -43,9 +43,11 @@ class Dialect:
       sub_group_size, work_group_size: to require a `size`; the latter of a size in SYCL's order.
       aspect: what SYCL calls an aspect, of its name.
       types: names of types, of those of NumPy.
+      nd_range: a launch with work-groups of a global size in SYCL's order.
       attribute: where sizes are required.
       local, private: what allocates memory.
-      pitched: local memory of the dimensions `shape`.
+      pitched: local memory of a name and of dimensions.
+      spread: of words of local memory the i-th, with one left free after so many `banks`.
       shared_copy: a copy in which each work-item takes a part.
       group_reduce, sub_group_reduce: algorithms that reduce.
       contiguous: what ids should run along, so that neighbours touch neighbouring elements.
@@ -89,10 +91,12 @@ class Dialect:
     work_group_size: Callable[[Sequence[int]], str]
     aspect: Callable[[str], str]
     types: Callable[[str], str]
+    nd_range: Callable[[tuple[int, ...]], str]
     attribute: str
     local: str
     private: str
-    pitched: Callable[[Sequence[str]], str]
+    pitched: Callable[[str, Sequence[str]], str]
+    spread: str
     shared_copy: str
     group_reduce: str
     sub_group_reduce: str
@@ -157,10 +161,12 @@ PYTHON = Dialect(
     work_group_size=lambda size: f"@xe.kernel(work_group_size={_sizes(size)})",
     aspect=lambda name: f"SYCL's aspect::{name}",
     types=lambda names: names,
+    nd_range=lambda size: f"xe.NDRange({size}, local_size)",
     attribute="@xe.kernel",
     local="wg.local",
     private="wg.private",
-    pitched=lambda shape: f"wg.local(({', '.join(shape)}), ...)",
+    pitched=lambda name, shape: f"wg.local(({', '.join(shape)}), ...)",
+    spread="i + i // {banks}",
     shared_copy="for k in range(0, n, wg.size), the word k + wg.local_linear_id(), then a barrier",
     group_reduce="wg.reduce",
     sub_group_reduce="wg.sub_group.reduce",
@@ -217,10 +223,12 @@ OPENCL_C = Dialect(
     ),
     aspect=lambda name: f"the extension {_EXTENSIONS[name]}",
     types=lambda names: names.replace("float32", "float").replace(" or bfloat16", ""),
+    nd_range=lambda size: f"xe.NDRange.opencl({size[::-1]}, local_size)",
     attribute="the kernel's attributes",
     local="__local",
     private="private arrays",
-    pitched=lambda shape: f"__local float a{''.join(f'[{n}]' for n in shape)}",
+    pitched=lambda name, shape: f"{name}{''.join(f'[{n}]' for n in shape)}",
+    spread="i + i / {banks}",
     shared_copy=(
         "for (k = get_local_linear_id(); k < n; k += the work-items of the group), the word k, then a barrier"
     ),

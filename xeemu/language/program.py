@@ -119,7 +119,7 @@ def _trace(
 ) -> Program:
     returned: list[Any] = []
     definition = source.of_function(kernel.function.__code__)
-    group = WorkGroup(geometry)
+    group = WorkGroup(geometry, _dialect=kernel.dialect)
 
     def run(*values: jax.Array) -> list[jax.Array]:
         taken = [_parameter(v, name, geometry) for v, name in zip(values, kernel.parameters, strict=True)]

@@ -11,6 +11,7 @@ from xeemu.frontends.lowering import (
     collectives,
     copies,
     images,
+    memories,
     places,
     printing,
     synchronisation,
@@ -42,7 +43,7 @@ def _inlined(walk: Walk, node: Call, function: Function) -> Value:
     walk.frames += 1
     try:
         for parameter, argument in zip(function.parameters, arguments, strict=True):
-            walk.declare(parameter, arithmetic.converted(argument, parameter.type))
+            memories.give(walk, parameter, arithmetic.converted(argument, parameter.type))
         walk.execute(function.body)
         result = walk.frame.result
     finally:

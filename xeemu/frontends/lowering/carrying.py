@@ -16,7 +16,7 @@ from jax import lax
 from xeemu.frontends import types, values
 from xeemu.frontends.lowering.effects import Effects
 from xeemu.frontends.lowering.walk import Binding, Key, Walk
-from xeemu.frontends.tree import Loop, Variable
+from xeemu.frontends.tree import If, Loop, Variable
 from xeemu.frontends.values import Address, Data, Either, Handle, Null, Number, Pointing, Value
 from xeemu.language.memory import Memory
 
@@ -74,13 +74,13 @@ class Held:
 
 def carried(
     walk: Walk,
-    node: Loop,
+    node: Loop | If,
     changed: Effects,
     once: Callable[[Data], None],
     run: Callable[[Run, Carry], Carry],
     extra: Extra | None = None,
 ) -> None:
-    """Runs a loop.
+    """Runs a loop, or a branch as one of a single iteration.
 
     Args:
       walk: the walk, which is left as it is after the loop.
@@ -93,7 +93,7 @@ def carried(
     _attempts(walk, node, changed, lambda held: _once_run(walk, held, once, run, extra))
 
 
-def learnt(walk: Walk, node: Loop) -> "Learnt":
+def learnt(walk: Walk, node: Loop | If) -> "Learnt":
     """What earlier traces of a loop have shown."""
     return walk.learnt.setdefault(node, Learnt())
 
@@ -116,7 +116,7 @@ def carried_while(
     _attempts(walk, node, changed, attempt)
 
 
-def _attempts(walk: Walk, node: Loop, changed: Effects, attempt: Callable[[Held], None]) -> None:
+def _attempts(walk: Walk, node: Loop | If, changed: Effects, attempt: Callable[[Held], None]) -> None:
     held, state = _held(walk, changed, learnt(walk, node)), Saved(walk)
     while True:
         try:
@@ -146,7 +146,7 @@ class Saved:
 def _held(walk: Walk, changed: Effects, known: Learnt) -> Held:
     """What a loop carries, as far as its tree and earlier traces tell."""
     keys = {walk.key(v) for v in changed.assigned | known.variables if walk.key(v) in walk.bindings}
-    memories = set(known.memories)
+    memories = known.memories | {v for v in changed.assigned if v in walk.memories}
     seen: set[Variable] = set()
     for variable in changed.stored | changed.assigned:
         _resolve(walk, variable, variable in changed.stored, keys, memories, seen)

@@ -13,7 +13,7 @@ from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import Cast, Expression, Initializer, Text, Variable
 from xeemu.frontends.types import Scalar, Type
-from xeemu.frontends.values import Address, Number, Value
+from xeemu.frontends.values import Number
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -106,13 +106,3 @@ def _number(pointer: Table, k: int, of: Scalar) -> Number:
 
 def _constant(number: np.generic, of: Scalar) -> Number:
     return values.Number(of, number.astype(of.dtype)) if of.is_float else values.constant(number, of)
-
-
-def stepped(walk: Walk, pointer: Address, by: Number) -> Value:
-    """A pointer to a component or element of a variable in registers, some further."""
-    last = pointer.path[-1] if pointer.path else None
-    if by.known and isinstance(last, tuple) and len(last) == 1:
-        return dataclasses.replace(pointer, path=(*pointer.path[:-1], (last[0] + int(by.python),)))
-    raise walk.refuse(
-        "arithmetic on the address of a variable that is no array; declare an array, or assign the value to one"
-    )

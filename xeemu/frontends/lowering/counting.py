@@ -28,17 +28,31 @@ _MOST = 2**31 - 1
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Sequence:
     """The values of a counter that is known throughout.
 
     Attributes:
-      count: how many iterations there are.
-      even: whether they are an arithmetic progression.
+      key: the counter.
+      values: one for each iteration.
+      last: the one after the loop.
+      others: what the loop's header does beside stepping the counter.
     """
 
-    count: int
-    even: bool
+    key: Key
+    values: list[Number]
+    last: Number
+    others: list[Expression]
+
+    @property
+    def count(self) -> int:
+        return len(self.values)
+
+    @property
+    def even(self) -> bool:
+        """Whether they are an arithmetic progression."""
+        numbers = [n.python for n in self.values]
+        return len({b - a for a, b in itertools.pairwise(numbers)}) <= 1
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -171,6 +185,15 @@ def _after(found: Counter, steps: Number) -> Number:
 
 def holding(binding: Binding, value: Number) -> Binding:
     return dataclasses.replace(binding, value=value)
+
+
+def advanced(binding: Binding, found: Counter) -> Binding:
+    """The counter's variable one step further, for what the loop's step does after it."""
+    of = found.first.type
+    assert isinstance(binding.value, Number)
+    value = arithmetic.binary("+", binding.value, values.constant(found.step, of), of)
+    assert isinstance(value, Number)
+    return holding(binding, value)
 
 
 def trips(found: Counter) -> Number:
@@ -324,10 +347,8 @@ def sequence(walk: Walk, node: Loop, most: int) -> Sequence | None:
         return None
     if not all(_is_known(walk, name) for name in names | {variable}):
         return None
-    found = _simulated(walk, node, own, walk.key(variable), most + 1)
-    if found is None or len(found) > most:
-        return None
-    return Sequence(len(found), len({b - a for a, b in itertools.pairwise(found)}) <= 1)
+    found = _simulated(walk, node, own, walk.key(variable), most)
+    return None if found is None else Sequence(walk.key(variable), found[:-1], found[-1], others)
 
 
 def _is_unknown(node: object) -> bool:
@@ -341,22 +362,25 @@ def _is_known(walk: Walk, variable: Variable) -> bool:
     return binding is not None and isinstance(binding.value, Number) and binding.value.known
 
 
-def _simulated(walk: Walk, node: Loop, own: list[Expression], key: Key, most: int) -> list[int | float] | None:
-    """The counter's values, at most so many; None if they are not known. The walk is left as it was."""
+def _simulated(walk: Walk, node: Loop, own: list[Expression], key: Key, most: int) -> list[Number] | None:
+    """The counter's values, with the one after the loop; None if they are not known, or more than `most`.
+
+    The walk is left as it was.
+    """
     before, live, region = walk.bindings[key], walk.live, walk.region
     assert node.condition is not None
     walk.live = None
-    found: list[int | float] = []
+    found: list[Number] = []
     try:
-        while len(found) < most:
+        while len(found) <= most:
             test, value = walk.evaluate(node.condition), walk.read(key)
             if not isinstance(test, Number) or not isinstance(value, Number) or not (test.known and value.known):
                 return None
+            found.append(value)
             if not test.data:
-                break
-            found.append(value.python)
+                return found
             for part in own:
                 walk.evaluate(part, False)
     finally:
         walk.bindings[key], walk.live, walk.region = before, live, region
-    return found
+    return None

@@ -64,8 +64,11 @@ def run(
     """
     walk = Walk(program, function, wg, expressions.evaluate, statements.execute, granules)
     walk.flows = effects.flows(function)
-    before = {p.name: _parameter(walk, p, arrays, scalars, local_bytes) for p in function.parameters}
+    before = {p.name: _parameter(walk, p, arrays, local_bytes) for p in function.parameters}
     _allocate(walk, function)
+    for parameter in function.parameters:
+        if parameter.name in scalars and walk.key(parameter) not in walk.bindings:
+            memories.give(walk, parameter, _value(parameter.type, scalars[parameter.name]))
     if printed is not None:
         printing.prepare(walk, *printed)
     walk.written = frozenset(_written(walk, function))
@@ -77,9 +80,9 @@ def run(
 
 
 def _parameter(
-    walk: Walk, parameter: Variable, arrays: Mapping[str, Memory], scalars: Mapping[str, Any], local: Mapping[str, int]
+    walk: Walk, parameter: Variable, arrays: Mapping[str, Memory], local: Mapping[str, int]
 ) -> Memory | None:
-    """Declares a parameter; gives its global memory."""
+    """Declares a parameter that is a memory; gives its global one."""
     of, name = parameter.type, parameter.name
     if isinstance(of, types.Pointer):
         start = Pointing(of, name, values.constant(0, types.INT))
@@ -98,7 +101,6 @@ def _parameter(
         walk.layouts[name] = Layout(name, "image", types.BY_DTYPE[np.dtype(arrays[name].dtype)])
         walk.declare(parameter, values.Handle(of, name))
         return arrays[name]
-    walk.declare(parameter, _value(of, scalars[name]))
     return None
 
 
@@ -126,13 +128,12 @@ def _number(of: Scalar, given: Data | Any) -> values.Number:
 
 def _allocate(walk: Walk, kernel: Function) -> None:
     """Makes the local memories and private arrays of a kernel and of all that it calls, before anything else."""
+    indexed = effects.indexed(kernel)
     for function in effects.functions(kernel):
-        for node in effects.nodes(function.body):
-            if not isinstance(node, Declaration):
-                continue
-            for variable in node.variables:
-                if _in_memory(variable):
-                    _make(walk, variable)
+        declared = [v for node in effects.nodes(function.body) if isinstance(node, Declaration) for v in node.variables]
+        for variable in (*function.parameters, *declared):
+            if _in_memory(variable) or variable in indexed:
+                _make(walk, variable)
 
 
 def _in_memory(variable: Variable) -> bool:
@@ -146,18 +147,17 @@ def _in_memory(variable: Variable) -> bool:
 def _has_array(of: types.Type) -> bool:
     match of:
         case types.Array(element=inner):
-            return not isinstance(inner, types.Opaque)
+            # Pointers are not stored in memories; an array of them is in registers.
+            return _has_array(inner) if isinstance(inner, types.Array) else not isinstance(inner, _NOT_STORED)
         case types.Record(fields=fields, union=union):
             return union or any(_has_array(f.type) for f in fields)
     return False
 
 
+_NOT_STORED = (types.Opaque, types.Pointer)
+
+
 def _make(walk: Walk, variable: Variable) -> None:
-    if isinstance(variable.type, types.Array) and isinstance(_innermost(variable.type), types.Pointer):
-        raise walk.refuse(
-            f"{variable.name} is an array of pointers, which xeemu does not model; use an array of indices",
-            variable.place,
-        )
     walk.at(variable.place, lambda: memories.allocate(walk, variable, variable.name, variable.type, variable.space))
 
 

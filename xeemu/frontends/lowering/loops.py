@@ -1,5 +1,6 @@
 """Loops: written out, of known length, or as long as somebody goes on."""
 
+import dataclasses
 import functools
 import operator
 import typing
@@ -61,7 +62,7 @@ def _loop(walk: Walk, node: Loop) -> None:
     """A loop after its first assignments."""
     sequence = counting.sequence(walk, node, _MANY)
     if sequence is not None and _is_written_out(node, sequence):
-        _written_out(walk, node)
+        _written_out(walk, node, sequence)
         return
     counter = None if jumps(node.body) else counting.counter(walk, node)
     if counter is None:
@@ -105,20 +106,30 @@ def _is_written_out(node: Loop, sequence: counting.Sequence) -> bool:
     return (small and sequence.count <= _MANY) if not sequence.even or node.unroll is not None else False
 
 
-def _written_out(walk: Walk, node: Loop) -> None:
-    """The iterations one after the other; the condition is known before each."""
-    live, returned = walk.live, walk.frame.returned
-    leaving = Jumps(loop=True)
+def _written_out(walk: Walk, node: Loop, sequence: counting.Sequence) -> None:
+    """The iterations one after the other, each with the counter's known value."""
+    live, returned, binding = walk.live, walk.frame.returned, walk.bindings[sequence.key]
+    leaving, stopped = Jumps(loop=True), binding.value
     walk.frame.jumps.append(leaving)
-    while node.condition is None or values.truth(_number(walk, node.condition)):
+    for value in sequence.values:
+        walk.bindings[sequence.key] = dataclasses.replace(binding, value=value)
+        before = leaving.broken
         _iterate(walk, node.body, leaving)
+        if leaving.broken is not before:
+            new = values.conjunction(leaving.broken, values.negation(before))
+            assert new is not None
+            stopped = values.selected(new, value, stopped)
         if walk.dead:
             break
-        if node.step is not None:
-            walk.evaluate(node.step, False)
+        for step in sequence.others:
+            walk.evaluate(step, False)
     walk.frame.jumps.pop()
     gone = walk.frame.returned is not returned
     walk.live = values.conjunction(live, values.negation(walk.frame.returned)) if gone else live
+    last = sequence.last if leaving.broken is NOBODY else values.selected(leaving.broken, stopped, sequence.last)
+    walk.bindings[sequence.key] = binding
+    if not walk.dead:
+        walk.assign(sequence.key, last)
 
 
 def _iterate(walk: Walk, body: Statement, leaving: Jumps) -> None:
@@ -150,13 +161,16 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
     condition, first = node.condition, counter.first
     binding = walk.bindings[counter.key]
     trips = np.int32(counter.most) if counter.most is not None else _most(walk, counter)
-    variable = counter.key[1]
-    others = [part for part in counting.steps(node.step) if variable not in effects.of(part).assigned]
+    own = counting.stepping(node, counter.key[1])
+    others = [part for part in counting.steps(node.step) if part not in own]
 
     def iteration() -> None:
         _iteration(walk, node.body)
-        for part in others:
-            walk.evaluate(part, False)
+        for part in counting.steps(node.step) if others else ():
+            if part in own:
+                walk.bindings[counter.key] = counting.advanced(walk.bindings[counter.key], counter)
+            else:
+                walk.evaluate(part, False)
 
     def once(k: Data) -> None:
         walk.bindings[counter.key] = counting.bound(binding, counter, k)

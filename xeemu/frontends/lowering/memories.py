@@ -11,6 +11,7 @@ from jax import lax
 
 from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.lowering.walk import Layout, Walk
+from xeemu.frontends.tree import Variable
 from xeemu.frontends.types import Scalar, Type
 from xeemu.frontends.values import Data, Number, Pointing, Value
 from xeemu.language.interface import Retrace
@@ -53,6 +54,15 @@ def allocate(walk: Walk, key: Any, name: str, of: Type, space: str, count: int |
     make = walk.wg.local if space == "local" else walk.wg.private
     walk.memories[key] = make(max(size, 1), held.dtype, name=name)
     walk.layouts[key] = Layout(name, space, held)
+
+
+def give(walk: Walk, parameter: Variable, value: Value) -> None:
+    """Makes a parameter with its argument; one in a memory is stored."""
+    if parameter not in walk.memories:
+        walk.declare(parameter, value)
+        return
+    start = Pointing(types.Pointer(parameter.type, parameter.space), parameter, values.constant(0, types.INT))
+    store(walk, start, value, parameter.type)
 
 
 def units(walk: Walk, key: Any, size_bytes: int) -> int:

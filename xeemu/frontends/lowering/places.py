@@ -3,6 +3,8 @@
 import dataclasses
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.lowering import constants, memories
 from xeemu.frontends.lowering.walk import Key, Walk
@@ -127,12 +129,10 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
             return memories.moved(walk, pointer, by, size_bytes)
         case Either(type=to, condition=condition, then=a, otherwise=b):
             return Either(to, condition, advanced(walk, a, by, size_bytes), advanced(walk, b, by, size_bytes))
-        case Address() if by.known and by.python == 0:
-            return pointer
         case Address() if isinstance(pointer.type.pointee, types.Opaque):
             return _event(walk, pointer, by)
         case Address():
-            return constants.stepped(walk, pointer, by)
+            return _stepped(walk, pointer, by)
         case constants.Table():
             return constants.advanced(pointer, by, size_bytes)
     raise walk.refuse("a null or undefined pointer is used; give it the address of something first")
@@ -166,10 +166,68 @@ def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
         case Address(variable=variable, path=path):
             return Slot(variable, path)
         case Either(condition=condition, then=a, otherwise=b):
-            return Chosen(condition, behind(walk, a, to), behind(walk, b, to))
+            return Chosen(condition, behind(walk, _or_nowhere(a, b), to), behind(walk, _or_nowhere(b, a), to))
         case constants.Table():
             return Temporary(constants.looked_up(walk, pointer, to))
     raise walk.refuse("a null or undefined pointer is used; give it the address of something first")
+
+
+def _or_nowhere(pointer: Value, other: Value) -> Value:
+    """A pointer; where it is null, outside the memory of another one, where an access is found to be out of bounds."""
+    if not isinstance(pointer, Null):
+        return pointer
+    inside = next((p for p in _all_of(other) if isinstance(p, Pointing)), None)
+    if inside is None:
+        return pointer
+    return Pointing(inside.type, inside.memory, values.constant(-1, types.INT))
+
+
+def _all_of(pointer: Value) -> list[Value]:
+    """The pointers of which a pointer is one."""
+    if isinstance(pointer, Either):
+        return [*_all_of(pointer.then), *_all_of(pointer.otherwise)]
+    return [pointer]
+
+
+def first_of(walk: Walk, spot: Spot, array: types.Array) -> Value:
+    """A pointer to the first element of an array in registers."""
+    of_element = types.Pointer(array.element, "private")
+    match spot:
+        case Slot(key, path):
+            return Address(of_element, key, (*path, 0))
+        case Chosen(condition, a, b):
+            return Either(of_element, condition, first_of(walk, a, array), first_of(walk, b, array))
+        case Cell(pointer):
+            return Pointing(types.Pointer(array.element, pointer.type.space), pointer.memory, pointer.offset)
+    raise walk.refuse("an array that is part of a value; assign it to a variable first")
+
+
+def _stepped(walk: Walk, pointer: Address, by: Number) -> Value:
+    """A pointer to an element of an array in registers, or to a component of a vector, some further."""
+    if by.known and by.python == 0:
+        return pointer
+    *outer, last = pointer.path or (None,)
+    if isinstance(last, tuple) and len(last) == 1 and by.known:
+        return dataclasses.replace(pointer, path=(*outer, (last[0] + int(by.python),)))
+    if not isinstance(last, int):
+        raise walk.refuse(
+            "arithmetic on the address of a variable that is no array; declare an array, or assign the value to one"
+        )
+    whole = picked(walk.read(pointer.variable), tuple(outer))
+    count = len(whole.items) if isinstance(whole, Elements) else 0
+    if by.known:
+        return dataclasses.replace(pointer, path=(*outer, last + int(by.python)))
+    found: Value = pointer
+    for k in range(count):
+        here = arithmetic.binary("==", by, values.constant(k - last, by.type), types.INT)
+        assert isinstance(here, Number)
+        element = dataclasses.replace(pointer, path=(*outer, k))
+        chosen = values.truth(here)
+        if isinstance(chosen, np.generic):
+            found = element if chosen else found
+        else:
+            found = Either(pointer.type, chosen, element, found)
+    return found
 
 
 def _field(walk: Walk, whole: Spot, node: Member, record: Type) -> Spot:

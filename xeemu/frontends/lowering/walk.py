@@ -220,7 +220,7 @@ class Walk:
         """A variable's value; zeros where it was given none."""
         value = self.bindings[key].value
         of = value.type if isinstance(value, Null) else None
-        return values.zero(of) if isinstance(of, types.Scalar | types.Vector | types.Record) else value
+        return values.zero(of) if isinstance(of, types.Scalar | types.Vector | types.Record | types.Array) else value
 
     def assign(self, key: Key, value: Value) -> None:
         """Gives a variable a value, in the active work-items."""
