@@ -86,7 +86,7 @@ def _array(walk: Walk, node: Expression) -> Value:
         case places.Temporary(value):
             return value
         case places.Slot(key, path) if isinstance(node.type.element, types.Opaque):
-            return Address(types.Pointer(node.type.element, "private"), key, path)
+            return Address(types.Pointer(node.type.element, "private"), key, (*path, 0))
     return places.first_of(walk, spot, node.type)
 
 
@@ -284,7 +284,7 @@ def _cast(walk: Walk, node: Cast) -> Value:
         if node.type.is_bool:
             return values.of_truth(truth(walk, value), node.type)
         raise walk.refuse("a pointer as an integer, which xeemu does not model; compare pointers, or use an index")
-    if isinstance(node.type, types.Void):
+    if isinstance(node.type, types.Void) or (node.type == types.Opaque("event_t") and isinstance(value, Number)):
         return Null(node.type)
     return arithmetic.converted(value, node.type)
 
