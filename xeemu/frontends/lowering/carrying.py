@@ -311,9 +311,15 @@ def _unpack(walk: Walk, held: Held, carry: Carry, extra: Extra | None) -> None:
 
 def _rebuilt(walk: Walk, held: Held, key: Key, binding: Binding, found: Any) -> Value:
     value = binding.value
+    if not values.leaves(value) and key not in held.starts and _is_event(key[1].type):
+        return Handle(types.Opaque("event_t"), None)  # of this iteration or another one
     if isinstance(value, Null):
         value = held.starts[key] if key in held.starts else values.zero(value.type)
     return values.rebuilt(value, [values.held(_carried_type(value, n), next(found)) for n in values.leaves(value)])
+
+
+def _is_event(of: types.Type) -> bool:
+    return _is_event(of.element) if isinstance(of, types.Array) else of == types.Opaque("event_t")
 
 
 def _carried_type(value: Value, n: Number) -> types.Scalar:
