@@ -289,7 +289,7 @@ class _Call:
 
     def _again(self, granules: Mapping[Any, int], learnt: Retrace) -> Bound:
         key, size = learnt.key, learnt.size
-        assert granules.get(key, size + 1) > size, f"{key} is accessed in pieces of {size} bytes already"
+        assert (granules.get(key) or size + 1) > size, f"{key} is accessed in pieces of {size} bytes already"
         finer = {**granules, key: size}
         self.binding.remember(self.signature, finer)
         return self.bound(finer)

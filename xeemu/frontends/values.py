@@ -383,6 +383,8 @@ def selected(mask: Data, new: Value, old: Value) -> Value:
 
 
 def _selected(mask: Data, new: Number, old: Number) -> Number:
+    if new is old:
+        return new
     if new.known and old.known and new.data == old.data and new.data.dtype == old.data.dtype and not new.type.is_float:
         return new
     a, b = new.data, old.data

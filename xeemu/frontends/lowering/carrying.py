@@ -14,6 +14,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends import types, values
+from xeemu.frontends.lowering import registers
 from xeemu.frontends.lowering.effects import Effects
 from xeemu.frontends.lowering.walk import Binding, Key, Walk
 from xeemu.frontends.tree import If, Loop, Variable
@@ -278,6 +279,8 @@ def _leaves(walk: Walk, held: Held, key: Key, first: bool) -> Sequence[Number]:
     if isinstance(value, Null):
         value = held.starts.get(key, value)
         value = values.zero(value.type) if isinstance(value, Null) else value
+    if registers.is_promoted(walk, key) and registers.is_unset(value):
+        raise registers.give_up(key)
     if not isinstance(value, Pointing):
         return values.leaves(value)
     start = held.starts.setdefault(key, Pointing(value.type, value.memory, values.constant(0, types.INT)))

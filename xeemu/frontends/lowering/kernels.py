@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from xeemu.frontends import opaques, types, values
-from xeemu.frontends.lowering import effects, expressions, memories, printing, statements
+from xeemu.frontends.lowering import effects, expressions, memories, printing, registers, statements
 from xeemu.frontends.lowering.memories import element
 from xeemu.frontends.lowering.walk import Layout, Walk
 from xeemu.frontends.texts import Pieces
@@ -64,6 +64,7 @@ def run(
     """
     walk = Walk(program, function, wg, expressions.evaluate, statements.execute, granules)
     walk.flows = effects.flows(function)
+    walk.promoted = registers.promotable(function).difference(granules)
     before = {p.name: _parameter(walk, p, arrays, local_bytes) for p in function.parameters}
     _allocate(walk, function)
     for parameter in function.parameters:
@@ -132,7 +133,7 @@ def _allocate(walk: Walk, kernel: Function) -> None:
     for function in effects.functions(kernel):
         declared = [v for node in effects.nodes(function.body) if isinstance(node, Declaration) for v in node.variables]
         for variable in (*function.parameters, *declared):
-            if _in_memory(variable) or variable in indexed:
+            if (_in_memory(variable) and variable not in walk.promoted) or variable in indexed:
                 _make(walk, variable)
 
 

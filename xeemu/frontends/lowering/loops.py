@@ -17,6 +17,7 @@ from xeemu.frontends.lowering.counting import Counter
 from xeemu.frontends.lowering.walk import NOBODY, Binding, Jumps, Walk
 from xeemu.frontends.tree import (
     Break,
+    Constant,
     Continue,
     Declaration,
     Evaluate,
@@ -32,6 +33,8 @@ from xeemu.language import divergence
 
 _FEW = 4
 """A loop of so many iterations is written out, if it holds no other loop."""
+_LARGE = 4096
+"""Parts of all the iterations of a loop that is written out because a pragma asks for it."""
 _MANY = 64
 """So many are written out where the counter is no arithmetic progression, or where a pragma asks for it."""
 
@@ -103,7 +106,17 @@ def _is_written_out(node: Loop, sequence: counting.Sequence) -> bool:
     small = not any(isinstance(n, Loop) for n in effects.nodes(node.body))
     if sequence.count <= 1 or (sequence.count <= _FEW and small):
         return True
-    return (small and sequence.count <= _MANY) if not sequence.even or node.unroll is not None else False
+    if node.unroll is not None:
+        return sequence.count <= _MANY and sequence.count * _size(node.body) <= _LARGE
+    return small and sequence.count <= _MANY and not sequence.even
+
+
+def _size(node: object) -> int:
+    """The parts of a statement, those of loops as often as they run at most, if a constant tells that."""
+    if not isinstance(node, Loop):
+        return 1 + sum(map(_size, effects.children(node)))
+    bounds = [n.value for n in effects.nodes(node.condition) if isinstance(n, Constant)] if node.condition else []
+    return int(max([1, *bounds])) * _size(node.body)
 
 
 def _written_out(walk: Walk, node: Loop, sequence: counting.Sequence) -> None:

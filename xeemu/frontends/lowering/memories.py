@@ -48,7 +48,7 @@ def allocate(walk: Walk, key: Any, name: str, of: Type, space: str, count: int |
       space: `"local"` or `"private"`.
       count: bytes, if the type does not say.
     """
-    held = element(of, walk.granules.get(key))
+    held = element(of, walk.granules.get(key) or None)
     size = (of.size if count is None else count) // held.size
     values.need(held.dtype)
     make = walk.wg.local if space == "local" else walk.wg.private

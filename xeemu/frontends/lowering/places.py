@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import constants, memories
+from xeemu.frontends.lowering import constants, memories, registers
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import Cast, Expression, Member, Name, Subscript, Swizzle, Unary
 from xeemu.frontends.types import Type
@@ -215,6 +215,8 @@ def _stepped(walk: Walk, pointer: Address, by: Number) -> Value:
         )
     whole = picked(walk.read(pointer.variable), tuple(outer))
     count = len(whole.items) if isinstance(whole, Elements) else 0
+    if registers.is_promoted(walk, pointer.variable) and not (by.known and 0 <= last + int(by.python) < count):
+        raise registers.give_up(pointer.variable)
     if by.known:
         return dataclasses.replace(pointer, path=(*outer, last + int(by.python)))
     found: Value = pointer
@@ -321,7 +323,10 @@ def read(walk: Walk, spot: Spot) -> Value:
     """The value at a place."""
     match spot:
         case Slot(key, path):
-            return picked(walk.read(key), path)
+            value = picked(walk.read(key), path)
+            if registers.is_promoted(walk, key) and registers.is_unset(value):
+                raise registers.give_up(key)
+            return value
         case Cell(pointer):
             return memories.load(walk, pointer, pointer.type.pointee)
         case Lanes(pointer, vector, components):
@@ -343,6 +348,8 @@ def write(walk: Walk, spot: Spot, value: Value) -> None:
     """Gives a place a value, in the active work-items."""
     match spot:
         case Slot(key, path):
+            if registers.is_promoted(walk, key) and not _is_settable(walk, key, path):
+                raise registers.give_up(key)
             walk.assign(key, put(walk.read(key) if path else value, path, value))
         case Cell(pointer):
             memories.store(walk, pointer, value, pointer.type.pointee)
@@ -355,6 +362,13 @@ def write(walk: Walk, spot: Spot, value: Value) -> None:
             walk.under(values.negation(condition), lambda: write(walk, b, value))
         case Temporary():
             raise walk.refuse("what is assigned to is no variable; program-scope constants cannot be changed")
+
+
+def _is_settable(walk: Walk, key: Key, path: tuple[Any, ...]) -> bool:
+    """Whether all of an element of an array in registers has a value after those who are active have given it one."""
+    if not registers.is_unset(picked(walk.read(key), path)):
+        return True
+    return isinstance(path[-1], int) and walk.is_whole(key)
 
 
 def address(walk: Walk, spot: Spot, of_type: types.Pointer) -> Value:

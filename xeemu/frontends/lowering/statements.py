@@ -1,7 +1,7 @@
 """Statements: carried out one after the other, one rule for each kind."""
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import branches, expressions, loops, memories
+from xeemu.frontends.lowering import branches, expressions, loops, memories, registers
 from xeemu.frontends.lowering.walk import NOBODY, Jumps, Walk
 from xeemu.frontends.tree import (
     Block,
@@ -62,7 +62,8 @@ def declare(walk: Walk, variable: Variable) -> None:
             _initialise(walk, start, variable.type, variable.initializer)
         return
     given = variable.initializer
-    value = Null(variable.type) if given is None else arithmetic.converted(walk.evaluate(given), variable.type)
+    nothing = registers.unset(variable.type) if variable in walk.promoted else Null(variable.type)
+    value = nothing if given is None else arithmetic.converted(walk.evaluate(given), variable.type)
     walk.declare(variable, value)
 
 

@@ -118,6 +118,7 @@ class Walk:
         self.bindings: dict[Key, Binding] = {}
         self.constants: dict[Variable, Any] = {}
         self.flows: Mapping[Variable, frozenset[Variable]] = {}
+        self.promoted: frozenset[Variable] = frozenset()
         self.learnt: dict[Statement, Any] = {}
         self.written: frozenset[Any] = frozenset()
         self.live: Data | None = None
@@ -229,6 +230,10 @@ class Walk:
             with jax.named_scope(divergence.MERGE):
                 value = values.selected(self.live, value, old.value)
         self.bindings[key] = dataclasses.replace(old, value=value)
+
+    def is_whole(self, key: Key) -> bool:
+        """Whether an assignment now is one for all who will read the variable."""
+        return self.live is None or self._is_whole(key, self.bindings[key])
 
     def _is_whole(self, key: Key, old: Binding) -> bool:
         """Whether nobody else will read the variable: it was declared here, but for jumps out of its scope."""

@@ -1,0 +1,122 @@
+"""Registers: private arrays that are accessed at known elements alone, as by loops that are written out.
+
+As compilers do, each of their elements is a variable. Where an index turns out not to be known, or an element is read
+that was given no value, the kernel is traced again with the array in a memory.
+"""
+
+import functools
+from collections.abc import Iterator
+
+from xeemu.frontends import types
+from xeemu.frontends.lowering import effects
+from xeemu.frontends.lowering.walk import Key, Walk
+from xeemu.frontends.tree import (
+    Assignment,
+    Binary,
+    Cast,
+    Constant,
+    Declaration,
+    Expression,
+    Function,
+    Initializer,
+    Loop,
+    Name,
+    Step,
+    Subscript,
+    Unary,
+    Variable,
+)
+from xeemu.frontends.values import Elements, Null, Value
+from xeemu.language.interface import Retrace
+
+_MOST = 256
+"""Elements of an array in registers: no more than a device has registers for."""
+_FEW = 4
+"""A loop that is written out without being asked to has no more iterations, see `loops`."""
+
+IN_MEMORY = 0
+"""Among the granules: the array is in a memory, of its own elements."""
+
+
+@functools.lru_cache(maxsize=512)
+def promotable(kernel: Function) -> frozenset[Variable]:
+    """The private arrays of a kernel and its functions that may be accessed at known elements alone."""
+    parts = [node for function in effects.functions(kernel) for node in effects.nodes(function.body)]
+    found = {v for node in parts if isinstance(node, Declaration) for v in node.variables if _is_small(v)}
+    if not found:
+        return frozenset()
+    counters = frozenset(v for node in parts if isinstance(node, Loop) for v in _counters(node))
+    named: dict[Variable, int] = dict.fromkeys(found, 0)
+    for node in parts:
+        if isinstance(node, Name) and node.variable in named:
+            named[node.variable] += 1
+        elif isinstance(node, Unary) and node.op == "&":
+            found -= effects.sources(node)
+        elif isinstance(node, Subscript) and not isinstance(node.type, types.Array):
+            variable = _subscripted(node, counters)
+            if variable in named:
+                named[variable] -= 1
+    return frozenset(v for v in found if not named[v])
+
+
+def _is_small(variable: Variable) -> bool:
+    of: types.Type = variable.type
+    count = 1
+    while isinstance(of, types.Array):
+        count, of = count * of.count, of.element
+    given = variable.initializer
+    return (
+        isinstance(variable.type, types.Array)
+        and variable.space == "private"
+        and isinstance(of, types.Scalar | types.Vector)
+        and 0 < count <= _MOST
+        and (given is None or isinstance(given, Initializer))
+    )
+
+
+def _counters(node: Loop) -> Iterator[Variable]:
+    """The counters of a loop that may be written out."""
+    bounds = [n.value for n in effects.nodes(node.condition) if isinstance(n, Constant)] if node.condition else []
+    if node.unroll is not None or any(abs(n) <= _FEW for n in bounds):
+        for part in effects.nodes(node.step) if node.step is not None else ():
+            if isinstance(part, Step | Assignment):
+                target = part.operand if isinstance(part, Step) else part.target
+                if isinstance(target, Name):
+                    yield target.variable
+
+
+def _subscripted(node: Expression, counters: frozenset[Variable]) -> Variable | None:
+    """The array of which an element is named, if its indices may be known."""
+    while isinstance(node, Subscript):
+        if not all(_may_be_known(part, counters) for part in effects.nodes(node.index)):
+            return None
+        node = node.base
+    return node.variable if isinstance(node, Name) else None
+
+
+def _may_be_known(node: object, counters: frozenset[Variable]) -> bool:
+    return isinstance(node, Constant | Cast | Binary) or (isinstance(node, Name) and node.variable in counters)
+
+
+# ---- while the tree is walked ----
+
+
+def unset(of: types.Type) -> Value:
+    """An array of which no element was given a value."""
+    return Elements(of, (unset(of.element),) * of.count) if isinstance(of, types.Array) else Null(of)
+
+
+def is_unset(value: Value) -> bool:
+    """Whether an element of an array, or of one in it, was given no value."""
+    if isinstance(value, Elements):
+        return any(map(is_unset, value.items))
+    return isinstance(value, Null)
+
+
+def is_promoted(walk: Walk, key: Key) -> bool:
+    return key[1] in walk.promoted
+
+
+def give_up(key: Key) -> Retrace:
+    """The error by which an array gets into a memory."""
+    return Retrace(key[1], IN_MEMORY)
