@@ -33,7 +33,7 @@ from xeemu.language import divergence
 
 _FEW = 4
 """A loop of so many iterations is written out, if it holds no other loop."""
-_LARGE = 4096
+_LARGE = 1 << 15
 """Parts of all the iterations of a loop that is written out because a pragma asks for it."""
 _MANY = 64
 """So many are written out where the counter is no arithmetic progression, or where a pragma asks for it."""
