@@ -13,7 +13,8 @@ from typing import Any
 import cprograms
 import numpy as np
 
-from xeemu.frontends import reading, tree, types
+from xeemu.frontends import tree, types
+from xeemu.frontends.parsing import programs
 from xeemu.frontends.tree import Expression, Function, Statement, Variable
 from xeemu.frontends.types import Scalar, Type
 
@@ -52,7 +53,7 @@ class Leaving(Exception):
 
 def run(text: str, arguments: tuple) -> tuple[np.ndarray, np.ndarray]:
     """The outputs and counters after the kernel `k` of a program of `cprograms` has run."""
-    program = reading.program(text)
+    program = programs.program(text)
     *arrays, n, m = arguments
     stores = [Store(0) for _ in arrays]
     for store, array in zip(stores, arrays, strict=True):
