@@ -82,10 +82,10 @@ kernel void histogram_registers(global const ulong *data, global ulong *hist)
 #endif
             #pragma unroll
             for (uint field = 0; field < 8; ++field, y >>= 8) {
-                uint c = y & 0xFF;
+                uint c = y & 0xFF, mine = lane == (c & 15);
                 #pragma unroll
                 for (uint r = 0; r < BINS / 16; ++r)
-                    counts[r] += lane == (c & 15) && r == c / 16;
+                    counts[r] += mine && r == c / 16;
             }
         }
 #ifndef cl_intel_subgroups

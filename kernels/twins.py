@@ -1,4 +1,4 @@
-"""The examples in OpenCL C: for each the kernel of a `.cl` file in this folder that does the same, and its arguments."""
+"""The examples in OpenCL C: for each the kernel of a `.cl` file beside it that does the same, and its arguments."""
 
 import dataclasses
 import pathlib

@@ -87,7 +87,7 @@ def converted(x: Any, to: Type) -> Any:
     if not isinstance(to, Scalar):
         return x
     if to.is_bool:
-        return int(isinstance(x, To) or x is not None and x != 0)
+        return int(isinstance(x, To) or (x is not None and x != 0))
     if to.is_float:
         return to.dtype.type(x)
     return wrapped(int(x), to)
@@ -296,13 +296,11 @@ class Item:
             self.initialise(To(self.variables[variable], 0), variable.type, variable.initializer)
         return self.variables[variable]
 
-    def assign(self, node: Expression, x: Any) -> None:
-        if isinstance(node, tree.Swizzle) and len(node.components) > 1:
-            base = self.place(node.base)
-            for k, item in zip(node.components, x, strict=True):
-                save(base + k * node.type.element.size, item, node.type.element)
-        else:
-            save(self.place(node), x, node.type)
+    def assigned_lanes(self, node: tree.Swizzle, x: Any) -> Any:
+        base = self.place(node.base)
+        for k, item in zip(node.components, x, strict=True):
+            save(base + k * node.type.element.size, item, node.type.element)
+        return x
 
     # ---- expressions ----
 
@@ -346,21 +344,24 @@ class Item:
         return converted(tuple(map(change, x)) if isinstance(x, tuple) else change(x), node.type)
 
     def _of_step(self, node: tree.Step) -> Any:
-        old = self.value(node.operand) if isinstance(node.operand, tree.Name) else None
         place = self.place(node.operand)
-        old = load(place, node.type) if old is None else old
+        old = load(place, node.type)
         by = 1 if node.op == "++" else -1
         new = old + by * node.type.pointee.size if isinstance(old, To) else converted(old + by, node.type)
         save(place, new, node.type)
         return new if node.prefix else old
 
     def _of_assignment(self, node: tree.Assignment) -> Any:
-        x = self.value(node.value)
+        x, to = self.value(node.value), node.target.type
+        if isinstance(node.target, tree.Swizzle) and len(node.target.components) > 1:
+            if node.op:
+                x = self.computed(node.op, self.value(node.target), x, to, node.value.type)
+            return self.assigned_lanes(node.target, converted(x, to))
+        place = self.place(node.target)
         if node.op:
-            x = self.computed(node.op, self.value(node.target), x, node.target.type, node.value.type)
-        x = converted(x, node.target.type)
-        self.assign(node.target, x)
-        return x
+            x = self.computed(node.op, load(place, to), x, to, node.value.type)
+        save(place, converted(x, to), to)
+        return converted(x, to)
 
     def computed(self, op: str, a: Any, b: Any, of: Type, other: Type) -> Any:
         """`a op b`: of numbers in the type that C finds for both."""
@@ -411,7 +412,11 @@ class Item:
     def _of_call(self, node: tree.Call) -> Any:
         if node.function is not None:
             return self.called(node.function, [self.value(a) for a in node.arguments])
-        ids = {"get_global_id": self.group * self.size + self.lane, "get_local_id": self.lane, "get_group_id": self.group}
+        ids = {
+            "get_global_id": self.group * self.size + self.lane,
+            "get_local_id": self.lane,
+            "get_group_id": self.group,
+        }
         if node.name in ids:
             return ids[node.name]
         values = [self.value(a) for a in node.arguments]

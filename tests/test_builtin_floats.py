@@ -146,6 +146,18 @@ def test_floating_functions(name, of):
         assert name in _ANY_ZERO or zeros_agree(results, exact)
 
 
+def test_products_of_exponentials_are_left_alone():
+    """Of `exp(a) * exp(b)` XLA would make `exp(a + b)`, which rounds the sum."""
+    x = random("products").uniform(20, 40, 500)
+
+    def computed(a, b):
+        return [catalogue.find("exp")([values.held(types.DOUBLE, v)], types.DOUBLE).data for v in (a, b)]
+
+    with wide(types.DOUBLE):
+        found = jax.jit(lambda a, b: math.prod(computed(a, b)))(x, x * 1e-3)
+    assert apart(np.asarray(found), np.exp(extended(x)) * np.exp(extended(x * 1e-3)), types.DOUBLE).max() < 6
+
+
 @pytest.mark.parametrize("of", FLOATS, ids=str)
 def test_fused_multiply_add(of):
     a, b, c = drawn(of, 3, "fma")

@@ -605,6 +605,30 @@ kernel void racing(global int* a) { a[0] += 1; }
         assert "a struct is written {'field': value, ...}" in errors
         assert "--arg \"{'x': 1, 'y': 1}\"" in errors
 
+    def test_images_and_samplers_are_written_as_well(self, xeemu, tmp_path):
+        (tmp_path / "i.cl").write_text(
+            "kernel void f(read_only image2d_t i, sampler_t s, global float* a) "
+            "{ a[get_global_id(0)] = read_imagef(i, s, (int2)(get_global_id(0), 1)).x; }"
+        )
+        words = (
+            "--global",
+            "4",
+            "--local",
+            "4",
+            "--arg",
+            "range:2x4:float",
+            "--arg",
+            "sampler:clamp",
+            "--arg",
+            "zeros:4",
+        )
+        code, out, _ = xeemu("run", f"{tmp_path}/i.cl", *words)
+        assert code == 0
+        assert ": 4 5 6 7" in out
+        code, _, errors = xeemu("run", f"{tmp_path}/i.cl", "--global", "4", "--arg", "sampler:clmp")
+        assert code == 2
+        assert "write also --arg sampler:clamp:nearest --arg zeros:1024" in errors
+
     def test_a_text_that_is_wrong_is_refused_with_clangs_words(self, xeemu, cl):
         code, _, errors = xeemu("run", f"{cl}:scale", *self.SCALE, "--arg", "256")
         assert code == 2

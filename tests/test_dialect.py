@@ -179,6 +179,14 @@ kernel void strided(global const float* a, global float* b, int pitch)
 {
     b[get_global_id(0)] = a[get_global_id(0) * pitch];
 }
+kernel void transposed(global const float* a, global float* b)
+{
+    local float t[16][16];
+    int x = get_local_id(0) % 16, y = get_local_id(0) / 16;
+    t[x][y] = a[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    b[get_global_id(0)] = t[y][x];
+}
 kernel void counted(global const int* a, global int* sum) { atomic_add(&sum[0], a[get_global_id(0)]); }
 kernel void copied(global const float* table, global float* b)
 {
@@ -191,6 +199,7 @@ kernel void copied(global const float* table, global float* b)
 }
 """
 SHAPES = {
+    "transposed": ((1 << 16, np.float32), (1 << 16, np.float32)),
     "strided": ((1 << 16, np.float32), (4096, np.float32)),
     "counted": ((4096, np.int32), (1, np.int32)),
     "copied": ((256, np.float32), (4096, np.float32)),
@@ -203,6 +212,7 @@ class TestHints:
         [
             ("strided", "let get_global_id(0) run along them"),
             ("counted", "Reduce in the group first (work_group_reduce_add, or atomics"),
+            ("transposed", "one more column does: t[16][16 + 1]."),
             ("copied", "for (k = get_local_linear_id(); k < n;"),
         ],
     )
@@ -233,6 +243,11 @@ class TestRefusals:
         kernel = xe.load("kernel void f(global float* a) { a[get_global_id(0)] = 1; }")["f"]
         with pytest.raises(xe.NDRangeError, match=r"or a local size that divides$"):
             xe.launch(kernel, xe.NDRange(100, 64))(np.zeros(200, np.float32))
+
+    def test_of_launches_without_work_groups_speak_opencl(self):
+        text = "kernel void f(global float* a) { local float t; t = 1; barrier(CLK_LOCAL_MEM_FENCE); a[0] = t; }"
+        with pytest.raises(xe.KernelArgumentError, match=r"local size: xe\.NDRange\.opencl\(\(64, 8\), local_size\)"):
+            xe.launch(xe.load(text)["f"], xe.NDRange.opencl((64, 8)))(np.zeros(1, np.float32))
 
     def test_of_a_sub_group_size_speak_opencl(self):
         text = "__attribute__((intel_reqd_sub_group_size(8))) kernel void f(global float* a) { a[0] = 1; }"

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import xeemu as xe
+from xeemu import testing
 from xeemu.launching import fitting, launch, preparation
 
 TEXT = """
@@ -355,6 +356,28 @@ class TestTransformations:
         shapes = jax.ShapeDtypeStruct((64,), np.float32), jax.ShapeDtypeStruct((64,), np.float32)
         estimated = xe.estimate(kernels["scale"], N)(*shapes, 2.0, 60)
         assert estimated.to_dict()["sites"] == report.to_dict()["sites"]
+
+    def test_assertions_take_them(self, kernels):
+        data = np.arange(64, dtype=np.int32)
+
+        def turned(data, tile):
+            return data.reshape(4, tile.bytes // 4)[:, ::-1].ravel()
+
+        testing.assert_matches(kernels["turn"], turned, N, data, xe.Local(64))
+        testing.assert_clean(kernels["turn"], N, data, xe.Local(64))
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"donate": True},
+            {"deterministic": True, "memory_bytes": 1 << 16},
+            {"mesh": jax.make_mesh((1,), ("groups",))},
+        ],
+        ids=["donate", "deterministic", "mesh"],
+    )
+    def test_the_options_of_a_launch_hold(self, kernels, options):
+        out = xe.launch(kernels["scale"], N, **options)(X.reshape(8, 8), jnp.zeros((8, 8)), 2.0, 64)
+        np.testing.assert_array_equal(out, 2 * X.reshape(8, 8))
 
     def test_a_schedule_gives_the_same(self, kernels):
         data = np.arange(64, dtype=np.int32)

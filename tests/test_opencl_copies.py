@@ -185,3 +185,75 @@ def test_a_wait_in_a_branch_that_not_all_take_is_a_divergence():
     given = np.arange(16, dtype=np.int32)
     _, found = xe.check(xe.load(PART)["part"], RANGE)(np.zeros(32, np.int32), given)
     assert "barrier-divergence" in {f.kind for f in found}
+
+
+TWO = """
+__kernel void two(__global int* out, __global const int* p, __global const int* q) {
+  __local int mine[16], yours[16];
+  int l = get_local_id(0);
+  event_t events[2];
+  events[0] = async_work_group_copy(mine, p, (size_t)16, (event_t)0);
+  events[1] = async_work_group_copy(yours, q, (size_t)16, CHAINED);
+  WAIT
+  out[get_global_id(0)] = mine[15 - l] + yours[l];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("wait", "chained", "kinds"),
+    [
+        ("wait_group_events(2, events);", "(event_t)0", set()),
+        ("wait_group_events(1, events);", "(event_t)0", {"yours"}),
+        ("wait_group_events(1, &events[1]);", "(event_t)0", {"mine"}),
+        ("wait_group_events(1, events + 1);", "events[0]", set()),
+        ("for (int k = 0; k < 2; k++) wait_group_events(1, events + k);", "(event_t)0", set()),
+        ("wait_group_events(1, events + l % 2);", "(event_t)0", {"divergence"}),
+        ("event_t *e = events; if (l > 3) e = &events[1]; wait_group_events(1, e);", "(event_t)0", {"divergence"}),
+    ],
+)
+def test_a_wait_is_for_the_copies_of_its_events(wait, chained, kinds):
+    given = np.arange(16, dtype=np.int32)
+    kernel = xe.load(TWO.replace("WAIT", wait).replace("CHAINED", chained))["two"]
+    got, found = xe.check(kernel, RANGE)(np.zeros(32, np.int32), given, 2 * given)
+    if kinds == {"divergence"}:
+        assert "barrier-divergence" in {f.kind for f in found}
+    else:
+        assert {f.memory for f in found} == kinds
+    if not found:
+        np.testing.assert_array_equal(got, np.tile(15 + given, 2))
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "if (l > 3) e = async_work_group_copy(tile, in, (size_t)16, e);",
+        "e = async_work_group_copy(tile, in + l, (size_t)16, e);",
+        "e = async_work_group_copy(tile, in, (size_t)(l == 3 ? 1 : 16), e);",
+    ],
+)
+def test_a_copy_that_work_items_do_not_make_together_is_a_divergence(copy):
+    source = f"""
+    __kernel void apart(__global int* out, __global const int* in) {{
+      __local int tile[16];
+      int l = get_local_id(0);
+      event_t e = 0;
+      {copy}
+      wait_group_events(1, &e);
+    }}"""
+    given = np.arange(32, dtype=np.int32)
+    _, found = xe.check(xe.load(source)["apart"], RANGE)(np.zeros(32, np.int32), given)
+    assert [(f.kind, f.sites[0].line) for f in found if f.kind != "data-race"] == [("barrier-divergence", 6)]
+
+
+def test_two_copies_to_one_place_are_a_data_race():
+    source = """
+    __kernel void twice(__global int* out, __global const int* in) {
+      __local int tile[16];
+      event_t e = async_work_group_copy(tile, in, (size_t)16, (event_t)0);
+      e = async_work_group_copy(tile, in + 1, (size_t)16, e);
+      wait_group_events(1, &e);
+      out[get_global_id(0)] = tile[get_local_id(0)];
+    }"""
+    given = np.arange(17, dtype=np.int32)
+    _, found = xe.check(xe.load(source)["twice"], RANGE)(np.zeros(32, np.int32), given)
+    assert {(f.kind, f.memory) for f in found} == {("data-race", "tile")}

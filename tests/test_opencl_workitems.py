@@ -63,5 +63,5 @@ def test_kernels_that_enqueue_others_are_refused():
     __kernel void outer(__global int* out) {
       *out = get_kernel_work_group_size(^{ *out = 1; });
     }"""
-    with pytest.raises(xe.Error, match="(?s)block.*outer|:3:"):
+    with pytest.raises(xe.Error, match=r"(?s)block.*outer|:3:"):
         xe.launch(xe.load(source, std="CL2.0")["outer"], xe.NDRange(1, 1))(np.zeros(1, np.int32))

@@ -20,7 +20,9 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
-@pytest.mark.parametrize(("program", "name", "output"), [(0, "histogram", 0), (1, "blur", 2), (2, "mirror", 3), (3, "orders", 4)])
+@pytest.mark.parametrize(
+    ("program", "name", "output"), [(0, "histogram", 0), (1, "blur", 2), (2, "mirror", 3), (3, "orders", 4)]
+)
 def test_a_program_prints_the_output_that_follows_it(program, name, output, tmp_path):
     assert len(blocks("python")) == 4
     (tmp_path / "blur.cl").write_text(blocks("c")[0])

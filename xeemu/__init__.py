@@ -23,6 +23,7 @@ from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
 from xeemu.language.workgroup import SubGroup, WorkGroup
 from xeemu.launching.launch import launch, trace
+from xeemu.launching.printing import printed
 from xeemu.memory_model.litmus import litmus
 from xeemu.sweeps.ranking import Row, Table
 from xeemu.sweeps.tuning import tune
@@ -59,6 +60,7 @@ __all__ = [
     "litmus",
     "load",
     "occupancy",
+    "printed",
     "profile",
     "trace",
     "tune",

@@ -138,9 +138,19 @@ def _run(given: argparse.Namespace) -> int:
     key, most = given.schedule, given.max_iterations
     run = runs.run(target.example, given.size, device, repeat, given.verify, schedule=key, max_iterations=most)
     _print_run(run, device, "not verified: no reference" if target.bare else run.verdict.text)
+    _print_texts(run, device)
     if target.bare or given.show:
         _print_outputs(run.outputs, given.show)
     return _DIFFERENT if run.verdict.agrees is False else 0
+
+
+def _print_texts(run: runs.Run, device: Device) -> None:
+    """What the work-items of a kernel print, in a run of its own."""
+    kernel = run.example.kernel
+    if kernel.interface is not None and kernel.interface.printing is not None:
+        launch = xe.printed(kernel, run.example.nd_range(run.size), device)
+        _, texts = launch(*run.example.inputs(run.size))
+        print("\n".join(f"    {line}" for line in str(texts).splitlines()))
 
 
 def _run_all(device: Device, given: argparse.Namespace) -> int:

@@ -27,6 +27,8 @@ arguments of a kernel of OpenCL C, one --arg for each parameter, in their order:
   full:1024:1.5             the same number everywhere
   input.npy                 an array that numpy.save wrote
   local:4096                local memory, in bytes
+  random:64x64:uchar4       an image; its rows, or layers, come first
+  sampler:clamp:linear:normalized
 An array has so many elements of a type of C, such as float4; by default of the
 parameter's. NAME=... is the argument for the parameter of that name."""
 
@@ -70,6 +72,10 @@ def _such_as(parameter: Variable) -> str:
     match parameter.type:
         case Pointer(space="local"):
             return "local:4096"
+        case Opaque(name="sampler_t"):
+            return "sampler:clamp:nearest"
+        case Opaque():
+            return "random:64x64:uchar4"
         case Pointer(const=True):
             return "random:1024"
         case Pointer():
@@ -97,6 +103,8 @@ def _value(parameter: Variable, text: str, position: int, shapes_only: bool) -> 
     if text.endswith(".npy"):
         return notation.loaded(text, shapes_only)
     kind, *rest = text.split(":")
+    if kind == "sampler":
+        return _sampler(rest)
     if kind == "local":
         return xe.Local(_whole(rest[0] if len(rest) == 1 else ""))
     if kind in _KINDS:
@@ -106,6 +114,17 @@ def _value(parameter: Variable, text: str, position: int, shapes_only: bool) -> 
     if isinstance(parameter.type, Vector) and "," in text:
         return tuple(map(_number, text.strip("()").split(",")))
     return _number(text)
+
+
+def _sampler(modes: Sequence[str]) -> xe.Sampler:
+    """A sampler of the names of its modes, in any order."""
+    given: dict[str, Any] = {}
+    for mode in modes:
+        if mode == "normalized":
+            given["normalized"] = True
+        else:
+            given["filtering" if mode in ("nearest", "linear") else "addressing"] = mode
+    return xe.Sampler(**given)
 
 
 def _fields(text: str) -> dict[str, Any]:
@@ -164,9 +183,9 @@ def _array(parameter: Variable, kind: str, rest: Sequence[str], position: int, s
 
 
 def _element(parameter: Variable) -> Type:
-    if not isinstance(parameter.type, Pointer):
+    pointee = parameter.type.pointee if isinstance(parameter.type, Pointer) else parameter.type
+    if not isinstance(parameter.type, Pointer | Opaque):
         raise ValueError("the parameter takes no array")
-    pointee = parameter.type.pointee
     if isinstance(pointee, Void | Opaque):
         raise ValueError(f"write the type of its elements, for {pointee} has none")
     return pointee

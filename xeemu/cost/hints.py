@@ -95,11 +95,11 @@ def _remedy(site: SiteReport, device: Device, dialect: Dialect) -> str:
     if site.bank_map is not None and site.op == "store" and _is_one_word_map(site.bank_map):
         return f"Let one work-item store what all agree on: {dialect.one_item.format(scope='local')}."
     if len(site.shape) > 1:
-        wider = dialect.pitched([*map(str, site.shape[:-1]), f"{site.shape[-1]} + 1"])
+        wider = dialect.pitched(site.memory, [*map(str, site.shape[:-1]), f"{site.shape[-1]} + 1"])
         return f"Make the pitch of {site.memory} an odd number of words; one more column does: {wider}."
     return (
         "Let neighbouring work-items touch neighbouring words, or leave one word free after every "
-        f"{device.slm_banks}: the word i + i // {device.slm_banks} in place of i."
+        f"{device.slm_banks}: the word {dialect.spread.format(banks=device.slm_banks)} in place of i."
     )
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import inspect
+import math
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,8 +13,9 @@ import numpy as np
 from xeemu.errors import KernelArgumentError
 from xeemu.frontends import arrays, declarations, images, numbers, opaques, samplers
 from xeemu.frontends.arrays import Form
-from xeemu.frontends.lowering import kernels
+from xeemu.frontends.lowering import kernels, printing
 from xeemu.frontends.samplers import Sampler
+from xeemu.frontends.texts import Pieces, of_rows
 from xeemu.frontends.tree import Function, Place, Program, Variable
 from xeemu.frontends.types import Opaque, Pointer, Record, Scalar, Vector
 from xeemu.language.dialect import Dialect
@@ -72,6 +74,7 @@ class _Binding:
     identity: tuple[str, ...]
     _traced: dict[Any, Kernel] = dataclasses.field(default_factory=dict)
     _granules: dict[Any, Mapping[Any, int]] = dataclasses.field(default_factory=dict)
+    pieces: Pieces = dataclasses.field(default_factory=Pieces)
 
     @property
     def name(self) -> str:
@@ -91,12 +94,19 @@ class _Binding:
             self.lines,
             (*self.identity, self.name, *names),
             self.written,
+            self.printing if bind is not None and kernels.prints(self.function) else None,
+            self.shapes,
             bind,
         )
 
     @functools.cached_property
     def written(self) -> tuple[str, ...]:
         return kernels.written(self.function)
+
+    @functools.cached_property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The dimensions of local and private arrays of numbers."""
+        return declarations.shapes(self.function)
 
     @functools.cached_property
     def summary(self) -> str:
@@ -111,17 +121,30 @@ class _Binding:
         """The scalars that are known as the kernel is traced, where a launch gives their values."""
         return kernels.deciding(self.program, self.function)
 
+    def printing(self, kernel: Kernel, words: int) -> Kernel:
+        """The kernel whose results are its own and what its work-items have printed."""
+        bind = functools.partial(self.bind, words=words)
+        made = dataclasses.replace(kernel.interface, bind=bind)  # type: ignore[type-var]
+        return dataclasses.replace(kernel, interface=made)
+
     # --- Binding ---
 
-    def bind(self, kernel: Kernel, nd_range: NDRange, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Bound:
-        """A call as one of the function that is traced, see `Interface.bind`."""
+    def bind(
+        self,
+        kernel: Kernel,
+        nd_range: NDRange,
+        arguments: Sequence[Any],
+        keywords: Mapping[str, Any],
+        words: int = 0,
+    ) -> Bound:
+        """A call as one of the function that is traced, see `Interface.bind`; `words` are kept of what is printed."""
         parameters = self.function.parameters
         self._check_number(arguments, keywords)
         given = dict(zip((p.name for p in parameters), arguments, strict=True))
         forms = {p.name: _form(p, given[p.name], self.name) for p in parameters if _is_array(p)}
         values = {p.name: self._value(p, given[p.name]) for p in parameters if not _is_array(p)}
         static = {name: value for name, value in values.items() if self._is_static(name, value)}
-        call = _Call(self, kernel, nd_range, given, forms, values, static)
+        call = _Call(self, kernel, nd_range, given, forms, values, static, words)
         return call.bound(self._granules.get(call.signature, {}))
 
     def _check_number(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
@@ -182,12 +205,12 @@ class _Binding:
 
     # --- Tracing ---
 
-    def traced(self, kernel: Kernel, nd_range: NDRange, static: Sequence[str]) -> Kernel:
+    def traced(self, kernel: Kernel, nd_range: NDRange, static: Sequence[str], texts: Sequence[str] = ()) -> Kernel:
         """The kernel that takes all but some parameters by position, with the required sizes of another one."""
         required = kernel.required_size(nd_range.dimensions)
-        key = tuple(static), kernel.sub_group_size, required
+        key = tuple(static), kernel.sub_group_size, required, tuple(texts)
         if key not in self._traced:
-            names = tuple(p.name for p in self.function.parameters if p.name not in static)
+            names = (*(p.name for p in self.function.parameters if p.name not in static), *texts)
             call = functools.partial(self._run, names)
             defaults = dict.fromkeys(static, inspect.Parameter.empty)
             self._traced[key] = Kernel(
@@ -204,9 +227,11 @@ class _Binding:
         given = {**dict(zip(names, values, strict=True)), **known}
         memories = {p.name: given[p.name] for p in self.function.parameters if _is_array(p)}
         local_bytes = {name: value.bytes for name, value in given.items() if isinstance(value, Local)}
+        texts = given.pop(printing.MEMORY, None)
         scalars = {n: value for n, value in given.items() if n not in memories and n not in local_bytes}
         granules = dict(static.get(_GRANULES, ()))
-        return dict(kernels.run(self.program, self.function, wg, memories, scalars, local_bytes, granules))
+        printed = None if texts is None else (texts, self.pieces)
+        return dict(kernels.run(self.program, self.function, wg, memories, scalars, local_bytes, granules, printed))
 
     def remember(self, signature: Any, granules: Mapping[Any, int]) -> None:
         if len(self._granules) >= _MOST_REMEMBERED:
@@ -225,6 +250,7 @@ class _Call:
     forms: Mapping[str, Form]
     values: Mapping[str, Any]
     static: Mapping[str, Any]
+    words: int
 
     @property
     def signature(self) -> Any:
@@ -236,7 +262,9 @@ class _Call:
         """The call with memories in such pieces."""
         values = [self._positional(p, granules) for p in self.binding.function.parameters if p.name not in self.static]
         static = {**self.static, **({_GRANULES: tuple(granules.items())} if granules else {})}
-        traced = self.binding.traced(self.kernel, self.nd_range, tuple(static))
+        texts = [printing.MEMORY] if self.words else []
+        values += [np.zeros((math.prod(self.nd_range.global_size), self.words), np.uint32) for _ in texts]
+        traced = self.binding.traced(self.kernel, self.nd_range, tuple(static), texts)
         return Bound(traced, self._cut, values, static, self._results, functools.partial(self._again, granules))
 
     @property
@@ -269,7 +297,11 @@ class _Call:
     def _results(self, changed: Mapping[str, Any]) -> Any:
         """The arrays that the kernel has changed, as they were given: one by itself, else a tuple."""
         found = tuple(arrays.back(changed[name], form) for name, form in self.forms.items() if name in changed)
-        return found[0] if len(found) == 1 else found
+        outputs = found[0] if len(found) == 1 else found
+        if not self.words:
+            return outputs
+        rows = np.asarray(changed[printing.MEMORY])
+        return outputs, of_rows(rows, self.binding.pieces, self.nd_range.global_size)
 
 
 def _is_array(parameter: Variable) -> bool:

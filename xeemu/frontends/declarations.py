@@ -4,7 +4,9 @@ import linecache
 import re
 from collections.abc import Sequence
 
-from xeemu.frontends.tree import Function, Variable
+from xeemu.frontends.lowering import effects
+from xeemu.frontends.tree import Declaration, Function, Variable
+from xeemu.frontends.types import Array, Scalar, Type
 
 _COMMENT = re.compile(r"^\s*(//+|/\*+|\*+/?)\s?|\s*\*+/\s*$")
 
@@ -17,6 +19,24 @@ def parameter(of: Variable) -> str:
 def kernel(of: Function) -> str:
     """A kernel as C declares it, without its attributes."""
     return f"void {of.name}({', '.join(map(parameter, of.parameters))})"
+
+
+def shapes(of: Function) -> dict[str, tuple[int, ...]]:
+    """The dimensions of the arrays of numbers that a kernel and its functions declare, of names that have one alone."""
+    found: dict[str, set[tuple[int, ...]]] = {}
+    for function in effects.functions(of):
+        for node in effects.nodes(function.body):
+            for variable in node.variables if isinstance(node, Declaration) else ():
+                if isinstance(variable.type, Array):
+                    found.setdefault(variable.name, set()).add(_dimensions(variable.type))
+    return {name: next(iter(some)) for name, some in found.items() if len(some) == 1}
+
+
+def _dimensions(of: Type) -> tuple[int, ...]:
+    """Of an array of numbers; none of anything else."""
+    if isinstance(of, Array):
+        return (of.count, *_dimensions(of.element))
+    return () if isinstance(of, Scalar) else (0,)
 
 
 def lines(of: Function) -> tuple[tuple[int, str], ...]:

@@ -99,7 +99,7 @@ def _braced(body: Body, place: Place, stream: _Stream, to: Type) -> Expression:
 
 
 def _vector(body: Body, place: Place, stream: _Stream, to: types.Vector) -> Expression:
-    """Numbers and vectors one after the other."""
+    """Numbers and vectors one after the other; zeros for those that a list around it does not hold any more."""
     items: list[Expression] = []
     count = 0
     while not stream.done and count < to.count:
@@ -108,6 +108,7 @@ def _vector(body: Body, place: Place, stream: _Stream, to: types.Vector) -> Expr
         many = item.type.count if isinstance(item.type, types.Vector) else 1
         count += many
         items.append(item if many > 1 else converted(item, to.element))
+    items += [literals.zero(to.element, place)] * (to.count - count)
     return tree.Initializer(to, place, tuple(items))
 
 

@@ -1,5 +1,6 @@
 """Intervals: the least and greatest value that an integer expression can have over the launch, in exact integers."""
 
+import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -10,6 +11,7 @@ Interval: TypeAlias = tuple[int, int]
 _INT32 = np.iinfo(np.int32)
 
 
+@functools.lru_cache(maxsize=64)
 def of_type(dtype: np.dtype) -> Interval:
     """All that an integer type, or bool, can hold."""
     if dtype.kind == "b":

@@ -365,6 +365,9 @@ def selected(mask: Data, new: Value, old: Value) -> Value:
     match new, old:
         case Number(), Number():
             return _selected(mask, new, old)
+        case Elements(), Elements():
+            pairs_of = zip(new.items, old.items, strict=True)
+            return Elements(new.type, tuple(selected(mask, a, b) for a, b in pairs_of))
         case ((Components() | Fields() | Elements()), _) if type(new) is type(old):
             pairs = zip(leaves(new), leaves(old), strict=True)
             return rebuilt(new, [_selected(mask, a, b) for a, b in pairs])

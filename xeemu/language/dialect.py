@@ -21,7 +21,7 @@ class Dialect:
       arithmetic: what leaves arithmetic undefined.
       progress: what is promised of the progress of work-items.
       convergence: where it says who reaches a group's algorithms.
-      barrier, fence: a work-group barrier and a fence.
+      barrier, sub_group_barrier, fence: a barrier of a work-group and of a sub-group, and a fence.
       orders, unordered: of a barrier or fence, that it orders a `memory`, or does not.
       mask: to carry out an access under a `condition` alone.
       within: the condition that `i` is from 0 and below `size`.
@@ -43,9 +43,11 @@ class Dialect:
       sub_group_size, work_group_size: to require a `size`; the latter of a size in SYCL's order.
       aspect: what SYCL calls an aspect, of its name.
       types: names of types, of those of NumPy.
+      nd_range: a launch with work-groups of a global size in SYCL's order.
       attribute: where sizes are required.
       local, private: what allocates memory.
-      pitched: local memory of the dimensions `shape`.
+      pitched: local memory of a name and of dimensions.
+      spread: of words of local memory the i-th, with one left free after so many `banks`.
       shared_copy: a copy in which each work-item takes a part.
       group_reduce, sub_group_reduce: algorithms that reduce.
       contiguous: what ids should run along, so that neighbours touch neighbouring elements.
@@ -59,6 +61,7 @@ class Dialect:
     progress: str
     convergence: str
     barrier: Ordering
+    sub_group_barrier: Ordering
     fence: Ordering
     orders: str
     unordered: str
@@ -89,10 +92,12 @@ class Dialect:
     work_group_size: Callable[[Sequence[int]], str]
     aspect: Callable[[str], str]
     types: Callable[[str], str]
+    nd_range: Callable[[tuple[int, ...]], str]
     attribute: str
     local: str
     private: str
-    pitched: Callable[[Sequence[str]], str]
+    pitched: Callable[[str, Sequence[str]], str]
+    spread: str
     shared_copy: str
     group_reduce: str
     sub_group_reduce: str
@@ -124,6 +129,7 @@ PYTHON = Dialect(
     ),
     convergence="SYCL 2020, section 4.17.2",
     barrier=_assigned("wg.barrier"),
+    sub_group_barrier=_assigned("wg.sub_group.barrier"),
     fence=_assigned("wg.fence"),
     orders="was given {memory}",
     unordered="was not given {memory}",
@@ -157,10 +163,12 @@ PYTHON = Dialect(
     work_group_size=lambda size: f"@xe.kernel(work_group_size={_sizes(size)})",
     aspect=lambda name: f"SYCL's aspect::{name}",
     types=lambda names: names,
+    nd_range=lambda size: f"xe.NDRange({size}, local_size)",
     attribute="@xe.kernel",
     local="wg.local",
     private="wg.private",
-    pitched=lambda shape: f"wg.local(({', '.join(shape)}), ...)",
+    pitched=lambda name, shape: f"wg.local(({', '.join(shape)}), ...)",
+    spread="i + i // {banks}",
     shared_copy="for k in range(0, n, wg.size), the word k + wg.local_linear_id(), then a barrier",
     group_reduce="wg.reduce",
     sub_group_reduce="wg.sub_group.reduce",
@@ -185,6 +193,7 @@ OPENCL_C = Dialect(
     ),
     convergence="OpenCL C 3.0, section 6.15.16",
     barrier=lambda names, spaces: f"barrier({_fences(spaces)})",
+    sub_group_barrier=lambda names, spaces: f"sub_group_barrier({_fences(spaces)})",
     fence=lambda names, spaces: f"atomic_work_item_fence({_fences(spaces)}, ...)",
     orders="orders {memory}",
     unordered="does not order {memory}",
@@ -217,10 +226,12 @@ OPENCL_C = Dialect(
     ),
     aspect=lambda name: f"the extension {_EXTENSIONS[name]}",
     types=lambda names: names.replace("float32", "float").replace(" or bfloat16", ""),
+    nd_range=lambda size: f"xe.NDRange.opencl({size[::-1]}, local_size)",
     attribute="the kernel's attributes",
     local="__local",
     private="private arrays",
-    pitched=lambda shape: f"__local float a{''.join(f'[{n}]' for n in shape)}",
+    pitched=lambda name, shape: f"{name}{''.join(f'[{n}]' for n in shape)}",
+    spread="i + i / {banks}",
     shared_copy=(
         "for (k = get_local_linear_id(); k < n; k += the work-items of the group), the word k, then a barrier"
     ),

@@ -59,6 +59,9 @@ class Interface:
       lines: its source lines, each with its number.
       identity: texts that tell it from other kernels in every process.
       written: names of the parameters whose arrays come back from a launch, in order.
+      printing: makes the same kernel with another result: its own, and what its work-items have printed, of which each
+        keeps so many words; None where they print nothing.
+      shapes: declared dimensions of memories by name, of those that are flat for xeemu.
       bind: makes the form that is traced of a launch's nd-range, arguments and keywords; None where that is this one.
     """
 
@@ -71,6 +74,8 @@ class Interface:
     lines: tuple[tuple[int, str], ...] = ()
     identity: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+    printing: "Callable[[Kernel, int], Kernel] | None" = None
+    shapes: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
     bind: "Callable[[Kernel, NDRange, Sequence[Any], Mapping[str, Any]], Bound] | None" = None
 
 

@@ -12,6 +12,7 @@ from jax import lax
 from xeemu.errors import KernelArgumentError
 from xeemu.language import choices, divergence, loops, operands, primitives, source, spelling
 from xeemu.language.collectives import GROUP, OPERATIONS, SUB_GROUP, Collective
+from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.geometry import Geometry
 from xeemu.language.memory import Description, Memory, ordering
 
@@ -32,6 +33,7 @@ class WorkGroup:
     _geometry: Geometry
     # Filled as the kernel asks for its sub-groups.
     _asked: list[str] = dataclasses.field(default_factory=list, compare=False, repr=False)
+    _dialect: Dialect = dataclasses.field(default=PYTHON, compare=False, repr=False)
 
     @property
     def size(self) -> int:
@@ -172,7 +174,7 @@ class WorkGroup:
         return loops.while_loop(cond, body, init, self._geometry.local_range)
 
     def fori_loop(self, low: Any, high: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
-        """What is carried after a loop from `low` to `high`, the end excluded, which each work-item may have its own of.
+        """What is carried after a loop from `low` to `high`, the end excluded, of which each work-item has its own.
 
         Args:
           low, high: integers, for each work-item or for all.
@@ -230,7 +232,7 @@ class WorkGroup:
         if self._geometry.plain:
             raise KernelArgumentError(
                 f"the kernel uses {what}, but it is launched over a plain range, which has no work-groups of its own; "
-                f"give the launch a local size: xe.NDRange({self._geometry.global_range}, local_size)"
+                f"give the launch a local size: {self._dialect.nd_range(self._geometry.global_range)}"
                 f"\n  at {source.of_caller()}"
             )
 
@@ -243,6 +245,9 @@ class WorkGroup:
         if op in ("and", "or", "xor") and jnp.issubdtype(array.dtype, jnp.inexact):
             raise source.kernel_error(f"{level} {kind} with op {op!r} of {array.dtype}; it is for integers and bool")
         mask = self._active()
+        if mask:
+            # What the others have computed there is nobody's.
+            array = divergence.merged(mask[0], array, jnp.zeros_like(array))
         collective = Collective(level, kind, op, geometry.local_range, geometry.sub_group_size, bool(mask))
         return primitives.collective_p.bind(array, *argument, *mask, collective=collective)[0]
 

@@ -16,7 +16,7 @@ from jax import lax
 from xeemu.frontends import types, values
 from xeemu.frontends.lowering.effects import Effects
 from xeemu.frontends.lowering.walk import Binding, Key, Walk
-from xeemu.frontends.tree import Loop, Variable
+from xeemu.frontends.tree import If, Loop, Variable
 from xeemu.frontends.values import Address, Data, Either, Handle, Null, Number, Pointing, Value
 from xeemu.language.memory import Memory
 
@@ -74,13 +74,13 @@ class Held:
 
 def carried(
     walk: Walk,
-    node: Loop,
+    node: Loop | If,
     changed: Effects,
     once: Callable[[Data], None],
     run: Callable[[Run, Carry], Carry],
     extra: Extra | None = None,
 ) -> None:
-    """Runs a loop.
+    """Runs a loop, or a branch as one of a single iteration.
 
     Args:
       walk: the walk, which is left as it is after the loop.
@@ -93,7 +93,7 @@ def carried(
     _attempts(walk, node, changed, lambda held: _once_run(walk, held, once, run, extra))
 
 
-def learnt(walk: Walk, node: Loop) -> "Learnt":
+def learnt(walk: Walk, node: Loop | If) -> "Learnt":
     """What earlier traces of a loop have shown."""
     return walk.learnt.setdefault(node, Learnt())
 
@@ -116,7 +116,7 @@ def carried_while(
     _attempts(walk, node, changed, attempt)
 
 
-def _attempts(walk: Walk, node: Loop, changed: Effects, attempt: Callable[[Held], None]) -> None:
+def _attempts(walk: Walk, node: Loop | If, changed: Effects, attempt: Callable[[Held], None]) -> None:
     held, state = _held(walk, changed, learnt(walk, node)), Saved(walk)
     while True:
         try:
@@ -311,9 +311,15 @@ def _unpack(walk: Walk, held: Held, carry: Carry, extra: Extra | None) -> None:
 
 def _rebuilt(walk: Walk, held: Held, key: Key, binding: Binding, found: Any) -> Value:
     value = binding.value
+    if not values.leaves(value) and key not in held.starts and _is_event(key[1].type):
+        return Handle(types.Opaque("event_t"), None)  # of this iteration or another one
     if isinstance(value, Null):
         value = held.starts[key] if key in held.starts else values.zero(value.type)
     return values.rebuilt(value, [values.held(_carried_type(value, n), next(found)) for n in values.leaves(value)])
+
+
+def _is_event(of: types.Type) -> bool:
+    return _is_event(of.element) if isinstance(of, types.Array) else of == types.Opaque("event_t")
 
 
 def _carried_type(value: Value, n: Number) -> types.Scalar:

@@ -4,7 +4,8 @@ No work-item copies the element of its own number, but one half of the group tho
 without having waited what it would have copied itself reads what another one stores, which is a data race.
 """
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -12,10 +13,10 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import effects, places, synchronisation
+from xeemu.frontends.lowering import effects, events, places, synchronisation
 from xeemu.frontends.lowering.walk import Walk
-from xeemu.frontends.tree import Call, Variable
-from xeemu.frontends.values import Either, Null, Number, Pointing, Value
+from xeemu.frontends.tree import Call, Function, Variable
+from xeemu.frontends.values import Data, Either, Null, Number, Pointing, Value
 from xeemu.language import divergence
 from xeemu.language.memory import Memory
 
@@ -36,7 +37,7 @@ def find(name: str) -> Builtin | None:
 
 
 def _copy(walk: Walk, node: Call, used: bool) -> Value:
-    target, source, count, *stride = (walk.evaluate(a) for a in node.arguments)
+    target, source, count, *stride = (walk.evaluate(a) for a in node.arguments[:-1])
     to = node.arguments[0].type
     assert isinstance(to, types.Pointer)
     assert isinstance(count, Number)
@@ -45,8 +46,39 @@ def _copy(walk: Walk, node: Call, used: bool) -> Value:
     assert isinstance(steps, Number)
     # What is strided is the side in global memory.
     sides = ((target, one), (source, steps)) if to.space == "local" else ((target, steps), (source, one))
-    _rounds(walk, count, target, lambda k: _round(walk, k, count, sides, to.pointee))
-    return Null(node.type)
+    masks: list[Data] = []
+    before = events.memories(walk.evaluate(node.arguments[-1]), masks)
+    _meet(walk, [target, source, count, steps], masks)
+    by = _turn(walk, node)
+    _rounds(walk, count, target, lambda k: _round(walk, k, count, sides, to.pointee, by))
+    return events.of(node.type, None if before is None else before | _memories(target) | _memories(source))
+
+
+def _meet(walk: Walk, arguments: Sequence[Value], masks: Sequence[Data]) -> None:
+    """All work-items of a group come to a copy, with the same arguments, or none does.
+
+    Where somebody may be missing, a barrier that orders no memory shows it.
+
+    Args:
+      walk: the walk.
+      arguments: pointers and numbers.
+      masks: where other arguments are one thing, and not another.
+    """
+    differing = [values.index(n) for a in arguments for n in values.leaves(a) if values.index(n).ndim]
+    mask = walk.where
+    if not differing and not masks and (mask is None or not mask.ndim):
+        return
+    same = [*masks, *(values.lifted(np.equal, lax.eq, d, _greatest(walk, d)) for d in differing)]
+    with walk.scope():
+        walk.wg.barrier(where=functools.reduce(values.conjunction, same, None))
+
+
+def _greatest(walk: Walk, data: Data) -> Data:
+    """The greatest of the active work-items' integers."""
+    least = np.iinfo(data.dtype).min
+    if walk.where is not None:
+        data = values.select(walk.where, data, data.dtype.type(least))
+    return divergence.most(data)
 
 
 def _rounds(walk: Walk, count: Number, target: Value, once: Callable[[Number], None]) -> None:
@@ -72,9 +104,7 @@ def _trips(walk: Walk, count: Number) -> Any:
     most = values.index(count)
     if isinstance(most, np.generic):
         return np.int32(-(-int(most) // walk.wg.size))
-    if most.ndim and walk.where is not None:
-        most = values.select(walk.where, most, most.dtype.type(0))
-    whole = divergence.most(most) if most.ndim else jnp.asarray(most)
+    whole = _greatest(walk, most) if most.ndim else jnp.asarray(most)
     size = whole.dtype.type(walk.wg.size)
     return lax.div(lax.add(whole, size - whole.dtype.type(1)), size).astype(np.int32)
 
@@ -88,9 +118,13 @@ def _memories(pointer: Value) -> set[Any]:
     return set()
 
 
-def _round(walk: Walk, k: Number, count: Number, sides: tuple[tuple[Value, Number], ...], of: types.Type) -> None:
+def _round(
+    walk: Walk, k: Number, count: Number, sides: tuple[tuple[Value, Number], ...], of: types.Type, by: int
+) -> None:
     size = walk.wg.size
-    which = _binary("+", _binary("*", k, values.constant(size, types.INT)), _turn(walk))
+    mine = Number(types.INT, walk.wg.local_linear_id(), (0, size - 1))
+    turned = _binary("%", _binary("+", mine, values.constant(by, types.INT)), values.constant(size, types.INT))
+    which = _binary("+", _binary("*", k, values.constant(size, types.INT)), turned)
     inside = arithmetic.binary("<", which, count, types.INT)
     assert isinstance(inside, Number)
 
@@ -101,14 +135,13 @@ def _round(walk: Walk, k: Number, count: Number, sides: tuple[tuple[Value, Numbe
     walk.under(values.truth(inside), element)
 
 
-def _turn(walk: Walk) -> Number:
-    """The number of the element that each work-item copies in a round."""
-    size = walk.wg.size
-    half = size // 2
+def _turn(walk: Walk, node: Call) -> int:
+    """By how many elements what work-items copy is turned; another number for each copy of a kernel."""
+    size, number = walk.wg.size, _copies(walk).index(node)
     # Whole sub-groups, where there are several: what each of them accesses stays as aligned as it was.
-    by = half // _LANES * _LANES if half >= _LANES else half + (size > 2)
-    mine = Number(types.INT, walk.wg.local_linear_id(), (0, size - 1))
-    return _binary("%", _binary("+", mine, values.constant(by, types.INT)), values.constant(size, types.INT))
+    step = _LANES if size >= 2 * _LANES else 1
+    several = size // step
+    return (1 + (several // 2 - 1 + number) % (several - 1)) * step if several > 1 else 0
 
 
 def _element(walk: Walk, pointer: Value, which: Number, stride: Number, of: types.Type) -> Value:
@@ -126,24 +159,34 @@ def _binary(op: str, a: Number, b: Number) -> Number:
 
 
 def _wait(walk: Walk, node: Call, used: bool) -> Value:
-    """A barrier that orders the accesses to the memories between which something is copied, and to no others."""
-    for argument in node.arguments:
-        walk.evaluate(argument)
-    synchronisation.renew(walk, _copied(walk), walk.wg.barrier)
+    """A barrier that orders the accesses to the memories between which was copied, and to no others."""
+    count, pointer = (walk.evaluate(a) for a in node.arguments)
+    masks: list[Data] = []
+    awaited = events.memories(events.listed(walk, count, pointer), masks)
+    keys = [k for k in _copied(walk) if awaited is None or k in awaited]
+    where = functools.reduce(values.conjunction, masks, None)
+    synchronisation.renew(walk, keys, lambda *m: walk.wg.barrier(*m, where=where))
     return Null(types.VOID)
+
+
+def _copies(walk: Walk) -> list[Call]:
+    """The copies of a kernel and all that it calls."""
+    parts = (node for function in effects.functions(_kernel(walk)) for node in effects.nodes(function.body))
+    return [node for node in parts if isinstance(node, Call) and node.name in _COPIES]
+
+
+def _kernel(walk: Walk) -> Function:
+    frame = walk.frame
+    while frame.caller is not None:
+        frame = frame.caller
+    return frame.function
 
 
 def _copied(walk: Walk) -> list[Any]:
     """The keys of the memories from or to which the kernel copies, of those that can be written."""
-    frame = walk.frame
-    while frame.caller is not None:
-        frame = frame.caller
-    found: set[Variable] = set()
-    for function in effects.functions(frame.function):
-        for part in effects.nodes(function.body):
-            if isinstance(part, Call) and part.name in _COPIES:
-                found |= _origins(walk, effects.sources(part.arguments[0]) | effects.sources(part.arguments[1]))
-    parameters = set(frame.function.parameters)
+    pointers = (pointer for node in _copies(walk) for pointer in node.arguments[:2])
+    found = {v for pointer in pointers for v in _origins(walk, effects.sources(pointer))}
+    parameters = set(_kernel(walk).parameters)
     keys = {v.name if v in parameters else v for v in found}
     return [k for k, layout in walk.layouts.items() if k in keys and (layout.space == "local" or k in walk.written)]
 

@@ -187,6 +187,15 @@ def holding(binding: Binding, value: Number) -> Binding:
     return dataclasses.replace(binding, value=value)
 
 
+def advanced(binding: Binding, found: Counter) -> Binding:
+    """The counter's variable one step further, for what the loop's step does after it."""
+    of = found.first.type
+    assert isinstance(binding.value, Number)
+    value = arithmetic.binary("+", binding.value, values.constant(found.step, of), of)
+    assert isinstance(value, Number)
+    return holding(binding, value)
+
+
 def trips(found: Counter) -> Number:
     """The iterations of each work-item."""
     wide = types.LONG if max(found.first.type.size, found.bound.type.size) == 8 else types.INT

@@ -6,7 +6,6 @@ a function at once: more may be named than is changed, never less.
 
 import dataclasses
 import functools
-from collections.abc import Iterator
 
 from xeemu.frontends import tree, types
 from xeemu.frontends.tree import (
@@ -60,36 +59,47 @@ class Effects:
         return Effects(self.assigned | other.assigned, self.stored | other.stored, both)
 
 
-def children(node: Node) -> Iterator[Node]:
+def children(node: Node) -> list[Node]:
     """The parts of an expression or statement, and the initialisers of what it declares."""
     match node:
         case tree.Declaration(variables=variables):
-            yield from (v.initializer for v in variables if v.initializer is not None)
+            return [v.initializer for v in variables if v.initializer is not None]
         case tree.Switch(value=value, cases=cases):
-            yield value
-            yield from (s for case in cases for s in case.statements)
-        case _:
-            for field in dataclasses.fields(node):  # type: ignore[arg-type]
-                part = getattr(node, field.name)
-                for item in part if isinstance(part, tuple) else (part,):
-                    if isinstance(item, _NODES):
-                        yield item
+            return [value, *(s for case in cases for s in case.statements)]
+    found: list[Node] = []
+    for name in _PARTS[type(node)]:
+        part = getattr(node, name)
+        if isinstance(part, tuple):
+            found += part
+        elif part is not None:
+            found.append(part)
+    return found
 
 
-_NODES = (
-    tree.Constant, tree.Text, Name, Unary, Step, Binary, Assignment, Choice, Subscript, Member, Swizzle, Cast,
-    Initializer, Call, tree.Block, tree.Declaration, tree.Evaluate, tree.If, tree.Loop, tree.Switch, tree.Break,
-    tree.Continue, tree.Return,
-)  # fmt: skip
+# The fields of a node that are nodes, or tuples of them.
+_PARTS: dict[type, tuple[str, ...]] = {
+    Unary: ("operand",), Step: ("operand",), Cast: ("operand",), Binary: ("left", "right"),
+    Assignment: ("target", "value"), Choice: ("condition", "then", "otherwise"), Subscript: ("base", "index"),
+    Member: ("base",), Swizzle: ("base",), Initializer: ("items",), Call: ("arguments",), tree.Block: ("statements",),
+    tree.Evaluate: ("expression",), tree.If: ("condition", "then", "otherwise"),
+    tree.Loop: ("first", "condition", "step", "body"), tree.Return: ("value",), tree.Braced: ("block",),
+    tree.Constant: (), tree.Text: (),
+    Name: (), tree.Break: (), tree.Continue: (),
+}  # fmt: skip
 
 
-def nodes(node: Node) -> Iterator[Node]:
-    """A node and all below it, without the bodies of functions that are called."""
-    yield node
-    for child in children(node):
-        yield from nodes(child)
+@functools.lru_cache(maxsize=1 << 14)
+def nodes(node: Node) -> tuple[Node, ...]:
+    """A node and all below it, in the source's order, without the bodies of functions that are called."""
+    found: list[Node] = []
+    pending = [node]
+    while pending:
+        found.append(one := pending.pop())
+        pending += reversed(children(one))
+    return tuple(found)
 
 
+@functools.lru_cache(maxsize=512)
 def functions(function: Function) -> list[Function]:
     """A function and those that it calls, directly or not."""
     found = [function]
@@ -178,13 +188,15 @@ def is_speculable(node: Expression) -> bool:
 
 
 def _is_speculable(node: Node) -> bool:
-    if not isinstance(node, Expression) or not isinstance(node.type, types.Scalar):
+    if not isinstance(node, Expression) or not isinstance(of := node.type, types.Scalar):
         return False
     match node:
         case Name(variable=variable):
             return variable.space == "private"
-        case Binary(op=op, type=of):
-            return op not in ("/", "%", ",") or (op == "/" and of.is_float)
+        case Binary(op="/" | "%", type=types.Scalar() as of, right=divisor):
+            return of.is_float or _is_divisor(divisor)
+        case Binary(op=op):
+            return op != ","
         case Unary(op=op):
             return op in ("-", "+", "~", "!")
         case Cast(operand=operand):
@@ -192,6 +204,13 @@ def _is_speculable(node: Node) -> bool:
         case Call(function=None, name=name):
             return name.startswith("get_") or name in _TOTAL
     return isinstance(node, tree.Constant | Choice)
+
+
+def _is_divisor(node: Expression) -> bool:
+    """Whether an integer can be divided by it, whatever that is."""
+    while isinstance(node, Cast):
+        node = node.operand
+    return isinstance(node, tree.Constant) and node.value > 0
 
 
 def sources(node: Expression) -> frozenset[Variable]:

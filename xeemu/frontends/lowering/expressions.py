@@ -6,10 +6,12 @@ from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import (
     Assignment,
     Binary,
+    Braced,
     Call,
     Cast,
     Choice,
     Constant,
+    Evaluate,
     Expression,
     Initializer,
     Name,
@@ -61,6 +63,8 @@ def evaluate(walk: Walk, node: Expression, used: bool) -> Value:
             return _initializer(walk, node)
         case Call():
             return calls.value(walk, node, used)
+        case Braced():
+            return _braced(walk, node, used)
     if isinstance(node.type, types.Array):
         return _array(walk, node)
     return places.read(walk, places.of(walk, node))
@@ -82,7 +86,7 @@ def _array(walk: Walk, node: Expression) -> Value:
         case places.Temporary(value):
             return value
         case places.Slot(key, path) if isinstance(node.type.element, types.Opaque):
-            return Address(types.Pointer(node.type.element, "private"), key, path)
+            return Address(types.Pointer(node.type.element, "private"), key, (*path, 0))
     return places.first_of(walk, spot, node.type)
 
 
@@ -280,7 +284,7 @@ def _cast(walk: Walk, node: Cast) -> Value:
         if node.type.is_bool:
             return values.of_truth(truth(walk, value), node.type)
         raise walk.refuse("a pointer as an integer, which xeemu does not model; compare pointers, or use an index")
-    if isinstance(node.type, types.Void):
+    if isinstance(node.type, types.Void) or (node.type == types.Opaque("event_t") and isinstance(value, Number)):
         return Null(node.type)
     return arithmetic.converted(value, node.type)
 
@@ -315,6 +319,18 @@ def _initializer(walk: Walk, node: Initializer) -> Value:
                 of, tuple(_item(walk, node.items[k] if k < len(node.items) else None, inner) for k in range(count))
             )
     return arithmetic.converted(walk.evaluate(node.items[0]), of) if node.items else values.zero(of)
+
+
+def _braced(walk: Walk, node: Braced, used: bool) -> Value:
+    """Statements in an expression: the value of the last one, if it is an expression."""
+    *before, last = node.block.statements or (None,)
+    for statement in before:
+        walk.execute(statement)
+    if isinstance(last, Evaluate):
+        return Null(node.type) if walk.dead else walk.evaluate(last.expression, used)
+    if last is not None:
+        walk.execute(last)
+    return Null(node.type)
 
 
 def _item(walk: Walk, node: Expression | None, of: types.Type) -> Value:

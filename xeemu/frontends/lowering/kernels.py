@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from xeemu.frontends import opaques, types, values
-from xeemu.frontends.lowering import effects, expressions, memories, statements
+from xeemu.frontends.lowering import effects, expressions, memories, printing, statements
 from xeemu.frontends.lowering.memories import element
 from xeemu.frontends.lowering.walk import Layout, Walk
+from xeemu.frontends.texts import Pieces
 from xeemu.frontends.tree import (
     Assignment,
     Binary,
@@ -41,6 +42,7 @@ def run(
     scalars: Mapping[str, Any],
     local_bytes: Mapping[str, int],
     granules: Mapping[Any, int],
+    printed: tuple[Memory, Pieces] | None = None,
 ) -> dict[str, Memory]:
     """Walks a kernel while it is traced.
 
@@ -52,9 +54,10 @@ def run(
       scalars: by parameter a NumPy scalar (known), a traced scalar, an array for a vector, bytes for a record.
       local_bytes: by parameter the size of a local memory.
       granules: by key of a memory the bytes of its elements, where something smaller is accessed than its type says.
+      printed: where its texts are kept, see `printing`; None if nobody wants to see them.
 
     Returns:
-      The memories that the kernel stores to somewhere, by parameter, in order.
+      The memories that the kernel stores to somewhere, by parameter, in order, and that of its texts.
 
     Raises:
       Retrace: a memory is accessed in smaller pieces than its elements; `granules` has to say so.
@@ -66,11 +69,14 @@ def run(
     for parameter in function.parameters:
         if parameter.name in scalars and walk.key(parameter) not in walk.bindings:
             memories.give(walk, parameter, _value(parameter.type, scalars[parameter.name]))
+    if printed is not None:
+        printing.prepare(walk, *printed)
     walk.written = frozenset(_written(walk, function))
     walk.execute(function.body)
     keys = [p.name for p in function.parameters if isinstance(before[p.name], Memory)]
     # What is stored to only where nobody gets comes back too: the results do not depend on sizes.
-    return {k: walk.memories[k] for k in written(function) if k in keys}
+    texts = [] if printed is None else [printing.MEMORY]
+    return {k: walk.memories[k] for k in [*(k for k in written(function) if k in keys), *texts]}
 
 
 def _parameter(
@@ -165,6 +171,12 @@ def written(function: Function) -> tuple[str, ...]:
     """The names of the parameters through which a kernel stores to global memory, in order."""
     stored = effects.reached(function)
     return tuple(p.name for p in function.parameters if p in stored and _is_global(p.type))
+
+
+def prints(function: Function) -> bool:
+    """Whether a kernel calls `printf`."""
+    parts = (node for part in effects.functions(function) for node in effects.nodes(part.body))
+    return any(isinstance(node, Call) and node.name == "printf" for node in parts)
 
 
 def _is_global(of: types.Type) -> bool:

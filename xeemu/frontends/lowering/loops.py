@@ -124,10 +124,12 @@ def _written_out(walk: Walk, node: Loop, sequence: counting.Sequence) -> None:
         for step in sequence.others:
             walk.evaluate(step, False)
     walk.frame.jumps.pop()
-    last = sequence.last if leaving.broken is NOBODY else values.selected(leaving.broken, stopped, sequence.last)
-    walk.bindings[sequence.key] = dataclasses.replace(binding, value=last)
     gone = walk.frame.returned is not returned
     walk.live = values.conjunction(live, values.negation(walk.frame.returned)) if gone else live
+    last = sequence.last if leaving.broken is NOBODY else values.selected(leaving.broken, stopped, sequence.last)
+    walk.bindings[sequence.key] = binding
+    if not walk.dead:
+        walk.assign(sequence.key, last)
 
 
 def _iterate(walk: Walk, body: Statement, leaving: Jumps) -> None:
@@ -159,13 +161,16 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
     condition, first = node.condition, counter.first
     binding = walk.bindings[counter.key]
     trips = np.int32(counter.most) if counter.most is not None else _most(walk, counter)
-    variable = counter.key[1]
-    others = [part for part in counting.steps(node.step) if variable not in effects.of(part).assigned]
+    own = counting.stepping(node, counter.key[1])
+    others = [part for part in counting.steps(node.step) if part not in own]
 
     def iteration() -> None:
         _iteration(walk, node.body)
-        for part in others:
-            walk.evaluate(part, False)
+        for part in counting.steps(node.step) if others else ():
+            if part in own:
+                walk.bindings[counter.key] = counting.advanced(walk.bindings[counter.key], counter)
+            else:
+                walk.evaluate(part, False)
 
     def once(k: Data) -> None:
         walk.bindings[counter.key] = counting.bound(binding, counter, k)

@@ -10,7 +10,19 @@ from xeemu.frontends.lowering import constants, memories
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import Cast, Expression, Member, Name, Subscript, Swizzle, Unary
 from xeemu.frontends.types import Type
-from xeemu.frontends.values import Address, Components, Data, Either, Elements, Fields, Null, Number, Pointing, Value
+from xeemu.frontends.values import (
+    Address,
+    Components,
+    Data,
+    Either,
+    Elements,
+    Fields,
+    Handle,
+    Null,
+    Number,
+    Pointing,
+    Value,
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -118,12 +130,31 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
         case Either(type=to, condition=condition, then=a, otherwise=b):
             return Either(to, condition, advanced(walk, a, by, size_bytes), advanced(walk, b, by, size_bytes))
         case Address() if isinstance(pointer.type.pointee, types.Opaque):
-            return pointer  # events of an array, which are all alike
+            return _event(walk, pointer, by)
         case Address():
             return _stepped(walk, pointer, by)
         case constants.Table():
             return constants.advanced(pointer, by, size_bytes)
     raise walk.refuse("a null or undefined pointer is used; give it the address of something first")
+
+
+def _event(walk: Walk, pointer: Address, by: Number) -> Value:
+    """The address of an event some further in its array; of one that is not known, the address of any of them."""
+    if not pointer.path:
+        raise walk.refuse("arithmetic on the address of an event that is no array; declare an array")
+    *path, first = pointer.path
+    if by.known and first is not None:
+        return dataclasses.replace(pointer, path=(*path, first + int(by.python)))
+    variable, count = pointer.variable[1], getattr(pointer.variable[1].type, "count", 0)
+    if first is None or by.uniform or not isinstance(variable.type, types.Array):
+        return dataclasses.replace(pointer, path=(*path, None))
+    each = [dataclasses.replace(pointer, path=(*path, k)) for k in range(count)]
+    found: Value = each[-1]
+    for k, one in reversed(list(enumerate(each[:-1]))):
+        at = arithmetic.binary("==", by, values.constant(k - first, by.type), types.INT)
+        assert isinstance(at, Number)
+        found = values.selected(values.truth(at), one, found)
+    return found
 
 
 def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
@@ -240,8 +271,9 @@ def picked(value: Value, path: tuple[Any, ...]) -> Value:
         match value:
             case Fields(items=fields):
                 value = fields[step]
-            case Elements(items=items):
-                value = items[step]
+            case Elements(type=of_array, items=items):
+                known = not isinstance(of_array.element, types.Opaque) or (step is not None and 0 <= step < len(items))
+                value = items[step] if known else Handle(of_array.element, None)  # an event that is not known
             case Components(type=vector, items=lanes) if len(step) == 1:
                 value = lanes[step[0]]
             case Components(type=vector, items=lanes):
@@ -253,10 +285,16 @@ def put(value: Value, path: tuple[Any, ...], part: Value) -> Value:
     """A value with another part."""
     if not path:
         return part
+    if isinstance(value, Null) and isinstance(value.type, types.Array):
+        value = values.zero(value.type)
     step, rest = path[0], path[1:]
     match value:
         case Fields(type=of_record, items=fields):
             return Fields(of_record, {**fields, step: put(fields[step], rest, part)})
+        case Handle():
+            return value  # an array of events that are not known
+        case Elements(type=of_array) if step is None:
+            return Handle(of_array, None)
         case Elements(type=of_array, items=items):
             changed = tuple(put(x, rest, part) if k == step else x for k, x in enumerate(items))
             return Elements(of_array, changed)

@@ -1,7 +1,7 @@
 """Statements: carried out one after the other, one rule for each kind."""
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import expressions, loops, memories
+from xeemu.frontends.lowering import branches, expressions, loops, memories
 from xeemu.frontends.lowering.walk import NOBODY, Jumps, Walk
 from xeemu.frontends.tree import (
     Block,
@@ -96,6 +96,9 @@ def _if(walk: Walk, node: If) -> None:
         chosen = node.then if condition else node.otherwise
         if chosen is not None:
             walk.execute(chosen)
+        return
+    if branches.is_worthwhile(walk, node, condition):
+        branches.execute(walk, node, condition)
         return
     then, otherwise = node.then, node.otherwise
     before = walk.live

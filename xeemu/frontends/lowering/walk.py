@@ -125,6 +125,7 @@ class Walk:
         self.frames = 1
         self.frame = Frame(function, 0)
         self.place = function.place
+        self.printer: Any = None
 
     # ---- what is walked ----
 
