@@ -21,6 +21,7 @@ PUBLIC = [
     "Report",
     "Row",
     "Sampler",
+    "Sampler",
     "SubGroup",
     "Table",
     "WorkGroup",
