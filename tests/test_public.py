@@ -21,7 +21,6 @@ PUBLIC = [
     "Report",
     "Row",
     "Sampler",
-    "Sampler",
     "SubGroup",
     "Table",
     "WorkGroup",
