@@ -82,7 +82,7 @@ class only:
 
 
 def nobody() -> None:
-    """What is traced from here on in the body is executed by none: in place of a loop that a group skips."""
+    """What is traced from here on in the body is executed by none: what a group does instead of what it skips."""
     primitives.region_p.bind(np.bool_(False))
 
 
