@@ -103,10 +103,18 @@ def load(place: To, of: Type) -> Any:
         case types.Array():
             return place
         case types.Record():
-            return bytes(place.store.data[place.at : place.at + of.size])
+            return copied(Store(of.size), 0, place, of.size)
         case types.Pointer():
             return place.store.pointers.get(place.at)
     raise Unusable(f"a value of type {of}")
+
+
+def copied(to: Store, at: int, place: To, size: int) -> Store:
+    """A variable with some bytes of another one, and the pointers in them."""
+    to.data[at : at + size] = place.store.data[place.at : place.at + size]
+    inside = {k: p for k, p in place.store.pointers.items() if place.at <= k < place.at + size}
+    to.pointers.update({k - place.at + at: p for k, p in inside.items()})
+    return to
 
 
 def save(place: To, x: Any, of: Type) -> None:
@@ -117,7 +125,7 @@ def save(place: To, x: Any, of: Type) -> None:
             for k, item in enumerate(x):
                 save(place + k * element.size, item, element)
         case types.Record():
-            place.store.data[place.at : place.at + of.size] = x
+            copied(place.store, place.at, To(x, 0), of.size)
         case types.Pointer():
             place.store.pointers[place.at] = x
 
@@ -412,7 +420,11 @@ class Item:
     def _of_call(self, node: tree.Call) -> Any:
         if node.function is not None:
             return self.called(node.function, [self.value(a) for a in node.arguments])
-        ids = {"get_global_id": self.group * self.size + self.lane, "get_local_id": self.lane, "get_group_id": self.group}
+        ids = {
+            "get_global_id": self.group * self.size + self.lane,
+            "get_local_id": self.lane,
+            "get_group_id": self.group,
+        }
         if node.name in ids:
             return ids[node.name]
         values = [self.value(a) for a in node.arguments]

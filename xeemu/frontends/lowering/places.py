@@ -114,16 +114,29 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
         case Pointing():
             return memories.moved(walk, pointer, by, size_bytes)
         case Either(type=to, condition=condition, then=a, otherwise=b):
-            return Either(to, condition, advanced(walk, a, by, size_bytes), advanced(walk, b, by, size_bytes))
+            # Nobody goes on from the null pointer.
+            sides = [x if isinstance(x, Null) else advanced(walk, x, by, size_bytes) for x in (a, b)]
+            return Either(to, condition, *sides)
         case Address() if by.known and by.python == 0:
             return pointer
         case Address() if isinstance(pointer.type.pointee, types.Opaque):
             return pointer  # events of an array, which are all alike
+        case Address(path=(*outer, Number() as at)):
+            return dataclasses.replace(pointer, path=(*outer, _further(walk, pointer, at, by, size_bytes)))
         case Address():
             return constants.stepped(walk, pointer, by)
         case constants.Table():
             return constants.advanced(pointer, by, size_bytes)
     raise walk.refuse("a null or undefined pointer is used; give it the address of something first")
+
+
+def _further(walk: Walk, pointer: Address, at: Number, by: Number, size_bytes: int) -> Number:
+    """The number of an element some steps further."""
+    if size_bytes != pointer.type.pointee.size:
+        raise walk.refuse("an array in registers is accessed as another type than its own; copy it to a variable first")
+    total = arithmetic.binary("+", values.converted(at, types.INT), values.converted(by, types.INT), types.INT)
+    assert isinstance(total, Number)
+    return total
 
 
 def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
@@ -134,6 +147,8 @@ def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
             return Cell(Pointing(types.Pointer(to, space, const), pointer.memory, pointer.offset))
         case Address(variable=variable, path=path):
             return Slot(variable, path)
+        case Either(then=a, otherwise=Null()) | Either(then=Null(), otherwise=a):
+            return behind(walk, a, to)
         case Either(condition=condition, then=a, otherwise=b):
             return Chosen(condition, behind(walk, a, to), behind(walk, b, to))
         case constants.Table():
@@ -183,7 +198,7 @@ def picked(value: Value, path: tuple[Any, ...]) -> Value:
             case Fields(items=fields):
                 value = fields[step]
             case Elements(items=items):
-                value = items[step]
+                value = _element_of(items, step)
             case Components(type=vector, items=lanes) if len(step) == 1:
                 value = lanes[step[0]]
             case Components(type=vector, items=lanes):
@@ -200,11 +215,26 @@ def put(value: Value, path: tuple[Any, ...], part: Value) -> Value:
         case Fields(type=of_record, items=fields):
             return Fields(of_record, {**fields, step: put(fields[step], rest, part)})
         case Elements(type=of_array, items=items):
-            changed = tuple(put(x, rest, part) if k == step else x for k, x in enumerate(items))
-            return Elements(of_array, changed)
+            changed = [values.selected(_is(step, k), put(x, rest, part), x) for k, x in enumerate(items)]
+            return Elements(of_array, tuple(changed))
         case Components(type=vector, items=lanes):
             return Components(vector, _exchanged(lanes, step, rest, part))
     raise AssertionError(value)
+
+
+def _element_of(items: tuple[Value, ...], at: Number) -> Value:
+    """An element of an array in registers; beyond its end the first one."""
+    found = items[0]
+    for k, item in enumerate(items[1:], 1):
+        found = values.selected(_is(at, k), item, found)
+    return found
+
+
+def _is(at: Number, k: int) -> Data:
+    """Where an integer is a given one."""
+    equal = arithmetic.binary("==", at, values.constant(k, types.INT), types.INT)
+    assert isinstance(equal, Number)
+    return values.truth(equal)
 
 
 def _exchanged(
