@@ -104,10 +104,18 @@ def load(place: To, of: Type) -> Any:
         case types.Array():
             return place
         case types.Record():
-            return bytes(place.store.data[place.at : place.at + of.size])
+            return copied(Store(of.size), 0, place, of.size)
         case types.Pointer():
             return place.store.pointers.get(place.at)
     raise Unusable(f"a value of type {of}")
+
+
+def copied(to: Store, at: int, place: To, size: int) -> Store:
+    """A variable with some bytes of another one, and the pointers in them."""
+    to.data[at : at + size] = place.store.data[place.at : place.at + size]
+    inside = {k: p for k, p in place.store.pointers.items() if place.at <= k < place.at + size}
+    to.pointers.update({k - place.at + at: p for k, p in inside.items()})
+    return to
 
 
 def save(place: To, x: Any, of: Type) -> None:
@@ -118,7 +126,7 @@ def save(place: To, x: Any, of: Type) -> None:
             for k, item in enumerate(x):
                 save(place + k * element.size, item, element)
         case types.Record():
-            place.store.data[place.at : place.at + of.size] = x
+            copied(place.store, place.at, To(x, 0), of.size)
         case types.Pointer():
             place.store.pointers[place.at] = x
 

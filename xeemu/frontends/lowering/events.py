@@ -30,13 +30,14 @@ def memories(event: Value, masks: list[Data]) -> frozenset[Any] | None:
     """
     match event:
         case Handle(what=keys):
-            return keys  # type: ignore[no-any-return]
+            return keys
         case Either(condition=condition, then=a, otherwise=b):
             if condition.ndim:
                 masks.append(condition)
             return _joined(memories(a, masks), memories(b, masks))
         case Elements(items=items):
-            return functools.reduce(_joined, (memories(item, masks) for item in items), frozenset())
+            none: frozenset[Any] | None = frozenset()
+            return functools.reduce(_joined, (memories(item, masks) for item in items), none)
     return frozenset()
 
 
