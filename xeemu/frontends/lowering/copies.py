@@ -25,8 +25,8 @@ Builtin = Callable[[Walk, Call, bool], Value]
 _COPIES = ("async_work_group_copy", "async_work_group_strided_copy")
 _FEW = 4
 """So many rounds of all work-items are written out."""
-_LANES = 32
-"""As many as sub-groups have at most."""
+_SECTOR = 8
+"""So many numbers of 32 bits are moved at once."""
 
 
 def find(name: str) -> Builtin | None:
@@ -104,10 +104,9 @@ def _trips(walk: Walk, count: Number) -> Any:
     most = values.index(count)
     if isinstance(most, np.generic):
         return np.int32(-(-int(most) // walk.wg.size))
-    whole = _greatest(walk, most) if most.ndim else jnp.asarray(most)
-    size = walk.wg.size
-    up = lax.add(whole, np.asarray(size - 1, whole.dtype))
-    return lax.div(up, np.asarray(size, whole.dtype)).astype(np.int32)
+    whole: Any = _greatest(walk, most) if most.ndim else jnp.asarray(most)
+    size = whole.dtype.type(walk.wg.size)
+    return lax.div(lax.add(whole, size - whole.dtype.type(1)), size).astype(np.int32)
 
 
 def _memories(pointer: Value) -> set[Any]:
@@ -139,8 +138,8 @@ def _round(
 def _turn(walk: Walk, node: Call) -> int:
     """By how many elements what work-items copy is turned; another number for each copy of a kernel."""
     size, number = walk.wg.size, _copies(walk).index(node)
-    # Whole sub-groups, where there are several: what each of them accesses stays as aligned as it was.
-    step = _LANES if size >= 2 * _LANES else 1
+    # By whole sectors of memory, and first by half a group, as aligned as it was.
+    step = _SECTOR if size >= 4 * _SECTOR else 1
     several = size // step
     return (1 + (several // 2 - 1 + number) % (several - 1)) * step if several > 1 else 0
 

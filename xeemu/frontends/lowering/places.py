@@ -144,6 +144,8 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
 
 def _event(walk: Walk, pointer: Address, by: Number) -> Value:
     """The address of an event some further in its array; of one that is not known, the address of any of them."""
+    if not pointer.path and by.known and by.python == 0:
+        return pointer
     if not pointer.path:
         raise walk.refuse("arithmetic on the address of an event that is no array; declare an array")
     *path, first = pointer.path
