@@ -245,3 +245,28 @@ def test_a_fence_takes_every_order(order):
         return wg.fence(x.at[wg.local_id()].set(1), order=order)
 
     assert xe.launch(fenced, RANGE)(np.zeros(8, np.int32)).sum() == 8
+
+
+class TestOpenCL:
+    """Kernels of OpenCL C, whose types are all their own."""
+
+    @pytest.mark.parametrize(
+        "body",
+        ["double x = f[i]; f[i] = (float)(x * x);", "f[i] *= 2.5;", "f[i] = (float)sqrt((double)f[i]);"],
+    )
+    def test_doubles_inside_are_refused_where_the_device_lacks_them(self, body):
+        kernel = xe.load(f"kernel void k(global float* f) {{ int i = get_global_id(0); {body} }}")["k"]
+        with pytest.raises(xe.KernelNotSupportedError, match=r"a770 lacks the extension cl_khr_fp64\. Use float, or"):
+            xe.launch(kernel, RANGE, device="a770")(np.ones(8, np.float32))
+        xe.launch(kernel, RANGE, device="max1550")(np.ones(8, np.float32))
+
+    def test_floats_beside_64_bit_integers_are_none(self):
+        text = """kernel void k(global long* a, global float* f)
+        {
+            int i = get_global_id(0);
+            for (int k = 0; k < 4; k++)
+                f[i] += k * 0.5f;
+            a[i] += (long)sqrt(f[i]) + 3;
+        }"""
+        out, _ = xe.launch(xe.load(text)["k"], RANGE, device="a770")(np.ones(8, np.int64), np.ones(8, np.float32))
+        assert out.tolist() == [6] * 8

@@ -468,3 +468,173 @@ def test_a_command_without_a_name_advises_what_it_has(xeemu, command):
     code, out, err = xeemu(command)
     assert (code, out) == (2, "")
     assert err == "error: name an example (xeemu kernels lists them) or path.py:NAME\n"
+
+
+class TestOpenCL:
+    """Kernels of a .cl file."""
+
+    TEXT = """\
+// Scales.
+kernel void scale(global const float* in, global float* out, float factor, int n)
+{
+    int i = get_global_id(0);
+    if (i < n)
+        out[i] = in[i] * factor;
+}
+__attribute__((reqd_work_group_size(16, 4, 1)))
+kernel void placed(global float4* out, local float* tile, uint2 at)
+{
+    out[get_global_id(1) * get_global_size(0) + get_global_id(0)].x = at.y + N;
+}
+kernel void racing(global int* a) { a[0] += 1; }
+"""
+    SCALE = ("--global", "256", "--local", "64", "--arg", "range:256", "--arg", "zeros:256", "--arg", "-0.5f")
+
+    @pytest.fixture
+    def cl(self, tmp_path):
+        (tmp_path / "k.cl").write_text(self.TEXT)
+        return tmp_path / "k.cl"
+
+    def test_are_listed(self, xeemu, cl):
+        code, out, _ = xeemu("list", f"{cl}", "--options", "-DN=2")
+        assert code == 0
+        assert "3 kernels" in out
+        assert "kernel void placed(global float4* out, local float* tile, uint2 at), line 9" in out
+        assert "work-group size 16x4x1 (OpenCL's order)" in out
+
+    def test_of_python_are_listed(self, xeemu, file):
+        code, out, _ = xeemu("list", f"{file}")
+        assert code == 0
+        assert "3 kernels and examples" in out
+        assert "scale: <kernel scale at " in out
+
+    def test_run_prints_what_it_is_and_its_outputs(self, xeemu, cl):
+        code, out, _ = xeemu("run", f"{cl}:scale", "--options", "-DN=2", *self.SCALE, "--arg", "256")
+        expected = np.arange(256, dtype=np.float32) * np.float32(-0.5)
+        assert code == 0
+        assert out.startswith("scale: Scales.\n")
+        assert f"float32[256], crc32 {zlib.crc32(expected.tobytes()):08x}: -0 -0.5 -1" in out
+
+    def test_arguments_may_have_names(self, xeemu, cl):
+        words = ("--arg", "n=256", "--arg", "range:256", "--arg", "out=zeros:256", "--arg", "2")
+        code, out, _ = xeemu("run", f"{cl}:scale", "--options=-DN=2", "--global", "256", "--local", "64", *words)
+        assert code == 0
+        assert ": 0 2 4 6 8 10 12 14" in out
+
+    def test_sizes_are_in_opencls_order(self, xeemu, cl):
+        words = ("--global", "32,8", "--arg", "zeros:256", "--arg", "local:256", "--arg", "3,4")
+        code, out, _ = xeemu("run", f"{cl}:placed", "--options", "-DN=2 -w", *words)
+        assert code == 0
+        assert "global 32x8, local 16x4 (OpenCL's order), sub-group 32" in out
+        assert "float32[256,4]" in out
+        assert ": 6 0 0 0 6 0 0 0" in out
+
+    def test_check_finds_what_is_wrong(self, xeemu, cl):
+        words = ("--options", "-DN=2", "--global", "128", "--local", "64", "--arg", "zeros:4")
+        code, out, _ = xeemu("check", f"{cl}:racing", *words)
+        assert code == 1
+        assert "data-race between work-groups on global memory a[0]" in out
+        assert "atomic_add(&a[...], ...)" in out
+        code, out, _ = xeemu("check", f"{cl}:scale", "--options", "-DN=2", *self.SCALE, "--arg", "250")
+        assert code == 0
+        assert "no findings" in out
+
+    @pytest.mark.parametrize("command", ["trace", "estimate", "profile"])
+    def test_other_commands_take_them(self, xeemu, cl, command):
+        code, out, _ = xeemu(command, f"{cl}:scale", "--options", "-DN=2", *self.SCALE, "--arg", "250")
+        assert code == 0
+        assert "out[i] = in[i] * factor;" in out
+
+    def test_tune_sweeps_local_sizes(self, xeemu, cl):
+        words = ("--global", "256", "--local", "16,64", "--arg", "range:256", "--arg", "zeros:256", "--arg", "1")
+        code, out, _ = xeemu("tune", f"{cl}:scale", "--options", "-DN=2", *words, "--arg", "256")
+        assert code == 0
+        assert "scale: 2 configurations, 2 timed" in out
+
+    def test_arrays_are_made_by_rules(self, xeemu, cl):
+        def outputs(rule):
+            words = ("--global", "4", "--local", "4", "--arg", rule, "--arg", "zeros:4", "--arg", "1", "--arg", "4")
+            code, out, _ = xeemu("run", f"{cl}:scale", "--options", "-DN=2", *words)
+            assert code == 0
+            return out.split("output 0")[1]
+
+        assert ": 7.5 7.5 7.5 7.5" in outputs("full:4:7.5")
+        assert ": 1 1 1 1" in outputs("ones:2x2:float")
+        assert ": 0 1 2 3" in outputs("range:1:float4")
+        assert outputs("random:4:seed=1") == outputs("random:4:float:seed=1") != outputs("random:4:seed=2")
+        assert ": 5 5 5 5" in outputs("random:4:float:low=5:high=5.0")
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (("k.cl", "--global", "4"), r"write .*k\.cl:NAME with one of scale, placed, racing"),
+            (("k.cl:scal", "--global", "4"), r"has no kernel 'scal' \(did you mean 'scale'\?\)"),
+            (("none.cl:scale", "--global", "4"), r"the file .*none\.cl is not there"),
+            (("k.cl:scale",), r"write the sizes of scale, dimension 0 first, such as --global 4096"),
+            (("k.cl:scale", "--global", "4", "--size", "4"), r"has no --size"),
+            (("k.cl:scale", "--global", "4", "--static", "N=3"), r"no static parameters; write -DN=3 in --options"),
+            (
+                ("k.cl:racing", "--global", "4"),
+                r"takes 1 arguments \(global int\* a\), but got 0; write also --arg zeros",
+            ),
+            (("k.cl:racing", "--global", "4", "--arg", "zeros:4", "--arg", "1"), r"takes 1 arguments .* but got 2"),
+            (("k.cl:racing", "--global", "4", "--arg", "zeroes:4"), r"for `global int\* a`: it is no number, no array"),
+            (("k.cl:racing", "--global", "4", "--arg", "zeros:4:flot"), r"'flot' is no type; the types are bool"),
+            (("k.cl:racing", "--global", "4", "--arg", "zeros:4:seed=1"), r"zeros has no seed"),
+            (("k.cl:racing", "--global", "4", "--arg", "random:4:low=3:high=3"), r"low=3:high=3 is no range of int32"),
+            (("k.cl:racing", "--global", "4", "--arg", "zeros:4:float"), r"a.view\(np.int32\) if its bits are meant"),
+            (("k.cl:racing", "--global", "4", "--arg", "local:many"), r"'many' is no number of bytes"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused(self, xeemu, cl, words, message):
+        name, *rest = words
+        code, out, errors = xeemu("run", f"{cl.parent / name}", "--options", "-DN=2", *rest)
+        assert (code, out) == (2, "")
+        assert re.search(message, errors)
+
+    def test_structs_are_written_by_their_fields(self, xeemu, tmp_path):
+        (tmp_path / "s.cl").write_text(
+            "typedef struct { float x; int2 y; } s; kernel void f(global float* a, s t) { a[0] = t.x + t.y.y; }"
+        )
+        words = ("run", f"{tmp_path}/s.cl", "--global", "1", "--local", "1", "--arg", "zeros:1", "--arg")
+        code, out, _ = xeemu(*words, "{'x': 0.5, 'y': [1, 2]}")
+        assert code == 0
+        assert ": 2.5" in out
+        code, _, errors = xeemu(*words, "3")
+        assert code == 2
+        assert "a struct is written {'field': value, ...}" in errors
+        assert "--arg \"{'x': 1, 'y': 1}\"" in errors
+
+    def test_images_and_samplers_are_written_as_well(self, xeemu, tmp_path):
+        (tmp_path / "i.cl").write_text(
+            "kernel void f(read_only image2d_t i, sampler_t s, global float* a) "
+            "{ a[get_global_id(0)] = read_imagef(i, s, (int2)(get_global_id(0), 1)).x; }"
+        )
+        words = (
+            "--global",
+            "4",
+            "--local",
+            "4",
+            "--arg",
+            "range:2x4:float",
+            "--arg",
+            "sampler:clamp",
+            "--arg",
+            "zeros:4",
+        )
+        code, out, _ = xeemu("run", f"{tmp_path}/i.cl", *words)
+        assert code == 0
+        assert ": 4 5 6 7" in out
+        code, _, errors = xeemu("run", f"{tmp_path}/i.cl", "--global", "4", "--arg", "sampler:clmp")
+        assert code == 2
+        assert "write also --arg sampler:clamp:nearest --arg zeros:1024" in errors
+
+    def test_a_text_that_is_wrong_is_refused_with_clangs_words(self, xeemu, cl):
+        code, _, errors = xeemu("run", f"{cl}:scale", *self.SCALE, "--arg", "256")
+        assert code == 2
+        assert "use of undeclared identifier 'N'" in errors
+
+    def test_options_are_for_them_alone(self, xeemu, file):
+        code, _, errors = xeemu("run", f"{file}:scale", "--global-size", "64", "--options", "-DN=2")
+        assert code == 2
+        assert "is no OpenCL C, which --options and --std are for" in errors

@@ -35,9 +35,12 @@ def xeemu(*words, **options):
 
 
 def test_holds_every_module_and_nothing_else(distribution):
-    """Each module of the repository is there, of `kernels/` too, and the mark of a typed package."""
+    """Each module of the repository is there, of `kernels/` too, the headers, and the mark of a typed package."""
     expected = {str(path.relative_to(ROOT)) for path in (ROOT / "xeemu").rglob("*.py")} | {"xeemu/py.typed"}
-    expected |= {f"xeemu/kernels/{path.name}" for path in (ROOT / "kernels").glob("*.py")}
+    expected |= {
+        f"xeemu/kernels/{path.name}" for path in (ROOT / "kernels").glob("*.*") if path.suffix in (".py", ".cl")
+    }
+    expected |= {str(path.relative_to(ROOT)) for path in (ROOT / "xeemu").rglob("*.h")}
     installed = {str(file) for file in distribution.files if file.parts[0] == "xeemu" and file.suffix != ".pyc"}
     assert installed == expected
 
@@ -48,7 +51,7 @@ def test_says_what_the_project_says(distribution):
     assert distribution.metadata["Requires-Python"] == ">=3.11"
     required = [re.match("[a-z]+", text)[0] for text in distribution.requires if "extra" not in text]
     assert sorted(required) == ["chex", "jax", "jaxlib", "numpy"]
-    assert set(distribution.metadata.get_all("Provides-Extra")) == {"plot", "test", "testing"}
+    assert set(distribution.metadata.get_all("Provides-Extra")) == {"opencl", "plot", "test", "testing"}
 
 
 def test_the_command_tells_its_version(distribution, tmp_path):

@@ -20,9 +20,12 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
-@pytest.mark.parametrize(("program", "name", "output"), [(0, "histogram", 0), (1, "mirror", 2), (2, "orders", 3)])
+@pytest.mark.parametrize(
+    ("program", "name", "output"), [(0, "histogram", 0), (1, "blur", 2), (2, "mirror", 3), (3, "orders", 4)]
+)
 def test_a_program_prints_the_output_that_follows_it(program, name, output, tmp_path):
-    assert len(blocks("python")) == 3
+    assert len(blocks("python")) == 4
+    (tmp_path / "blur.cl").write_text(blocks("c")[0])
     file = tmp_path / f"{name}.py"
     file.write_text(blocks("python")[program])
     run = subprocess.run([sys.executable, file.name], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -75,10 +78,18 @@ def test_a_room_uses_only_those_above_it(room):
 
 def test_the_commands_are_accepted():
     commands = re.findall(r"^xeemu (.*)$", blocks("bash")[1], re.MULTILINE)
-    assert len(commands) == 16
+    assert len(commands) == 18
     for command in commands:
         words = shlex.split(command.replace("[", "").replace("]", ""), comments=True)
         cli._parser().parse_args(words)
+
+
+def test_the_command_on_a_file_of_opencl_finds_what_is_wrong(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "blur.cl").write_text(blocks("c")[0])
+    (command,) = re.findall(r"^xeemu (.*)$", blocks("bash")[2], re.MULTILINE)
+    assert cli.main(shlex.split(command)) == 1
+    assert "Write barrier(CLK_LOCAL_MEM_FENCE) after line 5 and before line 7." in capsys.readouterr().out
 
 
 def test_the_scripts_exist():

@@ -14,12 +14,16 @@ from xeemu.errors import (
 )
 from xeemu.faults.checking import check
 from xeemu.faults.findings import Finding, Findings, WorkItem
+from xeemu.frontends.loading import load
+from xeemu.frontends.samplers import Sampler
 from xeemu.language.kernel import Kernel, kernel
+from xeemu.language.local import Local
 from xeemu.language.memory import Memory
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
 from xeemu.language.workgroup import SubGroup, WorkGroup
 from xeemu.launching.launch import launch, trace
+from xeemu.launching.printing import printed
 from xeemu.memory_model.litmus import litmus
 from xeemu.sweeps.ranking import Row, Table
 from xeemu.sweeps.tuning import tune
@@ -33,6 +37,7 @@ __all__ = [
     "KernelArgumentError",
     "KernelError",
     "KernelNotSupportedError",
+    "Local",
     "Memory",
     "MemoryAllocationError",
     "NDRange",
@@ -41,6 +46,7 @@ __all__ = [
     "Program",
     "Report",
     "Row",
+    "Sampler",
     "SubGroup",
     "Table",
     "WorkGroup",
@@ -52,7 +58,9 @@ __all__ = [
     "kernel",
     "launch",
     "litmus",
+    "load",
     "occupancy",
+    "printed",
     "profile",
     "trace",
     "tune",

@@ -52,6 +52,12 @@ class NoSuchNameError(KernelError, AttributeError):
     """The kernel asks for a name that the language does not have; `hasattr` takes it for an answer."""
 
 
+class NoSuchKernelError(KernelArgumentError, KeyError):
+    """A file has no kernel of that name; the `KeyError` of a mapping."""
+
+    __str__ = Exception.__str__
+
+
 def did_you_mean(name: str, names: Sequence[str]) -> str:
     """The part of a message that suggests the nearest of some names, empty if none is near."""
     nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)

@@ -1,91 +1,26 @@
 """The kernels on an OpenCL runtime of the CPU: what each launch takes, and how a runtime is found."""
 
-import dataclasses
 import os
 import pathlib
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from xeemu.kernels import Example
+from xeemu.kernels.twins import TWINS
 
 PEERS = {"pocl": "Portable Computing Language", "intel": "Intel(R) OpenCL"}
 """The contenders by the names that their platforms give themselves."""
 
-_HERE = pathlib.Path(__file__).parent
 _INTEL = pathlib.Path(sys.prefix) / "lib" / "libintelocl.so"
 
 
-@dataclasses.dataclass(frozen=True)
-class Launch:
-    """How OpenCL runs an example.
-
-    Attributes:
-      file: where the kernel is.
-      kernel: what it is called there; None for the example's name.
-      defines: from the example and its size, the macros of the source.
-      arguments: from the example's inputs, the kernel's arguments: arrays become buffers.
-      written: which arguments are the results.
-    """
-
-    file: str
-    kernel: str | None = None
-    defines: Callable[[Example, Any], Mapping[str, int]] = lambda example, size: {}
-    arguments: Callable[..., Sequence[Any]] = lambda *inputs: inputs
-    written: tuple[int, ...] = (-1,)
-
-
-def _entries(example: Example, size: Any) -> Mapping[str, int]:
-    return {"ENTRIES": size[0]}
-
-
-def _bins(example: Example, size: Any) -> Mapping[str, int]:
-    return {"BINS": example.static["num_bins"], "FIELD_BITS": example.static.get("field_bits", 8)}
-
-
-def _with_count(data: np.ndarray, result: np.ndarray) -> Sequence[Any]:
-    return data, np.int32(data.size), result
-
-
-_SLM_BANK = Launch("slm_bank", "slm_bank", lambda example, size: {k.upper(): v for k, v in example.static.items()})
-_CONVOLUTION = Launch("convolution", defines=lambda example, size: {"TAPS": size[1], "GROUP": 256})
-_HISTOGRAM = Launch("histogram", defines=_bins)
-_TABLE = Launch("table_copy", defines=_entries)
-_TREE = Launch("reduction", defines=lambda example, size: {"GROUP": 128}, arguments=_with_count)
-_ATOMICS = Launch("atomics", "reduction_atomics")
-
-LAUNCHES = {
-    "slm_bank_16": _SLM_BANK,
-    "slm_bank_1": _SLM_BANK,
-    "convolution_global": _CONVOLUTION,
-    "convolution_slm": _CONVOLUTION,
-    "histogram_private": _HISTOGRAM,
-    "histogram_registers": _HISTOGRAM,
-    "histogram_slm": _HISTOGRAM,
-    "histogram_slm_1024": dataclasses.replace(_HISTOGRAM, kernel="histogram_slm"),
-    "table_copy_bad": _TABLE,
-    "table_copy_good": _TABLE,
-    "table_copy_best": _TABLE,
-    "table_copy_min": _TABLE,
-    "table_copy_unrolled": _TABLE,
-    "table_copy_loop": dataclasses.replace(_TABLE, defines=lambda example, size: {"ENTRIES": 1024}),
-    "tree_reduction": _TREE,
-    "tree_reduction_sequential": _TREE,
-    "matmul_naive": Launch("matmul"),
-    "matmul_local": Launch("matmul"),
-    "matmul_tiled": Launch(
-        "matmul", defines=lambda example, size: dict(zip(("ROWS", "COLUMNS", "DEPTH"), size, strict=True))
-    ),
-    "reduction_serial": Launch("atomics", arguments=_with_count),
-    "reduction_racy": Launch("atomics"),
-    "reduction_atomics_buffer": _ATOMICS,
-    "reduction_atomics_usm": _ATOMICS,
-    "atomics_lab": Launch("atomics", written=(-2, -1)),
-}
+_WRITTEN = {"atomics_lab": (-2, -1)}
+"""Which arguments are the results, where it is not the last alone."""
 
 
 class Missing(Exception):
@@ -109,8 +44,8 @@ def contender(peer: str, example: Example, size: Any, inputs: Sequence[Any]) -> 
 
     context = cl.Context([device])
     queue = cl.CommandQueue(context)
-    launch = LAUNCHES[example.name]
-    options = [f"-D{name}={value}" for name, value in launch.defines(example, size).items()]
+    twin = TWINS[example.name]
+    options = twin.options(example, size)
     steps = list(_steps(example, size, inputs))
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     buffers: dict[int, Any] = {}
@@ -124,17 +59,17 @@ def contender(peer: str, example: Example, size: Any, inputs: Sequence[Any]) -> 
         return buffers[id(argument)]
 
     ranges = [_ranges(nd_range) for nd_range, _ in steps]
-    given = [[resident(x) for x in launch.arguments(*arguments)] for _, arguments in steps]
-    last = launch.arguments(*steps[-1][1])
-    shapes = [(k, last[k].shape, last[k].dtype) for k in launch.written]
+    given = [[resident(x) for x in twin.arguments(*arguments)] for _, arguments in steps]
+    last = twin.arguments(*steps[-1][1])
+    shapes = [(k, last[k].shape, last[k].dtype) for k in _WRITTEN.get(example.name, (-1,))]
     kernels: list[Any] = []
 
     def build() -> None:
-        source = (_HERE / f"{launch.file}.cl").read_text()
+        source = twin.path.read_text()
         with warnings.catch_warnings(action="ignore"):  # compilers are talkative
             program = cl.Program(context, source).build(options)
         for arguments in given:
-            kernels.append(cl.Kernel(program, launch.kernel or example.name))
+            kernels.append(cl.Kernel(program, twin.kernel))
             kernels[-1].set_args(*arguments)
 
     def call() -> None:

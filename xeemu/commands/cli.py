@@ -20,7 +20,7 @@ import numpy as np
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.commands import notation, runs, targets
+from xeemu.commands import notation, rules, runs, targets
 from xeemu.commands.notation import UsageError
 from xeemu.commands.runs import Run
 from xeemu.commands.targets import KernelOptions, SweepOptions
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
       arguments: the words after `xeemu`; by default the process's own.
     """
-    given = _parser().parse_args(arguments)
+    given = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
     try:
         code: int = given.command(given)
         sys.stdout.flush()
@@ -75,6 +75,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     return code
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """The words, with values that begin with a dash, such as `-DN=4`, joined to the options that they are for.
+
+    The parser would take them for options themselves.
+    """
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] in ("--options", "--arg") and word.startswith("-") and not word.startswith("--"):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 # --- Commands ---
@@ -124,9 +138,19 @@ def _run(given: argparse.Namespace) -> int:
     key, most = given.schedule, given.max_iterations
     run = runs.run(target.example, given.size, device, repeat, given.verify, schedule=key, max_iterations=most)
     _print_run(run, device, "not verified: no reference" if target.bare else run.verdict.text)
+    _print_texts(run, device)
     if target.bare or given.show:
         _print_outputs(run.outputs, given.show)
     return _DIFFERENT if run.verdict.agrees is False else 0
+
+
+def _print_texts(run: runs.Run, device: Device) -> None:
+    """What the work-items of a kernel print, in a run of its own."""
+    kernel = run.example.kernel
+    if kernel.interface is not None and kernel.interface.printing is not None:
+        launch = xe.printed(kernel, run.example.nd_range(run.size), device)
+        _, texts = launch(*run.example.inputs(run.size))
+        print("\n".join(f"    {line}" for line in str(texts).splitlines()))
 
 
 def _run_all(device: Device, given: argparse.Namespace) -> int:
@@ -204,10 +228,13 @@ def _check(given: argparse.Namespace) -> int:
 
 def _tune(given: argparse.Namespace) -> int:
     placeholder = (1,) if given.global_size else None  # a bare kernel must have one; the sizes are the space's
-    example = _target(given, SweepOptions(placeholder, arguments=tuple(given.arg))).example
+    options = SweepOptions(placeholder, arguments=tuple(given.arg), build=given.options, std=given.std)
+    example = _target(given, options).example
     size = example.sized(given.size)
     nd_range = example.nd_range(size)
     space = {"global_size": nd_range.global_size, "local_size": [nd_range.local_size], **_space(given)}
+    if example.kernel.interface is not None:
+        space = {"global_size": nd_range.global_size, **_turned(_space(given))}
     static = {name: value for name, value in example.static.items() if name not in space}
     launch = xe.tune(example.kernel, space, sample=given.sample, save=given.save, progress=True)
     table = launch(*example.inputs(size), **static)
@@ -231,6 +258,25 @@ def _space(given: argparse.Namespace) -> dict[str, Any]:
     }
     statics = map(notation.static_choices, given.static)
     return {**{name: value for name, value in options.items() if value is not None}, **dict(statics)}
+
+
+def _turned(space: dict[str, Any]) -> dict[str, Any]:
+    """A space whose sizes were written in OpenCL's order."""
+    return {name: _in_order(x) if name in ("global_size", "local_size") else x for name, x in space.items()}
+
+
+def _in_order(sizes: Any) -> Any:
+    """Sizes, or a function that gives one, in SYCL's order."""
+    if callable(sizes):
+        return lambda configuration: _in_order(sizes(configuration))
+    if isinstance(sizes, list):
+        return list(map(_in_order, sizes))
+    return sizes[::-1] if isinstance(sizes, tuple) else sizes
+
+
+def _list(given: argparse.Namespace) -> int:
+    print(targets.listed(given.file, given.options, given.std))
+    return 0
 
 
 def _litmus(given: argparse.Namespace) -> int:
@@ -296,7 +342,15 @@ def _target(given: argparse.Namespace, options: KernelOptions) -> targets.Target
 
 
 def _kernel_options(given: argparse.Namespace, shapes_only: bool = False) -> KernelOptions:
-    return KernelOptions(given.global_size, given.local_size, tuple(given.arg), tuple(given.static), shapes_only)
+    return KernelOptions(
+        given.global_size,
+        given.local_size,
+        tuple(given.arg),
+        tuple(given.static),
+        shapes_only,
+        given.options,
+        given.std,
+    )
 
 
 # --- Printing ---
@@ -348,10 +402,12 @@ def _print_sites(label: str, sites: Sequence[Site]) -> None:
 
 
 def _launch(kernel: xe.Kernel, nd_range: xe.NDRange, device: Device) -> str:
-    local = nd_range.local_size or kernel.work_group_size
+    local = nd_range.local_size or kernel.required_size(nd_range.dimensions)
     lanes = sub_group_size(device, kernel.sub_group_size)
-    shown = _short_size(local) if local else "chosen by the runtime"
-    return f"global {_short_size(nd_range.global_size)}, local {shown}, sub-group {lanes}"
+    turn = 1 if kernel.interface is None else -1
+    shown = _short_size(local[::turn]) if local else "chosen by the runtime"
+    order = " (OpenCL's order)" if turn < 0 and nd_range.dimensions > 1 else ""
+    return f"global {_short_size(nd_range.global_size[::turn])}, local {shown}{order}, sub-group {lanes}"
 
 
 def _print_outputs(outputs: Any, show: bool) -> None:
@@ -449,6 +505,10 @@ def _parser() -> argparse.ArgumentParser:
 
     add("kernels", _kernels, "list the examples")
 
+    list_ = add("list", _list, "list the kernels of a file of your own, Python or OpenCL C")
+    list_.add_argument("file", metavar="FILE", help="path.cl or path.py")
+    _add_build(list_)
+
     run = add("run", _run, "run an example or a kernel of your own, and verify the result")
     _add_target(run)
     run.add_argument("--all", action="store_true", help="run every example at its own size")
@@ -528,26 +588,44 @@ def _add_command(
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = f"{notation.SYNTAX}\n\n{textwrap.fill(_EXIT_CODES, _WIDTH)}"
-    parser.add_argument("name", nargs="?", metavar="NAME", help="an example, or path.py:NAME in a file of your own")
+    parser.epilog = f"{notation.SYNTAX}\n\n{rules.SYNTAX}\n\n{textwrap.fill(_EXIT_CODES, _WIDTH)}"
+    parser.add_argument("name", nargs="?", metavar="NAME", help=_NAME_HELP)
     parser.add_argument("--size", type=notation.sizes, metavar="A[xB...]", help="size of an example (default: its own)")
     parser.add_argument("--device", default=DEFAULT_DEVICE, help="the modelled device (default: %(default)s)")
-    own = parser.add_argument_group("a kernel of your own, path.py:NAME")
-    own.add_argument("--global-size", type=notation.sizes, metavar="A[xB[xC]]", help="work-items of the launch")
-    own.add_argument("--local-size", type=notation.sizes, metavar="A[xB[xC]]", help="work-items of a work-group")
-    own.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE", help="an argument, see below")
+    own = parser.add_argument_group("a kernel of your own", _OWN)
+    own.add_argument(
+        "--global-size", "--global", type=notation.sizes, metavar="A[xB[xC]]", help="work-items of the launch"
+    )
+    own.add_argument(
+        "--local-size", "--local", type=notation.sizes, metavar="A[xB[xC]]", help="work-items of a work-group"
+    )
+    own.add_argument("--arg", action="append", default=[], metavar="[NAME=]VALUE", help="an argument, see below")
     own.add_argument("--static", action="append", default=[], metavar="NAME=VALUE", help="a static parameter")
+    _add_build(own)
+
+
+_NAME_HELP = "an example, or path.py:NAME or path.cl:NAME in a file of your own"
+_OWN = """\
+path.py:NAME, sizes in SYCL's order: the last dimension is contiguous; or
+path.cl:NAME, sizes in OpenCL's order: the first one is"""
+
+
+def _add_build(parser: Any) -> None:
+    parser.add_argument("--options", default="", metavar="TEXT", help="of OpenCL's compiler, such as '-DN=4 -I folder'")
+    parser.add_argument("--std", metavar="VERSION", help="of OpenCL C, such as CL2.0")
 
 
 def _add_tune(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = f"{notation.SPACE_SYNTAX}\n\n{notation.SYNTAX}\n\n{textwrap.fill(_EXIT_CODES, _WIDTH)}"
-    parser.add_argument("name", metavar="NAME", help="an example, or path.py:NAME in a file of your own")
+    syntax = f"{notation.SPACE_SYNTAX}\n\n{notation.SYNTAX}\n\n{rules.SYNTAX}"
+    parser.epilog = f"{syntax}\n\n{textwrap.fill(_EXIT_CODES, _WIDTH)}"
+    parser.add_argument("name", metavar="NAME", help=_NAME_HELP)
     parser.add_argument("--size", type=notation.sizes, metavar="A[xB...]", help="size of an example (default: its own)")
     parser.add_argument(
         "--device", default=DEFAULT_DEVICE, metavar="D[,...]", help="modelled devices (default: %(default)s)"
     )
     parser.add_argument(
         "--local-size",
+        "--local",
         type=notation.size_choices,
         metavar="A[xB[xC]][,...]",
         help="work-items of a work-group (default: the example's)",
@@ -556,13 +634,15 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--static", action="append", default=[], metavar="NAME=V[,...]", help="a static parameter")
     parser.add_argument(
         "--global-size",
+        "--global",
         type=notation.global_size,
         metavar="A[,...]|EXPRESSION",
         help="work-items of the launch (default: the example's)",
     )
     parser.add_argument(
-        "--arg", action="append", default=[], metavar="NAME=VALUE", help="an argument of a kernel of your own"
+        "--arg", action="append", default=[], metavar="[NAME=]VALUE", help="an argument of a kernel of your own"
     )
+    _add_build(parser)
     parser.add_argument(
         "--sample", type=_count, metavar="GROUPS", help="count what depends on data on so many work-groups"
     )

@@ -166,7 +166,7 @@ def _value(written: str, position: int, shapes_only: bool) -> Any:
     match = _ARRAY_OR_SCALAR.fullmatch(written)
     if match is None:
         if written.endswith(".npy"):
-            return _loaded(written, shapes_only)
+            return loaded(written, shapes_only)
         raise ValueError("it is no array, scalar or file")
     dtype, fill = _dtype(match["dtype"]), match["fill"]
     if match["shape"] is not None:
@@ -198,12 +198,13 @@ def _array(shape: tuple[int, ...], dtype: np.dtype, fill: str, position: int) ->
 def _shaped(shape: tuple[int, ...], dtype: np.dtype, fill: str, position: int) -> jax.ShapeDtypeStruct:
     """The shape of `_array`, after the same checks."""
     if fill.endswith(".npy"):
-        return _checked(_loaded(fill, True), shape, dtype, fill)
+        return _checked(loaded(fill, True), shape, dtype, fill)
     _array((0,) * len(shape), dtype, fill, position)
     return jax.ShapeDtypeStruct(shape, dtype)
 
 
-def _loaded(file: str, shapes_only: bool) -> Any:
+def loaded(file: str, shapes_only: bool) -> Any:
+    """The array of a file, or its shape."""
     loaded = np.load(file, mmap_mode="r" if shapes_only else None, allow_pickle=False)
     return jax.ShapeDtypeStruct(loaded.shape, loaded.dtype) if shapes_only and loaded.ndim else loaded
 

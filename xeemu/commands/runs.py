@@ -87,7 +87,11 @@ def run(
 def _placed(inputs: Any) -> Any:
     """The inputs, their arrays where JAX will run the launch: what it takes to bring them there is no time of it."""
     with jax.enable_x64(True):  # arrays of 64 bits keep them
-        return jax.tree.map(lambda x: jax.device_put(x) if isinstance(x, np.ndarray) else x, inputs)
+        return jax.tree.map(lambda x: jax.device_put(x) if _is_plain(x) else x, inputs)
+
+
+def _is_plain(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.names is None
 
 
 def _judge(example: Example, inputs: Any, outputs: Any, verify: bool) -> Verdict:

@@ -4,13 +4,14 @@ import dataclasses
 import importlib.util
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.commands import notation
+from xeemu.commands import notation, rules
 from xeemu.commands.notation import UsageError
 from xeemu.kernels.example import Example
 
@@ -19,7 +20,8 @@ from xeemu.kernels.example import Example
 class KernelOptions:
     """What the command line says about the launch of a bare kernel: sizes, and `NAME=VALUE` texts.
 
-    `shapes_only`: whether the arguments' shapes will do.
+    `shapes_only`: whether the arguments' shapes will do. `build`, `std`: options and language of
+    OpenCL's compiler.
     """
 
     global_size: tuple[int, ...] | None = None
@@ -27,6 +29,8 @@ class KernelOptions:
     arguments: Sequence[str] = ()
     static: Sequence[str] = ()
     shapes_only: bool = False
+    build: str = ""
+    std: str | None = None
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -36,6 +40,8 @@ class KernelOptions:
             "--local-size": self.local_size,
             "--arg": self.arguments,
             "--static": self.static,
+            "--options": self.build,
+            "--std": self.std,
         }
         return tuple(option for option, value in options.items() if value)
 
@@ -63,7 +69,7 @@ class Target:
 
 
 def find(name: str, size: Sequence[int] | None, options: KernelOptions) -> Target:
-    """What `name` stands for: the name of an example, or `path.py:NAME`.
+    """What `name` stands for: the name of an example, `path.py:NAME` or `path.cl:NAME`.
 
     Args:
       name: as on the command line.
@@ -74,7 +80,11 @@ def find(name: str, size: Sequence[int] | None, options: KernelOptions) -> Targe
       UsageError: there is no such file or name, or the options do not fit what it is.
       xe.Error: there is no such example, or an error of the file's own.
     """
-    path, _, attribute = name.rpartition(":") if not name.endswith(".py") else (name, "", "")
+    path, _, attribute = name.rpartition(":") if not name.endswith((".py", *_OPENCL)) else (name, "", "")
+    if path.endswith(_OPENCL):
+        return Target(_of_source(path, attribute, size, options), bare=True)
+    if options.build or options.std:
+        raise UsageError(f"{name} is no OpenCL C, which --options and --std are for; leave them out")
     found = _attribute(Path(path), attribute) if path else kernels.example(name)
     if isinstance(found, xe.Kernel):
         if size is not None:
@@ -85,6 +95,27 @@ def find(name: str, size: Sequence[int] | None, options: KernelOptions) -> Targe
     return Target(found, bare=False)
 
 
+# How files of OpenCL C are called.
+_OPENCL = (".cl", ".ocl", ".opencl", ".clc")
+
+
+def _of_source(path: str, name: str, size: Sequence[int] | None, options: KernelOptions) -> Example:
+    """A kernel of OpenCL C with the launch that the options describe."""
+    loaded = xe.load(path, options.build, options.std)
+    if not name and len(loaded) != 1:
+        raise UsageError(f"write {path}:NAME with one of {', '.join(loaded) or 'its kernels, of which it has none'}")
+    kernel = loaded[name or next(iter(loaded))]
+    if size is not None:
+        raise UsageError(f"{kernel.name} is a kernel, which has no --size: write --global and --local")
+    if options.static:
+        raise UsageError(f"{kernel.name} has no static parameters; write -D{options.static[0]} in --options")
+    if options.global_size is None or min(options.global_size) < 1:
+        raise UsageError(f"write the sizes of {kernel.name}, dimension 0 first, such as --global 4096 --local 64")
+    nd_range = xe.NDRange.opencl(options.global_size, options.local_size)
+    given = rules.arguments(loaded.parameters(kernel.name), options.arguments, options.shapes_only)
+    return _bare(kernel, nd_range, given, {})
+
+
 def _of_kernel(name: str, kernel: xe.Kernel, options: KernelOptions) -> Example:
     """A bare kernel with the launch that the options describe."""
     if options.global_size is None or min(options.global_size) < 1:
@@ -93,18 +124,22 @@ def _of_kernel(name: str, kernel: xe.Kernel, options: KernelOptions) -> Example:
     given = dict(notation.argument(text, k, options.shapes_only) for k, text in enumerate(options.arguments))
     _check_names(kernel, given)
     inputs = tuple(given[parameter] for parameter in kernel.parameters)
+    return _bare(kernel, nd_range, inputs, dict(map(notation.static, options.static)))
+
+
+def _bare(kernel: xe.Kernel, nd_range: xe.NDRange, inputs: tuple[Any, ...], static: Mapping[str, Any]) -> Example:
     return Example(
         name=kernel.name,
         summary=kernel.summary,
         kernel=kernel,
-        size=options.global_size,
+        size=nd_range.global_size,
         size_names=("work-items",) * nd_range.dimensions,
         nd_range=lambda size: nd_range,
         inputs=lambda size: inputs,
         reference=None,
         work=lambda size: nd_range.size,
         unit="work-items",
-        static=dict(map(notation.static, options.static)),
+        static=static,
     )
 
 
@@ -126,7 +161,7 @@ def _check_names(kernel: xe.Kernel, given: Sequence[str] | dict[str, object]) ->
 def _attribute(path: Path, attribute: str) -> Example | xe.Kernel:
     """The example or the kernel of that name in a user's file."""
     module = _load(path)
-    usable = {key: value for key, value in vars(module).items() if isinstance(value, Example | xe.Kernel)}
+    usable = _usable(module)
     if attribute in usable:
         return usable[attribute]
     if not usable:
@@ -136,6 +171,19 @@ def _attribute(path: Path, attribute: str) -> Example | xe.Kernel:
         kind = type(getattr(module, attribute)).__name__
         raise UsageError(f"{attribute} in {path} is a {kind}, neither a kernel nor an example; {choice}")
     raise UsageError(f"{path} has no {attribute!r}; {choice}" if attribute else choice)
+
+
+def _usable(module: ModuleType) -> dict[str, Example | xe.Kernel]:
+    return {key: value for key, value in vars(module).items() if isinstance(value, Example | xe.Kernel)}
+
+
+def listed(path: str, build: str = "", std: str | None = None) -> str:
+    """The kernels of a file, and its examples, as text."""
+    if path.endswith(_OPENCL):
+        return repr(xe.load(path, build, std))
+    usable = _usable(_load(Path(path)))
+    heads = [f"  {name}: {value if isinstance(value, xe.Kernel) else value.summary}" for name, value in usable.items()]
+    return "\n".join([f"{path}: {len(heads)} kernels and examples", *heads])
 
 
 def _load(path: Path) -> ModuleType:

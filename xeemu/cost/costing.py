@@ -20,7 +20,7 @@ from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.knowledge import schedule
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.launching import fitting
+from xeemu.launching import calling, fitting
 from xeemu.launching.arguments import DEFAULT_DEVICE, SHAPED, checked_arguments, checked_device, outside_jit, scalars
 from xeemu.launching.fitting import Watched
 from xeemu.launching.options import MOST_WATCHED
@@ -49,6 +49,8 @@ def profile(
     """
     modelled = checked_device(kernel, nd_range, device)
     sampling.check_size(sample)
+    if calling.is_bound(kernel):
+        return calling.function(kernel, nd_range, lambda k, r: profile(k, r, modelled, sample), calling.first)
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Report]:
         given = outside_jit("xe.profile", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
@@ -77,6 +79,8 @@ def estimate(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_D
       As `profile`.
     """
     modelled = checked_device(kernel, nd_range, device)
+    if calling.is_bound(kernel):
+        return calling.function(kernel, nd_range, lambda k, r: estimate(k, r, modelled), calling.none)
 
     def call(*arguments: Any, **static: Any) -> Report:
         given = checked_arguments(kernel, arguments, SHAPED)
@@ -126,18 +130,24 @@ class Counted:
 
 
 def _report(counted: Counted, state: Mapping[str, Any] | None) -> Report:
-    kernel = counted.prepared.program.kernel
-    try:
-        lines, first = inspect.getsourcelines(kernel.function)
-    except (OSError, TypeError):
-        lines, first = [], 0
     return tabulate(
         counted.prepared,
         counted.ledger,
         counting.counts(counted.ledger, state),
         version=_version(),
-        source=tuple((first + k, line.rstrip("\n")) for k, line in enumerate(lines)),
+        source=_lines(counted.prepared.program.kernel),
     )
+
+
+def _lines(kernel: Kernel) -> tuple[tuple[int, str], ...]:
+    """The kernel's lines with their numbers; none where they are not at hand."""
+    if kernel.interface is not None:
+        return kernel.interface.lines
+    try:
+        lines, first = inspect.getsourcelines(kernel.function)
+    except (OSError, TypeError):
+        return ()
+    return tuple((first + k, line.rstrip("\n")) for k, line in enumerate(lines))
 
 
 def _version() -> str:

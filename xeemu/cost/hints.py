@@ -10,6 +10,7 @@ from xeemu.cost.report import AtomicTotals, Hint, OccupancyLike, SiteReport
 from xeemu.cost.timing import Term
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.device import Device
+from xeemu.language.dialect import PYTHON, Dialect
 
 # What a pattern must cost before it is worth a hint: conflicts that double the passes, three quarters of the moved
 # bytes unused, a quarter of the time spent on contended addresses, less than half of the threads in flight.
@@ -31,6 +32,7 @@ def give(
     groups: int,
     group_size: int,
     device: Device,
+    dialect: Dialect = PYTHON,
 ) -> tuple[Hint, ...]:
     """The hints for a launch, those about the binding resource first.
 
@@ -42,15 +44,16 @@ def give(
       groups: its work-groups.
       group_size: work-items of each of them.
       device: the modelled device.
+      dialect: the language of advice.
     """
-    copies = list(_table_copies(sites, groups, group_size, device))
+    copies = list(_table_copies(sites, groups, group_size, device, dialect))
     # Where stores of one word conflict, a copy's store does; sharing out the copy is the remedy for that too.
     others = [site for site in sites if all(site not in hint.sites for hint in copies)]
     found = [
-        *((_CONFLICTS, hint) for hint in _bank_conflicts(others, device)),
+        *((_CONFLICTS, hint) for hint in _bank_conflicts(others, device, dialect)),
         *((_COPIES, hint) for hint in copies),
-        *((_LINES, hint) for hint in _uncoalesced(sites, device)),
-        *((_ATOMICS, hint) for hint in _contended_atomics(sites, atomics, terms, groups)),
+        *((_LINES, hint) for hint in _uncoalesced(sites, device, dialect)),
+        *((_ATOMICS, hint) for hint in _contended_atomics(sites, atomics, terms, groups, dialect)),
         *((_WAITS, hint) for hint in _low_occupancy(occupancy)),
     ]
     cycles = {term.resource: term.cycles or 0.0 for term in terms}
@@ -67,17 +70,17 @@ _ATOMICS = ("atomics", "L2")
 _WAITS = ("latency",)
 
 
-def _bank_conflicts(sites: Iterable[SiteReport], device: Device) -> Iterable[Hint]:
+def _bank_conflicts(sites: Iterable[SiteReport], device: Device, dialect: Dialect) -> Iterable[Hint]:
     conflicting = [site for site in sites if site.space == "local" and (site.excess or 0) > 0]
     conflicting = [site for site in conflicting if (_times(site) or 0.0) >= _CONFLICT_DEGREE]
     for site in sorted(conflicting, key=lambda site: -(site.excess or 0)):
-        yield _contended_local(site) if site.op == "atomic" else _conflict(site, device)
+        yield _contended_local(site, dialect) if site.op == "atomic" else _conflict(site, device, dialect)
 
 
-def _conflict(site: SiteReport, device: Device) -> Hint:
+def _conflict(site: SiteReport, device: Device, dialect: Dialect) -> Hint:
     text = (
         f"{_way(site)}: {site.passes} passes for {site.requests} requests, {site.excess} of them in excess. "
-        f"{_why(site)} {_remedy(site, device)}"
+        f"{_why(site)} {_remedy(site, device, dialect)}"
     )
     return Hint("bank conflict", (site,), text, _slm_bound(site))
 
@@ -88,17 +91,15 @@ def _why(site: SiteReport) -> str:
     return "Lanes of a request touch different words of one bank."
 
 
-def _remedy(site: SiteReport, device: Device) -> str:
+def _remedy(site: SiteReport, device: Device, dialect: Dialect) -> str:
     if site.bank_map is not None and site.op == "store" and _is_one_word_map(site.bank_map):
-        return "Let one work-item store what all agree on: where=wg.local_linear_id() == 0."
+        return f"Let one work-item store what all agree on: {dialect.one_item.format(scope='local')}."
     if len(site.shape) > 1:
-        wider = ", ".join(map(str, (*site.shape[:-1], f"{site.shape[-1]} + 1")))
-        return (
-            f"Make the pitch of {site.memory} an odd number of words; one more column does: wg.local(({wider}), ...)."
-        )
+        wider = dialect.pitched(site.memory, [*map(str, site.shape[:-1]), f"{site.shape[-1]} + 1"])
+        return f"Make the pitch of {site.memory} an odd number of words; one more column does: {wider}."
     return (
         "Let neighbouring work-items touch neighbouring words, or leave one word free after every "
-        f"{device.slm_banks}: the word i + i // {device.slm_banks} in place of i."
+        f"{device.slm_banks}: the word {dialect.spread.format(banks=device.slm_banks)} in place of i."
     )
 
 
@@ -108,26 +109,28 @@ def _is_one_word_map(shown: BankMap) -> bool:
     return any(words) and all(len(touched) <= 1 for touched in words)
 
 
-def _contended_local(site: SiteReport) -> Hint:
+def _contended_local(site: SiteReport, dialect: Dialect) -> Hint:
     text = (
         f"{_way(site)}: {site.passes} passes for {site.requests} atomic requests to {site.memory}. Lanes update one "
         "word, or words of one bank, and take their turns. Give each sub-group a copy of its own and add the copies up "
-        "at the end, or reduce in the sub-group first (wg.sub_group.reduce) and let one lane update."
+        f"at the end, or reduce in the sub-group first ({dialect.sub_group_reduce}) and let one lane update."
     )
     return Hint("contended atomics", (site,), text, _slm_bound(site))
 
 
-def _table_copies(sites: Sequence[SiteReport], groups: int, group_size: int, device: Device) -> Iterable[Hint]:
+def _table_copies(
+    sites: Sequence[SiteReport], groups: int, group_size: int, device: Device, dialect: Dialect
+) -> Iterable[Hint]:
     for load in sites:
         if load.space != "global" or load.op != "load" or not _is_one_word(load):
             continue
         store = next((site for site in sites if _stores_what_was_loaded(site, load)), None)
         # A copy of one word by each work-group leaves nothing to share out.
         if store is not None and (load.requests or 0) > groups:
-            yield _table_copy(load, store, group_size, device)
+            yield _table_copy(load, store, group_size, device, dialect)
 
 
-def _table_copy(load: SiteReport, store: SiteReport, group_size: int, device: Device) -> Hint:
+def _table_copy(load: SiteReport, store: SiteReport, group_size: int, device: Device, dialect: Dialect) -> Hint:
     alone = store.lanes is not None and store.lanes == store.requests
     who = (
         "one work-item of a group copies, while the others wait"
@@ -136,7 +139,7 @@ def _table_copy(load: SiteReport, store: SiteReport, group_size: int, device: De
     )
     text = (
         f"{load.requests} requests copy {load.memory} to {store.memory} one word at a time: {who}. Let every work-item "
-        "copy a part: for k in range(0, n, wg.size), the word k + wg.local_linear_id(), then a barrier."
+        f"copy a part: {dialect.shared_copy}."
     )
     # A request of the whole sub-group, or of as many of its lanes as the device takes at once, copies a word for each.
     most = min(group_size, device.request_lanes or group_size) if alone else group_size
@@ -159,10 +162,10 @@ def _stores_what_was_loaded(store: SiteReport, load: SiteReport) -> bool:
     return near and same and store.space == "local" and store.op == "store"
 
 
-def _uncoalesced(sites: Iterable[SiteReport], device: Device) -> Iterable[Hint]:
+def _uncoalesced(sites: Iterable[SiteReport], device: Device, dialect: Dialect) -> Iterable[Hint]:
     wasteful = [site for site in sites if site.space != "local" and site.op != "atomic" and _wasted_lines(site, device)]
     for site in sorted(wasteful, key=lambda site: -(site.lines or 0)):
-        yield _scattered(site, device) if site.space == "global" else _scratch(site, device)
+        yield _scattered(site, device, dialect) if site.space == "global" else _scratch(site, device)
 
 
 def _wasted_lines(site: SiteReport, device: Device) -> bool:
@@ -177,12 +180,11 @@ def _line_factor(site: SiteReport, device: Device) -> float | None:
     return site.lines / max(site.requests, site.bytes_used / device.line_bytes)
 
 
-def _scattered(site: SiteReport, device: Device) -> Hint:
+def _scattered(site: SiteReport, device: Device, dialect: Dialect) -> Hint:
     text = (
         f"Each request touches {_lines_per_request(site)} lines, and {_percent(site.efficiency)} of the bytes moved "
-        f"are used. Neighbouring work-items should touch neighbouring elements of {site.memory}: let the last "
-        "dimension of the nd-range run along its last dimension, or load rows into local memory and take columns from "
-        "there."
+        f"are used. Neighbouring work-items should touch neighbouring elements of {site.memory}: let "
+        f"{dialect.contiguous}, or load rows into local memory and take columns from there."
     )
     return Hint("uncoalesced", (site,), text, _memory_bound(site, device))
 
@@ -205,7 +207,7 @@ def _memory_bound(site: SiteReport, device: Device) -> str:
 
 
 def _contended_atomics(
-    sites: Iterable[SiteReport], atomics: AtomicTotals, terms: Iterable[Term], groups: int
+    sites: Iterable[SiteReport], atomics: AtomicTotals, terms: Iterable[Term], groups: int, dialect: Dialect
 ) -> Iterable[Hint]:
     contention = atomics.contention
     share = next((term.share for term in terms if term.resource == "atomics"), None)
@@ -217,8 +219,8 @@ def _contended_atomics(
     per_group = f"{contention / groups:.3g}"
     text = (
         f"{contention} lanes update one address of global memory, one after the other, {per_group} of each "
-        "work-group. Reduce in the group first (wg.reduce, or atomics on local memory) and let one work-item of it "
-        "update the address."
+        f"work-group. Reduce in the group first ({dialect.group_reduce}, or atomics on local memory) and let one "
+        "work-item of it update the address."
     )
     bound = f"At most {per_group}x fewer updates of the busiest address; no gain where atomics are not the bound."
     yield Hint("contended atomics", tuple(sorted(guilty, key=lambda site: -(site.sectors or 0))), text, bound)

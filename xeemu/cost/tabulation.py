@@ -18,6 +18,7 @@ from xeemu.knowledge.progressions import Effort
 from xeemu.knowledge.registers import live_bytes
 from xeemu.knowledge.schedule import Place
 from xeemu.language import source
+from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
 from xeemu.launching.preparation import Prepared
 
@@ -47,7 +48,7 @@ def tabulate(
     """
     taken, program = ledger.census, prepared.program
     geometry, device = taken.geometry, taken.device
-    by_place = {place: _site(place, counts, ledger) for place in taken.places}
+    by_place = {place: _site(place, counts, ledger, program.kernel) for place in taken.places}
     sites = tuple(by_place.values())
     classes, barriers = _classes(counts, taken, _total(site.requests for site in sites))
     registers = _registers(prepared, taken)
@@ -86,7 +87,9 @@ def tabulate(
         registers=registers,
         spill_bytes=spill,
         terms=terms,
-        hints=hints.give(ordered, atomics, resident, terms, geometry.groups, geometry.items, device),
+        hints=hints.give(
+            ordered, atomics, resident, terms, geometry.groups, geometry.items, device, program.kernel.dialect
+        ),
         not_modelled=(*_NOT_MODELLED, *_missing(time)),
         sampled_groups=ledger.sample.size if ledger.sample else None,
         marks={
@@ -99,7 +102,13 @@ def tabulate(
     )
 
 
-def _site(place: Place, counts: Counts, ledger: Ledger) -> SiteReport:
+def _shape(memory: Allocation, kernel: Kernel) -> tuple[int, ...]:
+    """A memory's dimensions; of one that is flat for us, those that its kernel declares."""
+    declared = kernel.interface.shapes.get(memory.name) if kernel.interface is not None else None
+    return declared if declared is not None and math.prod(declared) == memory.elements else memory.shape
+
+
+def _site(place: Place, counts: Counts, ledger: Ledger, kernel: Kernel) -> SiteReport:
     taken = ledger.census
     known, device = counts.figures[place], taken.device
     local = place.memory.space == "local"
@@ -113,7 +122,7 @@ def _site(place: Place, counts: Counts, ledger: Ledger) -> SiteReport:
         memory=place.memory.name,
         op=place.op,
         space=place.memory.space,  # type: ignore[arg-type]
-        shape=place.memory.shape,
+        shape=_shape(place.memory, kernel),
         dtype=str(place.memory.dtype),
         lanes=known["lanes"],
         requests=known["requests"],
@@ -218,12 +227,11 @@ def check_registers(prepared: Prepared, taken: Census) -> None:
     if not most or used <= most:
         return
     kernel, size = prepared.program.kernel, taken.geometry.local_range
-    shown = str(size[0]) if len(size) == 1 else str(size)
     raise NDRangeError(
         f"Exceeded the number of registers available on the hardware: kernel {kernel.name} has {live} bytes of values "
         f"alive at once, {used} registers per work-item; for {taken.geometry.items} work-items an Xe core of "
         f"{taken.device.name} has {most} each. Launch smaller work-groups, keep fewer values, or require the size, "
-        f"@xe.kernel(work_group_size={shown}), so that the compiler spills"
+        f"{kernel.dialect.work_group_size(size)}, so that the compiler spills"
         f"\n  at {source.of_function(kernel.function.__code__)}"
     )
 

@@ -27,19 +27,20 @@ def check(program: Program, device: Device) -> None:
         or half precision, and the device lacks `atomic64`, `fp64` or `fp16`.
     """
     if device.atomic64 is False:
-        _check_atomics(program.body, device)
+        _check_atomics(program, device)
     for aspect in _TYPES:
         if getattr(device, aspect) is False:
             _check_type(program, device, aspect)
 
 
-def _check_atomics(body: Body, device: Device) -> None:
-    for eqn in jaxprs.equations(body):
+def _check_atomics(program: Program, device: Device) -> None:
+    for eqn in jaxprs.equations(program.body):
         if eqn.primitive is not primitives.atomic_p:
             continue
         held = eqn.invars[0].aval.dtype
         if held.itemsize == 8:
             raise _lacks(
+                program,
                 f"an atomic {eqn.params['op']} of {held} elements, which have 64 bits",
                 device,
                 "atomic64",
@@ -53,13 +54,13 @@ def _check_type(program: Program, device: Device, aspect: str) -> None:
     inputs = zip(program.body.invars, program.kernel.parameters, strict=True)
     # A Python scalar has the width of the mode that the kernel is traced in, and converts to whatever it meets.
     names = {v: name for v, name in inputs if str(v.aval.dtype) in dtypes and not v.aval.weak_type}
-    makes = _makes_double if aspect == "fp64" else _has_half
+    makes = _has_half if aspect == "fp16" else _makes_double if program.kernel.interface is None else _has_double
     found = _first_use(program.body, names, makes)
     if found is not None:
-        raise _lacks(_described(*found, dtypes), device, aspect, instead, source.of_equation(found[0]))
+        raise _lacks(program, _described(*found, dtypes), device, aspect, instead, source.of_equation(found[0]))
     for v, name in names.items():
         site = source.of_function(program.kernel.function.__code__)
-        raise _lacks(f"the argument {name} is {v.aval.dtype}", device, aspect, instead, site)
+        raise _lacks(program, f"the argument {name} is {v.aval.dtype}", device, aspect, instead, site)
 
 
 def _first_use(
@@ -92,6 +93,11 @@ def _makes_double(eqn: jex_core.JaxprEqn) -> bool:
     return eqn.primitive is primitives.allocate_p or eqn.primitive.name == "bitcast_convert_type"
 
 
+def _has_double(eqn: jex_core.JaxprEqn) -> bool:
+    """The same of a kernel of another language, whose types are all the user's."""
+    return any(_is(v, _TYPES["fp64"][0]) for v in [*eqn.invars, *eqn.outvars])
+
+
 def _has_half(eqn: jex_core.JaxprEqn) -> bool:
     return any(_is(v, _TYPES["fp16"][0]) for v in [*eqn.invars, *eqn.outvars])
 
@@ -110,9 +116,12 @@ def _described(eqn: jex_core.JaxprEqn, name: str | None, dtypes: tuple[str, ...]
     return f"the argument {name} is {dtype}" if name else f"a value of {dtype}"
 
 
-def _lacks(what: str, device: Device, aspect: str, instead: str, site: source.Site) -> KernelNotSupportedError:
+def _lacks(
+    program: Program, what: str, device: Device, aspect: str, instead: str, site: source.Site
+) -> KernelNotSupportedError:
+    dialect = program.kernel.dialect
     others = ", ".join(other.name for other in devices() if getattr(other, aspect) and other.name != device.name)
     return KernelNotSupportedError(
-        f"{what}; {device.name} lacks SYCL's aspect::{aspect}. Use {instead}, or launch on a device that has it: "
-        f"{others}\n  at {site}"
+        f"{what}; {device.name} lacks {dialect.aspect(aspect)}. Use {dialect.types(instead)}, or launch on a device "
+        f"that has it: {others}\n  at {site}"
     )

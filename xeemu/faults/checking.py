@@ -19,7 +19,7 @@ from xeemu.faults.watching import Watch, Watching
 from xeemu.knowledge import schedule
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.launching import fitting
+from xeemu.launching import calling, fitting
 from xeemu.launching.arguments import DEFAULT_DEVICE, checked_arguments, checked_device, outside_jit, scalars
 from xeemu.launching.fitting import Watched
 from xeemu.launching.options import MOST_WATCHED
@@ -57,6 +57,9 @@ def check(
         raise KernelArgumentError(
             f"max_iterations is {max_iterations!r}; give a number of iterations, from 1 to 2^31-1"
         )
+
+    if calling.is_bound(kernel):
+        return calling.function(kernel, nd_range, lambda k, r: check(k, r, modelled, max_iterations), calling.first)
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
         given = outside_jit("xe.check", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))

@@ -8,6 +8,7 @@ from xeemu.faults.happens_before import level_of
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import GROUPS, SUB_GROUPS
 from xeemu.faults.remedies import Hop, Remedy
+from xeemu.language.dialect import Dialect
 from xeemu.language.linearity import Allocation
 from xeemu.stepping.steps import Access, Fence, Meeting
 
@@ -15,33 +16,33 @@ Words = tuple[str, str]
 """An explanation, and an advice."""
 
 
-def same_value(case: int) -> Words:
+def same_value(case: int, dialect: Dialect) -> Words:
     """Stores of one value."""
     one = "global" if case == GROUPS else "local"
     return (
         "All store the same value and nobody reads it in between, so that the result is the same; the language calls "
         "it a race nevertheless.",
-        f"Let one work-item store, where=wg.{one}_linear_id() == 0, or each its own part.",
+        f"Let one work-item store, {dialect.one_item.format(scope=one)}, or each its own part.",
     )
 
 
-def narrow(name: str, case: int) -> Words:
+def narrow(name: str, case: int, dialect: Dialect) -> Words:
     """Two atomic operations whose scopes do not hold both work-items."""
     scope = "device" if case == GROUPS else "work_group" if case == SUB_GROUPS else "sub_group"
     return (
         "Both are atomic, but their scope does not hold both work-items.",
-        f'Widen it: {name}.atomic(scope="{scope}")[...].',
+        f"Widen it: {dialect.scoped.format(name=name, scope=scope)}.",
     )
 
 
-def between_groups(name: str, pair: tuple[Spot, Spot], plain: bool) -> Words:
+def between_groups(name: str, pair: tuple[Spot, Spot], plain: bool, dialect: Dialect) -> Words:
     """Accesses of two work-groups, or of two work-items of a plain range, that no flag has to do with."""
     both = "Make both atomic" if any(spot.ordering is not None for spot in pair) else "Use atomic operations"
     whom = "work-item" if plain else "work-group"
     return (
         f"Nothing orders the {whom}s of a launch.",
-        f"{both}, {name}.atomic[...], give each {whom} elements of its own, or split the launch: what one launch "
-        "writes, the next may read.",
+        f"{both}, {dialect.atomics.format(name=name)}, give each {whom} elements of its own, or split the launch: "
+        "what one launch writes, the next may read.",
     )
 
 
@@ -54,10 +55,10 @@ def not_followed(name: str) -> Words:
     )
 
 
-def of_reason(memory: Allocation, reason: Reason, case: int) -> Words | None:
+def of_reason(memory: Allocation, reason: Reason, case: int, dialect: Dialect) -> Words | None:
     """Accesses that an order of atomic operations was looked for in; None where there is nothing to say of it."""
     if reason.remedy is not None:
-        return _of_remedy(memory, reason.remedy, case)
+        return _of_remedy(memory, reason.remedy, case, dialect)
     if reason.released is not None and reason.read is not None and reason.released.memory is reason.read.memory:
         name, line = reason.released.memory.name, reason.released.site.line
         return (
@@ -70,56 +71,55 @@ def of_reason(memory: Allocation, reason: Reason, case: int) -> Words | None:
         return (
             f"What one of them has read of {name} at line {line} is from before the other had published its access "
             "there, so that nothing orders the two.",
-            f"Mask the access with what line {line} gives, where=..., so that only who has seen the last of the "
+            f"{dialect.dependent.format(line=line)} so that only who has seen the last of the "
             f"writes to {name} makes it.",
         )
     return None
 
 
-def _of_remedy(memory: Allocation, remedy: Remedy, case: int) -> Words:
+def _of_remedy(memory: Allocation, remedy: Remedy, case: int, dialect: Dialect) -> Words:
     rules, weak = remedy.rules, list(remedies.weak(remedy, memory))
     parts: list[Words] = []
     fences = [hop.step for hop in weak if not isinstance(hop.step, Access)]
     if fences:
-        parts.append(_unfenced(memory, fences))
+        parts.append(_unfenced(memory, fences, dialect))
     accesses = [hop for hop in weak if isinstance(hop.step, Access)]
     if accesses:
-        parts.append(_weak_orders(accesses))
-    if rules.scopes and (words := _narrow_scopes(remedy.way, case)):
+        parts.append(_weak_orders(accesses, dialect))
+    if rules.scopes and (words := _narrow_scopes(remedy.way, case, dialect)):
         parts.append(words)
     if rules.sequences:
-        parts.append(_ended_sequence(remedy.way))
+        parts.append(_ended_sequence(remedy.way, dialect))
     if rules.before:
-        parts.append(_barrier(memory, remedy.way, remedies.RELEASE))
+        parts.append(_barrier(memory, remedy.way, remedies.RELEASE, dialect))
     if rules.after:
-        parts.append(_barrier(memory, remedy.way, remedies.ACQUIRE))
+        parts.append(_barrier(memory, remedy.way, remedies.ACQUIRE, dialect))
     return " ".join(words for words, _ in parts), " ".join(advice for _, advice in parts)
 
 
-def apart(name: str) -> str:
+def apart(memory: Allocation, dialect: Dialect) -> str:
     """What to write where work-items of several sub-groups race in a loop or branch that they take differently."""
     return (
-        "Not all work-items come there, so that no barrier of the group can order them: end the loop "
-        "or branch after the "
-        f"first of the two, write {name} = wg.barrier({name}) where all of them come, and begin "
-        "another one; or use atomic "
-        f"operations, {name}.atomic[...]."
+        "Not all work-items come there, so that no barrier of the group can order them: end the loop or branch after "
+        f"the first of the two, write {dialect.barrier([memory.name], [memory.space])} where all of them come, and "
+        f"begin another one; or use atomic operations, {dialect.atomics.format(name=memory.name)}."
     )
 
 
-def _unfenced(memory: Allocation, steps: Sequence[Fence | Meeting]) -> Words:
+def _unfenced(memory: Allocation, steps: Sequence[Fence | Meeting], dialect: Dialect) -> Words:
     step = steps[0]
-    what, call = ("barrier", "wg.barrier") if isinstance(step, Meeting) else ("fence", "wg.fence")
+    what, written = ("barrier", dialect.barrier) if isinstance(step, Meeting) else ("fence", dialect.fence)
     given = [m.name for m in step.memories]
-    names = ", ".join([*given, memory.name])
+    call = written([*given, memory.name], [*(m.space for m in step.memories), memory.space])
     orders = f"it orders {', '.join(given)}" if given else "it is given no memory"
+    lacks = dialect.unordered.format(memory=memory.name)
     return (
-        f"The {what} at line {step.site.line} lies between, but was not given {memory.name}: {orders}.",
-        f"Give it the memory as well: {names} = {call}({names}).",
+        f"The {what} at line {step.site.line} lies between, but {lacks}: {orders}.",
+        f"Give it the memory as well: {call}.",
     )
 
 
-def _weak_orders(hops: Sequence[Hop]) -> Words:
+def _weak_orders(hops: Sequence[Hop], dialect: Dialect) -> Words:
     """Atomic operations by which the later one has seen the earlier one, in orders that publish nothing."""
     needed: dict[Access, set[str]] = {}
     for hop in hops:
@@ -134,7 +134,7 @@ def _weak_orders(hops: Sequence[Hop]) -> Words:
         told.append(
             f"{step.memory.name} at line {step.site.line} is {step.access.ordering.order}, which {does} nothing"
         )
-        advice.append(f'{step.memory.name}.atomic(order="{order}")[...] at line {step.site.line}')
+        advice.append(f"{dialect.ordered.format(name=step.memory.name, order=order)} at line {step.site.line}")
     return (
         f"The later one has seen what the earlier one wrote afterwards, but {_listed(told)}: other accesses may arrive "
         "in another order.",
@@ -142,7 +142,7 @@ def _weak_orders(hops: Sequence[Hop]) -> Words:
     )
 
 
-def _narrow_scopes(way: Iterable[Hop], case: int) -> Words | None:
+def _narrow_scopes(way: Iterable[Hop], case: int, dialect: Dialect) -> Words | None:
     needed = "device" if case == GROUPS else "work_group"
     found: dict[str, None] = {}
     for hop in way:
@@ -151,8 +151,9 @@ def _narrow_scopes(way: Iterable[Hop], case: int) -> Words | None:
             continue
         ordering = step.access.ordering if isinstance(step, Access) else step.ordering
         if ordering is not None and level_of(ordering.scope) < level_of(needed):
-            what = f"{step.memory.name}.atomic" if isinstance(step, Access) else "wg.fence"
-            found[f'{what}(scope="{needed}") at line {step.site.line}'] = None
+            name = step.memory.name if isinstance(step, Access) else ""
+            what = (dialect.scoped if name else dialect.fenced).format(name=name, scope=needed)
+            found[f"{what} at line {step.site.line}"] = None
     if not found:
         return None
     return (
@@ -161,7 +162,7 @@ def _narrow_scopes(way: Iterable[Hop], case: int) -> Words | None:
     )
 
 
-def _ended_sequence(way: Sequence[Hop]) -> Words:
+def _ended_sequence(way: Sequence[Hop], dialect: Dialect) -> Words:
     """A store by a third work-item, between a release and the acquire that reads it."""
     step = next(hop.step for hop in reversed(way) if hop.kind == remedies.RELEASE)
     assert isinstance(step, Access)
@@ -169,17 +170,17 @@ def _ended_sequence(way: Sequence[Hop]) -> Words:
     return (
         f"The acquire has read what another work-item stored to {name}, and a store by another ends what the release "
         f"at line {line} had published.",
-        f"Let others change {name} by an atomic update, such as fetch_add, which keeps the release.",
+        f"Let others change {name} by an atomic update, such as {dialect.fetch_add}, which keeps the release.",
     )
 
 
-def _barrier(memory: Allocation, way: Sequence[Hop], kind: str) -> Words:
+def _barrier(memory: Allocation, way: Sequence[Hop], kind: str, dialect: Dialect) -> Words:
     """The barrier that is missing on the way before a release, or after an acquire."""
     hops = [hop for hop in way if hop.kind == kind]
     hop = hops[0] if kind == remedies.RELEASE else hops[-1]
     assert isinstance(hop.step, Access)
     name, line = hop.step.memory.name, hop.step.site.line
-    barrier = f"{memory.name} = wg.barrier({memory.name})"
+    barrier = dialect.barrier([memory.name], [memory.space])
     if kind == remedies.RELEASE:
         return (
             f"{name} at line {line} publishes what its own work-item did, and no barrier before it lets the others of "

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.source import Site
 
 DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS = "data-race", "uninitialized-read", "out-of-bounds"
@@ -36,6 +37,7 @@ MORE = (
 )
 
 _WIDTH = 100
+_MOST_CALLS = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,10 +56,22 @@ class WorkItem:
     sub_group: int
 
     def __str__(self) -> str:
-        return (
-            f"work-item {_index(self.global_id)}: local {_index(self.local_id)} of group {_index(self.group_id)}, "
-            f"sub-group {self.sub_group}"
-        )
+        ids = map(self.shown, (self.global_id, self.local_id, self.group_id))
+        return "work-item {}: local {} of group {}".format(*ids) + f", sub-group {self.sub_group}"
+
+    def shown(self, ids: tuple[int, ...]) -> str:
+        """Ids as messages have them."""
+        return _index(ids)
+
+
+class ReversedWorkItem(WorkItem):
+    """One of a kernel whose language counts dimensions from the contiguous one on; its ids are in SYCL's order."""
+
+    def __str__(self) -> str:
+        return super().__str__() + (", dimension 0 first" if len(self.global_id) > 1 else "")
+
+    def shown(self, ids: tuple[int, ...]) -> str:
+        return _index(ids[::-1])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,11 +169,35 @@ class Use:
       what: `"load"`, `"store"`, or `"atomic add"` and so on, with a scope where it matters.
       site: its line.
       item: who executes it.
+      calls: what is said of the lines that called the function in which it is, the innermost first.
     """
 
     what: str
     site: Site
     item: WorkItem
+    calls: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """What is shown of it."""
+        return [f"  {self.what} {self.site}", *_indented(self.calls), f"    by {self.item}"]
+
+
+def called_from(chains: Sequence[Sequence[Site]]) -> tuple[str, ...]:
+    """What is said of the calls that lead to a line, the innermost first; of several ways one, and others' first."""
+    if not chains:
+        return ()
+    others = [f"or from {chain[0]}" for chain in chains[1:_MOST_CALLS]]
+    more = len(chains) - _MOST_CALLS
+    return (
+        *(f"called from {site}" for site in chains[0]),
+        *others,
+        *([f"or by {more} other calls"] if more > 0 else []),
+    )
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -200,7 +238,7 @@ def conflict(
     """
     when = "" if epoch is None else f", {_barriers(epoch)}"
     head = f"{kind} between {who} on {element}{when}"
-    shown = [line for use in uses for line in (f"  {use.what} {use.site}", f"    by {use.item}")]
+    shown = [line for use in uses for line in use.lines]
     return Finding(
         kind,
         severity,
@@ -215,22 +253,22 @@ def conflict(
     )
 
 
-def out_of_bounds(element: Element, shape: tuple[int, ...], use: Use, count: int) -> Finding:
+def out_of_bounds(element: Element, shape: tuple[int, ...], use: Use, count: int, dialect: Dialect = PYTHON) -> Finding:
     """An access beyond its memory."""
     valid = " and ".join(f"0 to {n - 1}" if n else "none" for n in shape)
     effect = "gives the poison value" if use.what.endswith("load") else "does nothing"
     explanation = f"Valid is {valid}; such a {use.what} {effect} here, and is undefined on hardware."
     dimension = next(d for d, (i, n) in enumerate(zip(element.address, shape, strict=True)) if not 0 <= i < n)
     component = "the index" if len(shape) == 1 else f"component {dimension} of the index"
-    where = f"where=(i >= 0) & (i < {shape[dimension]})"
-    advice = f"Mask the access, {where} for {component} i, or make {element.memory} larger."
+    mask = dialect.mask.format(condition=dialect.within.format(size=shape[dimension]))
+    advice = f"{mask} for {component} i, or make {element.memory} larger."
     return _single(OUT_OF_BOUNDS, element, use, count, f"{OUT_OF_BOUNDS} {use.what} of {element}", explanation, advice)
 
 
-def uninitialized_read(element: Element, use: Use, count: int, written: str) -> Finding:
+def uninitialized_read(element: Element, use: Use, count: int, written: str, dialect: Dialect = PYTHON) -> Finding:
     """A read of what nobody has written; `written` tells what of the memory was."""
     head = f"{UNINITIALIZED_READ}: {use.what} of {element}, which nothing was stored to before"
-    remedy = f"{element.memory} = {element.memory}.at[...].set(0)"
+    remedy = dialect.clear.format(name=element.memory)
     advice = f"Store to every element before it is read, as by {remedy}"
     advice += ", with a barrier in between." if element.space == "local" else "."
     return _single(UNINITIALIZED_READ, element, use, count, head, written, advice)
@@ -245,39 +283,43 @@ def barrier_divergence(
     reached: int,
     size: int,
     count: int,
+    dialect: Dialect = PYTHON,
+    calls: tuple[str, ...] = (),
 ) -> Finding:
     """A barrier or an algorithm of the group, by its name, that only a part of a work-group reaches."""
-    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {_index(group)} reach a {what}"
-    shown = [f"  {what} {site}", f"    reached by {reaching}", f"    not by {missing}"]
+    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {reaching.shown(group)} reach a {what}"
+    shown = [f"  {what} {site}", *_indented(calls), f"    reached by {reaching}", f"    not by {missing}"]
     if what == "barrier":
         explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
-        advice = (
-            "Let all work-items of the group come to one barrier, and mask the accesses around it with where= instead."
-        )
+        advice = f"Let all work-items of the group come to one barrier, and {dialect.masked}."
     else:
-        explanation = "All work-items of a work-group reach its algorithms, or none does (SYCL 2020, section 4.17.2)."
+        explanation = f"All work-items of a work-group reach its algorithms, or none does ({dialect.convergence})."
         advice = (
-            "Call it outside the loop or branch that they take differently, with the operation's "
-            "neutral element for those "
-            "that have no part in it; or take the sub-group's, in which the active lanes take part."
+            "Call it outside the loop or branch that they take differently, with the operation's neutral element for "
+            "those that have no part in it; or take the sub-group's, in which the active lanes take part."
         )
     text = _message(ERROR, head, shown, explanation, advice)
     return Finding(BARRIER_DIVERGENCE, ERROR, "", "", (site,), None, (group,), (reaching, missing), count, text)
 
 
-def cross_item(site: Site, operation: str) -> Finding:
+def cross_item(site: Site, operation: str, dialect: Dialect = PYTHON) -> Finding:
     """An operation that mixes work-items and is no group algorithm."""
     head = f"{CROSS_ITEM}: {operation} mixes the values of work-items"
     explanation = "A work-item has no access to another's registers, so this has no counterpart on hardware."
-    advice = (
-        "Use a group algorithm (wg.reduce, wg.inclusive_scan, wg.broadcast), a sub-group's (shift_left, permute_xor, "
-        "select), or local memory with a barrier."
-    )
+    advice = f"Use {dialect.algorithms}, or local memory with a barrier."
     text = _message(NOTE, head, [f"  {site}"], explanation, advice)
     return Finding(CROSS_ITEM, NOTE, "", "", (site,), None, (), (), 1, text)
 
 
-def undefined_arithmetic(site: Site, operation: str, remedy: str, item: WorkItem, count: int) -> Finding:
+def undefined_arithmetic(
+    site: Site,
+    operation: str,
+    remedy: str,
+    item: WorkItem,
+    count: int,
+    dialect: Dialect = PYTHON,
+    calls: tuple[str, ...] = (),
+) -> Finding:
     """An integer operation that C++ leaves undefined, whose result is used.
 
     Args:
@@ -286,14 +328,21 @@ def undefined_arithmetic(site: Site, operation: str, remedy: str, item: WorkItem
       remedy: an expression that is defined.
       item: who executes it in the example.
       count: how often the result was used.
+      dialect: the language of advice.
+      calls: what is said of the calls that lead to it, see `called_from`.
     """
     head = f"{UNDEFINED_ARITHMETIC}: {operation}"
-    explanation = "C++ leaves that undefined, and devices differ in what it gives; the result is used."
+    explanation = (
+        f"{dialect.arithmetic} leaves that undefined, and devices differ in what it gives; the result is used."
+    )
     advice = f"Give it operands for which it is defined, or select its result away for others, as by {remedy}."
-    return _of_operation(UNDEFINED_ARITHMETIC, site, item, count, head, explanation, advice)
+    text = _message(NOTE, head, [f"  {site}", *_indented(calls), f"    by {item}"], explanation, advice)
+    return Finding(UNDEFINED_ARITHMETIC, NOTE, "", "", (site,), None, (item.group_id,), (item,), count, text)
 
 
-def wrapped_index(site: Site, operation: str, advice: str, element: Element, use: Use, count: int) -> Finding:
+def wrapped_index(
+    site: Site, operation: str, advice: str, element: Element, use: Use, count: int, calls: tuple[str, ...] = ()
+) -> Finding:
     """Index arithmetic that wraps in its type, and gives an address within bounds.
 
     Args:
@@ -303,9 +352,10 @@ def wrapped_index(site: Site, operation: str, advice: str, element: Element, use
       element: what is accessed.
       use: the access.
       count: how often such an index was used.
+      calls: what is said of the calls that lead to it, see `called_from`.
     """
     head = f"{WRAPPED_INDEX}: {operation}"
-    shown = [f"  {site}", f"  {use.what} {use.site}", f"    by {use.item}"]
+    shown = [f"  {site}", *_indented(calls), *use.lines]
     explanation = f"It comes to the index of {element}, which is within bounds, and another one than was meant."
     return Finding(
         WRAPPED_INDEX,
@@ -345,32 +395,24 @@ def order_dependent(element: Element, uses: tuple[Use, Use], dtype: str, count: 
     )
 
 
-def _of_operation(
-    kind: str, site: Site, item: WorkItem, count: int, head: str, explanation: str, advice: str
-) -> Finding:
-    """A note on an operation that is no access."""
-    text = _message(NOTE, head, [f"  {site}", f"    by {item}"], explanation, advice)
-    return Finding(kind, NOTE, "", "", (site,), None, (item.group_id,), (item,), count, text)
-
-
-def forward_progress(loop: Site, operation: str, site: Site) -> Finding:
+def forward_progress(loop: Site, operation: str, site: Site, dialect: Dialect = PYTHON) -> Finding:
     """A loop that waits, by an operation at a site, for what other work-items write."""
     head = f"{FORWARD_PROGRESS}: a loop waits for what other work-items write"
-    explanation = (
-        "SYCL promises work-items of a group only weakly parallel progress (3.8.3.4): those that are waited for need "
-        "not go on meanwhile, above all in the same sub-group, and then the loop never ends. Between work-groups it "
-        "promises no more."
-    )
     advice = (
         "Let a barrier order the work-items, let one of them do the work of its group, or use an atomic operation that "
-        "does it at once, as fetch_add does."
+        f"does it at once, as {dialect.fetch_add} does."
     )
-    text = _message(NOTE, head, [f"  loop {loop}", f"  waits by {operation} {site}"], explanation, advice)
+    text = _message(NOTE, head, [f"  loop {loop}", f"  waits by {operation} {site}"], dialect.progress, advice)
     return Finding(FORWARD_PROGRESS, NOTE, "", "", tuple(dict.fromkeys((loop, site))), None, (), (), 1, text)
 
 
 def sub_group_size(
-    sites: tuple[Site, ...], memory: str, right: Sequence[int], faults: Mapping[int, str], device: str
+    sites: tuple[Site, ...],
+    memory: str,
+    right: Sequence[int],
+    faults: Mapping[int, str],
+    device: str,
+    dialect: Dialect = PYTHON,
 ) -> Finding:
     """A kernel that requires no sub-group size, and is right at some that a device offers.
 
@@ -386,12 +428,15 @@ def sub_group_size(
     shown = [*(f"  {site}" for site in sites), *(f"    at {size}: {fault}" for size, fault in faults.items())]
     offered = ", ".join(map(str, sorted([*right, *faults])))
     explanation = f"Device {device} offers {offered}, of which the compiler chooses one if none is required."
-    advice = f"Require it: @xe.kernel(sub_group_size={right[-1]}); or write it for any, with wg.sub_group.size."
+    required = dialect.sub_group_size.format(size=right[-1])
+    advice = f"Require it: {required}; or write it for any, with {dialect.any_size}."
     text = _message(NOTE, head, shown, explanation, advice)
     return Finding(SUB_GROUP_SIZE, NOTE, "", memory, sites, None, (), (), 1, text)
 
 
-def misaligned_block(element: Element, element_bytes: int, required: int, use: Use, count: int) -> Finding:
+def misaligned_block(
+    element: Element, element_bytes: int, required: int, use: Use, count: int, dialect: Dialect = PYTHON
+) -> Finding:
     """A block load or store that begins where Intel's messages do not.
 
     Args:
@@ -409,12 +454,12 @@ def misaligned_block(element: Element, element_bytes: int, required: int, use: U
     )
     advice = (
         f"Give it a base that is a multiple of {required // element_bytes}, or use plain accesses, "
-        f"{element.memory}[base + sg.local_id()]."
+        f"{element.memory}[base + {dialect.lane}]."
     )
     return _single(MISALIGNED_BLOCK, element, use, count, head, explanation, advice, NOTE)
 
 
-def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use) -> Finding:
+def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use, dialect: Dialect = PYTHON) -> Finding:
     """A value used that an algorithm takes from a lane that does not exist, or takes no part in it.
 
     Args:
@@ -427,17 +472,16 @@ def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use) 
     head = f"{ABSENT_LANE}: {algorithm.what} takes a value from lane {lanes[0]}, which {why}, and it is used"
     there = "lane 0 alone" if lanes[1] == 1 else f"lanes 0 to {lanes[1] - 1}"
     shown = [f"  {algorithm.what} {algorithm.site}", f"    by {algorithm.item}, which has {there}"]
-    shown += [f"  {use.what} {use.site}", f"    by {use.item}"]
-    explanation = "What such a lane gives is unspecified in SYCL; here it is the poison value."
+    shown += use.lines
+    explanation = f"What such a lane gives is unspecified in {dialect.standard}; here it is the poison value."
     advice = (
-        "Choose another value where the lane is not below sg.local_range(), with jnp.where, or mask the use; "
+        f"Choose another value where the lane is not below {dialect.lanes}, {dialect.choose}, or mask the use; "
         "reductions and scans leave out by themselves what is absent."
     )
     if not active:
         explanation = (
-            "In a loop or branch that work-items take differently, the lanes that are done or took "
-            "the other side take no "
-            "part; what such a lane gives is unspecified in SYCL, and here it is the poison value."
+            "In a loop or branch that work-items take differently, the lanes that are done or took the other side take "
+            f"no part; what such a lane gives is unspecified in {dialect.standard}, and here it is the poison value."
         )
         advice = "Call it before the loop or branch, where all lanes are active, or ask an active lane only."
     both = (algorithm, use)
@@ -465,7 +509,7 @@ def _single(
     advice: str,
     severity: str = ERROR,
 ) -> Finding:
-    shown = [f"  {use.what} {use.site}", f"    by {use.item}"]
+    shown = use.lines
     return Finding(
         kind,
         severity,

@@ -2,15 +2,16 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jax.extend import core as jex_core
 
 from xeemu.faults import absence, alignment, batches, explanations, exploration, findings, progress, wrongs
 from xeemu.faults.additions import Met
 from xeemu.faults.exploration import Explored
-from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, Use, WorkItem
+from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, ReversedWorkItem, Use, WorkItem
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import (
     FENCED_GROUPS,
@@ -25,6 +26,7 @@ from xeemu.faults.watching import Beyond, Misaligned, Parted, Unwritten, Watch
 from xeemu.knowledge import dependence, epochs
 from xeemu.knowledge.schedule import Key, Operation
 from xeemu.language import primitives, separation, source
+from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
@@ -46,7 +48,7 @@ def judge(
       state: what the run has left, see `Watch.zeros`; None if there was nothing to watch.
       explored: what was seen of conflicts in several orders, instead of in the run alone; or None.
     """
-    found = [*_cross_items(program), *progress.findings_of(program.body)]
+    found = [*_cross_items(program), *progress.findings_of(program.body, program.kernel.dialect)]
     if state is not None:
         seen = _Judge(program, watch, state if explored is None else explored.state(state), explored)
         found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.misaligned(), *seen.parted()]
@@ -64,18 +66,20 @@ def _cross_items(program: Program) -> Iterator[Finding]:
         if not mixing.collective:
             seen.setdefault(mixing.site, mixing.operation)
     for site, operation in seen.items():
-        yield findings.cross_item(site, operation)
+        yield findings.cross_item(site, operation, program.kernel.dialect)
 
 
 def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
     """The findings of values from lanes that do not exist, see `absence`."""
     for use in absence.uses(program, scalars):
         absent, number, geometry = use.absent, use.absent.nearest(use.item), program.geometry
-        taker, user = (work_item(geometry, use.group, item) for item in (int(absent.items[number]), use.item))
+        items = int(absent.items[number]), use.item
+        taker, user = (work_item(geometry, use.group, item, program.kernel.dialect) for item in items)
         algorithm = Use(absent.eqn.params["collective"].kind, source.of_equation(absent.eqn), taker)
         lanes = (int(absent.sources[number]), int(absent.lanes[number]))
         active = not absent.inactive[number]
-        yield findings.absent_lane(algorithm, lanes, active, Use(_used_as(use), source.of_equation(use.eqn), user))
+        used = Use(_used_as(use), source.of_equation(use.eqn), user)
+        yield findings.absent_lane(algorithm, lanes, active, used, program.kernel.dialect)
 
 
 def _used_as(use: absence.Use) -> str:
@@ -97,6 +101,10 @@ class _Judge:
     @property
     def geometry(self) -> Geometry:
         return self.program.geometry
+
+    @property
+    def dialect(self) -> Dialect:
+        return self.program.kernel.dialect
 
     # Conflicts.
 
@@ -142,7 +150,18 @@ class _Judge:
         narrow = all(s.ordering is not None for s in pair)
         if narrow and spot.ordering is not None:
             what = f"{what} of scope {spot.ordering.scope}"
-        return Use(what, spot.place.site, self._item(group, item))
+        return Use(what, spot.place.site, self._item(group, item), self._calls(spot))
+
+    def _calls(self, spot: Spot) -> tuple[str, ...]:
+        return self.callers(o.eqn for o in self._operations(spot))
+
+    def callers(self, eqns: Iterable[jex_core.JaxprEqn]) -> tuple[str, ...]:
+        """The calls that lead to operations of one line, of a kernel whose functions are written out."""
+        if self.program.kernel.interface is None:
+            return ()
+        code = self.program.kernel.function.__code__
+        chains = dict.fromkeys(source.callers(eqn, code) for eqn in eqns)
+        return findings.called_from([chain for chain in chains if chain])
 
     def _who(self, case: int) -> str:
         if self.geometry.plain:
@@ -161,10 +180,10 @@ class _Judge:
             # Which work-items are in one group is the runtime's choice, and there are no barriers.
             case = GROUPS
         if self._is_benign(number):
-            return NOTE, *explanations.same_value(case)
+            return NOTE, *explanations.same_value(case, self.dialect)
         name = pair[0].place.memory.name
         if all(spot.ordering is not None for spot in pair):
-            return ERROR, *explanations.narrow(name, case)
+            return ERROR, *explanations.narrow(name, case, self.dialect)
         words = self._explored_reason(number, pair[0].place.memory, case)
         if words is not None:
             return ERROR, *words
@@ -173,18 +192,19 @@ class _Judge:
         if self.explored is None and self._may_be_ordered(pair):
             return NOTE, *explanations.not_followed(name)
         if case == GROUPS:
-            return ERROR, *explanations.between_groups(name, pair, self.geometry.plain)
+            return ERROR, *explanations.between_groups(name, pair, self.geometry.plain, self.dialect)
         explanation = "No barrier orders the two."
         if case == ITEMS and not self.state["conflicts"][number][SUB_GROUPS]:
             lanes = self.geometry.sub_group_size
             explanation += f" All are inside one sub-group: right only in lockstep, at sub-group size {lanes}."
         elif not self.state["conflicts"][number][ITEMS]:
             explanation += " All are between sub-groups, which run at their own pace."
-        if all(map(self._is_divergent, order)):
-            if case != ITEMS:
-                return ERROR, explanation, explanations.apart(name)
-            return ERROR, explanation, self._barrier_advice(f"{name} = wg.sub_group.barrier({name})", name, order)
-        return ERROR, explanation, self._barrier_advice(f"{name} = wg.barrier({name})", name, order)
+        memory, dialect = pair[0].place.memory, self.dialect
+        divergent = all(map(self._is_divergent, order))
+        if divergent and case != ITEMS:
+            return ERROR, explanation, explanations.apart(memory, dialect)
+        written = dialect.sub_group_barrier if divergent else dialect.barrier
+        return ERROR, explanation, self._barrier_advice(written([name], [memory.space]), name, order)
 
     def _is_divergent(self, spot: Spot) -> bool:
         """Whether not all work-items need come to a spot."""
@@ -197,21 +217,22 @@ class _Judge:
 
     def _explored_reason(self, number: int, memory: Allocation, case: int) -> tuple[str, str] | None:
         reason = self.explored.reasons.get((number, case)) if self.explored is not None else None
-        return explanations.of_reason(memory, reason, case) if reason is not None else None
+        return explanations.of_reason(memory, reason, case, self.dialect) if reason is not None else None
 
     def _barrier_advice(self, barrier: str, name: str, order: tuple[Spot, Spot]) -> str:
+        dialect = self.dialect
         if order[0] == order[1]:
             calls = self._called_after(order)
             apart = f"the calls at lines {calls[0]} and {calls[1]}, write {barrier} between them" if calls else None
             return (
-                f"Let each work-item store to elements of its own, use atomic operations ({name}.atomic[...]), or, if "
-                f"the accesses belong to {apart or f'two turns of a loop, end a turn with {barrier}'}."
+                "Let each work-item store to elements of its own, use atomic operations "
+                f"({dialect.atomics.format(name=name)}), or, if the accesses belong to "
+                f"{apart or f'two turns of a loop, end a turn with {barrier}'}."
             )
         first, second = (spot.place.site.line for spot in order)
         if first == second:
-            return (
-                f"Use an atomic operation, {name}.atomic[...].add(...), or split the line and write {barrier} between."
-            )
+            atomic = dialect.atomic_add.format(name=name)
+            return f"Use an atomic operation, {atomic}, or split the line and write {barrier} between."
         steps = [Spot.of(o) for o in self.watch.proofs.schedule.root.operations()]
         if steps.index(order[0]) > steps.index(order[1]):
             calls = self._called_after(order)
@@ -234,11 +255,13 @@ class _Judge:
         given = list(dict.fromkeys(other.name for m in others for other in m.memories))
         what = f"It orders {', '.join(given)}" if given else "It is given no memory"
         shown = "; ".join(f"line {site.line}" for site in lines[:_LONGEST_LIST])
-        names = ", ".join([*given, memory.name])
+        spaces = {other.name: other.space for m in others for other in m.memories}
+        barrier = self.dialect.barrier([*given, memory.name], [*map(spaces.__getitem__, given), memory.space])
+        orders = self.dialect.orders.format(memory=memory.name)
         return (
-            f"A barrier lies between, but none that was given {memory.name} ({shown}). {what}: the other accesses need "
-            "not have reached memory.",
-            f"Give it the memory as well: {names} = wg.barrier({names}).",
+            f"A barrier lies between, but none that {orders} ({shown}). {what}: the other accesses need not have "
+            "reached memory.",
+            f"Give it the memory as well: {barrier}.",
         )
 
     def _operations(self, spot: Spot) -> list[Operation]:
@@ -291,10 +314,11 @@ class _Judge:
         for spot, (count, vector) in zip(self.watch.unwritten, self.state["unwritten"], strict=True):
             if count:
                 memory, example = spot.place.memory, Unwritten(*vector.tolist())
-                use = Use(self._what(spot), spot.place.site, self._item(example.group, example.item))
+                item = self._item(example.group, example.item)
+                use = Use(self._what(spot), spot.place.site, item, self._calls(spot))
                 element = self._element(memory, example.element)
                 written = self._written(memory, example) + self._hidden(spot)
-                yield findings.uninitialized_read(element, use, int(count), written)
+                yield findings.uninitialized_read(element, use, int(count), written, self.dialect)
 
     def _written(self, memory: Allocation, example: Unwritten) -> str:
         whose = "the work-item" if memory.space == "private" else "the work-group"
@@ -329,38 +353,48 @@ class _Judge:
                 group, item, *index = vector.tolist()
                 memory, lane = spot.place.memory, Beyond(group, item)
                 element = Element(memory.space, memory.name, tuple(index))
-                use = Use(self._what(spot), spot.place.site, self._item(*lane))
-                yield findings.out_of_bounds(element, memory.shape, use, int(count))
+                use = Use(self._what(spot), spot.place.site, self._item(*lane), self._calls(spot))
+                yield findings.out_of_bounds(element, memory.shape, use, int(count), self.dialect)
 
     def misaligned(self) -> Iterator[Finding]:
         for spot, (count, vector) in zip(self.watch.blocks, self.state["misaligned"], strict=True):
             if count:
                 memory, example = spot.place.memory, Misaligned(*vector.tolist())
                 element = Element(memory.space, memory.name, (example.element,))
-                use = Use(self._what(spot), spot.place.site, self._item(example.group, example.item))
+                item = self._item(example.group, example.item)
+                use = Use(self._what(spot), spot.place.site, item, self._calls(spot))
                 required = alignment.required_bytes(self._operations(spot)[0])
-                yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count))
+                yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count), self.dialect)
 
     def parted(self) -> Iterator[Finding]:
-        found: dict[tuple[str, Site], tuple[int, Parted]] = {}
+        found: dict[tuple[str, Site], tuple[int, Parted, tuple[str, ...]]] = {}
         for key, (count, vector) in zip(self.watch.barriers, self.state["parted"], strict=True):
             if count:
                 eqn = self.watch.proofs.meetings[key].eqn
                 what = "barrier" if eqn.primitive is primitives.barrier_p else str(eqn.params["collective"])
                 called = what, source.of_equation(eqn)
-                before, example = found.get(called, (0, Parted(*vector.tolist())))
-                found[called] = before + int(count), example
-        for (what, site), (count, example) in found.items():
+                before, example, calls = found.get(called, (0, Parted(*vector.tolist()), self.callers([eqn])))
+                found[called] = before + int(count), example, calls
+        for (what, site), (count, example, calls) in found.items():
             reaching, missing = (self._item(example.group, n) for n in (example.reaching, example.missing))
             yield findings.barrier_divergence(
-                what, site, reaching.group_id, reaching, missing, example.count, self.geometry.items, count
+                what,
+                site,
+                reaching.group_id,
+                reaching,
+                missing,
+                example.count,
+                self.geometry.items,
+                count,
+                self.dialect,
+                calls,
             )
 
     def wrong(self) -> Iterator[Finding]:
         """What operations that are no accesses have done, one finding for each line."""
         seen: dict[Any, Finding] = {}
         for following, (counts, examples) in zip(self.watch.proofs.followings, self.state["followed"], strict=True):
-            for finding in wrongs.findings_of(following, counts, examples, self):
+            for finding in wrongs.findings_of(following, counts, examples, self, self.dialect):
                 seen.setdefault((finding.kind, finding.sites[0]), finding)
         yield from seen.values()
 
@@ -390,10 +424,12 @@ class _Judge:
 
     def use(self, key: Key, element: int, item: WorkItem) -> tuple[Use, Element]:
         spot = Spot.of(self.watch.operation(key))
-        return Use(self._what(spot), spot.place.site, item), self._element(spot.place.memory, element)
+        return Use(self._what(spot), spot.place.site, item, self._calls(spot)), self._element(
+            spot.place.memory, element
+        )
 
     def _item(self, group: int, item: int) -> WorkItem:
-        return work_item(self.geometry, group, item)
+        return work_item(self.geometry, group, item, self.dialect)
 
     def _element(self, memory: Allocation, element: int) -> Element:
         return Element(memory.space, memory.name, tuple(int(n) for n in np.unravel_index(element, memory.shape)))
@@ -403,9 +439,10 @@ class _Judge:
         return f"atomic {name}" if spot.place.op == "atomic" else name
 
 
-def work_item(geometry: Geometry, group: int, item: int) -> WorkItem:
+def work_item(geometry: Geometry, group: int, item: int, dialect: Dialect = PYTHON) -> WorkItem:
     """A work-item by the linear ids of its group and in it."""
     group_id = tuple(int(n) for n in np.unravel_index(group, geometry.group_range))
     local_id = tuple(int(n) for n in np.unravel_index(item, geometry.local_range))
     pairs = zip(group_id, geometry.local_range, local_id, strict=True)
-    return WorkItem(tuple(g * s + i for g, s, i in pairs), local_id, group_id, item // geometry.sub_group_size)
+    made = ReversedWorkItem if dialect.first_is_contiguous else WorkItem
+    return made(tuple(g * s + i for g, s, i in pairs), local_id, group_id, item // geometry.sub_group_size)

@@ -79,8 +79,12 @@ def first_of(value: jax.Array, marks: Sequence[Mark]) -> Mark:
 
 
 def renewed(value: jax.Array, mark: Mark) -> Mark:
-    """The same mark of another value of the same shape, or of one that it broadcasts to."""
-    return each(lambda a: jnp.broadcast_to(a, value.shape), mark)._replace(value=value)
+    """The same mark of another value of the same shape, or of one that it broadcasts to but for the groups.
+
+    All groups may have the same value, and a mark for each, as of one that a loop carries.
+    """
+    whole = jnp.broadcast_to(value, jnp.broadcast_shapes(value.shape, mark.origin.shape))
+    return each(lambda a: jnp.broadcast_to(a, whole.shape), mark)._replace(value=whole)
 
 
 def chosen(which: jax.Array, yes: Mark, no: Mark) -> Mark:
@@ -102,7 +106,8 @@ def moved(function: Callable[[jax.Array], jax.Array], mark: Mark) -> Mark:
 
 def matching(value: jax.Array, mark: Mark) -> Mark:
     """A mark that was left earlier, where the value is still the same."""
-    whole = jnp.broadcast_to(value, mark.value.shape)
+    whole = jnp.broadcast_to(value, jnp.broadcast_shapes(value.shape, mark.value.shape))
+    mark = full(mark, whole.shape)
     same = where(bits(whole) == bits(mark.value), mark)
     exact = None if mark.exact is None else jnp.where(same.marked, mark.exact, whole.astype(np.float64))
     return same._replace(value=whole, exact=exact)

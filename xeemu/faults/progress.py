@@ -16,20 +16,21 @@ from jax.extend import core as jex_core
 from xeemu.faults import findings
 from xeemu.faults.findings import Finding
 from xeemu.language import jaxprs, primitives, source
+from xeemu.language.dialect import Dialect
 from xeemu.language.jaxprs import Atom, Body, While
 
 _AGAIN = frozenset(("exchange", "or_", "and_", "min", "max", "store"))
 """Atomic operations that leave the same if they are repeated with the same value."""
 
 
-def findings_of(body: Body) -> Iterator[Finding]:
+def findings_of(body: Body, dialect: Dialect) -> Iterator[Finding]:
     """One for each loop of a program that waits, also inner ones."""
     found: dict[Any, Finding] = {}
     for eqn in jaxprs.equations(body):
         match jaxprs.structure(eqn):
             case While() as loop if (reading := _waiting(loop)) is not None:
                 name, sites = primitives.operation(reading), (source.of_equation(eqn), source.of_equation(reading))
-                found.setdefault(sites, findings.forward_progress(sites[0], f"atomic {name}", sites[1]))
+                found.setdefault(sites, findings.forward_progress(sites[0], f"atomic {name}", sites[1], dialect))
     yield from found.values()
 
 

@@ -18,6 +18,7 @@ from xeemu.faults import findings
 from xeemu.faults.findings import Finding, Findings
 from xeemu.language import jaxprs, primitives, source
 from xeemu.language.collectives import SUB_GROUP
+from xeemu.language.interface import Retrace
 from xeemu.language.program import Program
 from xeemu.language.source import Site
 
@@ -49,7 +50,7 @@ def of_launch(program: Program, device: Device, outputs: Any, found: Findings, c
     errors = [fault for fault in faults.values() if isinstance(fault, Finding)]
     sites, memory = (errors[0].sites, errors[0].memory) if errors else ((_site(program),), "")
     texts = {size: _head(fault) if isinstance(fault, Finding) else fault for size, fault in faults.items()}
-    note = findings.sub_group_size(sites, memory, right, texts, device.name)
+    note = findings.sub_group_size(sites, memory, right, texts, device.name, program.kernel.dialect)
     return Findings([*found, note], found.proved, found.watched)
 
 
@@ -85,6 +86,8 @@ def _fault(program: Program, size: int, outputs: Any, found: Findings, check: Ch
     """What is wrong at a size, an error or a sentence; None if nothing is."""
     try:
         others, findings_there = check(size)
+    except Retrace:
+        raise
     except Error as error:
         # The sentence of what JAX or an assertion has raised may be empty.
         cause = "" if error.__cause__ is None else type(error.__cause__).__name__

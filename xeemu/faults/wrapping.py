@@ -122,7 +122,10 @@ def _chosen(name: str, given: Sequence[Mark], result: jax.Array) -> Mark:
 
 def _computed(name: str, number: int | None, given: Sequence[Mark], result: jax.Array) -> Mark:
     """Of arithmetic the mark of an operand, or its own where that is the first to wrap; none if all is well."""
-    exact = jnp.broadcast_to(_exact(name, [_float(mark.exact) for mark in given]), result.shape)
+    exact = _exact(name, [_float(mark.exact) for mark in given])
+    # All groups may have the same result, and operands a mark for each.
+    result = jnp.broadcast_to(result, jnp.broadcast_shapes(result.shape, exact.shape))
+    exact = jnp.broadcast_to(exact, result.shape)
     known = result.astype(np.float64)
     off = jnp.abs(exact - known) >= (1.0 if name == "div" or name in _SHIFTS else _LEAST) + _ROUNDING * jnp.abs(exact)
     mark = marks.where(off, marks.first_of(result, given))

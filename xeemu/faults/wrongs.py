@@ -1,6 +1,6 @@
 """Wrongs: operations that are no accesses and went wrong, as findings; one for each line."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from xeemu.faults.following import Following, Wrong
 from xeemu.faults.ranges import operation
 from xeemu.knowledge.schedule import Key
 from xeemu.language import source
+from xeemu.language.dialect import Dialect
 from xeemu.language.source import Site
 
 _SIGNS: Mapping[str, str] = {
@@ -29,14 +30,20 @@ class Naming(Protocol):
     def use(self, key: Key, element: int, item: WorkItem) -> tuple[Use, Element]:
         """What an access does, and to which element of its memory."""
 
+    def callers(self, eqns: Iterable[jex_core.JaxprEqn]) -> tuple[str, ...]:
+        """What is said of the calls that lead to some operations."""
 
-def findings_of(following: Following, counts: np.ndarray, examples: np.ndarray, naming: Naming) -> Iterator[Finding]:
+
+def findings_of(
+    following: Following, counts: np.ndarray, examples: np.ndarray, naming: Naming, dialect: Dialect
+) -> Iterator[Finding]:
     """The findings of what was followed.
 
     Args:
       following: what was.
       counts, examples: what the run has left of it, see `Following.zeros`.
       naming: tells who and where.
+      dialect: the language of advice.
     """
     seen: dict[Site, tuple[int, jex_core.JaxprEqn, Wrong]] = {}
     for eqn, count, vector in zip(following.paths.sources.values(), counts, examples, strict=True):
@@ -45,35 +52,35 @@ def findings_of(following: Following, counts: np.ndarray, examples: np.ndarray, 
             before, *first = seen.get(site, (0, eqn, Wrong(*vector.tolist())))
             seen[site] = before + int(count), *first
     for site, (count, eqn, example) in seen.items():
-        item = naming.item(example.group, example.item)
+        item, calls = naming.item(example.group, example.item), naming.callers([eqn])
         if following.rule.decides:
-            yield findings.undefined_arithmetic(site, *_undefined(eqn, example), item, count)
+            yield findings.undefined_arithmetic(site, *_undefined(eqn, example, dialect), item, count, dialect, calls)
         else:
             use, element = naming.use(following.accesses[example.access - 1], example.element, item)
-            yield findings.wrapped_index(site, *_wrapped(eqn, example), element, use, count)
+            yield findings.wrapped_index(site, *_wrapped(eqn, example, dialect), element, use, count, calls)
 
 
-def _undefined(eqn: jex_core.JaxprEqn, example: Wrong) -> tuple[str, str]:
+def _undefined(eqn: jex_core.JaxprEqn, example: Wrong, dialect: Dialect) -> tuple[str, str]:
     """An operation with its values and why it is undefined; and an expression that is not."""
     name, dtype = operation(eqn), eqn.outvars[0].aval.dtype
     assert name is not None
     sign, (a, b) = _SIGNS[name], _operands(eqn, example)
     if name.startswith("shift"):
         what = f"a shift of {dtype} by {'less than 0' if b < 0 else 'its width or more'}"
-        return f"{a} {sign} {b} is {what}", f"jnp.where(n < {8 * dtype.itemsize}, x {sign} n, 0)"
+        return f"{a} {sign} {b} is {what}", dialect.shift.format(bits=8 * dtype.itemsize, sign=sign)
     if b == 0:
-        remedy = "jnp.where(b != 0, a // b, 0)" if name == "div" else "jnp.where(b != 0, a % b, 0)"
+        remedy = dialect.quotient if name == "div" else dialect.remainder
         return f"{a} {sign} 0 is a {'division' if name == 'div' else 'remainder of a division'} by zero", remedy
-    return f"{a} {sign} {b} needs a quotient that {dtype} does not hold", "jnp.where(b != -1, a // b, ...)"
+    return f"{a} {sign} {b} needs a quotient that {dtype} does not hold", dialect.large
 
 
-def _wrapped(eqn: jex_core.JaxprEqn, example: Wrong) -> tuple[str, str]:
+def _wrapped(eqn: jex_core.JaxprEqn, example: Wrong, dialect: Dialect) -> tuple[str, str]:
     """An operation with its values, what it gives and what it should; and what to write instead."""
     name, dtype = str(eqn.primitive.name), eqn.outvars[0].aval.dtype
     a, b = _operands(eqn, example)
     exact = {"add": a + b, "sub": a - b, "mul": a * b, "neg": -a, "abs": abs(a)}.get(name, a)
     given = int(np.array(exact % 2 ** (8 * dtype.itemsize), np.uint64).astype(f"u{dtype.itemsize}").view(dtype))
-    wider = "int64, which takes a 64-bit array or local memory" if dtype.itemsize >= 4 else "int32"
+    wider = dialect.wider if dtype.itemsize >= 4 else "int32"
     advice = f"Convert the operands to a wider type first ({wider}), or see that they are never so large."
     if name == "convert_element_type":
         return (

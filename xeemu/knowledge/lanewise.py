@@ -17,7 +17,8 @@ ELEMENTWISE = frozenset(
     (
         "abs", "acos", "acosh", "add", "and", "asin", "asinh", "atan", "atan2", "atanh", "bitcast_convert_type", "cbrt",
         "ceil", "clamp", "clz", "convert_element_type", "copy", "copy_p", "cos", "cosh", "digamma", "div", "eq", "erf",
-        "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "ge", "gt", "integer_pow", "is_finite", "le", "lgamma",
+        "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "fma", "ge", "gt", "integer_pow", "is_finite", "le",
+        "lgamma",
         "log", "log1p", "logistic", "lt", "max", "min", "mul", "ne", "neg", "nextafter", "not", "optimization_barrier",
         "or", "population_count", "pow", "real", "reduce_precision", "rem", "round", "rsqrt", "select_n", "shift_left",
         "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square", "stop_gradient",

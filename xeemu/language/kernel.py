@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from xeemu.errors import KernelArgumentError
-from xeemu.language import source
+from xeemu.language import interface, source
+from xeemu.language.dialect import PYTHON, Dialect
+from xeemu.language.interface import Interface
 from xeemu.language.workgroup import WorkGroup
 
 
@@ -21,11 +23,13 @@ class Kernel:
       function: takes the work-group, the launch's arrays by position and static values by keyword.
       sub_group_size: the sub-group size that it requires (SYCL's `reqd_sub_group_size`), or None.
       work_group_size: the work-group size that it requires (SYCL's `reqd_work_group_size`), or None.
+      interface: of a kernel of another language, how it is called; None: as its function is.
     """
 
     function: Callable[..., Any]
     sub_group_size: int | None = None
     work_group_size: tuple[int, ...] | None = None
+    interface: Interface | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.function, types.FunctionType):
@@ -35,6 +39,10 @@ class Kernel:
             )
         for attribute in (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__"):
             object.__setattr__(self, attribute, getattr(self.function, attribute, self.function))
+        if self.interface is None:
+            self._check_signature()
+
+    def _check_signature(self) -> None:
         kinds = [parameter.kind for parameter in self._signature.parameters.values()]
         if not kinds or kinds[0] not in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
             raise KernelArgumentError(
@@ -54,29 +62,56 @@ class Kernel:
                 f"kernel {self.name} was called like a function; launch it: "
                 f"xe.launch({self.name}, xe.NDRange(global_size, local_size))(...)"
             )
+        if self.interface is not None:
+            raise KernelArgumentError(
+                f"kernel {self.name} is written in {self.dialect.language}; it can be launched, not called by a kernel"
+            )
         return self.function(wg, *arrays, **static)
+
+    def __repr__(self) -> str:
+        sizes = {"sub_group_size": self.sub_group_size, "work_group_size": self.work_group_size}
+        required = "".join(f", {name}={size}" for name, size in sizes.items() if size is not None)
+        what = self.interface.declaration if self.interface is not None else self.name
+        return f"<kernel {what}{required} at {source.of_function(self.function.__code__).place}>"
 
     @property
     def name(self) -> str:
         return self.function.__name__
 
     @property
+    def dialect(self) -> Dialect:
+        """The language in which advice on it is given."""
+        return PYTHON if self.interface is None else self.interface.dialect
+
+    @property
     def summary(self) -> str:
-        """The first line of the docstring."""
+        """The first line of the docstring, or of the comment above it."""
+        if self.interface is not None:
+            return self.interface.summary
         return (self.function.__doc__ or "").strip().partition("\n")[0]
 
     # Cached, for each launch asks, and `inspect` takes longer than a small launch.
     @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
         """The names of the launch's arrays, in order."""
-        positional = [p.name for p in self._signature.parameters.values() if p.kind != inspect.Parameter.KEYWORD_ONLY]
-        return tuple(positional[1:])
+        return interface.of_signature(self._signature)[0] if self.interface is None else self.interface.parameters
+
+    def required_size(self, dimensions: int) -> tuple[int, ...] | None:
+        """The work-group size that a launch of some dimensions must have, or None.
+
+        Where the language says so, dimensions that are missing in front are of size 1.
+        """
+        required = self.work_group_size
+        if required is None or self.interface is None:
+            return required
+        least = required[next((d for d, n in enumerate(required) if n != 1), len(required) - 1) :]
+        return (1,) * (dimensions - len(least)) + least
 
     def bind_static(self, given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
         """The static parameters with their defaults, sorted by name; they must be known, complete and hashable."""
         if not given and self._bound_defaults is not None:
             return self._bound_defaults
-        known = self._defaults
+        known = self.static_defaults
         if by_name := [name for name in self.parameters if name in given]:
             raise KernelArgumentError(
                 f"kernel {self.name} takes {', '.join(by_name)} by position, not by keyword; its arguments are "
@@ -100,18 +135,18 @@ class Kernel:
     @functools.cached_property
     def _bound_defaults(self) -> tuple[tuple[str, Any], ...] | None:
         """What `bind_static` gives of nothing; None if it refuses that."""
-        if inspect.Parameter.empty in self._defaults.values():
+        if inspect.Parameter.empty in self.static_defaults.values():
             return None
-        return self._bound(self._defaults)
+        return self._bound(self.static_defaults)
 
     @functools.cached_property
     def _signature(self) -> inspect.Signature:
         return inspect.signature(self.function)
 
     @functools.cached_property
-    def _defaults(self) -> dict[str, Any]:
+    def static_defaults(self) -> Mapping[str, Any]:
         """The static parameters with their defaults; `inspect.Parameter.empty` where there is none."""
-        return {p.name: p.default for p in self._signature.parameters.values() if p.kind == p.KEYWORD_ONLY}
+        return interface.of_signature(self._signature)[1] if self.interface is None else self.interface.static
 
 
 def _check_hashable(kernel: str, name: str, value: Any) -> None:

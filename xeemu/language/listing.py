@@ -46,13 +46,30 @@ def of_program(program: Program) -> str:
 
 def _header(program: Program) -> Iterator[tuple[str, str]]:
     g = program.geometry
-    static = ", ".join(f"{name}={value!r}" for name, value in program.static)
+    static = ", ".join(f"{name}={_known(value)}" for name, value in program.static)
     definition = source.of_function(program.kernel.function.__code__)
     yield f"kernel {program.kernel.name}" + (f" ({static})" if static else ""), f"# {definition.file}:{definition.line}"
     cut = "plain range" if g.plain else f"work-group {_sizes(g.local_range)}, sub-group {g.sub_group_size}"
     yield f"nd-range {_sizes(g.global_range)}, {cut}, {g.groups} groups", ""
     for memory in [*filter(None, program.arguments), *program.allocations]:
         yield _INDENT + _described(program, memory), ""
+    if program.kernel.interface is not None:
+        yield from ((f"{_INDENT}{text}", "") for text in _scalars(program))
+
+
+def _scalars(program: Program) -> Iterator[str]:
+    """What a kernel of another language is given by value: which were traced, and of which the values are known."""
+    for v, memory, name in zip(program.body.invars, program.arguments, program.kernel.parameters, strict=True):
+        if memory is None:
+            yield f"scalar {name}: {_type(v.aval.dtype)}, traced"
+    for name, value in program.static:
+        if isinstance(value, np.generic):
+            yield f"scalar {name}: {_type(value.dtype)}, static, {value}"
+
+
+def _known(value: Any) -> str:
+    """The text of a static value; of a number of NumPy the number."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _described(program: Program, memory: Allocation) -> str:

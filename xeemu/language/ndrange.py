@@ -32,6 +32,8 @@ class NDRange:
 
     global_size: tuple[int, ...]
     local_size: tuple[int, ...] | None
+    # Whether it was written in OpenCL's order, in which its text is then as well; equal sizes are equal all the same.
+    _reversed: bool = dataclasses.field(default=False, compare=False, repr=False)
 
     def __init__(self, global_size: int | Sequence[int], local_size: int | Sequence[int] | None = None):
         global_ = _sizes("global size", global_size, least=0)
@@ -44,6 +46,24 @@ class NDRange:
         object.__setattr__(self, "global_size", global_)
         object.__setattr__(self, "local_size", local)
 
+    @classmethod
+    def opencl(cls, global_size: int | Sequence[int], local_size: int | Sequence[int] | None = None) -> "NDRange":
+        """The same with dimensions in OpenCL's order: the first one, `get_global_id(0)`, is contiguous.
+
+        It is `NDRange` of the sizes turned around, as `clEnqueueNDRangeKernel` takes them.
+        """
+        made = cls(_turned(global_size), None if local_size is None else _turned(local_size))
+        object.__setattr__(made, "_reversed", True)
+        return made
+
+    def __repr__(self) -> str:
+        sycl = _call("NDRange", self.global_size, self.local_size)
+        if not self._reversed:
+            return sycl
+        local = None if self.local_size is None else self.local_size[::-1]
+        opencl = _call("NDRange.opencl", self.global_size[::-1], local)
+        return opencl if self.dimensions == 1 else f"{opencl} = {sycl}"
+
     @property
     def dimensions(self) -> int:
         """Number of dimensions, 1 to 3."""
@@ -53,6 +73,14 @@ class NDRange:
     def size(self) -> int:
         """Number of work-items in the launch."""
         return math.prod(self.global_size)
+
+
+def _turned(size: int | Sequence[int]) -> int | Sequence[int]:
+    return tuple(size)[::-1] if isinstance(size, Sequence) and not isinstance(size, str) else size
+
+
+def _call(name: str, global_size: tuple[int, ...], local_size: tuple[int, ...] | None) -> str:
+    return f"{name}(global_size={global_size}, local_size={local_size})"
 
 
 def _sizes(what: str, value: int | Sequence[int], least: int) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from xeemu.errors import Error, KernelError
 from xeemu.language import diagnosis, linearity, primitives, separation, source, waiting
 from xeemu.language.geometry import Geometry
+from xeemu.language.interface import Retrace
 from xeemu.language.jaxprs import Body
 from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
@@ -118,7 +119,7 @@ def _trace(
 ) -> Program:
     returned: list[Any] = []
     definition = source.of_function(kernel.function.__code__)
-    group = WorkGroup(geometry)
+    group = WorkGroup(geometry, _dialect=kernel.dialect)
 
     def run(*values: jax.Array) -> list[jax.Array]:
         taken = [_parameter(v, name, geometry) for v, name in zip(values, kernel.parameters, strict=True)]
@@ -199,7 +200,7 @@ def _traced(
     """The jaxpr of `run`; what JAX refuses in a kernel is told in the kernel's terms, with its line."""
     try:
         return jax.make_jaxpr(run)(*arguments)
-    except (Error, NeedsWideTypes):
+    except (Error, NeedsWideTypes, Retrace):
         raise
     except _NEEDS_VALUE as error:
         raise _value_needed(error, kernel) from None

@@ -36,9 +36,12 @@ class Site:
     line: int
     source: str
 
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}"
+
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}"
-        return f"{place}: {self.source}" if self.source else place
+        return f"{self.place}: {self.source}" if self.source else self.place
 
 
 UNKNOWN = Site("<unknown>", 0, "")
@@ -64,12 +67,36 @@ def calls_of_equation(eqn: jex_core.JaxprEqn) -> list[tuple[CodeType, int]]:
     return [(code, _line(code, offset)) for code, offset in frames if _is_users(code.co_filename)][::-1]
 
 
+def callers(eqn: jex_core.JaxprEqn, kernel: CodeType) -> tuple[Site, ...]:
+    """The lines that called the functions in which an equation was bound, the innermost first.
+
+    Args:
+      eqn: the equation.
+      kernel: the code of the kernel, whose callers are left out.
+    """
+    frames = calls_of_equation(eqn)
+    start = max((k for k, (code, _) in enumerate(frames) if code is kernel), default=-1)
+    inner = frames[start + 1 :][::-1]
+    changed = [frame for frame, within in zip(inner[1:], inner, strict=False) if frame[0].co_name != within[0].co_name]
+    return tuple(_site(code.co_filename, line) for code, line in changed)
+
+
 def between(first: jex_core.JaxprEqn, second: jex_core.JaxprEqn) -> tuple[int, int] | None:
     """The lines of one function that lead to two equations, if it comes to the first one's first; else None."""
     for (code, line), (other, later) in zip(calls_of_equation(first), calls_of_equation(second), strict=False):
         if code is not other or line != later:
-            return (line, later) if code is other and line < later else None
+            return (line, later) if _same_function(code, other) and line < later else None
     return None
+
+
+def _same_function(code: CodeType, other: CodeType) -> bool:
+    """Whether two codes are of one function; of one in another language than Python, each line has its own."""
+    made = code.co_varnames == other.co_varnames == CALLER and code.co_filename == other.co_filename
+    return code is other or (made and code.co_name == other.co_name)
+
+
+CALLER = ("call",)
+"""The variables of the functions that stand for lines of another language."""
 
 
 def of_caller() -> Site:

@@ -12,6 +12,7 @@ from jax import lax
 from xeemu.errors import KernelArgumentError
 from xeemu.language import choices, divergence, loops, operands, primitives, source, spelling
 from xeemu.language.collectives import GROUP, OPERATIONS, SUB_GROUP, Collective
+from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.geometry import Geometry
 from xeemu.language.memory import Description, Memory, ordering
 
@@ -32,6 +33,7 @@ class WorkGroup:
     _geometry: Geometry
     # Filled as the kernel asks for its sub-groups.
     _asked: list[str] = dataclasses.field(default_factory=list, compare=False, repr=False)
+    _dialect: Dialect = dataclasses.field(default=PYTHON, compare=False, repr=False)
 
     @property
     def size(self) -> int:
@@ -230,7 +232,7 @@ class WorkGroup:
         if self._geometry.plain:
             raise KernelArgumentError(
                 f"the kernel uses {what}, but it is launched over a plain range, which has no work-groups of its own; "
-                f"give the launch a local size: xe.NDRange({self._geometry.global_range}, local_size)"
+                f"give the launch a local size: {self._dialect.nd_range(self._geometry.global_range)}"
                 f"\n  at {source.of_caller()}"
             )
 

@@ -87,6 +87,8 @@ def checked_arguments(kernel: Kernel, arguments: Sequence[Any], allowed: Any) ->
         raise KernelArgumentError(
             f"kernel {kernel.name} takes {len(names)} arguments ({', '.join(names)}), but got {len(arguments)}"
         )
+    if kernel.interface is not None and kernel.interface.bind is not None:
+        return list(arguments)  # looked at where they are bound
     return [_argument(kernel, name, x, allowed) for name, x in zip(names, arguments, strict=True)]
 
 

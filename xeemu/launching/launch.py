@@ -16,7 +16,7 @@ from xeemu.errors import KernelArgumentError
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import bounding, compiling, fitting, sharding
+from xeemu.launching import bounding, calling, compiling, fitting, sharding
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
@@ -97,7 +97,10 @@ def launch(
     limited = modelled.in_environment()
     limits = None if limited is modelled else limited
     turns_limit = checked_iterations(max_iterations)
-    return _launched(kernel, nd_range, modelled, memory_bytes, deterministic, donate, mesh, seed, limits, turns_limit)
+    options = (modelled, memory_bytes, deterministic, donate, mesh, seed, limits, turns_limit)
+    if calling.is_bound(kernel):
+        return calling.function(kernel, nd_range, lambda k, r: _launched(k, r, *options), calling.whole)
+    return _launched(kernel, nd_range, *options)
 
 
 def _bytes(value: Any) -> int:
@@ -230,6 +233,8 @@ def trace(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVI
       A function that takes arrays or `jax.ShapeDtypeStruct`s and gives the `Program`, whose `str` is a listing.
     """
     modelled = checked_device(kernel, nd_range, device)
+    if calling.is_bound(kernel):
+        return calling.function(kernel, nd_range, lambda k, r: trace(k, r, modelled), calling.none)
 
     def call(*arguments: Any, **static: Any) -> Program:
         given = tuple(map(Description.of, checked_arguments(kernel, arguments, SHAPED)))

@@ -81,6 +81,13 @@ class Prepared:
         """Its analysis, for all who watch it."""
         return self.analysed.plan
 
+    @functools.cached_property
+    def watched_alone(self) -> "Prepared":
+        """The same for somebody who will see every access; one object, so that equal calls compile once."""
+        analysed = dataclasses.replace(self.analysed, watched=True)
+        observed = dataclasses.replace(self.options, observed=True)
+        return Prepared(analysed, observed, cutting.evenly(analysed, observed, 1))
+
     def emit(self, *arguments: jax.Array) -> list[jax.Array]:
         """The arrays that the kernel returns, as JAX operations on the launch's arguments (see `bounded`)."""
         return self.bounded(arguments, None)
@@ -297,15 +304,7 @@ def prepare_alone(
     """Prepares a launch of which somebody will see every access, and that is no part of a larger computation."""
     options = Options(None, False, False, platform_of(given))
     bound = kernel.bind_static(static)
-    return _alone(prepare(kernel, nd_range, device, tuple(map(Description.of, given)), bound, options))
-
-
-@functools.lru_cache(maxsize=MOST_KEPT)
-def _alone(prepared: Prepared) -> Prepared:
-    """A prepared launch as one that is watched; the same object each time, so that equal calls compile once."""
-    analysed = dataclasses.replace(prepared.analysed, watched=True)
-    observed = dataclasses.replace(prepared.options, observed=True)
-    return Prepared(analysed, observed, cutting.evenly(analysed, observed, 1))
+    return prepare(kernel, nd_range, device, tuple(map(Description.of, given)), bound, options).watched_alone
 
 
 def prepare(
@@ -321,7 +320,9 @@ def prepare(
     prepared = _prepared(kernel, nd_range, device, arguments, static, repr(static), options)
     # Each time: the environment may have changed the limits.
     traced = prepared.program
-    limits.check_memory(traced.local_bytes, traced.private_bytes, device, allocations=traced.allocations)
+    limits.check_memory(
+        traced.local_bytes, traced.private_bytes, device, allocations=traced.allocations, dialect=kernel.dialect
+    )
     return prepared
 
 
@@ -350,7 +351,7 @@ def traced_program(
     static: tuple[tuple[str, Hashable], ...],
 ) -> Program:
     """The program of a launch, after the checks of its sizes."""
-    limits.check_sizes(nd_range, device, kernel.work_group_size, kernel.sub_group_size)
+    limits.check_sizes(nd_range, device, kernel.work_group_size, kernel.sub_group_size, kernel.dialect)
     sizes = _geometry(kernel, nd_range, device, arguments)
     structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak) for a in arguments]
     traced = program.trace(kernel, sizes, structs, static)

@@ -45,7 +45,8 @@ def _parts(value: Any, seen: set[int]) -> Iterator[bytes | memoryview]:
     """
     yield type(value).__name__.encode()
     if isinstance(value, Kernel):
-        yield from _parts((value.sub_group_size, value.work_group_size, value.function), seen)
+        made_of = value.function if value.interface is None else value.interface.identity
+        yield from _parts((value.sub_group_size, value.work_group_size, made_of), seen)
     elif isinstance(value, functools.partial):
         yield from _parts((value.func, value.args, value.keywords), seen)
     elif isinstance(value, types.FunctionType):

@@ -97,7 +97,7 @@ def _checked_space(kernel: Kernel, space: Any, device: str | Device) -> dict[str
         raise KernelArgumentError(
             f"a space is a mapping such as {{'global_size': 4096, 'local_size': [64, 128]}}, but got {space!r}"
         )
-    static = _static_names(kernel)
+    static = list(kernel.static_defaults)
     if taken := [name for name in static if name in LAUNCH]:
         raise KernelArgumentError(
             f"kernel {kernel.name} has a static parameter {taken[0]}, a name that the launch takes in a configuration; "
@@ -139,11 +139,6 @@ def _check_name(kernel: Kernel, name: Any, static: Sequence[str]) -> None:
             f"the space has {name!r}, which is no part of a launch of {kernel.name}{did_you_mean(str(name), names)}; "
             f"the parts are {', '.join(names)}"
         )
-
-
-def _static_names(kernel: Kernel) -> list[str]:
-    parameters = inspect.signature(kernel.function).parameters.values()
-    return [parameter.name for parameter in parameters if parameter.kind == parameter.KEYWORD_ONLY]
 
 
 def _choices(name: str, value: Any) -> Any:
@@ -265,9 +260,9 @@ class _Sweep:
     def _chosen(self, chosen: Mapping[str, Any], static: Mapping[str, Any]) -> dict[str, Any]:
         """A configuration but for the values of functions."""
         defaults = {
-            name: parameter.default
-            for name, parameter in inspect.signature(self.kernel.function).parameters.items()
-            if parameter.kind == parameter.KEYWORD_ONLY and parameter.default is not parameter.empty
+            name: default
+            for name, default in self.kernel.static_defaults.items()
+            if default is not inspect.Parameter.empty
         }
         launch = {"device": self.device, "local_size": self.kernel.work_group_size, "sub_group_size": None}
         configuration = {**launch, **defaults, **static, **chosen}
@@ -281,6 +276,8 @@ class _Sweep:
         for name, value in self.space.items():
             if callable(value):
                 completed[name] = _choice(name, _called(name, value, completed))
+        if "local_size" not in self.space:
+            completed["local_size"] = self.kernel.required_size(NDRange(completed["global_size"]).dimensions)
         if completed["sub_group_size"] is None:
             completed["sub_group_size"] = self._usual_sub_group(completed["device"])
         return completed
@@ -295,7 +292,7 @@ class _Sweep:
     def _key(self, configuration: Mapping[str, Any], arguments: Sequence[Any]) -> str:
         device = configuration["device"].in_environment()
         figures = {**vars(device), "sources": None}
-        shapes = [(a.shape, str(a.dtype), a.weak) for a in map(Description.of, arguments)]
+        shapes = list(map(_shape, arguments))
         parts = {**configuration, "device": figures, "shapes": shapes, "scalars": scalars(arguments)}
         return digests.digest(digests.of_package(), self.kernel, sorted(parts.items()), self.sample)
 
@@ -326,7 +323,7 @@ class _Sweep:
         if required not in (None, size):
             raise KernelNotSupportedError(
                 f"the kernel requires the sub-group size {required}, which {size} is not; leave sub_group_size out of "
-                "@xe.kernel, or out of the space"
+                f"{self.kernel.dialect.attribute}, or out of the space"
             )
         usual = size == self._usual_sub_group(device)
         return self.kernel if usual else dataclasses.replace(self.kernel, sub_group_size=size)
@@ -355,6 +352,14 @@ class _Given:
         if position not in self._digests:
             self._digests[position] = digests.digest(argument)
         return self._digests[position]
+
+
+def _shape(argument: Any) -> Any:
+    """What a digest holds of an argument's form; of one that has no dtype its text."""
+    if not hasattr(argument, "dtype") and not isinstance(argument, bool | int | float):
+        return repr(argument)
+    described = Description.of(argument)
+    return described.shape, str(described.dtype), described.weak
 
 
 def _would_tell(report: Report, device: Device, arguments: Sequence[Any]) -> bool:

@@ -1,0 +1,323 @@
+"""Binding: a call of a kernel with C's arguments as one of a function over flat memories and scalars."""
+
+import dataclasses
+import functools
+import inspect
+import math
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from xeemu.errors import KernelArgumentError
+from xeemu.frontends import arrays, declarations, images, numbers, opaques, samplers
+from xeemu.frontends.arrays import Form
+from xeemu.frontends.lowering import kernels, printing
+from xeemu.frontends.samplers import Sampler
+from xeemu.frontends.texts import Pieces, of_rows
+from xeemu.frontends.tree import Function, Place, Program, Variable
+from xeemu.frontends.types import Opaque, Pointer, Record, Scalar, Vector
+from xeemu.language.dialect import Dialect
+from xeemu.language.interface import Bound, Interface, Retrace
+from xeemu.language.kernel import Kernel
+from xeemu.language.local import Local
+from xeemu.language.ndrange import NDRange
+
+# The keyword for granules; no parameter of C is called so.
+_GRANULES = "granule bytes"
+# Launches of a kernel of which it is remembered in what pieces they access memories.
+_MOST_REMEMBERED = 128
+
+
+def kernel(program: Program, function: Function, dialect: Dialect, identity: tuple[str, ...] = ()) -> Kernel:
+    """A kernel of a program, to be launched.
+
+    Args:
+      program: of which it is.
+      function: its function.
+      dialect: of advice.
+      identity: texts that tell the program from others in every process.
+    """
+    binding = _Binding(program, function, dialect, identity)
+    return Kernel(
+        _function(function.name, function.place, binding.refuse),
+        function.sub_group_size,
+        _required_size(function),
+        binding.interface(tuple(p.name for p in function.parameters), {}, binding.bind),
+    )
+
+
+def _required_size(function: Function) -> tuple[int, ...] | None:
+    """The work-group size that a function requires, in SYCL's order, without leading dimensions of 1."""
+    if function.work_group_size is None:
+        return None
+    first = next((d for d, n in enumerate(function.work_group_size[:0:-1]) if n != 1), 2)
+    return function.work_group_size[::-1][first:]
+
+
+def _function(name: str, place: Place, call: Callable[..., Any]) -> types.FunctionType:
+    """A function that is the file's as far as Python's tracebacks tell, on the line of a place."""
+    module = compile("def kernel(wg, *values, **static): return call(wg, values, static)", place.file, "exec")
+    code = next(constant for constant in module.co_consts if isinstance(constant, types.CodeType))
+    named = code.replace(co_name=name, co_qualname=name, co_firstlineno=place.line)
+    return types.FunctionType(named, {"call": call, "__builtins__": {}, "__name__": place.file}, name)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Binding:
+    """A kernel of a program with what has been learnt of it."""
+
+    program: Program
+    function: Function
+    dialect: Dialect
+    identity: tuple[str, ...]
+    _traced: dict[Any, Kernel] = dataclasses.field(default_factory=dict)
+    _granules: dict[Any, Mapping[Any, int]] = dataclasses.field(default_factory=dict)
+    pieces: Pieces = dataclasses.field(default_factory=Pieces)
+
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+    def refuse(self, wg: Any, values: Any, static: Any) -> Any:
+        raise KernelArgumentError(f"kernel {self.name} is launched, not called: xe.launch({self.name}, nd_range)(...)")
+
+    def interface(self, names: tuple[str, ...], static: Mapping[str, Any], bind: Any = None) -> Interface:
+        return Interface(
+            self.name,
+            names,
+            self.dialect,
+            declarations.kernel(self.function),
+            static,
+            self.summary,
+            self.lines,
+            (*self.identity, self.name, *names),
+            self.written,
+            self.printing if bind is not None and kernels.prints(self.function) else None,
+            self.shapes,
+            bind,
+        )
+
+    @functools.cached_property
+    def written(self) -> tuple[str, ...]:
+        return kernels.written(self.function)
+
+    @functools.cached_property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The dimensions of local and private arrays of numbers."""
+        return declarations.shapes(self.function)
+
+    @functools.cached_property
+    def summary(self) -> str:
+        return declarations.summary(self.function)
+
+    @functools.cached_property
+    def lines(self) -> tuple[tuple[int, str], ...]:
+        return declarations.lines(self.function)
+
+    @functools.cached_property
+    def deciding(self) -> frozenset[str]:
+        """The scalars that are known as the kernel is traced, where a launch gives their values."""
+        return kernels.deciding(self.program, self.function)
+
+    def printing(self, kernel: Kernel, words: int) -> Kernel:
+        """The kernel whose results are its own and what its work-items have printed."""
+        bind = functools.partial(self.bind, words=words)
+        made = dataclasses.replace(kernel.interface, bind=bind)  # type: ignore[type-var]
+        return dataclasses.replace(kernel, interface=made)
+
+    # --- Binding ---
+
+    def bind(
+        self,
+        kernel: Kernel,
+        nd_range: NDRange,
+        arguments: Sequence[Any],
+        keywords: Mapping[str, Any],
+        words: int = 0,
+    ) -> Bound:
+        """A call as one of the function that is traced, see `Interface.bind`; `words` are kept of what is printed."""
+        parameters = self.function.parameters
+        self._check_number(arguments, keywords)
+        given = dict(zip((p.name for p in parameters), arguments, strict=True))
+        forms = {p.name: _form(p, given[p.name], self.name) for p in parameters if _is_array(p)}
+        values = {p.name: self._value(p, given[p.name]) for p in parameters if not _is_array(p)}
+        static = {name: value for name, value in values.items() if self._is_static(name, value)}
+        call = _Call(self, kernel, nd_range, given, forms, values, static, words)
+        return call.bound(self._granules.get(call.signature, {}))
+
+    def _check_number(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+        texts = [declarations.parameter(p) for p in self.function.parameters]
+        if keywords:
+            raise KernelArgumentError(
+                f"kernel {self.name} takes its arguments by position, in the order of its parameters, but got "
+                f"{', '.join(keywords)} by keyword; its parameters are ({', '.join(texts)})"
+            )
+        if len(arguments) != len(texts):
+            rest = texts[len(arguments) :]
+            missing = f"; `{rest[0]}` and what follows is missing" if rest else ""
+            local = any(text.startswith("local") for text in rest)
+            note = "; pointers to local memory take xe.Local(bytes)" if local else ""
+            raise KernelArgumentError(
+                f"kernel {self.name} takes {len(texts)} arguments ({', '.join(texts)}), but got "
+                f"{len(arguments)}{missing}{note}"
+            )
+
+    def _value(self, parameter: Variable, given: Any) -> Any:
+        """The value of an argument that is no array."""
+        if isinstance(given, Local) and not _is_local(parameter):
+            raise KernelArgumentError(
+                f"{self._where(parameter)} is no pointer to local memory, but got {given!r}; pass a value of its type"
+            )
+        match parameter.type:
+            case Pointer():
+                return self._local(parameter, given)
+            case Scalar():
+                return numbers.scalar(parameter, given, self.name)
+            case Vector():
+                return numbers.vector(parameter, given, self.name)
+            case Record():
+                return numbers.record(parameter, given, self.name)
+            case Opaque() if opaques.is_sampler(parameter.type):
+                return samplers.given(given, self._where(parameter))
+        raise KernelArgumentError(
+            f"{self._where(parameter)} is of type {parameter.type}, which a launch cannot give; let the kernel read a "
+            "global array instead"
+        )
+
+    def _local(self, parameter: Variable, given: Any) -> Local:
+        if not isinstance(given, Local):
+            size = given if isinstance(given, int) else getattr(given, "nbytes", "bytes")
+            raise KernelArgumentError(
+                f"{self._where(parameter)} points to local memory, of which each work-group has its own; pass "
+                f"xe.Local({size}), its number of bytes"
+            )
+        return given
+
+    def _where(self, parameter: Variable) -> str:
+        return f"parameter `{declarations.parameter(parameter)}` of kernel {self.name}"
+
+    def _is_static(self, name: str, value: Any) -> bool:
+        if isinstance(value, np.generic):
+            return name in self.deciding
+        return isinstance(value, Local | Sampler | tuple | bytes)
+
+    # --- Tracing ---
+
+    def traced(self, kernel: Kernel, nd_range: NDRange, static: Sequence[str], texts: Sequence[str] = ()) -> Kernel:
+        """The kernel that takes all but some parameters by position, with the required sizes of another one."""
+        required = kernel.required_size(nd_range.dimensions)
+        key = tuple(static), kernel.sub_group_size, required, tuple(texts)
+        if key not in self._traced:
+            names = (*(p.name for p in self.function.parameters if p.name not in static), *texts)
+            call = functools.partial(self._run, names)
+            defaults = dict.fromkeys(static, inspect.Parameter.empty)
+            self._traced[key] = Kernel(
+                _function(self.name, self.function.place, call),
+                kernel.sub_group_size,
+                required,
+                self.interface(names, defaults),
+            )
+        return self._traced[key]
+
+    def _run(self, names: Sequence[str], wg: Any, values: Sequence[Any], static: Mapping[str, Any]) -> dict[str, Any]:
+        """Traces the kernel: the memories that it has changed, by the names of their parameters."""
+        known = {p.name: _restored(p, static[p.name]) for p in self.function.parameters if p.name in static}
+        given = {**dict(zip(names, values, strict=True)), **known}
+        memories = {p.name: given[p.name] for p in self.function.parameters if _is_array(p)}
+        local_bytes = {name: value.bytes for name, value in given.items() if isinstance(value, Local)}
+        texts = given.pop(printing.MEMORY, None)
+        scalars = {n: value for n, value in given.items() if n not in memories and n not in local_bytes}
+        granules = dict(static.get(_GRANULES, ()))
+        printed = None if texts is None else (texts, self.pieces)
+        return dict(kernels.run(self.program, self.function, wg, memories, scalars, local_bytes, granules, printed))
+
+    def remember(self, signature: Any, granules: Mapping[Any, int]) -> None:
+        if len(self._granules) >= _MOST_REMEMBERED:
+            self._granules.clear()
+        self._granules[signature] = granules
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Call:
+    """A call of a kernel: its arguments by name, checked and converted."""
+
+    binding: _Binding
+    kernel: Kernel
+    nd_range: NDRange
+    given: Mapping[str, Any]
+    forms: Mapping[str, Form]
+    values: Mapping[str, Any]
+    static: Mapping[str, Any]
+    words: int
+
+    @property
+    def signature(self) -> Any:
+        """What decides in what pieces memories are accessed."""
+        dtypes = tuple(form.dtype for form in self.forms.values())
+        return self.nd_range, dtypes, tuple(self.static.items()), repr(self.static)
+
+    def bound(self, granules: Mapping[Any, int]) -> Bound:
+        """The call with memories in such pieces."""
+        values = [self._positional(p, granules) for p in self.binding.function.parameters if p.name not in self.static]
+        static = {**self.static, **({_GRANULES: tuple(granules.items())} if granules else {})}
+        texts = [printing.MEMORY] if self.words else []
+        values += [np.zeros((math.prod(self.nd_range.global_size), self.words), np.uint32) for _ in texts]
+        traced = self.binding.traced(self.kernel, self.nd_range, tuple(static), texts)
+        return Bound(traced, self._cut, values, static, self._results, functools.partial(self._again, granules))
+
+    @property
+    def _cut(self) -> NDRange:
+        """The nd-range; a plain one has the work-group size that the kernel requires, which OpenCL takes then."""
+        required = self.kernel.required_size(self.nd_range.dimensions)
+        plain = self.nd_range.local_size is None
+        if not plain or required is None or len(required) != self.nd_range.dimensions:
+            return self.nd_range
+        return NDRange(self.nd_range.global_size, required)
+
+    def _positional(self, parameter: Variable, granules: Mapping[Any, int]) -> Any:
+        name = parameter.name
+        if name not in self.forms:
+            return self.values[name]
+        if opaques.is_image(parameter.type):
+            return images.laid_out(self.given[name])
+        dtype = (
+            arrays.finer(parameter, granules[name]) if name in granules else arrays.natural(parameter, self.forms[name])
+        )
+        return arrays.flat(self.given[name], dtype)
+
+    def _again(self, granules: Mapping[Any, int], learnt: Retrace) -> Bound:
+        key, size = learnt.key, learnt.size
+        assert granules.get(key, size + 1) > size, f"{key} is accessed in pieces of {size} bytes already"
+        finer = {**granules, key: size}
+        self.binding.remember(self.signature, finer)
+        return self.bound(finer)
+
+    def _results(self, changed: Mapping[str, Any]) -> Any:
+        """The arrays that the kernel has changed, as they were given: one by itself, else a tuple."""
+        found = tuple(arrays.back(changed[name], form) for name, form in self.forms.items() if name in changed)
+        outputs = found[0] if len(found) == 1 else found
+        if not self.words:
+            return outputs
+        rows = np.asarray(changed[printing.MEMORY])
+        return outputs, of_rows(rows, self.binding.pieces, self.nd_range.global_size)
+
+
+def _is_array(parameter: Variable) -> bool:
+    if isinstance(parameter.type, Pointer):
+        return parameter.type.space != "local"
+    return opaques.is_image(parameter.type)
+
+
+def _form(parameter: Variable, given: Any, kernel: str) -> Form:
+    return (images if opaques.is_image(parameter.type) else arrays).form(parameter, given, kernel)
+
+
+def _is_local(parameter: Variable) -> bool:
+    return isinstance(parameter.type, Pointer) and parameter.type.space == "local"
+
+
+def _restored(parameter: Variable, value: Any) -> Any:
+    """A known value as the lowering takes it."""
+    return np.array(value, value[0].dtype) if isinstance(value, tuple) else value

@@ -1,0 +1,174 @@
+"""Atomics: the atomic functions of OpenCL C 1.x (`atomic_add`, `atom_inc`) and 2.0 (`atomic_fetch_add_explicit`)."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends.lowering import places
+from xeemu.frontends.lowering.orders import order_of, scope_of
+from xeemu.frontends.lowering.walk import Walk
+from xeemu.frontends.tree import Call, Expression
+from xeemu.frontends.types import Scalar
+from xeemu.frontends.values import Either, Null, Number, Pointing, Value
+
+Builtin = Callable[[Walk, Call, bool], Value]
+
+_FETCH = {
+    "add": "add", "sub": "sub", "inc": "add", "dec": "sub", "min": "min", "max": "max", "and": "and", "or": "or",
+    "xor": "xor",
+}  # fmt: skip
+_OLD = re.compile(r"atom(?:ic)?_(add|sub|inc|dec|min|max|and|or|xor|xchg|cmpxchg)")
+_NEW = re.compile(
+    r"atomic_(?:(fetch)_(add|sub|min|max|and|or|xor)|(load|store|exchange|init)|(compare_exchange)_(?:strong|weak)|"
+    r"(flag_test_and_set|flag_clear))(_explicit)?"
+)
+
+
+def find(name: str) -> Builtin | None:
+    """What carries out an atomic function, or None if it is none."""
+    if _OLD.fullmatch(name):
+        return _old
+    return _new if _NEW.fullmatch(name) else None
+
+
+def _old(walk: Walk, node: Call, used: bool) -> Value:
+    """Those of OpenCL 1.x are relaxed, for all of the device."""
+    match = _OLD.fullmatch(node.name)
+    assert match is not None
+    op = match.group(1)
+    operands = [walk.evaluate(a) for a in node.arguments[1:]]
+    if op in ("inc", "dec"):
+        operands = [values.constant(1, _type(node))]
+    name = {"xchg": "exchange", "cmpxchg": "compare_exchange"}.get(op, _FETCH.get(op, op))
+    return _apply(walk, node, name, operands, _type(node), used, "relaxed", "device")
+
+
+def _type(node: Call) -> Scalar:
+    assert isinstance(node.type, Scalar)
+    return node.type
+
+
+def _pointee(node: Call) -> Scalar:
+    pointer = node.arguments[0].type
+    assert isinstance(pointer, types.Pointer)
+    assert isinstance(pointer.pointee, Scalar)
+    return pointer.pointee
+
+
+def _new(walk: Walk, node: Call, used: bool) -> Value:
+    match = _NEW.fullmatch(node.name)
+    assert match is not None
+    of = _pointee(node)
+    if match.group(4):
+        return _compare_exchange(walk, node, of, bool(match.group(6)))
+    rest = node.arguments[1:]
+    alone = (match.group(3) or match.group(5) or "") in ("load", "flag_test_and_set", "flag_clear")
+    operands, order, scope = _split(walk, rest, bool(match.group(6)), 0 if alone else 1)
+    if flag := match.group(5):
+        return _flag(walk, node, flag, used, order, scope)
+    name = match.group(2) or match.group(3)
+    if name == "init":
+        target = places.behind(walk, walk.evaluate(node.arguments[0]), of)
+        places.write(walk, target, arithmetic.converted(operands[0], of))
+        return Null(types.VOID)
+    return _apply(walk, node, name, operands, of, used, order, scope)
+
+
+def _split(walk: Walk, rest: tuple[Expression, ...], explicit: bool, count: int) -> tuple[list[Value], str, str]:
+    """The operands of an atomic function, `count` of them, and its order and scope."""
+    if not explicit:
+        return [walk.evaluate(a) for a in rest], "seq_cst", "device"
+    operands, orders = rest[:count], rest[count:]
+    scope = scope_of(walk, orders[1]) if len(orders) > 1 else "device"
+    return [walk.evaluate(a) for a in operands], order_of(walk, orders[0]), scope
+
+
+def _flag(walk: Walk, node: Call, flag: str, used: bool, order: str, scope: str) -> Value:
+    of = _pointee(node)
+    if flag == "flag_clear":
+        return _apply(walk, node, "store", [values.constant(0, of)], of, False, order, scope)
+    old = _apply(walk, node, "exchange", [values.constant(1, of)], of, True, order, scope)
+    assert isinstance(old, Number)
+    return values.of_truth(values.truth(old), _type(node))
+
+
+def _compare_exchange(walk: Walk, node: Call, of: Scalar, explicit: bool) -> Value:
+    """Gives if it has stored; what is there instead goes to where the expected value stood."""
+    order, scope = "seq_cst", "device"
+    if explicit:
+        order = order_of(walk, node.arguments[3])
+        scope = scope_of(walk, node.arguments[5]) if len(node.arguments) > 5 else "device"
+    target = places.behind(walk, walk.evaluate(node.arguments[1]), of)
+    expected, desired = places.read(walk, target), walk.evaluate(node.arguments[2])
+    old = _apply(walk, node, "compare_exchange", [expected, desired], of, True, order, scope)
+    equal = arithmetic.binary("==", old, expected, types.INT)
+    places.write(walk, target, old)
+    assert isinstance(equal, Number)
+    return values.of_truth(values.truth(equal), _type(node))
+
+
+def _apply(
+    walk: Walk, node: Call, op: str, operands: list[Value], of: Scalar, used: bool, order: str, scope: str
+) -> Value:
+    """An atomic operation on what the first argument points to; gives the old value if somebody needs it."""
+    pointer = walk.evaluate(node.arguments[0])
+    if isinstance(pointer, Either):
+        return _either(walk, node, pointer, op, operands, of, order, scope)
+    return _at(walk, node, pointer, op, operands, of, used or op in ("exchange", "compare_exchange"), order, scope)
+
+
+def _either(
+    walk: Walk, node: Call, pointer: Either, op: str, operands: list[Value], of: Scalar, order: str, scope: str
+) -> Value:
+    found: list[Value] = []
+    for mask, side in ((pointer.condition, pointer.then), (values.negation(pointer.condition), pointer.otherwise)):
+        walk.under(mask, lambda s=side: found.append(_at(walk, node, s, op, operands, of, True, order, scope)))  # type: ignore[misc]
+    return values.selected(pointer.condition, *found) if len(found) == 2 and isinstance(found[0], Number) else found[0]
+
+
+def _at(
+    walk: Walk, node: Call, pointer: Value, op: str, operands: list[Value], of: Scalar, fetch: bool, order: str,
+    scope: str,
+) -> Value:  # fmt: skip
+    if not isinstance(pointer, Pointing):
+        raise walk.refuse(f"{node.name} of a private variable, which only its own work-item sees; update it plainly")
+    layout, memory = walk.layouts[pointer.memory], walk.memories[pointer.memory]
+    if layout.element.size != of.size:
+        raise walk.refuse(
+            f"{node.name} of a {of} in {layout.name}, which is also accessed in pieces of "
+            f"{layout.element.size} bytes; access it in one size"
+        )
+    held = layout.element if layout.element == of or op in ("load", "store", "exchange") else of
+    if held != layout.element and not (held.is_integer and layout.element.is_integer):
+        raise walk.refuse(f"{node.name} of a {of} in {layout.name}, which holds {layout.element}; declare it as {of}")
+    if held != layout.element and op in ("min", "max"):
+        raise walk.refuse(f"{node.name} of a {of} in {layout.name}, which holds {layout.element}; declare it as {of}")
+    data = [_operand(x, of, layout.element) for x in operands]
+    at = memory.atomic(order=order, scope=scope)[values.index(pointer.offset)]
+    with walk.scope():
+        return _bound(walk, pointer, at, op, data, layout.element, of, fetch)
+
+
+def _operand(x: Value, of: Scalar, held: Scalar) -> Any:
+    number = arithmetic.converted(x, of)
+    assert isinstance(number, Number)
+    return values.exact(values.bits(number, held))
+
+
+def _bound(
+    walk: Walk, pointer: Pointing, at: Any, op: str, data: list[Any], held: Scalar, of: Scalar, fetch: bool
+) -> Value:
+    if op == "load":
+        return values.bits(values.held(held, at.load()), of)
+    if op == "store":
+        walk.memories[pointer.memory] = at.store(data[0])
+        return Null(types.VOID)
+    if op in ("exchange", "compare_exchange"):
+        old, walk.memories[pointer.memory] = getattr(at, op)(*data)
+    elif fetch:
+        old, walk.memories[pointer.memory] = getattr(at, f"fetch_{op}")(*data)
+    else:
+        walk.memories[pointer.memory] = getattr(at, {"and": "and_", "or": "or_"}.get(op, op))(*data)
+        return Null(types.VOID)
+    return values.bits(values.held(held, old), of)

@@ -1,0 +1,213 @@
+"""Memories: loads and stores of C's values through pointers, in memories that hold one kind of number each."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends.lowering.walk import Layout, Walk
+from xeemu.frontends.tree import Variable
+from xeemu.frontends.types import Scalar, Type
+from xeemu.frontends.values import Data, Number, Pointing, Value
+from xeemu.language.interface import Retrace
+
+
+def element(of: Type, granule: int | None = None) -> Scalar:
+    """What a memory of values of a type holds: their numbers if these are alike, else unsigned integers of their sizes.
+
+    Args:
+      of: the type.
+      granule: bytes of an element, if something smaller has to be accessed.
+    """
+    if granule is not None:
+        return types.BY_DTYPE[np.dtype(f"uint{8 * granule}")]
+    held = {scalar for _, scalar in types.scalars(of)}
+    if not held:
+        return types.UCHAR
+    if len(held) == 1:
+        (only,) = held
+        return types.UCHAR if only.is_bool else only
+    sizes = {scalar.size for scalar in held}
+    offsets = [offset for offset, _ in types.scalars(of)]
+    return types.BY_DTYPE[np.dtype(f"uint{8 * math.gcd(*sizes, *offsets, of.size)}")]
+
+
+def allocate(walk: Walk, key: Any, name: str, of: Type, space: str, count: int | None = None) -> None:
+    """Makes a local or private memory for a variable.
+
+    Args:
+      walk: the walk.
+      key: of the memory.
+      name: of the variable.
+      of: its type.
+      space: `"local"` or `"private"`.
+      count: bytes, if the type does not say.
+    """
+    held = element(of, walk.granules.get(key))
+    size = (of.size if count is None else count) // held.size
+    values.need(held.dtype)
+    make = walk.wg.local if space == "local" else walk.wg.private
+    walk.memories[key] = make(max(size, 1), held.dtype, name=name)
+    walk.layouts[key] = Layout(name, space, held)
+
+
+def give(walk: Walk, parameter: Variable, value: Value) -> None:
+    """Makes a parameter with its argument; one in a memory is stored."""
+    if parameter not in walk.memories:
+        walk.declare(parameter, value)
+        return
+    start = Pointing(types.Pointer(parameter.type, parameter.space), parameter, values.constant(0, types.INT))
+    store(walk, start, value, parameter.type)
+
+
+def units(walk: Walk, key: Any, size_bytes: int) -> int:
+    """A number of bytes in elements of a memory."""
+    held = walk.layouts[key].element.size
+    if size_bytes % held:
+        raise Retrace(key, math.gcd(size_bytes, held))
+    return size_bytes // held
+
+
+def moved(walk: Walk, pointer: Pointing, by: Number, size_bytes: int) -> Pointing:
+    """A pointer a number of steps further.
+
+    Args:
+      walk: the walk.
+      pointer: the pointer.
+      by: the steps, an integer of any type.
+      size_bytes: of a step.
+    """
+    step = units(walk, pointer.memory, size_bytes)
+    wide = types.LONG if by.type.size == 8 else types.INT if by.type.is_signed or by.type.size < 4 else types.UINT
+    distance = _product(by, step, wide)
+    return Pointing(pointer.type, pointer.memory, _sum(pointer.offset, distance))
+
+
+def _product(by: Number, step: int, wide: Scalar) -> Number:
+    by = values.converted(by, wide)
+    if step == 1:
+        return by
+    product = arithmetic.binary("*", by, values.constant(step, wide), wide)
+    assert isinstance(product, Number)
+    return product
+
+
+def _sum(a: Number, b: Number) -> Number:
+    if a.known and a.data == 0:
+        return b
+    if b.known and b.data == 0:
+        return a
+    common = types.common(a.type, b.type)
+    total = arithmetic.binary("+", values.converted(a, common), values.converted(b, common), common)
+    assert isinstance(total, Number)
+    return total
+
+
+def further(walk: Walk, pointer: Pointing, size_bytes: int, to: Type) -> Pointing:
+    """A pointer to a part of what another one points to, a number of bytes from its beginning."""
+    of = types.Pointer(to, pointer.type.space, pointer.type.const)
+    step = units(walk, pointer.memory, size_bytes)
+    return Pointing(of, pointer.memory, _sum(pointer.offset, values.constant(step, pointer.offset.type)))
+
+
+def load(walk: Walk, pointer: Pointing, of: Type) -> Value:
+    """The value of a type that a pointer points to."""
+    held = walk.layouts[pointer.memory].element
+    if isinstance(of, types.Vector) and of.element.size == held.size:
+        raw = _raw(walk, pointer, of.count)
+        return values.assembled(of, [_as(held, x, of.element) for x in raw])
+    if not isinstance(of, Scalar):
+        parts = [(further(walk, pointer, offset, scalar), scalar) for offset, scalar in types.scalars(of)]
+        numbers = [load(walk, part, scalar) for part, scalar in parts]
+        return values.assembled(of, numbers)  # type: ignore[arg-type]
+    if of.size < held.size:
+        raise Retrace(pointer.memory, of.size)
+    if of.size == held.size:
+        return _as(held, _raw(walk, pointer, 1)[0], of)
+    return _joined(held, _raw(walk, pointer, of.size // held.size), of)
+
+
+def _as(held: Scalar, data: jax.Array, of: Scalar) -> Number:
+    """What was loaded from a memory, as a number of a type of the same size."""
+    if of.is_bool:
+        return values.of_truth(values.truth(values.held(held, data)), of)
+    return values.bits(values.held(held, data), of)
+
+
+def _joined(held: Scalar, parts: Sequence[jax.Array], of: Scalar) -> Number:
+    """A number from the smaller ones that its bytes are held as, the lowest first."""
+    values.need(of.dtype)
+    narrow = [values.exact(values.bits(values.held(held, p), types.unsigned(held))) for p in parts]
+    return values.held(of, lax.bitcast_convert_type(jnp.stack(values.alike(*narrow), -1), of.dtype))
+
+
+def _raw(walk: Walk, pointer: Pointing, count: int) -> list[jax.Array]:
+    """`count` elements that follow each other."""
+    memory, index = walk.memories[pointer.memory], values.index(pointer.offset)
+    if count == 1:
+        with walk.scope():
+            return [memory.load(index)]
+    if not index.ndim and walk.where is None and memory.space != "private":
+        start = jnp.asarray(index)
+        return [memory.load(lax.add(start, np.asarray(k, index.dtype))) for k in range(count)]
+    with walk.scope():
+        found = memory.load(_private_axis(walk, index, count))
+    return [found[..., k] for k in range(count)]
+
+
+def _private_axis(walk: Walk, index: Data, count: int) -> jax.Array:
+    """`count` indices that follow each other, for each work-item, along a private axis."""
+    rows = lax.broadcast_in_dim(
+        jnp.asarray(index), (*walk.shape, count), tuple(range(len(walk.shape))) if index.ndim else ()
+    )
+    return lax.add(rows, lax.broadcast(np.arange(count, dtype=index.dtype), walk.shape))
+
+
+def store(walk: Walk, pointer: Pointing, value: Value, of: Type) -> None:
+    """Stores a value of a type where a pointer points to."""
+    layout = walk.layouts[pointer.memory]
+    if layout.space == "constant":
+        raise walk.refuse(f"{layout.name} is constant, and is stored to; make it a __global pointer")
+    held = layout.element
+    if isinstance(of, types.Vector) and of.element.size == held.size:
+        _write(walk, pointer, [_bits(n, held) for n in values.leaves(value)])
+    elif not isinstance(of, Scalar):
+        for (offset, scalar), leaf in zip(types.scalars(of), values.leaves(value), strict=True):
+            store(walk, further(walk, pointer, offset, scalar), leaf, scalar)
+    elif of.size < held.size:
+        raise Retrace(pointer.memory, of.size)
+    else:
+        number = arithmetic.converted(value, of)
+        assert isinstance(number, Number)
+        _write(walk, pointer, [_bits(number, held)] if of.size == held.size else _parts(number, held))
+
+
+def _bits(n: Number, held: Scalar) -> Data:
+    if n.type.is_bool:
+        return values.exact(values.converted(n, held))
+    return values.exact(values.bits(n, held))
+
+
+def _parts(n: Number, held: Scalar) -> list[Data]:
+    """The bytes of a number as smaller ones, the lowest first."""
+    whole = jnp.asarray(values.exact(n))
+    small = types.unsigned(held)
+    pieces = lax.bitcast_convert_type(whole, small.dtype)
+    numbers = [values.held(small, pieces[..., k]) for k in range(n.type.size // held.size)]
+    return [values.exact(values.bits(p, held)) for p in numbers]
+
+
+def _write(walk: Walk, pointer: Pointing, data: Sequence[Data]) -> None:
+    memory, index = walk.memories[pointer.memory], values.index(pointer.offset)
+    with walk.scope():
+        if len(data) == 1:
+            walk.memories[pointer.memory] = memory.at[index].set(data[0])
+            return
+        columns = [d if d.ndim else lax.broadcast(d, walk.shape) for d in map(jnp.asarray, data)]
+        rows = jnp.stack(columns, -1)
+        walk.memories[pointer.memory] = memory.at[_private_axis(walk, index, len(data))].set(rows)

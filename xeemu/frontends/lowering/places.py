@@ -1,0 +1,333 @@
+"""Places: what an lvalue of C names: a variable, a part of one, or an element of a memory."""
+
+import dataclasses
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends.lowering import constants, memories
+from xeemu.frontends.lowering.walk import Key, Walk
+from xeemu.frontends.tree import Cast, Expression, Member, Name, Subscript, Swizzle, Unary
+from xeemu.frontends.types import Type
+from xeemu.frontends.values import Address, Components, Data, Either, Elements, Fields, Null, Number, Pointing, Value
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Slot:
+    """A variable in registers, or a part of it: names of fields, numbers of elements, tuples of components."""
+
+    key: Key
+    path: tuple[Any, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cell:
+    """An element of a memory."""
+
+    pointer: Pointing
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Lanes:
+    """Components of a vector in a memory, in the order given."""
+
+    pointer: Pointing
+    vector: types.Vector
+    components: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Temporary:
+    """A value that has no place."""
+
+    value: Value
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Chosen:
+    """One of two places, by work-item."""
+
+    condition: Data
+    then: "Spot"
+    otherwise: "Spot"
+
+
+Spot: TypeAlias = Slot | Cell | Lanes | Temporary | Chosen
+
+
+def of(walk: Walk, node: Expression) -> Spot:
+    """The place that an expression names; of what is no lvalue a temporary one."""
+    match node:
+        case Name():
+            return _of_variable(walk, node)
+        case Subscript(type=to, base=base, index=index):
+            return _element(walk, base, index, to)
+        case Unary(type=to, op="*", operand=operand):
+            return behind(walk, walk.evaluate(operand), to)
+        case Member(base=base, arrow=arrow):
+            whole = behind(walk, walk.evaluate(base), _pointee(base)) if arrow else of(walk, base)
+            return _field(walk, whole, node, _pointee(base) if arrow else base.type)
+        case Swizzle(base=base, components=components):
+            return _lanes(walk, of(walk, base), base.type, components, node.type)
+        case Cast(operand=operand) if operand.type == node.type:
+            return of(walk, operand)
+    return Temporary(walk.evaluate(node))
+
+
+def _pointee(node: Expression) -> Type:
+    assert isinstance(node.type, types.Pointer)
+    return node.type.pointee
+
+
+def _of_variable(walk: Walk, node: Name) -> Spot:
+    key = walk.key(node.variable)
+    if key in walk.bindings:
+        return Slot(key)
+    if (memory := memories_key(walk, node)) is not None:
+        space = walk.layouts[memory].space
+        return Cell(Pointing(types.Pointer(node.type, space), memory, values.constant(0, types.INT)))
+    if node.variable.space == "constant":
+        return Temporary(constants.value(walk, node.variable))
+    raise walk.refuse(
+        f"{node.variable.name} is no variable of the kernel; program-scope variables have to be __constant"
+    )
+
+
+def memories_key(walk: Walk, node: Name) -> Any:
+    """The key of the memory that a variable is, or None."""
+    return node.variable if node.variable in walk.memories else None
+
+
+def _element(walk: Walk, base: Expression, index: Expression, to: Type) -> Spot:
+    if isinstance(index.type, types.Pointer | types.Array):
+        base, index = index, base
+    pointer, number = walk.evaluate(base), walk.evaluate(index)
+    assert isinstance(number, Number)
+    return behind(walk, advanced(walk, pointer, number, to.size), to)
+
+
+def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int = 1) -> Value:
+    """A pointer some steps of `size_bytes` further, or back."""
+    if sign < 0:
+        by = values.converted(by, types.LONG if by.type.size == 8 else types.INT)
+        by = arithmetic.negated(by)
+    match pointer:
+        case Pointing():
+            return memories.moved(walk, pointer, by, size_bytes)
+        case Either(type=to, condition=condition, then=a, otherwise=b):
+            return Either(to, condition, advanced(walk, a, by, size_bytes), advanced(walk, b, by, size_bytes))
+        case Address() if isinstance(pointer.type.pointee, types.Opaque):
+            return pointer  # events of an array, which are all alike
+        case Address():
+            return _stepped(walk, pointer, by)
+        case constants.Table():
+            return constants.advanced(pointer, by, size_bytes)
+    raise walk.refuse("a null or undefined pointer is used; give it the address of something first")
+
+
+def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
+    """The place that a pointer points to."""
+    match pointer:
+        case Pointing():
+            space, const = pointer.type.space, pointer.type.const
+            return Cell(Pointing(types.Pointer(to, space, const), pointer.memory, pointer.offset))
+        case Address(variable=variable, path=path):
+            return Slot(variable, path)
+        case Either(condition=condition, then=a, otherwise=b):
+            return Chosen(condition, behind(walk, _or_nowhere(a, b), to), behind(walk, _or_nowhere(b, a), to))
+        case constants.Table():
+            return Temporary(constants.looked_up(walk, pointer, to))
+    raise walk.refuse("a null or undefined pointer is used; give it the address of something first")
+
+
+def _or_nowhere(pointer: Value, other: Value) -> Value:
+    """A pointer; where it is null, outside the memory of another one, where an access is found to be out of bounds."""
+    if not isinstance(pointer, Null):
+        return pointer
+    inside = next((p for p in _all_of(other) if isinstance(p, Pointing)), None)
+    if inside is None:
+        return pointer
+    return Pointing(inside.type, inside.memory, values.constant(-1, types.INT))
+
+
+def _all_of(pointer: Value) -> list[Value]:
+    """The pointers of which a pointer is one."""
+    if isinstance(pointer, Either):
+        return [*_all_of(pointer.then), *_all_of(pointer.otherwise)]
+    return [pointer]
+
+
+def first_of(walk: Walk, spot: Spot, array: types.Array) -> Value:
+    """A pointer to the first element of an array in registers."""
+    of_element = types.Pointer(array.element, "private")
+    match spot:
+        case Slot(key, path):
+            return Address(of_element, key, (*path, 0))
+        case Chosen(condition, a, b):
+            return Either(of_element, condition, first_of(walk, a, array), first_of(walk, b, array))
+        case Cell(pointer):
+            return Pointing(types.Pointer(array.element, pointer.type.space), pointer.memory, pointer.offset)
+    raise walk.refuse("an array that is part of a value; assign it to a variable first")
+
+
+def _stepped(walk: Walk, pointer: Address, by: Number) -> Value:
+    """A pointer to an element of an array in registers, or to a component of a vector, some further."""
+    if by.known and by.python == 0:
+        return pointer
+    *outer, last = pointer.path or (None,)
+    if isinstance(last, tuple) and len(last) == 1 and by.known:
+        return dataclasses.replace(pointer, path=(*outer, (last[0] + int(by.python),)))
+    if not isinstance(last, int):
+        raise walk.refuse(
+            "arithmetic on the address of a variable that is no array; declare an array, or assign the value to one"
+        )
+    whole = picked(walk.read(pointer.variable), tuple(outer))
+    count = len(whole.items) if isinstance(whole, Elements) else 0
+    if by.known:
+        return dataclasses.replace(pointer, path=(*outer, last + int(by.python)))
+    found: Value = pointer
+    for k in range(count):
+        here = arithmetic.binary("==", by, values.constant(k - last, by.type), types.INT)
+        assert isinstance(here, Number)
+        element = dataclasses.replace(pointer, path=(*outer, k))
+        chosen = values.truth(here)
+        if isinstance(chosen, np.generic):
+            found = element if chosen else found
+        else:
+            found = Either(pointer.type, chosen, element, found)
+    return found
+
+
+def _field(walk: Walk, whole: Spot, node: Member, record: Type) -> Spot:
+    assert isinstance(record, types.Record)
+    field = record.field(node.name)
+    match whole:
+        case Cell(pointer):
+            return Cell(memories.further(walk, pointer, field.offset, field.type))
+        case Slot(key, path):
+            return Slot(key, (*path, field.name))
+        case Temporary(value):
+            return Temporary(picked(value, (field.name,)))
+        case Chosen(condition, a, b):
+            return Chosen(condition, _field(walk, a, node, record), _field(walk, b, node, record))
+    raise walk.refuse(f"a field {field.name} of components of a vector")
+
+
+def _lanes(walk: Walk, whole: Spot, vector: Type, components: tuple[int, ...], to: Type) -> Spot:
+    assert isinstance(vector, types.Vector)
+    match whole:
+        case Cell(pointer) if len(components) == 1:
+            return Cell(memories.further(walk, pointer, components[0] * vector.element.size, to))
+        case Cell(pointer):
+            return Lanes(pointer, vector, components)
+        case Lanes(pointer, outer, inner):
+            chosen = tuple(inner[k] for k in components)
+            return _lanes(walk, Cell(pointer), outer, chosen, to)
+        case Slot(key, path):
+            return Slot(key, (*path, components))
+        case Temporary(value):
+            return Temporary(picked(value, (components,)))
+        case Chosen(condition, a, b):
+            sides = [_lanes(walk, side, vector, components, to) for side in (a, b)]
+            return Chosen(condition, *sides)
+    raise AssertionError(whole)
+
+
+def picked(value: Value, path: tuple[Any, ...]) -> Value:
+    """A part of a value."""
+    for step in path:
+        match value:
+            case Fields(items=fields):
+                value = fields[step]
+            case Elements(items=items):
+                value = items[step]
+            case Components(type=vector, items=lanes) if len(step) == 1:
+                value = lanes[step[0]]
+            case Components(type=vector, items=lanes):
+                value = Components(types.Vector(vector.element, len(step)), tuple(lanes[k] for k in step))
+    return value
+
+
+def put(value: Value, path: tuple[Any, ...], part: Value) -> Value:
+    """A value with another part."""
+    if not path:
+        return part
+    step, rest = path[0], path[1:]
+    match value:
+        case Fields(type=of_record, items=fields):
+            return Fields(of_record, {**fields, step: put(fields[step], rest, part)})
+        case Elements(type=of_array, items=items):
+            changed = tuple(put(x, rest, part) if k == step else x for k, x in enumerate(items))
+            return Elements(of_array, changed)
+        case Components(type=vector, items=lanes):
+            return Components(vector, _exchanged(lanes, step, rest, part))
+    raise AssertionError(value)
+
+
+def _exchanged(
+    lanes: tuple[Number, ...], step: tuple[int, ...], rest: tuple[Any, ...], part: Value
+) -> tuple[Number, ...]:
+    """Components of which some are others; a swizzle may be swizzled again."""
+    if rest:
+        return _exchanged(lanes, tuple(step[k] for k in rest[0]), rest[1:], part)
+    new = part.items if isinstance(part, Components) else (part,) * len(step)
+    replaced = list(lanes)
+    for k, number in zip(step, new, strict=True):
+        assert isinstance(number, Number)
+        replaced[k] = number
+    return tuple(replaced)
+
+
+def read(walk: Walk, spot: Spot) -> Value:
+    """The value at a place."""
+    match spot:
+        case Slot(key, path):
+            return picked(walk.read(key), path)
+        case Cell(pointer):
+            return memories.load(walk, pointer, pointer.type.pointee)
+        case Lanes(pointer, vector, components):
+            return picked(memories.load(walk, pointer, vector), (components,))
+        case Temporary(value):
+            return value
+        case Chosen(condition, a, b):
+            found: list[Value] = []
+            walk.under(condition, lambda: found.append(read(walk, a)))
+            first = found.pop() if found else None
+            walk.under(values.negation(condition), lambda: found.append(read(walk, b)))
+            second = found.pop() if found else None
+            if first is None or second is None:
+                return first or second or Null(types.VOID)
+            return values.selected(condition, first, second)
+
+
+def write(walk: Walk, spot: Spot, value: Value) -> None:
+    """Gives a place a value, in the active work-items."""
+    match spot:
+        case Slot(key, path):
+            walk.assign(key, put(walk.read(key) if path else value, path, value))
+        case Cell(pointer):
+            memories.store(walk, pointer, value, pointer.type.pointee)
+        case Lanes(pointer, vector, components):
+            element = vector.element
+            for k, number in zip(components, values.leaves(value), strict=True):
+                memories.store(walk, memories.further(walk, pointer, k * element.size, element), number, element)
+        case Chosen(condition, a, b):
+            walk.under(condition, lambda: write(walk, a, value))
+            walk.under(values.negation(condition), lambda: write(walk, b, value))
+        case Temporary():
+            raise walk.refuse("what is assigned to is no variable; program-scope constants cannot be changed")
+
+
+def address(walk: Walk, spot: Spot, of_type: types.Pointer) -> Value:
+    """A pointer to a place."""
+    match spot:
+        case Slot(key, path):
+            return Address(of_type, key, path)
+        case Cell(pointer):
+            return Pointing(of_type, pointer.memory, pointer.offset)
+        case Chosen(condition, a, b):
+            return Either(of_type, condition, address(walk, a, of_type), address(walk, b, of_type))
+        case Temporary(value) if isinstance(value, constants.Table):
+            return value
+    raise walk.refuse("the address of what has none; assign it to a variable first")

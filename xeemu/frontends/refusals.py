@@ -1,0 +1,16 @@
+"""Refusals: what is wrong with a source, with its file, line and column and a caret below."""
+
+import linecache
+
+from xeemu.errors import KernelError
+from xeemu.frontends.tree import Place
+
+
+def at(place: Place, message: str) -> KernelError:
+    """An error of the source; the message says what to write instead."""
+    where = f"\n  at {place.file}:{place.line}:{place.column}"
+    text = linecache.getline(place.file, place.line).rstrip("\n")
+    if not text.strip():
+        return KernelError(message + where)
+    indent = "".join(c if c == "\t" else " " for c in text[: max(place.column - 1, 0)])
+    return KernelError(f"{message}{where}\n    {text}\n    {indent}^")

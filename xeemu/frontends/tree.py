@@ -1,0 +1,358 @@
+"""Tree: a program of C as typed expressions and statements, the same for OpenCL C and SYCL C++.
+
+Nothing here knows the parser. Every expression has the type that the language gives it, after the conversions that the
+language makes (`Cast` nodes); every node has its place in the user's file.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from xeemu.frontends.types import Type
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A position in the user's file; line and column count from 1.
+
+    Of what a macro stands for it is where the macro is used.
+    """
+
+    file: str
+    line: int
+    column: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Variable:
+    """A variable or parameter; two are the same only if they are one object.
+
+    Attributes:
+      name: of the source.
+      type: an array's is `Array`; of a parameter it is the pointer that C makes of it.
+      space: `"private"`, `"local"`, `"constant"` (also of file-scope constants and `static const`) or `"global"`.
+      place: where it is declared.
+      initializer: its first value, or None; read when it is first asked for.
+    """
+
+    name: str
+    type: Type
+    space: str
+    place: Place
+    read: Callable[[], "Expression | None"] = dataclasses.field(default=lambda: None, repr=False)
+
+    @functools.cached_property
+    def initializer(self) -> "Expression | None":
+        return self.read()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Constant:
+    """A number known to the compiler: a literal, `sizeof`, an enumerator."""
+
+    type: Type
+    place: Place
+    value: int | float
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Text:
+    """A string literal."""
+
+    type: Type
+    place: Place
+    value: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Name:
+    """A variable, as an lvalue."""
+
+    type: Type
+    place: Place
+    variable: Variable
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Unary:
+    """`+ - ~ ! * &`; `*` is an lvalue."""
+
+    type: Type
+    place: Place
+    op: str
+    operand: "Expression"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Step:
+    """`++` or `--` of an lvalue, before (`prefix`) or after its value is taken."""
+
+    type: Type
+    place: Place
+    op: str
+    operand: "Expression"
+    prefix: bool
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Binary:
+    """`* / % + - << >> < > <= >= == != & ^ | && ||` and the comma."""
+
+    type: Type
+    place: Place
+    op: str
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Assignment:
+    """`target = value`, or with an operator `target op= value`."""
+
+    type: Type
+    place: Place
+    op: str
+    target: "Expression"
+    value: "Expression"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Choice:
+    """`condition ? then : otherwise`; of vectors, component by component."""
+
+    type: Type
+    place: Place
+    condition: "Expression"
+    then: "Expression"
+    otherwise: "Expression"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Subscript:
+    """`base[index]`, an lvalue; `base` is a pointer, an array or (a component of it) a vector."""
+
+    type: Type
+    place: Place
+    base: "Expression"
+    index: "Expression"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Member:
+    """A field of a record, an lvalue if `base` is; with `arrow`, `base` is a pointer to the record."""
+
+    type: Type
+    place: Place
+    base: "Expression"
+    name: str
+    arrow: bool
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Swizzle:
+    """Components of a vector by number, such as `.xy` or `.s03`; one is a scalar. An lvalue if `base` is."""
+
+    type: Type
+    place: Place
+    base: "Expression"
+    components: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cast:
+    """A conversion to `type`, also C's implicit ones; a scalar to a vector is repeated."""
+
+    type: Type
+    place: Place
+    operand: "Expression"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Initializer:
+    """`{a, b, ...}` or a vector literal `(float4)(a, b)`, whose items are numbers and vectors one after the other.
+
+    Attributes:
+      items: in the order of the elements or fields, each of its type; those left out at the end are zero. Of a union at
+        most one.
+      member: of a union the field that is given.
+    """
+
+    type: Type
+    place: Place
+    items: tuple["Expression", ...]
+    member: str = ""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Call:
+    """A call, of a function of the program or (`function` is None) of the language's.
+
+    Attributes:
+      name: of the callee.
+      arguments: converted to the parameters' types where those are declared.
+      function: the callee's definition.
+    """
+
+    type: Type
+    place: Place
+    name: str
+    arguments: tuple["Expression", ...]
+    function: "Function | None"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Braced:
+    """`({ ... })`: statements in an expression; the last one's value, if it is an expression, is its own."""
+
+    type: Type
+    place: Place
+    block: "Block"
+
+
+Expression: TypeAlias = (
+    Constant | Text | Name | Unary | Step | Binary | Assignment | Choice | Subscript | Member | Swizzle | Cast
+    | Initializer | Call | Braced
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Block:
+    """Statements in braces; an empty statement is one of none."""
+
+    place: Place
+    statements: tuple["Statement", ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Declaration:
+    """Variables of a block."""
+
+    place: Place
+    variables: tuple[Variable, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Evaluate:
+    """An expression for its effects."""
+
+    place: Place
+    expression: Expression
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class If:
+    place: Place
+    condition: Expression
+    then: "Statement"
+    otherwise: "Statement | None"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Loop:
+    """`for`, `while` and `do`.
+
+    Attributes:
+      first: of a `for`.
+      condition: None for an endless loop.
+      step: of a `for`.
+      body: what is repeated.
+      after: whether the condition is tested after the body (`do`).
+      unroll: the factor of `#pragma unroll` or `opencl_unroll_hint`; 0 for a pragma without one, None for no pragma.
+    """
+
+    place: Place
+    first: "Statement | None"
+    condition: Expression | None
+    step: Expression | None
+    body: "Statement"
+    after: bool = False
+    unroll: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Case:
+    """What follows labels of a `switch`, up to the next label; it falls through.
+
+    Attributes:
+      values: inclusive ranges `(low, high)` of the labels.
+      default: whether `default` is one of them.
+    """
+
+    values: tuple[tuple[int, int], ...]
+    default: bool
+    statements: tuple["Statement", ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Switch:
+    place: Place
+    value: Expression
+    cases: tuple[Case, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Break:
+    place: Place
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Continue:
+    place: Place
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Return:
+    place: Place
+    value: Expression | None
+
+
+Statement: TypeAlias = Block | Declaration | Evaluate | If | Loop | Switch | Break | Continue | Return
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Function:
+    """A function of the program.
+
+    Attributes:
+      name: of the source.
+      parameters: in order.
+      result: its type.
+      place: where it is defined.
+      kernel: whether it is one.
+      work_group_size: required, in OpenCL's order (dimension 0 first), or None.
+      sub_group_size: required, or None.
+      attributes: the kernel's attributes as the source spells them.
+      read: reads the body; a function that nobody calls is never read.
+    """
+
+    name: str
+    parameters: tuple[Variable, ...]
+    result: Type
+    place: Place
+    kernel: bool
+    work_group_size: tuple[int, int, int] | None = None
+    sub_group_size: int | None = None
+    attributes: tuple[str, ...] = ()
+    read: Callable[[], Block] = dataclasses.field(default=lambda: Block(Place("", 0, 0), ()), repr=False)
+
+    @functools.cached_property
+    def body(self) -> Block:
+        return self.read()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Program:
+    """A file: its functions that have a body, by name, and its program-scope variables.
+
+    Attributes:
+      file: its path, or a made-up name for a text.
+      functions: by name.
+      kernels: the functions that are kernels, in the file's order.
+      globals: variables of program scope.
+    """
+
+    file: str
+    functions: Mapping[str, Function]
+    kernels: Sequence[Function]
+    globals: Sequence[Variable]

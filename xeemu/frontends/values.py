@@ -1,0 +1,400 @@
+"""Values: what expressions of C stand for while a kernel is traced.
+
+A number is one for the whole work-group (shape `()`), or one for each work-item (shape `local_range`); where it is
+known before the kernel runs, it is a NumPy scalar. An integer of 32 or 64 bits whose interval lies within int32 is held
+as int32, whatever its type: `size_t` and `long` indices cost nothing then, and JAX's 64-bit types stay off. What a
+comparison gives is held as bool, whatever its type.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.frontends import intervals, types
+from xeemu.frontends.intervals import Interval
+from xeemu.frontends.types import Scalar
+from xeemu.language.workgroup import NeedsWideTypes
+
+Data: TypeAlias = jax.Array | np.generic
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Number:
+    """A number of C.
+
+    Attributes:
+      type: its type.
+      data: its value: of the type's dtype, int32, or bool (see above).
+      interval: of an integer over the launch.
+    """
+
+    type: Scalar
+    data: Data
+    interval: Interval | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether its value is known before the kernel runs."""
+        return isinstance(self.data, np.generic)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether it is one for the whole work-group."""
+        return self.data.ndim == 0
+
+    @property
+    def python(self) -> int | float | bool:
+        """Its value, if it is known."""
+        return self.data.item()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Components:
+    """A vector: a number for each component."""
+
+    type: types.Vector
+    items: tuple[Number, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fields:
+    """A record in registers: a value for each field."""
+
+    type: types.Record
+    items: Mapping[str, "Value"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Elements:
+    """An array as a value, as one that is a field of a record or of a constant."""
+
+    type: types.Array
+    items: tuple["Value", ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pointing:
+    """A pointer into a memory.
+
+    Attributes:
+      type: the pointer's.
+      memory: the memory's key.
+      offset: from its beginning, counted in the memory's elements.
+    """
+
+    type: types.Pointer
+    memory: Any
+    offset: Number
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Address:
+    """A pointer to a variable in registers, or a part of it.
+
+    Attributes:
+      type: the pointer's.
+      variable: its key.
+      path: names of fields, numbers of elements and tuples of components.
+    """
+
+    type: types.Pointer
+    variable: Any
+    path: tuple[Any, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Either:
+    """A pointer that is one of two, by work-item."""
+
+    type: types.Pointer
+    condition: Data
+    then: "Value"
+    otherwise: "Value"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Null:
+    """A null pointer, and what has no value: an event, a pointer that nothing was assigned to."""
+
+    type: types.Type
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Handle:
+    """An image, a sampler, a text: what only built-in functions look at."""
+
+    type: types.Type
+    what: Any
+
+
+Value: TypeAlias = Number | Components | Fields | Elements | Pointing | Address | Either | Null | Handle
+
+
+def constant(value: Any, of: Scalar) -> Number:
+    """A known number, wrapped to its type."""
+    if of.is_float:
+        with np.errstate(all="ignore"):
+            return Number(of, of.dtype.type(value))
+    if of.is_bool:
+        return Number(of, np.bool_(bool(value)), (int(bool(value)),) * 2)
+    low, high = intervals.of_type(of.dtype)
+    wrapped = (int(value) - low) % (high - low + 1) + low
+    narrow = of.size >= 4 and intervals.fits_int32((wrapped, wrapped))
+    return Number(of, np.int32(wrapped) if narrow else of.dtype.type(wrapped), (wrapped, wrapped))
+
+
+def zero(of: types.Type) -> Value:
+    """A value of zeros."""
+    match of:
+        case Scalar():
+            return constant(0, of)
+        case types.Vector(element, count):
+            return Components(of, (constant(0, element),) * count)
+        case types.Array(element, count):
+            return Elements(of, (zero(element),) * count)
+        case types.Record(fields=fields, union=union):
+            # Of a union the largest member, as `types.scalars` has it.
+            held_fields = [max(fields, key=lambda f: f.type.size)] if union and fields else fields
+            return Fields(of, {f.name: zero(f.type) for f in held_fields})
+    return Null(of)
+
+
+def held(of: Scalar, data: Data, interval: Interval | None = None) -> Number:
+    """A number from data of its type's dtype, bool or int32; an integer without an interval has its type's."""
+    if of.is_float:
+        return Number(of, data)
+    if data.dtype == np.bool_:
+        return Number(of, data, interval or (0, 1))
+    return Number(of, data, interval or intervals.of_type(of.dtype if data.dtype == of.dtype else data.dtype))
+
+
+def need(dtype: np.dtype) -> None:
+    """Has the kernel traced with 64-bit types if a dtype needs them and they are off."""
+    if dtype.itemsize == 8 and not jax.config.read("jax_enable_x64"):
+        raise NeedsWideTypes
+
+
+def cast(data: Data, dtype: np.dtype) -> Data:
+    """Data in another dtype, by the value; known data stay known."""
+    if data.dtype == dtype:
+        return data
+    if isinstance(data, np.generic):
+        with np.errstate(all="ignore"):
+            return dtype.type(np.asarray(data).astype(dtype)[()])
+    need(dtype)
+    return lax.convert_element_type(data, dtype)
+
+
+def exact(n: Number) -> Data:
+    """The data of a number in its type's own dtype."""
+    if n.data.dtype == n.type.dtype:
+        if not n.known:
+            need(n.type.dtype)
+        return n.data
+    return cast(n.data, n.type.dtype)
+
+
+def index(n: Number) -> Data:
+    """The data of an integer as an index: int32 where that holds it."""
+    if n.data.dtype == np.int32:
+        return n.data
+    return cast(n.data, np.dtype(np.int32)) if intervals.fits_int32(n.interval) else exact(n)
+
+
+def truth(n: Number) -> Data:
+    """Where a number is not zero, as bool."""
+    if n.data.dtype == np.bool_:
+        return n.data
+    if n.interval is not None and not n.interval[0] <= 0 <= n.interval[1]:
+        return np.bool_(True)
+    if isinstance(n.data, np.generic):
+        return np.bool_(n.data != 0)
+    return lax.ne(n.data, lax.full_like(n.data, 0))
+
+
+def of_truth(data: Data, of: Scalar = types.INT) -> Number:
+    """What a comparison gives, as a number of a type."""
+    return Number(of, data, (int(data),) * 2 if isinstance(data, np.generic) else (0, 1))
+
+
+def alike(*data: Data) -> list[jax.Array]:
+    """Data as traced arrays of one shape: that of the work-group if one of them has it."""
+    shape = max((d.shape for d in data), key=len)
+    arrays = [jnp.asarray(d) for d in data]
+    return [a if a.shape == shape else lax.broadcast(a, shape) for a in arrays]
+
+
+def lifted(known: Callable[..., Any], traced: Callable[..., jax.Array], *data: Data) -> Data:
+    """An elementwise operation: NumPy's where all data are known, else JAX's on arrays of one shape."""
+    if all(isinstance(d, np.generic) for d in data):
+        with np.errstate(all="ignore"):
+            return np.asarray(known(*data))[()]  # type: ignore[return-value]
+    return traced(*alike(*data))
+
+
+def elementwise(known: Callable[..., Any], traced: Callable[..., jax.Array], *data: Data) -> Data:
+    """As `lifted`, for an operation of lax's that takes scalars beside arrays: what is known stays a literal."""
+    if all(isinstance(d, np.generic) for d in data):
+        return lifted(known, traced, *data)
+    shape = max((d.shape for d in data), key=len)
+    return traced(*[d if isinstance(d, np.generic) or d.shape == shape else lax.broadcast(d, shape) for d in data])
+
+
+def conjunction(a: Data | None, b: Data | None) -> Data | None:
+    """Both of two masks; None is the mask of all."""
+    if a is None or b is None:
+        return b if a is None else a
+    for p, q in ((a, b), (b, a)):
+        if isinstance(p, np.generic):
+            return q if p else p
+    return lax.bitwise_and(*alike(a, b))
+
+
+def disjunction(a: Data, b: Data) -> Data:
+    """One of two masks."""
+    for p, q in ((a, b), (b, a)):
+        if isinstance(p, np.generic):
+            return p if p else q
+    return lax.bitwise_or(*alike(a, b))
+
+
+def negation(a: Data) -> Data:
+    """The complement of a mask."""
+    return np.bool_(not a) if isinstance(a, np.generic) else lax.bitwise_not(a)
+
+
+def converted(n: Number, to: Scalar) -> Number:
+    """C's conversion of a number to another type."""
+    if n.type == to:
+        return n
+    if to.is_bool:
+        return of_truth(truth(n), to)
+    if n.known and not (n.type.is_float and not to.is_float):
+        return constant(n.data, to)
+    if to.is_float:
+        return Number(to, cast(n.data, to.dtype))
+    if n.type.is_float:
+        return _truncated(n, to)
+    return _resized(n, to)
+
+
+def _truncated(n: Number, to: Scalar) -> Number:
+    """A float as an integer, towards zero; what does not fit is undefined."""
+    if n.known:
+        value = float(n.data)
+        return constant(int(value) if np.isfinite(value) else 0, to)
+    if to.size < 4:
+        return _resized(held(types.INT, cast(n.data, np.dtype(np.int32))), to)
+    return held(to, cast(n.data, to.dtype))
+
+
+def _resized(n: Number, to: Scalar) -> Number:
+    """An integer as one of another type, modulo its width."""
+    interval = n.interval or intervals.of_type(n.data.dtype)
+    if intervals.within(interval, intervals.of_type(to.dtype)):
+        if to.size >= 4 and (n.data.dtype == np.bool_ or n.data.dtype == np.int32):
+            return Number(to, n.data, interval)
+        if to.size >= 4 and intervals.fits_int32(interval):
+            return Number(to, cast(n.data, np.dtype(np.int32)), interval)
+        return Number(to, cast(n.data, to.dtype), interval)
+    if to.size == 8:
+        return held(to, cast(exact(n), to.dtype))
+    return held(to, cast(n.data, to.dtype))
+
+
+def bits(n: Number, to: Scalar) -> Number:
+    """The bits of a number as another type of the same size."""
+    if n.type == to:
+        return n
+    data = exact(n)
+    if isinstance(data, np.generic):
+        return held(to, data.view(to.dtype)) if to.is_float else constant(int(data.view(to.dtype)), to)
+    return held(to, lax.bitcast_convert_type(data, to.dtype))
+
+
+def leaves(value: Value) -> list[Number]:
+    """The numbers that a value consists of, in order; of a pointer its offset."""
+    match value:
+        case Number():
+            return [value]
+        case Components(items=items) | Elements(items=items):
+            return [n for item in items for n in leaves(item)]
+        case Fields(items=fields):
+            return [n for item in fields.values() for n in leaves(item)]
+        case Pointing(offset=offset):
+            return [offset]
+    return []
+
+
+def rebuilt(value: Value, numbers: Sequence[Number]) -> Value:
+    """A value like another one from as many numbers."""
+    return _rebuilt(value, iter(numbers))
+
+
+def _rebuilt(value: Value, numbers: Any) -> Value:
+    match value:
+        case Number():
+            return next(numbers)
+        case Components(type=of, items=items):
+            return Components(of, tuple(next(numbers) for _ in items))
+        case Elements(type=of, items=items):
+            return Elements(of, tuple(_rebuilt(item, numbers) for item in items))
+        case Fields(type=of, items=fields):
+            return Fields(of, {name: _rebuilt(item, numbers) for name, item in fields.items()})
+        case Pointing():
+            return dataclasses.replace(value, offset=next(numbers))
+    return value
+
+
+def assembled(of: types.Type, numbers: Sequence[Number]) -> Value:
+    """A value of a type from the numbers of `types.scalars(of)`."""
+    return _rebuilt(zero(of), iter(numbers))
+
+
+def selected(mask: Data, new: Value, old: Value) -> Value:
+    """`new` where a mask holds, else `old`; of pointers into two memories both are kept."""
+    if isinstance(mask, np.generic):
+        return new if mask else old
+    if new is old:
+        return new
+    match new, old:
+        case Number(), Number():
+            return _selected(mask, new, old)
+        case ((Components() | Fields() | Elements()), _) if type(new) is type(old):
+            pairs = zip(leaves(new), leaves(old), strict=True)
+            return rebuilt(new, [_selected(mask, a, b) for a, b in pairs])
+        case Pointing(), Pointing() if new.memory == old.memory:
+            return dataclasses.replace(new, offset=_selected(mask, new.offset, old.offset))
+        case Address(), Address() if (new.variable, new.path) == (old.variable, old.path):
+            return new
+        case _, Null():
+            return new
+        case Null(), _:
+            return old if not isinstance(old, Pointing | Address | Either) else Either(old.type, mask, new, old)
+    return Either(new.type, mask, new, old)  # type: ignore[arg-type]
+
+
+def _selected(mask: Data, new: Number, old: Number) -> Number:
+    if new.known and old.known and new.data == old.data and new.data.dtype == old.data.dtype and not new.type.is_float:
+        return new
+    a, b = new.data, old.data
+    interval = intervals.joined(new.interval, old.interval) if new.interval and old.interval else None
+    if a.dtype != b.dtype:
+        a, b = (
+            (index(new), index(old))
+            if intervals.fits_int32(interval) and new.type.size >= 4
+            else (exact(new), exact(old))
+        )
+    return Number(new.type, select(mask, a, b), interval)
+
+
+def select(mask: Data, a: Data, b: Data) -> jax.Array:
+    """`a` where a mask holds, else `b`; both of one dtype."""
+    if mask.ndim == 0 and a.ndim == b.ndim:
+        return lax.select(jnp.asarray(mask), jnp.asarray(a), jnp.asarray(b))
+    return lax.select(*alike(mask, a, b))

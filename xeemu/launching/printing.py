@@ -1,0 +1,40 @@
+"""printed: a launch whose work-items print, and what they have printed."""
+
+from collections.abc import Callable
+from typing import Any
+
+from xeemu.devices.device import Device
+from xeemu.errors import KernelArgumentError
+from xeemu.language.kernel import Kernel
+from xeemu.language.ndrange import NDRange
+from xeemu.launching.arguments import DEFAULT_DEVICE
+from xeemu.launching.launch import launch
+
+
+def printed(
+    kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVICE, words: int = 256, schedule: Any = None
+) -> Callable[..., Any]:
+    """A launch as a function that gives the results and what the kernel's `printf` has printed.
+
+    All other transformations evaluate the arguments of `printf` and print nothing.
+
+    Args:
+      kernel: of `xe.load`.
+      nd_range: global and local size.
+      device: the modelled device.
+      words: of 32 bits that are kept of each work-item: one for each text and for each number in it.
+      schedule: as of `launch`.
+
+    Returns:
+      A function of the kernel's arguments that gives the results and a tuple of lines, each with its `text`,
+      `work_item`, `file` and `line`, the work-items one after the other; its `str()` is the whole text.
+
+    Raises:
+      KernelArgumentError: the kernel does not call `printf`.
+    """
+    if kernel.interface is None or kernel.interface.printing is None:
+        why = "calls no printf" if kernel.interface is not None else "is written in Python, which has no printf"
+        raise KernelArgumentError(f"kernel {kernel.name} {why}; store the values to a memory and return it")
+    if words < 2:
+        raise KernelArgumentError(f"words={words!r}; give the number of words to keep of each work-item, such as 256")
+    return launch(kernel.interface.printing(kernel, words), nd_range, device, schedule=schedule)
