@@ -286,8 +286,8 @@ def test_initializers_are_in_the_order_of_elements_and_fields():
         "float8 x = (float8)(f4, f4.zw, 1, 2)": "float8{f4, f4.s23, (float)1, (float)2}",
         "float2 x[2] = {(float2)(1, 2), {3, 4}}": "float2{float2{(float)1, (float)2}, float2{(float)3, (float)4}}",
         "float4 x = (float4)(f)": "(float4)f",
-        "int4 x[2] = {1, 2, 3, 4, 5}": "int4{int4{1, 2, 3, 4}, int4{5, 0, 0, 0}}",
-        "int4 x[2] = {(int4)(1), 2, i4.xyz}": "int4{(int4)1, int4{2, i4.s012}}",
+        "int4 x[2] = {1, 2, 3, 4, 5}": "int4{(int4)1, (int4)2}",
+        "int4 x[2] = {(int4)(1), 2, i4.xyz}": "int4{(int4)1, (int4)2}",
         "int x = {3}": "3",
         "int x = ((struct P){7}).k": "P{7}.k",
     }

@@ -132,7 +132,7 @@ def _allocate(walk: Walk, kernel: Function) -> None:
     for function in effects.functions(kernel):
         declared = [v for node in effects.nodes(function.body) if isinstance(node, Declaration) for v in node.variables]
         for variable in (*function.parameters, *declared):
-            if _in_memory(variable) or variable in indexed:
+            if _in_memory(variable) or variable in indexed or variable in walk.granules:
                 _make(walk, variable)
 
 

@@ -24,7 +24,7 @@ def element(of: Type, granule: int | None = None) -> Scalar:
       of: the type.
       granule: bytes of an element, if something smaller has to be accessed.
     """
-    if granule is not None:
+    if granule is not None and (not isinstance(of, Scalar) or of.size != granule):
         return types.BY_DTYPE[np.dtype(f"uint{8 * granule}")]
     held = {scalar for _, scalar in types.scalars(of)}
     if not held:

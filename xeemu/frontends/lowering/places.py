@@ -21,6 +21,7 @@ from xeemu.frontends.values import (
     Pointing,
     Value,
 )
+from xeemu.language.interface import Retrace
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -327,6 +328,8 @@ def read(walk: Walk, spot: Spot) -> Value:
     """The value at a place."""
     match spot:
         case Slot(key, path):
+            if not path:
+                _check_given(walk, key)
             return picked(walk.read(key), path)
         case Cell(pointer):
             return memories.load(walk, pointer, pointer.type.pointee)
@@ -343,6 +346,13 @@ def read(walk: Walk, spot: Spot) -> Value:
             if first is None or second is None:
                 return first or second or Null(types.VOID)
             return values.selected(condition, first, second)
+
+
+def _check_given(walk: Walk, key: Key) -> None:
+    """Has a number that is read and was given no value held in a memory, where such reads are found."""
+    value = walk.bindings[key].value
+    if isinstance(value, Null) and isinstance(value.type, types.Scalar):
+        raise Retrace(key[1], value.type.size)
 
 
 def write(walk: Walk, spot: Spot, value: Value) -> None:
