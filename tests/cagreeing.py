@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import cprograms
 import numpy as np
+from cprograms import COUNTERS, GROUPS, INPUTS, LOCAL, SLOTS, Node, Program
 
 import xeemu as xe
-from cprograms import COUNTERS, GROUPS, INPUTS, LOCAL, SLOTS, Node, Program
 
 Arguments = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, int, int]
 Outcome = tuple[np.ndarray, np.ndarray]

@@ -13,7 +13,8 @@ from typing import Any
 import cprograms
 import numpy as np
 
-from xeemu.frontends import reading, tree, types
+from xeemu.frontends import tree, types
+from xeemu.frontends.parsing import programs
 from xeemu.frontends.tree import Expression, Function, Statement, Variable
 from xeemu.frontends.types import Scalar, Type
 
@@ -52,7 +53,7 @@ class Leaving(Exception):
 
 def run(text: str, arguments: tuple) -> tuple[np.ndarray, np.ndarray]:
     """The outputs and counters after the kernel `k` of a program of `cprograms` has run."""
-    program = reading.program(text)
+    program = programs.program(text)
     *arrays, n, m = arguments
     stores = [Store(0) for _ in arrays]
     for store, array in zip(stores, arrays, strict=True):
@@ -87,7 +88,7 @@ def converted(x: Any, to: Type) -> Any:
     if not isinstance(to, Scalar):
         return x
     if to.is_bool:
-        return int(isinstance(x, To) or x is not None and x != 0)
+        return int(isinstance(x, To) or (x is not None and x != 0))
     if to.is_float:
         return to.dtype.type(x)
     return wrapped(int(x), to)
@@ -103,10 +104,18 @@ def load(place: To, of: Type) -> Any:
         case types.Array():
             return place
         case types.Record():
-            return bytes(place.store.data[place.at : place.at + of.size])
+            return copied(Store(of.size), 0, place, of.size)
         case types.Pointer():
             return place.store.pointers.get(place.at)
     raise Unusable(f"a value of type {of}")
+
+
+def copied(to: Store, at: int, place: To, size: int) -> Store:
+    """A variable with some bytes of another one, and the pointers in them."""
+    to.data[at : at + size] = place.store.data[place.at : place.at + size]
+    inside = {k: p for k, p in place.store.pointers.items() if place.at <= k < place.at + size}
+    to.pointers.update({k - place.at + at: p for k, p in inside.items()})
+    return to
 
 
 def save(place: To, x: Any, of: Type) -> None:
@@ -117,7 +126,7 @@ def save(place: To, x: Any, of: Type) -> None:
             for k, item in enumerate(x):
                 save(place + k * element.size, item, element)
         case types.Record():
-            place.store.data[place.at : place.at + of.size] = x
+            copied(place.store, place.at, To(x, 0), of.size)
         case types.Pointer():
             place.store.pointers[place.at] = x
 
@@ -412,7 +421,11 @@ class Item:
     def _of_call(self, node: tree.Call) -> Any:
         if node.function is not None:
             return self.called(node.function, [self.value(a) for a in node.arguments])
-        ids = {"get_global_id": self.group * self.size + self.lane, "get_local_id": self.lane, "get_group_id": self.group}
+        ids = {
+            "get_global_id": self.group * self.size + self.lane,
+            "get_local_id": self.lane,
+            "get_group_id": self.group,
+        }
         if node.name in ids:
             return ids[node.name]
         values = [self.value(a) for a in node.arguments]

@@ -83,9 +83,7 @@ FREE = Against()
 
 
 def joined(text: str, *parts: Said) -> Said:
-    return Said(
-        text, frozenset(v for p in parts for v in p.reads), frozenset(v for p in parts for v in p.writes)
-    )
+    return Said(text, frozenset(v for p in parts for v in p.reads), frozenset(v for p in parts for v in p.writes))
 
 
 @dataclasses.dataclass
@@ -446,7 +444,12 @@ class Writer:
                 return at(v.name, v.type)
             case "array" | "window":
                 k = index(7)
-                forms = [f"{v.name}[{k.text}]", f"{v.name}[{k.text}]", f"*({v.name} + ({k.text}))", f"({k.text})[{v.name}]"]
+                forms = [
+                    f"{v.name}[{k.text}]",
+                    f"{v.name}[{k.text}]",
+                    f"*({v.name} + ({k.text}))",
+                    f"({k.text})[{v.name}]",
+                ]
                 return at(self.one(forms), v.type, k)
             case "rows":
                 k = index(1)
@@ -666,7 +669,9 @@ class Writer:
             a, b = self.real(depth - 1, against), self.real(depth - 1, against)
             return joined(f"({c.text} ? {a.text} : {b.text})", c, a, b)
         a = self.integer(depth - 1, against)
-        return joined(self.one([f"(float)({a.text} & 31)", f"(({a.text} & 15) + 0.25f)", f"(-{self.one(['2.5f', '1.0f'])})"]), a)
+        return joined(
+            self.one([f"(float)({a.text} & 31)", f"(({a.text} & 15) + 0.25f)", f"(-{self.one(['2.5f', '1.0f'])})"]), a
+        )
 
     def real_leaf(self, depth: int, against: Against) -> Said:
         if self.chance(0.2):
@@ -908,7 +913,9 @@ class Writer:
         up = self.chance(0.6)
         op = self.one(["<", "<="])
         start = f"{name} = {low.text}" if up else f"{name} = {high.text} + 2"
-        test = f"{name} {op} {high.text}" if up else f"{name} >{'' if of in _UNSIGNED else self.one(['', '='])} {low.text}"
+        test = (
+            f"{name} {op} {high.text}" if up else f"{name} >{'' if of in _UNSIGNED else self.one(['', '='])} {low.text}"
+        )
         advance = self.stepping(name, step, up) if up or of not in _UNSIGNED else f"{name}--"
         body = self.body(depth)
         self.scope = before
@@ -923,7 +930,9 @@ class Writer:
 
     def bound(self, mask: int) -> Said:
         """A small number that does not change while a loop runs."""
-        options = [v.name for v in self.scope if v.fixed and v.kind == "scalar" and (v.uniform or not self.only_uniform)]
+        options = [
+            v.name for v in self.scope if v.fixed and v.kind == "scalar" and (v.uniform or not self.only_uniform)
+        ]
         if self.chance(0.4) or not options:
             return Said(str(self.random.randint(0, mask)))
         return Said(f"({self.one(options)} & {mask})")
@@ -931,7 +940,9 @@ class Writer:
     def stepping(self, name: str, step: int, up: bool) -> str:
         sign = "+" if up else "-"
         if step == 1:
-            return self.one([f"{name}{sign * 2}", f"{sign * 2}{name}", f"{name} {sign}= 1", f"{name} = {name} {sign} 1"])
+            return self.one(
+                [f"{name}{sign * 2}", f"{sign * 2}{name}", f"{name} {sign}= 1", f"{name} = {name} {sign} 1"]
+            )
         return self.one([f"{name} {sign}= {step}", f"{name} = {name} {sign} {step}"])
 
     def guarded(self, depth: int) -> list[Node]:
@@ -958,7 +969,9 @@ class Writer:
         name, before = self.fresh("i"), list(self.scope)
         match self.random.randrange(8):
             case 0:
-                heads = [f"for (uchar {name} = {self.random.randint(250, 255)}; {name} != {self.random.randint(0, 3)}; {name}++)"]
+                heads = [
+                    f"for (uchar {name} = {self.random.randint(250, 255)}; {name} != {self.random.randint(0, 3)}; {name}++)"
+                ]
                 of = "uchar"
             case 1:
                 heads, of = [f"for (uint {name} = {self.random.randint(0, 5)}; {name} < 8; {name}--)"], "uint"
@@ -973,7 +986,10 @@ class Writer:
             case 5:
                 bound = self.bound(7)
                 other = self.fresh("j")
-                heads, of = [f"for (int {name} = 0, {other} = {bound.text}; {name} < {other}; {name}++, {other}--)"], "int"
+                heads, of = (
+                    [f"for (int {name} = 0, {other} = {bound.text}; {name} < {other}; {name}++, {other}--)"],
+                    "int",
+                )
                 self.scope.append(Variable(other, "int", "scalar", frozenset({other}), fixed=True))
             case 6:
                 bound = self.bound(7)
@@ -984,7 +1000,9 @@ class Writer:
                     return self.counted(depth)
                 pointer = Variable(name, array.type, "pointer", array.roots, fixed=True)
                 self.scope.append(pointer)
-                head = f"for ({array.type}* {name} = {array.name}; {name} < {array.name} + {self.bound(7).text}; {name}++)"
+                head = (
+                    f"for ({array.type}* {name} = {array.name}; {name} < {array.name} + {self.bound(7).text}; {name}++)"
+                )
                 before_array, array.fixed = array.fixed, True
                 body = [Node(f"*{name} ^= {self.integer(1).text};"), *self.body(depth)]
                 array.fixed = before_array

@@ -126,7 +126,7 @@ def parameter(cursor: Any) -> Parameter:
     if whole.kind in (ci.TypeKind.POINTER, ci.TypeKind.INCOMPLETEARRAY, ci.TypeKind.CONSTANTARRAY):
         pointed = whole.get_pointee() if whole.kind == ci.TypeKind.POINTER else whole.element_type
         pointee = pointed.get_canonical()
-        space = next((s for s in SPACES if s in pointee.spelling), "__global")
+        space = next((s for s in SPACES if s in pointee.spelling or s in cursor.type.spelling), "__global")
         return Parameter(cursor.spelling, space[2:], element(pointee), max(pointee.get_size(), 1))
     if any(word in whole.spelling for word in OPAQUE):
         return Parameter(cursor.spelling, "opaque", whole.spelling, 0)

@@ -153,7 +153,7 @@ class Observer:
         """A barrier is emitted."""
 
     def on_region(self, plan: Plan, number: int, mask: Emitted, running: jax.Array | None, chunk: Chunk) -> None:
-        """A body of the program begins that the work-items of a mask execute, in the groups of a `[G]` mask or in all."""
+        """What follows in a body is executed by the work-items of a mask, in the groups of a `[G]` mask or in all."""
 
     def on_operation(self, plan: Plan, number: int, running: jax.Array | None, chunk: Chunk) -> None:
         """An equation that is no memory operation is emitted, for the groups of a `[G]` mask or for all."""

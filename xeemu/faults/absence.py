@@ -1,10 +1,10 @@
 """Absence: the values that sub-group algorithms take from lanes that do not exist, followed to where they are used.
 
 What a shift, a permutation or a selection gives a lane whose source lies beyond the sub-group, is absent in the last,
-partial one, or is not active in divergent code, is unspecified in SYCL. Where such a value is masked out or replaced nobody minds. It is a fault
-where it is stored, or decides what is accessed or done. The program is carried out by NumPy for the first and the last
-work-group, as far as ids, counters and scalars tell; what depends on data is taken to be harmless: a mask or a choice
-that it decides, and the lane that it names.
+partial one, or is not active in divergent code, is unspecified in SYCL. Where such a value is masked out or replaced
+nobody minds. It is a fault where it is stored, or decides what is accessed or done. The program is carried out by
+NumPy for the first and the last work-group, as far as ids, counters and scalars tell; what depends on data is taken
+to be harmless: a mask or a choice that it decides, and the lane that it names.
 """
 
 import contextlib

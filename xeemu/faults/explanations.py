@@ -97,6 +97,16 @@ def _of_remedy(memory: Allocation, remedy: Remedy, case: int, dialect: Dialect) 
     return " ".join(words for words, _ in parts), " ".join(advice for _, advice in parts)
 
 
+def apart(memory: Allocation, dialect: Dialect) -> str:
+    """What to write where work-items of several sub-groups race in a loop or branch that they take differently."""
+    barrier, atomics = dialect.barrier([memory.name], [memory.space]), dialect.atomics.format(name=memory.name)
+    return (
+        "Not all work-items come there, so that no barrier of the group can order them: end the loop or branch after "
+        f"the first of the two, write {barrier} where all of them come, and begin another one; or use atomic operations, "
+        f"{atomics}."
+    )
+
+
 def _unfenced(memory: Allocation, steps: Sequence[Fence | Meeting], dialect: Dialect) -> Words:
     step = steps[0]
     what, written = ("barrier", dialect.barrier) if isinstance(step, Meeting) else ("fence", dialect.fence)

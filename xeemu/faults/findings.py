@@ -480,8 +480,8 @@ def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use, 
     )
     if not active:
         explanation = (
-            "In a loop or branch that work-items take differently, the lanes that are done or took the other side take no "
-            f"part; what such a lane gives is unspecified in {dialect.standard}, and here it is the poison value."
+            "In a loop or branch that work-items take differently, the lanes that are done or took the other side take "
+            f"no part; what such a lane gives is unspecified in {dialect.standard}, and here it is the poison value."
         )
         advice = "Call it before the loop or branch, where all lanes are active, or ask an active lane only."
     both = (algorithm, use)

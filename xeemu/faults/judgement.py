@@ -195,11 +195,23 @@ class _Judge:
             return ERROR, *explanations.between_groups(name, pair, self.geometry.plain, self.dialect)
         explanation = "No barrier orders the two."
         if case == ITEMS and not self.state["conflicts"][number][SUB_GROUPS]:
-            lanes = self.geometry.sub_group_size
-            explanation += f" All are inside one sub-group: right only in lockstep, at sub-group size {lanes}."
+            size = self.geometry.sub_group_size
+            explanation += f" All are inside one sub-group: right only in lockstep, at sub-group size {size}."
         elif not self.state["conflicts"][number][ITEMS]:
             explanation += " All are between sub-groups, which run at their own pace."
-        return ERROR, explanation, self._barrier_advice(pair[0].place.memory, order)
+        memory = pair[0].place.memory
+        whole, lanes = (
+            f([memory.name], [memory.space]) for f in (self.dialect.barrier, self.dialect.sub_group_barrier)
+        )
+        if all(map(self._is_divergent, order)):
+            if case != ITEMS:
+                return ERROR, explanation, explanations.apart(memory, self.dialect)
+            return ERROR, explanation, self._barrier_advice(lanes, memory, order)
+        return ERROR, explanation, self._barrier_advice(whole, memory, order)
+
+    def _is_divergent(self, spot: Spot) -> bool:
+        """Whether not all work-items need come to a spot."""
+        return any(o.frame.region(o.key[1]) is not None for o in self._operations(spot))
 
     def _may_be_ordered(self, pair: tuple[Spot, Spot]) -> bool:
         """Whether what was seen in lockstep may be no race after all: a matter of flags, or of what was exchanged."""
@@ -210,9 +222,8 @@ class _Judge:
         reason = self.explored.reasons.get((number, case)) if self.explored is not None else None
         return explanations.of_reason(memory, reason, case, self.dialect) if reason is not None else None
 
-    def _barrier_advice(self, memory: Allocation, order: tuple[Spot, Spot]) -> str:
+    def _barrier_advice(self, barrier: str, memory: Allocation, order: tuple[Spot, Spot]) -> str:
         name, dialect = memory.name, self.dialect
-        barrier = dialect.barrier([name], [memory.space])
         if order[0] == order[1]:
             calls = self._called_after(order)
             apart = f"the calls at lines {calls[0]} and {calls[1]}, write {barrier} between them" if calls else None

@@ -135,7 +135,7 @@ class Watch:
 
     @functools.cached_property
     def parts(self) -> int:
-        """Sub-groups of a work-group, if not all of them need pass the same barriers and algorithms of theirs; else 0."""
+        """Sub-groups of a work-group, if they need not all pass the same barriers and algorithms of theirs; else 0."""
         geometry = self.proofs.schedule.geometry
         some = any(map(epochs.is_of_some_lanes, self.proofs.meetings.values()))
         return -(-geometry.items // geometry.sub_group_size) if some else 0

@@ -346,16 +346,15 @@ class _Walk:
         return [*(_unknown(frame.plan, v) for v in eqn.outvars[: len(eqn.outvars) - len(renewed)]), *renewed]
 
     def _uniform(self, plan: Plan, eqn: jex_core.JaxprEqn, operands: Sequence[Item]) -> Expression:
-        """Some or the greatest of work-items' values: of the halves of an array element by element, until one is left."""
+        """Some or the greatest of work-items' values: of halves of the array element by element, until one is left."""
         (x, *_), (v,) = operands, eqn.outvars
         count, dtype, interval = math.prod(self.geometry.local_range), v.aval.dtype, plan.values[v].interval
         if eqn.params["kind"] == "pick" or not isinstance(x, Expression) or not x.known:
             return _unknown(plan, v)
         present = presence.of_groups(self.geometry, self.groups)
         if not present.constant:
-            least = expressions.constant(
-                np.full(x.shape, 0 if np.dtype(dtype).kind == "b" else np.iinfo(dtype).min), dtype
-            )
+            low = 0 if np.dtype(dtype).kind == "b" else np.iinfo(dtype).min
+            least = expressions.constant(np.full(x.shape, low), dtype)
             x = expressions.apply("select_n", (present, least, x), {}, x.shape, dtype, None, True)
         x = expressions.apply("reshape", (x,), {"new_sizes": (count,)}, (count,), dtype, x.interval, True)
         combine = "or" if np.dtype(dtype).kind == "b" else "max"

@@ -1,4 +1,4 @@
-"""Choices: both sides of a branch that work-items take differently, each for those that take it, one after the other."""
+"""Choices: branches that work-items take differently: one side after the other, each for those that take it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from xeemu.language import divergence, jaxprs, operands, primitives, regions, source
+from xeemu.language.jaxprs import Scan, While
 from xeemu.language.regions import Region
 
 Shape = tuple[int, ...]
@@ -51,7 +52,7 @@ def cond(
 
 def _run(side: Region, mask: jax.Array, arrays: Sequence[jax.Array], replaced: Sequence[tuple[Any, Any]]) -> list[Any]:
     """The results of a side for the work-items of a mask."""
-    if not any(jaxprs.bodies(eqn) for eqn in side.body.eqns if not isinstance(jaxprs.structure(eqn), jaxprs.Call)):
+    if not any(isinstance(jaxprs.structure(eqn), Scan | While) for eqn in jaxprs.equations(side.body)):
         return side.run([mask, *arrays], replaced)
     instead = {id(old): new for old, new in replaced}
     memories = {k: side.origin(k) for k, leaf in enumerate(side.leaves) if regions.is_memory(leaf)}
@@ -60,6 +61,7 @@ def _run(side: Region, mask: jax.Array, arrays: Sequence[jax.Array], replaced: S
     before |= {k: instead.get(id(array), array) for k, array in around.items()}
 
     def skipped() -> list[jax.Array]:
+        divergence.nobody()
         return [before[k] if k in before else jnp.zeros(leaf.shape, leaf.dtype) for k, leaf in enumerate(side.leaves)]
 
     def run() -> list[jax.Array]:
@@ -89,7 +91,8 @@ def _merged(number: int, sides: Sequence[Region], chosen: jax.Array, both: tuple
     dtype = regions.common_type(first, second)
     if dtype is None:
         raise source.kernel_error(
-            f"{what} is {regions.described(first)} where the predicate is true and {regions.described(second)} where it "
+            f"{what} is {regions.described(first)} where the predicate is true and "
+            f"{regions.described(second)} where it "
             f"is false; both sides give one type: convert one of them, value.astype(jnp.{first.dtype})"
         )
     return divergence.merged(chosen, *(regions.spread(x, shape, dtype) for x in both))
@@ -102,14 +105,16 @@ def _check_structure(then: Region, otherwise: Region) -> None:
     )
     if not same:
         raise source.kernel_error(
-            f"the sides of wg.cond give ({', '.join(pairs[0])}) and ({', '.join(pairs[1])}); both return the same parts in "
+            f"the sides of wg.cond give ({', '.join(pairs[0])}) and ({', '.join(pairs[1])}); both "
+            "return the same parts in "
             "the same order: what one of them leaves as it is, it returns as it was given"
         )
     for k, (a, b) in enumerate(zip(then.leaves, otherwise.leaves, strict=True)):
         if regions.is_memory(a) and not _is_same_memory(k, then, otherwise):
             raise source.kernel_error(
                 f"part {k} of the result of wg.cond is memory {a.name} where the predicate is true and memory {b.name} "
-                "where it is false; a memory keeps its place: return the same memories in the same order from both sides"
+                "where it is false; a memory keeps its place: return the same memories in the same "
+                "order from both sides"
             )
 
 
@@ -132,12 +137,14 @@ def _predicate(value: Any, local_range: Shape) -> jax.Array:
     array = operands.array(value, "the predicate of wg.cond")
     if array.dtype != bool:
         raise source.kernel_error(
-            f"the predicate of wg.cond is {array.dtype}{list(array.shape)}; a predicate is bool: write a comparison, such "
+            f"the predicate of wg.cond is {array.dtype}{list(array.shape)}; a predicate is bool: "
+            "write a comparison, such "
             "as x != 0"
         )
     if array.shape not in ((), local_range):
         raise source.kernel_error(
-            f"the predicate of wg.cond has shape {array.shape}; give one bool for each work-item, shape {local_range}, or "
+            f"the predicate of wg.cond has shape {array.shape}; give one bool for each work-item, "
+            f"shape {local_range}, or "
             "one for all"
         )
     return array

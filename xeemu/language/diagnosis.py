@@ -157,7 +157,8 @@ def _predicate_of_loop(found: Found, place: _Place) -> str:
         return f"{what}; a predicate is a bool: write a comparison, such as x != 0"
     if "fori_loop" in place.line:
         return (
-            f"the bounds of lax.fori_loop are {place.whose(shape)}, of shape {shape}; it has one number of turns for the "
+            f"the bounds of lax.fori_loop are {place.whose(shape)}, of shape {shape}; it has one "
+            "number of turns for the "
             "work-group: write wg.fori_loop(low, high, body, init), of which each work-item has its own"
         )
     return (
@@ -176,7 +177,8 @@ def _predicate_of_branch(found: Found, place: _Place) -> str:
         return f"the predicate of lax.cond is {found[1].split(':')[0]}; load what it tests, such as m[0] != 0"
     return (
         f"the predicate of lax.cond is {place.whose(shape)}, of shape {shape}; lax.cond takes one for the work-group: "
-        "write wg.cond(predicate, then, otherwise, *operands), of which each work-item takes its side; or choose values "
+        "write wg.cond(predicate, then, otherwise, *operands), of which each work-item takes its "
+        "side; or choose values "
         "with jnp.where(predicate, a, b) and mask memory operations with where=predicate"
     )
 
@@ -185,7 +187,8 @@ def _number_of_branch(found: Found, place: _Place) -> str:
     shape = _shape(found[1])
     return (
         f"the number of lax.switch is {place.whose(shape)}, of shape {shape}; it takes one for the work-group: write "
-        "wg.cond(number == k, then, otherwise, *operands) for each number, or choose with jnp.where or jnp.select and mask "
+        "wg.cond(number == k, then, otherwise, *operands) for each number, or choose with jnp.where "
+        "or jnp.select and mask "
         "the memory operations with where=number == k"
     )
 

@@ -21,7 +21,7 @@ class Dialect:
       arithmetic: what leaves arithmetic undefined.
       progress: what is promised of the progress of work-items.
       convergence: where it says who reaches a group's algorithms.
-      barrier, fence: a work-group barrier and a fence.
+      barrier, sub_group_barrier, fence: a barrier of a work-group and of a sub-group, and a fence.
       orders, unordered: of a barrier or fence, that it orders a `memory`, or does not.
       mask: to carry out an access under a `condition` alone.
       within: the condition that `i` is from 0 and below `size`.
@@ -61,6 +61,7 @@ class Dialect:
     progress: str
     convergence: str
     barrier: Ordering
+    sub_group_barrier: Ordering
     fence: Ordering
     orders: str
     unordered: str
@@ -128,6 +129,7 @@ PYTHON = Dialect(
     ),
     convergence="SYCL 2020, section 4.17.2",
     barrier=_assigned("wg.barrier"),
+    sub_group_barrier=_assigned("wg.sub_group.barrier"),
     fence=_assigned("wg.fence"),
     orders="was given {memory}",
     unordered="was not given {memory}",
@@ -191,6 +193,7 @@ OPENCL_C = Dialect(
     ),
     convergence="OpenCL C 3.0, section 6.15.16",
     barrier=lambda names, spaces: f"barrier({_fences(spaces)})",
+    sub_group_barrier=lambda names, spaces: f"sub_group_barrier({_fences(spaces)})",
     fence=lambda names, spaces: f"atomic_work_item_fence({_fences(spaces)}, ...)",
     orders="orders {memory}",
     unordered="does not order {memory}",

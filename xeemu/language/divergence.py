@@ -2,7 +2,7 @@
 
 A kernel is written for a whole work-group. Inside divergent control flow only some of its work-items execute what is
 being traced: memory operations, barriers and group algorithms ask here for whom they are. The mask is a dynamic scope
-of the trace, and part of the keys by which JAX caches traces: a function that is traced under two masks is traced twice.
+of the trace, and part of the keys by which JAX caches traces: a function under two masks is traced twice.
 """
 
 from typing import Any
@@ -40,7 +40,7 @@ def active() -> jax.Array | None:
 
 
 class within:
-    """A context: what is traced inside is executed by the work-items of `mask` only, among those that were active already.
+    """A context: what is traced inside is executed by the work-items of `mask` only, of those that were active.
 
     Args:
       mask: a bool array of the work-group's shape, or a scalar.
@@ -79,6 +79,11 @@ class only:
         self._context.__exit__(*error)
         # The keys of JAX's caches keep the scope, and shall not keep what was traced.
         self._scope.mask = None
+
+
+def nobody() -> None:
+    """What is traced from here on in the body is executed by none: what a group does instead of what it skips."""
+    primitives.region_p.bind(np.bool_(False))
 
 
 def merged(mask: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:

@@ -134,16 +134,15 @@ class _Writer:
         """Whether an equation says whether there are work-items of a mask; it needs no line of its own."""
         if eqn.primitive is primitives.uniform_p and eqn.params["kind"] == "some":
             self._some[eqn.outvars[0]] = self._name(eqn.invars[0], names)
-        elif (
-            eqn.primitive.name == "convert_element_type"
-            and not jaxprs.is_literal(eqn.invars[0])
-            and eqn.invars[0] in self._some
-        ):
+        elif eqn.primitive.name == "convert_element_type" and self._says_some(eqn.invars[0]):
             self._some[eqn.outvars[0]] = self._some[eqn.invars[0]]
         else:
             return False
         names[eqn.outvars[0]] = f"some of {self._some[eqn.outvars[0]]}"
         return True
+
+    def _says_some(self, atom: Atom) -> bool:
+        return not jaxprs.is_literal(atom) and atom in self._some
 
     def _call(
         self, eqn: jex_core.JaxprEqn, body: Body, names: dict[Any, str], indent: str
@@ -211,7 +210,7 @@ class _Writer:
         self, eqn: jex_core.JaxprEqn, branches: tuple[Body, ...], names: dict[Any, str], indent: str, place: str
     ) -> Iterator[tuple[str, str]]:
         chosen, *given = [self._name(a, names) for a in eqn.invars]
-        if not jaxprs.is_literal(eqn.invars[0]) and eqn.invars[0] in self._some:
+        if self._says_some(eqn.invars[0]):
             yield f"{indent}if there are work-items {self._some[eqn.invars[0]]}:", place
             inner = dict(zip(branches[1].invars, given, strict=True))
             yield from self._body(branches[1], inner, indent + _INDENT)

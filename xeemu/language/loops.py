@@ -166,12 +166,14 @@ class _Loop:
         if not (regions.is_memory(leaf) and regions.is_memory(after)):
             raise source.kernel_error(
                 f"part {k} of what {self.name} carries is {regions.described(leaf)} before and "
-                f"{regions.described(after)} after an iteration; a memory keeps its place: return the memory itself, as "
+                f"{regions.described(after)} after an iteration; a memory keeps its place: return the "
+                "memory itself, as "
                 ".at[i].set(x) gives it"
             )
         if step.origin(k) != before + k:
             raise source.kernel_error(
-                f"part {k} of what {self.name} carries is memory {leaf.name}, but the body returns another memory there, "
+                f"part {k} of what {self.name} carries is memory {leaf.name}, but the body returns "
+                "another memory there, "
                 f"{after.name}; a memory keeps its place: return the memories in the order of the carry"
             )
 
@@ -258,7 +260,8 @@ def _alike(low: Any, high: Any) -> tuple[Any, Any]:
 def _bound(array: Any, local_range: Shape) -> Any:
     if array.shape not in ((), local_range):
         raise source.kernel_error(
-            f"a bound of wg.fori_loop has shape {array.shape}; give one for each work-item, shape {local_range}, or one "
+            f"a bound of wg.fori_loop has shape {array.shape}; give one for each work-item, shape "
+            f"{local_range}, or one "
             "for all"
         )
     return array

@@ -13,7 +13,7 @@ a list of results. `L` is the local range of the work-group, `P` the private axe
 | `atomic` | memory, index..., value..., [where] | [old value `L + P`,] [the memory's next version] |
 | `barrier`, `fence` | memories..., [where] | their next versions |
 | `collective` | x, [argument], [where] | the result of a group or sub-group algorithm |
-| `uniform` | x `L`, [where] | a scalar that steers loops: `"some"`, `"most"` (the greatest), or `"pick"` (where `where`) |
+| `uniform` | x `L`, [where] | a scalar that steers: `"some"`, `"most"` (the greatest) or `"pick"` (one of `where`) |
 | `region` | where `L` or scalar | none: the work-items that execute what follows, up to the body's next one |
 """
 
@@ -92,7 +92,7 @@ collective_p = _primitive(
     "collective",
     lambda x, *_, collective: [_array(collective.result_shape(x.shape), collective.result_type(x.dtype))],
 )
-# Each work-item on its own knows but its own element: these say what a group in lockstep does, not what a kernel computes.
+# What a group does in lockstep, and nothing that a kernel computes: a work-item by itself knows its own element.
 uniform_p = _primitive("uniform", lambda x, *_, kind: [_array((), x.dtype)])
 region_p = _primitive("region", lambda mask: [])
 

@@ -220,8 +220,10 @@ def _value_needed(error: Exception, kernel: Kernel) -> KernelError:
     site = source.of_exception(error, kernel.function.__code__)
     return source.kernel_error(
         f"kernel {kernel.name} needs the value of an array in Python, but the array is known only as the kernel runs; "
-        "where it differs between work-items, write wg.cond, wg.while_loop or wg.fori_loop, or mask the memory operations "
-        "with where= and choose with jnp.where; where it is one value for the work-group, use lax.cond, lax.while_loop or "
+        "where it differs between work-items, write wg.cond, wg.while_loop or wg.fori_loop, or mask "
+        "the memory operations "
+        "with where= and choose with jnp.where; where it is one value for the work-group, use "
+        "lax.cond, lax.while_loop or "
         "lax.fori_loop",
         site,
     )

@@ -131,7 +131,8 @@ def _value(leaf: Any) -> jax.Array:
     if isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float) or hasattr(leaf, "__jax_array__"):
         return jnp.asarray(leaf)
     raise source.kernel_error(
-        f"divergent control flow has {source.called(leaf)} among its values; give arrays, numbers and memories, and let "
+        f"divergent control flow has {source.called(leaf)} among its values; give arrays, numbers and "
+        "memories, and let "
         "the function take everything else from around it"
     )
 
@@ -181,7 +182,8 @@ def merged_shape(shapes: Sequence[tuple[int, ...]], local_range: tuple[int, ...]
     for shape in shapes:
         if shape and shape[:rank] != local_range:
             raise source.kernel_error(
-                f"{what} has shape {shape}, which does not begin with the work-group's shape {local_range}; a value that "
+                f"{what} has shape {shape}, which does not begin with the work-group's shape "
+                f"{local_range}; a value that "
                 "work-items get at different times has an element for each: give one per work-item, or a scalar"
             )
     private = [shape[rank:] for shape in shapes if shape]

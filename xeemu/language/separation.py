@@ -64,8 +64,10 @@ def _check_divergent(body: Body, reductions: frozenset[int], divergent: bool) ->
         elif divergent and id(eqn) in reductions:
             name = eqn.primitive.name.removeprefix("reduce_")
             raise source.kernel_error(
-                f"{name} over all work-items, in a loop or branch that not all of them execute: it would take in the values "
-                "of those that do not; write wg.sub_group.reduce(x, op) for the active lanes of each sub-group, or reduce "
+                f"{name} over all work-items, in a loop or branch that not all of them execute: it "
+                "would take in the values "
+                "of those that do not; write wg.sub_group.reduce(x, op) for the active lanes of each "
+                "sub-group, or reduce "
                 "outside the loop or branch",
                 source.of_equation(eqn),
             )

@@ -174,7 +174,7 @@ class WorkGroup:
         return loops.while_loop(cond, body, init, self._geometry.local_range)
 
     def fori_loop(self, low: Any, high: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
-        """What is carried after a loop from `low` to `high`, the end excluded, which each work-item may have its own of.
+        """What is carried after a loop from `low` to `high`, the end excluded, of which each work-item has its own.
 
         Args:
           low, high: integers, for each work-item or for all.
@@ -245,6 +245,9 @@ class WorkGroup:
         if op in ("and", "or", "xor") and jnp.issubdtype(array.dtype, jnp.inexact):
             raise source.kernel_error(f"{level} {kind} with op {op!r} of {array.dtype}; it is for integers and bool")
         mask = self._active()
+        if mask:
+            # What the others have computed there is nobody's.
+            array = divergence.merged(mask[0], array, jnp.zeros_like(array))
         collective = Collective(level, kind, op, geometry.local_range, geometry.sub_group_size, bool(mask))
         return primitives.collective_p.bind(array, *argument, *mask, collective=collective)[0]
 

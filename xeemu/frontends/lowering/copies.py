@@ -104,9 +104,10 @@ def _trips(walk: Walk, count: Number) -> Any:
     most = values.index(count)
     if isinstance(most, np.generic):
         return np.int32(-(-int(most) // walk.wg.size))
-    whole: Any = _greatest(walk, most) if most.ndim else jnp.asarray(most)
-    size = whole.dtype.type(walk.wg.size)
-    return lax.div(lax.add(whole, size - whole.dtype.type(1)), size).astype(np.int32)
+    whole = _greatest(walk, most) if most.ndim else jnp.asarray(most)
+    size = walk.wg.size
+    up = lax.add(whole, np.asarray(size - 1, whole.dtype))
+    return lax.div(up, np.asarray(size, whole.dtype)).astype(np.int32)
 
 
 def _memories(pointer: Value) -> set[Any]:

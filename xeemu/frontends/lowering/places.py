@@ -3,8 +3,6 @@
 import dataclasses
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.lowering import constants, memories
 from xeemu.frontends.lowering.walk import Key, Walk
@@ -128,9 +126,15 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
         case Pointing():
             return memories.moved(walk, pointer, by, size_bytes)
         case Either(type=to, condition=condition, then=a, otherwise=b):
-            return Either(to, condition, advanced(walk, a, by, size_bytes), advanced(walk, b, by, size_bytes))
+            # Nobody goes on from the null pointer.
+            sides = [x if isinstance(x, Null) else advanced(walk, x, by, size_bytes) for x in (a, b)]
+            return Either(to, condition, *sides)
         case Address() if isinstance(pointer.type.pointee, types.Opaque):
             return _event(walk, pointer, by)
+        case Address() if by.known and by.python == 0:
+            return pointer
+        case Address(path=(*outer, Number() as at)):
+            return dataclasses.replace(pointer, path=(*outer, _further(walk, pointer, at, by, size_bytes)))
         case Address():
             return _stepped(walk, pointer, by)
         case constants.Table():
@@ -159,6 +163,15 @@ def _event(walk: Walk, pointer: Address, by: Number) -> Value:
     return found
 
 
+def _further(walk: Walk, pointer: Address, at: Number, by: Number, size_bytes: int) -> Number:
+    """The number of an element some steps further."""
+    if size_bytes != pointer.type.pointee.size:
+        raise walk.refuse("an array in registers is accessed as another type than its own; copy it to a variable first")
+    total = arithmetic.binary("+", values.converted(at, types.INT), values.converted(by, types.INT), types.INT)
+    assert isinstance(total, Number)
+    return total
+
+
 def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
     """The place that a pointer points to."""
     match pointer:
@@ -168,7 +181,10 @@ def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
         case Address(variable=variable, path=path):
             return Slot(variable, path)
         case Either(condition=condition, then=a, otherwise=b):
-            return Chosen(condition, behind(walk, _or_nowhere(a, b), to), behind(walk, _or_nowhere(b, a), to))
+            first, second = _or_nowhere(a, b), _or_nowhere(b, a)
+            if isinstance(first, Null) or isinstance(second, Null):
+                return behind(walk, second if isinstance(first, Null) else first, to)
+            return Chosen(condition, behind(walk, first, to), behind(walk, second, to))
         case constants.Table():
             return Temporary(constants.looked_up(walk, pointer, to))
     raise walk.refuse("a null or undefined pointer is used; give it the address of something first")
@@ -191,45 +207,14 @@ def _all_of(pointer: Value) -> list[Value]:
     return [pointer]
 
 
-def first_of(walk: Walk, spot: Spot, array: types.Array) -> Value:
-    """A pointer to the first element of an array in registers."""
-    of_element = types.Pointer(array.element, "private")
-    match spot:
-        case Slot(key, path):
-            return Address(of_element, key, (*path, 0))
-        case Chosen(condition, a, b):
-            return Either(of_element, condition, first_of(walk, a, array), first_of(walk, b, array))
-        case Cell(pointer):
-            return Pointing(types.Pointer(array.element, pointer.type.space), pointer.memory, pointer.offset)
-    raise walk.refuse("an array that is part of a value; assign it to a variable first")
-
-
 def _stepped(walk: Walk, pointer: Address, by: Number) -> Value:
-    """A pointer to an element of an array in registers, or to a component of a vector, some further."""
-    if by.known and by.python == 0:
-        return pointer
+    """A pointer to a component of a vector in registers, some further."""
     *outer, last = pointer.path or (None,)
     if isinstance(last, tuple) and len(last) == 1 and by.known:
         return dataclasses.replace(pointer, path=(*outer, (last[0] + int(by.python),)))
-    if not isinstance(last, int):
-        raise walk.refuse(
-            "arithmetic on the address of a variable that is no array; declare an array, or assign the value to one"
-        )
-    whole = picked(walk.read(pointer.variable), tuple(outer))
-    count = len(whole.items) if isinstance(whole, Elements) else 0
-    if by.known:
-        return dataclasses.replace(pointer, path=(*outer, last + int(by.python)))
-    found: Value = pointer
-    for k in range(count):
-        here = arithmetic.binary("==", by, values.constant(k - last, by.type), types.INT)
-        assert isinstance(here, Number)
-        element = dataclasses.replace(pointer, path=(*outer, k))
-        chosen = values.truth(here)
-        if isinstance(chosen, np.generic):
-            found = element if chosen else found
-        else:
-            found = Either(pointer.type, chosen, element, found)
-    return found
+    raise walk.refuse(
+        "arithmetic on the address of a variable that is no array; declare an array, or assign the value to one"
+    )
 
 
 def _field(walk: Walk, whole: Spot, node: Member, record: Type) -> Spot:
@@ -273,9 +258,11 @@ def picked(value: Value, path: tuple[Any, ...]) -> Value:
         match value:
             case Fields(items=fields):
                 value = fields[step]
-            case Elements(type=of_array, items=items):
-                known = not isinstance(of_array.element, types.Opaque) or (step is not None and 0 <= step < len(items))
+            case Elements(type=of_array, items=items) if isinstance(of_array.element, types.Opaque):
+                known = step is not None and 0 <= step < len(items)
                 value = items[step] if known else Handle(of_array.element, None)  # an event that is not known
+            case Elements(items=items):
+                value = _element_of(items, step)
             case Components(type=vector, items=lanes) if len(step) == 1:
                 value = lanes[step[0]]
             case Components(type=vector, items=lanes):
@@ -297,12 +284,29 @@ def put(value: Value, path: tuple[Any, ...], part: Value) -> Value:
             return value  # an array of events that are not known
         case Elements(type=of_array) if step is None:
             return Handle(of_array, None)
+        case Elements(type=of_array, items=items) if isinstance(step, int):
+            return Elements(of_array, tuple(put(x, rest, part) if k == step else x for k, x in enumerate(items)))
         case Elements(type=of_array, items=items):
-            changed = tuple(put(x, rest, part) if k == step else x for k, x in enumerate(items))
-            return Elements(of_array, changed)
+            changed = [values.selected(_is(step, k), put(x, rest, part), x) for k, x in enumerate(items)]
+            return Elements(of_array, tuple(changed))
         case Components(type=vector, items=lanes):
             return Components(vector, _exchanged(lanes, step, rest, part))
     raise AssertionError(value)
+
+
+def _element_of(items: tuple[Value, ...], at: Number) -> Value:
+    """An element of an array in registers; beyond its end the first one."""
+    found = items[0]
+    for k, item in enumerate(items[1:], 1):
+        found = values.selected(_is(at, k), item, found)
+    return found
+
+
+def _is(at: Number, k: int) -> Data:
+    """Where an integer is a given one."""
+    equal = arithmetic.binary("==", at, values.constant(k, types.INT), types.INT)
+    assert isinstance(equal, Number)
+    return values.truth(equal)
 
 
 def _exchanged(

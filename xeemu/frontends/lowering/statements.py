@@ -62,7 +62,7 @@ def declare(walk: Walk, variable: Variable) -> None:
             _initialise(walk, start, variable.type, variable.initializer)
         return
     given = variable.initializer
-    value = Null(variable.type) if given is None else arithmetic.converted(walk.evaluate(given), variable.type)
+    value = Null(variable.type, False) if given is None else arithmetic.converted(walk.evaluate(given), variable.type)
     walk.declare(variable, value)
 
 

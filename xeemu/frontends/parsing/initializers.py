@@ -7,9 +7,10 @@ out. Every item has the type of its element.
 import dataclasses
 from collections.abc import Sequence
 
-from xeemu.frontends import clang, expressions, layouts, literals, refusals, tree, types
-from xeemu.frontends.bodies import Body, converted
-from xeemu.frontends.clang import Cursor
+from xeemu.frontends import refusals, tree, types
+from xeemu.frontends.parsing import clang, expressions, layouts, literals
+from xeemu.frontends.parsing.bodies import Body, converted
+from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Place
 from xeemu.frontends.types import Type
 
