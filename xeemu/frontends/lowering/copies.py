@@ -104,7 +104,7 @@ def _trips(walk: Walk, count: Number) -> Any:
     most = values.index(count)
     if isinstance(most, np.generic):
         return np.int32(-(-int(most) // walk.wg.size))
-    whole = _greatest(walk, most) if most.ndim else jnp.asarray(most)
+    whole: Any = _greatest(walk, most) if most.ndim else jnp.asarray(most)
     size = walk.wg.size
     up = lax.add(whole, np.asarray(size - 1, whole.dtype))
     return lax.div(up, np.asarray(size, whole.dtype)).astype(np.int32)
