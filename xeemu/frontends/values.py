@@ -30,12 +30,16 @@ class Number:
     Attributes:
       type: its type.
       data: its value: of the type's dtype, int32, or bool (see above).
-      interval: of an integer over the launch.
+      interval: of an integer over the launch; of a known one the number itself.
     """
 
     type: Scalar
     data: Data
     interval: Interval | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.data, np.generic) and not self.type.is_float:
+            object.__setattr__(self, "interval", (int(self.data),) * 2)
 
     @property
     def known(self) -> bool:

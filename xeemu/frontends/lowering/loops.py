@@ -161,6 +161,7 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
     condition, first = node.condition, counter.first
     binding = walk.bindings[counter.key]
     trips = np.int32(counter.most) if counter.most is not None else _most(walk, counter)
+    own_trips = counting.trips(counter) if counter.wraps and not counter.same else None
     own = counting.stepping(node, counter.key[1])
     others = [part for part in counting.steps(node.step) if part not in own]
 
@@ -173,11 +174,16 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
                 walk.evaluate(part, False)
 
     def once(k: Data) -> None:
-        walk.bindings[counter.key] = counting.bound(binding, counter, k)
+        inside = counting.bound(binding, counter, k)
         if counter.same:
+            walk.bindings[counter.key] = inside
             iteration()
         else:
-            walk.under(_truth(walk, condition), iteration)
+            walk.bindings[counter.key] = counting.anywhere(inside)
+            going_on = values.conjunction(_truth(walk, condition), _is_left(k, own_trips))
+            assert going_on is not None
+            walk.bindings[counter.key] = inside
+            walk.under(going_on, iteration)
         walk.bindings[counter.key] = binding
 
     changed = functools.reduce(operator.or_, map(effects.of, others), effects.of(node.body))
@@ -185,6 +191,11 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
     if isinstance(node.first, Declaration) and counter.key[1] in node.first.variables:
         return
     walk.assign(counter.key, counting.last(walk, counter, first))
+
+
+def _is_left(k: Data, trips: Number | None) -> Data | None:
+    """Who makes iteration `k`, of work-items whose iterations are counted."""
+    return None if trips is None else values.lifted(np.less, lax.lt, values.cast(k, trips.data.dtype), trips.data)
 
 
 def _most(walk: Walk, counter: Counter) -> jax.Array:
