@@ -163,7 +163,7 @@ def _wait(walk: Walk, node: Call, used: bool) -> Value:
     count, pointer = (walk.evaluate(a) for a in node.arguments)
     masks: list[Data] = []
     awaited = events.memories(events.listed(walk, count, pointer), masks)
-    keys = [k for k in _copied(walk) if awaited is None or k in awaited]
+    keys = _written(walk, _copied(walk) if awaited is None else awaited)
     where = functools.reduce(values.conjunction, masks, None)
     synchronisation.renew(walk, keys, lambda *m: walk.wg.barrier(*m, where=where))
     return Null(types.VOID)
@@ -182,12 +182,16 @@ def _kernel(walk: Walk) -> Function:
     return frame.function
 
 
-def _copied(walk: Walk) -> list[Any]:
-    """The keys of the memories from or to which the kernel copies, of those that can be written."""
+def _copied(walk: Walk) -> frozenset[Any]:
+    """The keys of the memories from or to which the kernel copies."""
     pointers = (pointer for node in _copies(walk) for pointer in node.arguments[:2])
     found = {v for pointer in pointers for v in _origins(walk, effects.sources(pointer))}
     parameters = set(_kernel(walk).parameters)
-    keys = {v.name if v in parameters else v for v in found}
+    return frozenset(v.name if v in parameters else v for v in found)
+
+
+def _written(walk: Walk, keys: frozenset[Any]) -> list[Any]:
+    """Those of some memories that can be written, in the order of their declaration."""
     return [k for k, layout in walk.layouts.items() if k in keys and (layout.space == "local" or k in walk.written)]
 
 

@@ -238,12 +238,14 @@ def sources(node: Expression) -> frozenset[Variable]:
 
 
 def _is_way(of: types.Type) -> bool:
-    """Whether something may be stored through a value: a pointer, an array that decays to one, a record with some."""
+    """Whether something may be stored through a value: a pointer, an array that decays to one, an image, a record."""
     match of:
         case types.Record(fields=fields):
             return any(_is_way(f.type) for f in fields)
         case types.Array(element=inner):
             return not isinstance(inner, types.Record) or _is_way(inner)
+        case types.Opaque(name=name):
+            return name.startswith("image")
     return isinstance(of, types.Pointer) and not of.const
 
 
