@@ -2,9 +2,10 @@
 
 A second, slow and obvious executor of `xeemu.frontends.tree`. Every variable is bytes of its own, a pointer is those
 bytes and an offset, integers are Python's and are wrapped to their types. A work-item is a generator that yields at
-barriers; a barrier is a statement of a kernel. It needs no compiler, and shares only the reading of the text with xeemu.
+barriers; a barrier is a statement of a kernel. It needs no compiler, and shares only the parsing of the text with it.
 """
 
+import contextlib
 import dataclasses
 import operator
 from collections.abc import Callable, Generator, Sequence
@@ -167,10 +168,8 @@ class Item:
             self.declare(parameter, x)
 
     def kernel(self) -> Generator[None, None, None]:
-        try:
+        with contextlib.suppress(Leaving):
             yield from self.execute(self.function.body)
-        except Leaving:
-            pass
 
     def declare(self, variable: Variable, x: Any) -> To:
         self.variables[variable] = Store(variable.type.size)

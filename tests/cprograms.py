@@ -645,7 +645,7 @@ class Writer:
             if v.fixed or v.const or v.type != p.type or v.roots & (against.reads | against.writes):
                 continue
             forms = {
-                ("pointer", "scalar"): "&{}", ("pointer", "array"): "&{}[%d]" % self.random.randint(0, 7),
+                ("pointer", "scalar"): "&{}", ("pointer", "array"): f"&{{}}[{self.random.randint(0, 7)}]",
                 ("pointer", "pointer"): "{}", ("pointer", "window"): "{} + 2", ("window", "array"): "{}",
                 ("window", "window"): "{}", ("to_record", "record"): "&{}", ("to_record", "to_record"): "{}",
             }  # fmt: skip
@@ -970,7 +970,8 @@ class Writer:
         match self.random.randrange(8):
             case 0:
                 heads = [
-                    f"for (uchar {name} = {self.random.randint(250, 255)}; {name} != {self.random.randint(0, 3)}; {name}++)"
+                    f"for (uchar {name} = {self.random.randint(250, 255)}; "
+                    f"{name} != {self.random.randint(0, 3)}; {name}++)"
                 ]
                 of = "uchar"
             case 1:
