@@ -124,7 +124,8 @@ def loop_of_each_work_item(wg, x, y):
 
 
 @refused(
-    "the bounds of lax.fori_loop are a value for each work-item, of shape (4,); it has one number of turns for the work-group: write wg.fori_loop("
+    "the bounds of lax.fori_loop are a value for each work-item, of shape (4,); it has one number of turns for the "
+    "work-group: write wg.fori_loop("
 )
 def bound_of_each_work_item(wg, x, y):
     return x.at[wg.global_id()].set(lax.fori_loop(0, wg.local_id(), lambda k, n: n + 1, 0))  # <-
