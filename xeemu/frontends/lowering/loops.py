@@ -254,10 +254,8 @@ def _by_group(walk: Walk, node: Loop, start: Data, outer: Data | None) -> None:
     if _is_simple(node):
         _while_simple(walk, node, outer)
         return
-    go = start
-    if outer is not None and outer.ndim:
-        # Where nobody is active, the values may never end the loop.
-        go = values.conjunction(go, divergence.some(outer))  # type: ignore[assignment]
+    go = values.conjunction(start, _anybody(outer))
+    assert go is not None
     state = carrying.Extra(go)
 
     def once(_: Data) -> None:
@@ -277,6 +275,11 @@ def _by_group(walk: Walk, node: Loop, start: Data, outer: Data | None) -> None:
     _while(walk, node, once, state, lambda data: data)
 
 
+def _anybody(outer: Data | None) -> Data | None:
+    """Whether somebody is active in the group: where nobody is, the values may never end a loop."""
+    return outer if outer is None or not outer.ndim else divergence.some(outer)
+
+
 def _is_simple(node: Loop) -> bool:
     """Whether a condition may be asked again and again: it changes nothing, and nobody leaves the loop but by it."""
     if node.after or node.condition is None or jumps(node.body):
@@ -289,7 +292,7 @@ def _is_simple(node: Loop) -> bool:
 
 
 def _while_simple(walk: Walk, node: Loop, outer: Data | None) -> None:
-    some = None if outer is None or not outer.ndim else divergence.some(outer)
+    some = _anybody(outer)
 
     def once(_: Data) -> None:
         _body(walk, node)
