@@ -259,13 +259,7 @@ def _by_group(walk: Walk, node: Loop, start: Data, outer: Data | None) -> None:
     state = carrying.Extra(go)
 
     def once(_: Data) -> None:
-        leaving = _body(walk, node)
-        if walk.dead:
-            again: Data = NOBODY
-        else:
-            if node.step is not None:
-                walk.evaluate(node.step, False)
-            again = _truth(walk, node.condition)
+        leaving, again = _body(walk, node, node.condition)
         for gone in (leaving.broken, walk.frame.returned):
             again = values.conjunction(again, values.negation(gone))  # type: ignore[assignment]
         if again.ndim or (walk.live is not outer and walk.live is not None and walk.live.ndim):
@@ -295,9 +289,7 @@ def _while_simple(walk: Walk, node: Loop, outer: Data | None) -> None:
     some = _anybody(outer)
 
     def once(_: Data) -> None:
-        _body(walk, node)
-        if node.step is not None:
-            walk.evaluate(node.step, False)
+        _body(walk, node, None)
         if walk.live is not outer:
             raise Apart
 
@@ -321,12 +313,8 @@ def _by_work_item(walk: Walk, node: Loop, start: Data, outer: Data | None) -> No
     def once(_: Data) -> None:
         walk.live, walk.region = state.data, object()
         with walk.scope():
-            _body(walk, node)
-            if not walk.dead:
-                if node.step is not None:
-                    walk.evaluate(node.step, False)
-                test = _truth(walk, node.condition)
-                walk.live = values.conjunction(walk.live, test)
+            again = _body(walk, node, node.condition)[1]
+            walk.live = values.conjunction(walk.live, again)
         assert walk.live is not None
         state.data = walk.live if walk.live.ndim else lax.broadcast(jnp.asarray(walk.live), walk.shape)
         walk.live, walk.region = outer, region
@@ -334,13 +322,18 @@ def _by_work_item(walk: Walk, node: Loop, start: Data, outer: Data | None) -> No
     _while(walk, node, once, state, divergence.some)
 
 
-def _body(walk: Walk, node: Loop) -> Jumps:
-    """The body once; who went on to the next iteration is active again after it."""
+def _body(walk: Walk, node: Loop, asked: Expression | None) -> tuple[Jumps, Data]:
+    """The body once, then the step and what is asked, for those who have not left the loop; who may go on."""
     leaving = Jumps(loop=True)
+    again: Data = NOBODY
     walk.frame.jumps.append(leaving)
     _iterate(walk, node.body, leaving)
+    if not walk.dead:
+        if node.step is not None:
+            walk.evaluate(node.step, False)
+        again = _truth(walk, asked)
     walk.frame.jumps.pop()
-    return leaving
+    return leaving, again
 
 
 def _changed(node: Loop) -> effects.Effects:
