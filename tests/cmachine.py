@@ -147,6 +147,12 @@ _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _ATOMICS = {"add": operator.add, "and": operator.and_, "or": operator.or_, "xor": operator.xor, "max": max, "min": min}
 
 
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "fabs": abs, "min": min, "max": max,
+    "any": lambda v: any(x < 0 for x in v), "all": lambda v: all(x < 0 for x in v),
+}  # fmt: skip
+
+
 def binary(op: str, a: Any, b: Any, of: Scalar) -> Any:
     """`a op b` of two numbers, in a type."""
     if op in ("<<", ">>"):
@@ -285,6 +291,9 @@ class Item:
             case tree.Member(base=base, name=name, arrow=arrow):
                 record = base.type.pointee if arrow else base.type
                 return (self.value(base) if arrow else self.place(base)) + record.field(name).offset
+            case tree.Swizzle(base=tree.Swizzle(base=base, components=outer), components=inner):
+                both = tuple(outer[k] for k in inner)
+                return self.place(tree.Swizzle(node.type, node.place, base, both))
             case tree.Swizzle(base=base, components=(one,)):
                 return self.place(base) + one * node.type.size
             case tree.Cast(operand=operand) if operand.type == node.type:
@@ -345,6 +354,8 @@ class Item:
             return self._of_name(node)
         if node.op == "&":
             return self.place(node.operand)
+        if node.op == "!" and isinstance(node.type, types.Vector):
+            return tuple(-int(x == 0) for x in self.value(node.operand))
         if node.op == "!":
             return int(not self.truth(node.operand))
         x = converted(self.value(node.operand), node.type)
@@ -412,6 +423,9 @@ class Item:
         return binary(node.op, a.at, b.at, types.INT)
 
     def _of_choice(self, node: tree.Choice) -> Any:
+        if isinstance(node.condition.type, types.Vector):
+            asked, a, b = (self.value(x) for x in (node.condition, node.then, node.otherwise))
+            return tuple(x if c < 0 else y for c, x, y in zip(asked, a, b, strict=True))
         return converted(self.value(node.then if self.truth(node.condition) else node.otherwise), node.type)
 
     def _of_cast(self, node: tree.Cast) -> Any:
@@ -432,6 +446,10 @@ class Item:
             made = To(Store(node.type.size), 0)
             save(made, values[0], node.arguments[0].type)
             return load(made, node.type)
+        if node.name.startswith("convert_"):
+            return converted(values[0], node.type)
+        if node.name in _FUNCTIONS:
+            return converted(_FUNCTIONS[node.name](*values), node.type)
         if node.name.startswith("atomic_"):
             pointer, of = values[0], node.type
             old = load(pointer, of)

@@ -18,7 +18,7 @@ from xeemu.frontends.lowering import targets
 from xeemu.frontends.lowering.effects import Effects
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import If, Loop, Variable
-from xeemu.frontends.values import Address, Data, Either, Handle, Null, Number, Pointing, Value
+from xeemu.frontends.values import Address, Data, Either, Elements, Fields, Handle, Null, Number, Pointing, Value
 from xeemu.language.memory import Memory
 
 Carry: TypeAlias = tuple[tuple[jax.Array, ...], tuple[Memory, ...], tuple[jax.Array, ...]]
@@ -276,7 +276,11 @@ def _result(walk: Walk, held: Held, first: bool) -> Sequence[Number]:
 def _leaves(walk: Walk, held: Held, name: Any, of: types.Type, value: Value, first: bool) -> Sequence[Number]:
     """The numbers of a variable, before the loop or after its body."""
     if not isinstance(of, types.Pointer):
-        return values.leaves(values.zero(value.type) if isinstance(value, Null) else value)
+        value = values.zero(value.type) if isinstance(value, Null) else value
+        if not types.holds_pointer(of):
+            return values.leaves(value)
+        parts = _parts(of, value)
+        return [n for k, (part, x) in enumerate(parts) for n in _leaves(walk, held, (name, k), part, x, first)]
     known = held.targets.setdefault(name, [])
     new = [t for t in targets.of(value) if targets.place(t, known) is None]
     known += new
@@ -311,7 +315,27 @@ def _rebuilt(held: Held, name: Any, of: types.Type, value: Value, found: Iterato
         return targets.pointer(among, numbers, of)
     if isinstance(value, Null):
         value = values.zero(value.type)
+    if types.holds_pointer(of):
+        parts = [_rebuilt(held, (name, k), part, x, found) for k, (part, x) in enumerate(_parts(of, value))]
+        return _whole(value, parts)
     return values.rebuilt(value, [values.held(n.type, next(found)) for n in values.leaves(value)])
+
+
+def _parts(of: types.Type, value: Value) -> list[tuple[types.Type, Value]]:
+    """The elements or fields of a value with pointers in it, each with its type."""
+    if isinstance(value, Fields):
+        return [(f.type, value.items[f.name]) for f in value.type.fields]
+    assert isinstance(of, types.Array)
+    assert isinstance(value, Elements)
+    return [(of.element, x) for x in value.items]
+
+
+def _whole(value: Value, parts: Sequence[Value]) -> Value:
+    """A value like another one, of other elements or fields."""
+    if isinstance(value, Fields):
+        return Fields(value.type, dict(zip(value.items, parts, strict=True)))
+    assert isinstance(value, Elements)
+    return Elements(value.type, tuple(parts))
 
 
 def _is_event(of: types.Type) -> bool:

@@ -286,7 +286,8 @@ def indexed(kernel: Function) -> frozenset[Variable]:
         if variable not in found:
             found.add(variable)
             pending.extend(given.get(variable, ()))
-    return frozenset(v for v in found if isinstance(v.type, types.Scalar | types.Vector | types.Record))
+    kinds = types.Scalar | types.Vector | types.Record
+    return frozenset(v for v in found if isinstance(v.type, kinds) and not types.holds_pointer(v.type))
 
 
 def _indexed(node: Node) -> frozenset[Variable]:

@@ -254,20 +254,12 @@ def _by_group(walk: Walk, node: Loop, start: Data, outer: Data | None) -> None:
     if _is_simple(node):
         _while_simple(walk, node, outer)
         return
-    go = start
-    if outer is not None and outer.ndim:
-        # Where nobody is active, the values may never end the loop.
-        go = values.conjunction(go, divergence.some(outer))  # type: ignore[assignment]
+    go = values.conjunction(start, _anybody(outer))
+    assert go is not None
     state = carrying.Extra(go)
 
     def once(_: Data) -> None:
-        leaving = _body(walk, node)
-        if walk.dead:
-            again: Data = NOBODY
-        else:
-            if node.step is not None:
-                walk.evaluate(node.step, False)
-            again = _truth(walk, node.condition)
+        leaving, again = _body(walk, node, node.condition)
         for gone in (leaving.broken, walk.frame.returned):
             again = values.conjunction(again, values.negation(gone))  # type: ignore[assignment]
         if again.ndim or (walk.live is not outer and walk.live is not None and walk.live.ndim):
@@ -275,6 +267,11 @@ def _by_group(walk: Walk, node: Loop, start: Data, outer: Data | None) -> None:
         state.data, walk.live = again, outer
 
     _while(walk, node, once, state, lambda data: data)
+
+
+def _anybody(outer: Data | None) -> Data | None:
+    """Whether somebody is active in the group: where nobody is, the values may never end a loop."""
+    return outer if outer is None or not outer.ndim else divergence.some(outer)
 
 
 def _is_simple(node: Loop) -> bool:
@@ -289,12 +286,10 @@ def _is_simple(node: Loop) -> bool:
 
 
 def _while_simple(walk: Walk, node: Loop, outer: Data | None) -> None:
-    some = None if outer is None or not outer.ndim else divergence.some(outer)
+    some = _anybody(outer)
 
     def once(_: Data) -> None:
-        _body(walk, node)
-        if node.step is not None:
-            walk.evaluate(node.step, False)
+        _body(walk, node, None)
         if walk.live is not outer:
             raise Apart
 
@@ -318,12 +313,8 @@ def _by_work_item(walk: Walk, node: Loop, start: Data, outer: Data | None) -> No
     def once(_: Data) -> None:
         walk.live, walk.region = state.data, object()
         with walk.scope():
-            _body(walk, node)
-            if not walk.dead:
-                if node.step is not None:
-                    walk.evaluate(node.step, False)
-                test = _truth(walk, node.condition)
-                walk.live = values.conjunction(walk.live, test)
+            again = _body(walk, node, node.condition)[1]
+            walk.live = values.conjunction(walk.live, again)
         assert walk.live is not None
         state.data = walk.live if walk.live.ndim else lax.broadcast(jnp.asarray(walk.live), walk.shape)
         walk.live, walk.region = outer, region
@@ -331,13 +322,18 @@ def _by_work_item(walk: Walk, node: Loop, start: Data, outer: Data | None) -> No
     _while(walk, node, once, state, divergence.some)
 
 
-def _body(walk: Walk, node: Loop) -> Jumps:
-    """The body once; who went on to the next iteration is active again after it."""
+def _body(walk: Walk, node: Loop, asked: Expression | None) -> tuple[Jumps, Data]:
+    """The body once, then the step and what is asked, for those who have not left the loop; who may go on."""
     leaving = Jumps(loop=True)
+    again: Data = NOBODY
     walk.frame.jumps.append(leaving)
     _iterate(walk, node.body, leaving)
+    if not walk.dead:
+        if node.step is not None:
+            walk.evaluate(node.step, False)
+        again = _truth(walk, asked)
     walk.frame.jumps.pop()
-    return leaving
+    return leaving, again
 
 
 def _changed(node: Loop) -> effects.Effects:
