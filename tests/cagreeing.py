@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import cprograms
 import numpy as np
-from cprograms import COUNTERS, GROUPS, INPUTS, LOCAL, SLOTS, Node, Program
+from cprograms import COUNTERS, GROUPS, INPUTS, LOCAL, SIGNATURE, SLOTS, Node, Program
 
 import xeemu as xe
 
@@ -31,6 +31,13 @@ def launched(text: str, given: Arguments) -> Outcome:
     found = xe.launch(kernel, RANGE)(*given)
     out, *counters = found if isinstance(found, tuple) else (found,)
     return np.asarray(out), np.asarray(counters[0] if counters else given[4])
+
+
+def kernel(statements: str, functions: str = "") -> str:
+    """A program of the fixed signature with some statements; each work-item has `mine[0]` to `mine[23]`."""
+    ids = "int gid = get_global_id(0), lid = get_local_id(0), grp = get_group_id(0);"
+    start = f"{SIGNATURE} {{ {ids} global int* mine = out + gid * {SLOTS};"
+    return "\n".join([*cprograms.PRELUDE, functions, start, statements, "}", ""])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +103,3 @@ def _spots(nodes: list[Node]) -> list[tuple[list[Node], int]]:
         found.append((nodes, k))
         found += _spots(node.body or [])
     return found
-
-
-def program_of(seed: int) -> Program:
-    return cprograms.program(seed)

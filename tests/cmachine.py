@@ -2,9 +2,10 @@
 
 A second, slow and obvious executor of `xeemu.frontends.tree`. Every variable is bytes of its own, a pointer is those
 bytes and an offset, integers are Python's and are wrapped to their types. A work-item is a generator that yields at
-barriers; a barrier is a statement of a kernel. It needs no compiler, and shares only the reading of the text with xeemu.
+barriers; a barrier is a statement of a kernel. It needs no compiler, and shares only the parsing of the text with it.
 """
 
+import contextlib
 import dataclasses
 import operator
 from collections.abc import Callable, Generator, Sequence
@@ -13,7 +14,8 @@ from typing import Any
 import cprograms
 import numpy as np
 
-from xeemu.frontends import reading, tree, types
+from xeemu.frontends import tree, types
+from xeemu.frontends.parsing import programs
 from xeemu.frontends.tree import Expression, Function, Statement, Variable
 from xeemu.frontends.types import Scalar, Type
 
@@ -52,7 +54,7 @@ class Leaving(Exception):
 
 def run(text: str, arguments: tuple) -> tuple[np.ndarray, np.ndarray]:
     """The outputs and counters after the kernel `k` of a program of `cprograms` has run."""
-    program = reading.program(text)
+    program = programs.program(text)
     *arrays, n, m = arguments
     stores = [Store(0) for _ in arrays]
     for store, array in zip(stores, arrays, strict=True):
@@ -103,10 +105,18 @@ def load(place: To, of: Type) -> Any:
         case types.Array():
             return place
         case types.Record():
-            return bytes(place.store.data[place.at : place.at + of.size])
+            return copied(Store(of.size), 0, place, of.size)
         case types.Pointer():
             return place.store.pointers.get(place.at)
     raise Unusable(f"a value of type {of}")
+
+
+def copied(to: Store, at: int, place: To, size: int) -> Store:
+    """A variable with some bytes of another one, and the pointers in them."""
+    to.data[at : at + size] = place.store.data[place.at : place.at + size]
+    inside = {k: p for k, p in place.store.pointers.items() if place.at <= k < place.at + size}
+    to.pointers.update({k - place.at + at: p for k, p in inside.items()})
+    return to
 
 
 def save(place: To, x: Any, of: Type) -> None:
@@ -117,7 +127,7 @@ def save(place: To, x: Any, of: Type) -> None:
             for k, item in enumerate(x):
                 save(place + k * element.size, item, element)
         case types.Record():
-            place.store.data[place.at : place.at + of.size] = x
+            copied(place.store, place.at, To(x, 0), of.size)
         case types.Pointer():
             place.store.pointers[place.at] = x
 
@@ -135,6 +145,12 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _ATOMICS = {"add": operator.add, "and": operator.and_, "or": operator.or_, "xor": operator.xor, "max": max, "min": min}
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "fabs": abs, "min": min, "max": max,
+    "any": lambda v: any(x < 0 for x in v), "all": lambda v: all(x < 0 for x in v),
+}  # fmt: skip
 
 
 def binary(op: str, a: Any, b: Any, of: Scalar) -> Any:
@@ -158,10 +174,8 @@ class Item:
             self.declare(parameter, x)
 
     def kernel(self) -> Generator[None, None, None]:
-        try:
+        with contextlib.suppress(Leaving):
             yield from self.execute(self.function.body)
-        except Leaving:
-            pass
 
     def declare(self, variable: Variable, x: Any) -> To:
         self.variables[variable] = Store(variable.type.size)
@@ -277,6 +291,9 @@ class Item:
             case tree.Member(base=base, name=name, arrow=arrow):
                 record = base.type.pointee if arrow else base.type
                 return (self.value(base) if arrow else self.place(base)) + record.field(name).offset
+            case tree.Swizzle(base=tree.Swizzle(base=base, components=outer), components=inner):
+                both = tuple(outer[k] for k in inner)
+                return self.place(tree.Swizzle(node.type, node.place, base, both))
             case tree.Swizzle(base=base, components=(one,)):
                 return self.place(base) + one * node.type.size
             case tree.Cast(operand=operand) if operand.type == node.type:
@@ -337,6 +354,8 @@ class Item:
             return self._of_name(node)
         if node.op == "&":
             return self.place(node.operand)
+        if node.op == "!" and isinstance(node.type, types.Vector):
+            return tuple(-int(x == 0) for x in self.value(node.operand))
         if node.op == "!":
             return int(not self.truth(node.operand))
         x = converted(self.value(node.operand), node.type)
@@ -404,6 +423,9 @@ class Item:
         return binary(node.op, a.at, b.at, types.INT)
 
     def _of_choice(self, node: tree.Choice) -> Any:
+        if isinstance(node.condition.type, types.Vector):
+            asked, a, b = (self.value(x) for x in (node.condition, node.then, node.otherwise))
+            return tuple(x if c < 0 else y for c, x, y in zip(asked, a, b, strict=True))
         return converted(self.value(node.then if self.truth(node.condition) else node.otherwise), node.type)
 
     def _of_cast(self, node: tree.Cast) -> Any:
@@ -424,6 +446,10 @@ class Item:
             made = To(Store(node.type.size), 0)
             save(made, values[0], node.arguments[0].type)
             return load(made, node.type)
+        if node.name.startswith("convert_"):
+            return converted(values[0], node.type)
+        if node.name in _FUNCTIONS:
+            return converted(_FUNCTIONS[node.name](*values), node.type)
         if node.name.startswith("atomic_"):
             pointer, of = values[0], node.type
             old = load(pointer, of)

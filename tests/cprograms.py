@@ -20,7 +20,7 @@ NARROW = ("char", "uchar", "short", "ushort", "int", "int", "uint", "uint")
 WIDE = (*NARROW, "long", "ulong")
 BITS = {"char": 8, "uchar": 8, "short": 16, "ushort": 16, "int": 32, "uint": 32, "long": 64, "ulong": 64}
 _ATOMIC = ("atomic_add", "atomic_or", "atomic_and", "atomic_xor", "atomic_max", "atomic_min")
-KEEP = (
+_KEEP = (
     "float keep(float x) { return x > 1000.0f || x < -1000.0f ? 0.5f : (float)((int)(x * 4.0f)) * 0.25f; }",
     "constant int table[8] = {3, -1, 4, 1, -5, 9, 2, 6};",
     "constant short grid[2][4] = {{1, 2, 3, 4}, {-5, 6, -7, 8}};",
@@ -141,6 +141,7 @@ _RECORD_TEXTS = (
     "typedef struct { int c; int v[4]; inner in; } arrays;",
     "typedef union { uint u; int i; uchar b[4]; short2 s; } word;",
 )
+PRELUDE = (*_RECORD_TEXTS, *_KEEP)
 
 
 class Writer:
@@ -175,7 +176,7 @@ class Writer:
 
     def program(self) -> Program:
         functions = [self.function() for _ in range(self.random.randint(0, 3))]
-        return Program(self.seed, [*_RECORD_TEXTS, *KEEP], [*functions, self.kernel()])
+        return Program(self.seed, list(PRELUDE), [*functions, self.kernel()])
 
     def function(self) -> Node:
         name, result = self.fresh("f"), self.one([*self.types, *self.types, "float", "plain", "void", "int4", "arrays"])
@@ -198,7 +199,7 @@ class Writer:
         name = self.fresh("p")
         if kind == "float":
             return Variable(name, "float", "float", frozenset({name}))
-        of = "plain" if kind in ("record", "to_record") else self.one(self.types)
+        of = self.one(["plain", "arrays"]) if kind in ("record", "to_record") else self.one(self.types)
         if kind == "window":
             of = "int"
         roots = frozenset({name}) if kind in ("scalar", "record") else frozenset({"*"})
@@ -645,7 +646,7 @@ class Writer:
             if v.fixed or v.const or v.type != p.type or v.roots & (against.reads | against.writes):
                 continue
             forms = {
-                ("pointer", "scalar"): "&{}", ("pointer", "array"): "&{}[%d]" % self.random.randint(0, 7),
+                ("pointer", "scalar"): "&{}", ("pointer", "array"): f"&{{}}[{self.random.randint(0, 7)}]",
                 ("pointer", "pointer"): "{}", ("pointer", "window"): "{} + 2", ("window", "array"): "{}",
                 ("window", "window"): "{}", ("to_record", "record"): "&{}", ("to_record", "to_record"): "{}",
             }  # fmt: skip
@@ -766,7 +767,7 @@ class Writer:
         if self.in_kernel:
             rules += [self.counting, self.storing]
         rule = self.one(rules)
-        return rule() if rule in _FLAT(self) else rule(depth)
+        return rule() if rule in _flat(self) else rule(depth)
 
     def assigning(self) -> list[Node]:
         choice = self.random.random()
@@ -970,7 +971,8 @@ class Writer:
         match self.random.randrange(8):
             case 0:
                 heads = [
-                    f"for (uchar {name} = {self.random.randint(250, 255)}; {name} != {self.random.randint(0, 3)}; {name}++)"
+                    f"for (uchar {name} = {self.random.randint(250, 255)}; "
+                    f"{name} != {self.random.randint(0, 3)}; {name}++)"
                 ]
                 of = "uchar"
             case 1:
@@ -1010,7 +1012,7 @@ class Writer:
                 return [Node(head, body)]
         self.scope.append(Variable(name, of, "scalar", frozenset({name}), fixed=True))
         body = self.body(depth)
-        if self.chance(0.3) and of == "int" and name not in ("",) and "*=" not in heads[0] and ">>=" not in heads[0]:
+        if self.chance(0.3) and of == "int" and "*=" not in heads[0] and ">>=" not in heads[0]:
             body = [Node(f"if ({self.condition(1).text})", [Node(f"{name}++;")]), *body]
         self.scope = before
         return [Node(heads[0], body)]
@@ -1020,7 +1022,8 @@ _POINTERS = ("pointer", "window", "to_record")
 _UNSIGNED = ("uchar", "ushort", "uint", "ulong")
 
 
-def _FLAT(writer: Writer):
+def _flat(writer: Writer) -> tuple:
+    """The rules that write no statements inside others."""
     return (writer.assigning, writer.declaration, writer.jumping, writer.counting, writer.storing)
 
 

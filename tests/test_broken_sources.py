@@ -3,7 +3,7 @@
 import pytest
 
 import xeemu as xe
-from xeemu.frontends import clang, options, reading
+from xeemu.frontends.parsing import clang, options, programs
 
 pytest.importorskip("clang.cindex")
 
@@ -100,7 +100,7 @@ def error(text, **options):
 
 
 def bodies(text, **options):
-    return [k.body for k in reading.program(text, **options).kernels]
+    return [k.body for k in programs.program(text, **options).kernels]
 
 
 def caret(text, line, column):
@@ -167,9 +167,9 @@ def test_what_is_nested_too_deep_for_python():
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(xe.KernelArgumentError, match=r"nowhere\.cl is not there; a text needs a line break or a brace"):
-        reading.program("nowhere.cl")
+        programs.program("nowhere.cl")
     with pytest.raises(xe.KernelArgumentError, match="is a folder"):
-        reading.program(tmp_path)
+        programs.program(tmp_path)
 
 
 def test_without_libclang_the_extra_is_named(monkeypatch):
@@ -185,6 +185,6 @@ def test_without_libclang_the_extra_is_named(monkeypatch):
 
 
 def test_texts_that_are_no_programs():
-    assert reading.program("\n").kernels == []
-    assert reading.program("// {").kernels == []
+    assert programs.program("\n").kernels == []
+    assert programs.program("// {").kernels == []
     assert options.split("-D 'A=\"x y\"' -I b") == ["-D", 'A="x y"', "-I", "b"]

@@ -118,13 +118,14 @@ def scan_without_pair(wg, x, y):
 # --- Predicates ---
 
 
-@refused("the predicate of a loop is bool[4], a value for each work-item; a loop has one predicate for the work-group")
+@refused("the predicate of a loop is bool[4], a value for each work-item; lax.while_loop has one predicate for the")
 def loop_of_each_work_item(wg, x, y):
     return x.at[wg.global_id()].set(lax.while_loop(lambda k: k < 3, lambda k: k + 1, wg.local_id()))  # <-
 
 
 @refused(
-    "the bounds of lax.fori_loop are a value for each work-item, of shape (4,); a loop has one number of turns for"
+    "the bounds of lax.fori_loop are a value for each work-item, of shape (4,); it has one number of turns for the "
+    "work-group: write wg.fori_loop("
 )
 def bound_of_each_work_item(wg, x, y):
     return x.at[wg.global_id()].set(lax.fori_loop(0, wg.local_id(), lambda k, n: n + 1, 0))  # <-

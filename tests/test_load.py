@@ -121,7 +121,7 @@ class TestKernels:
             xe.load("kernel void f(global int* a) {\n  a[0] = y; }")
 
     def test_without_libclang_a_message_says_what_to_install(self, monkeypatch):
-        from xeemu.frontends import clang
+        from xeemu.frontends.parsing import clang
 
         clang.bindings.cache_clear()
         monkeypatch.setitem(__import__("sys").modules, "clang.cindex", None)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from xeemu.frontends import clang, options, reading
+from xeemu.frontends.parsing import clang, options, programs
 
 pytest.importorskip("clang.cindex")
 
@@ -141,7 +141,7 @@ def test_every_function_is_declared_and_read(std):
     later = SINCE_2_0 if std != "CL1.2" else ""
     calls = ALWAYS + later + EXTENSIONS + CONSTANTS
     text = KERNEL % (ATOMIC if later else "", calls)
-    (kernel,) = reading.program(text, std=std).kernels
+    (kernel,) = programs.program(text, std=std).kernels
     assert len(kernel.body.statements) == text.count(";")
 
 

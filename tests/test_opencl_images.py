@@ -227,3 +227,14 @@ def test_what_is_no_image_or_sampler_is_refused():
         xe.Sampler("clmp")
     with pytest.raises(xe.Error, match="normalized=True"):
         xe.Sampler("repeat")
+
+
+def test_an_image_that_a_function_writes_comes_back():
+    source = """
+    void put(__write_only image2d_t to, int2 at, float x) { if (x > 1) write_imagef(to, at, (float4)(x, 0, 0, 1)); }
+    __kernel void inner(__write_only image2d_t to, float x) {
+      for (int k = 0; k < 6; k++) put(to, (int2)(get_global_id(0), k), x + k);
+    }"""
+    got, found = xe.check(xe.load(source)["inner"], xe.NDRange.opencl(4, 4))(np.zeros((6, 4), np.float32), 0.5)
+    assert not found
+    np.testing.assert_array_equal(got, np.repeat([[0], [1.5], [2.5], [3.5], [4.5], [5.5]], 4, 1))

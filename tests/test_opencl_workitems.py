@@ -55,7 +55,8 @@ def test_a_barrier_of_the_devices_scope_publishes_to_other_groups(scope, kinds):
     zeros = np.zeros(16, np.int32)
     (_, _, out), found = xe.check(kernel, xe.NDRange.opencl(32, 16))(zeros, zeros[:1], zeros)
     assert {f.kind for f in found} == kinds
-    np.testing.assert_array_equal(out, np.arange(16, 0, -1))
+    # The groups run in any order: the flag is seen, and then all that was stored before, or it is not.
+    assert list(out) in (list(range(16, 0, -1)), [0] * 16)
 
 
 def test_kernels_that_enqueue_others_are_refused():

@@ -99,11 +99,10 @@ def _of_remedy(memory: Allocation, remedy: Remedy, case: int, dialect: Dialect) 
 
 def apart(memory: Allocation, dialect: Dialect) -> str:
     """What to write where work-items of several sub-groups race in a loop or branch that they take differently."""
-    barrier, atomics = dialect.barrier([memory.name], [memory.space]), dialect.atomics.format(name=memory.name)
     return (
         "Not all work-items come there, so that no barrier of the group can order them: end the loop or branch after "
-        f"the first of the two, write {barrier} where all of them come, and begin another one; or use atomic operations, "
-        f"{atomics}."
+        f"the first of the two, write {dialect.barrier([memory.name], [memory.space])} where all of them come, and "
+        f"begin another one; or use atomic operations, {dialect.atomics.format(name=memory.name)}."
     )
 
 

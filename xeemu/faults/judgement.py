@@ -195,19 +195,16 @@ class _Judge:
             return ERROR, *explanations.between_groups(name, pair, self.geometry.plain, self.dialect)
         explanation = "No barrier orders the two."
         if case == ITEMS and not self.state["conflicts"][number][SUB_GROUPS]:
-            size = self.geometry.sub_group_size
-            explanation += f" All are inside one sub-group: right only in lockstep, at sub-group size {size}."
+            lanes = self.geometry.sub_group_size
+            explanation += f" All are inside one sub-group: right only in lockstep, at sub-group size {lanes}."
         elif not self.state["conflicts"][number][ITEMS]:
             explanation += " All are between sub-groups, which run at their own pace."
-        memory = pair[0].place.memory
-        whole, lanes = (
-            f([memory.name], [memory.space]) for f in (self.dialect.barrier, self.dialect.sub_group_barrier)
-        )
-        if all(map(self._is_divergent, order)):
-            if case != ITEMS:
-                return ERROR, explanation, explanations.apart(memory, self.dialect)
-            return ERROR, explanation, self._barrier_advice(lanes, memory, order)
-        return ERROR, explanation, self._barrier_advice(whole, memory, order)
+        memory, dialect = pair[0].place.memory, self.dialect
+        divergent = all(map(self._is_divergent, order))
+        if divergent and case != ITEMS:
+            return ERROR, explanation, explanations.apart(memory, dialect)
+        written = dialect.sub_group_barrier if divergent else dialect.barrier
+        return ERROR, explanation, self._barrier_advice(written([name], [memory.space]), name, order)
 
     def _is_divergent(self, spot: Spot) -> bool:
         """Whether not all work-items need come to a spot."""
@@ -222,8 +219,8 @@ class _Judge:
         reason = self.explored.reasons.get((number, case)) if self.explored is not None else None
         return explanations.of_reason(memory, reason, case, self.dialect) if reason is not None else None
 
-    def _barrier_advice(self, barrier: str, memory: Allocation, order: tuple[Spot, Spot]) -> str:
-        name, dialect = memory.name, self.dialect
+    def _barrier_advice(self, barrier: str, name: str, order: tuple[Spot, Spot]) -> str:
+        dialect = self.dialect
         if order[0] == order[1]:
             calls = self._called_after(order)
             apart = f"the calls at lines {calls[0]} and {calls[1]}, write {barrier} between them" if calls else None

@@ -27,7 +27,8 @@ def load(path_or_text: str | os.PathLike[str], options: str | Sequence[str] = ""
       KernelError: the source is wrong, or holds what is not supported.
     """
     # Imported where they are needed, for most who import xeemu have no source of C.
-    from xeemu.frontends import collection, reading
+    from xeemu.frontends import collection
+    from xeemu.frontends.parsing import programs
 
-    program = reading.program(path_or_text, options, std)
+    program = programs.program(path_or_text, options, std)
     return collection.Kernels(program, (options if isinstance(options, str) else " ".join(options), str(std)))

@@ -194,6 +194,16 @@ def scalars(of: Type) -> list[tuple[int, Scalar]]:
     return []
 
 
+def holds_pointer(of: Type) -> bool:
+    """Whether a value is a pointer or has one in it; no memory holds such a value."""
+    match of:
+        case Array(element=element):
+            return holds_pointer(element)
+        case Record(fields=fields):
+            return any(holds_pointer(f.type) for f in fields)
+    return isinstance(of, Pointer)
+
+
 def promoted(of: Scalar) -> Scalar:
     """C's integer promotion."""
     return INT if of.is_bool or (of.is_integer and of.size < 4) else of

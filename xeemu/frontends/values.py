@@ -30,12 +30,16 @@ class Number:
     Attributes:
       type: its type.
       data: its value: of the type's dtype, int32, or bool (see above).
-      interval: of an integer over the launch.
+      interval: of an integer over the launch; of a known one the number itself.
     """
 
     type: Scalar
     data: Data
     interval: Interval | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.data, np.generic) and not self.type.is_float:
+            object.__setattr__(self, "interval", (int(self.data),) * 2)
 
     @property
     def known(self) -> bool:
@@ -99,7 +103,7 @@ class Address:
     Attributes:
       type: the pointer's.
       variable: its key.
-      path: names of fields, numbers of elements and tuples of components.
+      path: names of fields, numbers of elements (each a `Number`) and tuples of components.
     """
 
     type: types.Pointer
@@ -119,9 +123,15 @@ class Either:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Null:
-    """A null pointer, and what has no value: an event, a pointer that nothing was assigned to."""
+    """A null pointer, and what has no value: an event, a pointer that nothing was assigned to.
+
+    Attributes:
+      type: its type.
+      given: whether a pointer is null, as opposed to one without a value.
+    """
 
     type: types.Type
+    given: bool = True
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -328,7 +338,14 @@ def leaves(value: Value) -> list[Number]:
             return [n for item in fields.values() for n in leaves(item)]
         case Pointing(offset=offset):
             return [offset]
+        case Address(path=path):
+            return [step for step in path if isinstance(step, Number)]
     return []
+
+
+def steady(path: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A path without the numbers of elements."""
+    return tuple(None if isinstance(step, Number) else step for step in path)
 
 
 def rebuilt(value: Value, numbers: Sequence[Number]) -> Value:
@@ -348,6 +365,9 @@ def _rebuilt(value: Value, numbers: Any) -> Value:
             return Fields(of, {name: _rebuilt(item, numbers) for name, item in fields.items()})
         case Pointing():
             return dataclasses.replace(value, offset=next(numbers))
+        case Address(path=path):
+            steps = tuple(next(numbers) if isinstance(step, Number) else step for step in path)
+            return dataclasses.replace(value, path=steps)
     return value
 
 
@@ -365,21 +385,27 @@ def selected(mask: Data, new: Value, old: Value) -> Value:
     match new, old:
         case Number(), Number():
             return _selected(mask, new, old)
-        case Elements(), Elements():
-            pairs_of = zip(new.items, old.items, strict=True)
-            return Elements(new.type, tuple(selected(mask, a, b) for a, b in pairs_of))
-        case ((Components() | Fields() | Elements()), _) if type(new) is type(old):
-            pairs = zip(leaves(new), leaves(old), strict=True)
-            return rebuilt(new, [_selected(mask, a, b) for a, b in pairs])
+        case Components(type=of, items=xs), Components(items=ys):
+            return Components(of, tuple(_selected(mask, a, b) for a, b in zip(xs, ys, strict=True)))
+        case Elements(type=of, items=xs), Elements(items=ys):
+            return Elements(of, tuple(selected(mask, a, b) for a, b in zip(xs, ys, strict=True)))
+        case Fields(type=of, items=fields), Fields(items=others):
+            return Fields(of, {name: selected(mask, a, others[name]) for name, a in fields.items()})
         case Pointing(), Pointing() if new.memory == old.memory:
             return dataclasses.replace(new, offset=_selected(mask, new.offset, old.offset))
-        case Address(), Address() if (new.variable, new.path) == (old.variable, old.path):
+        case Address(), Address() if (new.variable, steady(new.path)) == (old.variable, steady(old.path)):
+            return rebuilt(new, [_selected(mask, a, b) for a, b in zip(leaves(new), leaves(old), strict=True)])
+        case _, Null() if not _is_null_pointer(old):
             return new
-        case _, Null():
+        case Null(), _ if not _is_null_pointer(new):
+            return old
+        case Null(), Null():
             return new
-        case Null(), _:
-            return old if not isinstance(old, Pointing | Address | Either) else Either(old.type, mask, new, old)
     return Either(new.type, mask, new, old)  # type: ignore[arg-type]
+
+
+def _is_null_pointer(value: Null) -> bool:
+    return value.given and isinstance(value.type, types.Pointer)
 
 
 def _selected(mask: Data, new: Number, old: Number) -> Number:

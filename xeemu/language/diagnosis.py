@@ -157,9 +157,8 @@ def _predicate_of_loop(found: Found, place: _Place) -> str:
         return f"{what}; a predicate is a bool: write a comparison, such as x != 0"
     if "fori_loop" in place.line:
         return (
-            f"the bounds of lax.fori_loop are {place.whose(shape)}, of shape {shape}; it has one "
-            "number of turns for the "
-            "work-group: write wg.fori_loop(low, high, body, init), of which each work-item has its own"
+            f"the bounds of lax.fori_loop are {place.whose(shape)}, of shape {shape}; it has one number of turns "
+            "for the work-group: write wg.fori_loop(low, high, body, init), of which each work-item has its own"
         )
     return (
         f"{what}, {place.whose(shape)}; lax.while_loop has one predicate for the work-group: write "

@@ -21,7 +21,7 @@ class Dialect:
       arithmetic: what leaves arithmetic undefined.
       progress: what is promised of the progress of work-items.
       convergence: where it says who reaches a group's algorithms.
-      barrier, sub_group_barrier, fence: a barrier of a work-group and of a sub-group, and a fence.
+      barrier, sub_group_barrier, fence: a work-group barrier, a sub-group's, and a fence.
       orders, unordered: of a barrier or fence, that it orders a `memory`, or does not.
       mask: to carry out an access under a `condition` alone.
       within: the condition that `i` is from 0 and below `size`.

@@ -101,7 +101,7 @@ class _Fit:
 
 def _by_threads(prepared: Prepared, given: Sequence[Any]) -> _Fit | None:
     """A prepared launch carried out by threads; None if they cannot share it."""
-    shared = sharing.of_launch(prepared)
+    shared = sharing.of_launch(prepared) if given else None
     if shared is None:
         return None
     threaded = Threaded(shared)

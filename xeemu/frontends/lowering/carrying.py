@@ -5,7 +5,7 @@ changed, the body is traced once more.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import jax
@@ -14,11 +14,11 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends import types, values
-from xeemu.frontends.lowering import registers
+from xeemu.frontends.lowering import registers, targets
 from xeemu.frontends.lowering.effects import Effects
-from xeemu.frontends.lowering.walk import Binding, Key, Walk
+from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import If, Loop, Variable
-from xeemu.frontends.values import Address, Data, Either, Handle, Null, Number, Pointing, Value
+from xeemu.frontends.values import Address, Data, Either, Elements, Fields, Handle, Null, Number, Pointing, Value
 from xeemu.language.memory import Memory
 
 Carry: TypeAlias = tuple[tuple[jax.Array, ...], tuple[Memory, ...], tuple[jax.Array, ...]]
@@ -60,16 +60,14 @@ class Held:
       keys: variables.
       memories: keys of memories.
       learnt: which values differ between work-items.
-      starts: for a pointer without a value before the loop the memory that it gets one in.
-      pointers: the variables that have been carried as pointers.
+      targets: of each pointer what it has pointed to.
       returned: whether who has returned is carried.
     """
 
     keys: list[Key]
     memories: list[Any]
     learnt: Learnt
-    starts: dict[Key, Pointing] = dataclasses.field(default_factory=dict)
-    pointers: set[Key] = dataclasses.field(default_factory=set)
+    targets: dict[Any, list[Value]] = dataclasses.field(default_factory=dict)
     returned: bool = False
 
 
@@ -246,12 +244,17 @@ _RETURNED = "returned"
 def _pack(walk: Walk, held: Held, extra: Extra | None, like: Carry | None) -> Carry:
     """What a loop carries as JAX's arrays."""
     first = like is None
+    for key in held.keys:
+        if registers.is_promoted(walk, key) and registers.is_unset(walk.bindings[key].value):
+            raise registers.give_up(key)
     named: list[tuple[Any, Data]] = [
-        ((k[1], n), values.exact(x)) for k in held.keys for n, x in enumerate(_leaves(walk, held, k, first))
+        ((k[1], n), values.exact(x))
+        for k in held.keys
+        for n, x in enumerate(_leaves(walk, held, k, k[1].type, walk.bindings[k].value, first))
     ]
     if held.returned:
         named.append((_RETURNED, walk.frame.returned))
-        named += [((_RETURNED, n), values.exact(x)) for n, x in enumerate(_result(walk))]
+        named += [((_RETURNED, n), values.exact(x)) for n, x in enumerate(_result(walk, held, first))]
     found = {name for name, data in named if data.ndim} - held.learnt.apart
     if found:
         held.learnt.apart |= found
@@ -265,33 +268,28 @@ def _spread(walk: Walk, apart: bool, data: Data) -> jax.Array:
     return lax.broadcast(jnp.asarray(data), walk.shape) if apart and not data.ndim else jnp.asarray(data)
 
 
-def _result(walk: Walk) -> list[Number]:
+def _result(walk: Walk, held: Held, first: bool) -> Sequence[Number]:
     """The numbers of what the function has returned so far."""
     of = walk.frame.function.result
     if walk.frame.result is None:
-        walk.frame.result = values.zero(of)
-    return values.leaves(walk.frame.result)
+        walk.frame.result = Null(of, False) if isinstance(of, types.Pointer) else values.zero(of)
+    return _leaves(walk, held, _RETURNED, of, walk.frame.result, first)
 
 
-def _leaves(walk: Walk, held: Held, key: Key, first: bool) -> Sequence[Number]:
-    """The numbers of a variable, before the loop or after its body; a pointer has to stay in its memory."""
-    value = walk.bindings[key].value
-    if isinstance(value, Null):
-        value = held.starts.get(key, value)
+def _leaves(walk: Walk, held: Held, name: Any, of: types.Type, value: Value, first: bool) -> Sequence[Number]:
+    """The numbers of a variable, before the loop or after its body."""
+    if not isinstance(of, types.Pointer):
         value = values.zero(value.type) if isinstance(value, Null) else value
-    if registers.is_promoted(walk, key) and registers.is_unset(value):
-        raise registers.give_up(key)
-    if not isinstance(value, Pointing):
-        return values.leaves(value)
-    start = held.starts.setdefault(key, Pointing(value.type, value.memory, values.constant(0, types.INT)))
-    if start.memory != value.memory:
-        raise walk.refuse(
-            f"the pointer {key[1].name} changes its memory in a loop; use one memory, or choose by an if in the loop"
-        )
-    if not first and not held.pointers.issuperset({key}):
+        if not types.holds_pointer(of):
+            return values.leaves(value)
+        parts = _parts(of, value)
+        return [n for k, (part, x) in enumerate(parts) for n in _leaves(walk, held, (name, k), part, x, first)]
+    known = held.targets.setdefault(name, [])
+    new = [t for t in targets.of(value) if targets.place(t, known) is None]
+    known += new
+    if new and not first:
         raise Wider
-    held.pointers.add(key)
-    return [Number(types.INT, values.index(value.offset), value.offset.interval)]
+    return targets.numbers(value, known)
 
 
 def _unpack(walk: Walk, held: Held, carry: Carry, extra: Extra | None) -> None:
@@ -300,30 +298,48 @@ def _unpack(walk: Walk, held: Held, carry: Carry, extra: Extra | None) -> None:
     found = iter(data)
     for key in held.keys:
         binding = walk.bindings[key]
-        walk.bindings[key] = dataclasses.replace(binding, value=_rebuilt(walk, held, key, binding, found))
+        walk.bindings[key] = dataclasses.replace(binding, value=_rebuilt(held, key, key[1].type, binding.value, found))
     if held.returned:
         walk.frame.returned = next(found)
-        like = _result(walk)
-        numbers = [values.held(n.type, next(found)) for n in like]
+        _result(walk, held, True)
         assert walk.frame.result is not None
-        walk.frame.result = values.rebuilt(walk.frame.result, numbers)
+        walk.frame.result = _rebuilt(held, _RETURNED, walk.frame.function.result, walk.frame.result, found)
     walk.memories.update(zip(held.memories, memories, strict=True))
     if extra is not None:
         (extra.data,) = own
 
 
-def _rebuilt(walk: Walk, held: Held, key: Key, binding: Binding, found: Any) -> Value:
-    value = binding.value
-    if not values.leaves(value) and key not in held.starts and _is_event(key[1].type):
+def _rebuilt(held: Held, name: Any, of: types.Type, value: Value, found: Iterator[jax.Array]) -> Value:
+    if not values.leaves(value) and _is_event(of):
         return Handle(types.Opaque("event_t"), None)  # of this iteration or another one
+    if isinstance(of, types.Pointer):
+        among = held.targets.get(name, [])
+        numbers = [values.held(types.INT, next(found)) for _ in range(targets.count(among))]
+        return targets.pointer(among, numbers, of)
     if isinstance(value, Null):
-        value = held.starts[key] if key in held.starts else values.zero(value.type)
-    return values.rebuilt(value, [values.held(_carried_type(value, n), next(found)) for n in values.leaves(value)])
+        value = values.zero(value.type)
+    if types.holds_pointer(of):
+        parts = [_rebuilt(held, (name, k), part, x, found) for k, (part, x) in enumerate(_parts(of, value))]
+        return _whole(value, parts)
+    return values.rebuilt(value, [values.held(n.type, next(found)) for n in values.leaves(value)])
+
+
+def _parts(of: types.Type, value: Value) -> list[tuple[types.Type, Value]]:
+    """The elements or fields of a value with pointers in it, each with its type."""
+    if isinstance(value, Fields):
+        return [(f.type, value.items[f.name]) for f in value.type.fields]
+    assert isinstance(of, types.Array)
+    assert isinstance(value, Elements)
+    return [(of.element, x) for x in value.items]
+
+
+def _whole(value: Value, parts: Sequence[Value]) -> Value:
+    """A value like another one, of other elements or fields."""
+    if isinstance(value, Fields):
+        return Fields(value.type, dict(zip(value.items, parts, strict=True)))
+    assert isinstance(value, Elements)
+    return Elements(value.type, tuple(parts))
 
 
 def _is_event(of: types.Type) -> bool:
     return _is_event(of.element) if isinstance(of, types.Array) else of == types.Opaque("event_t")
-
-
-def _carried_type(value: Value, n: Number) -> types.Scalar:
-    return types.INT if isinstance(value, Pointing) and n.type.size == 4 else n.type

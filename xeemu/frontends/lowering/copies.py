@@ -25,8 +25,8 @@ Builtin = Callable[[Walk, Call, bool], Value]
 _COPIES = ("async_work_group_copy", "async_work_group_strided_copy")
 _FEW = 4
 """So many rounds of all work-items are written out."""
-_LANES = 32
-"""As many as sub-groups have at most."""
+_SECTOR = 8
+"""So many numbers of 32 bits are moved at once."""
 
 
 def find(name: str) -> Builtin | None:
@@ -104,7 +104,7 @@ def _trips(walk: Walk, count: Number) -> Any:
     most = values.index(count)
     if isinstance(most, np.generic):
         return np.int32(-(-int(most) // walk.wg.size))
-    whole = _greatest(walk, most) if most.ndim else jnp.asarray(most)
+    whole: Any = _greatest(walk, most) if most.ndim else jnp.asarray(most)
     size = whole.dtype.type(walk.wg.size)
     return lax.div(lax.add(whole, size - whole.dtype.type(1)), size).astype(np.int32)
 
@@ -138,8 +138,8 @@ def _round(
 def _turn(walk: Walk, node: Call) -> int:
     """By how many elements what work-items copy is turned; another number for each copy of a kernel."""
     size, number = walk.wg.size, _copies(walk).index(node)
-    # Whole sub-groups, where there are several: what each of them accesses stays as aligned as it was.
-    step = _LANES if size >= 2 * _LANES else 1
+    # By whole sectors of memory, and first by half a group, as aligned as it was.
+    step = _SECTOR if size >= 4 * _SECTOR else 1
     several = size // step
     return (1 + (several // 2 - 1 + number) % (several - 1)) * step if several > 1 else 0
 
@@ -163,7 +163,7 @@ def _wait(walk: Walk, node: Call, used: bool) -> Value:
     count, pointer = (walk.evaluate(a) for a in node.arguments)
     masks: list[Data] = []
     awaited = events.memories(events.listed(walk, count, pointer), masks)
-    keys = [k for k in _copied(walk) if awaited is None or k in awaited]
+    keys = _written(walk, _copied(walk) if awaited is None else awaited)
     where = functools.reduce(values.conjunction, masks, None)
     synchronisation.renew(walk, keys, lambda *m: walk.wg.barrier(*m, where=where))
     return Null(types.VOID)
@@ -182,12 +182,16 @@ def _kernel(walk: Walk) -> Function:
     return frame.function
 
 
-def _copied(walk: Walk) -> list[Any]:
-    """The keys of the memories from or to which the kernel copies, of those that can be written."""
+def _copied(walk: Walk) -> frozenset[Any]:
+    """The keys of the memories from or to which the kernel copies."""
     pointers = (pointer for node in _copies(walk) for pointer in node.arguments[:2])
     found = {v for pointer in pointers for v in _origins(walk, effects.sources(pointer))}
     parameters = set(_kernel(walk).parameters)
-    keys = {v.name if v in parameters else v for v in found}
+    return frozenset(v.name if v in parameters else v for v in found)
+
+
+def _written(walk: Walk, keys: frozenset[Any]) -> list[Any]:
+    """Those of some memories that can be written, in the order of their declaration."""
     return [k for k, layout in walk.layouts.items() if k in keys and (layout.space == "local" or k in walk.written)]
 
 

@@ -67,6 +67,7 @@ class Counter:
       bound: the bound.
       most: iterations of the work-item that makes the most, or more; None where that is known only as the loop runs.
       same: whether all work-items make `most`.
+      wraps: whether the counter of who has made its iterations may wrap while others go on.
     """
 
     key: Key
@@ -76,6 +77,7 @@ class Counter:
     bound: Number
     most: int | None
     same: bool
+    wraps: bool = False
 
 
 def counter(walk: Walk, node: Loop) -> Counter | None:
@@ -120,7 +122,7 @@ def _sized(found: Counter) -> Counter | None:
     inside = intervals.within(ends, of_type)
     wraps = (not inside and (abs(found.step) != 1 or found.op in ("<=", ">="))) or not _is_wide(found)
     uniform = found.first.uniform and found.bound.uniform
-    return None if wraps else dataclasses.replace(found, same=uniform)
+    return None if wraps else dataclasses.replace(found, same=uniform, wraps=not inside)
 
 
 def _is_wide(found: Counter) -> bool:
@@ -158,6 +160,13 @@ def bound(binding: Binding, found: Counter, k: Data) -> Binding:
         hull = _hull(found, last)
         return holding(binding, Number(of, value.data, hull))
     return holding(binding, dataclasses.replace(value, interval=_reach(found)))
+
+
+def anywhere(inside: Binding) -> Binding:
+    """The counter's variable for the loop's condition, which those ask too who are past their bound."""
+    n = inside.value
+    assert isinstance(n, Number)
+    return holding(inside, Number(n.type, n.data, intervals.of_type(n.data.dtype)))
 
 
 def _reach(found: Counter) -> intervals.Interval:

@@ -233,18 +233,20 @@ def sources(node: Expression) -> frozenset[Variable]:
             pointers = [a for a in arguments if isinstance(a.type, types.Pointer | types.Record)]
             return frozenset(v for a in pointers for v in sources(a))
         case Initializer(items=items):
-            return frozenset(v for item in items if _has_pointer(item.type) for v in sources(item))
+            return frozenset(v for item in items if _is_way(item.type) for v in sources(item))
     return frozenset()
 
 
-def _has_pointer(of: types.Type) -> bool:
-    """Whether a value is a pointer, an array that decays to one, or a record with pointers in it."""
+def _is_way(of: types.Type) -> bool:
+    """Whether something may be stored through a value: a pointer, an array that decays to one, an image, a record."""
     match of:
         case types.Record(fields=fields):
-            return any(_has_pointer(f.type) for f in fields)
+            return any(_is_way(f.type) for f in fields)
         case types.Array(element=inner):
-            return not isinstance(inner, types.Record) or _has_pointer(inner)
-    return isinstance(of, types.Pointer)
+            return not isinstance(inner, types.Record) or _is_way(inner)
+        case types.Opaque(name=name):
+            return name.startswith("image")
+    return isinstance(of, types.Pointer) and not of.const
 
 
 @functools.lru_cache(maxsize=512)
@@ -254,7 +256,7 @@ def flows(kernel: Function) -> dict[Variable, frozenset[Variable]]:
 
     def add(variable: Variable, value: Expression) -> None:
         # A number that is loaded through a pointer says nothing of where the pointer points to.
-        if _has_pointer(value.type):
+        if _is_way(value.type):
             found[variable] = found.get(variable, frozenset()) | sources(value)
 
     for function in functions(kernel):
@@ -284,7 +286,8 @@ def indexed(kernel: Function) -> frozenset[Variable]:
         if variable not in found:
             found.add(variable)
             pending.extend(given.get(variable, ()))
-    return frozenset(v for v in found if isinstance(v.type, types.Scalar | types.Vector | types.Record))
+    kinds = types.Scalar | types.Vector | types.Record
+    return frozenset(v for v in found if isinstance(v.type, kinds) and not types.holds_pointer(v.type))
 
 
 def _indexed(node: Node) -> frozenset[Variable]:

@@ -28,16 +28,17 @@ def memories(event: Value, masks: list[Data]) -> frozenset[Any] | None:
       event: or several of them.
       masks: gets where it is the one of two events, if that differs between work-items.
     """
+    none: frozenset[Any] | None = frozenset()
     match event:
         case Handle(what=keys):
-            return keys  # type: ignore[no-any-return]
+            return keys
         case Either(condition=condition, then=a, otherwise=b):
             if condition.ndim:
                 masks.append(condition)
             return _joined(memories(a, masks), memories(b, masks))
         case Elements(items=items):
-            return functools.reduce(_joined, (memories(item, masks) for item in items), frozenset())
-    return frozenset()
+            return functools.reduce(_joined, [memories(item, masks) for item in items], none)
+    return none
 
 
 def _joined(a: frozenset[Any] | None, b: frozenset[Any] | None) -> frozenset[Any] | None:

@@ -2,7 +2,8 @@
 
 from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.lowering import calls, effects, memories, places
-from xeemu.frontends.lowering.walk import Walk
+from xeemu.frontends.lowering.constants import Table
+from xeemu.frontends.lowering.walk import Binding, Walk
 from xeemu.frontends.tree import (
     Assignment,
     Binary,
@@ -18,6 +19,7 @@ from xeemu.frontends.tree import (
     Step,
     Text,
     Unary,
+    Variable,
 )
 from xeemu.frontends.types import Scalar
 from xeemu.frontends.values import (
@@ -78,16 +80,28 @@ def _constant(walk: Walk, node: Constant) -> Value:
 def _array(walk: Walk, node: Expression) -> Value:
     """An array decays to a pointer to its first element."""
     assert isinstance(node.type, types.Array)
-    spot = places.of(walk, node)
+    return _decayed(walk, node.type, places.of(walk, node))
+
+
+def _decayed(walk: Walk, of: types.Array, spot: places.Spot) -> Value:
+    private = types.Pointer(of.element, "private")
     match spot:
         case places.Cell(pointer):
-            of = types.Pointer(node.type.element, pointer.type.space, pointer.type.const)
-            return Pointing(of, pointer.memory, pointer.offset)
+            to = types.Pointer(of.element, pointer.type.space, pointer.type.const)
+            return Pointing(to, pointer.memory, pointer.offset)
+        case places.Slot(key, path) if isinstance(of.element, types.Opaque):
+            return Address(private, key, (*path, 0))
+        case places.Slot(key, path):
+            return Address(private, key, (*path, values.constant(0, types.INT)))
+        case places.Chosen(condition, a, b):
+            return Either(private, condition, _decayed(walk, of, a), _decayed(walk, of, b))
+        case places.Temporary(Elements() as value):
+            key = walk.frame.number, Variable("a value", of, "private", walk.place)
+            walk.bindings[key] = Binding(value, walk.region, len(walk.frame.jumps))
+            return Address(private, key, (values.constant(0, types.INT),))
         case places.Temporary(value):
             return value
-        case places.Slot(key, path) if isinstance(node.type.element, types.Opaque):
-            return Address(types.Pointer(node.type.element, "private"), key, (*path, 0))
-    return places.first_of(walk, spot, node.type)
+    raise AssertionError(spot)
 
 
 def _unary(walk: Walk, node: Unary) -> Value:
@@ -198,7 +212,20 @@ def _of_pointers(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
             a, b = b, a
         assert isinstance(b, Number)
         return places.advanced(walk, a, b, node.type.pointee.size, 1 if node.op == "+" else -1)
-    if isinstance(a, Pointing) and isinstance(b, Pointing) and a.memory == b.memory:
+    return _related(walk, node, a, b)
+
+
+def _related(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
+    """The difference of two pointers, or how they compare; of those that are one of two, of what they are."""
+    if isinstance(a, Either) or isinstance(b, Either):
+        either = a if isinstance(a, Either) else b
+        assert isinstance(either, Either)
+        pairs = [(side, b) if either is a else (a, side) for side in (either.then, either.otherwise)]
+        # Pointers into different memories have no distance: nobody asks for it.
+        found = [_related(walk, node, x, y) for x, y in pairs if node.op in ("==", "!=") or _has_distance(x, y)]
+        if found:
+            return values.selected(either.condition, *found) if len(found) == 2 else found[0]
+    if _has_distance(a, b):
         return _distance(walk, node, a, b)
     if node.op not in ("==", "!="):
         raise walk.refuse(f"{node.op} of pointers into different memories, or of null")
@@ -206,15 +233,42 @@ def _of_pointers(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
     return values.of_truth(equal if node.op == "==" else values.negation(equal))
 
 
-def _distance(walk: Walk, node: Binary, a: Pointing, b: Pointing) -> Value:
-    """The difference of two pointers into one memory, or how they compare."""
-    first, second = (values.converted(p.offset, types.INT) for p in (a, b))
+def _has_distance(a: Value, b: Value) -> bool:
+    """Whether two pointers point into one memory or array."""
+    match a, b:
+        case (Either(then=x, otherwise=y), other) | (other, Either(then=x, otherwise=y)):
+            return _has_distance(x, other) or _has_distance(y, other)
+        case Pointing(), Pointing():
+            return a.memory == b.memory
+        case Table(), Table():
+            return a.numbers is b.numbers
+        case Address(path=(*_, Number())), Address(path=(*_, Number())):
+            return (a.variable, values.steady(a.path)) == (b.variable, values.steady(b.path))
+    return False
+
+
+def _distance(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
+    """The difference of two pointers into one memory or array, or how they compare."""
+    first, second = (values.converted(_offset(p), types.INT) for p in (a, b))
     if node.op in arithmetic.COMPARISONS:
         return arithmetic.binary(node.op, first, second, types.INT)
-    size = a.type.pointee.size
-    step = values.constant(memories.units(walk, a.memory, size), types.INT)
     elements = arithmetic.binary("-", first, second, types.INT)
+    step = values.constant(_step_size(walk, a), types.INT)
     return arithmetic.converted(arithmetic.binary("/", elements, step, types.INT), node.type)
+
+
+def _offset(pointer: Value | Table) -> Number:
+    return pointer.offset if isinstance(pointer, Table) else values.leaves(pointer)[-1]
+
+
+def _step_size(walk: Walk, pointer: Value | Table) -> int:
+    """By how much the offset of a pointer changes where it goes on by one."""
+    match pointer:
+        case Pointing(type=of, memory=memory):
+            return memories.units(walk, memory, of.pointee.size)
+        case Table(type=of):
+            return len(types.scalars(of.element if isinstance(of, types.Array) else of))
+    return 1
 
 
 def _is_same(walk: Walk, a: Value, b: Value) -> Data:
@@ -222,7 +276,7 @@ def _is_same(walk: Walk, a: Value, b: Value) -> Data:
         other = b if isinstance(a, Null | Number) else a
         return values.negation(truth(walk, other))
     if isinstance(a, Address) and isinstance(b, Address):
-        return values.np.bool_((a.variable, a.path) == (b.variable, b.path))
+        return values.np.bool_((a.variable, values.steady(a.path)) == (b.variable, values.steady(b.path)))
     return values.np.bool_(False)
 
 

@@ -133,7 +133,8 @@ def _allocate(walk: Walk, kernel: Function) -> None:
     for function in effects.functions(kernel):
         declared = [v for node in effects.nodes(function.body) if isinstance(node, Declaration) for v in node.variables]
         for variable in (*function.parameters, *declared):
-            if (_in_memory(variable) and variable not in walk.promoted) or variable in indexed:
+            needed = _in_memory(variable) and variable not in walk.promoted
+            if needed or variable in indexed or variable in walk.granules:
                 _make(walk, variable)
 
 
@@ -142,20 +143,17 @@ def _in_memory(variable: Variable) -> bool:
     if variable.space == "local":
         # A pointer in local memory is one for the whole group, and as such a variable.
         return not isinstance(variable.type, types.Pointer)
-    return variable.space == "private" and _has_array(variable.type)
+    # Pointers are not stored in memories; an array of them, or a record with some, is in registers.
+    return variable.space == "private" and _has_array(variable.type) and not types.holds_pointer(variable.type)
 
 
 def _has_array(of: types.Type) -> bool:
     match of:
         case types.Array(element=inner):
-            # Pointers are not stored in memories; an array of them is in registers.
-            return _has_array(inner) if isinstance(inner, types.Array) else not isinstance(inner, _NOT_STORED)
+            return _has_array(inner) if isinstance(inner, types.Array) else not isinstance(inner, types.Opaque)
         case types.Record(fields=fields, union=union):
             return union or any(_has_array(f.type) for f in fields)
     return False
-
-
-_NOT_STORED = (types.Opaque, types.Pointer)
 
 
 def _make(walk: Walk, variable: Variable) -> None:

@@ -174,6 +174,7 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
     condition, first = node.condition, counter.first
     binding = walk.bindings[counter.key]
     trips = np.int32(counter.most) if counter.most is not None else _most(walk, counter)
+    own_trips = counting.trips(counter) if counter.wraps and not counter.same else None
     own = counting.stepping(node, counter.key[1])
     others = [part for part in counting.steps(node.step) if part not in own]
 
@@ -186,11 +187,16 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
                 walk.evaluate(part, False)
 
     def once(k: Data) -> None:
-        walk.bindings[counter.key] = counting.bound(binding, counter, k)
+        inside = counting.bound(binding, counter, k)
         if counter.same:
+            walk.bindings[counter.key] = inside
             iteration()
         else:
-            walk.under(_truth(walk, condition), iteration)
+            walk.bindings[counter.key] = counting.anywhere(inside)
+            going_on = values.conjunction(_truth(walk, condition), _is_left(k, own_trips))
+            assert going_on is not None
+            walk.bindings[counter.key] = inside
+            walk.under(going_on, iteration)
         walk.bindings[counter.key] = binding
 
     changed = functools.reduce(operator.or_, map(effects.of, others), effects.of(node.body))
@@ -198,6 +204,11 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
     if isinstance(node.first, Declaration) and counter.key[1] in node.first.variables:
         return
     walk.assign(counter.key, counting.last(walk, counter, first))
+
+
+def _is_left(k: Data, trips: Number | None) -> Data | None:
+    """Who makes iteration `k`, of work-items whose iterations are counted."""
+    return None if trips is None else values.lifted(np.less, lax.lt, values.cast(k, trips.data.dtype), trips.data)
 
 
 def _most(walk: Walk, counter: Counter) -> jax.Array:
@@ -256,20 +267,12 @@ def _by_group(walk: Walk, node: Loop, start: Data, outer: Data | None) -> None:
     if _is_simple(node):
         _while_simple(walk, node, outer)
         return
-    go = start
-    if outer is not None and outer.ndim:
-        # Where nobody is active, the values may never end the loop.
-        go = values.conjunction(go, divergence.some(outer))  # type: ignore[assignment]
+    go = values.conjunction(start, _anybody(outer))
+    assert go is not None
     state = carrying.Extra(go)
 
     def once(_: Data) -> None:
-        leaving = _body(walk, node)
-        if walk.dead:
-            again: Data = NOBODY
-        else:
-            if node.step is not None:
-                walk.evaluate(node.step, False)
-            again = _truth(walk, node.condition)
+        leaving, again = _body(walk, node, node.condition)
         for gone in (leaving.broken, walk.frame.returned):
             again = values.conjunction(again, values.negation(gone))  # type: ignore[assignment]
         if again.ndim or (walk.live is not outer and walk.live is not None and walk.live.ndim):
@@ -277,6 +280,11 @@ def _by_group(walk: Walk, node: Loop, start: Data, outer: Data | None) -> None:
         state.data, walk.live = again, outer
 
     _while(walk, node, once, state, lambda data: data)
+
+
+def _anybody(outer: Data | None) -> Data | None:
+    """Whether somebody is active in the group: where nobody is, the values may never end a loop."""
+    return outer if outer is None or not outer.ndim else divergence.some(outer)
 
 
 def _is_simple(node: Loop) -> bool:
@@ -291,12 +299,10 @@ def _is_simple(node: Loop) -> bool:
 
 
 def _while_simple(walk: Walk, node: Loop, outer: Data | None) -> None:
-    some = None if outer is None or not outer.ndim else divergence.some(outer)
+    some = _anybody(outer)
 
     def once(_: Data) -> None:
-        _body(walk, node)
-        if node.step is not None:
-            walk.evaluate(node.step, False)
+        _body(walk, node, None)
         if walk.live is not outer:
             raise Apart
 
@@ -320,12 +326,8 @@ def _by_work_item(walk: Walk, node: Loop, start: Data, outer: Data | None) -> No
     def once(_: Data) -> None:
         walk.live, walk.region = state.data, object()
         with walk.scope():
-            _body(walk, node)
-            if not walk.dead:
-                if node.step is not None:
-                    walk.evaluate(node.step, False)
-                test = _truth(walk, node.condition)
-                walk.live = values.conjunction(walk.live, test)
+            again = _body(walk, node, node.condition)[1]
+            walk.live = values.conjunction(walk.live, again)
         assert walk.live is not None
         state.data = walk.live if walk.live.ndim else lax.broadcast(jnp.asarray(walk.live), walk.shape)
         walk.live, walk.region = outer, region
@@ -333,13 +335,18 @@ def _by_work_item(walk: Walk, node: Loop, start: Data, outer: Data | None) -> No
     _while(walk, node, once, state, divergence.some)
 
 
-def _body(walk: Walk, node: Loop) -> Jumps:
-    """The body once; who went on to the next iteration is active again after it."""
+def _body(walk: Walk, node: Loop, asked: Expression | None) -> tuple[Jumps, Data]:
+    """The body once, then the step and what is asked, for those who have not left the loop; who may go on."""
     leaving = Jumps(loop=True)
+    again: Data = NOBODY
     walk.frame.jumps.append(leaving)
     _iterate(walk, node.body, leaving)
+    if not walk.dead:
+        if node.step is not None:
+            walk.evaluate(node.step, False)
+        again = _truth(walk, asked)
     walk.frame.jumps.pop()
-    return leaving
+    return leaving, again
 
 
 def _changed(node: Loop) -> effects.Effects:

@@ -24,7 +24,7 @@ def element(of: Type, granule: int | None = None) -> Scalar:
       of: the type.
       granule: bytes of an element, if something smaller has to be accessed.
     """
-    if granule is not None:
+    if granule is not None and (not isinstance(of, Scalar) or of.size != granule):
         return types.BY_DTYPE[np.dtype(f"uint{8 * granule}")]
     held = {scalar for _, scalar in types.scalars(of)}
     if not held:
@@ -115,8 +115,16 @@ def further(walk: Walk, pointer: Pointing, size_bytes: int, to: Type) -> Pointin
     return Pointing(of, pointer.memory, _sum(pointer.offset, values.constant(step, pointer.offset.type)))
 
 
+def _pointer_in(walk: Walk, pointer: Pointing, what: str) -> Exception:
+    """An error of a pointer in a memory."""
+    name = walk.layouts[pointer.memory].name
+    return walk.refuse(f"a pointer is {what} {name}, and xeemu holds none in memories; keep an index there")
+
+
 def load(walk: Walk, pointer: Pointing, of: Type) -> Value:
     """The value of a type that a pointer points to."""
+    if isinstance(of, types.Pointer):
+        raise _pointer_in(walk, pointer, "loaded from")
     held = walk.layouts[pointer.memory].element
     if isinstance(of, types.Vector) and of.element.size == held.size:
         raw = _raw(walk, pointer, of.count)
@@ -170,6 +178,10 @@ def _private_axis(walk: Walk, index: Data, count: int) -> jax.Array:
 
 def store(walk: Walk, pointer: Pointing, value: Value, of: Type) -> None:
     """Stores a value of a type where a pointer points to."""
+    if isinstance(of, types.Pointer) and walk.layouts[pointer.memory].space == "private":
+        return  # It is refused where it is loaded, if that is ever done.
+    if isinstance(of, types.Pointer) or len(values.leaves(value)) > len(types.scalars(of)):
+        raise _pointer_in(walk, pointer, "stored to")
     layout = walk.layouts[pointer.memory]
     if layout.space == "constant":
         raise walk.refuse(f"{layout.name} is constant, and is stored to; make it a __global pointer")

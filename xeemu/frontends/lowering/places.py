@@ -3,8 +3,6 @@
 import dataclasses
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.lowering import constants, memories, registers
 from xeemu.frontends.lowering.walk import Key, Walk
@@ -23,6 +21,7 @@ from xeemu.frontends.values import (
     Pointing,
     Value,
 )
+from xeemu.language.interface import Retrace
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -128,9 +127,17 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
         case Pointing():
             return memories.moved(walk, pointer, by, size_bytes)
         case Either(type=to, condition=condition, then=a, otherwise=b):
-            return Either(to, condition, advanced(walk, a, by, size_bytes), advanced(walk, b, by, size_bytes))
+            # Nobody goes on from the null pointer.
+            sides = [x if isinstance(x, Null) else advanced(walk, x, by, size_bytes) for x in (a, b)]
+            return Either(to, condition, *sides)
         case Address() if isinstance(pointer.type.pointee, types.Opaque):
             return _event(walk, pointer, by)
+        case Address() if by.known and by.python == 0:
+            return pointer
+        case Address(path=(*outer, Number() as at)):
+            further = _further(walk, pointer, at, by, size_bytes)
+            _check_known(walk, pointer, tuple(outer), further)
+            return dataclasses.replace(pointer, path=(*outer, further))
         case Address():
             return _stepped(walk, pointer, by)
         case constants.Table():
@@ -140,6 +147,8 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
 
 def _event(walk: Walk, pointer: Address, by: Number) -> Value:
     """The address of an event some further in its array; of one that is not known, the address of any of them."""
+    if not pointer.path and by.known and by.python == 0:
+        return pointer
     if not pointer.path:
         raise walk.refuse("arithmetic on the address of an event that is no array; declare an array")
     *path, first = pointer.path
@@ -157,6 +166,23 @@ def _event(walk: Walk, pointer: Address, by: Number) -> Value:
     return found
 
 
+def _further(walk: Walk, pointer: Address, at: Number, by: Number, size_bytes: int) -> Number:
+    """The number of an element some steps further."""
+    if size_bytes != pointer.type.pointee.size:
+        raise walk.refuse("an array in registers is accessed as another type than its own; copy it to a variable first")
+    total = arithmetic.binary("+", values.converted(at, types.INT), values.converted(by, types.INT), types.INT)
+    assert isinstance(total, Number)
+    return total
+
+
+def _check_known(walk: Walk, pointer: Address, outer: tuple[Any, ...], at: Number) -> None:
+    """Has an array of numbers held in a memory if an element of it is not known, or lies outside."""
+    if registers.is_promoted(walk, pointer.variable):
+        whole = picked(walk.read(pointer.variable), outer)
+        if not at.known or not isinstance(whole, Elements) or not 0 <= at.python < len(whole.items):
+            raise registers.give_up(pointer.variable)
+
+
 def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
     """The place that a pointer points to."""
     match pointer:
@@ -166,7 +192,10 @@ def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
         case Address(variable=variable, path=path):
             return Slot(variable, path)
         case Either(condition=condition, then=a, otherwise=b):
-            return Chosen(condition, behind(walk, _or_nowhere(a, b), to), behind(walk, _or_nowhere(b, a), to))
+            first, second = _or_nowhere(a, b), _or_nowhere(b, a)
+            if isinstance(first, Null) or isinstance(second, Null):
+                return behind(walk, second if isinstance(first, Null) else first, to)
+            return Chosen(condition, behind(walk, first, to), behind(walk, second, to))
         case constants.Table():
             return Temporary(constants.looked_up(walk, pointer, to))
     raise walk.refuse("a null or undefined pointer is used; give it the address of something first")
@@ -189,47 +218,14 @@ def _all_of(pointer: Value) -> list[Value]:
     return [pointer]
 
 
-def first_of(walk: Walk, spot: Spot, array: types.Array) -> Value:
-    """A pointer to the first element of an array in registers."""
-    of_element = types.Pointer(array.element, "private")
-    match spot:
-        case Slot(key, path):
-            return Address(of_element, key, (*path, 0))
-        case Chosen(condition, a, b):
-            return Either(of_element, condition, first_of(walk, a, array), first_of(walk, b, array))
-        case Cell(pointer):
-            return Pointing(types.Pointer(array.element, pointer.type.space), pointer.memory, pointer.offset)
-    raise walk.refuse("an array that is part of a value; assign it to a variable first")
-
-
 def _stepped(walk: Walk, pointer: Address, by: Number) -> Value:
-    """A pointer to an element of an array in registers, or to a component of a vector, some further."""
-    if by.known and by.python == 0:
-        return pointer
+    """A pointer to a component of a vector in registers, some further."""
     *outer, last = pointer.path or (None,)
     if isinstance(last, tuple) and len(last) == 1 and by.known:
         return dataclasses.replace(pointer, path=(*outer, (last[0] + int(by.python),)))
-    if not isinstance(last, int):
-        raise walk.refuse(
-            "arithmetic on the address of a variable that is no array; declare an array, or assign the value to one"
-        )
-    whole = picked(walk.read(pointer.variable), tuple(outer))
-    count = len(whole.items) if isinstance(whole, Elements) else 0
-    if registers.is_promoted(walk, pointer.variable) and not (by.known and 0 <= last + int(by.python) < count):
-        raise registers.give_up(pointer.variable)
-    if by.known:
-        return dataclasses.replace(pointer, path=(*outer, last + int(by.python)))
-    found: Value = pointer
-    for k in range(count):
-        here = arithmetic.binary("==", by, values.constant(k - last, by.type), types.INT)
-        assert isinstance(here, Number)
-        element = dataclasses.replace(pointer, path=(*outer, k))
-        chosen = values.truth(here)
-        if isinstance(chosen, np.generic):
-            found = element if chosen else found
-        else:
-            found = Either(pointer.type, chosen, element, found)
-    return found
+    raise walk.refuse(
+        "arithmetic on the address of a variable that is no array; declare an array, or assign the value to one"
+    )
 
 
 def _field(walk: Walk, whole: Spot, node: Member, record: Type) -> Spot:
@@ -273,9 +269,11 @@ def picked(value: Value, path: tuple[Any, ...]) -> Value:
         match value:
             case Fields(items=fields):
                 value = fields[step]
-            case Elements(type=of_array, items=items):
-                known = not isinstance(of_array.element, types.Opaque) or (step is not None and 0 <= step < len(items))
+            case Elements(type=of_array, items=items) if isinstance(of_array.element, types.Opaque):
+                known = step is not None and 0 <= step < len(items)
                 value = items[step] if known else Handle(of_array.element, None)  # an event that is not known
+            case Elements(items=items):
+                value = _element_of(items, step)
             case Components(type=vector, items=lanes) if len(step) == 1:
                 value = lanes[step[0]]
             case Components(type=vector, items=lanes):
@@ -290,6 +288,8 @@ def put(value: Value, path: tuple[Any, ...], part: Value) -> Value:
     if isinstance(value, Null) and isinstance(value.type, types.Array):
         value = values.zero(value.type)
     step, rest = path[0], path[1:]
+    if isinstance(step, Number) and step.known:
+        step = int(step.python)
     match value:
         case Fields(type=of_record, items=fields):
             return Fields(of_record, {**fields, step: put(fields[step], rest, part)})
@@ -297,12 +297,29 @@ def put(value: Value, path: tuple[Any, ...], part: Value) -> Value:
             return value  # an array of events that are not known
         case Elements(type=of_array) if step is None:
             return Handle(of_array, None)
+        case Elements(type=of_array, items=items) if isinstance(step, int):
+            return Elements(of_array, tuple(put(x, rest, part) if k == step else x for k, x in enumerate(items)))
         case Elements(type=of_array, items=items):
-            changed = tuple(put(x, rest, part) if k == step else x for k, x in enumerate(items))
-            return Elements(of_array, changed)
+            changed = [values.selected(_is(step, k), put(x, rest, part), x) for k, x in enumerate(items)]
+            return Elements(of_array, tuple(changed))
         case Components(type=vector, items=lanes):
             return Components(vector, _exchanged(lanes, step, rest, part))
     raise AssertionError(value)
+
+
+def _element_of(items: tuple[Value, ...], at: Number) -> Value:
+    """An element of an array in registers; beyond its end the first one."""
+    found = items[0]
+    for k, item in enumerate(items[1:], 1):
+        found = values.selected(_is(at, k), item, found)
+    return found
+
+
+def _is(at: Number, k: int) -> Data:
+    """Where an integer is a given one."""
+    equal = arithmetic.binary("==", at, values.constant(k, types.INT), types.INT)
+    assert isinstance(equal, Number)
+    return values.truth(equal)
 
 
 def _exchanged(
@@ -323,6 +340,8 @@ def read(walk: Walk, spot: Spot) -> Value:
     """The value at a place."""
     match spot:
         case Slot(key, path):
+            if not path:
+                _check_given(walk, key)
             value = picked(walk.read(key), path)
             if registers.is_promoted(walk, key) and registers.is_unset(value):
                 raise registers.give_up(key)
@@ -342,6 +361,13 @@ def read(walk: Walk, spot: Spot) -> Value:
             if first is None or second is None:
                 return first or second or Null(types.VOID)
             return values.selected(condition, first, second)
+
+
+def _check_given(walk: Walk, key: Key) -> None:
+    """Has a number that is read and was given no value held in a memory, where such reads are found."""
+    value = walk.bindings[key].value
+    if isinstance(value, Null) and isinstance(value.type, types.Scalar):
+        raise Retrace(key[1], value.type.size)
 
 
 def write(walk: Walk, spot: Spot, value: Value) -> None:
@@ -368,7 +394,7 @@ def _is_settable(walk: Walk, key: Key, path: tuple[Any, ...]) -> bool:
     """Whether all of an element of an array in registers has a value after those who are active have given it one."""
     if not registers.is_unset(picked(walk.read(key), path)):
         return True
-    return isinstance(path[-1], int) and walk.is_whole(key)
+    return not isinstance(path[-1], tuple) and walk.is_whole(key)
 
 
 def address(walk: Walk, spot: Spot, of_type: types.Pointer) -> Value:

@@ -62,7 +62,7 @@ def declare(walk: Walk, variable: Variable) -> None:
             _initialise(walk, start, variable.type, variable.initializer)
         return
     given = variable.initializer
-    nothing = registers.unset(variable.type) if variable in walk.promoted else Null(variable.type)
+    nothing = registers.unset(variable.type) if variable in walk.promoted else Null(variable.type, False)
     value = nothing if given is None else arithmetic.converted(walk.evaluate(given), variable.type)
     walk.declare(variable, value)
 

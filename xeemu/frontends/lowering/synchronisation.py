@@ -58,6 +58,10 @@ def _ordered(walk: Walk, node: Call) -> list[Any]:
     """The keys of the memories whose accesses the flags speak of: those that can be written."""
     flags = walk.evaluate(node.arguments[0])
     assert isinstance(flags, Number)
+    if not flags.uniform:
+        raise walk.refuse(
+            "the flags of a barrier or fence differ between work-items; all of a group come with the same ones"
+        )
     bits = int(flags.python) if flags.known else _LOCAL | _GLOBAL | _IMAGE
     spaces = {space for bit, space in ((_LOCAL, "local"), (_GLOBAL, "global"), (_IMAGE, "image")) if bits & bit}
     written = [key for key, layout in walk.layouts.items() if layout.space in spaces]

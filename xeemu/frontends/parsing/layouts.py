@@ -3,8 +3,9 @@
 import re
 from typing import Any
 
-from xeemu.frontends import clang, refusals, types
-from xeemu.frontends.clang import Cursor
+from xeemu.frontends import refusals, types
+from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Place
 from xeemu.frontends.types import Type
 

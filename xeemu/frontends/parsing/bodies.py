@@ -5,10 +5,11 @@ import sys
 from collections.abc import Callable, Mapping
 
 from xeemu.errors import KernelError
-from xeemu.frontends import clang, refusals, tree, types
-from xeemu.frontends.clang import Cursor
-from xeemu.frontends.layouts import Layouts
-from xeemu.frontends.printed import Printed
+from xeemu.frontends import refusals, tree, types
+from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.layouts import Layouts
+from xeemu.frontends.parsing.printed import Printed
 from xeemu.frontends.tree import Expression, Function, Place, Variable
 from xeemu.frontends.types import Type
 

@@ -5,13 +5,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from xeemu.errors import KernelError
-from xeemu.frontends import clang, initializers, layouts, refusals, statements, tree
-from xeemu.frontends.bodies import Body
-from xeemu.frontends.clang import Cursor
-from xeemu.frontends.integers import integers
-from xeemu.frontends.layouts import Layouts
-from xeemu.frontends.printed import Lost, Printed
-from xeemu.frontends.recursion import refuse_recursion
+from xeemu.frontends import refusals, tree
+from xeemu.frontends.parsing import clang, initializers, layouts, statements
+from xeemu.frontends.parsing.bodies import Body
+from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.integers import integers
+from xeemu.frontends.parsing.layouts import Layouts
+from xeemu.frontends.parsing.printed import Lost, Printed
+from xeemu.frontends.parsing.recursion import refuse_recursion
 from xeemu.frontends.tree import Function, Place, Variable
 from xeemu.frontends.types import VOID, Opaque, Type
 

@@ -2,8 +2,8 @@
 
 import re
 
-from xeemu.frontends.integers import integers
-from xeemu.frontends.printed import Printed
+from xeemu.frontends.parsing.integers import integers
+from xeemu.frontends.parsing.printed import Printed
 
 _LOOPS = ("for", "while", "do")
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
-from xeemu.frontends import clang, layouts, literals, refusals, tree, types
-from xeemu.frontends.bodies import Body, converted, refuse_depth
-from xeemu.frontends.clang import Cursor
-from xeemu.frontends.printed import Lost
-from xeemu.frontends.swizzles import components
+from xeemu.frontends import refusals, tree, types
+from xeemu.frontends.parsing import clang, layouts, literals
+from xeemu.frontends.parsing.bodies import Body, converted, refuse_depth
+from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.printed import Lost
+from xeemu.frontends.parsing.swizzles import components
 from xeemu.frontends.tree import Expression, Place
 
 _BINARY = {"*", "/", "%", "+", "-", "<<", ">>", "<", ">", "<=", ">=", "==", "!=", "&", "^", "|", "&&", "||", ","}

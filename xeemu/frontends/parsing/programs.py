@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 
 from xeemu.errors import KernelArgumentError
-from xeemu.frontends import clang
-from xeemu.frontends import options as build_options
-from xeemu.frontends.definitions import Definitions
+from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing import options as build_options
+from xeemu.frontends.parsing.definitions import Definitions
 from xeemu.frontends.tree import Program
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
-from xeemu.frontends import clang, expressions, refusals, switches, tree
-from xeemu.frontends.bodies import Body, refuse_depth
-from xeemu.frontends.clang import Cursor
+from xeemu.frontends import refusals, tree
+from xeemu.frontends.parsing import clang, expressions, switches
+from xeemu.frontends.parsing.bodies import Body, refuse_depth
+from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.unrolling import factor
 from xeemu.frontends.tree import Statement
-from xeemu.frontends.unrolling import factor
 
 _REFUSED = {
     "GOTO_STMT": "goto; write a loop with break and continue, or a flag",

@@ -2,9 +2,10 @@
 
 import ast
 
-from xeemu.frontends import clang, refusals, tree, types
-from xeemu.frontends.bodies import Body
-from xeemu.frontends.clang import Cursor
+from xeemu.frontends import refusals, tree, types
+from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing.bodies import Body
+from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression
 from xeemu.frontends.types import Type
 

@@ -3,9 +3,10 @@
 import dataclasses
 from collections.abc import Callable
 
-from xeemu.frontends import clang, expressions, refusals, tree
-from xeemu.frontends.bodies import Body
-from xeemu.frontends.clang import Cursor
+from xeemu.frontends import refusals, tree
+from xeemu.frontends.parsing import clang, expressions
+from xeemu.frontends.parsing.bodies import Body
+from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Place, Statement
 
 _LABELS = ("CASE_STMT", "DEFAULT_STMT")

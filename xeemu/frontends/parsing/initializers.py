@@ -7,9 +7,10 @@ out. Every item has the type of its element.
 import dataclasses
 from collections.abc import Sequence
 
-from xeemu.frontends import clang, expressions, layouts, literals, refusals, tree, types
-from xeemu.frontends.bodies import Body, converted
-from xeemu.frontends.clang import Cursor
+from xeemu.frontends import refusals, tree, types
+from xeemu.frontends.parsing import clang, expressions, layouts, literals
+from xeemu.frontends.parsing.bodies import Body, converted
+from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Place
 from xeemu.frontends.types import Type
 
@@ -132,8 +133,7 @@ def _next(body: Body, stream: _Stream, to: Type) -> "Expression | _Slots":
     """The item for one element, which takes several of the list where its braces are left out."""
     place = body.at(stream.first)
     own = body.type(stream.first) if clang.kind(stream.first) not in _LISTS else to
-    if isinstance(to, types.Vector) and isinstance(own, types.Scalar):
-        return _vector(body, place, stream, to)
+    # A number is converted to a vector before braces are taken to be left out: it fills all of it.
     bare = isinstance(to, types.Record) and own != to
     bare |= isinstance(to, types.Array) and not isinstance(own, types.Array)
     if not bare:

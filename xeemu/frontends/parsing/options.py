@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 
 from xeemu.errors import KernelArgumentError
-from xeemu.frontends.clang import HEADERS
+from xeemu.frontends.parsing.clang import HEADERS
 
 VERSIONS = ("CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0")
 _TRIED = ("CL2.0", "CL1.2", "CL3.0")

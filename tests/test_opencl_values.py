@@ -1,0 +1,68 @@
+"""Variables of OpenCL C that have no value, and values that C makes of what is written."""
+
+import numpy as np
+import pytest
+
+import xeemu as xe
+
+N = xe.NDRange.opencl(64, 64)
+A = np.arange(64, dtype=np.int32)
+
+
+def kernel(body, declarations=""):
+    text = f"{declarations}\nkernel void f(global int* a) {{\n  int i = get_global_id(0);\n  {body}\n}}\n"
+    return xe.load(text)["f"]
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("volatile int j; a[i] = j;", 64),
+        ("int j; j += i; a[i] = j;", 64),
+        ("float x; a[i] = (int)(x * 0.0f);", 64),
+        ("int j; if (i > 3) j = 2; else j = 3; a[i] = j;", 0),
+        ("int j; for (int k = 0; k < 3; k++) { if (k == 0) j = i; else j += k; } a[i] = j;", 0),
+        ("float4 v; v.x = 1; v.yzw = (float3)(2); a[i] = (int)(v.x + v.w);", 0),
+        ("int j; j = i; a[i] = j;", 0),
+    ],
+)
+def test_a_number_that_was_given_no_value_is_an_uninitialised_read(body, found):
+    _, findings = xe.check(kernel(body), N)(A)
+    assert [(f.kind, f.space, f.count) for f in findings] == [("uninitialized-read", "private", found)] * (found > 0)
+    assert all(f.sites[0].line == 4 for f in findings)
+
+
+def test_a_float_without_a_value_is_no_number():
+    text = "kernel void f(global float* a) { float x; x += 1.0f; a[get_global_id(0)] = x; }"
+    assert np.isnan(xe.launch(xe.load(text)["f"], N)(np.zeros(64, np.float32))).all()
+
+
+def test_the_flags_of_a_barrier_are_one_for_all():
+    with pytest.raises(xe.KernelError, match="the flags of a barrier or fence differ between work-items"):
+        xe.launch(kernel("barrier(i == 0 ? CLK_LOCAL_MEM_FENCE : 0); a[i] = 1;"), N)(A)
+
+
+def test_a_number_in_the_braces_of_an_array_fills_a_vector():
+    text = "kernel void f(global float4* a) { float4 t[2] = {1.0f, 2.0f}; int i = get_global_id(0); a[i] = t[i & 1]; }"
+    result = xe.launch(xe.load(text)["f"], N)(np.zeros((64, 4), np.float32))
+    np.testing.assert_array_equal(result, np.repeat(1 + A[:, None] % 2, 4, 1))
+
+
+def test_pointers_lie_in_arrays_and_in_vectors():
+    body = """uchar4 v = (uchar4)(1, 2, 3, 4); uchar* q = (uchar*)&v;
+  global int* p[2]; p[0] = a; p[1] = a + 32;
+  int k = 0; for (; k < 4; k++) { if (k == (i & 3)) break; }
+  int j = i & 31; a[i] = q[i & 3] + 100 * k + 1000 * (p[i & 1] == a) + 0 * j;"""
+    k = A & 3
+    np.testing.assert_array_equal(xe.launch(kernel(body), N)(A), k + 1 + 100 * k + 1000 * (A % 2 == 0))
+
+
+def test_null_is_outside_a_memory():
+    body = "global int* p = 0; if (i < 60) p = a; if (i < {bound}) p[i] = 1;"
+    assert not xe.check(kernel(body.replace("{bound}", "60")), N)(A)[1]
+    _, findings = xe.check(kernel(body.replace("{bound}", "64")), N)(A)
+    assert [f.kind for f in findings] == ["out-of-bounds"]
+
+
+def test_a_kernel_may_have_no_arguments():
+    assert xe.launch(xe.load("kernel void f() { }")["f"], N)() == ()

@@ -1,0 +1,1 @@
+"""Parsing: the text of a program, by libclang, as the tree."""
