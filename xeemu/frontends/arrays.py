@@ -1,6 +1,7 @@
 """Arrays: what a launch gives for pointers, as flat memories of the elements that the kernel accesses, and back."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -38,6 +39,13 @@ def form(parameter: Variable, given: Any, kernel: str) -> Form:
             f"{_wanted(parameter)})"
         )
     found = Form(tuple(given.shape), np.dtype(given.dtype))
+    _check(parameter, found, kernel)
+    return found
+
+
+@functools.lru_cache(maxsize=1024)
+def _check(parameter: Variable, found: Form, kernel: str) -> None:
+    """Refuses an array whose elements are not those of a parameter; what fits is looked at once."""
     assert isinstance(parameter.type, Pointer)
     match parameter.type.pointee:
         case Record() as record:
@@ -49,9 +57,9 @@ def form(parameter: Variable, given: Any, kernel: str) -> Form:
             _check_vector(parameter, found, vector, kernel)
         case Void() | Opaque():
             _check_bytes(parameter, found, kernel)
-    return found
 
 
+@functools.lru_cache(maxsize=1024)
 def natural(parameter: Variable, found: Form) -> np.dtype:
     """The dtype in which an array is given to a kernel that accesses whole elements alone."""
     assert isinstance(parameter.type, Pointer)

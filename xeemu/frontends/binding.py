@@ -148,6 +148,8 @@ class _Binding:
         return call.bound(self._granules.get(call.signature, {}))
 
     def _check_number(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+        if not keywords and len(arguments) == len(self.function.parameters):
+            return
         texts = [declarations.parameter(p) for p in self.function.parameters]
         if keywords:
             raise KernelArgumentError(
