@@ -65,7 +65,7 @@ def _arguments(body: Body, cursor: Cursor, callee: Cursor) -> list[Expression]:
     if clang.kind(callee) in _METHODS:
         members = [c for c in clang.children(cursor)[:1] if clang.kind(c) == "MEMBER_REF_EXPR"]
         if members:
-            found += [] if callee.is_static_method() else [_object(body, members[0])]
+            found += [] if callee.is_static_method() else [_of_class_of(body, callee, _object(body, members[0]))]
         elif len(given) == len(parameters) + 1:  # an operator's first operand
             first = given.pop(0)
             found += [] if callee.is_static_method() else [_address_of(body, first)]
@@ -76,11 +76,17 @@ def _object(body: Body, cursor: Cursor) -> Expression:
     """The address of the object whose method is called."""
     parts = clang.children(cursor)
     if not parts:
-        if body.this is None:
-            raise refusals.at(body.at(cursor), "this, which a kernel cannot have; copy the members to variables first")
-        return address(body.this)
+        body.at(cursor)
+        return address(body.object())
     value = expressions.read(body, parts[-1])
     return value if isinstance(value.type, types.Pointer) else address(lvalue(value))
+
+
+def _of_class_of(body: Body, callee: Cursor, pointer: Expression) -> Expression:
+    """The address of an object as that of the part whose method is called: a base class, if it is one's."""
+    parent = callee.semantic_parent
+    of = body.records.type(parent.type.get_canonical(), parent, body.place)
+    return converted(pointer, types.Pointer(of, "generic"))
 
 
 def _address_of(body: Body, cursor: Cursor) -> Expression:

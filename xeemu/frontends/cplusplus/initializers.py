@@ -1,14 +1,12 @@
 """Initializers: what a variable or member is first: values, lists in braces, defaults."""
 
-from collections.abc import Iterator
-
-from xeemu.frontends import refusals, tree, types
+from xeemu.frontends import tree, types
 from xeemu.frontends.cplusplus import expressions
-from xeemu.frontends.cplusplus.bodies import Body, address, converted, is_lvalue, materialized, number, zero
+from xeemu.frontends.cplusplus.bodies import Body, address, converted, copied, number, zero
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Expression, Place, Statement, Variable
+from xeemu.frontends.tree import Expression, Place
 from xeemu.frontends.types import Type
 
 
@@ -29,7 +27,7 @@ def of_type(body: Body, cursor: Cursor, of: Type) -> Expression:
     if isinstance(of, types.Array) and isinstance(read, tree.Text):
         codes = [*read.value.encode("latin-1", "replace"), 0][: of.count]
         return tree.Initializer(of, read.place, tuple(number(of.element, read.place, c) for c in codes))
-    return read if isinstance(of, types.Array) else converted(read, of)
+    return copied(read) if isinstance(of, types.Array) else converted(read, of)
 
 
 def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
@@ -111,65 +109,3 @@ def _is_value(cursor: Cursor, field: Cursor) -> bool:
         return False
     array = field.type.get_canonical().kind.name == "CONSTANTARRAY"
     return not (array and clang.kind(cursor) not in ("INIT_LIST_EXPR", "CALL_EXPR", "STRING_LITERAL"))
-
-
-def bindings(body: Body, cursor: Cursor) -> Iterator[Variable]:
-    """`auto [a, b] = value`: the parts of a value, as variables."""
-    place = body.at(cursor)
-    *names, first = clang.children(cursor)
-    whole = expressions.read(body, first)
-    kept = Variable("<value>", whole.type, "private", place, lambda: whole)
-    yield kept
-    name: Expression = tree.Name(whole.type, place, kept)
-    for k, declared in enumerate(names):
-        yield _part(body, declared, _member(name, k, place))
-
-
-def _part(body: Body, declared: Cursor, part: Expression) -> Variable:
-    made = Variable(declared.spelling, part.type, "private", body.at(declared), lambda: part)
-    body.variables[clang.key(declared)] = made
-    return made
-
-
-def _member(whole: Expression, k: int, place: Place) -> Expression:
-    if isinstance(whole.type, types.Record):
-        field = whole.type.fields[k]
-        return tree.Member(field.type, place, whole, field.name, False)
-    if isinstance(whole.type, types.Array):
-        return tree.Subscript(whole.type.element, place, whole, number(types.INT, place, k))
-    raise refusals.at(place, f"parts of a {whole.type}; name its members")
-
-
-def items(cursor: Cursor) -> list[Cursor] | None:
-    """The items of a list in braces that something is made of; None of anything else."""
-    while clang.kind(cursor) == "UNEXPOSED_EXPR":
-        parts = clang.children(cursor)
-        if len(parts) != 1:
-            return None
-        cursor = parts[0]
-    return clang.children(cursor) if clang.kind(cursor) == "INIT_LIST_EXPR" else None
-
-
-def extent(body: Body, source: Expression, cursor: Cursor) -> tuple[Expression, Expression, list[Statement]]:
-    """Of what a loop goes over: the first element's address or the array, how many there are, what is declared for it."""
-    place = source.place
-    if isinstance(source.type, types.Array):
-        return source, number(types.ULONG, place, source.type.count), []
-    before: list[Statement] = []
-    if not is_lvalue(source):
-        source = materialized(source)
-    begin, count = _field(source, "data"), _field(source, "count")
-    if begin is not None and count is not None:
-        return begin, converted(count, types.ULONG), before
-    inner = source.type.fields[0] if isinstance(source.type, types.Record) and source.type.fields else None
-    if inner is not None and isinstance(inner.type, types.Array):
-        part = tree.Member(inner.type, place, source, inner.name, False)
-        return part, number(types.ULONG, place, inner.type.count), before
-    raise refusals.at(body.at(cursor), f"a loop over a {source.type}; write one with an index")
-
-
-def _field(source: Expression, name: str) -> Expression | None:
-    if not isinstance(source.type, types.Record):
-        return None
-    field = next((f for f in source.type.fields if f.name == name), None)
-    return None if field is None else tree.Member(field.type, source.place, source, name, False)
