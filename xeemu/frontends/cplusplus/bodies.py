@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from xeemu.frontends import refusals, tree, types
+from xeemu.frontends.cplusplus.bases import base_path
 from xeemu.frontends.cplusplus.closures import THIS, Closure, Site, site
-from xeemu.frontends.cplusplus.records import Records, base_path, is_reference
+from xeemu.frontends.cplusplus.records import Records
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Function, Place, Variable
@@ -118,9 +119,7 @@ def address(value: Expression, of: types.Pointer | None = None) -> Expression:
     if isinstance(value, tree.Choice) and is_lvalue(value):
         sides = (address(value.then, of), address(value.otherwise, of))
         return tree.Choice(of or types.Pointer(value.type, "generic"), value.place, value.condition, *sides)
-    if isinstance(value, tree.Cast) and value.type != value.operand.type:
-        value = materialized(value)
-    elif not is_lvalue(value):
+    if (isinstance(value, tree.Cast) and value.type != value.operand.type) or not is_lvalue(value):
         value = materialized(value)
     return tree.Unary(of or types.Pointer(value.type, "generic"), value.place, "&", value)
 
@@ -230,5 +229,3 @@ def zero(of: Type, place: Place) -> Expression:
         case types.Pointer():
             return tree.Cast(of, place, number(types.INT, place, 0))
     return tree.Initializer(of, place, ())
-
-

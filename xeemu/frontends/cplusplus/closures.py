@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from xeemu.frontends import types
-from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing import clang, layouts
 from xeemu.frontends.parsing.clang import Cursor
 
 Site: TypeAlias = tuple[str, int]
@@ -162,12 +162,14 @@ def _is_static(declared: Cursor) -> bool:
 def is_known(declared: Cursor) -> bool:
     """Whether a variable is a constant number, whose value is used instead of it, or a table of them."""
     of = declared.type.get_canonical()
-    table = of.kind.name == "CONSTANTARRAY"
-    while of.kind.name == "CONSTANTARRAY":
-        of = of.element_type
-    if of.kind.name not in _SCALARS or not of.is_const_qualified():
+    if not layouts.is_const(of):
         return False
-    return _is_table(declared) if table else constant(declared) is not None
+    element = of
+    while element.kind.name == "CONSTANTARRAY":
+        element = element.element_type
+    if element.kind.name not in _SCALARS:
+        return False
+    return constant(declared) is not None if element is of else _is_table(declared)
 
 
 def _is_table(declared: Cursor) -> bool:

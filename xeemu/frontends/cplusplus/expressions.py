@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import bodies, calls, closures, initializers
+from xeemu.frontends.cplusplus.bases import base_path
 from xeemu.frontends.cplusplus.bodies import (
     Body,
     address,
     converted,
     copied,
     dereferenced,
-    is_lvalue,
     lvalue,
     materialized,
     number,
@@ -18,7 +18,7 @@ from xeemu.frontends.cplusplus.bodies import (
     zero,
 )
 from xeemu.frontends.cplusplus.closures import constant
-from xeemu.frontends.cplusplus.records import base_path, is_reference
+from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang, layouts, literals
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression
@@ -236,8 +236,7 @@ def _list(body: Body, cursor: Cursor) -> Expression:
 def _lambda(body: Body, cursor: Cursor) -> Expression:
     """A closure: what it captures, by value or as addresses."""
     place = body.at(cursor)
-    key = clang.key(cursor.type.get_canonical().get_declaration())
-    closure = body.records.closures.setdefault(key, closures.closure(cursor))
+    closure = body.records.add(cursor)
     of = body.type(cursor)
     assert isinstance(of, types.Record)
     items = [_captured(body, c) for c in closure.captures.values()]

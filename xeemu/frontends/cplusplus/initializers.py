@@ -1,5 +1,7 @@
 """Initializers: what a variable or member is first: values, lists in braces, defaults."""
 
+from typing import Any
+
 from xeemu.frontends import tree, types
 from xeemu.frontends.cplusplus import expressions
 from xeemu.frontends.cplusplus.bodies import Body, address, converted, copied, number, zero
@@ -39,8 +41,7 @@ def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
     if isinstance(of, types.Vector):
         return tree.Initializer(of, place, tuple(expressions.read(body, c) for c in parts))
     left = list(parts)
-    made = _filled(body, left, of, cursor, place)
-    return made
+    return _filled(body, left, of, cursor, place)
 
 
 def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
@@ -60,8 +61,8 @@ def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Pla
     if of.union:
         name, item = next(iter(given.items()), ("", None))
         return tree.Initializer(of, place, () if item is None else (item,), name)
-    defaults = body_defaults(body, cursor.type, of) if len(given) < len(of.fields) else {}
-    items = [given.get(f.name) or defaults.get(f.name) or zero(f.type, place) for f in of.fields]
+    rest = defaults(body, cursor.type, of, frozenset(given)) if len(given) < len(of.fields) else {}
+    items = [given.get(f.name) or rest.get(f.name) or zero(f.type, place) for f in of.fields]
     return tree.Initializer(of, place, tuple(items))
 
 
@@ -85,22 +86,27 @@ def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place
     return of_type(body, left.pop(0), of)
 
 
-def body_defaults(body: Body, of: object, record: types.Record) -> dict[str, Expression]:
-    """The values that a class gives its fields where they are declared."""
+def defaults(body: Body, of: Any, record: types.Record, given: frozenset[str] = frozenset()) -> dict[str, Expression]:
+    """The values that a class (its type of clang's) gives its fields where they are declared, but for those `given`."""
     found: dict[str, Expression] = {}
-    fields = getattr(of, "get_canonical")().get_fields() if record.fields else []  # noqa: B009
-    for field in fields:
+    for field in of.get_canonical().get_fields() if record.fields else []:
+        if field.spelling in given:
+            continue
         first = next((c for c in clang.children(field) if _is_value(c, field)), None)
-        if first is not None:
-            found[field.spelling] = value(body, first, field)
-        else:
-            inner = record.field(field.spelling).type if any(f.name == field.spelling for f in record.fields) else None
-            if isinstance(inner, types.Record) and inner.fields and not inner.union:
-                given = body_defaults(body, field.type, inner)
-                if given:
-                    items = [given.get(f.name) or zero(f.type, body.place) for f in inner.fields]
-                    found[field.spelling] = tree.Initializer(inner, body.place, tuple(items))
+        made = _of_members(body, field, record) if first is None else value(body, first, field)
+        if made is not None:
+            found[field.spelling] = made
     return found
+
+
+def _of_members(body: Body, field: Cursor, record: types.Record) -> Expression | None:
+    """What the class of a field gives its own fields; None for nothing."""
+    inner = next((f.type for f in record.fields if f.name == field.spelling), None)
+    if not isinstance(inner, types.Record) or inner.union:
+        return None
+    given = defaults(body, field.type, inner)
+    items = [given.get(f.name) or zero(f.type, body.place) for f in inner.fields]
+    return tree.Initializer(inner, body.place, tuple(items)) if given else None
 
 
 def _is_value(cursor: Cursor, field: Cursor) -> bool:
