@@ -1,0 +1,1 @@
+"""C++ as the tree of `tree.py`, and our own headers of SYCL and the standard library."""
