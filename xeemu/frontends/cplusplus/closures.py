@@ -86,7 +86,7 @@ def _capture(declared: Cursor, introducer: _Introducer) -> Capture:
 def _implicit(cursor: Cursor, block: Cursor, introducer: _Introducer) -> Iterator[tuple[Site, Capture]]:
     """What the body of a lambda captures by being used, or, of the object, by its members' names."""
     inside = _Extent.of(cursor)
-    for part in block.walk_preorder():
+    for part in clang.parts(block, _USES, _CLASSES):
         kind = clang.kind(part)
         if kind == "DECL_REF_EXPR" and introducer.default:
             declared = part.referenced
@@ -192,6 +192,8 @@ def constant(declared: Cursor) -> Any:
     return None if first is None else clang.evaluated(first)
 
 
+_USES = frozenset(("DECL_REF_EXPR", "CXX_THIS_EXPR", "MEMBER_REF_EXPR"))
+_CLASSES = frozenset(("STRUCT_DECL", "CLASS_DECL", "UNION_DECL"))
 _VARIABLES = ("VAR_DECL", "PARM_DECL", "UNEXPOSED_DECL", "BINDING_DECL")
 _OUTSIDE = ("TRANSLATION_UNIT", "NAMESPACE", "STRUCT_DECL", "CLASS_DECL", "LINKAGE_SPEC", "CLASS_TEMPLATE")
 _SCALARS: Sequence[str] = (
