@@ -11,6 +11,8 @@ from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Function, Place
 
 _METHODS = ("CXX_METHOD", "CONVERSION_FUNCTION")
+_KEPT = ("launch", "launch_task")
+"""Functions of our headers of which a call stays one: the host's code says there what it submits."""
 
 
 def read(body: Body, cursor: Cursor) -> Expression:
@@ -50,7 +52,7 @@ def _given_object(first: Expression, callee: Cursor) -> Expression | None:
 
 def called(name: str, of: types.Type, place: Place, arguments: list[Expression], function: Function | None) -> Expression:
     """A call; one of a function of our headers that is one expression is that expression."""
-    if function is not None and function.place == NOWHERE:
+    if function is not None and function.place == NOWHERE and name not in _KEPT:
         expanded = substitution.expanded(function, arguments, place)
         if expanded is not None:
             return expanded
