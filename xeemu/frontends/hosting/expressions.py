@@ -31,6 +31,8 @@ def _made(machine: Machine, node: Expression) -> Value:
             return _constant(node)
         case tree.Text():
             return _text(machine, node)
+        case tree.Callee():
+            return lambda frame: node
         case tree.Unary():
             return _unary(machine, node)
         case tree.Step():
@@ -163,7 +165,7 @@ def operation(machine: Machine, op: str, a: Type, b: Type, of: Type) -> scalars.
 
 
 def _is_pointer(of: Type) -> bool:
-    return isinstance(of, Pointer | types.Array)
+    return isinstance(of, Pointer | types.Array | types.Opaque)
 
 
 def _with_vector(op: str, a: Type, b: Type) -> scalars.Operation:

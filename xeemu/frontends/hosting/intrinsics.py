@@ -231,6 +231,20 @@ def _new(machine: Machine, node: tree.Call) -> Carried:
     return made
 
 
+def _pointed(machine: Machine, node: tree.Call) -> Carried:
+    """A call through a pointer to a function."""
+
+    def called(pointer: Any, *arguments: Any) -> Any:
+        function = pointer.read() if isinstance(pointer, tree.Callee) else None
+        if function is not None:
+            return machine.call(function, arguments)
+        if machine.strict:
+            raise machine.refuse("a call through a pointer to no function", node.place)
+        return UNKNOWN
+
+    return called
+
+
 _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "allocate": _allocate,
     "deallocate": _deallocate,
@@ -247,5 +261,9 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "now": _now,
     "stop": _stop,
     "leave": _leave,
+    "new": _new,
+    "delete": _deallocate,
+    "throw": _stop,
+    tree.POINTED: _pointed,
     "__builtin_addressof": lambda machine, node: lambda p: p,
 }
