@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import expressions
-from xeemu.frontends.cplusplus.bodies import Body, address, dereferenced, number, unnamed
+from xeemu.frontends.cplusplus.bodies import Body, address, dereferenced, number, through, unnamed
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
@@ -44,9 +44,10 @@ def _of_class(whole: Expression, declared: Cursor, k: int, place: Place) -> Expr
     with_get = "tuple_element" in declared.type.spelling
     if with_get and not whole.type.name.startswith("std::"):
         raise refusals.at(place, f"parts of {whole.type} by its get<{k}>(); call that")
-    field = whole.type.fields[0]
-    if with_get and isinstance(field.type, types.Array):
-        return _part(tree.Member(field.type, place, whole, field.name, False), declared, k, place)
+    if with_get and whole.type.name.startswith("std::array<"):
+        return _part(through(whole, [whole.type.fields[0].name]), declared, k, place)
+    if with_get and whole.type.name.startswith("std::tuple<"):
+        return through(whole, [*["rest"] * k, "first"])
     field = whole.type.fields[k]
     part = tree.Member(field.type, place, whole, field.name, False)
     return dereferenced(part) if is_reference(declared.type) and isinstance(field.type, types.Pointer) else part

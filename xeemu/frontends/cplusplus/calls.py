@@ -6,7 +6,7 @@ from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import constructors, expressions, initializers, substitution
 from xeemu.frontends.cplusplus.bodies import NOWHERE, Body, address, converted, dereferenced, lvalue
 from xeemu.frontends.cplusplus.records import is_reference
-from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing import clang, substitutes
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Function, Place
 
@@ -74,6 +74,8 @@ def called(
     name: str, of: types.Type, place: Place, arguments: list[Expression], function: Function | None
 ) -> Expression:
     """A call; one of a function of our headers that is one expression is that expression."""
+    if function is None and name.startswith("__builtin_"):
+        return substitutes.call(name, of, place, tuple(arguments))
     if function is not None and function.place == NOWHERE and name not in _KEPT:
         expanded = substitution.expanded(function, arguments, place)
         if expanded is not None:

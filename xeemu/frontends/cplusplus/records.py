@@ -11,6 +11,13 @@ from xeemu.frontends.parsing.layouts import Layouts
 from xeemu.frontends.tree import Place
 from xeemu.frontends.types import Type
 
+_CHARACTERS = {"WCHAR": types.INT, "CHAR16": types.USHORT, "CHAR32": types.UINT}
+_REFUSED = {
+    "LONGDOUBLE": "long double, which no device has; write double",
+    "INT128": "an integer of 128 bits; write two of 64",
+    "UINT128": "an integer of 128 bits; write two of 64",
+    "MEMBERPOINTER": "a pointer to a member; name the member, or write a lambda",
+}
 _REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
 _POINTER_BYTES = 8
 
@@ -46,8 +53,10 @@ class Records(Layouts):
             return self._pointer(of, cursor, place)
         if kind == "NULLPTR":
             return types.Pointer(types.VOID, "generic")
-        if kind == "MEMBERPOINTER":
-            raise refusals.at(place, "a pointer to a member; name the member, or write a lambda")
+        if kind in _CHARACTERS:
+            return _CHARACTERS[kind]
+        if kind in _REFUSED:
+            raise refusals.at(place, _REFUSED[kind])
         if kind in ("DEPENDENT", "AUTO", "UNEXPOSED"):
             raise refusals.at(place, f"the type {of.spelling}, which clang has not made out here")
         return super()._read(of, cursor, place)

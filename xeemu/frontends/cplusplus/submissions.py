@@ -10,7 +10,7 @@ from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Place
 
 _SCOPES = ("NAMESPACE", "LINKAGE_SPEC", "STRUCT_DECL", "CLASS_DECL", "UNEXPOSED_DECL")
-_ENTRY = "kernel_body"
+_ENTRIES = ("kernel_body", "task_body")
 _FOLLOWED = frozenset(("LAMBDA_EXPR", "CALL_EXPR", "DECL_REF_EXPR", "MEMBER_REF_EXPR"))
 _MEMBERS = ("FIELD_DECL", "CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION")
 
@@ -91,7 +91,7 @@ class _Survey:
             if definition is None:
                 continue
             where = at if ours else clang.place(part, self._instances.files)
-            if callee.spelling == _ENTRY and ours:
+            if callee.spelling in _ENTRIES and ours:
                 self._note(definition, name, where)
             yield definition, name, where
 

@@ -120,16 +120,17 @@ def children(cursor: Cursor) -> list[Cursor]:
     return found
 
 
-def parts(cursor: Cursor, kinds: frozenset[str]) -> list[Cursor]:
-    """What is of some kinds in a cursor, at any depth, in the order of the text."""
+def parts(cursor: Cursor, kinds: frozenset[str], without: frozenset[str] = frozenset()) -> list[Cursor]:
+    """What is of some kinds in a cursor, at any depth, in the order of the text; not in those `without`."""
     found: list[Cursor] = []
     unit = cursor._tu
 
     def visit(child: Cursor, _parent: Cursor, _data: Any) -> int:
-        if _kind_name(child._kind_id) in kinds:
+        kind = _kind_name(child._kind_id)
+        if kind in kinds:
             child._tu = unit
             found.append(child)
-        return _RECURSE
+        return _CONTINUE if kind in without else _RECURSE
 
     _library().clang_visitChildren(cursor, _visitor_type()(visit), None)
     return found
