@@ -4,7 +4,8 @@ from typing import Any
 
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import constructors, expressions, initializers, substitution
-from xeemu.frontends.cplusplus.bodies import NOWHERE, Body, address, converted, dereferenced, lvalue
+from xeemu.frontends.cplusplus.bodies import NOWHERE, Body
+from xeemu.frontends.cplusplus.lvalues import address, converted, dereferenced, is_simple, lvalue, temporary
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang, substitutes
 from xeemu.frontends.parsing.clang import Cursor
@@ -62,12 +63,8 @@ def _given_object(first: Expression, callee: Cursor) -> Expression | None:
     """The object whose method is called, where it is given by its fields, as the object of a kernel is."""
     if clang.kind(callee) != "CXX_METHOD" or callee.spelling != "operator()" or not isinstance(first, tree.Unary):
         return None
-    whole = first.operand
-    if isinstance(whole, tree.Braced):
-        made = whole.block.statements[0]
-        assert isinstance(made, tree.Declaration)
-        whole = made.variables[0].initializer or whole
-    return whole if isinstance(whole, tree.Initializer) and substitution.is_simple(whole) else None
+    whole = temporary(first.operand) or first.operand
+    return whole if isinstance(whole, tree.Initializer) and is_simple(whole) else None
 
 
 def called(
@@ -148,10 +145,17 @@ def _bound(body: Body, cursor: Cursor, of: types.Pointer) -> Expression:
     return address(converted(value, of.pointee) if isinstance(value.type, types.Record) or not same else value)
 
 
+def _pattern(callee: Cursor) -> Cursor | None:
+    """The member of a class's template of which a function of an instance is made."""
+    of = clang.template(callee.semantic_parent)
+    members = [] if of is None else of.get_children()
+    return next((c for c in members if c.location.int_data == callee.location.int_data), None)
+
+
 def _default(callee: Cursor, k: int, body: Body) -> Cursor:
     """The value that a parameter has where none is given."""
     definition = callee.get_definition() or callee
-    for declared in (definition, callee, callee.canonical, getattr(callee, "specialized_template", None)):
+    for declared in (definition, callee, callee.canonical, getattr(callee, "specialized_template", None), _pattern(callee)):
         if declared is None:
             continue
         parameters = [c for c in declared.get_children() if clang.kind(c) == "PARM_DECL"]
