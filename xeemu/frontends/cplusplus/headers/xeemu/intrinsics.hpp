@@ -88,6 +88,9 @@ typedef unsigned lanes __attribute__((ext_vector_type(4)));
 lanes sub_group_ballot(int predicate);
 
 int printf(const char *format, ...);
+template <class F> int fprintf(F *file, const char *format, ...);
+int sprintf(char *to, const char *format, ...);
+int snprintf(char *to, size most, const char *format, ...);
 
 // ---- host: kinds of memory are 0 host, 1 device, 2 shared, 3 local ----
 
