@@ -112,6 +112,7 @@ unsigned random();
 double now();
 [[noreturn]] void stop(const char *message);
 void failed(const char *assertion);
+void unsupported(const char *what);  // the front end refuses what calls it
 [[noreturn]] void leave(int status);
 double number_of(const char *text);
 size spell(char *to, long long number);  // gives the number of letters
