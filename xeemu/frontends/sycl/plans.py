@@ -36,7 +36,7 @@ class Plan:
             return None
         return NDRange(self.global_size, None if plain else self.local_size)
 
-    def number(self, path: str) -> int | float | None:
+    def number(self, path: str) -> Any:
         """The value of a number that is known."""
         found = self.known.get(path)
         return found if isinstance(found, int | float | np.generic) else None
