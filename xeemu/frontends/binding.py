@@ -24,8 +24,9 @@ from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
 
-# The keyword for granules; no parameter of C is called so.
+# The keywords for granules and for parameters that are null pointers; no parameter of C is called so.
 _GRANULES = "granule bytes"
+_NULL = "null pointers"
 # Launches of a kernel of which it is remembered in what pieces they access memories.
 _MOST_REMEMBERED = 128
 
@@ -144,6 +145,9 @@ class _Binding:
         forms = {p.name: _form(p, given[p.name], self.name) for p in parameters if _is_array(p)}
         values = {p.name: self._value(p, given[p.name]) for p in parameters if not _is_array(p)}
         static = {name: value for name, value in values.items() if self._is_static(name, value)}
+        if null := tuple(name for name in forms if given[name] is None):
+            static[_NULL] = null
+            given |= {name: np.zeros(0, forms[name].dtype) for name in null}
         call = _Call(self, kernel, nd_range, given, forms, values, static, words)
         return call.bound(self._granules.get(call.signature, {}))
 
@@ -233,7 +237,10 @@ class _Binding:
         scalars = {n: value for n, value in given.items() if n not in memories and n not in local_bytes}
         granules = dict(static.get(_GRANULES, ()))
         printed = None if texts is None else (texts, self.pieces)
-        return dict(kernels.run(self.program, self.function, wg, memories, scalars, local_bytes, granules, printed))
+        null = static.get(_NULL, ())
+        return dict(
+            kernels.run(self.program, self.function, wg, memories, scalars, local_bytes, granules, printed, null)
+        )
 
     def remember(self, signature: Any, granules: Mapping[Any, int]) -> None:
         if len(self._granules) >= _MOST_REMEMBERED:
@@ -298,7 +305,12 @@ class _Call:
 
     def _results(self, changed: Mapping[str, Any]) -> Any:
         """The arrays that the kernel has changed, as they were given: one by itself, else a tuple."""
-        found = tuple(arrays.back(changed[name], form) for name, form in self.forms.items() if name in changed)
+        null = self.static.get(_NULL, ())
+        found = tuple(
+            None if name in null else arrays.back(changed[name], form)
+            for name, form in self.forms.items()
+            if name in changed
+        )
         outputs = found[0] if len(found) == 1 else found
         if not self.words:
             return outputs

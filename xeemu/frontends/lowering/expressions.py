@@ -1,7 +1,7 @@
 """Expressions: their values, one rule for each kind of node."""
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import calls, effects, memories, places
+from xeemu.frontends.lowering import addresses, calls, effects, memories, nulls, places
 from xeemu.frontends.lowering.constants import Table
 from xeemu.frontends.lowering.walk import Binding, Walk
 from xeemu.frontends.tree import (
@@ -128,6 +128,8 @@ def truth(walk: Walk, value: Value) -> Data:
             return values.truth(value)
         case Null():
             return values.np.bool_(False)
+        case Pointing():
+            return values.np.bool_(not nulls.is_null(walk, value))
         case Either(condition=condition, then=a, otherwise=b):
             return values.select(condition, truth(walk, a), truth(walk, b))
     return values.np.bool_(True)
@@ -228,7 +230,10 @@ def _related(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
     if _has_distance(a, b):
         return _distance(walk, node, a, b)
     if node.op not in ("==", "!="):
-        raise walk.refuse(f"{node.op} of pointers into different memories, or of null")
+        if node.op == "-" or not (nulls.is_null(walk, a) or nulls.is_null(walk, b)):
+            raise walk.refuse(f"{node.op} of pointers into different memories, or of null")
+        first, second = (addresses.of(walk, p, types.LONG) for p in (a, b))
+        return arithmetic.binary(node.op, first, second, types.INT)
     equal = _is_same(walk, a, b)
     return values.of_truth(equal if node.op == "==" else values.negation(equal))
 
@@ -275,6 +280,8 @@ def _is_same(walk: Walk, a: Value, b: Value) -> Data:
     if isinstance(a, Null | Number) or isinstance(b, Null | Number):
         other = b if isinstance(a, Null | Number) else a
         return values.negation(truth(walk, other))
+    if isinstance(a, Pointing) and isinstance(b, Pointing):
+        return values.np.bool_(nulls.is_null(walk, a) and nulls.is_null(walk, b))
     if isinstance(a, Address) and isinstance(b, Address):
         return values.np.bool_((a.variable, values.steady(a.path)) == (b.variable, values.steady(b.path)))
     return values.np.bool_(False)
@@ -333,11 +340,13 @@ def _cast(walk: Walk, node: Cast) -> Value:
         return walk.evaluate(node.operand)
     value = walk.evaluate(node.operand)
     if isinstance(node.type, types.Pointer):
+        if isinstance(value, Number) and not (value.known and value.python == 0):
+            raise walk.refuse("an integer as a pointer, which xeemu does not model; use an index")
         return _pointer_to(node.type, value)
-    if isinstance(value, Pointing | Address | Either) and isinstance(node.type, Scalar):
+    if isinstance(node.operand.type, types.Pointer) and isinstance(node.type, Scalar):
         if node.type.is_bool:
             return values.of_truth(truth(walk, value), node.type)
-        raise walk.refuse("a pointer as an integer, which xeemu does not model; compare pointers, or use an index")
+        return addresses.of(walk, value, node.type)
     if isinstance(node.type, types.Void) or (node.type == types.Opaque("event_t") and isinstance(value, Number)):
         return Null(node.type)
     return arithmetic.converted(value, node.type)

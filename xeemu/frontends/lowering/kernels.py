@@ -1,12 +1,13 @@
 """Kernels: a kernel's tree, walked for the work-group for which the kernel language traces it."""
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from xeemu.frontends import opaques, types, values
-from xeemu.frontends.lowering import effects, expressions, memories, printing, registers, statements
+from xeemu.frontends.lowering import effects, expressions, memories, nulls, printing, registers, statements
 from xeemu.frontends.lowering.memories import element
 from xeemu.frontends.lowering.walk import Layout, Walk
 from xeemu.frontends.texts import Pieces
@@ -43,6 +44,7 @@ def run(
     local_bytes: Mapping[str, int],
     granules: Mapping[Any, int],
     printed: tuple[Memory, Pieces] | None = None,
+    null: Collection[str] = (),
 ) -> dict[str, Memory]:
     """Walks a kernel while it is traced.
 
@@ -55,6 +57,7 @@ def run(
       local_bytes: by parameter the size of a local memory.
       granules: by key of a memory the bytes of its elements, where something smaller is accessed than its type says.
       printed: where its texts are kept, see `printing`; None if nobody wants to see them.
+      null: the parameters that are null pointers.
 
     Returns:
       The memories that the kernel stores to somewhere, by parameter, in order, and that of its texts.
@@ -66,6 +69,8 @@ def run(
     walk.flows = effects.flows(function)
     walk.promoted = registers.promotable(function).difference(granules)
     before = {p.name: _parameter(walk, p, arrays, local_bytes) for p in function.parameters}
+    for name in null:
+        walk.layouts[name] = dataclasses.replace(walk.layouts[name], null=True)
     _allocate(walk, function)
     for parameter in function.parameters:
         if parameter.name in scalars and walk.key(parameter) not in walk.bindings:
@@ -129,6 +134,7 @@ def _number(of: Scalar, given: Data | Any) -> values.Number:
 
 def _allocate(walk: Walk, kernel: Function) -> None:
     """Makes the local memories and private arrays of a kernel and of all that it calls, before anything else."""
+    nulls.allocate(walk)
     indexed = effects.indexed(kernel)
     for function in effects.functions(kernel):
         declared = [v for node in effects.nodes(function.body) if isinstance(node, Declaration) for v in node.variables]
