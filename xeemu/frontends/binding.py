@@ -13,7 +13,7 @@ import numpy as np
 from xeemu.errors import KernelArgumentError
 from xeemu.frontends import arrays, declarations, images, numbers, opaques, samplers
 from xeemu.frontends.arrays import Form
-from xeemu.frontends.lowering import kernels, printing
+from xeemu.frontends.lowering import kernels, memories, printing
 from xeemu.frontends.samplers import Sampler
 from xeemu.frontends.texts import Pieces, of_rows
 from xeemu.frontends.tree import Function, Place, Program, Variable
@@ -231,15 +231,15 @@ class _Binding:
         """Traces the kernel: the memories that it has changed, by the names of their parameters."""
         known = {p.name: _restored(p, static[p.name]) for p in self.function.parameters if p.name in static}
         given = {**dict(zip(names, values, strict=True)), **known}
-        memories = {p.name: given[p.name] for p in self.function.parameters if _is_array(p)}
+        arguments = {p.name: given[p.name] for p in self.function.parameters if _is_array(p)}
         local_bytes = {name: value.bytes for name, value in given.items() if isinstance(value, Local)}
         texts = given.pop(printing.MEMORY, None)
-        scalars = {n: value for n, value in given.items() if n not in memories and n not in local_bytes}
+        scalars = {n: value for n, value in given.items() if n not in arguments and n not in local_bytes}
         granules = dict(static.get(_GRANULES, ()))
         printed = None if texts is None else (texts, self.pieces)
         null = static.get(_NULL, ())
         return dict(
-            kernels.run(self.program, self.function, wg, memories, scalars, local_bytes, granules, printed, null)
+            kernels.run(self.program, self.function, wg, arguments, scalars, local_bytes, granules, printed, null)
         )
 
     def remember(self, signature: Any, granules: Mapping[Any, int]) -> None:
@@ -298,7 +298,10 @@ class _Call:
 
     def _again(self, granules: Mapping[Any, int], learnt: Retrace) -> Bound:
         key, size = learnt.key, learnt.size
-        assert (granules.get(key) or size + 1) > size, f"{key} is accessed in pieces of {size} bytes already"
+        before = granules.get(key)
+        assert not before or size < 0 < before or memories.piece(before) > memories.piece(size), (
+            f"{key} is accessed in pieces of {size} bytes already"
+        )
         finer = {**granules, key: size}
         self.binding.remember(self.signature, finer)
         return self.bound(finer)
