@@ -116,10 +116,26 @@ def test_no_more_is_aligned_than_opencl_promises():
         np.testing.assert_array_equal(got, np.full(64, 128))
 
 
+def test_an_integer_as_a_pointer_may_be_overwritten():
+    source = """kernel void k(global int* a) {
+      size_t i = get_global_id(0);
+      global int* p = (global int*)i;
+      if (i > 3) { p = a + i; *p = 1; }
+    }"""
+    got, found = checked(source, ZEROS)
+    assert not found
+    np.testing.assert_array_equal(got, IDS > 3)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("global int* p = (global int*)(((size_t)a + 15) & ~(size_t)15); *p = 1;", "an integer as a pointer"),
+        (
+            "global int* p = (global int*)(((size_t)a + 15) & ~(size_t)15); *p = 1;",
+            "is used that has no value, or one made of",
+        ),
+        ("global int* p; if (p) a[0] = 1;", "a pointer is tested that has no value"),
+        ("size_t n = get_global_id(0); global int* p = (global int*)n; if (p == a) a[0] = 1;", "tested that has no"),
         ("if (a > b) a[0] = 1;", "of pointers into different memories"),
         ("a[0] = a - (global int*)0;", "of pointers into different memories, or of null"),
     ],

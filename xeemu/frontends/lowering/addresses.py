@@ -8,7 +8,7 @@ from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.lowering import nulls
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.types import Scalar
-from xeemu.frontends.values import Address, Either, Null, Number, Pointing, Value
+from xeemu.frontends.values import Address, Either, Number, Pointing, Value
 from xeemu.language.interface import Retrace
 
 _ALIGNMENT = 128
@@ -29,8 +29,7 @@ def of(walk: Walk, pointer: Value, to: Scalar) -> Number:
         assert isinstance(found, Number)
         return found
     if nulls.is_null(walk, pointer):
-        if isinstance(pointer, Null) and not pointer.given:
-            raise walk.refuse("a pointer without a value as an integer; give it the address of something first")
+        nulls.check_given(walk, pointer, "taken as an integer")
         return values.constant(0, to)
     if isinstance(pointer, Address) and not types.holds_pointer(pointer.variable[1].type):
         raise Retrace(pointer.variable[1], _IN_MEMORY)

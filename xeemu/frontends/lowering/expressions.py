@@ -127,6 +127,7 @@ def truth(walk: Walk, value: Value) -> Data:
         case Number():
             return values.truth(value)
         case Null():
+            nulls.check_given(walk, value, "tested")
             return values.np.bool_(False)
         case Pointing():
             return values.np.bool_(not nulls.is_null(walk, value))
@@ -277,6 +278,8 @@ def _step_size(walk: Walk, pointer: Value | Table) -> int:
 
 
 def _is_same(walk: Walk, a: Value, b: Value) -> Data:
+    for pointer in (a, b):
+        nulls.check_given(walk, pointer, "tested")
     if isinstance(a, Null | Number) or isinstance(b, Null | Number):
         other = b if isinstance(a, Null | Number) else a
         return values.negation(truth(walk, other))
@@ -340,8 +343,6 @@ def _cast(walk: Walk, node: Cast) -> Value:
         return walk.evaluate(node.operand)
     value = walk.evaluate(node.operand)
     if isinstance(node.type, types.Pointer):
-        if isinstance(value, Number) and not (value.known and value.python == 0):
-            raise walk.refuse("an integer as a pointer, which xeemu does not model; use an index")
         return _pointer_to(node.type, value)
     if isinstance(node.operand.type, types.Pointer) and isinstance(node.type, Scalar):
         if node.type.is_bool:
@@ -361,7 +362,7 @@ def _pointer_to(to: types.Pointer, value: Value) -> Value:
         case Either(condition=condition, then=a, otherwise=b):
             return Either(to, condition, _pointer_to(to, a), _pointer_to(to, b))
         case Number():
-            return Null(to)
+            return Null(to, given=value.known and value.python == 0)
     return value
 
 

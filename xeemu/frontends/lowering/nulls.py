@@ -38,14 +38,22 @@ def pointing(walk: Walk, pointer: Value) -> Value:
     """
     if not isinstance(pointer, Null):
         return pointer
-    if not pointer.given:
-        raise walk.refuse("a pointer is used that has no value; give it the address of something first")
+    check_given(walk, pointer, "used")
     if KEY not in walk.memories:
         raise Retrace(KEY, _BYTES)
     of = pointer.type
     if not isinstance(of, types.Pointer):
         of = types.Pointer(of, "private")
     return Pointing(dataclasses.replace(of, space="private"), KEY, values.constant(0, types.INT))
+
+
+def check_given(walk: Walk, pointer: Value, how: str) -> None:
+    """Refuses a pointer to which nothing was assigned, or an integer; `how` it is used."""
+    if isinstance(pointer, Null) and not pointer.given and isinstance(pointer.type, types.Pointer):
+        raise walk.refuse(
+            f"a pointer is {how} that has no value, or one made of an integer, which xeemu does not model; give it the "
+            "address of something first"
+        )
 
 
 def is_null(walk: Walk, pointer: Value) -> bool:
