@@ -13,7 +13,7 @@ import numpy as np
 from xeemu.errors import KernelArgumentError
 from xeemu.frontends import arrays, declarations, images, numbers, opaques, samplers
 from xeemu.frontends.arrays import Form
-from xeemu.frontends.lowering import kernels, memories, printing
+from xeemu.frontends.lowering import kernels, memories, printing, statics
 from xeemu.frontends.samplers import Sampler
 from xeemu.frontends.texts import Pieces, of_rows
 from xeemu.frontends.tree import Function, Place, Program, Variable
@@ -103,6 +103,11 @@ class _Binding:
     @functools.cached_property
     def written(self) -> tuple[str, ...]:
         return kernels.written(self.function)
+
+    @functools.cached_property
+    def statics(self) -> Mapping[str, Variable]:
+        """The variables of program scope that are memories of a launch, by the names of these."""
+        return statics.of(self.program, self.function)
 
     @functools.cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -234,12 +239,13 @@ class _Binding:
         arguments = {p.name: given[p.name] for p in self.function.parameters if _is_array(p)}
         local_bytes = {name: value.bytes for name, value in given.items() if isinstance(value, Local)}
         texts = given.pop(printing.MEMORY, None)
+        own = {variable: given.pop(name) for name, variable in self.statics.items()}
         scalars = {n: value for n, value in given.items() if n not in arguments and n not in local_bytes}
         granules = dict(static.get(_GRANULES, ()))
         printed = None if texts is None else (texts, self.pieces)
         null = static.get(_NULL, ())
         return dict(
-            kernels.run(self.program, self.function, wg, arguments, scalars, local_bytes, granules, printed, null)
+            kernels.run(self.program, self.function, wg, arguments, scalars, local_bytes, granules, printed, null, own)
         )
 
     def remember(self, signature: Any, granules: Mapping[Any, int]) -> None:
@@ -271,10 +277,16 @@ class _Call:
         """The call with memories in such pieces."""
         values = [self._positional(p, granules) for p in self.binding.function.parameters if p.name not in self.static]
         static = {**self.static, **({_GRANULES: tuple(granules.items())} if granules else {})}
+        own = self.binding.statics
+        values += [self._initial(variable, granules.get(variable)) for variable in own.values()]
         texts = [printing.MEMORY] if self.words else []
         values += [np.zeros((math.prod(self.nd_range.global_size), self.words), np.uint32) for _ in texts]
-        traced = self.binding.traced(self.kernel, self.nd_range, tuple(static), texts)
+        traced = self.binding.traced(self.kernel, self.nd_range, tuple(static), [*own, *texts])
         return Bound(traced, self._cut, values, static, self._results, functools.partial(self._again, granules))
+
+    def _initial(self, variable: Variable, granule: int | None) -> np.ndarray:
+        """What a variable of program scope holds before the launch."""
+        return kernels.initial(self.binding.program, self.binding.function, variable, granule)
 
     @property
     def _cut(self) -> NDRange:

@@ -50,9 +50,10 @@ class Lanes:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Temporary:
-    """A value that has no place."""
+    """A value that has no place to be written; `pointer` points to it if it is of a constant."""
 
     value: Value
+    pointer: Value | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -98,11 +99,11 @@ def _of_variable(walk: Walk, node: Name) -> Spot:
     if (memory := memories_key(walk, node)) is not None:
         space = walk.layouts[memory].space
         return Cell(Pointing(types.Pointer(node.type, space), memory, values.constant(0, types.INT)))
-    if node.variable.space == "constant":
-        return Temporary(constants.value(walk, node.variable))
-    raise walk.refuse(
-        f"{node.variable.name} is no variable of the kernel; program-scope variables have to be __constant"
-    )
+    assert node.variable.space in ("constant", "global"), node.variable.name  # a static that nobody writes
+    if isinstance(node.type, types.Pointer):
+        given = node.variable.initializer
+        return Temporary(Null(node.type) if given is None else arithmetic.converted(walk.evaluate(given), node.type))
+    return Temporary(constants.value(walk, node.variable), constants.start(walk, node.variable))
 
 
 def memories_key(walk: Walk, node: Name) -> Any:
@@ -194,7 +195,7 @@ def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
         case Either(condition=condition, then=a, otherwise=b):
             return Chosen(condition, behind(walk, a, to), behind(walk, b, to))
         case constants.Table():
-            return Temporary(constants.looked_up(walk, pointer, to))
+            return Temporary(constants.looked_up(walk, pointer, to), pointer)
     return behind(walk, nulls.pointing(walk, pointer), to)
 
 
@@ -388,4 +389,6 @@ def address(walk: Walk, spot: Spot, of_type: types.Pointer) -> Value:
             return Either(of_type, condition, address(walk, a, of_type), address(walk, b, of_type))
         case Temporary(value) if isinstance(value, constants.Table):
             return value
+        case Temporary(pointer=pointer) if pointer is not None:
+            return pointer
     raise walk.refuse("the address of what has none; assign it to a variable first")
