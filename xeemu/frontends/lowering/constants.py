@@ -33,11 +33,15 @@ class Table:
 
 def value(walk: Walk, variable: Variable) -> Any:
     """The value of a constant: an array is a pointer to its first element."""
+    table = start(walk, variable)
+    return table if isinstance(variable.type, types.Array) else looked_up(walk, table, variable.type)
+
+
+def start(walk: Walk, variable: Variable) -> Any:
+    """A pointer to a constant."""
     if variable not in walk.constants:
         walk.constants[variable] = flat(walk, variable.initializer, variable.type)
-    numbers = walk.constants[variable]
-    table = Table(variable.type, numbers, values.constant(0, types.INT))
-    return table if isinstance(variable.type, types.Array) else looked_up(walk, table, variable.type)
+    return Table(variable.type, walk.constants[variable], values.constant(0, types.INT))
 
 
 def flat(walk: Walk, node: Expression | None, of: Type) -> tuple[np.generic, ...]:

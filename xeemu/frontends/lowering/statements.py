@@ -53,7 +53,7 @@ def execute(walk: Walk, node: Statement) -> None:
 
 def declare(walk: Walk, variable: Variable) -> None:
     """Makes a variable; one in a memory is only given its values."""
-    if variable.space == "constant":
+    if variable.space in ("constant", "global"):
         return
     if variable in walk.memories:
         if variable.initializer is not None:
