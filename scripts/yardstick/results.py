@@ -7,6 +7,7 @@ the end.
 """
 
 import collections
+import itertools
 import json
 import math
 import os
@@ -198,8 +199,8 @@ def page(suites: Mapping[str, Mapping[str, Outcome]], expected: Mapping[str, Map
 def by_hand(before: str, made: str) -> list[str]:
     """The sections of a page under headings that are not written anew, in their order."""
     titles = set(_SECTION.findall(made))
-    starts = [found.start() for found in _SECTION.finditer(before)]
-    sections = [before[a:b].rstrip() + "\n" for a, b in zip(starts, [*starts[1:], len(before)], strict=True)]
+    bounds = [*(found.start() for found in _SECTION.finditer(before)), len(before)]
+    sections = [before[a:b].rstrip() + "\n" for a, b in itertools.pairwise(bounds)]
     return [s for s in sections if _SECTION.findall(s)[0] not in titles and not s.startswith("## Labels of ")]
 
 
