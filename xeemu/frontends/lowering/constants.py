@@ -52,8 +52,8 @@ def flat(walk: Walk, node: Expression | None, of: Type) -> tuple[np.generic, ...
         node = node.operand
     if isinstance(node, Text):
         return _characters(node.value, of)
-    if isinstance(node, Initializer) and not isinstance(of, Scalar | types.Vector):
-        kinds = [of.element] * of.count if isinstance(of, types.Array) else [f.type for f in _fields(of)]
+    if isinstance(node, Initializer) and isinstance(of, types.Array | types.Record) and not _is_union(of):
+        kinds = [of.element] * of.count if isinstance(of, types.Array) else [f.type for f in of.fields]
         given = [*node.items, *[None] * (len(kinds) - len(node.items))]
         return tuple(n for item, kind in zip(given, kinds, strict=True) for n in flat(walk, item, kind))
     found = values.leaves(arithmetic.converted(walk.evaluate(node), of))
@@ -62,9 +62,8 @@ def flat(walk: Walk, node: Expression | None, of: Type) -> tuple[np.generic, ...
     return tuple(values.exact(n) for n in found)  # type: ignore[misc]
 
 
-def _fields(of: Type) -> tuple[types.Field, ...]:
-    assert isinstance(of, types.Record)
-    return of.fields[:1] if of.union else of.fields
+def _is_union(of: Type) -> bool:
+    return isinstance(of, types.Record) and of.union
 
 
 def _characters(text: str, of: Type) -> tuple[np.generic, ...]:

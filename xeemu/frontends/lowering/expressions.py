@@ -1,7 +1,9 @@
 """Expressions: their values, one rule for each kind of node."""
 
+from collections.abc import Sequence
+
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import addresses, calls, effects, memories, nulls, places
+from xeemu.frontends.lowering import addresses, calls, effects, memories, nulls, places, unions
 from xeemu.frontends.lowering.constants import Table
 from xeemu.frontends.lowering.walk import Binding, Walk
 from xeemu.frontends.tree import (
@@ -374,6 +376,8 @@ def _initializer(walk: Walk, node: Initializer) -> Value:
             numbers = numbers * count if len(numbers) == 1 else numbers
             full = [*numbers, *[values.constant(0, element)] * (count - len(numbers))]
             return Components(of, tuple(values.converted(n, element) for n in full))
+        case types.Record(fields=fields, union=True):
+            return _union(walk, of, of.field(node.member) if node.member else fields[0], node.items)
         case types.Record(fields=fields):
             given = dict(zip((f.name for f in fields), node.items, strict=False))
             items = {f.name: _item(walk, given.get(f.name), f.type) for f in fields}
@@ -383,6 +387,17 @@ def _initializer(walk: Walk, node: Initializer) -> Value:
                 of, tuple(_item(walk, node.items[k] if k < len(node.items) else None, inner) for k in range(count))
             )
     return arithmetic.converted(walk.evaluate(node.items[0]), of) if node.items else values.zero(of)
+
+
+def _union(walk: Walk, of: types.Record, field: types.Field, items: Sequence[Expression]) -> Value:
+    """A union of which a member is given, or nothing."""
+    nothing = values.zero(of)
+    if not items:
+        return nothing
+    if reason := unions.unreadable(of, field.name):
+        raise walk.refuse(reason)
+    assert isinstance(nothing, Fields)
+    return unions.replaced(of, nothing.items, field.name, _item(walk, items[0], field.type))
 
 
 def _braced(walk: Walk, node: Braced, used: bool) -> Value:

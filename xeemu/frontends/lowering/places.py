@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, TypeAlias
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import constants, memories, nulls, registers
+from xeemu.frontends.lowering import constants, memories, nulls, registers, unions
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import Binary, Braced, Cast, Evaluate, Expression, Member, Name, Subscript, Swizzle, Unary
 from xeemu.frontends.types import Type
@@ -221,6 +221,8 @@ def _stepped(walk: Walk, pointer: Address, by: Number) -> Value:
 def _field(walk: Walk, whole: Spot, node: Member, record: Type) -> Spot:
     assert isinstance(record, types.Record)
     field = record.field(node.name)
+    if record.union and isinstance(whole, Slot | Temporary) and (reason := unions.unreadable(record, field.name)):
+        raise walk.refuse(reason)
     match whole:
         case Cell(pointer):
             return Cell(memories.further(walk, pointer, field.offset, field.type))
@@ -257,6 +259,8 @@ def picked(value: Value, path: tuple[Any, ...]) -> Value:
     """A part of a value."""
     for step in path:
         match value:
+            case Fields(type=of_record, items=fields) if of_record.union:
+                value = unions.member(of_record, fields, step)
             case Fields(items=fields):
                 value = fields[step]
             case Elements(type=of_array, items=items) if isinstance(of_array.element, types.Opaque):
@@ -281,6 +285,8 @@ def put(value: Value, path: tuple[Any, ...], part: Value) -> Value:
     if isinstance(step, Number) and step.known:
         step = int(step.python)
     match value:
+        case Fields(type=of_record, items=fields) if of_record.union:
+            return unions.replaced(of_record, fields, step, put(picked(value, (step,)), rest, part) if rest else part)
         case Fields(type=of_record, items=fields):
             return Fields(of_record, {**fields, step: put(fields[step], rest, part)})
         case Handle():
