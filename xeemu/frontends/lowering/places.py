@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.lowering import constants, memories, registers
 from xeemu.frontends.lowering.walk import Key, Walk
-from xeemu.frontends.tree import Cast, Expression, Member, Name, Subscript, Swizzle, Unary
+from xeemu.frontends.tree import Binary, Braced, Cast, Evaluate, Expression, Member, Name, Subscript, Swizzle, Unary
 from xeemu.frontends.types import Type
 from xeemu.frontends.values import (
     Address,
@@ -83,6 +83,15 @@ def of(walk: Walk, node: Expression) -> Spot:
             return _lanes(walk, of(walk, base), base.type, components, node.type)
         case Cast(operand=operand) if operand.type == node.type:
             return of(walk, operand)
+        case Binary(op=",", left=left, right=right):
+            walk.evaluate(left, False)
+            return of(walk, right)
+        case Braced(block=block):
+            *before, last = block.statements
+            for statement in before:
+                walk.execute(statement)
+            assert isinstance(last, Evaluate)
+            return of(walk, last.expression)
     return Temporary(walk.evaluate(node))
 
 

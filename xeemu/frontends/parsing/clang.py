@@ -72,6 +72,8 @@ def _library() -> Any:
         "clang_Type_getValueType": (module.Type, module.Type),
         "clang_getFileLocation": (None, module.SourceLocation, *4 * (ctypes.POINTER(ctypes.c_void_p),)),
         "clang_getFileName": (string, pointer),
+        "clang_getCursorBinaryOperatorKind": (ctypes.c_int, cursor),
+        "clang_getCursorUnaryOperatorKind": (ctypes.c_int, cursor),
     }
     for name, (result, *arguments) in signatures.items():
         function = getattr(library, name)
@@ -173,6 +175,25 @@ def initializer(cursor: Cursor) -> Cursor | None:
     found = _library().clang_Cursor_getVarDeclInitializer(cursor)
     found._tu = cursor._tu
     return None if found._kind_id in _INVALID else found
+
+
+# libclang's numbers of operators, from 1 on.
+_BINARY = (
+    ".* ->* * / % + - << >> <=> < > <= >= == != & ^ | && || = *= /= %= += -= <<= >>= &= ^= |= ,".split()
+)
+_UNARY = "p++ p-- ++ -- & * + - ~ ! __real __imag __extension__ co_await".split()
+
+
+def binary_operator(cursor: Cursor) -> str:
+    """The operator between two operands, such as `"+="`; empty where there is none."""
+    number = _library().clang_getCursorBinaryOperatorKind(cursor)
+    return _BINARY[number - 1] if number else ""
+
+
+def unary_operator(cursor: Cursor) -> str:
+    """The operator of one operand; `"p++"` and `"p--"` stand behind it. Empty where there is none."""
+    number = _library().clang_getCursorUnaryOperatorKind(cursor)
+    return _UNARY[number - 1] if number else ""
 
 
 def value_type(of: Any, cursor: Cursor) -> Any:

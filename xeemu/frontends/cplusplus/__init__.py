@@ -1,0 +1,1 @@
+"""C++ as the front ends' tree: what a translation unit instantiates, function by function."""

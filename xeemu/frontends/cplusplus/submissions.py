@@ -1,0 +1,110 @@
+"""Submissions: which kernels a unit submits, found by following all calls from the functions of the user's files."""
+
+import dataclasses
+from collections.abc import Iterator
+
+from xeemu.frontends.cplusplus import closures
+from xeemu.frontends.cplusplus.bodies import is_header
+from xeemu.frontends.cplusplus.instances import FUNCTIONS, Instances
+from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.tree import Place
+
+_SCOPES = ("NAMESPACE", "LINKAGE_SPEC", "STRUCT_DECL", "CLASS_DECL", "UNEXPOSED_DECL")
+_ENTRY = "kernel_body"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Submission:
+    """A kernel that is submitted somewhere.
+
+    Attributes:
+      cursor: the instance of `__xeemu::kernel_body`, which makes an item and calls the kernel's function with it.
+      name: of the class that names the kernel; empty where there is none.
+      enclosing: the user's function in which it is submitted.
+      place: of the submission.
+    """
+
+    cursor: Cursor
+    name: str
+    enclosing: str
+    place: Place
+
+
+def submissions(instances: Instances) -> list[Submission]:
+    """The kernels of a unit, in the order of the file."""
+    return sorted(_Survey(instances).found.values(), key=lambda s: (s.place.file, s.place.line, s.place.column))
+
+
+def functions(instances: Instances) -> Iterator[Cursor]:
+    """The functions that the user's files define, without templates, which have no instance by themselves."""
+    pending = list(instances.unit.cursor.get_children())[::-1]
+    while pending:
+        cursor = pending.pop()
+        file = cursor.location.file
+        if file is None or is_header(file.name):
+            continue
+        kind = clang.kind(cursor)
+        if kind in FUNCTIONS and cursor.is_definition():
+            yield cursor
+        elif kind in _SCOPES:
+            pending += list(cursor.get_children())[::-1]
+
+
+class _Survey:
+    """Follows calls, each instance of a function once."""
+
+    def __init__(self, instances: Instances) -> None:
+        self._instances = instances
+        self._seen: set[int] = set()
+        self.found: dict[int, Submission] = {}
+        for cursor in functions(instances):
+            self._visit(cursor, cursor.spelling, clang.place(cursor, instances.files))
+
+    def _visit(self, cursor: Cursor, enclosing: str, place: Place) -> None:
+        pending = [(cursor, enclosing, place)]
+        while pending:
+            function, name, at = pending.pop()
+            if int(function.hash) in self._seen:
+                continue
+            self._seen.add(int(function.hash))
+            ours = is_header(function.location.file.name) if function.location.file else True
+            if not ours and function.spelling != "operator()":
+                name = function.spelling
+            pending += reversed(list(self._calls(function, name, at, ours)))
+
+    def _calls(self, function: Cursor, name: str, at: Place, ours: bool) -> Iterator[tuple[Cursor, str, Place]]:
+        """The functions that one calls, with where the user's file does so; notes lambdas and kernels."""
+        for part in function.walk_preorder():
+            kind = clang.kind(part)
+            if kind == "LAMBDA_EXPR":
+                key = clang.key(part.type.get_canonical().get_declaration())
+                if key not in self._instances.records.closures:
+                    self._instances.records.closures[key] = closures.closure(part)
+            if kind not in ("CALL_EXPR", "DECL_REF_EXPR"):
+                continue
+            callee = part.referenced
+            if callee is None or clang.kind(callee) not in FUNCTIONS:
+                continue
+            definition = callee if callee.is_definition() else callee.get_definition()
+            if definition is None:
+                continue
+            where = at if ours else clang.place(part, self._instances.files)
+            if callee.spelling == _ENTRY and ours:
+                self._note(definition, name, where)
+            yield definition, name, where
+
+    def _note(self, cursor: Cursor, enclosing: str, place: Place) -> None:
+        if int(cursor.hash) not in self.found:
+            self.found[int(cursor.hash)] = Submission(cursor, _named(cursor), enclosing, place)
+
+
+def _named(cursor: Cursor) -> str:
+    """The class that names a kernel, without the namespaces around it."""
+    spelling = str(cursor.get_template_argument_type(0).get_canonical().spelling)
+    if "unnamed" in spelling or "lambda at" in spelling:
+        return ""
+    head, bracket, arguments = spelling.partition("<")
+    return head.rpartition("::")[2].rpartition(" ")[2] + bracket + arguments
+
+

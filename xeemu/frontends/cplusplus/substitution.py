@@ -1,0 +1,134 @@
+"""Substitution: a call of a function that is one expression, as that expression with the arguments in it.
+
+What stands in our headers vanishes so: `accessor[i]` is a load from its memory, on the line of the user's file.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+
+from xeemu.frontends import tree, types
+from xeemu.frontends.cplusplus.bodies import NOWHERE, address, converted, dereferenced, member
+from xeemu.frontends.tree import Expression, Function, Place, Variable
+
+_MOST_NODES = 64
+_PARTS: dict[type, tuple[str, ...]] = {
+    tree.Unary: ("operand",),
+    tree.Cast: ("operand",),
+    tree.Step: ("operand",),
+    tree.Binary: ("left", "right"),
+    tree.Assignment: ("target", "value"),
+    tree.Choice: ("condition", "then", "otherwise"),
+    tree.Subscript: ("base", "index"),
+    tree.Member: ("base",),
+    tree.Swizzle: ("base",),
+}
+
+
+def expanded(function: Function, arguments: list[Expression], place: Place) -> Expression | None:
+    """The expression that a call stands for; None where the call has to stay one."""
+    value = _single(function)
+    if value is None:
+        return None
+    uses = _uses(value)
+    if uses is None or sum(uses.values()) > _MOST_NODES:
+        return None
+    given: dict[Variable, Expression] = {}
+    others = [p for p, a in zip(function.parameters, arguments, strict=True) if not is_simple(a)]
+    if len(others) > 1 or any(uses.get(p, 0) != 1 for p in others) or (others and _may_skip(value)):
+        return None
+    for parameter, argument in zip(function.parameters, arguments, strict=True):
+        given[parameter] = converted(argument, parameter.type)
+    made = _Copy(given, place).of(value)
+    return converted(made, function.result)
+
+
+def _single(function: Function) -> Expression | None:
+    """The value of a function whose body is one return statement."""
+    statements = function.body.statements
+    if len(statements) == 1 and isinstance(statements[0], tree.Return):
+        return statements[0].value
+    if len(statements) == 1 and isinstance(statements[0], tree.Evaluate) and isinstance(function.result, types.Void):
+        return statements[0].expression
+    return None
+
+
+def _uses(value: Expression) -> dict[Variable, int] | None:
+    """How often each variable occurs; None if there is something in it that cannot be copied."""
+    found: dict[Variable, int] = {}
+    pending = [value]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, tree.Name):
+            found[node.variable] = found.get(node.variable, 0) + 1
+        elif isinstance(node, tree.Call):
+            pending += node.arguments
+        elif isinstance(node, tree.Initializer):
+            pending += node.items
+        elif type(node) in _PARTS:
+            pending += [getattr(node, part) for part in _PARTS[type(node)]]
+        elif not isinstance(node, tree.Constant | tree.Text):
+            return None
+    return found
+
+
+def _may_skip(node: Expression) -> bool:
+    """Whether a part of an expression may not be evaluated, or is an update, before or after which another part is."""
+    match node:
+        case tree.Choice() | tree.Binary(op="&&") | tree.Binary(op="||") | tree.Assignment() | tree.Step():
+            return True
+        case tree.Call(arguments=parts) | tree.Initializer(items=parts):
+            return any(map(_may_skip, parts))
+    return any(_may_skip(getattr(node, part)) for part in _PARTS.get(type(node), ()))
+
+
+def is_simple(node: Expression) -> bool:
+    """Whether an expression can be evaluated any number of times, or never, at no cost."""
+    match node:
+        case tree.Constant() | tree.Name() | tree.Text():
+            return True
+        case tree.Unary(op="&", operand=operand) | tree.Unary(op="*", operand=operand):
+            return is_simple(operand)
+        case tree.Member(base=base):
+            return is_simple(base)
+        case tree.Cast(operand=operand):
+            return is_simple(operand)
+        case tree.Subscript(base=base, index=index):
+            return isinstance(base.type, types.Array) and is_simple(base) and isinstance(index, tree.Constant)
+        case tree.Call(function=None, arguments=()):
+            return True  # a work-item function
+        case tree.Call(function=None, name=name, arguments=arguments):
+            return name.startswith("get_") and all(isinstance(a, tree.Constant) for a in arguments)
+        case tree.Initializer(items=items):
+            return all(is_simple(i) for i in items)
+    return False
+
+
+@dataclasses.dataclass(frozen=True)
+class _Copy:
+    """Copies an expression with arguments for parameters, at the place of a call."""
+
+    given: Mapping[Variable, Expression]
+    place: Place
+
+    def of(self, node: Expression) -> Expression:
+        match node:
+            case tree.Name(variable=variable):
+                return self.given.get(variable) or dataclasses.replace(node, place=self._at(node))
+            case tree.Call():
+                return dataclasses.replace(node, place=self._at(node), arguments=tuple(map(self.of, node.arguments)))
+            case tree.Initializer():
+                return dataclasses.replace(node, place=self._at(node), items=tuple(map(self.of, node.items)))
+            case tree.Constant() | tree.Text():
+                return dataclasses.replace(node, place=self._at(node))
+            case tree.Unary(op="*"):
+                return dereferenced(self.of(node.operand))
+            case tree.Unary(op="&", type=types.Pointer() as to):
+                return address(self.of(node.operand), to)
+            case tree.Member(base=base, arrow=False, name=name):
+                return member(node.type, self._at(node), self.of(base), name)
+        parts = {part: self.of(getattr(node, part)) for part in _PARTS[type(node)]}
+        return dataclasses.replace(node, place=self._at(node), **parts)
+
+    def _at(self, node: Expression) -> Place:
+        return self.place if node.place == NOWHERE else node.place
+
