@@ -12,7 +12,6 @@ import xeemu as xe
 from xeemu.kernels.example import Example, Inputs, Size
 from xeemu.kernels.twins import TWINS, Twin
 
-_FOLDER = pathlib.Path(__file__).parent
 _OWN_NAMES = ("reduction_atomics_buffer", "reduction_atomics_usm")  # of one kernel in C, two in C++
 
 
@@ -30,7 +29,7 @@ class Program:
 
     @property
     def path(self) -> pathlib.Path:
-        return _FOLDER / f"{self.twin.file}.cpp"
+        return folder() / f"{self.twin.file}.cpp"
 
     def load(self, example: Example, size: Size) -> xe.Kernel:
         """The kernel for a size."""
@@ -45,6 +44,11 @@ class Program:
         """The example's inputs by the names that they have in the program."""
         named: dict[str, Any] = dict(zip(example.kernel.parameters, inputs, strict=True))
         return named | {"elements": np.int32(inputs[0].size)}
+
+
+def folder() -> pathlib.Path:
+    """Where the programs are."""
+    return pathlib.Path(__file__).parent
 
 
 def _program(name: str) -> Program:

@@ -9,8 +9,8 @@ manifest/sycl/pairs/guide.toml, a pair each:
     good = "slm/slm-bank-s1.cpp:main"
     figures = ["slm.passes", "time_s"]                greater for the bad form; `<` before one that is smaller
     hint = "bank conflict"                            the kind of a hint that the bad form's report gives
-    arguments = {data = "int zeros 32"}               by name, for both; `bad_arguments`, `good_arguments` for one alone
-    global = [32]                                     in SYCL's order, where the source's is not to be taken; and `local`
+    arguments = {data = "int zeros 32"}               by name, for both; `bad_arguments` and `good_arguments` for one
+    global = [32]                                     in SYCL's order, where the source's is not taken; and `local`
     device = "max1550"
     why = "..."                                       where the outcome is to be explained
 """
@@ -142,7 +142,7 @@ def shown(pair: Pair, bad: Any, good: Any) -> list[tuple[str, Any, Any, bool]]:
 
 
 def figure(report: Any, name: str) -> Any:
-    """A figure of a report, such as `slm.passes`; `instructions` is their sum, `sites.private.requests` a sum of sites."""
+    """A figure of a report, such as `slm.passes`; `instructions` is a sum, and so is `sites.private.requests`."""
     if name == "instructions":
         return sum(report.instructions.values())
     if name.startswith("sites."):

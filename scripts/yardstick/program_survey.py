@@ -39,7 +39,9 @@ class Plan:
     patterns: tuple[str, ...]
     options: str = "-I{here}"
     cases: str = ""
-    without: str = r"oneapi/mkl|oneapi/dpl|#pragma omp|<mpi\.h>|mpi\.h>|<omp\.h>|cub/cub|hip_runtime|dpct/|\bfopen\b|\bifstream\b"
+    without: str = (
+        r"oneapi/mkl|oneapi/dpl|#pragma omp|<mpi\.h>|mpi\.h>|<omp\.h>|cub/cub|hip_runtime|dpct/|\bfopen\b|\bifstream\b"
+    )
     most: int = 0
     judged: str = ""
 
@@ -80,7 +82,11 @@ PLANS = {
     ),
     "llvm-sycl-tests": Plan("intel/llvm", ("sycl/test-e2e/**/*.cpp",)),
     "simsycl": Plan(
-        "celerity/SimSYCL", ("examples/*.cc", "test/*_tests.cc"), "-I{ours}/stand-ins -I{here}", cases="TEST_CASE"
+        "celerity/SimSYCL",
+        ("examples/*.cc", "test/*_tests.cc"),
+        "-I{ours}/stand-ins -I{here}",
+        cases="TEST_CASE",
+        judged="CHECK",
     ),
     "syclbench": Plan(
         "unisa-hpc/sycl-bench",

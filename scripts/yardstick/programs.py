@@ -4,7 +4,8 @@ One TOML file a suite, in manifest/sycl/:
 
     repository = "owner/name"      on GitHub
     commit = "..."                 the revision that the descriptions hold for
-    options = "-DX=1 -I{here}"     for all programs; `{here}` is the source's folder, `{root}` the checkout, `{ours}` this one
+    options = "-DX=1 -I{here}"     for all programs; `{here}` is the source's folder, `{root}` the checkout, `{ours}`
+                                   this folder
 
     [[program]]
     file = "path/in/the/repository.cpp"

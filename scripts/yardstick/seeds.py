@@ -9,9 +9,7 @@ import pathlib
 import re
 from collections.abc import Iterator, Mapping
 
-_CELL = re.compile(
-    r"^%%writefile lab/(\w+\.cpp)\n(.*?)(?=^(?:Overwriting |Writing |#### |In \[))", re.M | re.S
-)
+_CELL = re.compile(r"^%%writefile lab/(\w+\.cpp)\n(.*?)(?=^(?:Overwriting |Writing |#### |In \[))", re.M | re.S)
 _FRAGMENT = re.compile(r"^(?:constexpr int|sycl::buffer<).*\bparallel_for\b.*$", re.M)
 _COMMENT = re.compile(r"(//.*?) (?=//|#pragma|for \(|if \(|unsigned )")
 _PRAGMA = re.compile(r" *(#pragma unroll) *")
