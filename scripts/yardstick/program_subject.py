@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from yardstick import programs, sources, verdicts
+from yardstick import sources, verdicts
 from yardstick.programs import Program
 
 Told = Callable[[dict[str, Any]], None]
@@ -113,7 +113,3 @@ def program_options(program: Program, corpus: pathlib.Path) -> list[str]:
     for name, folder in folders.items():
         text = text.replace(name, str(folder))
     return shlex.split(text)
-
-
-def known() -> list[str]:
-    return programs.names()
