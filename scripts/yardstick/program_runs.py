@@ -179,8 +179,9 @@ def compared(corpus: pathlib.Path, wanted: str) -> Iterator[str]:
 
 INTRODUCTION = """# Real SYCL C++: results
 
-Written by `scripts/corpus --sycl --write`; the reasons in the last table are by hand and kept. Programs are run whole, as they stand, with
-small arguments. *read*: the file is parsed and its kernels are found. *ran*: `main` came to its end. *right* and *wrong*
-are what the program's own check says of its results (what it prints, returns or asserts); *no check*: it has none.
-*kernels run* and *kernels right*: kernels that were submitted, and those in programs whose check is content.
+Written by `scripts/corpus --sycl --write`; the reasons in the last table are by hand and kept. Programs are run whole,
+as they stand, with small arguments. *read*: the file is parsed and its kernels are found. *ran*: `main` came to its
+end. *right* and *wrong* are what the program's own check says of its results (what it prints, returns or asserts); *no
+check*: it has none. *kernels run* and *kernels right*: kernels that were submitted, and those in programs whose check
+is content.
 """
