@@ -118,8 +118,14 @@ def _value(parameter: Variable, text: str, position: int, shapes_only: bool) -> 
     if isinstance(parameter.type, Record):
         return _fields(text)
     if isinstance(parameter.type, Vector) and "," in text:
-        return tuple(map(_number, text.strip("()").split(",")))
+        return numbers(text)
     return _number(text)
+
+
+def numbers(text: str) -> Any:
+    """Numbers with commas between them, as a tuple, or one by itself."""
+    found = tuple(map(_number, text.strip("()").split(",")))
+    return found if len(found) > 1 else found[0]
 
 
 def _sampler(modes: Sequence[str]) -> xe.Sampler:

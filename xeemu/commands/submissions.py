@@ -10,11 +10,11 @@ import numpy as np
 import xeemu as xe
 from xeemu.commands import rules
 from xeemu.commands.notation import UsageError
+from xeemu.frontends import types
 from xeemu.frontends.sycl import arguments, parameters
 from xeemu.frontends.sycl.collection import SyclKernels
 from xeemu.frontends.sycl.parameters import Parameter
 from xeemu.frontends.sycl.plans import Plan
-from xeemu.frontends.tree import Variable
 
 if TYPE_CHECKING:
     from xeemu.commands.targets import KernelOptions
@@ -95,28 +95,24 @@ class _Given:
             return self._struct(capture, text, position)
         if text is not None:
             return self._read(capture, text, position)
-        known = self._plan.number(capture.leaves[0].path) if capture.leaves else None
+        known = self._plan.value(capture.leaves[0].path) if capture.leaves else None
         match capture.kind:
             case parameters.ACCESSOR | parameters.POINTER | parameters.REDUCTION:
                 return self._random(capture, position)
             case parameters.LOCAL:
                 return self._local(capture)
-            case parameters.COORDINATES:
-                found = [self._plan.number(leaf.path) for leaf in capture.leaves]
-                return None if None in found else tuple(found)
         return known if known is not None or not self._is_known(capture) else bytes(capture.type.size)
 
     def _read(self, capture: Parameter, text: str, position: int) -> Any:
         """An argument as it was written."""
-        leaf = capture.leaves[0] if capture.kind in (parameters.VALUE, parameters.COORDINATES) else capture.pointer
-        if capture.kind == parameters.COORDINATES:
-            sizes = text.strip("()").replace("x", ",").split(",")
-            return tuple(rules.argument(_called(leaf.variable, capture), size, position) for size in sizes if size)
+        leaf = capture.leaves[0] if capture.kind == parameters.VALUE else capture.pointer
+        if isinstance(leaf.variable.type, types.Record) and not text.lstrip().startswith("{"):
+            return rules.numbers(text)
         return rules.argument(leaf.variable, text, position, self._shapes_only)
 
     def _local(self, capture: Parameter) -> Any:
         """The range of local memory where the host code tells it, or else its size."""
-        sizes = [self._plan.number(leaf.path) for leaf in capture.leaves if ".r." in leaf.path]
+        sizes = [self._plan.value(leaf.path) for leaf in capture.leaves if ".r." in leaf.path]
         local = self._plan.local(capture.pointer.path)
         return tuple(map(int, sizes)) if sizes and None not in sizes and all(sizes) else local
 
@@ -125,7 +121,7 @@ class _Given:
         if extent is None:
             return None
         dtype, count = np.dtype(extent[0]), extent[1]
-        sizes = [self._plan.number(leaf.path) for leaf in capture.leaves if ".r." in leaf.path]
+        sizes = [self._plan.value(leaf.path) for leaf in capture.leaves if ".r." in leaf.path]
         shape = (count,)
         if sizes and None not in sizes and int(np.prod(sizes)) == count:
             shape = tuple(map(int, sizes))
@@ -143,10 +139,6 @@ class _Given:
         return None if any(value is None for value in found.values()) else found
 
 
-def _called(leaf: Variable, capture: Parameter) -> Variable:
-    return Variable(capture.key, leaf.type, leaf.space, leaf.place, declared=capture.declared)
-
-
 def _fields(text: str) -> dict[str, Any]:
     try:
         found = ast.literal_eval(text)
@@ -162,8 +154,6 @@ def _such_as(capture: Parameter) -> str:
     match capture.kind:
         case parameters.STRUCT:
             return '"{' + ", ".join(f"'{part.key}': '{_such_as(part)}'" for part in capture.parts) + '}"'
-        case parameters.COORDINATES:
-            return ",".join(["16"] * len(capture.leaves))
         case parameters.VALUE:
             return rules.such_as(capture.leaves[0].variable)
     if capture.dimensions > 1 and capture.kind == parameters.ACCESSOR:

@@ -282,6 +282,7 @@ SYCL_CPP = Dialect(
     fence=lambda names, spaces: "sycl::atomic_fence(sycl::memory_order::acq_rel, sycl::memory_scope::work_group)",
     orders="orders {memory}",
     unordered="does not order {memory}",
+    empty="Test the pointer before it is used, if ({name} != nullptr): null has no elements. Or give it some.",
     mask="Guard the access, if ({condition})",
     within="i >= 0 && i < {size}",
     beyond="if (it.get_global_id({d}) < {size})",

@@ -5,9 +5,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from xeemu.frontends import tree, types
-from xeemu.frontends.cplusplus.closures import Closure, site
-from xeemu.frontends.cplusplus.records import Records, base_path, is_reference
+from xeemu.frontends import refusals, tree, types
+from xeemu.frontends.cplusplus.bases import base_path
+from xeemu.frontends.cplusplus.closures import THIS, Closure, Site, site
+from xeemu.frontends.cplusplus.records import Records
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Function, Place, Variable
@@ -68,14 +69,22 @@ class Body:
 
     def captured(self, declared: Cursor) -> Expression | None:
         """What a lambda has captured of a variable, as an lvalue."""
-        if self.closure is None or self.this is None:
-            return None
-        capture = self.closure.captures.get(site(declared))
-        if capture is None:
+        return None if self.closure is None else self._held(self.closure, site(declared))
+
+    def _held(self, closure: Closure, at: Site) -> Expression | None:
+        capture = closure.captures.get(at)
+        if capture is None or self.this is None:
             return None
         of = self.records.captured(capture.cursor, capture.reference, self.place)
         field = member(of, self.place, self.this, capture.name)
         return dereferenced(field) if capture.reference else field
+
+    def object(self) -> Expression:
+        """The object that `this` points to, in a lambda the one that it has captured."""
+        found = self.this if self.closure is None else self._held(self.closure, THIS)
+        if found is None:
+            raise refusals.at(self.place, "this, which a kernel cannot have; copy the members to variables first")
+        return found
 
 
 @functools.cache
@@ -107,9 +116,10 @@ def address(value: Expression, of: types.Pointer | None = None) -> Expression:
     """A pointer to an lvalue, or to a temporary object that holds a value."""
     if isinstance(value, tree.Unary) and value.op == "*":
         return value.operand
-    if isinstance(value, tree.Cast) and value.type != value.operand.type:
-        value = materialized(value)
-    elif not is_lvalue(value):
+    if isinstance(value, tree.Choice) and is_lvalue(value):
+        sides = (address(value.then, of), address(value.otherwise, of))
+        return tree.Choice(of or types.Pointer(value.type, "generic"), value.place, value.condition, *sides)
+    if (isinstance(value, tree.Cast) and value.type != value.operand.type) or not is_lvalue(value):
         value = materialized(value)
     return tree.Unary(of or types.Pointer(value.type, "generic"), value.place, "&", value)
 
@@ -142,6 +152,20 @@ def materialized(value: Expression) -> Expression:
     return tree.Braced(value.type, value.place, tree.Block(value.place, statements))
 
 
+def unnamed(name: str, value: Expression) -> Variable:
+    """A variable that the source does not name, with its first value."""
+    return Variable(name, value.type, "private", value.place, lambda: value)
+
+
+def copied(value: Expression) -> Expression:
+    """An array as the list of its elements: a value, and not its address."""
+    of, place = value.type, value.place
+    if not isinstance(of, types.Array) or isinstance(value, tree.Initializer):
+        return value
+    each = (tree.Subscript(of.element, place, value, number(types.INT, place, k)) for k in range(of.count))
+    return tree.Initializer(of, place, tuple(map(copied, each)))
+
+
 def placed(assignment: tree.Assignment | tree.Step) -> Expression:
     """An assignment, or a step before, as the lvalue that it is in C++."""
     target = assignment.target if isinstance(assignment, tree.Assignment) else assignment.operand
@@ -155,6 +179,8 @@ def lvalue(value: Expression) -> Expression:
             return placed(value)
         case tree.Step(prefix=True):
             return placed(value)
+        case tree.Choice() if is_lvalue(value):
+            return dereferenced(address(value))
     return value
 
 
@@ -203,5 +229,3 @@ def zero(of: Type, place: Place) -> Expression:
         case types.Pointer():
             return tree.Cast(of, place, number(types.INT, place, 0))
     return tree.Initializer(of, place, ())
-
-

@@ -4,19 +4,21 @@ from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import bodies, calls, closures, initializers
+from xeemu.frontends.cplusplus.bases import base_path
 from xeemu.frontends.cplusplus.bodies import (
     Body,
     address,
     converted,
+    copied,
     dereferenced,
-    is_lvalue,
     lvalue,
+    materialized,
     number,
     through,
     zero,
 )
 from xeemu.frontends.cplusplus.closures import constant
-from xeemu.frontends.cplusplus.records import base_path, is_reference
+from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang, layouts, literals
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression
@@ -115,9 +117,8 @@ def _null(body: Body, cursor: Cursor) -> Expression:
 
 
 def _this(body: Body, cursor: Cursor) -> Expression:
-    if body.this is None:
-        raise refusals.at(body.at(cursor), "this, which a kernel cannot have; copy the members to variables first")
-    return address(body.this)
+    body.at(cursor)
+    return address(body.object())
 
 
 def member(body: Body, cursor: Cursor) -> Expression:
@@ -128,7 +129,7 @@ def member(body: Body, cursor: Cursor) -> Expression:
         return _variable(body, cursor, declared)
     if clang.kind(declared) == "ENUM_CONSTANT_DECL":
         return number(body.type(cursor), place, declared.enum_value)
-    base = read(body, parts[-1]) if parts else dereferenced(_this(body, cursor))
+    base = read(body, parts[-1]) if parts else body.object()
     if isinstance(base.type, types.Pointer):
         base = dereferenced(base)
     if not layouts.is_named(declared):
@@ -235,18 +236,19 @@ def _list(body: Body, cursor: Cursor) -> Expression:
 def _lambda(body: Body, cursor: Cursor) -> Expression:
     """A closure: what it captures, by value or as addresses."""
     place = body.at(cursor)
-    key = clang.key(cursor.type.get_canonical().get_declaration())
-    closure = body.records.closures.setdefault(key, closures.closure(cursor))
+    closure = body.records.add(cursor)
     of = body.type(cursor)
     assert isinstance(of, types.Record)
     items = [_captured(body, c) for c in closure.captures.values()]
-    given = [address(i) if c.reference else i for i, c in zip(items, closure.captures.values(), strict=True)]
+    given = [address(i) if c.reference else copied(i) for i, c in zip(items, closure.captures.values(), strict=True)]
     return tree.Initializer(of, place, tuple(given))
 
 
 def _captured(body: Body, capture: closures.Capture) -> Expression:
     """What a lambda captures: a variable, or the value that its capture has in it."""
-    known = body.captured(capture.cursor)
+    if capture.name == "this":
+        return body.object()
+    known = body.captured(capture.cursor) or body.given.get(clang.key(capture.cursor))
     if known is not None:
         return known
     variable = body.variables.get(clang.key(capture.cursor))
@@ -264,13 +266,25 @@ def _unexposed(body: Body, cursor: Cursor) -> Expression:
     parts = clang.children(cursor)
     if not parts:
         return zero(type_of(body, cursor), body.at(cursor))
-    value = read(body, parts[-1])
     of = type_of(body, cursor)
+    if isinstance(of, types.Array) and len(parts) == 2:  # a copy: of the array, and how each element is made
+        return copied(read(body, parts[0]))
+    value = read(body, parts[-1])
+    if isinstance(value, tree.Initializer) and isinstance(value.type, types.Array) and isinstance(of, types.Record):
+        return _initializer_list(value, of)
     if isinstance(value.type, types.Vector) and isinstance(of, types.Scalar | types.Vector) and of != value.type:
         return _swizzled(body, cursor, value, of)
     if isinstance(of, types.Opaque) or (isinstance(value.type, types.Array) and isinstance(of, types.Array)):
         return value
     return converted(value, of)
+
+
+def _initializer_list(value: tree.Initializer, of: types.Record) -> Expression:
+    """`std::initializer_list`: the address of a list's elements, and how many there are."""
+    assert isinstance(value.type, types.Array)
+    pointer, size = (f.type for f in of.fields)
+    first = tree.Cast(pointer, value.place, materialized(value))
+    return tree.Initializer(of, value.place, (first, number(size, value.place, value.type.count)))
 
 
 def _swizzled(body: Body, cursor: Cursor, value: Expression, of: Type) -> Expression:

@@ -4,7 +4,6 @@ import dataclasses
 import re
 from collections.abc import Iterator
 
-from xeemu.frontends.cplusplus import closures
 from xeemu.frontends.cplusplus.bodies import is_header
 from xeemu.frontends.cplusplus.instances import FUNCTIONS, Instances
 from xeemu.frontends.parsing import clang
@@ -13,6 +12,8 @@ from xeemu.frontends.tree import Place
 
 _SCOPES = ("NAMESPACE", "LINKAGE_SPEC", "STRUCT_DECL", "CLASS_DECL", "UNEXPOSED_DECL")
 _ENTRIES = ("kernel_body", "task_body")
+_FOLLOWED = frozenset(("LAMBDA_EXPR", "CALL_EXPR", "DECL_REF_EXPR", "MEMBER_REF_EXPR"))
+_MEMBERS = ("FIELD_DECL", "CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -81,16 +82,16 @@ class _Survey:
         self, function: Cursor, scopes: tuple[Cursor, ...], at: Place, ours: bool
     ) -> Iterator[tuple[Cursor, tuple[Cursor, ...], Place]]:
         """The functions that one calls, with where the user's file does so; notes lambdas and kernels."""
-        for part in function.walk_preorder():
-            kind = clang.kind(part)
-            if kind == "LAMBDA_EXPR":
-                key = clang.key(part.type.get_canonical().get_declaration())
-                if key not in self._instances.records.closures:
-                    self._instances.records.closures[key] = closures.closure(part)
-            if kind not in ("CALL_EXPR", "DECL_REF_EXPR"):
+        for part in clang.parts(function, _FOLLOWED):
+            if clang.kind(part) == "LAMBDA_EXPR":
+                self._instances.records.add(part)
                 continue
             callee = part.referenced
-            if callee is None or clang.kind(callee) not in FUNCTIONS:
+            if callee is None:
+                continue
+            if clang.kind(callee) in _MEMBERS:
+                self._instances.records.bases.note(callee.semantic_parent)
+            if clang.kind(callee) not in FUNCTIONS:
                 continue
             definition = callee if callee.is_definition() else callee.get_definition()
             if definition is None:
@@ -140,5 +141,3 @@ def _named(cursor: Cursor) -> str:
         return ""
     head, bracket, arguments = spelling.partition("<")
     return head.rpartition("::")[2].rpartition(" ")[2] + bracket + arguments
-
-

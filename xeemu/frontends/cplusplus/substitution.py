@@ -71,6 +71,11 @@ def _uses(value: Expression) -> dict[Variable, int] | None:
     return found
 
 
+def names(value: Expression) -> frozenset[Variable]:
+    """The variables in an expression that can be copied."""
+    return frozenset(_uses(value) or ())
+
+
 def _may_skip(node: Expression) -> bool:
     """Whether a part of an expression may not be evaluated, or is an update, before or after which another part is."""
     match node:
@@ -131,4 +136,3 @@ class _Copy:
 
     def _at(self, node: Expression) -> Place:
         return self.place if node.place == NOWHERE else node.place
-

@@ -11,7 +11,7 @@ import numpy as np
 from xeemu.errors import KernelArgumentError, did_you_mean
 from xeemu.frontends import types
 from xeemu.frontends.sycl import parameters, reductions
-from xeemu.frontends.sycl.parameters import Leaf, Parameter
+from xeemu.frontends.sycl.parameters import POINTER, Leaf, Parameter
 from xeemu.frontends.sycl.plans import Plan
 from xeemu.language import source
 from xeemu.language.local import Local
@@ -58,7 +58,7 @@ class Signature:
                 return self.plan.local(leaf.path) is not None
             case types.Record(fields=()):
                 return True
-        return self.plan.number(leaf.path) is not None
+        return self.plan.value(leaf.path) is not None
 
     def flat(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
         """The values of all leaves, in order, of a call's arguments.
@@ -66,7 +66,8 @@ class Signature:
         Errors: `xe.KernelArgumentError` for what is missing, too much, or of another kind than the capture.
         """
         given = {**self._by_position(arguments), **self._by_name(keywords, len(arguments))}
-        missing = [c for c in self.needed if given.get(c.key) is None]
+        # None is a null pointer, too.
+        missing = [c for c in self.needed if given.get(c.key) is None and (c.key not in given or c.kind != POINTER)]
         if missing:
             raise self._missing(missing, len(arguments))
         values = [v for c in self.captures for v in _Filling(self, c).values(given.get(c.key))]
@@ -116,13 +117,18 @@ def such_as(capture: Parameter) -> str:
             return f"np.zeros({shape}, np.{scalar.dtype})" if isinstance(scalar, types.Scalar) else "an array"
         case parameters.LOCAL:
             return "xe.Local(bytes)"
-        case parameters.COORDINATES:
-            return "16" if len(capture.leaves) == 1 else f"({', '.join(['16'] * len(capture.leaves))})"
         case parameters.STRUCT:
             return "{" + ", ".join(f"{part.key!r}: {such_as(part)}" for part in capture.parts) + "}"
-    match capture.type:
+    return _example(capture.type)
+
+
+def _example(of: types.Type) -> str:
+    """An example of a value without pointers."""
+    match of:
         case types.Scalar(is_float=True):
             return "1.5"
+        case types.Record(fields=(only,)):
+            return _example(only.type)
         case types.Record(fields=fields):
             return "{" + ", ".join(f"{field.name!r}: ..." for field in fields) + "}"
         case types.Vector(count=count) | types.Array(count=count):
@@ -131,11 +137,11 @@ def such_as(capture: Parameter) -> str:
 
 
 def _wrapped(of: types.Type, given: Any) -> Any:
-    """A value; of a class around an array or vector, such as `sycl::vec` and `std::array`, the dict of its member."""
+    """A value; of a class around an array or vector, such as `sycl::range` or `std::array`, the dict of its member."""
     plain = isinstance(given, Mapping | bytes | bytearray | np.void) or getattr(given, "dtype", None) == np.uint8
     if isinstance(of, types.Record) and len(of.fields) == 1 and not plain:
         return {of.fields[0].name: _wrapped(of.fields[0].type, given)}
-    return given
+    return (given,) if isinstance(of, types.Array) and isinstance(given, int) else given
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,8 +162,6 @@ class _Filling:
                 yield from self._accessor(given)
             case parameters.POINTER:
                 yield given
-            case parameters.COORDINATES:
-                yield from self._coordinates(given)
             case parameters.REDUCTION:
                 yield from self._reduction(given)
             case _:
@@ -168,29 +172,18 @@ class _Filling:
         of = leaf.variable.type
         if isinstance(of, types.Record) and not of.fields:
             return bytes(of.size)
-        return self.signature.plan.number(leaf.path)
+        return self.signature.plan.value(leaf.path)
 
     @property
     def _where(self) -> str:
         return f"parameter `{self.capture.declared}` of kernel {self.signature.kernel}"
-
-    def _coordinates(self, given: Any) -> Iterator[Any]:
-        """The sizes of a range, or the components of an id."""
-        leaves = self.capture.leaves
-        if given is None:
-            return map(self._known, leaves)
-        items = (given,) if isinstance(given, int | np.integer) else given
-        if not isinstance(items, tuple | list) or len(items) != len(leaves):
-            such = such_as(self.capture)
-            raise KernelArgumentError(f"{self._where} takes {len(leaves)} numbers, but got {given!r}; pass {such}")
-        return iter(items)
 
     def _reduction(self, given: Any) -> Iterator[Any]:
         for leaf in self.capture.leaves:
             if leaf is self.capture.pointer:
                 yield given
             else:
-                known = self.signature.plan.number(leaf.path)
+                known = self.signature.plan.value(leaf.path)
                 yield known if known is not None else reductions.identity(self.capture.type, leaf.variable.type)
 
     # --- Structs ---
@@ -288,7 +281,7 @@ class _Filling:
 
     def _sizes(self, part: str) -> tuple[int, ...] | None:
         """The numbers of a range that are known, of all its dimensions."""
-        found = [self.signature.plan.number(leaf.path) for leaf in self.capture.leaves if part in leaf.path]
+        found = [self.signature.plan.value(leaf.path) for leaf in self.capture.leaves if part in leaf.path]
         return tuple(map(int, filter(None, found))) if found and None not in found and all(found) else None
 
     def _leaves(self, memory: Any, extent: tuple[int, ...]) -> Iterator[Any]:
@@ -301,7 +294,7 @@ class _Filling:
                 continue
             group = leaf.path[: leaf.path.rindex("[")] if "[" in leaf.path else leaf.path
             k = position[group] = position.get(group, -1) + 1
-            known = self.signature.plan.number(leaf.path) if same else None
+            known = self.signature.plan.value(leaf.path) if same else None
             if known is not None:
                 yield known
             else:

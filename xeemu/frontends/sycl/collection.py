@@ -124,7 +124,7 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
             number = f", {extent[1]} elements" if extent is not None else ""
             yield f"{capture.declared}{number}, {'written' if writes else 'read only'}"
         case _:
-            value = plan.number(capture.leaves[0].path)
+            value = plan.value(capture.leaves[0].path)
             yield capture.declared + (f" = {value}" if value is not None else "")
 
 

@@ -67,14 +67,14 @@ def _object(
             items.append(_object_of(field.type, submission.place, captures))
             continue
         name = field.name if not wrapper else next(names, "") if "reduction_of<" in str(field.type) else "offset"
-        value, made = parameters.of_capture(name or field.name, field.type, submission.place)
+        value, made = parameters.of_capture(name or field.name, field.type, submission.place, field.name)
         items.append(value)
         captures.append(made)
     return tree.Initializer(whole, submission.place, tuple(items))
 
 
 def _object_of(whole: types.Record, place: tree.Place, captures: list[Parameter]) -> tree.Initializer:
-    made = [parameters.of_capture(field.name, field.type, place) for field in whole.fields]
+    made = [parameters.of_capture(f.name, f.type, place, f"{_WRAPPED}.{f.name}") for f in whole.fields]
     captures += [capture for _, capture in made]
     return tree.Initializer(whole, place, tuple(item for item, _ in made))
 

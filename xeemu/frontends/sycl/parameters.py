@@ -10,15 +10,13 @@ from xeemu.frontends.tree import Expression, Place, Variable
 from xeemu.frontends.types import Type
 
 ACCESSOR, LOCAL, POINTER, STRUCT, VALUE = "accessor", "local_accessor", "pointer", "struct", "value"
-REDUCTION, COORDINATES = "reduction", "coordinates"
+REDUCTION = "reduction"
 
 _KINDS = {
     "accessor": ACCESSOR,
     "local_accessor": LOCAL,
     "multi_ptr": POINTER,
     "reduction_of": REDUCTION,
-    "range": COORDINATES,
-    "id": COORDINATES,
 }
 _CLASS = re.compile(rf"^sycl::(?:_V1::|detail::)?({'|'.join(_KINDS)})<")
 _MODE = re.compile(r"\baccess(?:_mode|::mode)::(\w+)")
@@ -52,7 +50,7 @@ class Parameter:
       key: its name, in a struct that of the field.
       type: its type.
       kind: `ACCESSOR`, `LOCAL` (of local memory), `POINTER`, `STRUCT` (one with pointers in it), `REDUCTION` (what a
-        reducer's values are combined with), `COORDINATES` (a range or id), or `VALUE`.
+        reducer's values are combined with), or `VALUE`.
       declared: as C++ declares it.
       leaves: what it consists of, in order.
       parts: of a `STRUCT` its fields, of an array of such its elements.
@@ -88,14 +86,14 @@ class Parameter:
         return mode(self.type)
 
 
-def of_capture(name: str, of: Type, place: Place) -> tuple[Expression, Parameter]:
-    """A capture as a parameter, and its value made of the parameter's leaves."""
-    kind = _kind(of)
+def of_capture(name: str, of: Type, place: Place, path: str = "") -> tuple[Expression, Parameter]:
+    """A capture as a parameter, and its value made of the parameter's leaves, whose path begins with `path`."""
+    kind, path = _kind(of), path or name
     declared = _declared(of, name)
     if kind == STRUCT:
-        return _struct(name, of, place, declared)
+        return _struct(name, of, place, declared, path)
     leaves: list[Leaf] = []
-    value = _made(_Making(name, kind, declared, place, leaves), name, of)
+    value = _made(_Making(name, kind, declared, place, leaves, path), path, of)
     return value, Parameter(name.rpartition(".")[2], of, kind, declared, tuple(leaves))
 
 
@@ -109,14 +107,14 @@ def _kind(of: Type) -> str:
     return STRUCT if types.holds_pointer(of) else VALUE
 
 
-def _struct(name: str, of: Type, place: Place, declared: str) -> tuple[Expression, Parameter]:
+def _struct(name: str, of: Type, place: Place, declared: str, path: str) -> tuple[Expression, Parameter]:
     """A struct or array with pointers, made of its parts."""
     if isinstance(of, types.Array):
-        inner = [(f"{name}[{k}]", of.element) for k in range(of.count)]
+        inner = [(f"[{k}]", of.element) for k in range(of.count)]
     else:
         assert isinstance(of, types.Record)
-        inner = [(f"{name}.{field.name}", field.type) for field in of.fields]
-    made = [of_capture(path, part, place) for path, part in inner]
+        inner = [(f".{field.name}", field.type) for field in of.fields]
+    made = [of_capture(name + end, part, place, path + end) for end, part in inner]
     leaves = tuple(leaf for _, part in made for leaf in part.leaves)
     value = tree.Initializer(of, place, tuple(item for item, _ in made))
     parts = tuple(part for _, part in made)
@@ -132,15 +130,15 @@ class _Making:
     declared: str
     place: Place
     leaves: list[Leaf]
+    path: str
 
     def leaf(self, path: str, of: Type) -> Expression:
-        name, declared = path, _declared(of, path)
+        name = self.name + path.removeprefix(self.path)
+        declared = _declared(of, name)
         if isinstance(of, types.Pointer):
             # Messages call a memory as the capture is called.
             name, declared = self.name, self.declared
             of = types.Pointer(of.pointee, "local" if self.kind == LOCAL else "global", of.const)
-        elif path == self.name:
-            declared = self.declared
         variable = Variable(name, of, "private", self.place, declared=declared)
         self.leaves.append(Leaf(path, variable))
         return tree.Name(of, self.place, variable)
@@ -201,13 +199,11 @@ def _class(of: types.Record, name: str) -> str:
     kind = _kind(of)
     if kind == REDUCTION:
         return f"reduction of {spelled(of.field('identity').type)}"
-    if kind == COORDINATES:
-        return name.removeprefix("sycl::").replace("<>", "<1>")
     if kind in (ACCESSOR, LOCAL):
         element, dimensions = _elements(of)
         mode_ = f", {mode(of)}" if kind == ACCESSOR else ""
         return f"{kind}<{element}, {dimensions}{mode_}>"
-    return name
+    return name.removeprefix("sycl::").replace("<>", "<1>")
 
 
 def _elements(of: types.Record) -> tuple[str, int]:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import importlib.util
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +22,7 @@ class Plan:
 
     Attributes:
       global_size, local_size: in SYCL's order; None where they are not known, the latter also of a plain range.
-      known: by the path of a leaf a number, an `xe.Local` or an `Extent`.
+      known: by the path of a leaf a number, a vector's tuple, a struct's bytes, an `xe.Local` or an `Extent`.
     """
 
     global_size: tuple[int, ...] | None = None
@@ -36,10 +35,10 @@ class Plan:
             return None
         return NDRange(self.global_size, None if plain else self.local_size)
 
-    def number(self, path: str) -> Any:
-        """The value of a number that is known."""
+    def value(self, path: str) -> Any:
+        """A number that is known, the tuple of a vector's, or the bytes of a struct."""
         found = self.known.get(path)
-        return found if isinstance(found, int | float | np.generic) else None
+        return None if isinstance(found, Local) or self.extent(path) is not None else found
 
     def local(self, path: str) -> Local | None:
         """The size of a local memory that is known."""
@@ -49,7 +48,8 @@ class Plan:
     def extent(self, path: str) -> Extent | None:
         """The elements of an array that are known, if there are any."""
         found = self.known.get(path)
-        return found if isinstance(found, tuple) and len(found) == 2 and math.prod(found[1:]) else None
+        is_extent = isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], np.dtype)
+        return found if is_extent and found[1] else None
 
 
 UNKNOWN = Plan()
