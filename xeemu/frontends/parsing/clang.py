@@ -69,7 +69,6 @@ def _library() -> Any:
         "clang_Cursor_getVarDeclInitializer": (cursor, cursor),
         "clang_getSpecializedCursorTemplate": (cursor, cursor),
         "clang_getCursorLocation": (module.SourceLocation, cursor),
-        "clang_getSpecializedCursorTemplate": (cursor, cursor),
         "clang_visitChildren": (ctypes.c_uint, cursor, _visitor_type(), pointer),
         "clang_Type_getValueType": (module.Type, module.Type),
         "clang_getFileLocation": (None, module.SourceLocation, *4 * (ctypes.POINTER(ctypes.c_void_p),)),
@@ -198,13 +197,6 @@ def evaluated(cursor: Cursor) -> int | float | None:
 def initializer(cursor: Cursor) -> Cursor | None:
     """The first value that a variable's declaration gives it."""
     found = _library().clang_Cursor_getVarDeclInitializer(cursor)
-    found._tu = cursor._tu
-    return None if found._kind_id in _INVALID else found
-
-
-def template(cursor: Cursor) -> Cursor | None:
-    """The template that a function or class is an instance of; None of one that is not."""
-    found = _library().clang_getSpecializedCursorTemplate(cursor)
     found._tu = cursor._tu
     return None if found._kind_id in _INVALID else found
 
