@@ -118,7 +118,7 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
         case parameters.LOCAL:
             local = plan.local(capture.pointer.path)
             yield f"{capture.declared}, {f'{local.bytes} bytes' if local is not None else 'of a size that is given'}"
-        case parameters.ACCESSOR | parameters.POINTER:
+        case parameters.ACCESSOR | parameters.POINTER | parameters.REDUCTION:
             writes = capture.pointer.variable in stored
             extent = plan.extent(capture.pointer.path)
             number = f", {extent[1]} elements" if extent is not None else ""

@@ -198,7 +198,7 @@ def spelled(of: Type) -> str:
 def _class(of: types.Record, name: str) -> str:
     kind = _kind(of)
     if kind == REDUCTION:
-        return f"reduction of {spelled(of.field('identity').type)}"
+        return f"reduction<{spelled(of.field('identity').type)}>"
     if kind in (ACCESSOR, LOCAL):
         element, dimensions = _elements(of)
         mode_ = f", {mode(of)}" if kind == ACCESSOR else ""
