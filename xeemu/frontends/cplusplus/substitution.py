@@ -66,7 +66,7 @@ def _uses(value: Expression) -> dict[Variable, int] | None:
             pending += node.items
         elif type(node) in _PARTS:
             pending += [getattr(node, part) for part in _PARTS[type(node)]]
-        elif not isinstance(node, tree.Constant | tree.Text):
+        elif not isinstance(node, tree.Constant | tree.Text | tree.Callee):
             return None
     return found
 
@@ -89,7 +89,7 @@ def _may_skip(node: Expression) -> bool:
 def is_simple(node: Expression) -> bool:
     """Whether an expression can be evaluated any number of times, or never, at no cost."""
     match node:
-        case tree.Constant() | tree.Name() | tree.Text():
+        case tree.Constant() | tree.Name() | tree.Text() | tree.Callee():
             return True
         case tree.Unary(op="&", operand=operand) | tree.Unary(op="*", operand=operand):
             return is_simple(operand)
@@ -99,9 +99,7 @@ def is_simple(node: Expression) -> bool:
             return is_simple(operand)
         case tree.Subscript(base=base, index=index):
             return isinstance(base.type, types.Array) and is_simple(base) and isinstance(index, tree.Constant)
-        case tree.Call(function=None, arguments=()):
-            return True  # a work-item function
-        case tree.Call(function=None, name=name, arguments=arguments):
+        case tree.Call(function=None, name=name, arguments=arguments):  # a work-item function
             return name.startswith("get_") and all(isinstance(a, tree.Constant) for a in arguments)
         case tree.Initializer(items=items):
             return all(is_simple(i) for i in items)
@@ -120,10 +118,10 @@ class _Copy:
             case tree.Name(variable=variable):
                 return self.given.get(variable) or dataclasses.replace(node, place=self._at(node))
             case tree.Call():
-                return dataclasses.replace(node, place=self._at(node), arguments=tuple(map(self.of, node.arguments)))
+                return _direct(node, self._at(node), tuple(map(self.of, node.arguments)))
             case tree.Initializer():
                 return dataclasses.replace(node, place=self._at(node), items=tuple(map(self.of, node.items)))
-            case tree.Constant() | tree.Text():
+            case tree.Constant() | tree.Text() | tree.Callee():
                 return dataclasses.replace(node, place=self._at(node))
             case tree.Unary(op="*"):
                 return dereferenced(self.of(node.operand))
@@ -136,3 +134,11 @@ class _Copy:
 
     def _at(self, node: Expression) -> Place:
         return self.place if node.place == NOWHERE else node.place
+
+
+def _direct(node: tree.Call, place: Place, arguments: tuple[Expression, ...]) -> Expression:
+    """A call with other arguments; one through a pointer to a function that is known is one of that function."""
+    if node.name == tree.POINTED and isinstance(arguments[0], tree.Callee):
+        callee = arguments[0]
+        return tree.Call(node.type, place, callee.name, arguments[1:], callee.read())
+    return dataclasses.replace(node, place=place, arguments=arguments)
