@@ -8,6 +8,7 @@ import dataclasses
 import itertools
 from collections import Counter
 
+import jax
 import numpy as np
 import oracle
 import programs

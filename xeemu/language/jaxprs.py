@@ -174,7 +174,7 @@ def bound(eqn: jex_core.JaxprEqn, operands: Sequence[Any]) -> list[Any]:
 
 
 def _with_bytes_last(pieces: Any) -> Any:
-    """Pieces of numbers under `vmap`, their axis the last one: JAX joins those along the last even if it is the mapped."""
+    """Pieces of numbers, their axis the last one under `vmap` too, where JAX joins along whichever is the last."""
     # A reshape moves mapped axes to the front.
     return lax.squeeze(lax.reshape(pieces, (*pieces.shape, 1)), (pieces.ndim,))
 
