@@ -27,6 +27,7 @@ arguments of a kernel of OpenCL C, one --arg for each parameter, in their order:
   full:1024:1.5             the same number everywhere
   input.npy                 an array that numpy.save wrote
   local:4096                local memory, in bytes
+  null                      a null pointer
   random:64x64:uchar4       an image; its rows, or layers, come first
   sampler:clamp:linear:normalized
 An array has so many elements of a type of C, such as float4; by default of the
@@ -105,6 +106,8 @@ def _value(parameter: Variable, text: str, position: int, shapes_only: bool) -> 
     kind, *rest = text.split(":")
     if kind == "sampler":
         return _sampler(rest)
+    if text == "null" and isinstance(parameter.type, Pointer):
+        return None
     if kind == "local":
         return xe.Local(_whole(rest[0] if len(rest) == 1 else ""))
     if kind in _KINDS:

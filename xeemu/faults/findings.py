@@ -262,6 +262,8 @@ def out_of_bounds(element: Element, shape: tuple[int, ...], use: Use, count: int
     component = "the index" if len(shape) == 1 else f"component {dimension} of the index"
     mask = dialect.mask.format(condition=dialect.within.format(size=shape[dimension]))
     advice = f"{mask} for {component} i, or make {element.memory} larger."
+    if 0 in shape:
+        advice = dialect.empty.format(name=element.memory)
     return _single(OUT_OF_BOUNDS, element, use, count, f"{OUT_OF_BOUNDS} {use.what} of {element}", explanation, advice)
 
 

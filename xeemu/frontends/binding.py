@@ -13,7 +13,7 @@ import numpy as np
 from xeemu.errors import KernelArgumentError
 from xeemu.frontends import arrays, declarations, images, numbers, opaques, samplers
 from xeemu.frontends.arrays import Form
-from xeemu.frontends.lowering import kernels, printing
+from xeemu.frontends.lowering import kernels, memories, printing, statics
 from xeemu.frontends.samplers import Sampler
 from xeemu.frontends.texts import Pieces, of_rows
 from xeemu.frontends.tree import Function, Place, Program, Variable
@@ -24,8 +24,9 @@ from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
 
-# The keyword for granules; no parameter of C is called so.
+# The keywords for granules and for parameters that are null pointers; no parameter of C is called so.
 _GRANULES = "granule bytes"
+_NULL = "null pointers"
 # Launches of a kernel of which it is remembered in what pieces they access memories.
 _MOST_REMEMBERED = 128
 
@@ -104,6 +105,11 @@ class _Binding:
         return kernels.written(self.function)
 
     @functools.cached_property
+    def statics(self) -> Mapping[str, Variable]:
+        """The variables of program scope that are memories of a launch, by the names of these."""
+        return statics.of(self.program, self.function)
+
+    @functools.cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """The dimensions of local and private arrays of numbers."""
         return declarations.shapes(self.function)
@@ -144,6 +150,9 @@ class _Binding:
         forms = {p.name: _form(p, given[p.name], self.name) for p in parameters if _is_array(p)}
         values = {p.name: self._value(p, given[p.name]) for p in parameters if not _is_array(p)}
         static = {name: value for name, value in values.items() if self._is_static(name, value)}
+        if null := tuple(name for name in forms if given[name] is None):
+            static[_NULL] = null
+            given |= {name: np.zeros(0, forms[name].dtype) for name in null}
         call = _Call(self, kernel, nd_range, given, forms, values, static, words)
         return call.bound(self._granules.get(call.signature, {}))
 
@@ -227,13 +236,17 @@ class _Binding:
         """Traces the kernel: the memories that it has changed, by the names of their parameters."""
         known = {p.name: _restored(p, static[p.name]) for p in self.function.parameters if p.name in static}
         given = {**dict(zip(names, values, strict=True)), **known}
-        memories = {p.name: given[p.name] for p in self.function.parameters if _is_array(p)}
+        arguments = {p.name: given[p.name] for p in self.function.parameters if _is_array(p)}
         local_bytes = {name: value.bytes for name, value in given.items() if isinstance(value, Local)}
         texts = given.pop(printing.MEMORY, None)
-        scalars = {n: value for n, value in given.items() if n not in memories and n not in local_bytes}
+        own = {variable: given.pop(name) for name, variable in self.statics.items()}
+        scalars = {n: value for n, value in given.items() if n not in arguments and n not in local_bytes}
         granules = dict(static.get(_GRANULES, ()))
         printed = None if texts is None else (texts, self.pieces)
-        return dict(kernels.run(self.program, self.function, wg, memories, scalars, local_bytes, granules, printed))
+        null = static.get(_NULL, ())
+        return dict(
+            kernels.run(self.program, self.function, wg, arguments, scalars, local_bytes, granules, printed, null, own)
+        )
 
     def remember(self, signature: Any, granules: Mapping[Any, int]) -> None:
         if len(self._granules) >= _MOST_REMEMBERED:
@@ -264,10 +277,16 @@ class _Call:
         """The call with memories in such pieces."""
         values = [self._positional(p, granules) for p in self.binding.function.parameters if p.name not in self.static]
         static = {**self.static, **({_GRANULES: tuple(granules.items())} if granules else {})}
+        own = self.binding.statics
+        values += [self._initial(variable, granules.get(variable)) for variable in own.values()]
         texts = [printing.MEMORY] if self.words else []
         values += [np.zeros((math.prod(self.nd_range.global_size), self.words), np.uint32) for _ in texts]
-        traced = self.binding.traced(self.kernel, self.nd_range, tuple(static), texts)
+        traced = self.binding.traced(self.kernel, self.nd_range, tuple(static), [*own, *texts])
         return Bound(traced, self._cut, values, static, self._results, functools.partial(self._again, granules))
+
+    def _initial(self, variable: Variable, granule: int | None) -> np.ndarray:
+        """What a variable of program scope holds before the launch."""
+        return kernels.initial(self.binding.program, self.binding.function, variable, granule)
 
     @property
     def _cut(self) -> NDRange:
@@ -291,14 +310,22 @@ class _Call:
 
     def _again(self, granules: Mapping[Any, int], learnt: Retrace) -> Bound:
         key, size = learnt.key, learnt.size
-        assert (granules.get(key) or size + 1) > size, f"{key} is accessed in pieces of {size} bytes already"
+        before = granules.get(key)
+        assert not before or size < 0 < before or memories.piece(before) > memories.piece(size), (
+            f"{key} is accessed in pieces of {size} bytes already"
+        )
         finer = {**granules, key: size}
         self.binding.remember(self.signature, finer)
         return self.bound(finer)
 
     def _results(self, changed: Mapping[str, Any]) -> Any:
         """The arrays that the kernel has changed, as they were given: one by itself, else a tuple."""
-        found = tuple(arrays.back(changed[name], form) for name, form in self.forms.items() if name in changed)
+        null = self.static.get(_NULL, ())
+        found = tuple(
+            None if name in null else arrays.back(changed[name], form)
+            for name, form in self.forms.items()
+            if name in changed
+        )
         outputs = found[0] if len(found) == 1 else found
         if not self.words:
             return outputs

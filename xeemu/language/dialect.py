@@ -24,6 +24,7 @@ class Dialect:
       barrier, sub_group_barrier, fence: a work-group barrier, a sub-group's, and a fence.
       orders, unordered: of a barrier or fence, that it orders a `memory`, or does not.
       mask: to carry out an access under a `condition` alone.
+      empty: what to do with accesses to a memory of a `name` that has no elements.
       within: the condition that `i` is from 0 and below `size`.
       beyond: the condition that an id is below `size`, in a dimension that is `d` in SYCL's order, `k` in OpenCL's.
       masked: what to do with accesses around a barrier that a part of a group reaches.
@@ -66,6 +67,7 @@ class Dialect:
     orders: str
     unordered: str
     mask: str
+    empty: str
     within: str
     beyond: str
     masked: str
@@ -134,6 +136,7 @@ PYTHON = Dialect(
     orders="was given {memory}",
     unordered="was not given {memory}",
     mask="Mask the access, where={condition}",
+    empty="Make {name} larger, or leave the access out where it has no elements.",
     within="(i >= 0) & (i < {size})",
     beyond="where=wg.global_id({d}) < {size}",
     masked="mask the accesses around it with where= instead",
@@ -198,6 +201,7 @@ OPENCL_C = Dialect(
     orders="orders {memory}",
     unordered="does not order {memory}",
     mask="Guard the access, if ({condition})",
+    empty="Test the pointer before it is used, if ({name} != 0): null has no elements. Or give it some.",
     within="i >= 0 && i < {size}",
     beyond="if (get_global_id({k}) < {size})",
     masked="put what must not be done by all under an if before and after it, the barrier outside",

@@ -266,6 +266,8 @@ def flows(kernel: Function) -> dict[Variable, frozenset[Variable]]:
                     for variable in variables:
                         if variable.initializer is not None and variable.space != "constant":
                             add(variable, variable.initializer)
+                case Name(variable=variable) if variable.space == "global" and variable.initializer is not None:
+                    add(variable, variable.initializer)
                 case Assignment(target=target, value=value):
                     for variable in _written(target).assigned:
                         add(variable, value)

@@ -34,11 +34,13 @@ class Layout:
       name: the variable's.
       space: `"global"`, `"constant"`, `"local"` or `"private"`.
       element: what the memory holds.
+      null: whether pointers into it are null.
     """
 
     name: str
     space: str
     element: types.Scalar
+    null: bool = False
 
 
 @dataclasses.dataclass(eq=False)

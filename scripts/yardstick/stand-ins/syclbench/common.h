@@ -75,6 +75,9 @@ public:
     }
 
 private:
+    BenchmarkArgs args;
+    VerificationSetting setting;
+
     template <class B> auto start(B &b, std::vector<sycl::event> &events, int) -> decltype(b.run(events))
     {
         return b.run(events);
@@ -85,7 +88,4 @@ private:
         return b.verify(setting) ? "PASS" : "FAIL";
     }
     template <class B> const char *verified(B &, long) { return "done"; }
-
-    BenchmarkArgs args;
-    VerificationSetting setting;
 };
