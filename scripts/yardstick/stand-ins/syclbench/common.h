@@ -83,7 +83,7 @@ private:
         return b.run(events);
     }
     template <class B> void start(B &b, std::vector<sycl::event> &, long) { b.run(); }
-    template <class B> auto verified(B &b, int) -> decltype(b.verify(setting), "")
+    template <class B> auto verified(B &b, int) -> decltype(b.verify(setting), static_cast<const char *>(nullptr))
     {
         return b.verify(setting) ? "PASS" : "FAIL";
     }
