@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Iterator
 
-from xeemu.frontends.cplusplus import closures
 from xeemu.frontends.cplusplus.bodies import is_header
 from xeemu.frontends.cplusplus.instances import FUNCTIONS, Instances
 from xeemu.frontends.parsing import clang
@@ -11,7 +10,9 @@ from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Place
 
 _SCOPES = ("NAMESPACE", "LINKAGE_SPEC", "STRUCT_DECL", "CLASS_DECL", "UNEXPOSED_DECL")
-_ENTRY = "kernel_body"
+_ENTRIES = ("kernel_body", "task_body")
+_FOLLOWED = frozenset(("LAMBDA_EXPR", "CALL_EXPR", "DECL_REF_EXPR", "MEMBER_REF_EXPR"))
+_MEMBERS = ("FIELD_DECL", "CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -75,22 +76,22 @@ class _Survey:
 
     def _calls(self, function: Cursor, name: str, at: Place, ours: bool) -> Iterator[tuple[Cursor, str, Place]]:
         """The functions that one calls, with where the user's file does so; notes lambdas and kernels."""
-        for part in function.walk_preorder():
-            kind = clang.kind(part)
-            if kind == "LAMBDA_EXPR":
-                key = clang.key(part.type.get_canonical().get_declaration())
-                if key not in self._instances.records.closures:
-                    self._instances.records.closures[key] = closures.closure(part)
-            if kind not in ("CALL_EXPR", "DECL_REF_EXPR"):
+        for part in clang.parts(function, _FOLLOWED):
+            if clang.kind(part) == "LAMBDA_EXPR":
+                self._instances.records.add(part)
                 continue
             callee = part.referenced
-            if callee is None or clang.kind(callee) not in FUNCTIONS:
+            if callee is None:
+                continue
+            if clang.kind(callee) in _MEMBERS:
+                self._instances.records.bases.note(callee.semantic_parent)
+            if clang.kind(callee) not in FUNCTIONS:
                 continue
             definition = callee if callee.is_definition() else callee.get_definition()
             if definition is None:
                 continue
             where = at if ours else clang.place(part, self._instances.files)
-            if callee.spelling == _ENTRY and ours:
+            if callee.spelling in _ENTRIES and ours:
                 self._note(definition, name, where)
             yield definition, name, where
 
@@ -106,5 +107,3 @@ def _named(cursor: Cursor) -> str:
         return ""
     head, bracket, arguments = spelling.partition("<")
     return head.rpartition("::")[2].rpartition(" ")[2] + bracket + arguments
-
-
