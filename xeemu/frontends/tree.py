@@ -202,6 +202,20 @@ class Call:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Callee:
+    """A function as a value; `read` reads it when it is called."""
+
+    type: Type
+    place: Place
+    name: str
+    read: Callable[[], "Function | None"] = dataclasses.field(default=lambda: None, repr=False)
+
+
+POINTED = "<pointer>"
+"""The name of a call through a pointer, which is its first argument."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Braced:
     """`({ ... })`: statements in an expression; the last one's value, if it is an expression, is its own."""
 
@@ -212,7 +226,7 @@ class Braced:
 
 Expression: TypeAlias = (
     Constant | Text | Name | Unary | Step | Binary | Assignment | Choice | Subscript | Member | Swizzle | Cast
-    | Initializer | Call | Braced
+    | Initializer | Call | Callee | Braced
 )  # fmt: skip
 
 

@@ -12,6 +12,8 @@ from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Function, Place
 
 _METHODS = ("CXX_METHOD", "CONVERSION_FUNCTION")
+_KEPT = ("launch", "launch_task")
+"""Functions of our headers of which a call stays one: the host's code says there what it submits."""
 
 
 def read(body: Body, cursor: Cursor) -> Expression:
@@ -23,7 +25,7 @@ def read(body: Body, cursor: Cursor) -> Expression:
     if kind not in (*_METHODS, "FUNCTION_DECL"):
         if kind == "DESTRUCTOR":
             return tree.Cast(types.VOID, place, tree.Constant(types.INT, place, 0))
-        raise refusals.at(place, "a call through a pointer; call the functions by name, chosen by if or switch")
+        return _pointed(body, cursor, place)
     if callee.spelling == "operator=" and constructors.is_implicit(callee):
         target, value = (expressions.read(body, a) for a in cursor.get_arguments())
         return tree.Assignment(target.type, place, "", lvalue(target), converted(value, target.type))
@@ -36,6 +38,24 @@ def read(body: Body, cursor: Cursor) -> Expression:
     result = callee.result_type
     of = body.records.type(result, cursor, place)
     made = called(callee.spelling, of, place, arguments, function)
+    return dereferenced(made) if is_reference(result) else made
+
+
+def _pointed(body: Body, cursor: Cursor, place: Place) -> Expression:
+    """A call through a pointer to a function."""
+    first = clang.children(cursor)[0]
+    of = first.type.get_canonical()
+    of = of if of.kind.name == "FUNCTIONPROTO" else of.get_pointee().get_canonical()
+    if of.kind.name != "FUNCTIONPROTO":
+        raise refusals.at(place, "a call through a pointer; call the functions by name, chosen by if or switch")
+    pointer = expressions.read(body, first)
+    result, given = of.get_result(), list(cursor.get_arguments())
+    arguments = given_to(body, given, list(of.argument_types()), None)
+    type_ = body.records.type(result, cursor, place)
+    if isinstance(pointer, tree.Callee):
+        made = called(pointer.name, type_, place, arguments, pointer.read())
+    else:
+        made = tree.Call(type_, place, tree.POINTED, (pointer, *arguments), None)
     return dereferenced(made) if is_reference(result) else made
 
 
@@ -53,7 +73,7 @@ def called(
     """A call; one of a function of our headers that is one expression is that expression."""
     if function is None and name.startswith("__builtin_"):
         return substitutes.call(name, of, place, tuple(arguments))
-    if function is not None and function.place == NOWHERE:
+    if function is not None and function.place == NOWHERE and name not in _KEPT:
         expanded = substitution.expanded(function, arguments, place)
         if expanded is not None:
             return expanded
@@ -96,7 +116,7 @@ def _address_of(body: Body, cursor: Cursor) -> Expression:
     return address(lvalue(expressions.read(body, cursor)))
 
 
-def given_to(body: Body, given: list[Cursor], parameters: list[Any], callee: Cursor) -> list[Expression]:
+def given_to(body: Body, given: list[Cursor], parameters: list[Any], callee: Cursor | None) -> list[Expression]:
     """Arguments as parameters (their types, of clang's) take them."""
     found = []
     for k, cursor in enumerate(given):
@@ -105,7 +125,7 @@ def given_to(body: Body, given: list[Cursor], parameters: list[Any], callee: Cur
     return found
 
 
-def _argument(body: Body, cursor: Cursor, to: Any, callee: Cursor, k: int) -> Expression:
+def _argument(body: Body, cursor: Cursor, to: Any, callee: Cursor | None, k: int) -> Expression:
     if clang.kind(cursor) == "UNEXPOSED_EXPR" and not clang.children(cursor) and not cursor.location.line:
         cursor = _default(callee, k, body)
     if to is None:

@@ -8,10 +8,11 @@ from xeemu.frontends import types
 from xeemu.frontends.parsing import clang, layouts
 from xeemu.frontends.parsing.clang import Cursor
 
-Site: TypeAlias = tuple[str, int]
-"""Where something is declared, the same for all instances of a template: the file and the offset in it."""
+Site: TypeAlias = int
+"""Where something is declared, the same for all instances of a template: clang's number of a place in the unit's text,
+which tells apart what a macro makes."""
 
-THIS: Site = ("this", 0)
+THIS: Site = -1
 """The site of the object whose method a lambda is in."""
 
 
@@ -59,8 +60,7 @@ class _Introducer:
 
 
 def site(cursor: Cursor) -> Site:
-    location = cursor.location
-    return (location.file.name if location.file else "", location.offset)
+    return int(cursor.location.int_data)
 
 
 def closure(cursor: Cursor) -> Closure:
@@ -85,12 +85,12 @@ def _capture(declared: Cursor, introducer: _Introducer) -> Capture:
 
 def _implicit(cursor: Cursor, block: Cursor, introducer: _Introducer) -> Iterator[tuple[Site, Capture]]:
     """What the body of a lambda captures by being used, or, of the object, by its members' names."""
-    inside = _Extent.of(cursor)
+    inside = frozenset(map(site, clang.parts(cursor, frozenset(_VARIABLES))))
     for part in clang.parts(block, _USES, _CLASSES):
         kind = clang.kind(part)
         if kind == "DECL_REF_EXPR" and introducer.default:
             declared = part.referenced
-            if clang.kind(declared) in _VARIABLES and not inside.holds(declared) and _has_place(declared):
+            if clang.kind(declared) in _VARIABLES and site(declared) not in inside and _has_place(declared):
                 yield site(declared), _capture(declared, introducer)
         elif kind == "CXX_THIS_EXPR" or (kind == "MEMBER_REF_EXPR" and _is_of_this(part)):
             yield THIS, Capture("this", _enclosing_class(cursor), not introducer.whole)
@@ -116,24 +116,6 @@ def _enclosing_class(cursor: Cursor) -> Cursor:
     while "lambda" in of.type.spelling:
         of = of.semantic_parent.semantic_parent
     return of
-
-
-@dataclasses.dataclass(frozen=True)
-class _Extent:
-    """A part of a file."""
-
-    file: str
-    start: int
-    end: int
-
-    @classmethod
-    def of(cls, cursor: Cursor) -> "_Extent":
-        extent = cursor.extent
-        return cls(cursor.location.file.name, extent.start.offset, extent.end.offset)
-
-    def holds(self, declared: Cursor) -> bool:
-        file, offset = site(declared)
-        return file == self.file and self.start <= offset < self.end
 
 
 def _introducer(cursor: Cursor) -> _Introducer:

@@ -79,8 +79,7 @@ def default(body: Body, cursor: Cursor, of: Type, place: Place) -> Expression:
 def is_implicit(callee: Cursor) -> bool:
     """Whether the compiler writes a function: its place is that of its class, or it is `= default`."""
     parent = callee.semantic_parent
-    own, whole = callee.location, parent.location if parent is not None else None
-    same = whole is not None and own.offset == whole.offset and own.line == whole.line
+    same = parent is not None and callee.location.int_data == parent.location.int_data
     return bool(same or callee.is_default_method())
 
 

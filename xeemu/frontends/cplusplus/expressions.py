@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import calls, closures, initializers, lvalues
+from xeemu.frontends.cplusplus import bodies, calls, closures, heap, initializers, lvalues
 from xeemu.frontends.cplusplus.bases import base_path
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.closures import constant
@@ -38,12 +38,6 @@ def type_of(body: Body, cursor: Cursor) -> Type:
 def _other(kind: str) -> str:
     """The message for what has no reader."""
     match kind:
-        case "CXX_NEW_EXPR":
-            return "new; kernels have no heap, declare an array"
-        case "CXX_DELETE_EXPR":
-            return "delete; kernels have no heap"
-        case "CXX_THROW_EXPR":
-            return "throw; kernels have no exceptions, write a flag to memory"
         case "CXX_TYPEID_EXPR" | "CXX_DYNAMIC_CAST_EXPR":
             return "types at run time; write a template"
         case "OverloadedDeclRef" | "OVERLOADED_DECL_REF":
@@ -66,7 +60,7 @@ def name(body: Body, cursor: Cursor) -> Expression:
     if kind == "TEMPLATE_NON_TYPE_PARAMETER":
         return literals_of(body, cursor)
     if kind in ("FUNCTION_DECL", "CXX_METHOD"):
-        return tree.Constant(types.Opaque("a function"), place, 0)
+        return tree.Callee(types.Opaque("a function"), place, declared.spelling, lambda: body.function(declared))
     return _variable(body, cursor, declared)
 
 
@@ -312,6 +306,9 @@ _READERS: dict[str, Callable[[Body, Cursor], Expression]] = {
     "CXX_REINTERPRET_CAST_EXPR": _cast,
     "CXX_THIS_EXPR": _this,
     "CXX_NULL_PTR_LITERAL_EXPR": _null,
+    "CXX_NEW_EXPR": heap.new,
+    "CXX_DELETE_EXPR": heap.delete,
+    "CXX_THROW_EXPR": heap.throw,
     "GNU_NULL_EXPR": _null,
     "INIT_LIST_EXPR": _list,
     "LAMBDA_EXPR": _lambda,

@@ -115,5 +115,7 @@ def _is_value(cursor: Cursor, field: Cursor) -> bool:
     """Whether a part of a field's declaration is its value, and not a bound of its array."""
     if not clang.kind(cursor).endswith(("EXPR", "LITERAL", "OPERATOR")):
         return False
+    if cursor.extent.begin_int_data < field.location.int_data:  # an argument of its type's template
+        return False
     array = field.type.get_canonical().kind.name == "CONSTANTARRAY"
     return not (array and clang.kind(cursor) not in ("INIT_LIST_EXPR", "CALL_EXPR", "STRING_LITERAL"))

@@ -41,6 +41,10 @@ class Instances:
             self._functions[key] = self._read(definition)
         return self._functions[key]
 
+    def key(self, function: Function) -> int:
+        """The hash of the cursor by which a function was read."""
+        return next(key for key, known in self._functions.items() if known is function)
+
     def method(self, cursor: Cursor, this: Expression) -> Function | None:
         """A method of an object that a kernel is given, as an expression; the object is no parameter.
 

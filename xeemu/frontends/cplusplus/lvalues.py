@@ -54,7 +54,7 @@ def temporary(value: Expression) -> Expression | None:
 def is_simple(node: Expression) -> bool:
     """Whether an expression can be evaluated any number of times, or never, at no cost."""
     match node:
-        case tree.Constant() | tree.Name() | tree.Text():
+        case tree.Constant() | tree.Name() | tree.Text() | tree.Callee():
             return True
         case tree.Unary(op="&", operand=operand) | tree.Unary(op="*", operand=operand):
             return is_simple(operand)
@@ -64,9 +64,7 @@ def is_simple(node: Expression) -> bool:
             return is_simple(operand)
         case tree.Subscript(base=base, index=index):
             return isinstance(base.type, types.Array) and is_simple(base) and isinstance(index, tree.Constant)
-        case tree.Call(function=None, arguments=()):
-            return True  # a work-item function
-        case tree.Call(function=None, name=name, arguments=arguments):
+        case tree.Call(function=None, name=name, arguments=arguments):  # a work-item function
             return name.startswith("get_") and all(map(is_simple, arguments))
         case tree.Initializer(items=items):
             return all(map(is_simple, items))

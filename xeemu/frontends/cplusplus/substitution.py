@@ -79,7 +79,7 @@ def _uses(value: Expression) -> dict[Variable, int] | None:
             pending += node.items
         elif type(node) in _PARTS:
             pending += [getattr(node, part) for part in _PARTS[type(node)]]
-        elif not isinstance(node, tree.Constant | tree.Text):
+        elif not isinstance(node, tree.Constant | tree.Text | tree.Callee):
             return None
     return found
 
@@ -128,10 +128,10 @@ class _Copy:
             case tree.Name(variable=variable):
                 return self.given.get(variable) or dataclasses.replace(node, place=self._at(node))
             case tree.Call():
-                return dataclasses.replace(node, place=self._at(node), arguments=tuple(map(self.of, node.arguments)))
+                return _direct(node, self._at(node), tuple(map(self.of, node.arguments)))
             case tree.Initializer():
                 return dataclasses.replace(node, place=self._at(node), items=tuple(map(self.of, node.items)))
-            case tree.Constant() | tree.Text():
+            case tree.Constant() | tree.Text() | tree.Callee():
                 return dataclasses.replace(node, place=self._at(node))
             case tree.Unary(op="*"):
                 return dereferenced(self.of(node.operand))
@@ -146,3 +146,11 @@ class _Copy:
 
     def _at(self, node: Expression) -> Place:
         return self.place if node.place == NOWHERE else node.place
+
+
+def _direct(node: tree.Call, place: Place, arguments: tuple[Expression, ...]) -> Expression:
+    """A call with other arguments; one through a pointer to a function that is known is one of that function."""
+    if node.name == tree.POINTED and isinstance(arguments[0], tree.Callee):
+        callee = arguments[0]
+        return tree.Call(node.type, place, callee.name, arguments[1:], callee.read())
+    return dataclasses.replace(node, place=place, arguments=arguments)

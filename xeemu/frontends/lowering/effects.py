@@ -83,7 +83,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
     Member: ("base",), Swizzle: ("base",), Initializer: ("items",), Call: ("arguments",), tree.Block: ("statements",),
     tree.Evaluate: ("expression",), tree.If: ("condition", "then", "otherwise"),
     tree.Loop: ("first", "condition", "step", "body"), tree.Return: ("value",), tree.Braced: ("block",),
-    tree.Constant: (), tree.Text: (),
+    tree.Constant: (), tree.Text: (), tree.Callee: (),
     Name: (), tree.Break: (), tree.Continue: (),
 }  # fmt: skip
 
