@@ -6,7 +6,7 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,7 +32,33 @@ _NULL = "null pointers"
 _MOST_REMEMBERED = 128
 
 
-def kernel(program: Program, function: Function, dialect: Dialect, identity: tuple[str, ...] = ()) -> Kernel:
+class Signature(Protocol):
+    """How a kernel is called whose arguments are not its parameters one by one.
+
+    Attributes:
+      names: of what a call takes by position.
+      declaration: as the source's language writes it.
+      lines: of the kernel's source, each with its number.
+    """
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def declaration(self) -> str: ...
+    @property
+    def lines(self) -> tuple[tuple[int, str], ...]: ...
+    def flat(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Sequence[Any]:
+        """The values of the parameters, of a call's arguments."""
+
+
+def kernel(
+    program: Program,
+    function: Function,
+    dialect: Dialect,
+    identity: tuple[str, ...] = (),
+    signature: Signature | None = None,
+    nd_range: NDRange | None = None,
+) -> Kernel:
     """A kernel of a program, to be launched.
 
     Args:
@@ -40,13 +66,17 @@ def kernel(program: Program, function: Function, dialect: Dialect, identity: tup
       function: its function.
       dialect: of advice.
       identity: texts that tell the program from others in every process.
+      signature: how it is called; None: with the values of its parameters.
+      nd_range: of its launch, where that is known.
     """
-    binding = _Binding(program, function, dialect, identity)
+    binding = _Binding(program, function, dialect, identity, signature)
+    names = signature.names if signature is not None else tuple(p.name for p in function.parameters)
     return Kernel(
         _function(function.name, function.place, binding.refuse),
         function.sub_group_size,
         _required_size(function),
-        binding.interface(tuple(p.name for p in function.parameters), {}, binding.bind),
+        binding.interface(names, {}, binding.bind),
+        nd_range,
     )
 
 
@@ -74,6 +104,7 @@ class _Binding:
     function: Function
     dialect: Dialect
     identity: tuple[str, ...]
+    signature: Signature | None = None
     _traced: dict[Any, Kernel] = dataclasses.field(default_factory=dict)
     _granules: dict[Any, Mapping[Any, int]] = dataclasses.field(default_factory=dict)
     pieces: Pieces = dataclasses.field(default_factory=Pieces)
@@ -90,7 +121,7 @@ class _Binding:
             self.name,
             names,
             self.dialect,
-            declarations.kernel(self.function),
+            self.signature.declaration if self.signature is not None else declarations.kernel(self.function),
             static,
             self.summary,
             self.lines,
@@ -133,7 +164,7 @@ class _Binding:
 
     @functools.cached_property
     def lines(self) -> tuple[tuple[int, str], ...]:
-        return declarations.lines(self.function)
+        return declarations.lines(self.function) if self.signature is None else self.signature.lines
 
     @functools.cached_property
     def deciding(self) -> frozenset[str]:
@@ -165,7 +196,10 @@ class _Binding:
           checked: whether bounds of declared arrays are looked at.
         """
         parameters = self.function.parameters
-        self._check_number(arguments, keywords)
+        if self.signature is not None:
+            arguments = self.signature.flat(arguments, keywords)
+        else:
+            self._check_number(arguments, keywords)
         given = dict(zip((p.name for p in parameters), arguments, strict=True))
         forms = {p.name: _form(p, given[p.name], self.name) for p in parameters if _is_array(p)}
         values = {p.name: self._value(p, given[p.name]) for p in parameters if not _is_array(p)}
