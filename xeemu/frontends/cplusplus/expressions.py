@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import bodies, calls, closures, heap, initializers, lvalues
+from xeemu.frontends.cplusplus import calls, closures, heap, initializers, lvalues
 from xeemu.frontends.cplusplus.bases import base_path
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.closures import constant
