@@ -57,7 +57,7 @@ PLANS = {
             "DirectProgramming/C++SYCL/*/*/src/*.cpp",
             "Tools/ApplicationDebugger/*/src/*.cpp",
         ),
-        options="-I{here} -I{here}/../include -I{root}/DirectProgramming/C++SYCL/include",
+        options="-I{here} -I{here}/../include -I{ours}/stand-ins/oneapi",
     ),
     "hecbench": Plan(
         "zjin-lcf/HeCBench", ("src/*-sycl/*.cpp", "src/*-sycl/*.cc"), "-I{here} -I{root}/src/include", most=160

@@ -133,7 +133,9 @@ class _Given:
         """The fields of a struct with pointers, each written as an argument."""
         fields = {} if text is None else _fields(text)
         found = {
-            part.key: self._argument(part, None if part.key not in fields else str(fields[part.key]), 100 * position + k)
+            part.key: self._argument(
+                part, None if part.key not in fields else str(fields[part.key]), 100 * position + k
+            )
             for k, part in enumerate(capture.parts)
         }
         return None if any(value is None for value in found.values()) else found

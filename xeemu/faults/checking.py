@@ -59,6 +59,8 @@ def check(
             f"max_iterations is {max_iterations!r}; give a number of iterations, from 1 to 2^31-1"
         )
 
+    if kernel.interface is not None and kernel.interface.checking is not None:
+        kernel = kernel.interface.checking(kernel)
     if calling.is_bound(kernel):
         return calling.function(kernel, nd_range, lambda k, r: check(k, r, modelled, max_iterations), calling.first)
 

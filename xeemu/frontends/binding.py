@@ -13,7 +13,8 @@ import numpy as np
 from xeemu.errors import KernelArgumentError
 from xeemu.frontends import arrays, declarations, images, numbers, opaques, samplers
 from xeemu.frontends.arrays import Form
-from xeemu.frontends.lowering import kernels, memories, printing, statics
+from xeemu.frontends.lowering import extents, kernels, memories, printing, statics
+from xeemu.frontends.lowering.extents import Declared
 from xeemu.frontends.samplers import Sampler
 from xeemu.frontends.texts import Pieces, of_rows
 from xeemu.frontends.tree import Function, Place, Program, Variable
@@ -128,12 +129,24 @@ class _Binding:
             self.written,
             self.printing if bind is not None and kernels.prints(self.function) else None,
             self.shapes,
+            self.checking if bind is not None and self.extents else None,
+            {name: declared.extent for name, declared in self.extents.items()},
             bind,
         )
 
     @functools.cached_property
     def written(self) -> tuple[str, ...]:
         return kernels.written(self.function)
+
+    def checking(self, kernel: Kernel) -> Kernel:
+        """The kernel that looks at the bounds of declared arrays within memories."""
+        made = dataclasses.replace(kernel.interface, bind=functools.partial(self.bind, checked=True))  # type: ignore[type-var]
+        return dataclasses.replace(kernel, interface=made)
+
+    @functools.cached_property
+    def extents(self) -> Mapping[str, Declared]:
+        """The declared arrays within memories, by the names of what holds their bounds."""
+        return extents.of(self.function)
 
     @functools.cached_property
     def statics(self) -> Mapping[str, Variable]:
@@ -173,8 +186,15 @@ class _Binding:
         arguments: Sequence[Any],
         keywords: Mapping[str, Any],
         words: int = 0,
+        checked: bool = False,
     ) -> Bound:
-        """A call as one of the function that is traced, see `Interface.bind`; `words` are kept of what is printed."""
+        """A call as one of the function that is traced, see `Interface.bind`.
+
+        Args:
+          kernel, nd_range, arguments, keywords: of the call.
+          words: are kept of what each work-item prints.
+          checked: whether bounds of declared arrays are looked at.
+        """
         parameters = self.function.parameters
         if self.signature is not None:
             arguments = self.signature.flat(arguments, keywords)
@@ -187,7 +207,7 @@ class _Binding:
         if null := tuple(name for name in forms if given[name] is None):
             static[_NULL] = null
             given |= {name: np.zeros(0, forms[name].dtype) for name in null}
-        call = _Call(self, kernel, nd_range, given, forms, values, static, words)
+        call = _Call(self, kernel, nd_range, given, forms, values, static, words, self.extents if checked else {})
         return call.bound(self._granules.get(call.signature, {}))
 
     def _check_number(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
@@ -274,12 +294,15 @@ class _Binding:
         local_bytes = {name: value.bytes for name, value in given.items() if isinstance(value, Local)}
         texts = given.pop(printing.MEMORY, None)
         own = {variable: given.pop(name) for name, variable in self.statics.items()}
+        bounds = {name: given.pop(name) for name in self.extents if name in given}
         scalars = {n: value for n, value in given.items() if n not in arguments and n not in local_bytes}
         granules = dict(static.get(_GRANULES, ()))
         printed = None if texts is None else (texts, self.pieces)
         null = static.get(_NULL, ())
         return dict(
-            kernels.run(self.program, self.function, wg, arguments, scalars, local_bytes, granules, printed, null, own)
+            kernels.run(
+                self.program, self.function, wg, arguments, scalars, local_bytes, granules, printed, null, own, bounds
+            )
         )
 
     def remember(self, signature: Any, granules: Mapping[Any, int]) -> None:
@@ -300,6 +323,7 @@ class _Call:
     values: Mapping[str, Any]
     static: Mapping[str, Any]
     words: int
+    extents: Mapping[str, Declared]
 
     @property
     def signature(self) -> Any:
@@ -313,9 +337,10 @@ class _Call:
         static = {**self.static, **({_GRANULES: tuple(granules.items())} if granules else {})}
         own = self.binding.statics
         values += [self._initial(variable, granules.get(variable)) for variable in own.values()]
+        values += [declared.given for declared in self.extents.values()]
         texts = [printing.MEMORY] if self.words else []
         values += [np.zeros((math.prod(self.nd_range.global_size), self.words), np.uint32) for _ in texts]
-        traced = self.binding.traced(self.kernel, self.nd_range, tuple(static), [*own, *texts])
+        traced = self.binding.traced(self.kernel, self.nd_range, tuple(static), [*own, *self.extents, *texts])
         return Bound(traced, self._cut, values, static, self._results, functools.partial(self._again, granules))
 
     def _initial(self, variable: Variable, granule: int | None) -> np.ndarray:

@@ -42,7 +42,11 @@ def own_range(kernel: Any, nd_range: NDRange | None) -> NDRange:
     if nd_range is not None or not isinstance(kernel, Kernel):
         return nd_range  # type: ignore[return-value]  # looked at by `checked_device`
     if kernel.nd_range is None:
-        why = "whose host code does not tell its sizes" if kernel.interface is not None else "which has no sizes of its own"
+        why = (
+            "whose host code does not tell its sizes"
+            if kernel.interface is not None
+            else "which has no sizes of its own"
+        )
         raise KernelArgumentError(
             f"a launch takes an xe.NDRange, but got none for kernel {kernel.name}, {why}; write "
             "xe.NDRange(global_size, local_size)"

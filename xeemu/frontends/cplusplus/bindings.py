@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import expressions
-from xeemu.frontends.cplusplus.bodies import Body, address, dereferenced, number, through, unnamed
+from xeemu.frontends.cplusplus.bodies import Body
+from xeemu.frontends.cplusplus.lvalues import address, dereferenced, through, unnamed
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.literals import number
 from xeemu.frontends.tree import Expression, Place, Variable
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import constructors, expressions, initializers, substitution
-from xeemu.frontends.cplusplus.bodies import NOWHERE, Body, address, converted, dereferenced, lvalue
+from xeemu.frontends.cplusplus.bodies import NOWHERE, Body
+from xeemu.frontends.cplusplus.lvalues import address, converted, dereferenced, is_simple, lvalue, temporary
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang, substitutes
 from xeemu.frontends.parsing.clang import Cursor
@@ -62,12 +63,8 @@ def _given_object(first: Expression, callee: Cursor) -> Expression | None:
     """The object whose method is called, where it is given by its fields, as the object of a kernel is."""
     if clang.kind(callee) != "CXX_METHOD" or callee.spelling != "operator()" or not isinstance(first, tree.Unary):
         return None
-    whole = first.operand
-    if isinstance(whole, tree.Braced):
-        made = whole.block.statements[0]
-        assert isinstance(made, tree.Declaration)
-        whole = made.variables[0].initializer or whole
-    return whole if isinstance(whole, tree.Initializer) and substitution.is_simple(whole) else None
+    whole = temporary(first.operand) or first.operand
+    return whole if isinstance(whole, tree.Initializer) and is_simple(whole) else None
 
 
 def called(

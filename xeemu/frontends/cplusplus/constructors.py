@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import calls, expressions, initializers, statements
 from xeemu.frontends.cplusplus.bases import base_name
-from xeemu.frontends.cplusplus.bodies import Body, converted, zero
+from xeemu.frontends.cplusplus.bodies import Body
+from xeemu.frontends.cplusplus.lvalues import converted
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.literals import zero
 from xeemu.frontends.tree import Expression, Place
 from xeemu.frontends.types import Type
 

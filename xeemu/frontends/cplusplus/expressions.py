@@ -3,24 +3,16 @@
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import bodies, calls, closures, heap, initializers
+from xeemu.frontends.cplusplus import calls, closures, heap, initializers, lvalues
 from xeemu.frontends.cplusplus.bases import base_path
-from xeemu.frontends.cplusplus.bodies import (
-    Body,
-    address,
-    converted,
-    copied,
-    dereferenced,
-    lvalue,
-    materialized,
-    number,
-    through,
-    zero,
-)
+from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.closures import constant
+from xeemu.frontends.cplusplus.lvalues import address, converted, copied, dereferenced, lvalue, materialized, through
 from xeemu.frontends.cplusplus.records import is_reference
-from xeemu.frontends.parsing import clang, layouts, literals
+from xeemu.frontends.parsing import clang, layouts
 from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.literals import number, unquoted, zero
+from xeemu.frontends.parsing.swizzles import components
 from xeemu.frontends.tree import Expression
 from xeemu.frontends.types import Type
 
@@ -103,7 +95,7 @@ def literals_of(body: Body, cursor: Cursor) -> Expression:
 
 
 def _string(body: Body, cursor: Cursor) -> Expression:
-    return tree.Text(body.type(cursor), body.at(cursor), literals.unquoted(cursor.spelling))
+    return tree.Text(body.type(cursor), body.at(cursor), unquoted(cursor.spelling))
 
 
 def _null(body: Body, cursor: Cursor) -> Expression:
@@ -137,7 +129,7 @@ def field_of(body: Body, base: Expression, spelling: str, place: tree.Place) -> 
     assert isinstance(base.type, types.Record)
     for field in base.type.fields:
         if field.name == spelling:
-            return bodies.member(field.type, place, base, spelling)
+            return lvalues.member(field.type, place, base, spelling)
     for field in base.type.fields:
         if field.name.startswith("<") and isinstance(field.type, types.Record) and _has(field.type, spelling):
             return field_of(body, tree.Member(field.type, place, base, field.name, False), spelling, place)
@@ -195,8 +187,9 @@ def _subscript(body: Body, cursor: Cursor) -> Expression:
     base, index = (read(body, c) for c in clang.children(cursor))
     if isinstance(base.type, types.Scalar):  # `2[a]`
         base, index = index, base
-    decayed = isinstance(base, tree.Cast) and isinstance(base.operand.type, types.Array)
-    return tree.Subscript(of, place, base.operand if decayed and isinstance(base, tree.Cast) else base, index)
+    if isinstance(base, tree.Cast) and isinstance(base.operand.type, types.Array):  # decayed
+        base = base.operand
+    return lvalues.subscript(of, place, base, index)
 
 
 def _cast(body: Body, cursor: Cursor) -> Expression:
@@ -285,16 +278,10 @@ def _swizzled(body: Body, cursor: Cursor, value: Expression, of: Type) -> Expres
     """Components of a vector of clang's, which only the text names."""
     tokens = [t.spelling for t in cursor.get_tokens()]
     assert isinstance(value.type, types.Vector)
-    numbers = components(tokens[-1], value.type.count) if len(tokens) > 1 and tokens[-2] == "." else ()
+    numbers = components(tokens[-1], value.type.count) if len(tokens) > 1 and tokens[-2] == "." else None
     if numbers:
         return tree.Swizzle(of, body.at(cursor), value, numbers)
     return converted(value, of)
-
-
-def components(spelling: str, count: int) -> tuple[int, ...]:
-    from xeemu.frontends.parsing.swizzles import components as named
-
-    return tuple(named(spelling, count))
 
 
 def _as_class(body: Body, cursor: Cursor) -> Expression:

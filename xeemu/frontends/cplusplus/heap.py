@@ -2,9 +2,10 @@
 
 from xeemu.frontends import tree, types
 from xeemu.frontends.cplusplus import expressions, initializers
-from xeemu.frontends.cplusplus.bodies import Body, number
+from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.literals import number
 from xeemu.frontends.tree import Expression, Variable
 
 

@@ -4,10 +4,12 @@ from typing import Any
 
 from xeemu.frontends import tree, types
 from xeemu.frontends.cplusplus import expressions
-from xeemu.frontends.cplusplus.bodies import Body, address, converted, copied, number, zero
+from xeemu.frontends.cplusplus.bodies import Body
+from xeemu.frontends.cplusplus.lvalues import address, converted, copied
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.literals import number, zero
 from xeemu.frontends.tree import Expression, Place
 from xeemu.frontends.types import Type
 
@@ -47,7 +49,7 @@ def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
 def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
     """An array or record of the next items of a list, which are taken from it."""
     if isinstance(of, types.Array):
-        items = []
+        items: list[Expression] = []
         while left and len(items) < of.count:
             items.append(_next(body, left, of.element, cursor, place))
         return tree.Initializer(of, place, tuple(items))

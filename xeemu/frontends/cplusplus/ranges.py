@@ -5,10 +5,11 @@ from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import bindings, expressions, initializers
-from xeemu.frontends.cplusplus.bodies import Body, address, dereferenced, is_lvalue, number, unnamed
-from xeemu.frontends.cplusplus.substitution import is_simple
+from xeemu.frontends.cplusplus.bodies import Body
+from xeemu.frontends.cplusplus.lvalues import address, dereferenced, is_lvalue, is_simple, unnamed
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.literals import number
 from xeemu.frontends.tree import Expression, Place, Statement, Variable
 
 _Reader = Callable[[Body, Cursor], Statement]

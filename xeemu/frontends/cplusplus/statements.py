@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import bindings, expressions, initializers, ranges
-from xeemu.frontends.cplusplus.bodies import Body, address
+from xeemu.frontends.cplusplus.bodies import Body
+from xeemu.frontends.cplusplus.lvalues import address
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Statement, Variable
@@ -64,6 +65,10 @@ def variable(body: Body, cursor: Cursor) -> list[Variable]:
 def _if(body: Body, cursor: Cursor) -> Statement:
     place = body.at(cursor)
     before, (condition, then, *otherwise) = _prepared(body, cursor)
+    known = clang.evaluated(condition)
+    if known is not None:  # the other side of `if constexpr` may be no C++
+        taken = [then] if known else otherwise
+        return tree.Block(place, (*before, *(read(body, c) for c in taken)))
     tested = expressions.read(body, condition)
     made = tree.If(place, tested, read(body, then), read(body, otherwise[0]) if otherwise else None)
     return tree.Block(place, (*before, made)) if before else made

@@ -99,7 +99,7 @@ class Queues:
         return made, 0
 
 
-def _INFORMATION(device: Device) -> dict[int, int]:  # noqa: N802
+def _INFORMATION(device: Device) -> dict[int, int]:
     engines = device.xe_cores * device.vector_engines_per_core
     local_type = {"none": 0, "local": 1, "global": 2}.get(device.local_mem_type, 1)
     return {

@@ -300,5 +300,3 @@ class _Filling:
                 yield known
             else:
                 yield 0 if ".from" in leaf.path or k >= len(extent) else extent[k]
-
-

@@ -48,9 +48,7 @@ class Required:
     sub_group_size: int | None = None
 
 
-def required(
-    instances: Instances, submission: Submission, declaration: Cursor, macros: Mapping[str, str]
-) -> Required:
+def required(instances: Instances, submission: Submission, declaration: Cursor, macros: Mapping[str, str]) -> Required:
     """What the attributes of a lambda, or of a class's `operator()`, require.
 
     `declaration` is of its class, `macros` are those of the compiler's options. Errors: `xe.KernelError` for a value that is no constant.
@@ -93,7 +91,11 @@ def _tokens(cursor: Cursor, end: int) -> list[str]:
 
 def _last_end(tokens: Sequence[str]) -> int:
     """Where the last member begins."""
-    ends = [k for k, token in enumerate(tokens) if token in (";", "}", "{") or (token == ":" and k and tokens[k - 1] == "public")]
+    ends = [
+        k
+        for k, token in enumerate(tokens)
+        if token in (";", "}", "{") or (token == ":" and k and tokens[k - 1] == "public")
+    ]
     return ends[-1] + 1 if ends else 0
 
 
@@ -134,7 +136,11 @@ def _computed(node: ast.expr, names: "_Names", depth: int) -> int:
             return value
         case ast.Name(id=name) if depth < _MOST_MACROS:
             found = names.value(name)
-            return found if isinstance(found, int) else _computed(ast.parse(_plain(found), mode="eval").body, names, depth + 1)
+            return (
+                found
+                if isinstance(found, int)
+                else _computed(ast.parse(_plain(found), mode="eval").body, names, depth + 1)
+            )
         case ast.BinOp(left=left, op=op, right=right):
             apply = _OPERATORS.get(type(op), operator.floordiv)
             return int(apply(_computed(left, names, depth), _computed(right, names, depth)))

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.cplusplus.bodies import zero
+from xeemu.frontends.parsing.literals import zero
 from xeemu.frontends.tree import Expression, Place, Variable
 from xeemu.frontends.types import Type
 

@@ -1,6 +1,2 @@
-// Stands in for SimSYCL, whose tests are SYCL but for its own settings.
 #pragma once
-#include <sycl/sycl.hpp>
-namespace simsycl {
-namespace sycl = ::sycl;
-}
+#include <simsycl/sycl.hh>

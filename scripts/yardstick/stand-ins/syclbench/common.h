@@ -75,17 +75,17 @@ public:
     }
 
 private:
+    BenchmarkArgs args;
+    VerificationSetting setting;
+
     template <class B> auto start(B &b, std::vector<sycl::event> &events, int) -> decltype(b.run(events))
     {
         return b.run(events);
     }
     template <class B> void start(B &b, std::vector<sycl::event> &, long) { b.run(); }
-    template <class B> auto verified(B &b, int) -> decltype(b.verify(setting), "")
+    template <class B> auto verified(B &b, int) -> decltype(b.verify(setting), static_cast<const char *>(nullptr))
     {
         return b.verify(setting) ? "PASS" : "FAIL";
     }
     template <class B> const char *verified(B &, long) { return "done"; }
-
-    BenchmarkArgs args;
-    VerificationSetting setting;
 };

@@ -9,13 +9,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <numeric>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <sycl/detail/accessors.hpp>
 #include <sycl/detail/algorithms.hpp>
@@ -38,7 +46,9 @@
 #include <sycl/detail/streams.hpp>
 #include <sycl/detail/usm.hpp>
 #include <sycl/detail/vectors.hpp>
+#include <thread>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #endif

@@ -143,7 +143,12 @@ class handler {
   void parallel_for(R r, P, A a, const K &k) {
     parallel_for<Name>(r, a, k);
   }
-  template <class Name = __xeemu::unnamed, class W> void parallel_for_work_group(W &&...) = delete;
+  template <class Name = __xeemu::unnamed, int D, class K> void parallel_for_work_group(range<D> groups, const K &k) {
+    __xeemu::launch<Name, group<D>>(nd_range<D>(groups, groups), detail::hierarchical<D, K>{k});
+  }
+  template <class Name = __xeemu::unnamed, int D, class K> void parallel_for_work_group(range<D> groups, range<D> local, const K &k) {
+    __xeemu::launch<Name, group<D>>(nd_range<D>(groups * local, local), detail::hierarchical<D, K>{k});
+  }
 
   template <class K> void host_task(const K &f) {
     if constexpr (std::is_invocable_v<const K &>) __xeemu::run_on_host(f);
