@@ -100,7 +100,7 @@ def _implicit(cursor: Cursor, block: Cursor, introducer: _Introducer) -> Iterato
 
 def _has_place(declared: Cursor) -> bool:
     """Whether a variable is one of the function around, and no constant that stands for its value."""
-    return not _is_static(declared) and not is_known(declared)
+    return not _is_static(declared) and not is_known(declared) and not declared.spelling.startswith(_OF_LOOPS)
 
 
 def _is_of_this(part: Cursor) -> bool:
@@ -178,6 +178,8 @@ def constant(declared: Cursor) -> Any:
 
 _USES = frozenset(("DECL_REF_EXPR", "CXX_THIS_EXPR", "MEMBER_REF_EXPR"))
 _CLASSES = frozenset(("STRUCT_DECL", "CLASS_DECL", "UNION_DECL"))
+_OF_LOOPS = ("__range", "__begin", "__end")
+"""Names of the variables that the compiler makes for `for (x : range)`."""
 _VARIABLES = ("VAR_DECL", "PARM_DECL", "UNEXPOSED_DECL", "BINDING_DECL")
 _OUTSIDE = ("TRANSLATION_UNIT", "NAMESPACE", "STRUCT_DECL", "CLASS_DECL", "LINKAGE_SPEC", "CLASS_TEMPLATE")
 _SCALARS: Sequence[str] = (
