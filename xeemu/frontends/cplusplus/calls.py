@@ -86,13 +86,20 @@ def _arguments(body: Body, cursor: Cursor, callee: Cursor) -> list[Expression]:
     parameters = list(callee.type.get_canonical().argument_types())
     found: list[Expression] = []
     if clang.kind(callee) in _METHODS:
-        members = [c for c in clang.children(cursor)[:1] if clang.kind(c) == "MEMBER_REF_EXPR"]
+        members = [c for c in clang.children(cursor)[:1] if _names_method(c)]
         if members:
             found += [] if callee.is_static_method() else [_of_class_of(body, callee, _object(body, members[0]))]
         elif len(given) == len(parameters) + 1:  # an operator's first operand
             first = given.pop(0)
             found += [] if callee.is_static_method() else [_address_of(body, first)]
     return [*found, *given_to(body, given, parameters, callee)]
+
+
+def _names_method(cursor: Cursor) -> bool:
+    """Whether an expression is a method of an object, rather than a member whose operator is called."""
+    if clang.kind(cursor) != "MEMBER_REF_EXPR":
+        return False
+    return cursor.referenced is None or clang.kind(cursor.referenced) != "FIELD_DECL"
 
 
 def _object(body: Body, cursor: Cursor) -> Expression:

@@ -90,6 +90,8 @@ def _implicit(cursor: Cursor, block: Cursor, introducer: _Introducer) -> Iterato
         kind = clang.kind(part)
         if kind == "DECL_REF_EXPR" and introducer.default:
             declared = part.referenced
+            if declared is None:
+                continue  # a name that has no declaration, such as of an operator of numbers
             if clang.kind(declared) in _VARIABLES and site(declared) not in inside and _has_place(declared):
                 yield site(declared), _capture(declared, introducer)
         elif kind == "CXX_THIS_EXPR" or (kind == "MEMBER_REF_EXPR" and _is_of_this(part)):

@@ -301,7 +301,7 @@ def conversion(machine: Machine, of: Type, to: Type) -> Callable[[Any], Any] | N
         case Vector(), Vector(element=element):
             compute = scalars.converter(element)
             return lambda x: _each(compute, x)
-        case (Pointer() | types.Array()), Scalar():
+        case ((Pointer() | types.Array()), Scalar()):
             return _number(machine, to)
         case Scalar(), Pointer():
             address = machine.registry.address

@@ -163,7 +163,9 @@ class Machine:
             return pointer  # type: ignore[no-any-return]
         if not self.strict:
             return Nowhere(), 0
-        raise self.refuse("the host uses a null pointer" if pointer is not UNKNOWN else "the host uses a pointer that nobody has set")
+        raise self.refuse(
+            "the host uses a null pointer" if pointer is not UNKNOWN else "the host uses a pointer that nobody has set"
+        )
 
     def refuse(self, message: str, place: Place | None = None) -> KernelError:
         return refusals.at(place if place is not None and place.line else self.place, message)
