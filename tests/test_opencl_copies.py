@@ -308,6 +308,7 @@ def test_a_barrier_ends_no_copy(lines, memory):
         "u[l] = l; MEET q[i] = u[15 - l]; MEET WAIT q[i] += t[15 - l];",
         "MEET q[i] = p[i ^ 1]; WAIT",
         "event_t f = async_work_group_copy(u, p, 16, e); MEET wait_group_events(1, &f); q[i] = t[l] + u[15 - l];",
+        "async_work_group_copy(u, p, 16, e); MEET WAIT q[i] = t[15 - l] + u[15 - l];",
         """for (int k = 0; k < 4; k++) {
              WAIT
              q[i] += t[15 - l];

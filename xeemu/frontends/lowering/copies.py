@@ -55,6 +55,7 @@ def _copy(walk: Walk, node: Call, used: bool) -> Value:
 
     copy()
     memories = frozenset(_memories(target) | _memories(source))
+    events.join(walk, before, memories)
     transfers.begin(walk, memories, lambda: walk.at(node.place, copy))
     return events.of(node.type, None if before is None else before | memories)
 
@@ -167,7 +168,7 @@ def _wait(walk: Walk, node: Call, used: bool) -> Value:
     """A barrier that orders the accesses to the memories between which was copied, and to no others."""
     count, pointer = (walk.evaluate(a) for a in node.arguments)
     masks: list[Data] = []
-    awaited = events.memories(events.listed(walk, count, pointer), masks)
+    awaited = events.shared(walk, events.memories(events.listed(walk, count, pointer), masks))
     transfers.wait(walk, awaited)
     keys = _written(walk, _copied(walk) if awaited is None else awaited)
     where = functools.reduce(values.conjunction, masks, None)

@@ -119,6 +119,7 @@ class Walk:
         self.extents: Mapping[str, Memory] = {}
         self.checked = False
         self.transfers: list[Any] = []
+        self.joined: list[tuple[frozenset[Any], frozenset[Any]]] = []
         self.layouts: dict[Any, Layout] = {}
         self.bindings: dict[Key, Binding] = {}
         self.constants: dict[Variable, Any] = {}
