@@ -94,7 +94,9 @@ PLANS = {
         "-I{ours}/stand-ins/syclbench -I{root}/polybench/common -I{root}/include",
         judged="bool verify(",
     ),
-    "syclacademy": Plan("codeplaysoftware/syclacademy", ("Code_Exercises/*/solution*.cpp",)),
+    "syclacademy": Plan(
+        "codeplaysoftware/syclacademy", ("Code_Exercises/*/solution*.cpp",), without=rf"{_LIBRARIES}|image_conv\.h"
+    ),
     "seeds": Plan("the texts", ("*.cpp",)),
 }
 
