@@ -3,11 +3,11 @@
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
 
-from xeemu.frontends import tree, types
-from xeemu.frontends.cplusplus.closures import Closure, site
-from xeemu.frontends.cplusplus.records import Records, base_path, is_reference
+from xeemu.frontends import refusals
+from xeemu.frontends.cplusplus.closures import THIS, Closure, Site, site
+from xeemu.frontends.cplusplus.lvalues import dereferenced, member
+from xeemu.frontends.cplusplus.records import Records
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Function, Place, Variable
@@ -68,14 +68,22 @@ class Body:
 
     def captured(self, declared: Cursor) -> Expression | None:
         """What a lambda has captured of a variable, as an lvalue."""
-        if self.closure is None or self.this is None:
-            return None
-        capture = self.closure.captures.get(site(declared))
-        if capture is None:
+        return None if self.closure is None else self._held(self.closure, site(declared))
+
+    def _held(self, closure: Closure, at: Site) -> Expression | None:
+        capture = closure.captures.get(at)
+        if capture is None or self.this is None:
             return None
         of = self.records.captured(capture.cursor, capture.reference, self.place)
         field = member(of, self.place, self.this, capture.name)
         return dereferenced(field) if capture.reference else field
+
+    def object(self) -> Expression:
+        """The object that `this` points to, in a lambda the one that it has captured."""
+        found = self.this if self.closure is None else self._held(self.closure, THIS)
+        if found is None:
+            raise refusals.at(self.place, "this, which a kernel cannot have; copy the members to variables first")
+        return found
 
 
 @functools.cache
@@ -84,124 +92,3 @@ def is_header(file: str) -> bool:
     from xeemu.frontends.cplusplus.options import HEADERS
 
     return file.startswith(HEADERS)
-
-
-def dereferenced(pointer: Expression) -> Expression:
-    """What a pointer, or reference, points to."""
-    if isinstance(pointer, tree.Unary) and pointer.op == "&":
-        return pointer.operand
-    assert isinstance(pointer.type, types.Pointer)
-    return tree.Unary(pointer.type.pointee, pointer.place, "*", pointer)
-
-
-def member(of: Type, place: Place, base: Expression, name: str) -> Expression:
-    """A field of a record; of one that is given by its fields that one."""
-    if isinstance(base, tree.Initializer) and isinstance(base.type, types.Record) and not base.type.union:
-        for field, item in zip(base.type.fields, base.items, strict=False):
-            if field.name == name:
-                return converted(item, field.type)
-    return tree.Member(of, place, base, name, False)
-
-
-def address(value: Expression, of: types.Pointer | None = None) -> Expression:
-    """A pointer to an lvalue, or to a temporary object that holds a value."""
-    if isinstance(value, tree.Unary) and value.op == "*":
-        return value.operand
-    if isinstance(value, tree.Cast) and value.type != value.operand.type:
-        value = materialized(value)
-    elif not is_lvalue(value):
-        value = materialized(value)
-    return tree.Unary(of or types.Pointer(value.type, "generic"), value.place, "&", value)
-
-
-def is_lvalue(value: Expression) -> bool:
-    match value:
-        case tree.Name() | tree.Subscript() | tree.Unary(op="*") | tree.Swizzle():
-            return True
-        case tree.Member(base=base, arrow=arrow):
-            return arrow or is_lvalue(base)
-        case tree.Binary(op=",", right=right):
-            return is_lvalue(right)
-        case tree.Braced(block=block):
-            last = block.statements[-1] if block.statements else None
-            return isinstance(last, tree.Evaluate) and is_lvalue(last.expression)
-        case tree.Choice(then=then, otherwise=otherwise):
-            return is_lvalue(then) and is_lvalue(otherwise)
-        case tree.Cast(operand=operand):
-            return operand.type == value.type and is_lvalue(operand)
-        case tree.Text():
-            return True
-    return False
-
-
-def materialized(value: Expression) -> Expression:
-    """A temporary object, as an lvalue."""
-    variable = Variable("<temporary>", value.type, "private", value.place, lambda: value)
-    name = tree.Name(value.type, value.place, variable)
-    statements = (tree.Declaration(value.place, (variable,)), tree.Evaluate(value.place, name))
-    return tree.Braced(value.type, value.place, tree.Block(value.place, statements))
-
-
-def placed(assignment: tree.Assignment | tree.Step) -> Expression:
-    """An assignment, or a step before, as the lvalue that it is in C++."""
-    target = assignment.target if isinstance(assignment, tree.Assignment) else assignment.operand
-    return tree.Binary(target.type, assignment.place, ",", assignment, target)
-
-
-def lvalue(value: Expression) -> Expression:
-    """A value that is one of an lvalue, as that lvalue."""
-    match value:
-        case tree.Assignment():
-            return placed(value)
-        case tree.Step(prefix=True):
-            return placed(value)
-    return value
-
-
-def converted(value: Expression, to: Type) -> Expression:
-    """A value as another type has it: of a class the part that is its base, of numbers and pointers by a `Cast`."""
-    if value.type == to:
-        return value
-    if isinstance(to, types.Record):
-        path = base_path(value.type, to)
-        return through(value, path) if path else value
-    if isinstance(to, types.Pointer) and isinstance(value.type, types.Pointer):
-        path = base_path(value.type.pointee, to.pointee)
-        return address(through(dereferenced(value), path), to) if path else tree.Cast(to, value.place, value)
-    if isinstance(value.type, types.Record):
-        return value
-    return tree.Cast(to, value.place, value)
-
-
-def through(value: Expression, path: list[str]) -> Expression:
-    """A part of a record, by the names of fields."""
-    for name in path:
-        assert isinstance(value.type, types.Record)
-        value = tree.Member(value.type.field(name).type, value.place, value, name, False)
-    return value
-
-
-def number(of: Type, place: Place, value: Any) -> tree.Constant:
-    """A number as a type has it; an integer wraps around."""
-    assert isinstance(of, types.Scalar)
-    if of.is_float:
-        return tree.Constant(of, place, float(value))
-    if of.is_bool:
-        return tree.Constant(of, place, int(value != 0))
-    bits = 8 * of.size
-    wrapped = int(value) & ((1 << bits) - 1)
-    return tree.Constant(of, place, wrapped - (1 << bits) if of.is_signed and wrapped >> (bits - 1) else wrapped)
-
-
-def zero(of: Type, place: Place) -> Expression:
-    """The value of something that is initialised without one."""
-    match of:
-        case types.Scalar():
-            return number(of, place, 0)
-        case types.Vector(element):
-            return tree.Cast(of, place, number(element, place, 0))
-        case types.Pointer():
-            return tree.Cast(of, place, number(types.INT, place, 0))
-    return tree.Initializer(of, place, ())
-
-

@@ -5,20 +5,24 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from xeemu.frontends import types
-from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing import clang, layouts
 from xeemu.frontends.parsing.clang import Cursor
 
-Site: TypeAlias = tuple[str, int]
-"""Where something is declared, the same for all instances of a template: the file and the offset in it."""
+Site: TypeAlias = int
+"""Where something is declared, the same for all instances of a template: clang's number of a place in the unit's text,
+which tells apart what a macro makes."""
+
+THIS: Site = -1
+"""The site of the object whose method a lambda is in."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Capture:
-    """A variable that a lambda captures; of `this` the name is `"this"`.
+    """A variable that a lambda captures, or the object whose method it is in.
 
     Attributes:
-      name: of the variable and of the field.
-      cursor: its declaration.
+      name: of the variable and of the field; `"this"` of the object.
+      cursor: the variable's declaration; of the object an expression of its type, or of a pointer to it.
       reference: whether it is captured by reference.
     """
 
@@ -40,66 +44,130 @@ class Closure:
     cursor: Cursor
 
 
+@dataclasses.dataclass(frozen=True)
+class _Introducer:
+    """What stands in the brackets of a lambda.
+
+    Attributes:
+      named: the captures, with whether by reference.
+      default: `"="`, `"&"` or none.
+      whole: whether it captures a copy of the object whose method it is in.
+    """
+
+    named: dict[str, bool]
+    default: str
+    whole: bool
+
+
 def site(cursor: Cursor) -> Site:
-    location = cursor.location
-    return (location.file.name if location.file else "", location.offset)
+    return int(cursor.location.int_data)
 
 
 def closure(cursor: Cursor) -> Closure:
     """The class of a lambda expression."""
-    explicit, default = _introducer(cursor)
+    introducer = _introducer(cursor)
     found: dict[Site, Capture] = {}
-    for declared in _used(cursor):
-        name = declared.spelling
-        at = site(declared)
-        if at not in found and (default or name in explicit) and not _is_known(declared):
-            found[at] = Capture(name, declared, explicit.get(name, default == "&"))
+    parts = list(cursor.get_children())
+    for part in parts:
+        if clang.kind(part) == "VARIABLE_REF" and not _is_static(part.referenced):
+            declared = part.referenced
+            found[site(declared)] = _capture(declared, introducer)
+    if parts and clang.kind(parts[-1]) == "COMPOUND_STMT":
+        for at, capture in _implicit(cursor, parts[-1], introducer):
+            found.setdefault(at, capture)
     return Closure(found, cursor)
 
 
-def _introducer(cursor: Cursor) -> tuple[dict[str, bool], str]:
-    """The captures that are named, with whether by reference, and the default, `"="`, `"&"` or none."""
-    tokens = [t.spelling for t in cursor.get_tokens()]
+def _capture(declared: Cursor, introducer: _Introducer) -> Capture:
+    name = declared.spelling
+    return Capture(name, declared, introducer.named.get(name, introducer.default == "&"))
+
+
+def _implicit(cursor: Cursor, block: Cursor, introducer: _Introducer) -> Iterator[tuple[Site, Capture]]:
+    """What the body of a lambda captures by being used, or, of the object, by its members' names."""
+    inside = frozenset(map(site, clang.parts(cursor, frozenset(_VARIABLES))))
+    for part in clang.parts(block, _USES, _CLASSES):
+        kind = clang.kind(part)
+        if kind == "DECL_REF_EXPR" and introducer.default:
+            declared = part.referenced
+            if declared is None:
+                continue  # a name that has no declaration, such as of an operator of numbers
+            if clang.kind(declared) in _VARIABLES and site(declared) not in inside and _has_place(declared):
+                yield site(declared), _capture(declared, introducer)
+        elif kind == "CXX_THIS_EXPR" or (kind == "MEMBER_REF_EXPR" and _is_of_this(part)):
+            yield THIS, Capture("this", _enclosing_class(cursor), not introducer.whole)
+
+
+def _has_place(declared: Cursor) -> bool:
+    """Whether a variable is one of the function around, and no constant that stands for its value."""
+    return not _is_static(declared) and not is_known(declared)
+
+
+def _is_of_this(part: Cursor) -> bool:
+    """Whether a member is named alone, and is of an object."""
+    if next(iter(part.get_children()), None) is not None:
+        return False
+    declared = part.referenced
+    kind = clang.kind(declared) if declared is not None else ""
+    return kind == "FIELD_DECL" or (kind in ("CXX_METHOD", "FUNCTION_TEMPLATE") and not declared.is_static_method())
+
+
+def _enclosing_class(cursor: Cursor) -> Cursor:
+    """The class in a method of which a lambda is."""
+    of = cursor.type.get_canonical().get_declaration()
+    while "lambda" in of.type.spelling:
+        of = of.semantic_parent.semantic_parent
+    return of
+
+
+def _introducer(cursor: Cursor) -> _Introducer:
     depth, parts = 0, [[]]  # type: tuple[int, list[list[str]]]
-    for token in tokens:
-        depth += (token in "([{") - (token in ")]}")
+    for token in cursor.get_tokens():
+        spelling = token.spelling
+        depth += (spelling in "([{") - (spelling in ")]}")
         if depth == 0:
             break
-        if token == "," and depth == 1:
+        if spelling == "," and depth == 1:
             parts.append([])
-        elif not (token == "[" and depth == 1):
-            parts[-1].append(token)
+        elif not (spelling == "[" and depth == 1):
+            parts[-1].append(spelling)
     default = next((p[0] for p in parts if p in (["="], ["&"])), "")
-    named = {p[1] if p[0] == "&" else p[0]: p[0] == "&" for p in parts if p and p not in (["="], ["&"])}
-    return named, default
-
-
-def _used(cursor: Cursor) -> Iterator[Cursor]:
-    """The declarations outside of a lambda of variables that are used in it, and those of its own captures."""
-    file, start, end = cursor.location.file.name, cursor.extent.start.offset, cursor.extent.end.offset
-    for part in cursor.walk_preorder():
-        declared = part.referenced if clang.kind(part) in ("DECL_REF_EXPR", "VARIABLE_REF") else None
-        if declared is None or clang.kind(declared) not in ("VAR_DECL", "PARM_DECL", "BINDING_DECL"):
-            continue
-        location = declared.location
-        inside = location.file is not None and location.file.name == file and start <= location.offset < end
-        own = clang.kind(part) == "VARIABLE_REF"
-        if (own or not inside) and not _is_static(declared):
-            yield declared
+    named = [[t for t in p if t != "..."] for p in parts if p and p not in (["="], ["&"])]
+    by_name = {p[1] if p[0] == "&" else p[0]: p[0] == "&" for p in named}
+    return _Introducer(by_name, default, ["*", "this"] in named)
 
 
 def _is_static(declared: Cursor) -> bool:
     """Whether a variable has one place in the program, which nobody captures."""
     parent = clang.kind(declared.semantic_parent) if declared.semantic_parent is not None else ""
-    outside = parent in ("TRANSLATION_UNIT", "NAMESPACE", "STRUCT_DECL", "CLASS_DECL", "LINKAGE_SPEC", "CLASS_TEMPLATE")
-    return outside or declared.storage_class.name == "STATIC"
+    return parent in _OUTSIDE or declared.storage_class.name == "STATIC"
 
 
-def _is_known(declared: Cursor) -> bool:
-    """Whether a variable is a constant whose value is used instead of it."""
+def is_known(declared: Cursor) -> bool:
+    """Whether a variable is a constant number, whose value is used instead of it, or a table of them."""
     of = declared.type.get_canonical()
-    scalar = of.kind.name in _SCALARS
-    return bool(scalar and of.is_const_qualified() and constant(declared) is not None)
+    if not layouts.is_const(of):
+        return False
+    element = of
+    while element.kind.name == "CONSTANTARRAY":
+        element = element.element_type
+    if element.kind.name not in _SCALARS:
+        return False
+    return constant(declared) is not None if element is of else _is_table(declared)
+
+
+def _is_table(declared: Cursor) -> bool:
+    """Whether an array's first values are constants of numbers."""
+    pending = [clang.initializer(declared)]
+    while pending:
+        first = pending.pop()
+        if first is None:
+            return False
+        if clang.kind(first) == "INIT_LIST_EXPR":
+            pending += clang.children(first)
+        elif clang.evaluated(first) is None:
+            return False
+    return True
 
 
 def constant(declared: Cursor) -> Any:
@@ -108,6 +176,10 @@ def constant(declared: Cursor) -> Any:
     return None if first is None else clang.evaluated(first)
 
 
+_USES = frozenset(("DECL_REF_EXPR", "CXX_THIS_EXPR", "MEMBER_REF_EXPR"))
+_CLASSES = frozenset(("STRUCT_DECL", "CLASS_DECL", "UNION_DECL"))
+_VARIABLES = ("VAR_DECL", "PARM_DECL", "UNEXPOSED_DECL", "BINDING_DECL")
+_OUTSIDE = ("TRANSLATION_UNIT", "NAMESPACE", "STRUCT_DECL", "CLASS_DECL", "LINKAGE_SPEC", "CLASS_TEMPLATE")
 _SCALARS: Sequence[str] = (
     "BOOL", "CHAR_S", "SCHAR", "CHAR_U", "UCHAR", "SHORT", "USHORT", "INT", "UINT", "LONG", "ULONG", "LONGLONG",
     "ULONGLONG", "ENUM", "FLOAT", "DOUBLE", "HALF", "FLOAT16",

@@ -3,22 +3,16 @@
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import bodies, calls, closures, initializers
-from xeemu.frontends.cplusplus.bodies import (
-    Body,
-    address,
-    converted,
-    dereferenced,
-    is_lvalue,
-    lvalue,
-    number,
-    through,
-    zero,
-)
+from xeemu.frontends.cplusplus import calls, closures, heap, initializers, lvalues
+from xeemu.frontends.cplusplus.bases import base_path
+from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.closures import constant
-from xeemu.frontends.cplusplus.records import base_path, is_reference
-from xeemu.frontends.parsing import clang, layouts, literals
+from xeemu.frontends.cplusplus.lvalues import address, converted, copied, dereferenced, lvalue, materialized, through
+from xeemu.frontends.cplusplus.records import is_reference
+from xeemu.frontends.parsing import clang, layouts
 from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.literals import number, unquoted, zero
+from xeemu.frontends.parsing.swizzles import components
 from xeemu.frontends.tree import Expression
 from xeemu.frontends.types import Type
 
@@ -44,12 +38,6 @@ def type_of(body: Body, cursor: Cursor) -> Type:
 def _other(kind: str) -> str:
     """The message for what has no reader."""
     match kind:
-        case "CXX_NEW_EXPR":
-            return "new; kernels have no heap, declare an array"
-        case "CXX_DELETE_EXPR":
-            return "delete; kernels have no heap"
-        case "CXX_THROW_EXPR":
-            return "throw; kernels have no exceptions, write a flag to memory"
         case "CXX_TYPEID_EXPR" | "CXX_DYNAMIC_CAST_EXPR":
             return "types at run time; write a template"
         case "OverloadedDeclRef" | "OVERLOADED_DECL_REF":
@@ -72,7 +60,7 @@ def name(body: Body, cursor: Cursor) -> Expression:
     if kind == "TEMPLATE_NON_TYPE_PARAMETER":
         return literals_of(body, cursor)
     if kind in ("FUNCTION_DECL", "CXX_METHOD"):
-        return tree.Constant(types.Opaque("a function"), place, 0)  # type: ignore[arg-type]
+        return tree.Callee(types.Opaque("a function"), place, declared.spelling, lambda: body.function(declared))
     return _variable(body, cursor, declared)
 
 
@@ -107,7 +95,7 @@ def literals_of(body: Body, cursor: Cursor) -> Expression:
 
 
 def _string(body: Body, cursor: Cursor) -> Expression:
-    return tree.Text(body.type(cursor), body.at(cursor), literals.unquoted(cursor.spelling))
+    return tree.Text(body.type(cursor), body.at(cursor), unquoted(cursor.spelling))
 
 
 def _null(body: Body, cursor: Cursor) -> Expression:
@@ -115,9 +103,8 @@ def _null(body: Body, cursor: Cursor) -> Expression:
 
 
 def _this(body: Body, cursor: Cursor) -> Expression:
-    if body.this is None:
-        raise refusals.at(body.at(cursor), "this, which a kernel cannot have; copy the members to variables first")
-    return address(body.this)
+    body.at(cursor)
+    return address(body.object())
 
 
 def member(body: Body, cursor: Cursor) -> Expression:
@@ -128,7 +115,7 @@ def member(body: Body, cursor: Cursor) -> Expression:
         return _variable(body, cursor, declared)
     if clang.kind(declared) == "ENUM_CONSTANT_DECL":
         return number(body.type(cursor), place, declared.enum_value)
-    base = read(body, parts[-1]) if parts else dereferenced(_this(body, cursor))
+    base = read(body, parts[-1]) if parts else body.object()
     if isinstance(base.type, types.Pointer):
         base = dereferenced(base)
     if not layouts.is_named(declared):
@@ -142,7 +129,7 @@ def field_of(body: Body, base: Expression, spelling: str, place: tree.Place) -> 
     assert isinstance(base.type, types.Record)
     for field in base.type.fields:
         if field.name == spelling:
-            return bodies.member(field.type, place, base, spelling)
+            return lvalues.member(field.type, place, base, spelling)
     for field in base.type.fields:
         if field.name.startswith("<") and isinstance(field.type, types.Record) and _has(field.type, spelling):
             return field_of(body, tree.Member(field.type, place, base, field.name, False), spelling, place)
@@ -200,8 +187,9 @@ def _subscript(body: Body, cursor: Cursor) -> Expression:
     base, index = (read(body, c) for c in clang.children(cursor))
     if isinstance(base.type, types.Scalar):  # `2[a]`
         base, index = index, base
-    decayed = isinstance(base, tree.Cast) and isinstance(base.operand.type, types.Array)
-    return tree.Subscript(of, place, base.operand if decayed and isinstance(base, tree.Cast) else base, index)
+    if isinstance(base, tree.Cast) and isinstance(base.operand.type, types.Array):  # decayed
+        base = base.operand
+    return lvalues.subscript(of, place, base, index)
 
 
 def _cast(body: Body, cursor: Cursor) -> Expression:
@@ -235,18 +223,19 @@ def _list(body: Body, cursor: Cursor) -> Expression:
 def _lambda(body: Body, cursor: Cursor) -> Expression:
     """A closure: what it captures, by value or as addresses."""
     place = body.at(cursor)
-    key = clang.key(cursor.type.get_canonical().get_declaration())
-    closure = body.records.closures.setdefault(key, closures.closure(cursor))
+    closure = body.records.add(cursor)
     of = body.type(cursor)
     assert isinstance(of, types.Record)
     items = [_captured(body, c) for c in closure.captures.values()]
-    given = [address(i) if c.reference else i for i, c in zip(items, closure.captures.values(), strict=True)]
+    given = [address(i) if c.reference else copied(i) for i, c in zip(items, closure.captures.values(), strict=True)]
     return tree.Initializer(of, place, tuple(given))
 
 
 def _captured(body: Body, capture: closures.Capture) -> Expression:
     """What a lambda captures: a variable, or the value that its capture has in it."""
-    known = body.captured(capture.cursor)
+    if capture.name == "this":
+        return body.object()
+    known = body.captured(capture.cursor) or body.given.get(clang.key(capture.cursor))
     if known is not None:
         return known
     variable = body.variables.get(clang.key(capture.cursor))
@@ -264,8 +253,12 @@ def _unexposed(body: Body, cursor: Cursor) -> Expression:
     parts = clang.children(cursor)
     if not parts:
         return zero(type_of(body, cursor), body.at(cursor))
-    value = read(body, parts[-1])
     of = type_of(body, cursor)
+    if isinstance(of, types.Array) and len(parts) == 2:  # a copy: of the array, and how each element is made
+        return copied(read(body, parts[0]))
+    value = read(body, parts[-1])
+    if isinstance(value, tree.Initializer) and isinstance(value.type, types.Array) and isinstance(of, types.Record):
+        return _initializer_list(value, of)
     if isinstance(value.type, types.Vector) and isinstance(of, types.Scalar | types.Vector) and of != value.type:
         return _swizzled(body, cursor, value, of)
     if isinstance(of, types.Opaque) or (isinstance(value.type, types.Array) and isinstance(of, types.Array)):
@@ -273,20 +266,22 @@ def _unexposed(body: Body, cursor: Cursor) -> Expression:
     return converted(value, of)
 
 
+def _initializer_list(value: tree.Initializer, of: types.Record) -> Expression:
+    """`std::initializer_list`: the address of a list's elements, and how many there are."""
+    assert isinstance(value.type, types.Array)
+    pointer, size = (f.type for f in of.fields)
+    first = tree.Cast(pointer, value.place, materialized(value))
+    return tree.Initializer(of, value.place, (first, number(size, value.place, value.type.count)))
+
+
 def _swizzled(body: Body, cursor: Cursor, value: Expression, of: Type) -> Expression:
     """Components of a vector of clang's, which only the text names."""
     tokens = [t.spelling for t in cursor.get_tokens()]
     assert isinstance(value.type, types.Vector)
-    numbers = components(tokens[-1], value.type.count) if len(tokens) > 1 and tokens[-2] == "." else ()
+    numbers = components(tokens[-1], value.type.count) if len(tokens) > 1 and tokens[-2] == "." else None
     if numbers:
         return tree.Swizzle(of, body.at(cursor), value, numbers)
     return converted(value, of)
-
-
-def components(spelling: str, count: int) -> tuple[int, ...]:
-    from xeemu.frontends.parsing.swizzles import components as named
-
-    return tuple(named(spelling, count))
 
 
 def _as_class(body: Body, cursor: Cursor) -> Expression:
@@ -311,6 +306,9 @@ _READERS: dict[str, Callable[[Body, Cursor], Expression]] = {
     "CXX_REINTERPRET_CAST_EXPR": _cast,
     "CXX_THIS_EXPR": _this,
     "CXX_NULL_PTR_LITERAL_EXPR": _null,
+    "CXX_NEW_EXPR": heap.new,
+    "CXX_DELETE_EXPR": heap.delete,
+    "CXX_THROW_EXPR": heap.throw,
     "GNU_NULL_EXPR": _null,
     "INIT_LIST_EXPR": _list,
     "LAMBDA_EXPR": _lambda,

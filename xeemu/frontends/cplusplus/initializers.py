@@ -1,14 +1,16 @@
 """Initializers: what a variable or member is first: values, lists in braces, defaults."""
 
-from collections.abc import Iterator
+from typing import Any
 
-from xeemu.frontends import refusals, tree, types
+from xeemu.frontends import tree, types
 from xeemu.frontends.cplusplus import expressions
-from xeemu.frontends.cplusplus.bodies import Body, address, converted, is_lvalue, materialized, number, zero
+from xeemu.frontends.cplusplus.bodies import Body
+from xeemu.frontends.cplusplus.lvalues import address, converted, copied
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Expression, Place, Statement, Variable
+from xeemu.frontends.parsing.literals import number, zero
+from xeemu.frontends.tree import Expression, Place
 from xeemu.frontends.types import Type
 
 
@@ -29,7 +31,7 @@ def of_type(body: Body, cursor: Cursor, of: Type) -> Expression:
     if isinstance(of, types.Array) and isinstance(read, tree.Text):
         codes = [*read.value.encode("latin-1", "replace"), 0][: of.count]
         return tree.Initializer(of, read.place, tuple(number(of.element, read.place, c) for c in codes))
-    return read if isinstance(of, types.Array) else converted(read, of)
+    return copied(read) if isinstance(of, types.Array) else converted(read, of)
 
 
 def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
@@ -41,14 +43,13 @@ def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
     if isinstance(of, types.Vector):
         return tree.Initializer(of, place, tuple(expressions.read(body, c) for c in parts))
     left = list(parts)
-    made = _filled(body, left, of, cursor, place)
-    return made
+    return _filled(body, left, of, cursor, place)
 
 
 def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
     """An array or record of the next items of a list, which are taken from it."""
     if isinstance(of, types.Array):
-        items = []
+        items: list[Expression] = []
         while left and len(items) < of.count:
             items.append(_next(body, left, of.element, cursor, place))
         return tree.Initializer(of, place, tuple(items))
@@ -62,8 +63,8 @@ def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Pla
     if of.union:
         name, item = next(iter(given.items()), ("", None))
         return tree.Initializer(of, place, () if item is None else (item,), name)
-    defaults = body_defaults(body, cursor.type, of) if len(given) < len(of.fields) else {}
-    items = [given.get(f.name) or defaults.get(f.name) or zero(f.type, place) for f in of.fields]
+    rest = defaults(body, cursor.type, of, frozenset(given)) if len(given) < len(of.fields) else {}
+    items = [given.get(f.name) or rest.get(f.name) or zero(f.type, place) for f in of.fields]
     return tree.Initializer(of, place, tuple(items))
 
 
@@ -87,89 +88,34 @@ def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place
     return of_type(body, left.pop(0), of)
 
 
-def body_defaults(body: Body, of: object, record: types.Record) -> dict[str, Expression]:
-    """The values that a class gives its fields where they are declared."""
+def defaults(body: Body, of: Any, record: types.Record, given: frozenset[str] = frozenset()) -> dict[str, Expression]:
+    """The values that a class (its type of clang's) gives its fields where they are declared, but for those `given`."""
     found: dict[str, Expression] = {}
-    fields = getattr(of, "get_canonical")().get_fields() if record.fields else []  # noqa: B009
-    for field in fields:
+    for field in of.get_canonical().get_fields() if record.fields else []:
+        if field.spelling in given:
+            continue
         first = next((c for c in clang.children(field) if _is_value(c, field)), None)
-        if first is not None:
-            found[field.spelling] = value(body, first, field)
-        else:
-            inner = record.field(field.spelling).type if any(f.name == field.spelling for f in record.fields) else None
-            if isinstance(inner, types.Record) and inner.fields and not inner.union:
-                given = body_defaults(body, field.type, inner)
-                if given:
-                    items = [given.get(f.name) or zero(f.type, body.place) for f in inner.fields]
-                    found[field.spelling] = tree.Initializer(inner, body.place, tuple(items))
+        made = _of_members(body, field, record) if first is None else value(body, first, field)
+        if made is not None:
+            found[field.spelling] = made
     return found
+
+
+def _of_members(body: Body, field: Cursor, record: types.Record) -> Expression | None:
+    """What the class of a field gives its own fields; None for nothing."""
+    inner = next((f.type for f in record.fields if f.name == field.spelling), None)
+    if not isinstance(inner, types.Record) or inner.union:
+        return None
+    given = defaults(body, field.type, inner)
+    items = [given.get(f.name) or zero(f.type, body.place) for f in inner.fields]
+    return tree.Initializer(inner, body.place, tuple(items)) if given else None
 
 
 def _is_value(cursor: Cursor, field: Cursor) -> bool:
     """Whether a part of a field's declaration is its value, and not a bound of its array."""
     if not clang.kind(cursor).endswith(("EXPR", "LITERAL", "OPERATOR")):
         return False
+    if cursor.extent.begin_int_data < field.location.int_data:  # an argument of its type's template
+        return False
     array = field.type.get_canonical().kind.name == "CONSTANTARRAY"
     return not (array and clang.kind(cursor) not in ("INIT_LIST_EXPR", "CALL_EXPR", "STRING_LITERAL"))
-
-
-def bindings(body: Body, cursor: Cursor) -> Iterator[Variable]:
-    """`auto [a, b] = value`: the parts of a value, as variables."""
-    place = body.at(cursor)
-    *names, first = clang.children(cursor)
-    whole = expressions.read(body, first)
-    kept = Variable("<value>", whole.type, "private", place, lambda: whole)
-    yield kept
-    name: Expression = tree.Name(whole.type, place, kept)
-    for k, declared in enumerate(names):
-        yield _part(body, declared, _member(name, k, place))
-
-
-def _part(body: Body, declared: Cursor, part: Expression) -> Variable:
-    made = Variable(declared.spelling, part.type, "private", body.at(declared), lambda: part)
-    body.variables[clang.key(declared)] = made
-    return made
-
-
-def _member(whole: Expression, k: int, place: Place) -> Expression:
-    if isinstance(whole.type, types.Record):
-        field = whole.type.fields[k]
-        return tree.Member(field.type, place, whole, field.name, False)
-    if isinstance(whole.type, types.Array):
-        return tree.Subscript(whole.type.element, place, whole, number(types.INT, place, k))
-    raise refusals.at(place, f"parts of a {whole.type}; name its members")
-
-
-def items(cursor: Cursor) -> list[Cursor] | None:
-    """The items of a list in braces that something is made of; None of anything else."""
-    while clang.kind(cursor) == "UNEXPOSED_EXPR":
-        parts = clang.children(cursor)
-        if len(parts) != 1:
-            return None
-        cursor = parts[0]
-    return clang.children(cursor) if clang.kind(cursor) == "INIT_LIST_EXPR" else None
-
-
-def extent(body: Body, source: Expression, cursor: Cursor) -> tuple[Expression, Expression, list[Statement]]:
-    """Of what a loop goes over: the first element's address or the array, how many there are, what is declared for it."""
-    place = source.place
-    if isinstance(source.type, types.Array):
-        return source, number(types.ULONG, place, source.type.count), []
-    before: list[Statement] = []
-    if not is_lvalue(source):
-        source = materialized(source)
-    begin, count = _field(source, "data"), _field(source, "count")
-    if begin is not None and count is not None:
-        return begin, converted(count, types.ULONG), before
-    inner = source.type.fields[0] if isinstance(source.type, types.Record) and source.type.fields else None
-    if inner is not None and isinstance(inner.type, types.Array):
-        part = tree.Member(inner.type, place, source, inner.name, False)
-        return part, number(types.ULONG, place, inner.type.count), before
-    raise refusals.at(body.at(cursor), f"a loop over a {source.type}; write one with an index")
-
-
-def _field(source: Expression, name: str) -> Expression | None:
-    if not isinstance(source.type, types.Record):
-        return None
-    field = next((f for f in source.type.fields if f.name == name), None)
-    return None if field is None else tree.Member(field.type, source.place, source, name, False)

@@ -44,5 +44,7 @@ def _taken(options: Sequence[str]) -> list[str]:
         elif option.startswith(_WITH_VALUE) or option in _FOR_CLANG:
             found.append(option)
         elif not (option.startswith("-std=") or option.startswith(_KNOWN)):
-            raise KernelArgumentError(f"{option!r} is no option of a compiler's; write them as in options='-DN=4 -I folder'")
+            raise KernelArgumentError(
+                f"{option!r} is no option of a compiler's; write them as in options='-DN=4 -I folder'"
+            )
     return found

@@ -3,13 +3,21 @@
 from typing import Any
 
 from xeemu.frontends import refusals, types
-from xeemu.frontends.cplusplus.closures import Closure, record
+from xeemu.frontends.cplusplus.bases import Bases, base_name
+from xeemu.frontends.cplusplus.closures import Closure, closure, record
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.layouts import Layouts
 from xeemu.frontends.tree import Place
 from xeemu.frontends.types import Type
 
+_CHARACTERS = {"WCHAR": types.INT, "CHAR16": types.USHORT, "CHAR32": types.UINT}
+_REFUSED = {
+    "LONGDOUBLE": "long double, which no device has; write double",
+    "INT128": "an integer of 128 bits; write two of 64",
+    "UINT128": "an integer of 128 bits; write two of 64",
+    "MEMBERPOINTER": "a pointer to a member; name the member, or write a lambda",
+}
 _REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
 _POINTER_BYTES = 8
 
@@ -24,11 +32,20 @@ class Records(Layouts):
 
     Attributes:
       closures: the lambdas' classes, by their declaration's key.
+      bases: the classes that others are derived from.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.closures: dict[int, Closure] = {}
+        self.bases = Bases()
+
+    def add(self, cursor: Cursor) -> Closure:
+        """The class of a lambda expression."""
+        key = clang.key(cursor.type.get_canonical().get_declaration())
+        if key not in self.closures:
+            self.closures[key] = closure(cursor)
+        return self.closures[key]
 
     def _read(self, of: Any, cursor: Cursor, place: Place) -> Type:
         kind = of.kind.name
@@ -36,8 +53,10 @@ class Records(Layouts):
             return self._pointer(of, cursor, place)
         if kind == "NULLPTR":
             return types.Pointer(types.VOID, "generic")
-        if kind == "MEMBERPOINTER":
-            raise refusals.at(place, "a pointer to a member; name the member, or write a lambda")
+        if kind in _CHARACTERS:
+            return _CHARACTERS[kind]
+        if kind in _REFUSED:
+            raise refusals.at(place, _REFUSED[kind])
         if kind in ("DEPENDENT", "AUTO", "UNEXPOSED"):
             raise refusals.at(place, f"the type {of.spelling}, which clang has not made out here")
         return super()._read(of, cursor, place)
@@ -70,33 +89,12 @@ class Records(Layouts):
         return types.Pointer(inner, "generic") if reference else inner
 
     def _fields(self, of: Any, declaration: Cursor) -> list[types.Field]:
-        found = [self._base(b, clang.place(declaration)) for b in bases(declaration)]
+        place, end = clang.place(declaration), 0
+        found = []
+        for base in self.bases.of(declaration, place):
+            inner = self.type(base, declaration, place)
+            empty = isinstance(inner, types.Record) and not inner.fields
+            offset = 0 if empty else -(-end // base.get_align()) * base.get_align()
+            end = end if empty else offset + base.get_size()
+            found.append(types.Field(base_name(base), inner, offset))
         return [*found, *super()._fields(of, declaration)]
-
-    def _base(self, base: Cursor, place: Place) -> types.Field:
-        # Its offset is not told by the parser; a record with a base is never looked at as bytes.
-        return types.Field(base_name(base.type), self.type(base.type, base, place), 0)
-
-
-def bases(declaration: Cursor) -> list[Cursor]:
-    """The base classes that a class names; an instance of a template has those of the template."""
-    return [c for c in declaration.get_children() if clang.kind(c) == "CXX_BASE_SPECIFIER"]
-
-
-def base_name(of: Any) -> str:
-    """The name of the field that is a base class."""
-    return f"<base {of.get_canonical().get_declaration().spelling}>"
-
-
-def base_path(derived: Type, base: Type) -> list[str]:
-    """The fields that lead from a class to one that it is derived from; empty if it is not."""
-    if not isinstance(derived, types.Record):
-        return []
-    for field in derived.fields:
-        if field.name.startswith("<base "):
-            if field.type == base:
-                return [field.name]
-            inner = base_path(field.type, base)
-            if inner:
-                return [field.name, *inner]
-    return []

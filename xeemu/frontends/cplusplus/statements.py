@@ -4,11 +4,12 @@ import dataclasses
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import expressions, initializers
-from xeemu.frontends.cplusplus.bodies import Body, address, converted
+from xeemu.frontends.cplusplus import bindings, expressions, initializers, ranges
+from xeemu.frontends.cplusplus.bodies import Body
+from xeemu.frontends.cplusplus.lvalues import address
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Expression, Statement, Variable
+from xeemu.frontends.tree import Statement, Variable
 
 _REFUSED = {
     "GOTO_STMT": "goto; write a loop with break and continue, or a flag",
@@ -43,8 +44,8 @@ def _declaration(body: Body, cursor: Cursor) -> Statement:
     for declared in clang.children(cursor):
         if clang.kind(declared) == "VAR_DECL":
             found += variable(body, declared)
-        elif clang.kind(declared) == "UNEXPOSED_DECL" and declared.spelling.startswith("["):
-            found += initializers.bindings(body, declared)
+        elif bindings.is_binding(declared):
+            found += bindings.variables(body, declared)
     return tree.Declaration(place, tuple(found))
 
 
@@ -64,6 +65,10 @@ def variable(body: Body, cursor: Cursor) -> list[Variable]:
 def _if(body: Body, cursor: Cursor) -> Statement:
     place = body.at(cursor)
     before, (condition, then, *otherwise) = _prepared(body, cursor)
+    known = clang.evaluated(condition)
+    if known is not None:  # the other side of `if constexpr` may be no C++
+        taken = [then] if known else otherwise
+        return tree.Block(place, (*before, *(read(body, c) for c in taken)))
     tested = expressions.read(body, condition)
     made = tree.If(place, tested, read(body, then), read(body, otherwise[0]) if otherwise else None)
     return tree.Block(place, (*before, made)) if before else made
@@ -125,64 +130,7 @@ def _slot(part: Cursor) -> int:
 
 
 def _range_for(body: Body, cursor: Cursor) -> Statement:
-    """`for (T x : range)`: an index over what has one, of a list in braces the statements for each of its elements."""
-    place = body.at(cursor)
-    parts = clang.children(cursor)
-    declared, repeated = parts[0], parts[-1]
-    over = parts[-2]
-    items = initializers.items(over)
-    if items is not None:
-        return tree.Block(place, tuple(_unrolled(body, declared, item, repeated) for item in items))
-    return _over(body, declared, over, repeated)
-
-
-def _unrolled(body: Body, declared: Cursor, item: Cursor, repeated: Cursor) -> Statement:
-    value = expressions.read(body, item)
-    of = body.type(declared)
-    made = Variable(declared.spelling, of, "private", body.at(declared), lambda: converted(value, of))
-    body.variables[clang.key(declared)] = made
-    once = tree.Loop(body.place, None, number_one(body), None, read(body, repeated), after=True)
-    inner = once if _jumps(repeated) else once.body
-    return tree.Block(body.place, (tree.Declaration(body.place, (made,)), inner))
-
-
-def _jumps(cursor: Cursor) -> bool:
-    for part in cursor.walk_preorder():
-        if clang.kind(part) == "BREAK_STMT":
-            raise refusals.at(clang.place(part), "break in a loop over a list in braces; write a loop over an array")
-        if clang.kind(part) == "CONTINUE_STMT":
-            return True
-    return False
-
-
-def number_one(body: Body) -> Expression:
-    """A condition that ends a loop after its first iteration."""
-    return tree.Constant(types.BOOL, body.place, 0)
-
-
-def _over(body: Body, declared: Cursor, over: Cursor, repeated: Cursor) -> Statement:
-    place = body.at(over)
-    source = expressions.read(body, over)
-    begin, count, before = initializers.extent(body, source, over)
-    index = Variable("<index>", types.ULONG, "private", place, lambda: tree.Constant(types.ULONG, place, 0))
-    at = tree.Name(types.ULONG, place, index)
-    assert isinstance(begin.type, types.Pointer | types.Array)
-    element = begin.type.pointee if isinstance(begin.type, types.Pointer) else begin.type.element
-    item: Expression = tree.Subscript(element, place, begin, at)
-    of = body.type(declared)
-    if isinstance(of, types.Pointer) and not isinstance(element, types.Pointer):
-        item = address(item, of)
-    made = Variable(declared.spelling, of, "private", body.at(declared), lambda: converted(item, of))
-    body.variables[clang.key(declared)] = made
-    inner = tree.Block(place, (tree.Declaration(place, (made,)), read(body, repeated)))
-    loop = tree.Loop(
-        place,
-        tree.Declaration(place, (index,)),
-        tree.Binary(types.BOOL, place, "<", at, count),
-        tree.Step(types.ULONG, place, "++", at, True),
-        inner,
-    )
-    return tree.Block(place, (*before, loop))
+    return ranges.loop(body, cursor, read)
 
 
 def _while(body: Body, cursor: Cursor) -> Statement:

@@ -4,11 +4,13 @@ What stands in our headers vanishes so: `accessor[i]` is a load from its memory,
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.cplusplus.bodies import NOWHERE, address, converted, dereferenced, member
-from xeemu.frontends.tree import Expression, Function, Place, Variable
+from xeemu.frontends.cplusplus.bodies import NOWHERE
+from xeemu.frontends.cplusplus.lvalues import address, converted, dereferenced, is_simple, member, subscript, temporary
+from xeemu.frontends.tree import Expression, Function, Place, Statement, Variable
 
 _MOST_NODES = 64
 _PARTS: dict[type, tuple[str, ...]] = {
@@ -33,10 +35,12 @@ def expanded(function: Function, arguments: list[Expression], place: Place) -> E
     if uses is None or sum(uses.values()) > _MOST_NODES:
         return None
     given: dict[Variable, Expression] = {}
-    others = [p for p, a in zip(function.parameters, arguments, strict=True) if not is_simple(a)]
+    pairs = list(zip(function.parameters, arguments, strict=True))
+    writes = _writes(value)
+    others = [p for p, a in pairs if not is_simple(a) or (writes and _is_new(a))]
     if len(others) > 1 or any(uses.get(p, 0) != 1 for p in others) or (others and _may_skip(value)):
         return None
-    for parameter, argument in zip(function.parameters, arguments, strict=True):
+    for parameter, argument in pairs:
         given[parameter] = converted(argument, parameter.type)
     made = _Copy(given, place).of(value)
     return converted(made, function.result)
@@ -44,12 +48,21 @@ def expanded(function: Function, arguments: list[Expression], place: Place) -> E
 
 def _single(function: Function) -> Expression | None:
     """The value of a function whose body is one return statement."""
-    statements = function.body.statements
+    statements = list(_flat(function.body))
     if len(statements) == 1 and isinstance(statements[0], tree.Return):
         return statements[0].value
     if len(statements) == 1 and isinstance(statements[0], tree.Evaluate) and isinstance(function.result, types.Void):
         return statements[0].expression
     return None
+
+
+def _flat(statement: Statement) -> Iterator[Statement]:
+    """Statements without the blocks around them."""
+    if isinstance(statement, tree.Block):
+        for inner in statement.statements:
+            yield from _flat(inner)
+    else:
+        yield statement
 
 
 def _uses(value: Expression) -> dict[Variable, int] | None:
@@ -66,9 +79,31 @@ def _uses(value: Expression) -> dict[Variable, int] | None:
             pending += node.items
         elif type(node) in _PARTS:
             pending += [getattr(node, part) for part in _PARTS[type(node)]]
-        elif not isinstance(node, tree.Constant | tree.Text):
+        elif not isinstance(node, tree.Constant | tree.Text | tree.Callee):
             return None
     return found
+
+
+def _writes(node: Expression) -> bool:
+    """Whether an expression may change an object."""
+    match node:
+        case tree.Assignment() | tree.Step():
+            return True
+        case tree.Call(function=function, arguments=parts):
+            return function is not None or any(map(_writes, parts))
+        case tree.Initializer(items=parts):
+            return any(map(_writes, parts))
+    return any(_writes(getattr(node, part)) for part in _PARTS.get(type(node), ()))
+
+
+def _is_new(argument: Expression) -> bool:
+    """Whether an argument is the address of a temporary object."""
+    return isinstance(argument, tree.Unary) and temporary(argument.operand) is not None
+
+
+def names(value: Expression) -> frozenset[Variable]:
+    """The variables in an expression that can be copied."""
+    return frozenset(_uses(value) or ())
 
 
 def _may_skip(node: Expression) -> bool:
@@ -79,28 +114,6 @@ def _may_skip(node: Expression) -> bool:
         case tree.Call(arguments=parts) | tree.Initializer(items=parts):
             return any(map(_may_skip, parts))
     return any(_may_skip(getattr(node, part)) for part in _PARTS.get(type(node), ()))
-
-
-def is_simple(node: Expression) -> bool:
-    """Whether an expression can be evaluated any number of times, or never, at no cost."""
-    match node:
-        case tree.Constant() | tree.Name() | tree.Text():
-            return True
-        case tree.Unary(op="&", operand=operand) | tree.Unary(op="*", operand=operand):
-            return is_simple(operand)
-        case tree.Member(base=base):
-            return is_simple(base)
-        case tree.Cast(operand=operand):
-            return is_simple(operand)
-        case tree.Subscript(base=base, index=index):
-            return isinstance(base.type, types.Array) and is_simple(base) and isinstance(index, tree.Constant)
-        case tree.Call(function=None, arguments=()):
-            return True  # a work-item function
-        case tree.Call(function=None, name=name, arguments=arguments):
-            return name.startswith("get_") and all(isinstance(a, tree.Constant) for a in arguments)
-        case tree.Initializer(items=items):
-            return all(is_simple(i) for i in items)
-    return False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,10 +128,10 @@ class _Copy:
             case tree.Name(variable=variable):
                 return self.given.get(variable) or dataclasses.replace(node, place=self._at(node))
             case tree.Call():
-                return dataclasses.replace(node, place=self._at(node), arguments=tuple(map(self.of, node.arguments)))
+                return _direct(node, self._at(node), tuple(map(self.of, node.arguments)))
             case tree.Initializer():
                 return dataclasses.replace(node, place=self._at(node), items=tuple(map(self.of, node.items)))
-            case tree.Constant() | tree.Text():
+            case tree.Constant() | tree.Text() | tree.Callee():
                 return dataclasses.replace(node, place=self._at(node))
             case tree.Unary(op="*"):
                 return dereferenced(self.of(node.operand))
@@ -126,9 +139,18 @@ class _Copy:
                 return address(self.of(node.operand), to)
             case tree.Member(base=base, arrow=False, name=name):
                 return member(node.type, self._at(node), self.of(base), name)
-        parts = {part: self.of(getattr(node, part)) for part in _PARTS[type(node)]}
+            case tree.Subscript(base=base, index=index):
+                return subscript(node.type, self._at(node), self.of(base), self.of(index))
+        parts: dict[str, Any] = {part: self.of(getattr(node, part)) for part in _PARTS[type(node)]}
         return dataclasses.replace(node, place=self._at(node), **parts)
 
     def _at(self, node: Expression) -> Place:
         return self.place if node.place == NOWHERE else node.place
 
+
+def _direct(node: tree.Call, place: Place, arguments: tuple[Expression, ...]) -> Expression:
+    """A call with other arguments; one through a pointer to a function that is known is one of that function."""
+    if node.name == tree.POINTED and isinstance(arguments[0], tree.Callee):
+        callee = arguments[0]
+        return tree.Call(node.type, place, callee.name, arguments[1:], callee.read())
+    return dataclasses.replace(node, place=place, arguments=arguments)

@@ -50,7 +50,7 @@ def evaluate(walk: Walk, node: Expression, used: bool) -> Value:
             return _array(walk, node)
         case Unary(op="&", type=to, operand=operand):
             assert isinstance(to, types.Pointer)
-            return places.address(walk, places.of(walk, operand), to)
+            return places.address(walk, places.of(walk, operand, accessed=False), to)
         case Unary(op=op) if op != "*":
             return _unary(walk, node)
         case Step():

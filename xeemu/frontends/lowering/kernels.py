@@ -46,6 +46,7 @@ def run(
     printed: tuple[Memory, Pieces] | None = None,
     null: Collection[str] = (),
     given: Mapping[Variable, Memory] | None = None,
+    extents: Mapping[str, Memory] | None = None,
 ) -> dict[str, Memory]:
     """Walks a kernel while it is traced.
 
@@ -60,6 +61,7 @@ def run(
       printed: where its texts are kept, see `printing`; None if nobody wants to see them.
       null: the parameters that are null pointers.
       given: the memories of variables of program scope, see `statics`.
+      extents: those of declared arrays whose bounds are checked, see `extents`.
 
     Returns:
       The memories that the kernel stores to somewhere, by parameter, in order, and those of its texts and statics.
@@ -74,6 +76,7 @@ def run(
     for name in null:
         walk.layouts[name] = dataclasses.replace(walk.layouts[name], null=True)
     statics.place(walk, given or {})
+    walk.extents = extents or {}
     _allocate(walk, function)
     for parameter in function.parameters:
         if parameter.name in scalars and walk.key(parameter) not in walk.bindings:

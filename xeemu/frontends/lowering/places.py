@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, TypeAlias
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import constants, memories, nulls, registers, unions
+from xeemu.frontends.lowering import constants, extents, memories, nulls, registers, unions
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import Binary, Braced, Cast, Evaluate, Expression, Member, Name, Subscript, Swizzle, Unary
 from xeemu.frontends.types import Type
@@ -68,17 +68,23 @@ class Chosen:
 Spot: TypeAlias = Slot | Cell | Lanes | Temporary | Chosen
 
 
-def of(walk: Walk, node: Expression) -> Spot:
-    """The place that an expression names; of what is no lvalue a temporary one."""
+def of(walk: Walk, node: Expression, accessed: bool = True) -> Spot:
+    """The place that an expression names; of what is no lvalue a temporary one.
+
+    Args:
+      walk: the walk.
+      node: the expression.
+      accessed: whether more than its address is asked for, which may be that of the end of an array.
+    """
     match node:
         case Name():
             return _of_variable(walk, node)
-        case Subscript(type=to, base=base, index=index):
-            return _element(walk, base, index, to)
+        case Subscript():
+            return _element(walk, node, accessed)
         case Unary(type=to, op="*", operand=operand):
             return behind(walk, walk.evaluate(operand), to)
         case Member(base=base, arrow=arrow):
-            whole = behind(walk, walk.evaluate(base), _pointee(base)) if arrow else of(walk, base)
+            whole = behind(walk, walk.evaluate(base), _pointee(base)) if arrow else of(walk, base, accessed)
             return _field(walk, whole, node, _pointee(base) if arrow else base.type)
         case Swizzle(base=base, components=components):
             return _lanes(walk, of(walk, base), base.type, components, node.type)
@@ -120,12 +126,15 @@ def memories_key(walk: Walk, node: Name) -> Any:
     return node.variable if node.variable in walk.memories else None
 
 
-def _element(walk: Walk, base: Expression, index: Expression, to: Type) -> Spot:
+def _element(walk: Walk, node: Subscript, accessed: bool) -> Spot:
+    base, index = node.base, node.index
     if isinstance(index.type, types.Pointer | types.Array):
         base, index = index, base
     pointer, number = walk.evaluate(base), walk.evaluate(index)
     assert isinstance(number, Number)
-    return behind(walk, advanced(walk, pointer, number, to.size), to)
+    if accessed:
+        extents.check(walk, node, number)
+    return behind(walk, advanced(walk, pointer, number, node.type.size), node.type)
 
 
 def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int = 1) -> Value:

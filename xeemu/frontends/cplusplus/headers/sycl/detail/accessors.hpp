@@ -1,0 +1,279 @@
+// Accessors: of buffers, of local memory, and on the host. `data` is of the whole buffer, whose range is `r`; `part` and
+// `from` are what a ranged accessor was given.
+#ifndef XEEMU_SYCL_ACCESSORS_HPP
+#define XEEMU_SYCL_ACCESSORS_HPP
+
+#include <sycl/detail/atomics.hpp>
+#include <sycl/detail/buffers.hpp>
+#include <sycl/detail/items.hpp>
+#include <sycl/detail/pointers.hpp>
+
+namespace sycl {
+
+namespace detail {
+template <class T, access_mode m>
+using element = std::conditional_t<m == access_mode::read, const T, T>;
+
+template <class P> inline auto *address_of(const P &p) {
+  if constexpr (requires { p.get(); }) return p.get();
+  else return &*p;
+}
+template <class S, class T> inline void copy_elements(const S *from, T *to, size_t count) {
+  if constexpr (std::is_same_v<std::remove_const_t<S>, T>) __xeemu::copy_bytes((void *)to, from, count * sizeof(T));
+  else for (size_t i = 0; i < count; ++i) to[i] = (T)from[i];
+}
+
+// What `a[i]` is of three dimensions.
+template <class T> struct plane {
+  T *data;
+  size_t width;
+  T *operator[](size_t i) const { return data + i * width; }
+};
+
+}  // namespace detail
+
+template <class T, int D, access_mode m, target t, access::placeholder h> struct accessor {
+  typedef detail::element<T, m> E;
+  typedef E value_type;
+  typedef E &reference;
+  typedef const T &const_reference;
+  typedef E *iterator;
+  typedef const T *const_iterator;
+  typedef size_t size_type;
+  typedef ptrdiff_t difference_type;
+  static constexpr int dimensions = D;
+  static constexpr access_mode mode = m;
+  E *data;
+  range<D> r, part;
+  id<D> from;
+
+  void used() const { __xeemu::command_uses(data, r.size() * sizeof(T), (int)m); }
+
+  accessor() : data(nullptr) {}
+  template <class A> accessor(buffer<T, D, A> &b) : data(b.data), r(b.r), part(b.r) {}
+  template <class A, class P> accessor(buffer<T, D, A> &b, P) : accessor(b) {}
+  template <class A, class P, class Q>
+    requires(!std::is_same_v<P, handler>)
+  accessor(buffer<T, D, A> &b, P, Q) : accessor(b) {}
+  template <class A> accessor(buffer<T, D, A> &b, range<D> n) : data(b.data), r(b.r), part(n) {}
+  template <class A> accessor(buffer<T, D, A> &b, range<D> n, id<D> o) : data(b.data), r(b.r), part(n), from(o) {}
+  template <class A> accessor(buffer<T, D, A> &b, handler &) : accessor(b) { used(); }
+  template <class A, class P> accessor(buffer<T, D, A> &b, handler &, P) : accessor(b) { used(); }
+  template <class A, class P, class Q> accessor(buffer<T, D, A> &b, handler &, P, Q) : accessor(b) { used(); }
+  template <class A> accessor(buffer<T, D, A> &b, handler &, range<D> n) : accessor(b, n) { used(); }
+  template <class A, class P> accessor(buffer<T, D, A> &b, handler &, range<D> n, P) : accessor(b, n) { used(); }
+  template <class A, class P, class Q>
+    requires(!std::is_convertible_v<P, id<D>>)
+  accessor(buffer<T, D, A> &b, handler &, range<D> n, P, Q) : accessor(b, n) {
+    used();
+  }
+  template <class A> accessor(buffer<T, D, A> &b, handler &, range<D> n, id<D> o) : accessor(b, n, o) { used(); }
+  template <class A, class P> accessor(buffer<T, D, A> &b, handler &, range<D> n, id<D> o, P) : accessor(b, n, o) { used(); }
+  template <class A, class P, class Q> accessor(buffer<T, D, A> &b, handler &, range<D> n, id<D> o, P, Q) : accessor(b, n, o) {
+    used();
+  }
+  // One that reads, of one that also writes.
+  template <access_mode n, access::placeholder g>
+    requires(m == access_mode::read && n == access_mode::read_write)
+  accessor(const accessor<T, D, n, t, g> &o) : data(o.data), r(o.r), part(o.part), from(o.from) {}
+  template <class U, access_mode n, access::placeholder g>
+    requires(std::is_same_v<std::remove_const_t<U>, std::remove_const_t<T>> && m == access_mode::read && !std::is_same_v<U, T>)
+  accessor(const accessor<U, D, n, t, g> &o) : data(o.data), r(o.r), part(o.part), from(o.from) {}
+
+  // The element of an index; of mode atomic, an atomic of it.
+  decltype(auto) operator[](size_t i) const {
+    if constexpr (m == access_mode::atomic) return atomic<T>(data + i);
+    else if constexpr (D == 1) return (data[i]);
+    else if constexpr (D == 2) return data + i * r.v[1];
+    else return detail::plane<E>{data + i * r.v[1] * r.v[2], r.v[2]};
+  }
+  decltype(auto) operator[](const id<D> &i) const
+    requires(D > 1)
+  {
+    if constexpr (m == access_mode::atomic) return atomic<T>(data + detail::linear(i, r));
+    else return (data[detail::linear(i, r)]);
+  }
+  // Of no dimensions: one element.
+  operator E &() const
+    requires(D == 1 && m != access_mode::atomic)
+  {
+    return data[0];
+  }
+
+  size_t size() const { return part.size(); }
+  size_t get_count() const { return part.size(); }
+  size_t get_size() const { return part.size() * sizeof(T); }
+  size_t byte_size() const { return part.size() * sizeof(T); }
+  size_t max_size() const { return part.size(); }
+  bool empty() const { return part.size() == 0; }
+  range<D> get_range() const { return part; }
+  id<D> get_offset() const { return from; }
+  bool is_placeholder() const { return h == access::placeholder::true_t; }
+  E *get_pointer_plain() const { return data; }
+  global_ptr<E> get_pointer() const { return global_ptr<E>(data); }
+  template <access::decorated d> global_ptr<E, d> get_multi_ptr() const { return global_ptr<E, d>(data); }
+  E *begin() const { return data + detail::linear(from, r); }
+  E *end() const { return begin() + part.size(); }
+  const T *cbegin() const { return begin(); }
+  const T *cend() const { return end(); }
+  void swap(accessor &o) { std::swap(*this, o); }
+  friend bool operator==(const accessor &a, const accessor &b) { return a.data == b.data; }
+};
+
+// Local memory of a group.
+template <class T, int D = 1> struct local_accessor {
+  typedef T value_type;
+  typedef T &reference;
+  typedef const T &const_reference;
+  typedef T *iterator;
+  typedef size_t size_type;
+  static constexpr int dimensions = D;
+  T *data;
+  range<D == 0 ? 1 : D> r;
+
+  void make() { data = (T *)__xeemu::allocate(r.size() * sizeof(T), 3); }
+  local_accessor() : data(nullptr) {}
+  local_accessor(handler &, const property_list & = {})
+    requires(D == 0)
+      : r(1) {
+    make();
+  }
+  local_accessor(range<D == 0 ? 1 : D> size, handler &, const property_list & = {})
+    requires(D > 0)
+      : r(size) {
+    make();
+  }
+
+  decltype(auto) operator[](size_t i) const
+    requires(D > 0)
+  {
+    if constexpr (D == 1) return (data[i]);
+    else if constexpr (D == 2) return data + i * r.v[1];
+    else return detail::plane<T>{data + i * r.v[1] * r.v[2], r.v[2]};
+  }
+  T &operator[](const id<D == 0 ? 1 : D> &i) const
+    requires(D > 1)
+  {
+    return data[detail::linear(i, r)];
+  }
+  operator T &() const
+    requires(D == 0)
+  {
+    return *data;
+  }
+  const local_accessor &operator=(const T &x) const
+    requires(D == 0)
+  {
+    *data = x;
+    return *this;
+  }
+  size_t size() const { return r.size(); }
+  size_t get_count() const { return r.size(); }
+  size_t byte_size() const { return r.size() * sizeof(T); }
+  size_t get_size() const { return r.size() * sizeof(T); }
+  bool empty() const { return r.size() == 0; }
+  range<D == 0 ? 1 : D> get_range() const { return r; }
+  T *get_pointer_plain() const { return data; }
+  local_ptr<T> get_pointer() const { return local_ptr<T>(data); }
+  template <access::decorated d> local_ptr<T, d> get_multi_ptr() const { return local_ptr<T, d>(data); }
+  T *begin() const { return data; }
+  T *end() const { return data + r.size(); }
+  friend bool operator==(const local_accessor &a, const local_accessor &b) { return a.data == b.data; }
+};
+
+// The spelling of SYCL 1.2.1; of mode atomic, an index gives an atomic.
+template <class T, int D, access_mode m, access::placeholder h>
+struct accessor<T, D, m, target::local, h> : local_accessor<T, D> {
+  using local_accessor<T, D>::local_accessor;
+  using local_accessor<T, D>::operator[];
+  atomic<T, access::address_space::local_space> operator[](size_t i) const
+    requires(m == access_mode::atomic)
+  {
+    return atomic<T, access::address_space::local_space>(this->data + i);
+  }
+};
+
+template <class T, int D, access_mode m> struct host_accessor {
+  typedef detail::element<T, m> E;
+  typedef E value_type;
+  typedef E &reference;
+  typedef E *iterator;
+  static constexpr int dimensions = D;
+  E *data;
+  range<D> r, part;
+  id<D> from;
+
+  host_accessor() : data(nullptr) {}
+  template <class A> host_accessor(buffer<T, D, A> &b) : data(b.data), r(b.r), part(b.r) { __xeemu::wait_memory(data); }
+  template <class A, class P> host_accessor(buffer<T, D, A> &b, P) : host_accessor(b) {}
+  template <class A, class P, class Q> host_accessor(buffer<T, D, A> &b, P, Q) : host_accessor(b) {}
+  template <class A> host_accessor(buffer<T, D, A> &b, range<D> n) : host_accessor(b) { part = n; }
+  template <class A, class P> host_accessor(buffer<T, D, A> &b, range<D> n, P) : host_accessor(b) { part = n; }
+  template <class A> host_accessor(buffer<T, D, A> &b, range<D> n, id<D> o) : host_accessor(b) {
+    part = n;
+    from = o;
+  }
+  template <class A, class P> host_accessor(buffer<T, D, A> &b, range<D> n, id<D> o, P) : host_accessor(b, n, o) {}
+
+  decltype(auto) operator[](size_t i) const {
+    if constexpr (D == 1) return (data[i]);
+    else if constexpr (D == 2) return data + i * r.v[1];
+    else return detail::plane<E>{data + i * r.v[1] * r.v[2], r.v[2]};
+  }
+  E &operator[](const id<D> &i) const
+    requires(D > 1)
+  {
+    return data[detail::linear(i, r)];
+  }
+  size_t size() const { return part.size(); }
+  size_t get_count() const { return part.size(); }
+  size_t byte_size() const { return part.size() * sizeof(T); }
+  size_t get_size() const { return part.size() * sizeof(T); }
+  bool empty() const { return part.size() == 0; }
+  range<D> get_range() const { return part; }
+  id<D> get_offset() const { return from; }
+  E *get_pointer() const { return data; }
+  E *begin() const { return data + detail::linear(from, r); }
+  E *end() const { return begin() + part.size(); }
+  const T *cbegin() const { return begin(); }
+  const T *cend() const { return end(); }
+};
+
+// What the arguments of an accessor without its own template arguments say.
+template <class T, int D, class A> accessor(buffer<T, D, A> &) -> accessor<T, D, access_mode::read_write, target::device, access::placeholder::true_t>;
+template <class T, int D, class A, access_mode m> accessor(buffer<T, D, A> &, mode_tag_t<m>) -> accessor<T, D, m, target::device, access::placeholder::true_t>;
+template <class T, int D, class A, access_mode m, class P>
+accessor(buffer<T, D, A> &, mode_tag_t<m>, P) -> accessor<T, D, m, target::device, access::placeholder::true_t>;
+#define XEEMU_GUIDES(...)                                                                                                     \
+  template <class T, int D, class A> accessor(buffer<T, D, A> &, handler & __VA_ARGS__) -> accessor<T, D>;                    \
+  template <class T, int D, class A, class P>                                                                                 \
+    requires std::is_empty_v<P>                                                                                               \
+  accessor(buffer<T, D, A> &, handler & __VA_ARGS__, P) -> accessor<T, D>;                                                     \
+  template <class T, int D, class A> accessor(buffer<T, D, A> &, handler & __VA_ARGS__, property_list) -> accessor<T, D>;     \
+  template <class T, int D, class A, access_mode m>                                                                           \
+  accessor(buffer<T, D, A> &, handler & __VA_ARGS__, mode_tag_t<m>) -> accessor<T, D, m>;                                      \
+  template <class T, int D, class A, access_mode m, class P>                                                                  \
+  accessor(buffer<T, D, A> &, handler & __VA_ARGS__, mode_tag_t<m>, P) -> accessor<T, D, m>;                                   \
+  template <class T, int D, class A, access_mode m, target t>                                                                 \
+  accessor(buffer<T, D, A> &, handler & __VA_ARGS__, mode_target_tag_t<m, t>) -> accessor<T, D, m, t>;                         \
+  template <class T, int D, class A, access_mode m, target t, class P>                                                        \
+  accessor(buffer<T, D, A> &, handler & __VA_ARGS__, mode_target_tag_t<m, t>, P) -> accessor<T, D, m, t>;
+#define XEEMU_COMMA ,
+XEEMU_GUIDES()
+XEEMU_GUIDES(XEEMU_COMMA range<D>)
+XEEMU_GUIDES(XEEMU_COMMA range<D> XEEMU_COMMA id<D>)
+#undef XEEMU_GUIDES
+#undef XEEMU_COMMA
+template <class T, int D, class A> host_accessor(buffer<T, D, A> &) -> host_accessor<T, D, std::is_const_v<T> ? access_mode::read : access_mode::read_write>;
+template <class T, int D, class A, access_mode m> host_accessor(buffer<T, D, A> &, mode_tag_t<m>) -> host_accessor<T, D, m>;
+template <class T, int D, class A, access_mode m, class P>
+host_accessor(buffer<T, D, A> &, mode_tag_t<m>, P) -> host_accessor<T, D, m>;
+template <class T, int D, class A> host_accessor(buffer<T, D, A> &, property_list) -> host_accessor<T, D>;
+template <class T, int D, class A, access_mode m>
+host_accessor(buffer<T, D, A> &, range<D>, mode_tag_t<m>) -> host_accessor<T, D, m>;
+template <class T, int D, class A, access_mode m>
+host_accessor(buffer<T, D, A> &, range<D>, id<D>, mode_tag_t<m>) -> host_accessor<T, D, m>;
+
+}  // namespace sycl
+
+#endif

@@ -1,0 +1,64 @@
+// Extensions of oneAPI and Intel that programs use: properties of kernels, masks of sub-groups, local memory without
+// accessors.
+#ifndef XEEMU_SYCL_EXTENSIONS_HPP
+#define XEEMU_SYCL_EXTENSIONS_HPP
+
+#include <sycl/detail/algorithms.hpp>
+
+namespace sycl {
+namespace ext::oneapi {
+
+// Bits of the lanes of a sub-group; there are at most 32.
+struct sub_group_mask {
+  unsigned bits;
+  bool test(id<1> i) const { return (bits >> i.v[0] & 1u) != 0; }
+  bool operator[](id<1> i) const { return (bits >> i.v[0] & 1u) != 0; }
+  bool any() const { return bits != 0; }
+  bool none() const { return bits == 0; }
+  bool all() const { return __xeemu::popcount(bits) == __xeemu::get_max_sub_group_size(); }
+  unsigned count() const { return __xeemu::popcount(bits); }
+  unsigned size() const { return __xeemu::get_max_sub_group_size(); }
+  id<1> find_low() const { return id<1>(__xeemu::ctz(bits)); }
+  id<1> find_high() const { return id<1>(31 - __xeemu::clz(bits)); }
+  template <class T> void extract_bits(T &x, id<1> from = id<1>(0)) const { x = (T)(bits >> from.v[0]); }
+  void set(id<1> i, bool x = true) { bits = x ? bits | 1u << i.v[0] : bits & ~(1u << i.v[0]); }
+  friend sub_group_mask operator&(sub_group_mask a, sub_group_mask b) { return sub_group_mask{a.bits & b.bits}; }
+  friend sub_group_mask operator|(sub_group_mask a, sub_group_mask b) { return sub_group_mask{a.bits | b.bits}; }
+  friend sub_group_mask operator^(sub_group_mask a, sub_group_mask b) { return sub_group_mask{a.bits ^ b.bits}; }
+  friend bool operator==(sub_group_mask a, sub_group_mask b) { return a.bits == b.bits; }
+};
+inline sub_group_mask group_ballot(sub_group, bool x = true) { return sub_group_mask{__xeemu::sub_group_ballot(x)[0]}; }
+
+template <class T, Group G> inline multi_ptr<T, access::address_space::local_space> group_local_memory_for_overwrite(G) {
+  return multi_ptr<T, access::address_space::local_space>((T *)__xeemu::allocate(sizeof(T), 3));
+}
+template <class T, Group G, class... A> inline multi_ptr<T, access::address_space::local_space> group_local_memory(G, A... x) {
+  T *p = (T *)__xeemu::allocate(sizeof(T), 3);
+  if (__xeemu::get_local_linear_id() == 0) *p = T{x...};
+  __xeemu::barrier(1);
+  return multi_ptr<T, access::address_space::local_space>(p);
+}
+
+namespace experimental {
+template <class... P> struct properties {
+  typedef int kernel_properties;
+  constexpr properties(P...) {}
+};
+template <int n> struct sub_group_size_key {};
+template <int... n> struct work_group_size_key {};
+template <int n> inline constexpr sub_group_size_key<n> sub_group_size{};
+template <int... n> inline constexpr work_group_size_key<n...> work_group_size{};
+template <int... n> inline constexpr work_group_size_key<n...> work_group_size_hint{};
+struct use_root_sync_key {};
+inline constexpr use_root_sync_key use_root_sync{};
+}  // namespace experimental
+
+}  // namespace ext::oneapi
+
+namespace ext::intel::experimental {
+struct cache_key {};
+}
+
+}  // namespace sycl
+
+#endif

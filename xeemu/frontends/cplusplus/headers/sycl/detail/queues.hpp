@@ -1,0 +1,369 @@
+// Queues: what programs give to a device, as commands with events.
+#ifndef XEEMU_SYCL_QUEUES_HPP
+#define XEEMU_SYCL_QUEUES_HPP
+
+#include <sycl/detail/accessors.hpp>
+#include <sycl/detail/devices.hpp>
+#include <sycl/detail/items.hpp>
+#include <sycl/detail/reductions.hpp>
+#include <sycl/detail/specializations.hpp>
+
+namespace sycl {
+
+struct event {
+  unsigned long number;
+  event() : number(0) {}
+  explicit event(unsigned long n) : number(n) {}
+  void wait() const { __xeemu::wait_event(number); }
+  void wait_and_throw() const { __xeemu::wait_event(number); }
+  static void wait(const std::vector<event> &all) {
+    for (size_t i = 0; i < all.size(); ++i) all[i].wait();
+  }
+  static void wait_and_throw(const std::vector<event> &all) { wait(all); }
+  std::vector<event> get_wait_list() const { return std::vector<event>(); }
+  backend get_backend() const { return backend::ext_oneapi_level_zero; }
+  template <class Q> typename Q::return_type get_info() const { return (typename Q::return_type)2; }
+  template <class Q> typename Q::return_type get_profiling_info() const { return __xeemu::profiled(number, Q::number); }
+  friend bool operator==(const event &a, const event &b) { return a.number == b.number; }
+};
+
+}  // namespace sycl
+
+namespace __xeemu {
+
+struct unnamed;
+
+// The device's entry: what each work-item of a launch runs.
+template <class Name, class Item, class Kernel> void kernel_body(const Kernel &k) {
+  Item it;
+  if constexpr (std::is_invocable_v<const Kernel &, Item>) k(it);
+  else if constexpr (std::is_invocable_v<const Kernel &, Item, sycl::kernel_handler>) k(it, sycl::kernel_handler());
+  else if constexpr (requires { k(); }) k();
+  else k(it);  // the compiler says what it does not fit
+}
+// Of one work-item.
+template <class Name, class Kernel> void task_body(const Kernel &k) {
+  if constexpr (std::is_invocable_v<const Kernel &, sycl::kernel_handler>) k(sycl::kernel_handler());
+  else k();
+}
+
+// The host records a launch; the bodies here are for the front end to find.
+template <class Name, class Item, int D, class Kernel> void launch(sycl::range<D>, const Kernel &k) {
+  kernel_body<Name, Item, Kernel>(k);
+}
+template <class Name, class Item, int D, class Kernel> void launch(sycl::nd_range<D>, const Kernel &k) {
+  kernel_body<Name, Item, Kernel>(k);
+}
+template <class Name, class Kernel> void launch_task(const Kernel &k) { task_body<Name, Kernel>(k); }
+// Run on the host, in its place among the commands.
+template <class F> void run_on_host(const F &f) { f(); }
+
+}  // namespace __xeemu
+
+namespace sycl {
+
+template <class T> concept reduction_like = requires { typename T::reducer_type; };
+// What stands before a kernel: a reduction, or properties of the kernel.
+template <class T> concept with_kernel = reduction_like<T> || requires { typename T::kernel_properties; };
+
+struct kernel;
+struct kernel_id;
+template <bundle_state s> struct kernel_bundle;
+
+class handler {
+ public:
+  void depends_on(event e) { __xeemu::command_depends(e.number); }
+  void depends_on(const std::vector<event> &all) {
+    for (size_t i = 0; i < all.size(); ++i) __xeemu::command_depends(all[i].number);
+  }
+  template <class T, int D, access_mode m, target t, access::placeholder h> void require(const accessor<T, D, m, t, h> &a) { a.used(); }
+
+  template <class Name = __xeemu::unnamed, class K> void single_task(const K &k) { __xeemu::launch_task<Name>(k); }
+  template <class Name = __xeemu::unnamed, class P, class K> void single_task(P, const K &k) { __xeemu::launch_task<Name>(k); }
+
+  // Of ranges, which braces also give; what is an nd_range, says so.
+#define XEEMU_LAUNCHES(D)                                                                                    \
+  template <class Name = __xeemu::unnamed, class K> void parallel_for(range<D> r, const K &k) {              \
+    __xeemu::launch<Name, item<D>>(r, k);                                                                    \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, class K> void parallel_for(range<D> r, id<D> from, const K &k) {  \
+    __xeemu::launch<Name, item<D>>(r, detail::shifted<D, K>{k, from});                                       \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, reduction_like R, class K>                                        \
+  void parallel_for(range<D> r, R a, const K &k) {                                                           \
+    a.begin();                                                                                               \
+    __xeemu::launch<Name, item<D>>(r, detail::reducing<item<D>, K, R>{k, a});                                \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, class K>                      \
+  void parallel_for(range<D> r, R a, S b, const K &k) {                                                      \
+    a.begin();                                                                                               \
+    b.begin();                                                                                               \
+    __xeemu::launch<Name, item<D>>(r, detail::reducing2<item<D>, K, R, S>{k, a, b});                         \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, reduction_like T, class K>    \
+  void parallel_for(range<D> r, R a, S b, T c, const K &k) {                                                 \
+    a.begin();                                                                                               \
+    b.begin();                                                                                               \
+    c.begin();                                                                                               \
+    __xeemu::launch<Name, item<D>>(r, detail::reducing3<item<D>, K, R, S, T>{k, a, b, c});                   \
+  }
+  XEEMU_LAUNCHES(1)
+  XEEMU_LAUNCHES(2)
+  XEEMU_LAUNCHES(3)
+#undef XEEMU_LAUNCHES
+  template <class Name = __xeemu::unnamed, int D, class K> void parallel_for(nd_range<D> r, const K &k) {
+    __xeemu::launch<Name, nd_item<D>>(r, k);
+  }
+  template <class Name = __xeemu::unnamed, int D, reduction_like R, class K>
+  void parallel_for(nd_range<D> r, R a, const K &k) {
+    a.begin();
+    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing<nd_item<D>, K, R>{k, a});
+  }
+  template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, class K>
+  void parallel_for(nd_range<D> r, R a, S b, const K &k) {
+    a.begin();
+    b.begin();
+    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing2<nd_item<D>, K, R, S>{k, a, b});
+  }
+  template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, reduction_like T, class K>
+  void parallel_for(nd_range<D> r, R a, S b, T c, const K &k) {
+    a.begin();
+    b.begin();
+    c.begin();
+    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing3<nd_item<D>, K, R, S, T>{k, a, b, c});
+  }
+  // With properties of a kernel, which mean nothing here.
+  template <class Name = __xeemu::unnamed, class R, class P, class K>
+    requires requires { typename P::kernel_properties; }
+  void parallel_for(R r, P, const K &k) {
+    parallel_for<Name>(r, k);
+  }
+  template <class Name = __xeemu::unnamed, class R, class P, reduction_like A, class K>
+    requires requires { typename P::kernel_properties; }
+  void parallel_for(R r, P, A a, const K &k) {
+    parallel_for<Name>(r, a, k);
+  }
+  template <class Name = __xeemu::unnamed, int D, class K> void parallel_for_work_group(range<D> groups, const K &k) {
+    __xeemu::launch<Name, group<D>>(nd_range<D>(groups, groups), detail::hierarchical<D, K>{k});
+  }
+  template <class Name = __xeemu::unnamed, int D, class K> void parallel_for_work_group(range<D> groups, range<D> local, const K &k) {
+    __xeemu::launch<Name, group<D>>(nd_range<D>(groups * local, local), detail::hierarchical<D, K>{k});
+  }
+
+  template <class K> void host_task(const K &f) {
+    if constexpr (std::is_invocable_v<const K &>) __xeemu::run_on_host(f);
+    else __xeemu::run_on_host([=] { f(interop_handle()); });
+  }
+  template <class K> void codeplay_host_task(const K &f) { host_task(f); }
+
+  void memcpy(void *to, const void *from, size_t bytes) { __xeemu::copy_bytes(to, from, bytes); }
+  void memset(void *to, int byte, size_t bytes) { __xeemu::set_bytes(to, byte, bytes); }
+  template <class T> void copy(const T *from, T *to, size_t count) { __xeemu::copy_bytes(to, from, count * sizeof(T)); }
+  template <class T, class V>
+    requires std::is_convertible_v<V, T>
+  void fill(T *to, const V &x, size_t count) {
+    T y = x;
+    for (size_t i = 0; i < count; ++i) to[i] = y;
+  }
+  template <class T> void fill(void *to, const T &x, size_t count) { fill((T *)to, x, count); }
+  void prefetch(const void *, size_t) {}
+  void mem_advise(const void *, size_t, int) {}
+  template <class T, int D, access_mode m, target t, access::placeholder h, class V>
+  void fill(const accessor<T, D, m, t, h> &a, const V &x) {
+    T y = x;
+    for (size_t i = 0; i < a.size(); ++i) a.data[i] = y;
+  }
+  template <class A, class P> void copy(const A &from, P to)
+    requires requires { from.get_pointer_plain(); }
+  {
+    detail::copy_elements(from.begin(), detail::address_of(to), from.size());
+  }
+  template <class P, class A> void copy(P from, const A &to)
+    requires(requires { to.get_pointer_plain(); } && !requires { from.get_pointer_plain(); })
+  {
+    detail::copy_elements(detail::address_of(from), to.begin(), to.size());
+  }
+  template <class A> void update_host(const A &) {}
+
+  template <auto &name> auto get_specialization_constant() const { return name.value; }
+  template <auto &name, class T> void set_specialization_constant(T x) { __xeemu::stop("a specialization constant is set as the program runs"); }
+  template <class B> void use_kernel_bundle(const B &) {}
+  template <class T> void set_arg(int, T &&) {}
+  template <class... T> void set_args(T &&...) {}
+};
+
+struct queue {
+  unsigned number;
+  bool in_order;
+
+  void make(bool order) {
+    in_order = order;
+    number = __xeemu::new_queue(order);
+  }
+  queue(const property_list &p = {}) { make(p.in_order); }
+  queue(const async_handler &, const property_list &p = {}) { make(p.in_order); }
+  queue(const device &, const property_list &p = {}) { make(p.in_order); }
+  queue(const device &, const async_handler &, const property_list &p = {}) { make(p.in_order); }
+  queue(const context &, const device &, const property_list &p = {}) { make(p.in_order); }
+  queue(const context &, const device &, const async_handler &, const property_list &p = {}) { make(p.in_order); }
+  template <class S>
+    requires std::is_invocable_v<const S &, const device &>
+  queue(const S &, const property_list &p = {}) {
+    make(p.in_order);
+  }
+  template <class S>
+    requires std::is_invocable_v<const S &, const device &>
+  queue(const S &, const async_handler &, const property_list &p = {}) {
+    make(p.in_order);
+  }
+  template <class S>
+    requires std::is_invocable_v<const S &, const device &>
+  queue(const context &, const S &, const property_list &p = {}) {
+    make(p.in_order);
+  }
+
+  device get_device() const { return device(); }
+  context get_context() const { return context(); }
+  backend get_backend() const { return backend::ext_oneapi_level_zero; }
+  bool is_in_order() const { return in_order; }
+  bool is_host() const { return false; }
+  bool ext_oneapi_empty() const { return true; }
+  template <class Q> typename Q::return_type get_info() const { return detail::answer<Q>(); }
+  template <class P> bool has_property() const { return std::is_same_v<P, property::queue::in_order> && in_order; }
+  void wait() { __xeemu::wait_queue(number); }
+  void wait_and_throw() { __xeemu::wait_queue(number); }
+  void throw_asynchronous() {}
+
+  // A command of what `f` does with a handler, after the events of the second argument.
+  template <class F> event command(const F &f) {
+    __xeemu::begin_command(number);
+    handler h;
+    f(h);
+    return event(__xeemu::end_command());
+  }
+  template <class E, class F> event command_after(const E &e, const F &f) {
+    __xeemu::begin_command(number);
+    handler h;
+    h.depends_on(e);
+    f(h);
+    return event(__xeemu::end_command());
+  }
+  template <class F> event submit(F f) { return command(f); }
+  template <class F> event submit(F f, queue) { return command(f); }
+
+  template <class Name = __xeemu::unnamed, class K> event single_task(const K &k) {
+    return command([&](handler &h) { h.single_task<Name>(k); });
+  }
+  template <class Name = __xeemu::unnamed, class K> event single_task(event e, const K &k) {
+    return command_after(e, [&](handler &h) { h.single_task<Name>(k); });
+  }
+  template <class Name = __xeemu::unnamed, class K> event single_task(const std::vector<event> &e, const K &k) {
+    return command_after(e, [&](handler &h) { h.single_task<Name>(k); });
+  }
+#define XEEMU_LAUNCHES(D)                                                                                                                                  \
+  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, const K &k) {                                                           \
+    return command([&](handler &h) { h.parallel_for<Name>(r, k); });                                                                                       \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, event e, const K &k) {                                                  \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });                                                                              \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, const std::vector<event> &e, const K &k) {                              \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });                                                                              \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, with_kernel A, class K> event parallel_for(range<D> r, const A &a, const K &k) {                                \
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, k); });                                                                                    \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, with_kernel A, reduction_like B, class K> event parallel_for(range<D> r, const A &a, const B &b, const K &k) {  \
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, k); });                                                                                 \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, reduction_like A, reduction_like B, reduction_like C, class K>                                                  \
+  event parallel_for(range<D> r, const A &a, const B &b, const C &c, const K &k) {                                                                         \
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, c, k); });                                                                              \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, with_kernel A, class K> event parallel_for(range<D> r, event e, const A &a, const K &k) {                       \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });                                                                           \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, with_kernel A, class K> event parallel_for(range<D> r, const std::vector<event> &e, const A &a, const K &k) {   \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });                                                                           \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, reduction_like A, reduction_like B, class K>                                                                    \
+  event parallel_for(range<D> r, event e, const A &a, const B &b, const K &k) {                                                                            \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, b, k); });                                                                        \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, id<D> from, const K &k) {                                               \
+    return command([&](handler &h) { h.parallel_for<Name>(r, from, k); });                                                                                 \
+  }
+  XEEMU_LAUNCHES(1)
+  XEEMU_LAUNCHES(2)
+  XEEMU_LAUNCHES(3)
+#undef XEEMU_LAUNCHES
+  template <class Name = __xeemu::unnamed, int D, class K> event parallel_for(nd_range<D> r, const K &k) {
+    return command([&](handler &h) { h.parallel_for<Name>(r, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, class K> event parallel_for(nd_range<D> r, event e, const K &k) {
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, class K> event parallel_for(nd_range<D> r, const std::vector<event> &e, const K &k) {
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, with_kernel A, class K> event parallel_for(nd_range<D> r, const A &a, const K &k) {
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, with_kernel A, reduction_like B, class K> event parallel_for(nd_range<D> r, const A &a, const B &b, const K &k) {
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, reduction_like A, reduction_like B, reduction_like C, class K>
+  event parallel_for(nd_range<D> r, const A &a, const B &b, const C &c, const K &k) {
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, c, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, with_kernel A, class K> event parallel_for(nd_range<D> r, event e, const A &a, const K &k) {
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, with_kernel A, class K> event parallel_for(nd_range<D> r, const std::vector<event> &e, const A &a, const K &k) {
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, reduction_like A, reduction_like B, class K>
+  event parallel_for(nd_range<D> r, event e, const A &a, const B &b, const K &k) {
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, b, k); });
+  }
+
+#define XEEMU_COMMAND(template_, name, parameters, ...)                                          \
+  template_ event name(XEEMU_ALL parameters) {                                                             \
+    return command([&](handler &h) { __VA_ARGS__; });                                            \
+  }                                                                                              \
+  template_ event name(XEEMU_ALL parameters, event e) {                                                    \
+    return command_after(e, [&](handler &h) { __VA_ARGS__; });                                   \
+  }                                                                                              \
+  template_ event name(XEEMU_ALL parameters, const std::vector<event> &e) {                                \
+    return command_after(e, [&](handler &h) { __VA_ARGS__; });                                   \
+  }
+#define XEEMU_ALL(...) __VA_ARGS__
+  XEEMU_COMMAND(, memcpy, (void *to, const void *from, size_t bytes), h.memcpy(to, from, bytes))
+  XEEMU_COMMAND(, memset, (void *to, int byte, size_t bytes), h.memset(to, byte, bytes))
+  XEEMU_COMMAND(, prefetch, (const void *p, size_t bytes), h.prefetch(p, bytes))
+  XEEMU_COMMAND(, mem_advise, (const void *p, size_t bytes, int advice), h.mem_advise(p, bytes, advice))
+  XEEMU_COMMAND(template <class T>, copy, (const T *from, T *to, size_t count), h.copy(from, to, count))
+  XEEMU_COMMAND(template <class T>, fill, (void *to, const T &x, size_t count), h.fill((T *)to, x, count))
+#undef XEEMU_COMMAND
+#undef XEEMU_ALL
+
+  event ext_oneapi_submit_barrier() {
+    return command([&](handler &) {});
+  }
+  event ext_oneapi_submit_barrier(const std::vector<event> &e) {
+    return command_after(e, [&](handler &) {});
+  }
+  event ext_oneapi_memcpy2d(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height) {
+    return command([&](handler &h) {
+      for (size_t i = 0; i < height; ++i) h.memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, width);
+    });
+  }
+  template <class F> event submit_host_task(const F &f) {
+    return command([&](handler &h) { h.host_task(f); });
+  }
+  friend bool operator==(const queue &a, const queue &b) { return a.number == b.number; }
+};
+
+}  // namespace sycl
+
+#endif

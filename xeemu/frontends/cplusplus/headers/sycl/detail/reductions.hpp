@@ -1,0 +1,191 @@
+// Reductions: what a kernel combines by reducers. Each work-item combines in a variable of its own; after the kernel's body
+// that is combined with the result by an atomic, of an nd-range once for each work-group.
+#ifndef XEEMU_SYCL_REDUCTIONS_HPP
+#define XEEMU_SYCL_REDUCTIONS_HPP
+
+#include <sycl/detail/algorithms.hpp>
+#include <sycl/detail/atomics.hpp>
+#include <sycl/detail/buffers.hpp>
+
+namespace sycl {
+
+template <class T, class Op> struct reducer {
+  typedef T value_type;
+  typedef Op binary_operation;
+  T value;
+  explicit reducer(T x) : value(x) {}
+  reducer(const reducer &) = delete;
+  reducer &combine(const T &x) {
+    value = Op()(value, x);
+    return *this;
+  }
+  T identity() const { return detail::identity_of<Op, T>(); }
+  reducer &operator+=(const T &x)
+    requires(detail::kind_of<Op> == detail::operation::add)
+  {
+    value = value + x;
+    return *this;
+  }
+  reducer &operator*=(const T &x)
+    requires(detail::kind_of<Op> == detail::operation::mul)
+  {
+    value = value * x;
+    return *this;
+  }
+  reducer &operator&=(const T &x)
+    requires(detail::kind_of<Op> == detail::operation::and_)
+  {
+    value = value & x;
+    return *this;
+  }
+  reducer &operator|=(const T &x)
+    requires(detail::kind_of<Op> == detail::operation::or_)
+  {
+    value = value | x;
+    return *this;
+  }
+  reducer &operator^=(const T &x)
+    requires(detail::kind_of<Op> == detail::operation::xor_)
+  {
+    value = value ^ x;
+    return *this;
+  }
+  reducer &operator++()
+    requires(detail::kind_of<Op> == detail::operation::add)
+  {
+    value = value + 1;
+    return *this;
+  }
+  void operator++(int)
+    requires(detail::kind_of<Op> == detail::operation::add)
+  {
+    value = value + 1;
+  }
+};
+
+namespace detail {
+
+// x combined with what is in memory, for others to see.
+template <class T, class Op> inline void combine_atomically(T *p, T x) {
+  constexpr operation k = kind_of<Op>;
+  constexpr bool simple = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) >= 4;
+  if constexpr (simple && k == operation::add) __xeemu::atomic_fetch_add_explicit(p, x, 0, 2);
+  else if constexpr (simple && k == operation::min) __xeemu::atomic_fetch_min_explicit(p, x, 0, 2);
+  else if constexpr (simple && k == operation::max) __xeemu::atomic_fetch_max_explicit(p, x, 0, 2);
+  else if constexpr (simple && k == operation::and_) __xeemu::atomic_fetch_and_explicit(p, x, 0, 2);
+  else if constexpr (simple && k == operation::or_) __xeemu::atomic_fetch_or_explicit(p, x, 0, 2);
+  else if constexpr (simple && k == operation::xor_) __xeemu::atomic_fetch_xor_explicit(p, x, 0, 2);
+  else {
+    T old = __xeemu::atomic_load_explicit(p, 0, 2);
+    while (!__xeemu::atomic_compare_exchange_strong_explicit(p, &old, (T)Op()(old, x), 0, 0, 2)) {
+    }
+  }
+}
+
+template <class T, class Op> struct reduction_of {
+  typedef reducer<T, Op> reducer_type;
+  T *result;
+  T identity;
+  bool initialized;
+  const void *whole;
+
+  // On the host, before the launch.
+  void begin() const {
+    if (whole != nullptr) __xeemu::command_uses(whole, sizeof(T), 2);
+    if (initialized) __xeemu::set_element(result, &identity, sizeof(T));
+  }
+  template <class Item> void finish(T x) const {
+    if constexpr (dimensions_of<Item> != 0 && kind_of<Op> != operation::other && std::is_arithmetic_v<T>) {
+      T total = reduce_over_group(group<dimensions_of<Item>>(), x, Op());
+      if (__xeemu::get_local_linear_id() == 0) combine_atomically<T, Op>(result, total);
+    } else combine_atomically<T, Op>(result, x);
+  }
+};
+
+// Kernels with reducers.
+template <class Item, class K, class R> struct reducing {
+  K kernel;
+  R first;
+  void operator()(Item it) const {
+    typename R::reducer_type a(first.identity);
+    kernel(it, a);
+    first.template finish<Item>(a.value);
+  }
+};
+template <class Item, class K, class R, class S> struct reducing2 {
+  K kernel;
+  R first;
+  S second;
+  void operator()(Item it) const {
+    typename R::reducer_type a(first.identity);
+    typename S::reducer_type b(second.identity);
+    kernel(it, a, b);
+    first.template finish<Item>(a.value);
+    second.template finish<Item>(b.value);
+  }
+};
+template <class Item, class K, class R, class S, class T> struct reducing3 {
+  K kernel;
+  R first;
+  S second;
+  T third;
+  void operator()(Item it) const {
+    typename R::reducer_type a(first.identity);
+    typename S::reducer_type b(second.identity);
+    typename T::reducer_type c(third.identity);
+    kernel(it, a, b, c);
+    first.template finish<Item>(a.value);
+    second.template finish<Item>(b.value);
+    third.template finish<Item>(c.value);
+  }
+};
+
+// What a work-group does once, and in it its work-items: not emulated.
+template <int D, class K> struct hierarchical {
+  K kernel;
+  void operator()(group<D> g) const {
+    __xeemu::unsupported("a hierarchical kernel (parallel_for_work_group); write an nd_range kernel with local accessors");
+    kernel(g);
+  }
+};
+
+// A kernel whose ids begin at an offset.
+template <int D, class K> struct shifted {
+  K kernel;
+  id<D> from;
+  void operator()(item<D> it) const { kernel(it.get_id() + from); }
+};
+
+}  // namespace detail
+
+template <class T, class Op> inline detail::reduction_of<T, Op> reduction(T *p, Op, const property_list &o = {}) {
+  return detail::reduction_of<T, Op>{p, detail::identity_of<Op, T>(), o.initialized, nullptr};
+}
+template <class T, class Op>
+inline detail::reduction_of<T, Op> reduction(T *p, const std::type_identity_t<T> &identity, Op, const property_list &o = {}) {
+  return detail::reduction_of<T, Op>{p, identity, o.initialized, nullptr};
+}
+template <class T, class A, class Op>
+inline detail::reduction_of<T, Op> reduction(buffer<T, 1, A> b, handler &, Op, const property_list &o = {}) {
+  return detail::reduction_of<T, Op>{b.data, detail::identity_of<Op, T>(), o.initialized, b.data};
+}
+template <class T, class A, class Op>
+inline detail::reduction_of<T, Op> reduction(buffer<T, 1, A> b, handler &, const std::type_identity_t<T> &identity, Op, const property_list &o = {}) {
+  return detail::reduction_of<T, Op>{b.data, identity, o.initialized, b.data};
+}
+// Of an accessor, as before SYCL 2020.
+template <class T, int D, access_mode m, target t, access::placeholder h, class Op>
+inline detail::reduction_of<T, Op> reduction(const accessor<T, D, m, t, h> &a, Op) {
+  return detail::reduction_of<T, Op>{a.data, detail::identity_of<Op, T>(), m == access_mode::discard_write || m == access_mode::write, a.data};
+}
+template <class T, int D, access_mode m, target t, access::placeholder h, class Op>
+inline detail::reduction_of<T, Op> reduction(const accessor<T, D, m, t, h> &a, const std::type_identity_t<T> &identity, Op) {
+  return detail::reduction_of<T, Op>{a.data, identity, m == access_mode::discard_write || m == access_mode::write, a.data};
+}
+namespace ext::oneapi {
+using sycl::reducer, sycl::reduction;
+}
+
+}  // namespace sycl
+
+#endif
