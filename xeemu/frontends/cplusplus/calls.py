@@ -105,7 +105,7 @@ def _names_method(cursor: Cursor) -> bool:
 def _object(body: Body, cursor: Cursor) -> Expression:
     """The address of the object whose method is called; behind the method's name are its template's arguments."""
     name = cursor.location.int_data
-    parts = [c for c in clang.children(cursor) if c.extent.begin_int_data < name]
+    parts = [c for c in clang.children(cursor) if not name or c.extent.begin_int_data <= name]
     if not parts:
         body.at(cursor)
         return address(body.object())
