@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -35,6 +37,7 @@
 #include <sycl/detail/extensions.hpp>
 #include <sycl/detail/groups.hpp>
 #include <sycl/detail/items.hpp>
+#include <sycl/detail/legacy.hpp>
 #include <sycl/detail/mathematics.hpp>
 #include <sycl/detail/memory_model.hpp>
 #include <sycl/detail/operations.hpp>
