@@ -59,7 +59,7 @@ def test_launches_of_a_loop_are_told_one_by_one():
 
 
 @pytest.mark.parametrize(
-    "condition, scale",
+    ("condition", "scale"),
     [("x[0] > 3", None), ("argc > 100", None), ("n > 3", 2)],
 )
 def test_a_branch_on_what_is_not_known_leaves_unknown_what_it_changes(condition: str, scale: int | None):

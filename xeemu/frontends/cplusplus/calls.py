@@ -98,7 +98,7 @@ def _arguments(body: Body, cursor: Cursor, callee: Cursor) -> list[Expression]:
 def _object(body: Body, cursor: Cursor) -> Expression:
     """The address of the object whose method is called; behind the method's name are its template's arguments."""
     name = cursor.location.int_data
-    parts = [c for c in clang.children(cursor) if c.extent.begin_int_data < name]
+    parts = [c for c in clang.children(cursor) if not name or c.extent.begin_int_data <= name]
     if not parts:
         body.at(cursor)
         return address(body.object())
@@ -155,7 +155,13 @@ def _pattern(callee: Cursor) -> Cursor | None:
 def _default(callee: Cursor, k: int, body: Body) -> Cursor:
     """The value that a parameter has where none is given."""
     definition = callee.get_definition() or callee
-    for declared in (definition, callee, callee.canonical, getattr(callee, "specialized_template", None), _pattern(callee)):
+    for declared in (
+        definition,
+        callee,
+        callee.canonical,
+        getattr(callee, "specialized_template", None),
+        _pattern(callee),
+    ):
         if declared is None:
             continue
         parameters = [c for c in declared.get_children() if clang.kind(c) == "PARM_DECL"]
