@@ -17,7 +17,6 @@ from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.tree import Expression
 from xeemu.frontends.types import Pointer, Scalar, Type, Vector
 
-
 ENTRIES = ("kernel_body", "task_body")
 """Of our headers the functions that are the entries of kernels, which the host submits and does not call."""
 
