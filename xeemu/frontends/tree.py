@@ -34,6 +34,7 @@ class Variable:
       space: `"private"`, `"local"`, `"constant"` (also of file-scope constants and `static const`) or `"global"`.
       place: where it is declared.
       initializer: its first value, or None; read when it is first asked for.
+      declared: as the source declares it, where that is not the type and the name.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Variable:
     space: str
     place: Place
     read: Callable[[], "Expression | None"] = dataclasses.field(default=lambda: None, repr=False)
+    declared: str = ""
 
     @functools.cached_property
     def initializer(self) -> "Expression | None":

@@ -1,1 +1,1 @@
-"""C++ as the front ends' tree: what a translation unit instantiates, function by function."""
+"""C++ as the tree of `tree.py`: what a translation unit instantiates, function by function, with our own headers."""

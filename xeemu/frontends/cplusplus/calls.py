@@ -12,7 +12,7 @@ from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Function, Place
 
 _METHODS = ("CXX_METHOD", "CONVERSION_FUNCTION")
-_KEPT = ("launch", "launch_task")
+_KEPT = ("launch", "launch_task", "kernel_body", "task_body")
 """Functions of our headers of which a call stays one: the host's code says there what it submits."""
 
 
@@ -86,7 +86,7 @@ def _arguments(body: Body, cursor: Cursor, callee: Cursor) -> list[Expression]:
     parameters = list(callee.type.get_canonical().argument_types())
     found: list[Expression] = []
     if clang.kind(callee) in _METHODS:
-        members = [c for c in clang.children(cursor)[:1] if clang.kind(c) == "MEMBER_REF_EXPR"]
+        members = [c for c in clang.children(cursor)[:1] if _names_method(c)]
         if members:
             found += [] if callee.is_static_method() else [_of_class_of(body, callee, _object(body, members[0]))]
         elif len(given) == len(parameters) + 1:  # an operator's first operand
@@ -95,10 +95,16 @@ def _arguments(body: Body, cursor: Cursor, callee: Cursor) -> list[Expression]:
     return [*found, *given_to(body, given, parameters, callee)]
 
 
+def _names_method(cursor: Cursor) -> bool:
+    """Whether an expression is a method of an object, rather than a member whose operator is called."""
+    if clang.kind(cursor) != "MEMBER_REF_EXPR":
+        return False
+    return cursor.referenced is None or clang.kind(cursor.referenced) != "FIELD_DECL"
+
+
 def _object(body: Body, cursor: Cursor) -> Expression:
     """The address of the object whose method is called; behind the method's name are its template's arguments."""
-    name = cursor.location.int_data
-    parts = [c for c in clang.children(cursor) if not name or c.extent.begin_int_data <= name]
+    parts = [c for c in clang.children(cursor) if clang.begins_with(cursor, c)]
     if not parts:
         body.at(cursor)
         return address(body.object())

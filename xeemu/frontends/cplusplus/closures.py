@@ -85,15 +85,24 @@ def _capture(declared: Cursor, introducer: _Introducer) -> Capture:
 
 def _implicit(cursor: Cursor, block: Cursor, introducer: _Introducer) -> Iterator[tuple[Site, Capture]]:
     """What the body of a lambda captures by being used, or, of the object, by its members' names."""
-    inside = frozenset(map(site, clang.parts(cursor, frozenset(_VARIABLES))))
+    inside = frozenset(map(site, clang.parts(cursor, frozenset(_VARIABLES)))) | _named_in(block)
     for part in clang.parts(block, _USES, _CLASSES):
         kind = clang.kind(part)
         if kind == "DECL_REF_EXPR" and introducer.default:
             declared = part.referenced
+            if declared is None:
+                continue  # a name that has no declaration, such as of an operator of numbers
             if clang.kind(declared) in _VARIABLES and site(declared) not in inside and _has_place(declared):
                 yield site(declared), _capture(declared, introducer)
         elif kind == "CXX_THIS_EXPR" or (kind == "MEMBER_REF_EXPR" and _is_of_this(part)):
             yield THIS, Capture("this", _enclosing_class(cursor), not introducer.whole)
+
+
+def _named_in(block: Cursor) -> frozenset[Site]:
+    """The captures that lambdas in a block declare, `[name = value]`."""
+    found = (ref.referenced for ref in clang.parts(block, frozenset(("VARIABLE_REF",))))
+    start, end = block.extent.begin_int_data, block.extent.end_int_data
+    return frozenset(site(declared) for declared in found if start <= site(declared) < end)
 
 
 def _has_place(declared: Cursor) -> bool:

@@ -1,6 +1,7 @@
 """Submissions: which kernels a unit submits, found by following all calls from the functions of the user's files."""
 
 import dataclasses
+import re
 from collections.abc import Iterator
 
 from xeemu.frontends.cplusplus.bodies import is_header
@@ -20,16 +21,19 @@ class Submission:
     """A kernel that is submitted somewhere.
 
     Attributes:
-      cursor: the instance of `__xeemu::kernel_body`, which makes an item and calls the kernel's function with it.
+      cursor: the instance of `__xeemu::kernel_body`, which makes an item and calls the kernel's function with it, or of
+        `task_body`, which calls that of a single task.
       name: of the class that names the kernel; empty where there is none.
       enclosing: the user's function in which it is submitted.
       place: of the submission.
+      scopes: the user's functions that lead to it, among them lambdas, the innermost one first.
     """
 
     cursor: Cursor
     name: str
     enclosing: str
     place: Place
+    scopes: tuple[Cursor, ...] = ()
 
 
 def submissions(instances: Instances) -> list[Submission]:
@@ -60,21 +64,23 @@ class _Survey:
         self._seen: set[int] = set()
         self.found: dict[int, Submission] = {}
         for cursor in functions(instances):
-            self._visit(cursor, cursor.spelling, clang.place(cursor, instances.files))
+            self._visit(cursor, clang.place(cursor, instances.files))
 
-    def _visit(self, cursor: Cursor, enclosing: str, place: Place) -> None:
-        pending = [(cursor, enclosing, place)]
+    def _visit(self, cursor: Cursor, place: Place) -> None:
+        pending: list[tuple[Cursor, tuple[Cursor, ...], Place]] = [(cursor, (), place)]
         while pending:
-            function, name, at = pending.pop()
+            function, scopes, at = pending.pop()
             if int(function.hash) in self._seen:
                 continue
             self._seen.add(int(function.hash))
             ours = is_header(function.location.file.name) if function.location.file else True
-            if not ours and function.spelling != "operator()":
-                name = function.spelling
-            pending += reversed(list(self._calls(function, name, at, ours)))
+            if not ours:
+                scopes = (function, *scopes)
+            pending += reversed(list(self._calls(function, scopes, at, ours)))
 
-    def _calls(self, function: Cursor, name: str, at: Place, ours: bool) -> Iterator[tuple[Cursor, str, Place]]:
+    def _calls(
+        self, function: Cursor, scopes: tuple[Cursor, ...], at: Place, ours: bool
+    ) -> Iterator[tuple[Cursor, tuple[Cursor, ...], Place]]:
         """The functions that one calls, with where the user's file does so; notes lambdas and kernels."""
         for part in clang.parts(function, _FOLLOWED):
             if clang.kind(part) == "LAMBDA_EXPR":
@@ -92,12 +98,40 @@ class _Survey:
                 continue
             where = at if ours else clang.place(part, self._instances.files)
             if callee.spelling in _ENTRIES and ours:
-                self._note(definition, name, where)
-            yield definition, name, where
+                self._note(definition, scopes, where)
+            yield definition, scopes, where
 
-    def _note(self, cursor: Cursor, enclosing: str, place: Place) -> None:
+    def _note(self, cursor: Cursor, scopes: tuple[Cursor, ...], place: Place) -> None:
         if int(cursor.hash) not in self.found:
-            self.found[int(cursor.hash)] = Submission(cursor, _named(cursor), enclosing, place)
+            enclosing = next((s for s in scopes if s.spelling != "operator()"), None)
+            name = "" if enclosing is None else called(enclosing)
+            self.found[int(cursor.hash)] = Submission(cursor, _named(cursor), name, place, scopes)
+
+
+def called(function: Cursor) -> str:
+    """A function's name, with the arguments of the template that it, or its class, is an instance of."""
+    own = _instance(str(function.spelling), function)
+    parent = function.semantic_parent
+    of_template = parent is not None and clang.template(parent) is not None
+    return f"{_instance(parent.spelling, parent)}::{own}" if of_template else own
+
+
+def _instance(name: str, cursor: Cursor) -> str:
+    if clang.template(cursor) is None:
+        return name
+    listed = [re.sub(r"\b\w+::", "", str(a)) for a in template_arguments(cursor) if "lambda at" not in str(a)]
+    return f"{name}<{', '.join(listed)}>" if listed else name
+
+
+def template_arguments(cursor: Cursor) -> list[int | str]:
+    """The arguments of an instance of a template: numbers, and types as C++ spells them."""
+    found: list[int | str] = []
+    for k in range(max(cursor.get_num_template_arguments(), 0)):
+        if cursor.get_template_argument_kind(k).name == "INTEGRAL":
+            found.append(int(cursor.get_template_argument_value(k)))
+        else:
+            found.append(str(cursor.get_template_argument_type(k).get_canonical().spelling))
+    return found
 
 
 def _named(cursor: Cursor) -> str:

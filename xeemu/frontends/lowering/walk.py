@@ -34,11 +34,13 @@ class Layout:
       name: the variable's.
       space: `"global"`, `"constant"`, `"local"` or `"private"`.
       element: what the memory holds.
+      null: whether pointers into it are null.
     """
 
     name: str
     space: str
     element: types.Scalar
+    null: bool = False
 
 
 @dataclasses.dataclass(eq=False)
@@ -114,6 +116,7 @@ class Walk:
         self._evaluate, self._execute = evaluate, execute
         self.shape: tuple[int, ...] = wg.local_id(0).shape
         self.memories: dict[Any, Memory] = {}
+        self.extents: Mapping[str, Memory] = {}
         self.layouts: dict[Any, Layout] = {}
         self.bindings: dict[Key, Binding] = {}
         self.constants: dict[Variable, Any] = {}

@@ -9,13 +9,23 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
+#include <cctype>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <numeric>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <sycl/detail/accessors.hpp>
 #include <sycl/detail/algorithms.hpp>
@@ -27,6 +37,7 @@
 #include <sycl/detail/extensions.hpp>
 #include <sycl/detail/groups.hpp>
 #include <sycl/detail/items.hpp>
+#include <sycl/detail/legacy.hpp>
 #include <sycl/detail/mathematics.hpp>
 #include <sycl/detail/memory_model.hpp>
 #include <sycl/detail/operations.hpp>
@@ -38,7 +49,9 @@
 #include <sycl/detail/streams.hpp>
 #include <sycl/detail/usm.hpp>
 #include <sycl/detail/vectors.hpp>
+#include <thread>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #endif

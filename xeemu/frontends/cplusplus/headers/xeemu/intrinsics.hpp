@@ -88,6 +88,9 @@ typedef unsigned lanes __attribute__((ext_vector_type(4)));
 lanes sub_group_ballot(int predicate);
 
 int printf(const char *format, ...);
+template <class F> int fprintf(F *file, const char *format, ...);
+int sprintf(char *to, const char *format, ...);
+int snprintf(char *to, size most, const char *format, ...);
 
 // ---- host: kinds of memory are 0 host, 1 device, 2 shared, 3 local ----
 
@@ -109,6 +112,7 @@ unsigned random();
 double now();
 [[noreturn]] void stop(const char *message);
 void failed(const char *assertion);
+void unsupported(const char *what);  // the front end refuses what calls it
 [[noreturn]] void leave(int status);
 double number_of(const char *text);
 size spell(char *to, long long number);  // gives the number of letters

@@ -15,7 +15,8 @@ template <class T, access_mode m>
 using element = std::conditional_t<m == access_mode::read, const T, T>;
 
 template <class P> inline auto *address_of(const P &p) {
-  if constexpr (requires { p.get(); }) return p.get();
+  if constexpr (std::is_pointer_v<P>) return p;
+  else if constexpr (requires { p.get(); }) return p.get();
   else return &*p;
 }
 template <class S, class T> inline void copy_elements(const S *from, T *to, size_t count) {

@@ -9,6 +9,8 @@
 
 namespace sycl {
 
+template <int D = 1> struct h_item;
+
 struct device_event {
   void wait() const { __xeemu::barrier(3); }
 };
@@ -94,9 +96,8 @@ template <int D = 1> struct group {
     return device_event();
   }
   template <class... E> void wait_for(E...) const { __xeemu::barrier(3); }
-  template <class F> void parallel_for_work_item(F) const {
-    static_assert(D == 0, "xeemu has no hierarchical kernels (parallel_for_work_item); write an nd_range kernel");
-  }
+  template <class F> void parallel_for_work_item(const F &f) const { f(h_item<D>()); }
+  template <class F> void parallel_for_work_item(range<D>, const F &f) const { f(h_item<D>()); }
   friend bool operator==(const group &, const group &) { return true; }
 };
 

@@ -93,8 +93,34 @@ template <int D> inline group<D> get_work_group() { return group<D>(); }
 inline sub_group get_sub_group() { return sub_group(); }
 }  // namespace ext::oneapi::this_work_item
 
-template <int D = 1> struct h_item {
-  static_assert(D == 0, "xeemu has no hierarchical kernels (parallel_for_work_group, h_item); write an nd_range kernel");
+// Of hierarchical kernels, which are refused where one is submitted.
+template <int D> struct h_item {
+  static constexpr int dimensions = D;
+  size_t get_global_id(int d) const { return __xeemu::get_global_id(D - 1 - d); }
+  size_t get_local_id(int d) const { return __xeemu::get_local_id(D - 1 - d); }
+  size_t get_logical_local_id(int d) const { return __xeemu::get_local_id(D - 1 - d); }
+  size_t get_physical_local_id(int d) const { return __xeemu::get_local_id(D - 1 - d); }
+  size_t get_global_range(int d) const { return __xeemu::get_global_size(D - 1 - d); }
+  size_t get_local_range(int d) const { return __xeemu::get_local_size(D - 1 - d); }
+  size_t get_logical_local_range(int d) const { return __xeemu::get_local_size(D - 1 - d); }
+  size_t get_physical_local_range(int d) const { return __xeemu::get_local_size(D - 1 - d); }
+  id<D> get_global_id() const { return nd_item<D>().get_global_id(); }
+  id<D> get_local_id() const { return nd_item<D>().get_local_id(); }
+  id<D> get_logical_local_id() const { return nd_item<D>().get_local_id(); }
+  id<D> get_physical_local_id() const { return nd_item<D>().get_local_id(); }
+  range<D> get_global_range() const { return nd_item<D>().get_global_range(); }
+  range<D> get_local_range() const { return nd_item<D>().get_local_range(); }
+  range<D> get_logical_local_range() const { return nd_item<D>().get_local_range(); }
+  range<D> get_physical_local_range() const { return nd_item<D>().get_local_range(); }
+  item<D, false> get_global() const { return item<D, false>(); }
+  item<D, false> get_local() const { return item<D, false>(); }
+  item<D, false> get_logical_local() const { return item<D, false>(); }
+  item<D, false> get_physical_local() const { return item<D, false>(); }
+};
+template <class T, int D = 1> struct private_memory {
+  T held;
+  explicit private_memory(const group<D> &) {}
+  T &operator()(const h_item<D> &) { return held; }
 };
 
 }  // namespace sycl

@@ -6,27 +6,32 @@
 
 namespace sycl {
 
+namespace detail {
+struct property {};
+template <class P> inline constexpr bool is_property = std::is_base_of_v<property, P>;
+}  // namespace detail
+
 namespace property {
-struct no_init {};
-struct noinit {};
+struct no_init : detail::property {};
+struct noinit : detail::property {};
 namespace queue {
-struct enable_profiling {};
-struct in_order {};
+struct enable_profiling : detail::property {};
+struct in_order : detail::property {};
 }  // namespace queue
 namespace buffer {
-struct use_host_ptr {};
-struct use_mutex {
+struct use_host_ptr : detail::property {};
+struct use_mutex : detail::property {
   template <class M> use_mutex(M &) {}
 };
-struct context_bound {
+struct context_bound : detail::property {
   template <class C> context_bound(const C &) {}
 };
 }  // namespace buffer
 namespace image {
-struct use_host_ptr {};
+struct use_host_ptr : detail::property {};
 }
 namespace reduction {
-struct initialize_to_identity {};
+struct initialize_to_identity : detail::property {};
 }
 }  // namespace property
 inline constexpr property::no_init no_init{};
@@ -36,7 +41,7 @@ struct property_list {
   bool in_order, initialized;
   constexpr property_list() : in_order(false), initialized(false) {}
   template <class P, class... R>
-    requires(std::is_class_v<P> && std::is_empty_v<P> && !std::is_same_v<P, property_list>)
+    requires detail::is_property<P>
   constexpr property_list(P, R...)
       : in_order(std::is_same_v<P, property::queue::in_order> || (std::is_same_v<R, property::queue::in_order> || ...)),
         initialized(std::is_same_v<P, property::reduction::initialize_to_identity> ||
@@ -44,19 +49,22 @@ struct property_list {
 };
 
 namespace ext::oneapi {
+namespace property::buffer {
+struct use_pinned_host_memory : detail::property {};
+}
 namespace property::queue {
-struct discard_events {};
-struct priority_normal {};
-struct priority_low {};
-struct priority_high {};
+struct discard_events : detail::property {};
+struct priority_normal : detail::property {};
+struct priority_low : detail::property {};
+struct priority_high : detail::property {};
 }  // namespace property::queue
 struct accessor_property_list_base {};
-template <class... P> struct accessor_property_list {
+template <class... P> struct accessor_property_list : detail::property {
   constexpr accessor_property_list(P...) {}
 };
-struct no_alias_t {};
+struct no_alias_t : detail::property {};
 inline constexpr no_alias_t no_alias{};
-struct no_offset_t {};
+struct no_offset_t : detail::property {};
 inline constexpr no_offset_t no_offset{};
 }  // namespace ext::oneapi
 namespace ext::intel {

@@ -63,6 +63,8 @@ template <class F> void run_on_host(const F &f) { f(); }
 namespace sycl {
 
 template <class T> concept reduction_like = requires { typename T::reducer_type; };
+// What stands before a kernel: a reduction, or properties of the kernel.
+template <class T> concept with_kernel = reduction_like<T> || requires { typename T::kernel_properties; };
 
 struct kernel;
 struct kernel_id;
@@ -79,61 +81,74 @@ class handler {
   template <class Name = __xeemu::unnamed, class K> void single_task(const K &k) { __xeemu::launch_task<Name>(k); }
   template <class Name = __xeemu::unnamed, class P, class K> void single_task(P, const K &k) { __xeemu::launch_task<Name>(k); }
 
-#define XEEMU_LAUNCHES(D)                                                                                                  \
-  template <class Name = __xeemu::unnamed, class K> void parallel_for(range<D> r, const K &k) {                            \
-    __xeemu::launch<Name, item<D>>(r, k);                                                                                  \
-  }                                                                                                                        \
-  template <class Name = __xeemu::unnamed, class K> void parallel_for(nd_range<D> r, const K &k) {                         \
-    __xeemu::launch<Name, nd_item<D>>(r, k);                                                                               \
-  }                                                                                                                        \
-  template <class Name = __xeemu::unnamed, class K> void parallel_for(range<D> r, id<D> from, const K &k) {                \
-    __xeemu::launch<Name, item<D>>(r, detail::shifted<D, K>{k, from});                                                     \
-  }                                                                                                                        \
-  template <class Name = __xeemu::unnamed, reduction_like R, class K> void parallel_for(range<D> r, R a, const K &k) {     \
-    a.begin();                                                                                                             \
-    __xeemu::launch<Name, item<D>>(r, detail::reducing<item<D>, K, R>{k, a});                                              \
-  }                                                                                                                        \
-  template <class Name = __xeemu::unnamed, reduction_like R, class K> void parallel_for(nd_range<D> r, R a, const K &k) {  \
-    a.begin();                                                                                                             \
-    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing<nd_item<D>, K, R>{k, a});                                        \
-  }                                                                                                                        \
-  template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, class K>                                    \
-  void parallel_for(range<D> r, R a, S b, const K &k) {                                                                    \
-    a.begin();                                                                                                             \
-    b.begin();                                                                                                             \
-    __xeemu::launch<Name, item<D>>(r, detail::reducing2<item<D>, K, R, S>{k, a, b});                                       \
-  }                                                                                                                        \
-  template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, class K>                                    \
-  void parallel_for(nd_range<D> r, R a, S b, const K &k) {                                                                 \
-    a.begin();                                                                                                             \
-    b.begin();                                                                                                             \
-    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing2<nd_item<D>, K, R, S>{k, a, b});                                 \
-  }                                                                                                                        \
-  template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, reduction_like T, class K>                  \
-  void parallel_for(range<D> r, R a, S b, T c, const K &k) {                                                               \
-    a.begin();                                                                                                             \
-    b.begin();                                                                                                             \
-    c.begin();                                                                                                             \
-    __xeemu::launch<Name, item<D>>(r, detail::reducing3<item<D>, K, R, S, T>{k, a, b, c});                                 \
-  }                                                                                                                        \
-  template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, reduction_like T, class K>                  \
-  void parallel_for(nd_range<D> r, R a, S b, T c, const K &k) {                                                            \
-    a.begin();                                                                                                             \
-    b.begin();                                                                                                             \
-    c.begin();                                                                                                             \
-    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing3<nd_item<D>, K, R, S, T>{k, a, b, c});                           \
+  // Of ranges, which braces also give; what is an nd_range, says so.
+#define XEEMU_LAUNCHES(D)                                                                                    \
+  template <class Name = __xeemu::unnamed, class K> void parallel_for(range<D> r, const K &k) {              \
+    __xeemu::launch<Name, item<D>>(r, k);                                                                    \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, class K> void parallel_for(range<D> r, id<D> from, const K &k) {  \
+    __xeemu::launch<Name, item<D>>(r, detail::shifted<D, K>{k, from});                                       \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, reduction_like R, class K>                                        \
+  void parallel_for(range<D> r, R a, const K &k) {                                                           \
+    a.begin();                                                                                               \
+    __xeemu::launch<Name, item<D>>(r, detail::reducing<item<D>, K, R>{k, a});                                \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, class K>                      \
+  void parallel_for(range<D> r, R a, S b, const K &k) {                                                      \
+    a.begin();                                                                                               \
+    b.begin();                                                                                               \
+    __xeemu::launch<Name, item<D>>(r, detail::reducing2<item<D>, K, R, S>{k, a, b});                         \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, reduction_like T, class K>    \
+  void parallel_for(range<D> r, R a, S b, T c, const K &k) {                                                 \
+    a.begin();                                                                                               \
+    b.begin();                                                                                               \
+    c.begin();                                                                                               \
+    __xeemu::launch<Name, item<D>>(r, detail::reducing3<item<D>, K, R, S, T>{k, a, b, c});                   \
   }
   XEEMU_LAUNCHES(1)
   XEEMU_LAUNCHES(2)
   XEEMU_LAUNCHES(3)
 #undef XEEMU_LAUNCHES
+  template <class Name = __xeemu::unnamed, int D, class K> void parallel_for(nd_range<D> r, const K &k) {
+    __xeemu::launch<Name, nd_item<D>>(r, k);
+  }
+  template <class Name = __xeemu::unnamed, int D, reduction_like R, class K>
+  void parallel_for(nd_range<D> r, R a, const K &k) {
+    a.begin();
+    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing<nd_item<D>, K, R>{k, a});
+  }
+  template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, class K>
+  void parallel_for(nd_range<D> r, R a, S b, const K &k) {
+    a.begin();
+    b.begin();
+    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing2<nd_item<D>, K, R, S>{k, a, b});
+  }
+  template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, reduction_like T, class K>
+  void parallel_for(nd_range<D> r, R a, S b, T c, const K &k) {
+    a.begin();
+    b.begin();
+    c.begin();
+    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing3<nd_item<D>, K, R, S, T>{k, a, b, c});
+  }
   // With properties of a kernel, which mean nothing here.
   template <class Name = __xeemu::unnamed, class R, class P, class K>
-    requires(requires { typename P::kernel_properties; })
+    requires requires { typename P::kernel_properties; }
   void parallel_for(R r, P, const K &k) {
     parallel_for<Name>(r, k);
   }
-  template <class Name = __xeemu::unnamed, class W> void parallel_for_work_group(W &&...) = delete;
+  template <class Name = __xeemu::unnamed, class R, class P, reduction_like A, class K>
+    requires requires { typename P::kernel_properties; }
+  void parallel_for(R r, P, A a, const K &k) {
+    parallel_for<Name>(r, a, k);
+  }
+  template <class Name = __xeemu::unnamed, int D, class K> void parallel_for_work_group(range<D> groups, const K &k) {
+    __xeemu::launch<Name, group<D>>(nd_range<D>(groups, groups), detail::hierarchical<D, K>{k});
+  }
+  template <class Name = __xeemu::unnamed, int D, class K> void parallel_for_work_group(range<D> groups, range<D> local, const K &k) {
+    __xeemu::launch<Name, group<D>>(nd_range<D>(groups * local, local), detail::hierarchical<D, K>{k});
+  }
 
   template <class K> void host_task(const K &f) {
     if constexpr (std::is_invocable_v<const K &>) __xeemu::run_on_host(f);
@@ -185,25 +200,31 @@ struct queue {
     in_order = order;
     number = __xeemu::new_queue(order);
   }
-  queue(const property_list &p = {}) { make(p.in_order); }
-  queue(const async_handler &, const property_list &p = {}) { make(p.in_order); }
-  queue(const device &, const property_list &p = {}) { make(p.in_order); }
-  queue(const device &, const async_handler &, const property_list &p = {}) { make(p.in_order); }
-  queue(const context &, const device &, const property_list &p = {}) { make(p.in_order); }
-  queue(const context &, const device &, const async_handler &, const property_list &p = {}) { make(p.in_order); }
+  queue() { make(false); }
+  explicit queue(const property_list &p) { make(p.in_order); }
+  explicit queue(const async_handler &, const property_list &p = {}) { make(p.in_order); }
+  explicit queue(const device &, const property_list &p = {}) { make(p.in_order); }
+  explicit queue(const device &, const async_handler &, const property_list &p = {}) { make(p.in_order); }
+  explicit queue(const context &, const device &, const property_list &p = {}) { make(p.in_order); }
+  explicit queue(const context &, const device &, const async_handler &, const property_list &p = {}) { make(p.in_order); }
   template <class S>
     requires std::is_invocable_v<const S &, const device &>
-  queue(const S &, const property_list &p = {}) {
+  explicit queue(const S &, const property_list &p = {}) {
     make(p.in_order);
   }
   template <class S>
     requires std::is_invocable_v<const S &, const device &>
-  queue(const S &, const async_handler &, const property_list &p = {}) {
+  explicit queue(const S &, const async_handler &, const property_list &p = {}) {
     make(p.in_order);
   }
   template <class S>
     requires std::is_invocable_v<const S &, const device &>
-  queue(const context &, const S &, const property_list &p = {}) {
+  explicit queue(const context &, const S &, const property_list &p = {}) {
+    make(p.in_order);
+  }
+  template <class S>
+    requires std::is_invocable_v<const S &, const device &>
+  explicit queue(const context &, const S &, const async_handler &, const property_list &p = {}) {
     make(p.in_order);
   }
 
@@ -213,6 +234,8 @@ struct queue {
   bool is_in_order() const { return in_order; }
   bool is_host() const { return false; }
   bool ext_oneapi_empty() const { return true; }
+  bool khr_empty() const { return true; }
+  void khr_flush() const {}
   template <class Q> typename Q::return_type get_info() const { return detail::answer<Q>(); }
   template <class P> bool has_property() const { return std::is_same_v<P, property::queue::in_order> && in_order; }
   void wait() { __xeemu::wait_queue(number); }
@@ -245,37 +268,72 @@ struct queue {
   template <class Name = __xeemu::unnamed, class K> event single_task(const std::vector<event> &e, const K &k) {
     return command_after(e, [&](handler &h) { h.single_task<Name>(k); });
   }
-#define XEEMU_LAUNCHES(R)                                                                                                 \
-  template <class Name = __xeemu::unnamed, class K> event parallel_for(R r, const K &k) {                                 \
-    return command([&](handler &h) { h.parallel_for<Name>(r, k); });                                                      \
-  }                                                                                                                       \
-  template <class Name = __xeemu::unnamed, class K> event parallel_for(R r, event e, const K &k) {                        \
-    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });                                             \
-  }                                                                                                                       \
-  template <class Name = __xeemu::unnamed, class K> event parallel_for(R r, const std::vector<event> &e, const K &k) {    \
-    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });                                             \
-  }                                                                                                                       \
-  template <class Name = __xeemu::unnamed, class A, class K>                                                              \
-    requires(reduction_like<A> || requires { typename A::kernel_properties; })                                            \
-  event parallel_for(R r, const A &a, const K &k) {                                                                       \
-    return command([&](handler &h) { h.parallel_for<Name>(r, a, k); });                                                   \
-  }                                                                                                                       \
-  template <class Name = __xeemu::unnamed, reduction_like A, reduction_like B, class K>                                   \
-  event parallel_for(R r, const A &a, const B &b, const K &k) {                                                           \
-    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, k); });                                                \
-  }                                                                                                                       \
-  template <class Name = __xeemu::unnamed, class E, reduction_like A, class K>                                            \
-    requires(!reduction_like<E>)                                                                                          \
-  event parallel_for(R r, const E &e, const A &a, const K &k) {                                                           \
-    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });                                          \
+#define XEEMU_LAUNCHES(D)                                                                                                                                  \
+  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, const K &k) {                                                           \
+    return command([&](handler &h) { h.parallel_for<Name>(r, k); });                                                                                       \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, event e, const K &k) {                                                  \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });                                                                              \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, const std::vector<event> &e, const K &k) {                              \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });                                                                              \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, with_kernel A, class K> event parallel_for(range<D> r, const A &a, const K &k) {                                \
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, k); });                                                                                    \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, with_kernel A, reduction_like B, class K> event parallel_for(range<D> r, const A &a, const B &b, const K &k) {  \
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, k); });                                                                                 \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, reduction_like A, reduction_like B, reduction_like C, class K>                                                  \
+  event parallel_for(range<D> r, const A &a, const B &b, const C &c, const K &k) {                                                                         \
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, c, k); });                                                                              \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, with_kernel A, class K> event parallel_for(range<D> r, event e, const A &a, const K &k) {                       \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });                                                                           \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, with_kernel A, class K> event parallel_for(range<D> r, const std::vector<event> &e, const A &a, const K &k) {   \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });                                                                           \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, reduction_like A, reduction_like B, class K>                                                                    \
+  event parallel_for(range<D> r, event e, const A &a, const B &b, const K &k) {                                                                            \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, b, k); });                                                                        \
+  }                                                                                                                                                        \
+  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, id<D> from, const K &k) {                                               \
+    return command([&](handler &h) { h.parallel_for<Name>(r, from, k); });                                                                                 \
   }
-  XEEMU_LAUNCHES(range<1>)
-  XEEMU_LAUNCHES(range<2>)
-  XEEMU_LAUNCHES(range<3>)
-  XEEMU_LAUNCHES(nd_range<1>)
-  XEEMU_LAUNCHES(nd_range<2>)
-  XEEMU_LAUNCHES(nd_range<3>)
+  XEEMU_LAUNCHES(1)
+  XEEMU_LAUNCHES(2)
+  XEEMU_LAUNCHES(3)
 #undef XEEMU_LAUNCHES
+  template <class Name = __xeemu::unnamed, int D, class K> event parallel_for(nd_range<D> r, const K &k) {
+    return command([&](handler &h) { h.parallel_for<Name>(r, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, class K> event parallel_for(nd_range<D> r, event e, const K &k) {
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, class K> event parallel_for(nd_range<D> r, const std::vector<event> &e, const K &k) {
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, with_kernel A, class K> event parallel_for(nd_range<D> r, const A &a, const K &k) {
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, with_kernel A, reduction_like B, class K> event parallel_for(nd_range<D> r, const A &a, const B &b, const K &k) {
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, reduction_like A, reduction_like B, reduction_like C, class K>
+  event parallel_for(nd_range<D> r, const A &a, const B &b, const C &c, const K &k) {
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, c, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, with_kernel A, class K> event parallel_for(nd_range<D> r, event e, const A &a, const K &k) {
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, with_kernel A, class K> event parallel_for(nd_range<D> r, const std::vector<event> &e, const A &a, const K &k) {
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, reduction_like A, reduction_like B, class K>
+  event parallel_for(nd_range<D> r, event e, const A &a, const B &b, const K &k) {
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, b, k); });
+  }
 
 #define XEEMU_COMMAND(template_, name, parameters, ...)                                          \
   template_ event name(XEEMU_ALL parameters) {                                                             \

@@ -140,6 +140,15 @@ template <class Item, class K, class R, class S, class T> struct reducing3 {
   }
 };
 
+// What a work-group does once, and in it its work-items: not emulated.
+template <int D, class K> struct hierarchical {
+  K kernel;
+  void operator()(group<D> g) const {
+    __xeemu::unsupported("a hierarchical kernel (parallel_for_work_group); write an nd_range kernel with local accessors");
+    kernel(g);
+  }
+};
+
 // A kernel whose ids begin at an offset.
 template <int D, class K> struct shifted {
   K kernel;
