@@ -196,7 +196,12 @@ template <class T, int D = 1> struct local_accessor {
 // The spelling of SYCL 1.2.1; of mode atomic, an index gives an atomic.
 template <class T, int D, access_mode m, access::placeholder h>
 struct accessor<T, D, m, target::local, h> : local_accessor<T, D> {
-  using local_accessor<T, D>::local_accessor;
+  accessor(handler &g)
+    requires(D == 0)
+      : local_accessor<T, D>(g) {}
+  accessor(range<D == 0 ? 1 : D> size, handler &g)
+    requires(D > 0)
+      : local_accessor<T, D>(size, g) {}
   using local_accessor<T, D>::operator[];
   using local_accessor<T, D>::operator=;
   atomic<T, access::address_space::local_space> operator[](size_t i) const
