@@ -4,6 +4,7 @@
 
 namespace __xeemu {
 
+typedef _Float16 half;
 template <class T> inline constexpr bool whole = __is_integral(T);
 template <class T> inline constexpr bool real = __is_floating_point(T) || __is_same(T, half);
 template <class A, class B> struct wider_of { typedef decltype(A() * B()) type; };
@@ -198,6 +199,9 @@ template <class R, class T> R isordered(T a, T b);
 template <class R, class T> R isunordered(T a, T b);
 
 // ---- of vectors: as those of numbers, and some of their own ----
+
+// The component of a vector (of a number: itself) as an lvalue, the same as ((T *)&v)[i].
+template <class T, class V> T &component(V &v, int i);
 
 namespace vectors {
 #define XEEMU_VECTORS(name) template <class V> V name(V x);
