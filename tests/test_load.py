@@ -184,7 +184,6 @@ class TestArrays:
             ),
             (Y.view(np.int32), r"array of int32; pass out.view\(np.float32\) if its bits are meant"),
             (1.5, r"takes an array, but got the number 1.5; pass np.asarray"),
-            (None, r"takes an array, but got None"),
             ([1.0, 2.0], r"takes an array, but got a list"),
             (xe.Local(64), r"takes an array, but got a Local"),
         ],

@@ -37,11 +37,6 @@ def test_a_float_without_a_value_is_no_number():
     assert np.isnan(xe.launch(xe.load(text)["f"], N)(np.zeros(64, np.float32))).all()
 
 
-def test_the_flags_of_a_barrier_are_one_for_all():
-    with pytest.raises(xe.KernelError, match="the flags of a barrier or fence differ between work-items"):
-        xe.launch(kernel("barrier(i == 0 ? CLK_LOCAL_MEM_FENCE : 0); a[i] = 1;"), N)(A)
-
-
 def test_a_number_in_the_braces_of_an_array_fills_a_vector():
     text = "kernel void f(global float4* a) { float4 t[2] = {1.0f, 2.0f}; int i = get_global_id(0); a[i] = t[i & 1]; }"
     result = xe.launch(xe.load(text)["f"], N)(np.zeros((64, 4), np.float32))

@@ -38,7 +38,7 @@ def test_holds_every_module_and_nothing_else(distribution):
     """Each module of the repository is there, of `kernels/` too, the headers, and the mark of a typed package."""
     expected = {str(path.relative_to(ROOT)) for path in (ROOT / "xeemu").rglob("*.py")} | {"xeemu/py.typed"}
     expected |= {
-        f"xeemu/kernels/{path.name}" for path in (ROOT / "kernels").glob("*.*") if path.suffix in (".py", ".cl")
+        f"xeemu/kernels/{path.name}" for path in (ROOT / "kernels").glob("*.*") if path.suffix in (".py", ".cl", ".cpp")
     }
     expected |= {str(path.relative_to(ROOT)) for path in (ROOT / "xeemu").rglob("*.h")}
     installed = {str(file) for file in distribution.files if file.parts[0] == "xeemu" and file.suffix != ".pyc"}

@@ -8,6 +8,7 @@ import dataclasses
 import itertools
 from collections import Counter
 
+import jax
 import numpy as np
 import oracle
 import programs
@@ -379,3 +380,20 @@ def test_check_has_an_error_exactly_where_results_differ(barriers):
     outcomes = schedules.outcomes(tiled_item, TILED, tiled_arguments(), barriers=barriers)
     _, findings = xe.check(tiled, TILED, device=schedules.DEVICE)(*tiled_arguments(), barriers=barriers)
     assert bool(errors(findings)) == (outcomes != {tiled_reference()}), findings
+
+
+PIECES = """
+struct inner { int n; int data[8]; };
+struct outer { int w; struct inner b; char c; };
+__kernel void pieces(__global int* out) {
+  __local struct outer a;
+  int l = get_local_id(0);
+  a.w = 3; a.b.n = 4; a.c = 5;
+  a.b.data[l] = get_global_id(0);
+  out[get_global_id(0)] = a.b.data[l] + a.w + a.b.n + a.c;
+}"""
+
+
+def test_numbers_that_memories_hold_in_bytes_are_put_together_under_a_schedule():
+    got = xe.launch(xe.load(PIECES)["pieces"], xe.NDRange(16, 8), schedule=jax.random.key(1))(np.zeros(16, np.int32))
+    np.testing.assert_array_equal(got, np.arange(16) + 12)

@@ -305,6 +305,14 @@ def test_reasons_by_hand_survive_a_new_page():
     assert "| `s/b:k` | 7 differ | PoCL rounds otherwise |" in again
 
 
+def test_sections_by_hand_survive_a_new_page_and_others_are_written_anew():
+    first = results.page({"s": OUTCOMES}, {}, "")
+    own = "## Seen by reading\n\nA table:\n\n| kernel | what |\n"
+    again = results.page({"s": OUTCOMES}, {}, f"{first}\n{own}\n## Labels of gone\n\n| x |\n")
+    assert again == f"{first}\n{own}"
+    assert results.page({"s": OUTCOMES}, {}, again) == again
+
+
 def test_labels_and_speed_are_on_the_page():
     outcomes = {"s/a:k": ran(agrees="equal", judged="agrees", speed=2.0, reference_seconds=1.0), "s/b:k": REFUSED}
     page = results.page({"s": outcomes}, {"s": {"s/a:k": "race", "s/b:k": "refused"}}, "")

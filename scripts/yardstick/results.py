@@ -7,6 +7,7 @@ the end.
 """
 
 import collections
+import itertools
 import json
 import math
 import os
@@ -18,6 +19,7 @@ from typing import Any
 
 Outcome = Mapping[str, Any]
 PAGE = pathlib.Path(__file__).parent / "results.md"
+_SECTION = re.compile(r"^## (.*)$", re.M)
 _REASON = re.compile(r"^\| `([^`]+)` \| .* \| (.*?) \|$", re.M)
 
 
@@ -178,7 +180,7 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def page(suites: Mapping[str, Mapping[str, Outcome]], expected: Mapping[str, Mapping[str, str]], before: str) -> str:
-    """The page; the reasons that it had before are kept."""
+    """The page; the reasons and the sections by hand that it had before are kept."""
     parts = [INTRODUCTION, "## By suite\n", markdown(HEADER, table(suites))]
     for name, outcomes in suites.items():
         if rows := label_rows(outcomes, expected.get(name, {})):
@@ -190,7 +192,16 @@ def page(suites: Mapping[str, Mapping[str, Outcome]], expected: Mapping[str, Map
         markdown(("kernels", "message"), [(str(n), what) for n, what in failures(every)]),
     ]
     parts += ["## Disagreements\n", disagreements(suites, reasons(before))]
-    return "\n".join(parts)
+    made = "\n".join(parts)
+    return made + "".join("\n" + section for section in by_hand(before, made))
+
+
+def by_hand(before: str, made: str) -> list[str]:
+    """The sections of a page under headings that are not written anew, in their order."""
+    titles = set(_SECTION.findall(made))
+    bounds = [*(found.start() for found in _SECTION.finditer(before)), len(before)]
+    sections = [before[a:b].rstrip() + "\n" for a, b in itertools.pairwise(bounds)]
+    return [s for s in sections if _SECTION.findall(s)[0] not in titles and not s.startswith("## Labels of ")]
 
 
 def speed_text(suites: Mapping[str, Mapping[str, Outcome]]) -> str:
@@ -216,7 +227,8 @@ def disagreements(suites: Mapping[str, Mapping[str, Outcome]], known: Mapping[st
 LABELS = ("label", "kernels", "checked", "agrees", "missed", "false alarm", "other kind")
 INTRODUCTION = """# Real OpenCL C: results
 
-Written by `scripts/corpus --write`; the reasons in the last table are by hand and kept. *run*: translated and
+Written by `scripts/corpus --write`. By hand, and kept when the page is written anew: the reasons of the disagreements,
+and all sections after them. *run*: translated and
 emulated. *equal* and *rounding* hold the results against PoCL's: all bits, or floats within 2e-4 (half 1e-2, double
 1e-9) of the value or of a hundredth of the array's greatest. *undefined*: different, and `check` finds an error in the
 kernel with these arguments, so that no result is right. *no reference*: PoCL cannot compile it, crashes or takes too

@@ -233,7 +233,7 @@ def _tune(given: argparse.Namespace) -> int:
     size = example.sized(given.size)
     nd_range = example.nd_range(size)
     space = {"global_size": nd_range.global_size, "local_size": [nd_range.local_size], **_space(given)}
-    if example.kernel.interface is not None:
+    if example.kernel.dialect.first_is_contiguous:
         space = {"global_size": nd_range.global_size, **_turned(_space(given))}
     static = {name: value for name, value in example.static.items() if name not in space}
     launch = xe.tune(example.kernel, space, sample=given.sample, save=given.save, progress=True)
@@ -404,7 +404,7 @@ def _print_sites(label: str, sites: Sequence[Site]) -> None:
 def _launch(kernel: xe.Kernel, nd_range: xe.NDRange, device: Device) -> str:
     local = nd_range.local_size or kernel.required_size(nd_range.dimensions)
     lanes = sub_group_size(device, kernel.sub_group_size)
-    turn = 1 if kernel.interface is None else -1
+    turn = -1 if kernel.dialect.first_is_contiguous else 1
     shown = _short_size(local[::turn]) if local else "chosen by the runtime"
     order = " (OpenCL's order)" if turn < 0 and nd_range.dimensions > 1 else ""
     return f"global {_short_size(nd_range.global_size[::turn])}, local {shown}{order}, sub-group {lanes}"
@@ -505,7 +505,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add("kernels", _kernels, "list the examples")
 
-    list_ = add("list", _list, "list the kernels of a file of your own, Python or OpenCL C")
+    list_ = add("list", _list, "list the kernels of a file of your own, Python, OpenCL C or SYCL C++")
     list_.add_argument("file", metavar="FILE", help="path.cl or path.py")
     _add_build(list_)
 
@@ -604,15 +604,17 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     _add_build(own)
 
 
-_NAME_HELP = "an example, or path.py:NAME or path.cl:NAME in a file of your own"
+_NAME_HELP = "an example, or path.py:NAME, path.cl:NAME or path.cpp:NAME in a file of your own"
 _OWN = """\
-path.py:NAME, sizes in SYCL's order: the last dimension is contiguous; or
+path.py:NAME, sizes in SYCL's order: the last dimension is contiguous;
+path.cpp:NAME, which needs none where the host code tells its sizes, NAME the
+kernel's class, FUNCTION:LINE, FUNCTION or LINE; or
 path.cl:NAME, sizes in OpenCL's order: the first one is"""
 
 
 def _add_build(parser: Any) -> None:
-    parser.add_argument("--options", default="", metavar="TEXT", help="of OpenCL's compiler, such as '-DN=4 -I folder'")
-    parser.add_argument("--std", metavar="VERSION", help="of OpenCL C, such as CL2.0")
+    parser.add_argument("--options", default="", metavar="TEXT", help="of the compiler, such as '-DN=4 -I folder'")
+    parser.add_argument("--std", metavar="VERSION", help="of the language, such as CL2.0 or c++17")
 
 
 def _add_tune(parser: argparse.ArgumentParser) -> None:

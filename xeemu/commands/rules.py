@@ -1,8 +1,8 @@
-"""Rules: how the arguments of a kernel of OpenCL C are written on a command line."""
+"""Rules: how the arguments of a kernel of C or C++ are written on a command line."""
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -17,7 +17,7 @@ from xeemu.frontends.types import SCALARS, Array, Opaque, Pointer, Record, Scala
 from xeemu.kernels.example import SEED
 
 SYNTAX = """\
-arguments of a kernel of OpenCL C, one --arg for each parameter, in their order:
+arguments of a kernel of C or C++, one --arg for each parameter, in their order:
   1024   -1   0x10   2.5f   a number; with commas the components of a vector
   "{'x': 1, 'y': [2, 3]}"   the fields of a struct
   zeros:1024                an array of zeros; the same with ones
@@ -27,10 +27,13 @@ arguments of a kernel of OpenCL C, one --arg for each parameter, in their order:
   full:1024:1.5             the same number everywhere
   input.npy                 an array that numpy.save wrote
   local:4096                local memory, in bytes
+  null                      a null pointer
   random:64x64:uchar4       an image; its rows, or layers, come first
   sampler:clamp:linear:normalized
 An array has so many elements of a type of C, such as float4; by default of the
-parameter's. NAME=... is the argument for the parameter of that name."""
+parameter's. NAME=... is the argument for the parameter of that name.
+Of a kernel of SYCL C++ they are its captures; those that the host code tells
+may be left out, and arrays whose size it tells hold random numbers then."""
 
 _KINDS = ("zeros", "ones", "random", "range", "full")
 _OPTIONS = {"random": ("seed", "low", "high")}
@@ -50,7 +53,7 @@ def arguments(parameters: Sequence[Variable], texts: Sequence[str], shapes_only:
       UsageError: they are not written so, are not as many, or a file cannot be read.
     """
     written = _by_name(parameters, texts)
-    return tuple(_argument(p, written[p.name], k, shapes_only) for k, p in enumerate(parameters))
+    return tuple(argument(p, written[p.name], k, shapes_only) for k, p in enumerate(parameters))
 
 
 def _by_name(parameters: Sequence[Variable], texts: Sequence[str]) -> dict[str, str]:
@@ -62,12 +65,12 @@ def _by_name(parameters: Sequence[Variable], texts: Sequence[str]) -> dict[str, 
     if len(others) != len(left) or len(given) + len(others) != len(texts):
         declared = ", ".join(map(declarations.parameter, parameters))
         missing = left[len(others) :]
-        such_as = f"; write also {' '.join(f'--arg {_such_as(p)}' for p in missing)}" if missing else ""
+        such_as = f"; write also {' '.join(f'--arg {such_as(p)}' for p in missing)}" if missing else ""
         raise UsageError(f"the kernel takes {len(names)} arguments ({declared}), but got {len(texts)}{such_as}")
     return {**given, **{p.name: text for p, text in zip(left, others, strict=True)}}
 
 
-def _such_as(parameter: Variable) -> str:
+def such_as(parameter: Variable) -> str:
     """How an argument for a parameter may be written."""
     match parameter.type:
         case Pointer(space="local"):
@@ -89,13 +92,14 @@ def _such_as(parameter: Variable) -> str:
     return "1024"
 
 
-def _argument(parameter: Variable, text: str, position: int, shapes_only: bool) -> Any:
+def argument(parameter: Variable, text: str, position: int, shapes_only: bool = False) -> Any:
+    """The argument for one parameter, the `position`-th, written as in `SYNTAX`; errors as of `arguments`."""
     try:
         return _value(parameter, text, position, shapes_only)
     except (ValueError, OverflowError, OSError) as error:
         raise UsageError(
             f"--arg {text}, for `{declarations.parameter(parameter)}`: {error}; write for example "
-            f"--arg {_such_as(parameter)}"
+            f"--arg {such_as(parameter)}"
         ) from None
 
 
@@ -105,6 +109,8 @@ def _value(parameter: Variable, text: str, position: int, shapes_only: bool) -> 
     kind, *rest = text.split(":")
     if kind == "sampler":
         return _sampler(rest)
+    if text == "null" and isinstance(parameter.type, Pointer):
+        return None
     if kind == "local":
         return xe.Local(_whole(rest[0] if len(rest) == 1 else ""))
     if kind in _KINDS:
@@ -112,8 +118,14 @@ def _value(parameter: Variable, text: str, position: int, shapes_only: bool) -> 
     if isinstance(parameter.type, Record):
         return _fields(text)
     if isinstance(parameter.type, Vector) and "," in text:
-        return tuple(map(_number, text.strip("()").split(",")))
+        return numbers(text)
     return _number(text)
+
+
+def numbers(text: str) -> Any:
+    """Numbers with commas between them, as a tuple, or one by itself."""
+    found = tuple(map(_number, text.strip("()").split(",")))
+    return found if len(found) > 1 else found[0]
 
 
 def _sampler(modes: Sequence[str]) -> xe.Sampler:
@@ -176,7 +188,7 @@ def _array(parameter: Variable, kind: str, rest: Sequence[str], position: int, s
         return jax.ShapeDtypeStruct(shape, dtype)
     match kind:
         case "random":
-            return _random(shape, dtype, options, position)
+            return random(shape, dtype, options, position)
         case "range":
             return np.arange(np.prod(shape, dtype=np.int64)).astype(dtype).reshape(shape)
     return np.full(shape, {"zeros": 0, "ones": 1}.get(kind, value and _number(value)), dtype)
@@ -213,7 +225,8 @@ def _laid_out(element: Type, shape: tuple[int, ...]) -> tuple[tuple[int, ...], n
     raise ValueError(f"arrays of {element} cannot be made by a rule")
 
 
-def _random(shape: tuple[int, ...], dtype: np.dtype, options: dict[str, str], position: int) -> np.ndarray:
+def random(shape: tuple[int, ...], dtype: np.dtype, options: Mapping[str, str], position: int) -> np.ndarray:
+    """Random numbers, see `SYNTAX`; `position` tells arguments with equal options apart."""
     rng = np.random.default_rng([int(options.get("seed", SEED)), position])
     if dtype.kind == "f":
         low, high = float(options.get("low", 0)), float(options.get("high", 1))

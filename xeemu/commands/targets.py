@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import re
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -11,8 +12,9 @@ from typing import Any
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.commands import notation, rules
+from xeemu.commands import notation, rules, submissions
 from xeemu.commands.notation import UsageError
+from xeemu.frontends.collection import Kernels
 from xeemu.kernels.example import Example
 
 
@@ -69,7 +71,7 @@ class Target:
 
 
 def find(name: str, size: Sequence[int] | None, options: KernelOptions) -> Target:
-    """What `name` stands for: the name of an example, `path.py:NAME` or `path.cl:NAME`.
+    """What `name` stands for: the name of an example, `path.py:NAME`, `path.cl:NAME` or `path.cpp:NAME`.
 
     Args:
       name: as on the command line.
@@ -80,11 +82,15 @@ def find(name: str, size: Sequence[int] | None, options: KernelOptions) -> Targe
       UsageError: there is no such file or name, or the options do not fit what it is.
       xe.Error: there is no such example, or an error of the file's own.
     """
+    if (submitted := _SYCL.fullmatch(name)) is not None:
+        if size is not None:
+            raise UsageError(f"{name} is a kernel, which has no --size: write --global and --local")
+        return Target(_bare(*submissions.launch(submitted[1], submitted[2] or "", options), {}), bare=True)
     path, _, attribute = name.rpartition(":") if not name.endswith((".py", *_OPENCL)) else (name, "", "")
     if path.endswith(_OPENCL):
         return Target(_of_source(path, attribute, size, options), bare=True)
     if options.build or options.std:
-        raise UsageError(f"{name} is no OpenCL C, which --options and --std are for; leave them out")
+        raise UsageError(f"{name} is no OpenCL C or SYCL C++, which --options and --std are for; leave them out")
     found = _attribute(Path(path), attribute) if path else kernels.example(name)
     if isinstance(found, xe.Kernel):
         if size is not None:
@@ -97,11 +103,14 @@ def find(name: str, size: Sequence[int] | None, options: KernelOptions) -> Targe
 
 # How files of OpenCL C are called.
 _OPENCL = (".cl", ".ocl", ".opencl", ".clc")
+# A file of SYCL C++, and a kernel of it, in whose name there may be a colon.
+_SYCL = re.compile(r"(.*?\.(?:cpp|cc|cxx|c\+\+|hpp|hxx|sycl))(?::(?!\\)(.*))?", re.IGNORECASE)
 
 
 def _of_source(path: str, name: str, size: Sequence[int] | None, options: KernelOptions) -> Example:
     """A kernel of OpenCL C with the launch that the options describe."""
     loaded = xe.load(path, options.build, options.std)
+    assert isinstance(loaded, Kernels)
     if not name and len(loaded) != 1:
         raise UsageError(f"write {path}:NAME with one of {', '.join(loaded) or 'its kernels, of which it has none'}")
     kernel = loaded[name or next(iter(loaded))]
@@ -179,7 +188,7 @@ def _usable(module: ModuleType) -> dict[str, Example | xe.Kernel]:
 
 def listed(path: str, build: str = "", std: str | None = None) -> str:
     """The kernels of a file, and its examples, as text."""
-    if path.endswith(_OPENCL):
+    if path.endswith(_OPENCL) or _SYCL.fullmatch(path) is not None:
         return repr(xe.load(path, build, std))
     usable = _usable(_load(Path(path)))
     heads = [f"  {name}: {value if isinstance(value, xe.Kernel) else value.summary}" for name, value in usable.items()]

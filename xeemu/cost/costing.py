@@ -21,14 +21,22 @@ from xeemu.knowledge import schedule
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.launching import calling, fitting
-from xeemu.launching.arguments import DEFAULT_DEVICE, SHAPED, checked_arguments, checked_device, outside_jit, scalars
+from xeemu.launching.arguments import (
+    DEFAULT_DEVICE,
+    SHAPED,
+    checked_arguments,
+    checked_device,
+    outside_jit,
+    own_range,
+    scalars,
+)
 from xeemu.launching.fitting import Watched
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
 
 
 def profile(
-    kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVICE, sample: int | None = None
+    kernel: Kernel, nd_range: NDRange | None = None, device: str | Device = DEFAULT_DEVICE, sample: int | None = None
 ) -> Callable[..., tuple[Any, Report]]:
     """A kernel over an nd-range as a function that also tells what the launch costs.
 
@@ -47,6 +55,7 @@ def profile(
     Raises:
       NDRangeError, KernelNotSupportedError, MemoryAllocationError, KernelArgumentError, KernelError: as `xe.launch`.
     """
+    nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
     sampling.check_size(sample)
     if calling.is_bound(kernel):
@@ -64,7 +73,9 @@ def profile(
     return call
 
 
-def estimate(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVICE) -> Callable[..., Report]:
+def estimate(
+    kernel: Kernel, nd_range: NDRange | None = None, device: str | Device = DEFAULT_DEVICE
+) -> Callable[..., Report]:
     """What a launch of a kernel costs, without running it.
 
     Args:
@@ -78,6 +89,7 @@ def estimate(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_D
     Raises:
       As `profile`.
     """
+    nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
     if calling.is_bound(kernel):
         return calling.function(kernel, nd_range, lambda k, r: estimate(k, r, modelled), calling.none)

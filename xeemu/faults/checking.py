@@ -20,7 +20,7 @@ from xeemu.knowledge import schedule
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.launching import calling, fitting
-from xeemu.launching.arguments import DEFAULT_DEVICE, checked_arguments, checked_device, outside_jit, scalars
+from xeemu.launching.arguments import DEFAULT_DEVICE, checked_arguments, checked_device, outside_jit, own_range, scalars
 from xeemu.launching.fitting import Watched
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
@@ -28,7 +28,7 @@ from xeemu.launching.preparation import Prepared, prepare_alone
 
 def check(
     kernel: Kernel,
-    nd_range: NDRange,
+    nd_range: NDRange | None = None,
     device: str | Device = DEFAULT_DEVICE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> Callable[..., tuple[Any, Findings]]:
@@ -52,12 +52,15 @@ def check(
       NDRangeError, KernelNotSupportedError, MemoryAllocationError, KernelArgumentError, KernelError: as `xe.launch`.
       KernelError: a loop has gone on for `max_iterations`.
     """
+    nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
     if isinstance(max_iterations, bool) or not isinstance(max_iterations, int) or not 1 <= max_iterations < 2**31:
         raise KernelArgumentError(
             f"max_iterations is {max_iterations!r}; give a number of iterations, from 1 to 2^31-1"
         )
 
+    if kernel.interface is not None and kernel.interface.checking is not None:
+        kernel = kernel.interface.checking(kernel)
     if calling.is_bound(kernel):
         return calling.function(kernel, nd_range, lambda k, r: check(k, r, modelled, max_iterations), calling.first)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from xeemu.language.dialect import PYTHON, Dialect
+from xeemu.language.interface import Extent
 from xeemu.language.source import Site
 
 DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS = "data-race", "uninitialized-read", "out-of-bounds"
@@ -262,7 +263,23 @@ def out_of_bounds(element: Element, shape: tuple[int, ...], use: Use, count: int
     component = "the index" if len(shape) == 1 else f"component {dimension} of the index"
     mask = dialect.mask.format(condition=dialect.within.format(size=shape[dimension]))
     advice = f"{mask} for {component} i, or make {element.memory} larger."
+    if 0 in shape:
+        advice = dialect.empty.format(name=element.memory)
     return _single(OUT_OF_BOUNDS, element, use, count, f"{OUT_OF_BOUNDS} {use.what} of {element}", explanation, advice)
+
+
+def beyond_extent(extent: Extent, index: int, size: int, use: Use, count: int, dialect: Dialect = PYTHON) -> Finding:
+    """An index beyond a declared array within a memory, by its number of elements."""
+    element = Element(extent.space, extent.name, (index,))
+    used = dataclasses.replace(use, what="index")
+    head = f"{OUT_OF_BOUNDS} index of {element}, of an array of {size} elements"
+    explanation = (
+        f"Valid is 0 to {size - 1}. What lies there is another array's or field's, if anything, and is accessed here; "
+        f"{dialect.arithmetic} leaves it undefined."
+    )
+    mask = dialect.mask.format(condition=dialect.within.format(size=size))
+    advice = f"{mask} for the index i, or make {extent.name} larger."
+    return _single(OUT_OF_BOUNDS, element, used, count, head, explanation, advice)
 
 
 def uninitialized_read(element: Element, use: Use, count: int, written: str, dialect: Dialect = PYTHON) -> Finding:

@@ -28,6 +28,7 @@ from xeemu.knowledge.schedule import Key, Operation
 from xeemu.language import primitives, separation, source
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.geometry import Geometry
+from xeemu.language.interface import Extent
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
 from xeemu.language.source import Site
@@ -354,7 +355,16 @@ class _Judge:
                 memory, lane = spot.place.memory, Beyond(group, item)
                 element = Element(memory.space, memory.name, tuple(index))
                 use = Use(self._what(spot), spot.place.site, self._item(*lane), self._calls(spot))
+                if (extent := self._extents.get(memory.name)) is not None:
+                    yield findings.beyond_extent(extent, index[0], memory.shape[0], use, int(count), self.dialect)
+                    continue
                 yield findings.out_of_bounds(element, memory.shape, use, int(count), self.dialect)
+
+    @property
+    def _extents(self) -> Mapping[str, Extent]:
+        """The declared arrays within memories, by the names of the memories that hold their bounds."""
+        interface = self.program.kernel.interface
+        return {} if interface is None else interface.extents
 
     def misaligned(self) -> Iterator[Finding]:
         for spot, (count, vector) in zip(self.watch.blocks, self.state["misaligned"], strict=True):

@@ -31,8 +31,10 @@ def form(parameter: Variable, given: Any, kernel: str) -> Form:
     """The form of the argument for a pointer to global or constant memory, checked.
 
     Raises:
-      KernelArgumentError: it is no array, or its elements are not those of the parameter.
+      KernelArgumentError: it is no array, or its elements are not those of the parameter. None is a null pointer.
     """
+    if given is None:
+        return Form((0,), _of_null(parameter))
     if not isinstance(given, _SHAPED) or (not given.shape and given.dtype.names is None):
         raise KernelArgumentError(
             f"{_where(parameter, kernel)} takes an array, but got {_what(given)}; pass np.asarray([...], "
@@ -41,6 +43,13 @@ def form(parameter: Variable, given: Any, kernel: str) -> Form:
     found = Form(tuple(given.shape), np.dtype(given.dtype))
     _check(parameter, found, kernel)
     return found
+
+
+def _of_null(parameter: Variable) -> np.dtype:
+    """The dtype of what a null pointer would point to."""
+    assert isinstance(parameter.type, Pointer)
+    pointee = parameter.type.pointee
+    return np.dtype(np.uint8) if isinstance(pointee, Void | Opaque) else np.dtype(kernels.element(pointee))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -6,14 +6,15 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from xeemu.errors import KernelArgumentError
 from xeemu.frontends import arrays, declarations, images, numbers, opaques, samplers
 from xeemu.frontends.arrays import Form
-from xeemu.frontends.lowering import kernels, printing
+from xeemu.frontends.lowering import extents, kernels, memories, printing, statics
+from xeemu.frontends.lowering.extents import Declared
 from xeemu.frontends.samplers import Sampler
 from xeemu.frontends.texts import Pieces, of_rows
 from xeemu.frontends.tree import Function, Place, Program, Variable
@@ -24,13 +25,40 @@ from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
 
-# The keyword for granules; no parameter of C is called so.
+# The keywords for granules and for parameters that are null pointers; no parameter of C is called so.
 _GRANULES = "granule bytes"
+_NULL = "null pointers"
 # Launches of a kernel of which it is remembered in what pieces they access memories.
 _MOST_REMEMBERED = 128
 
 
-def kernel(program: Program, function: Function, dialect: Dialect, identity: tuple[str, ...] = ()) -> Kernel:
+class Signature(Protocol):
+    """How a kernel is called whose arguments are not its parameters one by one.
+
+    Attributes:
+      names: of what a call takes by position.
+      declaration: as the source's language writes it.
+      lines: of the kernel's source, each with its number.
+    """
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def declaration(self) -> str: ...
+    @property
+    def lines(self) -> tuple[tuple[int, str], ...]: ...
+    def flat(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Sequence[Any]:
+        """The values of the parameters, of a call's arguments."""
+
+
+def kernel(
+    program: Program,
+    function: Function,
+    dialect: Dialect,
+    identity: tuple[str, ...] = (),
+    signature: Signature | None = None,
+    nd_range: NDRange | None = None,
+) -> Kernel:
     """A kernel of a program, to be launched.
 
     Args:
@@ -38,13 +66,17 @@ def kernel(program: Program, function: Function, dialect: Dialect, identity: tup
       function: its function.
       dialect: of advice.
       identity: texts that tell the program from others in every process.
+      signature: how it is called; None: with the values of its parameters.
+      nd_range: of its launch, where that is known.
     """
-    binding = _Binding(program, function, dialect, identity)
+    binding = _Binding(program, function, dialect, identity, signature)
+    names = signature.names if signature is not None else tuple(p.name for p in function.parameters)
     return Kernel(
         _function(function.name, function.place, binding.refuse),
         function.sub_group_size,
         _required_size(function),
-        binding.interface(tuple(p.name for p in function.parameters), {}, binding.bind),
+        binding.interface(names, {}, binding.bind),
+        nd_range,
     )
 
 
@@ -72,6 +104,7 @@ class _Binding:
     function: Function
     dialect: Dialect
     identity: tuple[str, ...]
+    signature: Signature | None = None
     _traced: dict[Any, Kernel] = dataclasses.field(default_factory=dict)
     _granules: dict[Any, Mapping[Any, int]] = dataclasses.field(default_factory=dict)
     pieces: Pieces = dataclasses.field(default_factory=Pieces)
@@ -88,7 +121,7 @@ class _Binding:
             self.name,
             names,
             self.dialect,
-            declarations.kernel(self.function),
+            self.signature.declaration if self.signature is not None else declarations.kernel(self.function),
             static,
             self.summary,
             self.lines,
@@ -96,12 +129,29 @@ class _Binding:
             self.written,
             self.printing if bind is not None and kernels.prints(self.function) else None,
             self.shapes,
+            self.checking if bind is not None and self.extents else None,
+            {name: declared.extent for name, declared in self.extents.items()},
             bind,
         )
 
     @functools.cached_property
     def written(self) -> tuple[str, ...]:
         return kernels.written(self.function)
+
+    def checking(self, kernel: Kernel) -> Kernel:
+        """The kernel that looks at the bounds of declared arrays within memories."""
+        made = dataclasses.replace(kernel.interface, bind=functools.partial(self.bind, checked=True))  # type: ignore[type-var]
+        return dataclasses.replace(kernel, interface=made)
+
+    @functools.cached_property
+    def extents(self) -> Mapping[str, Declared]:
+        """The declared arrays within memories, by the names of what holds their bounds."""
+        return extents.of(self.function)
+
+    @functools.cached_property
+    def statics(self) -> Mapping[str, Variable]:
+        """The variables of program scope that are memories of a launch, by the names of these."""
+        return statics.of(self.program, self.function)
 
     @functools.cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -114,7 +164,7 @@ class _Binding:
 
     @functools.cached_property
     def lines(self) -> tuple[tuple[int, str], ...]:
-        return declarations.lines(self.function)
+        return declarations.lines(self.function) if self.signature is None else self.signature.lines
 
     @functools.cached_property
     def deciding(self) -> frozenset[str]:
@@ -136,15 +186,28 @@ class _Binding:
         arguments: Sequence[Any],
         keywords: Mapping[str, Any],
         words: int = 0,
+        checked: bool = False,
     ) -> Bound:
-        """A call as one of the function that is traced, see `Interface.bind`; `words` are kept of what is printed."""
+        """A call as one of the function that is traced, see `Interface.bind`.
+
+        Args:
+          kernel, nd_range, arguments, keywords: of the call.
+          words: are kept of what each work-item prints.
+          checked: whether bounds of declared arrays are looked at.
+        """
         parameters = self.function.parameters
-        self._check_number(arguments, keywords)
+        if self.signature is not None:
+            arguments = self.signature.flat(arguments, keywords)
+        else:
+            self._check_number(arguments, keywords)
         given = dict(zip((p.name for p in parameters), arguments, strict=True))
         forms = {p.name: _form(p, given[p.name], self.name) for p in parameters if _is_array(p)}
         values = {p.name: self._value(p, given[p.name]) for p in parameters if not _is_array(p)}
         static = {name: value for name, value in values.items() if self._is_static(name, value)}
-        call = _Call(self, kernel, nd_range, given, forms, values, static, words)
+        if null := tuple(name for name in forms if given[name] is None):
+            static[_NULL] = null
+            given |= {name: np.zeros(0, forms[name].dtype) for name in null}
+        call = _Call(self, kernel, nd_range, given, forms, values, static, words, self.extents if checked else {})
         return call.bound(self._granules.get(call.signature, {}))
 
     def _check_number(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
@@ -227,13 +290,20 @@ class _Binding:
         """Traces the kernel: the memories that it has changed, by the names of their parameters."""
         known = {p.name: _restored(p, static[p.name]) for p in self.function.parameters if p.name in static}
         given = {**dict(zip(names, values, strict=True)), **known}
-        memories = {p.name: given[p.name] for p in self.function.parameters if _is_array(p)}
+        arguments = {p.name: given[p.name] for p in self.function.parameters if _is_array(p)}
         local_bytes = {name: value.bytes for name, value in given.items() if isinstance(value, Local)}
         texts = given.pop(printing.MEMORY, None)
-        scalars = {n: value for n, value in given.items() if n not in memories and n not in local_bytes}
+        own = {variable: given.pop(name) for name, variable in self.statics.items()}
+        bounds = {name: given.pop(name) for name in self.extents if name in given}
+        scalars = {n: value for n, value in given.items() if n not in arguments and n not in local_bytes}
         granules = dict(static.get(_GRANULES, ()))
         printed = None if texts is None else (texts, self.pieces)
-        return dict(kernels.run(self.program, self.function, wg, memories, scalars, local_bytes, granules, printed))
+        null = static.get(_NULL, ())
+        return dict(
+            kernels.run(
+                self.program, self.function, wg, arguments, scalars, local_bytes, granules, printed, null, own, bounds
+            )
+        )
 
     def remember(self, signature: Any, granules: Mapping[Any, int]) -> None:
         if len(self._granules) >= _MOST_REMEMBERED:
@@ -253,6 +323,7 @@ class _Call:
     values: Mapping[str, Any]
     static: Mapping[str, Any]
     words: int
+    extents: Mapping[str, Declared]
 
     @property
     def signature(self) -> Any:
@@ -264,10 +335,17 @@ class _Call:
         """The call with memories in such pieces."""
         values = [self._positional(p, granules) for p in self.binding.function.parameters if p.name not in self.static]
         static = {**self.static, **({_GRANULES: tuple(granules.items())} if granules else {})}
+        own = self.binding.statics
+        values += [self._initial(variable, granules.get(variable)) for variable in own.values()]
+        values += [declared.given for declared in self.extents.values()]
         texts = [printing.MEMORY] if self.words else []
         values += [np.zeros((math.prod(self.nd_range.global_size), self.words), np.uint32) for _ in texts]
-        traced = self.binding.traced(self.kernel, self.nd_range, tuple(static), texts)
+        traced = self.binding.traced(self.kernel, self.nd_range, tuple(static), [*own, *self.extents, *texts])
         return Bound(traced, self._cut, values, static, self._results, functools.partial(self._again, granules))
+
+    def _initial(self, variable: Variable, granule: int | None) -> np.ndarray:
+        """What a variable of program scope holds before the launch."""
+        return kernels.initial(self.binding.program, self.binding.function, variable, granule)
 
     @property
     def _cut(self) -> NDRange:
@@ -291,14 +369,22 @@ class _Call:
 
     def _again(self, granules: Mapping[Any, int], learnt: Retrace) -> Bound:
         key, size = learnt.key, learnt.size
-        assert (granules.get(key) or size + 1) > size, f"{key} is accessed in pieces of {size} bytes already"
+        before = granules.get(key)
+        assert not before or size < 0 < before or memories.piece(before) > memories.piece(size), (
+            f"{key} is accessed in pieces of {size} bytes already"
+        )
         finer = {**granules, key: size}
         self.binding.remember(self.signature, finer)
         return self.bound(finer)
 
     def _results(self, changed: Mapping[str, Any]) -> Any:
         """The arrays that the kernel has changed, as they were given: one by itself, else a tuple."""
-        found = tuple(arrays.back(changed[name], form) for name, form in self.forms.items() if name in changed)
+        null = self.static.get(_NULL, ())
+        found = tuple(
+            None if name in null else arrays.back(changed[name], form)
+            for name, form in self.forms.items()
+            if name in changed
+        )
         outputs = found[0] if len(found) == 1 else found
         if not self.words:
             return outputs

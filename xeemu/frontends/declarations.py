@@ -12,8 +12,8 @@ _COMMENT = re.compile(r"^\s*(//+|/\*+|\*+/?)\s?|\s*\*+/\s*$")
 
 
 def parameter(of: Variable) -> str:
-    """A parameter as C declares it."""
-    return f"{of.type} {of.name}"
+    """A parameter as the source declares it."""
+    return of.declared or f"{of.type} {of.name}"
 
 
 def kernel(of: Function) -> str:

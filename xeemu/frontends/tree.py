@@ -34,6 +34,7 @@ class Variable:
       space: `"private"`, `"local"`, `"constant"` (also of file-scope constants and `static const`) or `"global"`.
       place: where it is declared.
       initializer: its first value, or None; read when it is first asked for.
+      declared: as the source declares it, where that is not the type and the name.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Variable:
     space: str
     place: Place
     read: Callable[[], "Expression | None"] = dataclasses.field(default=lambda: None, repr=False)
+    declared: str = ""
 
     @functools.cached_property
     def initializer(self) -> "Expression | None":
@@ -202,6 +204,20 @@ class Call:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Callee:
+    """A function as a value; `read` reads it when it is called."""
+
+    type: Type
+    place: Place
+    name: str
+    read: Callable[[], "Function | None"] = dataclasses.field(default=lambda: None, repr=False)
+
+
+POINTED = "<pointer>"
+"""The name of a call through a pointer, which is its first argument."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Braced:
     """`({ ... })`: statements in an expression; the last one's value, if it is an expression, is its own."""
 
@@ -212,7 +228,7 @@ class Braced:
 
 Expression: TypeAlias = (
     Constant | Text | Name | Unary | Step | Binary | Assignment | Choice | Subscript | Member | Swizzle | Cast
-    | Initializer | Call | Braced
+    | Initializer | Call | Callee | Braced
 )  # fmt: skip
 
 

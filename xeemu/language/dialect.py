@@ -5,6 +5,7 @@ is found does not depend on it.
 """
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 
 Ordering = Callable[[Sequence[str], Sequence[str]], str]
@@ -24,6 +25,7 @@ class Dialect:
       barrier, sub_group_barrier, fence: a work-group barrier, a sub-group's, and a fence.
       orders, unordered: of a barrier or fence, that it orders a `memory`, or does not.
       mask: to carry out an access under a `condition` alone.
+      empty: what to do with accesses to a memory of a `name` that has no elements.
       within: the condition that `i` is from 0 and below `size`.
       beyond: the condition that an id is below `size`, in a dimension that is `d` in SYCL's order, `k` in OpenCL's.
       masked: what to do with accesses around a barrier that a part of a group reaches.
@@ -66,6 +68,7 @@ class Dialect:
     orders: str
     unordered: str
     mask: str
+    empty: str
     within: str
     beyond: str
     masked: str
@@ -134,6 +137,7 @@ PYTHON = Dialect(
     orders="was given {memory}",
     unordered="was not given {memory}",
     mask="Mask the access, where={condition}",
+    empty="Make {name} larger, or leave the access out where it has no elements.",
     within="(i >= 0) & (i < {size})",
     beyond="where=wg.global_id({d}) < {size}",
     masked="mask the accesses around it with where= instead",
@@ -198,6 +202,7 @@ OPENCL_C = Dialect(
     orders="orders {memory}",
     unordered="does not order {memory}",
     mask="Guard the access, if ({condition})",
+    empty="Test the pointer before it is used, if ({name} != 0): null has no elements. Or give it some.",
     within="i >= 0 && i < {size}",
     beyond="if (get_global_id({k}) < {size})",
     masked="put what must not be done by all under an if before and after it, the barrier outside",
@@ -243,4 +248,81 @@ OPENCL_C = Dialect(
         "in OpenCL's order."
     ),
     first_is_contiguous=True,
+)
+
+
+def _cpp_range(sizes: Sequence[int]) -> str:
+    return str(sizes[0]) if len(sizes) == 1 else f"{{{', '.join(map(str, sizes))}}}"
+
+
+_CPP_TYPES = {
+    "float16": "sycl::half",
+    "bfloat16": "sycl::ext::oneapi::bfloat16",
+    "float32": "float",
+    "float64": "double",
+    "uint32": "unsigned",
+    "int32": "int",
+    "int64": "long",
+    "uint64": "unsigned long",
+}
+
+
+def _cpp_types(names: str) -> str:
+    return re.sub(r"\b\w+\b", lambda found: _CPP_TYPES.get(found[0], found[0]), names)
+
+
+SYCL_CPP = Dialect(
+    language="SYCL C++",
+    standard="SYCL",
+    arithmetic="C++",
+    progress=PYTHON.progress,
+    convergence=PYTHON.convergence,
+    barrier=lambda names, spaces: "sycl::group_barrier(it.get_group())",
+    sub_group_barrier=lambda names, spaces: "sycl::group_barrier(it.get_sub_group())",
+    fence=lambda names, spaces: "sycl::atomic_fence(sycl::memory_order::acq_rel, sycl::memory_scope::work_group)",
+    orders="orders {memory}",
+    unordered="does not order {memory}",
+    empty="Test the pointer before it is used, if ({name} != nullptr): null has no elements. Or give it some.",
+    mask="Guard the access, if ({condition})",
+    within="i >= 0 && i < {size}",
+    beyond="if (it.get_global_id({d}) < {size})",
+    masked="put what must not be done by all under an if before and after it, the barrier outside",
+    dependent="Make the access depend on what line {line} gives, if (...),",
+    one_item="if (it.get_{scope}_linear_id() == 0)",
+    clear="{name}[...] = 0",
+    atomics="sycl::atomic_ref of {name}[...]",
+    atomic_add="sycl::atomic_ref<T, sycl::memory_order::relaxed, sycl::memory_scope::device>({name}[...]) += ...",
+    scoped="sycl::atomic_ref with sycl::memory_scope::{scope} for {name}",
+    ordered="sycl::atomic_ref with sycl::memory_order::{order} for {name}",
+    fenced="sycl::atomic_fence(..., sycl::memory_scope::{scope})",
+    fetch_add="fetch_add",
+    algorithms=(
+        "a group algorithm (sycl::reduce_over_group, sycl::inclusive_scan_over_group, sycl::group_broadcast), a "
+        "sub-group's (sycl::shift_group_left, sycl::permute_group_by_xor, sycl::select_from_group)"
+    ),
+    choose="with ?:",
+    shift="n < {bits} ? x {sign} n : 0",
+    quotient="b != 0 ? a / b : 0",
+    remainder="b != 0 ? a % b : 0",
+    large="b != -1 ? a / b : ...",
+    wider="int64_t",
+    lanes="sg.get_local_linear_range()",
+    lane="sg.get_local_linear_id()",
+    any_size="sg.get_max_local_range()",
+    sub_group_size="[[sycl::reqd_sub_group_size({size})]]",
+    work_group_size=lambda size: f"[[sycl::reqd_work_group_size({', '.join(map(str, size))})]]",
+    aspect=lambda name: f"sycl::aspect::{name}",
+    types=_cpp_types,
+    nd_range=lambda size: f"sycl::nd_range<{len(size)}>({_cpp_range(size)}, local)",
+    attribute="the kernel's attributes",
+    local="sycl::local_accessor",
+    private="private arrays",
+    pitched=lambda name, shape: f"sycl::local_accessor<..., {len(shape)}> {name}({{{', '.join(shape)}}}, h)",
+    spread="i + i / {banks}",
+    shared_copy=(
+        "for (k = it.get_local_linear_id(); k < n; k += the work-items of the group), the word k, then a barrier"
+    ),
+    group_reduce="sycl::reduce_over_group",
+    sub_group_reduce="sycl::reduce_over_group of it.get_sub_group()",
+    contiguous="it.get_global_id of the last dimension run along them",
 )

@@ -25,6 +25,18 @@ class Retrace(Exception):
         self.key, self.size = key, size
 
 
+class Extent(NamedTuple):
+    """A declared array within a memory, whose bounds a check holds by a memory of its own.
+
+    Attributes:
+      name: what the source calls it.
+      space: of the memory in which it lies.
+    """
+
+    name: str
+    space: str
+
+
 class Bound(NamedTuple):
     """A call of a kernel in the form that is traced.
 
@@ -62,6 +74,8 @@ class Interface:
       printing: makes the same kernel with another result: its own, and what its work-items have printed, of which each
         keeps so many words; None where they print nothing.
       shapes: declared dimensions of memories by name, of those that are flat for xeemu.
+      checking: makes the same kernel for a check, with memories for the bounds of declared arrays within others.
+      extents: those arrays, by the names of such memories.
       bind: makes the form that is traced of a launch's nd-range, arguments and keywords; None where that is this one.
     """
 
@@ -76,6 +90,8 @@ class Interface:
     written: tuple[str, ...] = ()
     printing: "Callable[[Kernel, int], Kernel] | None" = None
     shapes: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
+    checking: "Callable[[Kernel], Kernel] | None" = None
+    extents: Mapping[str, Extent] = dataclasses.field(default_factory=dict)
     bind: "Callable[[Kernel, NDRange, Sequence[Any], Mapping[str, Any]], Bound] | None" = None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from jax import lax
 from jax.extend import core as jex_core
 
 Atom: TypeAlias = jex_core.Var | jex_core.Literal
@@ -166,8 +167,16 @@ def needed(body: Body, atoms: Sequence[Atom]) -> list[int]:
 
 def bound(eqn: jex_core.JaxprEqn, operands: Sequence[Any]) -> list[Any]:
     """The results of an equation for other operands, if it is bound again by its parameters (see `is_bound_again`)."""
+    if eqn.primitive is lax.bitcast_convert_type_p and eqn.invars[0].aval.ndim > eqn.outvars[0].aval.ndim:
+        operands = [_with_bytes_last(operands[0])]
     results = eqn.primitive.bind(*operands, **eqn.params)
     return list(results) if eqn.primitive.multiple_results else [results]
+
+
+def _with_bytes_last(pieces: Any) -> Any:
+    """Pieces of numbers, their axis the last one under `vmap` too, where JAX joins along whichever is the last."""
+    # A reshape moves mapped axes to the front.
+    return lax.squeeze(lax.reshape(pieces, (*pieces.shape, 1)), (pieces.ndim,))
 
 
 def literal(atom: jex_core.Literal) -> np.ndarray:

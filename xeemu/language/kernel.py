@@ -12,6 +12,7 @@ from xeemu.errors import KernelArgumentError
 from xeemu.language import interface, source
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.interface import Interface
+from xeemu.language.ndrange import NDRange
 from xeemu.language.workgroup import WorkGroup
 
 
@@ -24,12 +25,14 @@ class Kernel:
       sub_group_size: the sub-group size that it requires (SYCL's `reqd_sub_group_size`), or None.
       work_group_size: the work-group size that it requires (SYCL's `reqd_work_group_size`), or None.
       interface: of a kernel of another language, how it is called; None: as its function is.
+      nd_range: of a kernel of SYCL C++ the sizes with which the host code launches it first; None if they are not known.
     """
 
     function: Callable[..., Any]
     sub_group_size: int | None = None
     work_group_size: tuple[int, ...] | None = None
     interface: Interface | None = None
+    nd_range: NDRange | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.function, types.FunctionType):

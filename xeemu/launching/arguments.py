@@ -37,6 +37,23 @@ def checked_device(kernel: Any, nd_range: Any, device: str | Device) -> Device:
     return find_device(device)
 
 
+def own_range(kernel: Any, nd_range: NDRange | None) -> NDRange:
+    """The nd-range of a launch; where none is given, that of a kernel whose source tells it."""
+    if nd_range is not None or not isinstance(kernel, Kernel):
+        return nd_range  # type: ignore[return-value]  # looked at by `checked_device`
+    if kernel.nd_range is None:
+        why = (
+            "whose host code does not tell its sizes"
+            if kernel.interface is not None
+            else "which has no sizes of its own"
+        )
+        raise KernelArgumentError(
+            f"a launch takes an xe.NDRange, but got none for kernel {kernel.name}, {why}; write "
+            "xe.NDRange(global_size, local_size)"
+        )
+    return kernel.nd_range
+
+
 def checked_iterations(max_iterations: Any) -> Any:
     """A limit of iterations, after the check that it is one; None as it is."""
     number = isinstance(max_iterations, int) and not isinstance(max_iterations, bool)

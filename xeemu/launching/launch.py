@@ -24,6 +24,7 @@ from xeemu.launching.arguments import (
     checked_arguments,
     checked_device,
     checked_iterations,
+    own_range,
     platform_of,
 )
 from xeemu.launching.fitting import Fitted
@@ -36,7 +37,7 @@ _ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 def launch(
     kernel: Kernel,
-    nd_range: NDRange,
+    nd_range: NDRange | None = None,
     device: str | Device = DEFAULT_DEVICE,
     memory_bytes: int | None = None,
     deterministic: bool = False,
@@ -49,7 +50,8 @@ def launch(
 
     Args:
       kernel: what `@xe.kernel` made.
-      nd_range: global and local size; without a local size a plain range, of any size.
+      nd_range: global and local size; without a local size a plain range, of any size. A kernel of SYCL C++ whose host
+        code tells them has its own, `kernel.nd_range`, which holds where none is given.
       device: the modelled device, whose limits hold; where the emulation runs is JAX's choice.
       memory_bytes: bound on the working set of the emulation beside arguments and results. By default about a core's
         cache, 2 MiB, on a CPU and 2 GiB on a GPU, and at most eight times that; a single work-group is the least.
@@ -82,6 +84,7 @@ def launch(
       KernelError: the kernel breaks a rule of the kernel language, or what the devices of a mesh have written cannot
         be put together; or a loop has gone on for `max_iterations`.
     """
+    nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
     if mesh is not None and not isinstance(mesh, jax.sharding.Mesh):
         raise KernelArgumentError(
@@ -223,7 +226,9 @@ def _run(fitted: Fitted, given: Sequence[Any]) -> Any:
         return jax.tree.unflatten(program.output_tree, fitted(*given))
 
 
-def trace(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVICE) -> Callable[..., Program]:
+def trace(
+    kernel: Kernel, nd_range: NDRange | None = None, device: str | Device = DEFAULT_DEVICE
+) -> Callable[..., Program]:
     """The program that a launch of a kernel runs: `f(*arrays, **static)`, where shapes and dtypes alone count.
 
     Args:
@@ -232,6 +237,7 @@ def trace(kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVI
     Returns:
       A function that takes arrays or `jax.ShapeDtypeStruct`s and gives the `Program`, whose `str` is a listing.
     """
+    nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
     if calling.is_bound(kernel):
         return calling.function(kernel, nd_range, lambda k, r: trace(k, r, modelled), calling.none)

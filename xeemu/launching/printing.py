@@ -12,7 +12,11 @@ from xeemu.launching.launch import launch
 
 
 def printed(
-    kernel: Kernel, nd_range: NDRange, device: str | Device = DEFAULT_DEVICE, words: int = 256, schedule: Any = None
+    kernel: Kernel,
+    nd_range: NDRange | None = None,
+    device: str | Device = DEFAULT_DEVICE,
+    words: int = 256,
+    schedule: Any = None,
 ) -> Callable[..., Any]:
     """A launch as a function that gives the results and what the kernel's `printf` has printed.
 
@@ -20,7 +24,7 @@ def printed(
 
     Args:
       kernel: of `xe.load`.
-      nd_range: global and local size.
+      nd_range: as for `launch`.
       device: the modelled device.
       words: of 32 bits that are kept of each work-item: one for each text and for each number in it.
       schedule: as of `launch`.

@@ -1,1 +1,1 @@
-"""C++ as the tree of `tree.py`, and our own headers of SYCL and the standard library."""
+"""C++ as the tree of `tree.py`: what a translation unit instantiates, function by function, with our own headers."""

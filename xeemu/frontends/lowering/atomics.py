@@ -5,12 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import places
+from xeemu.frontends.lowering import memories, nulls, places
 from xeemu.frontends.lowering.orders import order_of, scope_of
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import Call, Expression
 from xeemu.frontends.types import Scalar
 from xeemu.frontends.values import Either, Null, Number, Pointing, Value
+from xeemu.language.interface import Retrace
 
 Builtin = Callable[[Walk, Call, bool], Value]
 
@@ -18,6 +19,7 @@ _FETCH = {
     "add": "add", "sub": "sub", "inc": "add", "dec": "sub", "min": "min", "max": "max", "and": "and", "or": "or",
     "xor": "xor",
 }  # fmt: skip
+_OPERATORS = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
 _OLD = re.compile(r"atom(?:ic)?_(add|sub|inc|dec|min|max|and|or|xor|xchg|cmpxchg)")
 _NEW = re.compile(
     r"atomic_(?:(fetch)_(add|sub|min|max|and|or|xor)|(load|store|exchange|init)|(compare_exchange)_(?:strong|weak)|"
@@ -113,9 +115,16 @@ def _apply(
 ) -> Value:
     """An atomic operation on what the first argument points to; gives the old value if somebody needs it."""
     pointer = walk.evaluate(node.arguments[0])
+    return _upon(walk, node, pointer, op, operands, of, used or op in ("exchange", "compare_exchange"), order, scope)
+
+
+def _upon(
+    walk: Walk, node: Call, pointer: Value, op: str, operands: list[Value], of: Scalar, fetch: bool, order: str,
+    scope: str,
+) -> Value:  # fmt: skip
     if isinstance(pointer, Either):
         return _either(walk, node, pointer, op, operands, of, order, scope)
-    return _at(walk, node, pointer, op, operands, of, used or op in ("exchange", "compare_exchange"), order, scope)
+    return _at(walk, node, pointer, op, operands, of, fetch, order, scope)
 
 
 def _either(
@@ -123,7 +132,7 @@ def _either(
 ) -> Value:
     found: list[Value] = []
     for mask, side in ((pointer.condition, pointer.then), (values.negation(pointer.condition), pointer.otherwise)):
-        walk.under(mask, lambda s=side: found.append(_at(walk, node, s, op, operands, of, True, order, scope)))  # type: ignore[misc]
+        walk.under(mask, lambda s=side: found.append(_upon(walk, node, s, op, operands, of, True, order, scope)))  # type: ignore[misc]
     return values.selected(pointer.condition, *found) if len(found) == 2 and isinstance(found[0], Number) else found[0]
 
 
@@ -131,23 +140,68 @@ def _at(
     walk: Walk, node: Call, pointer: Value, op: str, operands: list[Value], of: Scalar, fetch: bool, order: str,
     scope: str,
 ) -> Value:  # fmt: skip
-    if not isinstance(pointer, Pointing):
-        raise walk.refuse(f"{node.name} of a private variable, which only its own work-item sees; update it plainly")
+    pointer = nulls.pointing(walk, pointer)
+    if not isinstance(pointer, Pointing) or walk.layouts[pointer.memory].space == "private":
+        return _alone(walk, pointer, op, operands, of)
+    _check_held(walk, node, pointer, op, of)
     layout, memory = walk.layouts[pointer.memory], walk.memories[pointer.memory]
-    if layout.element.size != of.size:
-        raise walk.refuse(
-            f"{node.name} of a {of} in {layout.name}, which is also accessed in pieces of "
-            f"{layout.element.size} bytes; access it in one size"
-        )
-    held = layout.element if layout.element == of or op in ("load", "store", "exchange") else of
-    if held != layout.element and not (held.is_integer and layout.element.is_integer):
-        raise walk.refuse(f"{node.name} of a {of} in {layout.name}, which holds {layout.element}; declare it as {of}")
-    if held != layout.element and op in ("min", "max"):
-        raise walk.refuse(f"{node.name} of a {of} in {layout.name}, which holds {layout.element}; declare it as {of}")
     data = [_operand(x, of, layout.element) for x in operands]
     at = memory.atomic(order=order, scope=scope)[values.index(pointer.offset)]
     with walk.scope():
         return _bound(walk, pointer, at, op, data, layout.element, of, fetch)
+
+
+def _check_held(walk: Walk, node: Call, pointer: Pointing, op: str, of: Scalar) -> None:
+    """Has a memory hold what an atomic operation works on: numbers of its size, and of its kind but to move them.
+
+    Raises:
+      Retrace: it is traced again with integers in the memory.
+      KernelError: the memory is accessed in smaller pieces too, or by atomic operations of two kinds.
+    """
+    layout = walk.layouts[pointer.memory]
+    what = f"{node.name} of a {of} in {layout.name}"
+    if layout.element.size > of.size:
+        raise Retrace(pointer.memory, of.size)
+    if layout.element.size < of.size:
+        raise walk.refuse(
+            f"{what}, which is also accessed in pieces of {layout.element.size} bytes; access it in one size"
+        )
+    if layout.element == of or op in ("load", "store", "exchange"):
+        return
+    if of.is_integer and layout.element.is_integer and op not in ("min", "max"):
+        return
+    if of.is_integer and (walk.granules.get(pointer.memory) or 0) >= 0:
+        raise Retrace(pointer.memory, memories.as_integers(of))
+    raise walk.refuse(f"{what}, which holds {layout.element}; declare it as {of}")
+
+
+def _alone(walk: Walk, pointer: Value, op: str, operands: list[Value], of: Scalar) -> Value:
+    """An atomic operation on a private variable, which only its own work-item sees: nobody comes in between."""
+    spot = places.behind(walk, pointer, of)
+    given = [arithmetic.converted(x, of) for x in operands]
+    if op == "store":
+        places.write(walk, spot, given[0])
+        return Null(types.VOID)
+    old = places.read(walk, spot)
+    assert isinstance(old, Number)
+    if op != "load":
+        places.write(walk, spot, _combined(op, old, given, of))
+    return old
+
+
+def _combined(op: str, old: Number, given: list[Value], of: Scalar) -> Value:
+    """What an atomic operation leaves where `old` was."""
+    if op == "exchange":
+        return given[0]
+    if op in ("min", "max"):
+        less = arithmetic.binary("<" if op == "min" else ">", given[0], old, types.INT)
+        assert isinstance(less, Number)
+        return values.selected(values.truth(less), given[0], old)
+    if op == "compare_exchange":
+        equal = arithmetic.binary("==", old, given[0], types.INT)
+        assert isinstance(equal, Number)
+        return values.selected(values.truth(equal), given[1], old)
+    return arithmetic.binary(_OPERATORS[op], old, given[0], of)
 
 
 def _operand(x: Value, of: Scalar, held: Scalar) -> Any:

@@ -33,11 +33,15 @@ class Table:
 
 def value(walk: Walk, variable: Variable) -> Any:
     """The value of a constant: an array is a pointer to its first element."""
+    table = start(walk, variable)
+    return table if isinstance(variable.type, types.Array) else looked_up(walk, table, variable.type)
+
+
+def start(walk: Walk, variable: Variable) -> Any:
+    """A pointer to a constant."""
     if variable not in walk.constants:
         walk.constants[variable] = flat(walk, variable.initializer, variable.type)
-    numbers = walk.constants[variable]
-    table = Table(variable.type, numbers, values.constant(0, types.INT))
-    return table if isinstance(variable.type, types.Array) else looked_up(walk, table, variable.type)
+    return Table(variable.type, walk.constants[variable], values.constant(0, types.INT))
 
 
 def flat(walk: Walk, node: Expression | None, of: Type) -> tuple[np.generic, ...]:
@@ -48,8 +52,8 @@ def flat(walk: Walk, node: Expression | None, of: Type) -> tuple[np.generic, ...
         node = node.operand
     if isinstance(node, Text):
         return _characters(node.value, of)
-    if isinstance(node, Initializer) and not isinstance(of, Scalar | types.Vector):
-        kinds = [of.element] * of.count if isinstance(of, types.Array) else [f.type for f in _fields(of)]
+    if isinstance(node, Initializer) and isinstance(of, types.Array | types.Record) and not _is_union(of):
+        kinds = [of.element] * of.count if isinstance(of, types.Array) else [f.type for f in of.fields]
         given = [*node.items, *[None] * (len(kinds) - len(node.items))]
         return tuple(n for item, kind in zip(given, kinds, strict=True) for n in flat(walk, item, kind))
     found = values.leaves(arithmetic.converted(walk.evaluate(node), of))
@@ -58,9 +62,8 @@ def flat(walk: Walk, node: Expression | None, of: Type) -> tuple[np.generic, ...
     return tuple(values.exact(n) for n in found)  # type: ignore[misc]
 
 
-def _fields(of: Type) -> tuple[types.Field, ...]:
-    assert isinstance(of, types.Record)
-    return of.fields[:1] if of.union else of.fields
+def _is_union(of: Type) -> bool:
+    return isinstance(of, types.Record) and of.union
 
 
 def _characters(text: str, of: Type) -> tuple[np.generic, ...]:

@@ -83,7 +83,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
     Member: ("base",), Swizzle: ("base",), Initializer: ("items",), Call: ("arguments",), tree.Block: ("statements",),
     tree.Evaluate: ("expression",), tree.If: ("condition", "then", "otherwise"),
     tree.Loop: ("first", "condition", "step", "body"), tree.Return: ("value",), tree.Braced: ("block",),
-    tree.Constant: (), tree.Text: (),
+    tree.Constant: (), tree.Text: (), tree.Callee: (),
     Name: (), tree.Break: (), tree.Continue: (),
 }  # fmt: skip
 
@@ -266,8 +266,12 @@ def flows(kernel: Function) -> dict[Variable, frozenset[Variable]]:
                     for variable in variables:
                         if variable.initializer is not None and variable.space != "constant":
                             add(variable, variable.initializer)
+                case Name(variable=variable) if variable.space == "global" and variable.initializer is not None:
+                    add(variable, variable.initializer)
                 case Assignment(target=target, value=value):
-                    for variable in _written(target).assigned:
+                    # An array or record that holds pointers is given them as a whole.
+                    within = sources(target) if isinstance(target, Subscript | Member) else frozenset()
+                    for variable in _written(target).assigned | within:
                         add(variable, value)
                 case Call(function=callee, arguments=arguments) if callee is not None:
                     for parameter, argument in zip(callee.parameters, arguments, strict=False):

@@ -1,7 +1,9 @@
 """Expressions: their values, one rule for each kind of node."""
 
+from collections.abc import Sequence
+
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import calls, effects, memories, places
+from xeemu.frontends.lowering import addresses, calls, effects, memories, nulls, places, unions
 from xeemu.frontends.lowering.constants import Table
 from xeemu.frontends.lowering.walk import Binding, Walk
 from xeemu.frontends.tree import (
@@ -48,7 +50,7 @@ def evaluate(walk: Walk, node: Expression, used: bool) -> Value:
             return _array(walk, node)
         case Unary(op="&", type=to, operand=operand):
             assert isinstance(to, types.Pointer)
-            return places.address(walk, places.of(walk, operand), to)
+            return places.address(walk, places.of(walk, operand, accessed=False), to)
         case Unary(op=op) if op != "*":
             return _unary(walk, node)
         case Step():
@@ -127,7 +129,10 @@ def truth(walk: Walk, value: Value) -> Data:
         case Number():
             return values.truth(value)
         case Null():
+            nulls.check_given(walk, value, "tested")
             return values.np.bool_(False)
+        case Pointing():
+            return values.np.bool_(not nulls.is_null(walk, value))
         case Either(condition=condition, then=a, otherwise=b):
             return values.select(condition, truth(walk, a), truth(walk, b))
     return values.np.bool_(True)
@@ -228,7 +233,10 @@ def _related(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
     if _has_distance(a, b):
         return _distance(walk, node, a, b)
     if node.op not in ("==", "!="):
-        raise walk.refuse(f"{node.op} of pointers into different memories, or of null")
+        if node.op == "-" or not (nulls.is_null(walk, a) or nulls.is_null(walk, b)):
+            raise walk.refuse(f"{node.op} of pointers into different memories, or of null")
+        first, second = (addresses.of(walk, p, types.LONG) for p in (a, b))
+        return arithmetic.binary(node.op, first, second, types.INT)
     equal = _is_same(walk, a, b)
     return values.of_truth(equal if node.op == "==" else values.negation(equal))
 
@@ -272,9 +280,13 @@ def _step_size(walk: Walk, pointer: Value | Table) -> int:
 
 
 def _is_same(walk: Walk, a: Value, b: Value) -> Data:
+    for pointer in (a, b):
+        nulls.check_given(walk, pointer, "tested")
     if isinstance(a, Null | Number) or isinstance(b, Null | Number):
         other = b if isinstance(a, Null | Number) else a
         return values.negation(truth(walk, other))
+    if isinstance(a, Pointing) and isinstance(b, Pointing):
+        return values.np.bool_(nulls.is_null(walk, a) and nulls.is_null(walk, b))
     if isinstance(a, Address) and isinstance(b, Address):
         return values.np.bool_((a.variable, values.steady(a.path)) == (b.variable, values.steady(b.path)))
     return values.np.bool_(False)
@@ -334,10 +346,10 @@ def _cast(walk: Walk, node: Cast) -> Value:
     value = walk.evaluate(node.operand)
     if isinstance(node.type, types.Pointer):
         return _pointer_to(node.type, value)
-    if isinstance(value, Pointing | Address | Either) and isinstance(node.type, Scalar):
+    if isinstance(node.operand.type, types.Pointer) and isinstance(node.type, Scalar):
         if node.type.is_bool:
             return values.of_truth(truth(walk, value), node.type)
-        raise walk.refuse("a pointer as an integer, which xeemu does not model; compare pointers, or use an index")
+        return addresses.of(walk, value, node.type)
     if isinstance(node.type, types.Void) or (node.type == types.Opaque("event_t") and isinstance(value, Number)):
         return Null(node.type)
     return arithmetic.converted(value, node.type)
@@ -352,7 +364,7 @@ def _pointer_to(to: types.Pointer, value: Value) -> Value:
         case Either(condition=condition, then=a, otherwise=b):
             return Either(to, condition, _pointer_to(to, a), _pointer_to(to, b))
         case Number():
-            return Null(to)
+            return Null(to, given=value.known and value.python == 0)
     return value
 
 
@@ -364,6 +376,8 @@ def _initializer(walk: Walk, node: Initializer) -> Value:
             numbers = numbers * count if len(numbers) == 1 else numbers
             full = [*numbers, *[values.constant(0, element)] * (count - len(numbers))]
             return Components(of, tuple(values.converted(n, element) for n in full))
+        case types.Record(fields=fields, union=True):
+            return _union(walk, of, of.field(node.member) if node.member else fields[0], node.items)
         case types.Record(fields=fields):
             given = dict(zip((f.name for f in fields), node.items, strict=False))
             items = {f.name: _item(walk, given.get(f.name), f.type) for f in fields}
@@ -373,6 +387,17 @@ def _initializer(walk: Walk, node: Initializer) -> Value:
                 of, tuple(_item(walk, node.items[k] if k < len(node.items) else None, inner) for k in range(count))
             )
     return arithmetic.converted(walk.evaluate(node.items[0]), of) if node.items else values.zero(of)
+
+
+def _union(walk: Walk, of: types.Record, field: types.Field, items: Sequence[Expression]) -> Value:
+    """A union of which a member is given, or nothing."""
+    nothing = values.zero(of)
+    if not items:
+        return nothing
+    if reason := unions.unreadable(of, field.name):
+        raise walk.refuse(reason)
+    assert isinstance(nothing, Fields)
+    return unions.replaced(of, nothing.items, field.name, _item(walk, items[0], field.type))
 
 
 def _braced(walk: Walk, node: Braced, used: bool) -> Value:

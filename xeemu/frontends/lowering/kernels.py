@@ -1,12 +1,13 @@
 """Kernels: a kernel's tree, walked for the work-group for which the kernel language traces it."""
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from xeemu.frontends import opaques, types, values
-from xeemu.frontends.lowering import effects, expressions, memories, printing, registers, statements
+from xeemu.frontends.lowering import effects, expressions, memories, nulls, printing, registers, statements, statics
 from xeemu.frontends.lowering.memories import element
 from xeemu.frontends.lowering.walk import Layout, Walk
 from xeemu.frontends.texts import Pieces
@@ -43,6 +44,9 @@ def run(
     local_bytes: Mapping[str, int],
     granules: Mapping[Any, int],
     printed: tuple[Memory, Pieces] | None = None,
+    null: Collection[str] = (),
+    given: Mapping[Variable, Memory] | None = None,
+    extents: Mapping[str, Memory] | None = None,
 ) -> dict[str, Memory]:
     """Walks a kernel while it is traced.
 
@@ -55,9 +59,12 @@ def run(
       local_bytes: by parameter the size of a local memory.
       granules: by key of a memory the bytes of its elements, where something smaller is accessed than its type says.
       printed: where its texts are kept, see `printing`; None if nobody wants to see them.
+      null: the parameters that are null pointers.
+      given: the memories of variables of program scope, see `statics`.
+      extents: those of declared arrays whose bounds are checked, see `extents`.
 
     Returns:
-      The memories that the kernel stores to somewhere, by parameter, in order, and that of its texts.
+      The memories that the kernel stores to somewhere, by parameter, in order, and those of its texts and statics.
 
     Raises:
       Retrace: a memory is accessed in smaller pieces than its elements; `granules` has to say so.
@@ -66,18 +73,30 @@ def run(
     walk.flows = effects.flows(function)
     walk.promoted = registers.promotable(function).difference(granules)
     before = {p.name: _parameter(walk, p, arrays, local_bytes) for p in function.parameters}
+    for name in null:
+        walk.layouts[name] = dataclasses.replace(walk.layouts[name], null=True)
+    statics.place(walk, given or {})
+    walk.extents = extents or {}
     _allocate(walk, function)
     for parameter in function.parameters:
         if parameter.name in scalars and walk.key(parameter) not in walk.bindings:
             memories.give(walk, parameter, _value(parameter.type, scalars[parameter.name]))
     if printed is not None:
         printing.prepare(walk, *printed)
-    walk.written = frozenset(_written(walk, function))
+    walk.written = frozenset([*_written(walk, function), *(given or {})])
     walk.execute(function.body)
     keys = [p.name for p in function.parameters if isinstance(before[p.name], Memory)]
     # What is stored to only where nobody gets comes back too: the results do not depend on sizes.
     texts = [] if printed is None else [printing.MEMORY]
-    return {k: walk.memories[k] for k in [*(k for k in written(function) if k in keys), *texts]}
+    found = {k: walk.memories[k] for k in [*(k for k in written(function) if k in keys), *texts]}
+    return found | {memory.name: walk.memories[variable] for variable, memory in (given or {}).items()}
+
+
+def initial(program: Program, function: Function, variable: Variable, granule: int | None) -> np.ndarray:
+    """What the memory of a variable of program scope holds before a launch, see `statics`."""
+    nobody: Any = statics.Nobody()
+    walk = Walk(program, function, nobody, expressions.evaluate, statements.execute, {})
+    return statics.initial(walk, variable, granule)
 
 
 def _parameter(
@@ -129,6 +148,7 @@ def _number(of: Scalar, given: Data | Any) -> values.Number:
 
 def _allocate(walk: Walk, kernel: Function) -> None:
     """Makes the local memories and private arrays of a kernel and of all that it calls, before anything else."""
+    nulls.allocate(walk)
     indexed = effects.indexed(kernel)
     for function in effects.functions(kernel):
         declared = [v for node in effects.nodes(function.body) if isinstance(node, Declaration) for v in node.variables]

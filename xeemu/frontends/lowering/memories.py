@@ -22,8 +22,10 @@ def element(of: Type, granule: int | None = None) -> Scalar:
 
     Args:
       of: the type.
-      granule: bytes of an element, if something smaller has to be accessed.
+      granule: bytes of an element, if something smaller has to be accessed; or what `as_integers` gives.
     """
+    if granule is not None and granule < 0:
+        return types.BY_DTYPE[np.dtype(f"{'' if -granule % 2 else 'u'}int{8 * piece(granule)}")]
     if granule is not None and (not isinstance(of, Scalar) or of.size != granule):
         return types.BY_DTYPE[np.dtype(f"uint{8 * granule}")]
     held = {scalar for _, scalar in types.scalars(of)}
@@ -35,6 +37,16 @@ def element(of: Type, granule: int | None = None) -> Scalar:
     sizes = {scalar.size for scalar in held}
     offsets = [offset for offset, _ in types.scalars(of)]
     return types.BY_DTYPE[np.dtype(f"uint{8 * math.gcd(*sizes, *offsets, of.size)}")]
+
+
+def as_integers(of: Scalar) -> int:
+    """Among the granules: a memory of integers of a type, whatever is declared, for atomic operations on such."""
+    return -(2 * of.size + of.is_signed)
+
+
+def piece(granule: int) -> int:
+    """The bytes of an element."""
+    return -granule // 2 if granule < 0 else granule
 
 
 def allocate(walk: Walk, key: Any, name: str, of: Type, space: str, count: int | None = None) -> None:
@@ -207,9 +219,11 @@ def _bits(n: Number, held: Scalar) -> Data:
 
 def _parts(n: Number, held: Scalar) -> list[Data]:
     """The bytes of a number as smaller ones, the lowest first."""
-    whole = jnp.asarray(values.exact(n))
-    small = types.unsigned(held)
-    pieces = lax.bitcast_convert_type(whole, small.dtype)
+    whole, small = values.exact(n), types.unsigned(held)
+    if isinstance(whole, np.generic):  # of 64 bits it needs no such types
+        pieces: Any = np.asarray(whole)[None].view(small.dtype)
+    else:
+        pieces = lax.bitcast_convert_type(whole, small.dtype)
     numbers = [values.held(small, pieces[..., k]) for k in range(n.type.size // held.size)]
     return [values.exact(values.bits(p, held)) for p in numbers]
 

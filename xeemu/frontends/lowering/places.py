@@ -4,9 +4,9 @@ import dataclasses
 from typing import Any, TypeAlias
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import constants, memories, registers
+from xeemu.frontends.lowering import constants, extents, memories, nulls, registers, unions
 from xeemu.frontends.lowering.walk import Key, Walk
-from xeemu.frontends.tree import Cast, Expression, Member, Name, Subscript, Swizzle, Unary
+from xeemu.frontends.tree import Binary, Braced, Cast, Evaluate, Expression, Member, Name, Subscript, Swizzle, Unary
 from xeemu.frontends.types import Type
 from xeemu.frontends.values import (
     Address,
@@ -50,9 +50,10 @@ class Lanes:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Temporary:
-    """A value that has no place."""
+    """A value that has no place to be written; `pointer` points to it if it is of a constant."""
 
     value: Value
+    pointer: Value | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -67,22 +68,37 @@ class Chosen:
 Spot: TypeAlias = Slot | Cell | Lanes | Temporary | Chosen
 
 
-def of(walk: Walk, node: Expression) -> Spot:
-    """The place that an expression names; of what is no lvalue a temporary one."""
+def of(walk: Walk, node: Expression, accessed: bool = True) -> Spot:
+    """The place that an expression names; of what is no lvalue a temporary one.
+
+    Args:
+      walk: the walk.
+      node: the expression.
+      accessed: whether more than its address is asked for, which may be that of the end of an array.
+    """
     match node:
         case Name():
             return _of_variable(walk, node)
-        case Subscript(type=to, base=base, index=index):
-            return _element(walk, base, index, to)
+        case Subscript():
+            return _element(walk, node, accessed)
         case Unary(type=to, op="*", operand=operand):
             return behind(walk, walk.evaluate(operand), to)
         case Member(base=base, arrow=arrow):
-            whole = behind(walk, walk.evaluate(base), _pointee(base)) if arrow else of(walk, base)
+            whole = behind(walk, walk.evaluate(base), _pointee(base)) if arrow else of(walk, base, accessed)
             return _field(walk, whole, node, _pointee(base) if arrow else base.type)
         case Swizzle(base=base, components=components):
             return _lanes(walk, of(walk, base), base.type, components, node.type)
         case Cast(operand=operand) if operand.type == node.type:
             return of(walk, operand)
+        case Binary(op=",", left=left, right=right):
+            walk.evaluate(left, False)
+            return of(walk, right)
+        case Braced(block=block):
+            *before, last = block.statements
+            for statement in before:
+                walk.execute(statement)
+            assert isinstance(last, Evaluate)
+            return of(walk, last.expression)
     return Temporary(walk.evaluate(node))
 
 
@@ -98,11 +114,11 @@ def _of_variable(walk: Walk, node: Name) -> Spot:
     if (memory := memories_key(walk, node)) is not None:
         space = walk.layouts[memory].space
         return Cell(Pointing(types.Pointer(node.type, space), memory, values.constant(0, types.INT)))
-    if node.variable.space == "constant":
-        return Temporary(constants.value(walk, node.variable))
-    raise walk.refuse(
-        f"{node.variable.name} is no variable of the kernel; program-scope variables have to be __constant"
-    )
+    assert node.variable.space in ("constant", "global"), node.variable.name  # a static that nobody writes
+    if isinstance(node.type, types.Pointer):
+        given = node.variable.initializer
+        return Temporary(Null(node.type) if given is None else arithmetic.converted(walk.evaluate(given), node.type))
+    return Temporary(constants.value(walk, node.variable), constants.start(walk, node.variable))
 
 
 def memories_key(walk: Walk, node: Name) -> Any:
@@ -110,12 +126,15 @@ def memories_key(walk: Walk, node: Name) -> Any:
     return node.variable if node.variable in walk.memories else None
 
 
-def _element(walk: Walk, base: Expression, index: Expression, to: Type) -> Spot:
+def _element(walk: Walk, node: Subscript, accessed: bool) -> Spot:
+    base, index = node.base, node.index
     if isinstance(index.type, types.Pointer | types.Array):
         base, index = index, base
     pointer, number = walk.evaluate(base), walk.evaluate(index)
     assert isinstance(number, Number)
-    return behind(walk, advanced(walk, pointer, number, to.size), to)
+    if accessed:
+        extents.check(walk, node, number)
+    return behind(walk, advanced(walk, pointer, number, node.type.size), node.type)
 
 
 def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int = 1) -> Value:
@@ -142,7 +161,7 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
             return _stepped(walk, pointer, by)
         case constants.Table():
             return constants.advanced(pointer, by, size_bytes)
-    raise walk.refuse("a null or undefined pointer is used; give it the address of something first")
+    return advanced(walk, nulls.pointing(walk, pointer), by, size_bytes)
 
 
 def _event(walk: Walk, pointer: Address, by: Number) -> Value:
@@ -192,30 +211,10 @@ def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
         case Address(variable=variable, path=path):
             return Slot(variable, path)
         case Either(condition=condition, then=a, otherwise=b):
-            first, second = _or_nowhere(a, b), _or_nowhere(b, a)
-            if isinstance(first, Null) or isinstance(second, Null):
-                return behind(walk, second if isinstance(first, Null) else first, to)
-            return Chosen(condition, behind(walk, first, to), behind(walk, second, to))
+            return Chosen(condition, behind(walk, a, to), behind(walk, b, to))
         case constants.Table():
-            return Temporary(constants.looked_up(walk, pointer, to))
-    raise walk.refuse("a null or undefined pointer is used; give it the address of something first")
-
-
-def _or_nowhere(pointer: Value, other: Value) -> Value:
-    """A pointer; where it is null, outside the memory of another one, where an access is found to be out of bounds."""
-    if not isinstance(pointer, Null):
-        return pointer
-    inside = next((p for p in _all_of(other) if isinstance(p, Pointing)), None)
-    if inside is None:
-        return pointer
-    return Pointing(inside.type, inside.memory, values.constant(-1, types.INT))
-
-
-def _all_of(pointer: Value) -> list[Value]:
-    """The pointers of which a pointer is one."""
-    if isinstance(pointer, Either):
-        return [*_all_of(pointer.then), *_all_of(pointer.otherwise)]
-    return [pointer]
+            return Temporary(constants.looked_up(walk, pointer, to), pointer)
+    return behind(walk, nulls.pointing(walk, pointer), to)
 
 
 def _stepped(walk: Walk, pointer: Address, by: Number) -> Value:
@@ -231,6 +230,8 @@ def _stepped(walk: Walk, pointer: Address, by: Number) -> Value:
 def _field(walk: Walk, whole: Spot, node: Member, record: Type) -> Spot:
     assert isinstance(record, types.Record)
     field = record.field(node.name)
+    if record.union and isinstance(whole, Slot | Temporary) and (reason := unions.unreadable(record, field.name)):
+        raise walk.refuse(reason)
     match whole:
         case Cell(pointer):
             return Cell(memories.further(walk, pointer, field.offset, field.type))
@@ -267,6 +268,8 @@ def picked(value: Value, path: tuple[Any, ...]) -> Value:
     """A part of a value."""
     for step in path:
         match value:
+            case Fields(type=of_record, items=fields) if of_record.union:
+                value = unions.member(of_record, fields, step)
             case Fields(items=fields):
                 value = fields[step]
             case Elements(type=of_array, items=items) if isinstance(of_array.element, types.Opaque):
@@ -291,6 +294,8 @@ def put(value: Value, path: tuple[Any, ...], part: Value) -> Value:
     if isinstance(step, Number) and step.known:
         step = int(step.python)
     match value:
+        case Fields(type=of_record, items=fields) if of_record.union:
+            return unions.replaced(of_record, fields, step, put(picked(value, (step,)), rest, part) if rest else part)
         case Fields(type=of_record, items=fields):
             return Fields(of_record, {**fields, step: put(fields[step], rest, part)})
         case Handle():
@@ -408,4 +413,6 @@ def address(walk: Walk, spot: Spot, of_type: types.Pointer) -> Value:
             return Either(of_type, condition, address(walk, a, of_type), address(walk, b, of_type))
         case Temporary(value) if isinstance(value, constants.Table):
             return value
+        case Temporary(pointer=pointer) if pointer is not None:
+            return pointer
     raise walk.refuse("the address of what has none; assign it to a variable first")

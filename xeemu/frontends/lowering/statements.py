@@ -53,7 +53,7 @@ def execute(walk: Walk, node: Statement) -> None:
 
 def declare(walk: Walk, variable: Variable) -> None:
     """Makes a variable; one in a memory is only given its values."""
-    if variable.space == "constant":
+    if variable.space in ("constant", "global"):
         return
     if variable in walk.memories:
         if variable.initializer is not None:
@@ -76,8 +76,9 @@ def _initialise(walk: Walk, start: Pointing, of: types.Type, node: Expression | 
             part = memories.further(walk, start, k * of.element.size, of.element)
             _initialise(walk, part, of.element, node.items[k] if k < len(node.items) else None)
     elif isinstance(node, Initializer) and isinstance(of, types.Record):
-        given = dict(zip((f.name for f in of.fields), node.items, strict=False))
-        for field in of.fields[:1] if of.union else of.fields:
+        fields = [of.field(node.member)] if node.member else of.fields[:1] if of.union else of.fields
+        given = dict(zip((f.name for f in fields), node.items, strict=False))
+        for field in fields:
             part = memories.further(walk, start, field.offset, field.type)
             _initialise(walk, part, field.type, given.get(field.name))
     elif isinstance(node, Text) and isinstance(of, types.Array):

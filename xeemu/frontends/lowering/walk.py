@@ -34,11 +34,13 @@ class Layout:
       name: the variable's.
       space: `"global"`, `"constant"`, `"local"` or `"private"`.
       element: what the memory holds.
+      null: whether pointers into it are null.
     """
 
     name: str
     space: str
     element: types.Scalar
+    null: bool = False
 
 
 @dataclasses.dataclass(eq=False)
@@ -114,6 +116,7 @@ class Walk:
         self._evaluate, self._execute = evaluate, execute
         self.shape: tuple[int, ...] = wg.local_id(0).shape
         self.memories: dict[Any, Memory] = {}
+        self.extents: Mapping[str, Memory] = {}
         self.layouts: dict[Any, Layout] = {}
         self.bindings: dict[Key, Binding] = {}
         self.constants: dict[Variable, Any] = {}
@@ -141,6 +144,8 @@ class Walk:
 
     def at(self, place: Place, call: Callable[[], T]) -> T:
         """Calls something on behalf of a place of the source."""
+        if not place.line:  # what has no place of its own has that of who uses it
+            return call()
         before, self.place = self.place, place
         try:
             if (place.file, place.line) == (before.file, before.line) and before is not self.frame.function.place:
@@ -211,11 +216,12 @@ class Walk:
     # ---- variables ----
 
     def key(self, variable: Variable) -> Key:
-        """The variable of the call that is being walked."""
-        return self.frame.number, variable
+        """The variable of the call that is being walked, or a parameter of the kernel."""
+        own = self.frame.number, variable
+        return own if own in self.bindings or (0, variable) not in self.bindings else (0, variable)
 
     def declare(self, variable: Variable, value: Value) -> None:
-        self.bindings[self.key(variable)] = Binding(value, self.region, len(self.frame.jumps))
+        self.bindings[self.frame.number, variable] = Binding(value, self.region, len(self.frame.jumps))
 
     def read(self, key: Key) -> Value:
         """A variable's value; zeros where it was given none."""

@@ -22,7 +22,7 @@ _ERROR = 3
 _MOST_ERRORS, _MOST_NOTES = 10, 4
 _TERSE_OUTPUT = 17
 _INVALID = range(70, 80)
-_CONTINUE = 1
+_CONTINUE, _RECURSE = 1, 2
 
 
 class _String(ctypes.Structure):
@@ -67,11 +67,14 @@ def _library() -> Any:
         "clang_getCString": (ctypes.c_char_p, string),
         "clang_disposeString": (None, string),
         "clang_Cursor_getVarDeclInitializer": (cursor, cursor),
+        "clang_getSpecializedCursorTemplate": (cursor, cursor),
         "clang_getCursorLocation": (module.SourceLocation, cursor),
         "clang_visitChildren": (ctypes.c_uint, cursor, _visitor_type(), pointer),
         "clang_Type_getValueType": (module.Type, module.Type),
         "clang_getFileLocation": (None, module.SourceLocation, *4 * (ctypes.POINTER(ctypes.c_void_p),)),
         "clang_getFileName": (string, pointer),
+        "clang_getCursorBinaryOperatorKind": (ctypes.c_int, cursor),
+        "clang_getCursorUnaryOperatorKind": (ctypes.c_int, cursor),
     }
     for name, (result, *arguments) in signatures.items():
         function = getattr(library, name)
@@ -115,6 +118,29 @@ def children(cursor: Cursor) -> list[Cursor]:
 
     _library().clang_visitChildren(cursor, _visitor_type()(visit), None)
     return found
+
+
+def parts(cursor: Cursor, kinds: frozenset[str], without: frozenset[str] = frozenset()) -> list[Cursor]:
+    """What is of some kinds in a cursor, at any depth, in the order of the text; not in those `without`."""
+    found: list[Cursor] = []
+    unit = cursor._tu
+
+    def visit(child: Cursor, _parent: Cursor, _data: Any) -> int:
+        kind = _kind_name(child._kind_id)
+        if kind in kinds:
+            child._tu = unit
+            found.append(child)
+        return _CONTINUE if kind in without else _RECURSE
+
+    _library().clang_visitChildren(cursor, _visitor_type()(visit), None)
+    return found
+
+
+def template(cursor: Cursor) -> Cursor | None:
+    """The template of which a class or function is an instance, None of any other."""
+    found = _library().clang_getSpecializedCursorTemplate(cursor)
+    found._tu = cursor._tu
+    return None if found._kind_id in _INVALID else found
 
 
 @functools.cache
@@ -173,6 +199,23 @@ def initializer(cursor: Cursor) -> Cursor | None:
     found = _library().clang_Cursor_getVarDeclInitializer(cursor)
     found._tu = cursor._tu
     return None if found._kind_id in _INVALID else found
+
+
+# libclang's numbers of operators, from 1 on.
+_BINARY = ".* ->* * / % + - << >> <=> < > <= >= == != & ^ | && || = *= /= %= += -= <<= >>= &= ^= |= ,"
+_UNARY = "p++ p-- ++ -- & * + - ~ ! __real __imag __extension__ co_await"
+
+
+def binary_operator(cursor: Cursor) -> str:
+    """The operator between two operands, such as `"+="`; empty where there is none."""
+    number = _library().clang_getCursorBinaryOperatorKind(cursor)
+    return _BINARY.split()[number - 1] if number else ""
+
+
+def unary_operator(cursor: Cursor) -> str:
+    """The operator of one operand; `"p++"` and `"p--"` stand behind it. Empty where there is none."""
+    number = _library().clang_getCursorUnaryOperatorKind(cursor)
+    return _UNARY.split()[number - 1] if number else ""
 
 
 def value_type(of: Any, cursor: Cursor) -> Any:

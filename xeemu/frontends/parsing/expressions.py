@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.parsing import clang, layouts, literals
+from xeemu.frontends.parsing import clang, layouts, literals, substitutes
 from xeemu.frontends.parsing.bodies import Body, converted, refuse_depth
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.printed import Lost
@@ -276,20 +276,12 @@ def _arguments(body: Body, cursors: list[Cursor]) -> list[Expression]:
 
 
 def _built_in(body: Body, cursor: Cursor, place: Place, name: str, arguments: tuple[Expression, ...]) -> Expression:
-    """One of clang's own functions: a constant, or what OpenCL has by another name."""
+    """One of clang's own functions."""
     of = body.type(cursor)
     value = clang.evaluated(cursor)
     if value is not None and isinstance(of, types.Scalar):
         return literals.number(of, place, value)
-    if name in ("__builtin_expect", "__builtin_expect_with_probability"):
-        return converted(arguments[0], of)
-    if name in ("__builtin_assume", "__builtin_unreachable", "__builtin_prefetch"):  # of no effect on any value
-        return tree.Cast(types.VOID, place, literals.number(types.INT, place, 0))
-    known = _OPENCL_NAMES.get(name)
-    if known is None:
-        hint = "write OpenCL C's own function, or the expression, instead"
-        raise refusals.at(place, f"{name} is a function of one compiler; {hint}")
-    return tree.Call(of, place, known, arguments, None)
+    return substitutes.call(name, of, place, arguments)
 
 
 _DEVICE_ENQUEUE = {
@@ -300,16 +292,6 @@ _DEVICE_ENQUEUE = {
     "get_kernel_preferred_work_group_size_multiple",
     "get_kernel_sub_group_count_for_ndrange",
     "get_kernel_max_sub_group_size_for_ndrange",
-}
-_MATH = (
-    "acos asin atan atan2 ceil copysign cos exp exp2 fabs floor fma fmax fmin fmod log log10 log2 pow rint round sin "
-    "sqrt tan trunc"
-)
-_OPENCL_NAMES = {
-    **{f"__builtin_{name}{suffix}": name for name in _MATH.split() for suffix in ("", "f")},
-    **{f"__builtin_popcount{suffix}": "popcount" for suffix in ("", "l", "ll")},
-    **{f"__builtin_clz{suffix}": "clz" for suffix in ("", "l", "ll")},
-    **{f"__builtin_ctz{suffix}": "ctz" for suffix in ("", "l", "ll")},
 }
 _BUILT_IN: dict[str, Callable[[Body, Cursor], Expression]] = {
     "__builtin_astype": _as_type,

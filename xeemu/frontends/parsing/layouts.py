@@ -131,10 +131,13 @@ class Layouts:
         union = clang.kind(declaration) == "UNION_DECL"
         self._open[key] = types.Record(name, (), size, union)
         try:
-            fields = tuple(self._field(f, i) for i, f in enumerate(of.get_fields()))
+            fields = tuple(self._fields(of, declaration))
         finally:
             del self._open[key]
         return types.Record(name, fields, size, union)
+
+    def _fields(self, of: Any, declaration: Cursor) -> list[types.Field]:
+        return [self._field(f, i) for i, f in enumerate(of.get_fields())]
 
     def _field(self, field: Cursor, position: int) -> types.Field:
         place = clang.place(field)

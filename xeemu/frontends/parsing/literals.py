@@ -19,8 +19,9 @@ def constant(body: Body, cursor: Cursor) -> Expression:
     return number(of, place, value)
 
 
-def number(of: types.Scalar, place: tree.Place, value: int | float) -> tree.Constant:
-    """A number as a type has it; an integer wraps around."""
+def number(of: Type, place: tree.Place, value: int | float) -> tree.Constant:
+    """A number as a type (a scalar one) has it; an integer wraps around."""
+    assert isinstance(of, types.Scalar)
     if of.is_float:
         return tree.Constant(of, place, float(value))
     if of.is_bool:

@@ -1,0 +1,187 @@
+"""Runs of SYCL programs: the suites' programs through xeemu, the tables, and the page results-sycl.md."""
+
+import argparse
+import pathlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from yardstick import pairs, program_survey, programs, results, verdicts, workers
+from yardstick.programs import Program
+
+PAGE = pathlib.Path(__file__).parent / "results-sycl.md"
+WIDTH = 150
+
+
+def main(names: Sequence[str], told: argparse.Namespace, corpus: pathlib.Path, command: Sequence[str]) -> None:
+    """What `scripts/corpus` does with suites of SYCL C++."""
+    if told.survey:
+        for name in names:
+            missed = program_survey.written(name, corpus)
+            print(f"{name}: {len(programs.read(name).programs)} programs, {len(missed)} files without one")
+    elif told.pairs:
+        for line in compared(corpus, told.kernel or ""):
+            print(line, flush=True)
+    else:
+        run(names, told, corpus, command)
+
+
+def run(names: Sequence[str], told: argparse.Namespace, corpus: pathlib.Path, command: Sequence[str]) -> None:
+    chosen = {name: selected(name, told, results.kept(corpus, name)) for name in names}
+    orders = [
+        workers.Order(name, program.key, told.check, False)
+        for name, those in chosen.items()
+        for program in ([] if told.table else those)
+    ]
+    by_key = {program.key: program for those in chosen.values() for program in those}
+    done = workers.run(orders, command, told.jobs, told.limit, corpus / "errors.txt")
+    for count, (order, outcome) in enumerate(done, 1):
+        results.keep(corpus, order.suite, {order.key: outcome})
+        print_outcome(by_key[order.key], outcome, f"{count}/{len(orders)}", bool(told.kernel))
+    print_tables(corpus, names)
+    if told.write:
+        before = PAGE.read_text() if PAGE.exists() else ""
+        PAGE.write_text(page(corpus, before))
+
+
+def selected(name: str, told: argparse.Namespace, before: Mapping[str, verdicts.Outcome]) -> list[Program]:
+    those = list(programs.read(name).programs)
+    if told.kernel:
+        those = [p for p in those if told.kernel in p.key]
+    if told.failed:
+        those = [p for p in those if "failed" in before.get(p.key, {"failed": ""})]
+    return program_survey.spread(those, 5) if told.quick else those
+
+
+def print_outcome(program: Program, outcome: verdicts.Outcome, progress: str, full: bool) -> None:
+    said = [verdicts.verdict(program, outcome) or verdicts.state(outcome)]
+    said += [", ".join(outcome["findings"])] if outcome.get("findings") else []
+    said += [outcome["judged"]] if outcome.get("judged") not in (None, "runs") else []
+    said += [f"{seconds:.1f} s {stage}" for stage, seconds in outcome["seconds"].items() if seconds >= 1]
+    print(f"{progress:>9}  {program.key}  {'; '.join(said)}")
+    if "failed" in outcome:
+        text = outcome["message"]
+        print(f"           {outcome['failed']}: {outcome['error']}: " + (text if full else text.split("\n")[0][:WIDTH]))
+    if full or said[0] == "wrong":
+        print("           " + outcome.get("text", "")[-2000:].replace("\n", "\n           "))
+    for text in outcome.get("texts", []) if full else []:
+        print(f"           {text}")
+
+
+# --- Tables ---
+
+
+def known(corpus: pathlib.Path, name: str) -> list[tuple[Program, verdicts.Outcome]]:
+    """A suite's programs that were run, with their outcomes."""
+    kept = results.kept(corpus, name)
+    return [(p, kept[p.key]) for p in programs.read(name).programs if p.key in kept]
+
+
+def rows(corpus: pathlib.Path, names: Sequence[str]) -> list[tuple[str, ...]]:
+    suites = {name: known(corpus, name) for name in names}
+    found = [verdicts.row(name, those) for name, those in suites.items() if those]
+    return [*found, verdicts.row("all", [pair for those in suites.values() for pair in those])]
+
+
+def print_tables(corpus: pathlib.Path, names: Sequence[str]) -> None:
+    cells = [verdicts.HEADER, *rows(corpus, names)]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(verdicts.HEADER))]
+    print()
+    for row in cells:
+        print(
+            "  ".join(
+                cell.rjust(w) if k else cell.ljust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))
+            )
+        )
+    print("\nwhat stops programs:")
+    for count, what, example in stops(corpus, names):
+        print(f"{count:5}  {what}  (such as {example})")
+
+
+def stops(corpus: pathlib.Path, names: Sequence[str]) -> list[tuple[int, str, str]]:
+    return verdicts.causes({p.key: o for name in names for p, o in known(corpus, name)})
+
+
+# --- The page ---
+
+
+def page(corpus: pathlib.Path, before: str) -> str:
+    """The page; the reasons that it had before are kept."""
+    names = programs.names()
+    parts = [INTRODUCTION, "## By suite\n", results.markdown(verdicts.HEADER, rows(corpus, names))]
+    for name in names:
+        outcomes = {p.key: o for p, o in known(corpus, name)}
+        labelled = {p.key: p.expect for p in programs.read(name).programs}
+        if table := results.label_rows(outcomes, labelled):
+            parts += [f"## Labels of {name}\n", results.markdown(results.LABELS, table)]
+    parts += ["## The optimisation guide's pairs\n", results.markdown(PAIRS, pair_rows(corpus))]
+    stopped = [(str(n), what, f"`{example}`") for n, what, example in stops(corpus, names)]
+    parts += ["## What stops programs\n", results.markdown(("programs", "message", "such as"), stopped)]
+    parts += ["## Disagreements\n", disagreements(corpus, names, results.reasons(before))]
+    return "\n".join(parts)
+
+
+def disagreements(corpus: pathlib.Path, names: Sequence[str], reasons: Mapping[str, str]) -> str:
+    found = []
+    for program, outcome in [pair for name in names for pair in known(corpus, name)]:
+        if what := disagreement(program, outcome):
+            found.append((f"`{program.key}`", what[:300], reasons.get(program.key, program.why)))
+    return results.markdown(("program", "what", "reason"), found) if found else "None.\n"
+
+
+def disagreement(program: Program, outcome: verdicts.Outcome) -> str:
+    """What is to be explained: its own check, or its label; "" if nothing is."""
+    found = []
+    if verdicts.verdict(program, outcome) == "wrong":
+        told = re.search(f".*({program.fails}).*", outcome.get("text", ""))
+        found.append(f"its own check: {told[0] if told else 'returned ' + str(outcome['status'])}")
+    if outcome.get("judged") in ("missed", "false alarm", "other kind"):
+        found.append(f"{outcome['judged']}: found {', '.join(outcome.get('findings', ())) or 'nothing'}")
+    return ". ".join(found)
+
+
+# --- Pairs ---
+
+PAIRS = ("effect", "chapter", "bad", "good", "figures, bad and good", "direction", "hint")
+
+
+def pair_rows(corpus: pathlib.Path, wanted: str = "") -> Iterator[tuple[str, ...]]:
+    """The pairs, each with its figures."""
+    suite, every = pairs.read()
+    for pair in every:
+        if wanted not in pair.bad.file + pair.good.file + pair.effect:
+            continue
+        head = (
+            pair.effect,
+            pair.guide,
+            f"`{pair.bad.file.split('/', 2)[-1]}`",
+            f"`{pair.good.file.split('/', 2)[-1]}`",
+        )
+        try:
+            bad, good = (pairs.report(form, pair.device, corpus / suite) for form in (pair.bad, pair.good))
+        except Exception as error:
+            yield (*head, f"{type(error).__name__}: {str(error).splitlines()[0][:200]}", "fails", "-")
+            continue
+        shown = pairs.shown(pair, bad, good)
+        figures = ", ".join(f"{name} {number(a)} and {number(b)}" for name, a, b, _ in shown)
+        direction = "as the guide says" if all(right for *_, right in shown) else f"no: {pair.why}"
+        hint = "-" if not pair.hint else "given" if pairs.hinted(pair, bad) else "missing"
+        yield (*head, figures, direction, hint)
+
+
+def number(x: float | None) -> str:
+    return "?" if x is None else f"{x:.4g}"
+
+
+def compared(corpus: pathlib.Path, wanted: str) -> Iterator[str]:
+    for effect, _, bad, good, *rest in pair_rows(corpus, wanted):
+        yield f"{effect}\n    {bad} {good}: {'; '.join(rest)}"
+
+
+INTRODUCTION = """# Real SYCL C++: results
+
+Written by `scripts/corpus --sycl --write`; the reasons in the last table are by hand and kept. Programs are run whole,
+as they stand, with small arguments. *read*: the file is parsed and its kernels are found. *ran*: `main` came to its
+end. *right* and *wrong* are what the program's own check says of its results (what it prints, returns or asserts); *no
+check*: it has none. *kernels run* and *kernels right*: kernels that were submitted, and those in programs whose check
+is content.
+"""

@@ -1,0 +1,115 @@
+"""Subject of programs: takes a SYCL program through xeemu and tells each stage as it is reached.
+
+Stages are load (its kernels read), run (the whole program), and check (the same, looking for faults).
+"""
+
+import io
+import json
+import pathlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from yardstick import sources, verdicts
+from yardstick.programs import Program
+
+Told = Callable[[dict[str, Any]], None]
+
+
+class Trial:
+    """One program through all stages."""
+
+    def __init__(self, program: Program, corpus: pathlib.Path, told: Told):
+        self._program, self._corpus, self._told = program, corpus, told
+        self._seconds: dict[str, float] = {}
+        self._stage = ""
+
+    def run(self, check: bool) -> dict[str, Any]:
+        """The outcome: see verdicts."""
+        outcome: dict[str, Any] = {"seconds": self._seconds}
+        try:
+            for found in self._stages(check):
+                outcome |= found
+                self._told({"stage": self._stage, "found": json.loads(json.dumps(outcome))})
+        except Exception as error:
+            from yardstick.subject import message
+
+            outcome |= {"failed": self._stage, "error": type(error).__name__, "message": message(error)}
+            if self._program.expect == "memory":
+                outcome["judged"] = verdicts.judged(self._program, outcome, ())
+        return outcome
+
+    def _stages(self, check: bool) -> Iterator[dict[str, Any]]:
+        kernels = self._timed("load", self._loaded)
+        yield {"kernels": {name: str(kernels[name]) for name in kernels}}
+        yield self._timed("run", lambda: ran(kernels, self._program.argv))
+        if check or self._program.expect:
+            yield self._timed("check", lambda: self._checked(kernels))
+
+    def _timed(self, stage: str, work: Callable[[], Any]) -> Any:
+        self._stage = stage
+        self._told({"stage": stage})
+        start = time.perf_counter()
+        found = work()
+        self._seconds[stage] = round(time.perf_counter() - start, 3)
+        return found
+
+    def _loaded(self) -> Any:
+        import shlex
+
+        import xeemu as xe
+
+        path = program_source(self._program, self._corpus)
+        return xe.load(path, options=shlex.join(program_options(self._program, self._corpus)))
+
+    def _checked(self, kernels: Any) -> dict[str, Any]:
+        found = kernels.run(check=True)
+        errors = [f for f in found.findings if f.severity == "error"]
+        kinds = sorted({f.kind for f in errors})
+        said = {"findings": kinds, "texts": [str(f) for f in errors[:4]]}
+        return said | {"judged": verdicts.judged(self._program, {}, kinds)}
+
+
+def ran(kernels: Any, argv: tuple[str, ...]) -> dict[str, Any]:
+    """What a program does: its output, what `main` returns and the kernels that it submits."""
+    found = kernels.run(argv=argv)
+    return {"text": found.text[-4000:], "status": found.status, "launched": [s.kernel for s in found.submissions]}
+
+
+# --- Sources ---
+
+
+def program_source(program: Program, corpus: pathlib.Path) -> pathlib.Path:
+    """The file to compile: the checkout's, or one of ours that calls its test cases."""
+    path = corpus / program.suite / program.file
+    if not path.exists():
+        raise sources.MissingSource(f"{path} is not there; check out {program.suite} into {corpus / program.suite}")
+    if not program.cases:
+        return path
+    made = corpus / "assembled" / program.suite / f"{path.stem}.cpp"
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.write_text(calling(path, program.cases))
+    return made
+
+
+def calling(path: pathlib.Path, macro: str) -> str:
+    """A program that calls each test case of a file: functions named by their lines."""
+    lines = path.read_text(errors="replace").splitlines()
+    begun = [k + 1 for k, line in enumerate(lines) if line.startswith(f"{macro}(")]
+    text = io.StringIO()
+    print(f'#include "{path}"\n\nint main()\n{{', file=text)
+    for line in begun:
+        print(f"    test_case_{line}();", file=text)
+    print("    return 0;\n}", file=text)
+    return text.getvalue()
+
+
+def program_options(program: Program, corpus: pathlib.Path) -> list[str]:
+    import shlex
+
+    root = corpus / program.suite
+    folders = {"{here}": (root / program.file).parent, "{root}": root, "{ours}": sources.OURS}
+    text = program.options
+    for name, folder in folders.items():
+        text = text.replace(name, str(folder))
+    return shlex.split(text)

@@ -1,0 +1,121 @@
+"""The SYCL programs of the texts, taken out of them as they stand, do, show and cost what the examples do.
+
+The texts are not in this repository: XEEMU_SEEDS names their folder, and without it there is nothing to test.
+"""
+
+import functools
+import os
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+import xeemu as xe
+from xeemu.kernels import EXAMPLES
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
+
+from test_twins import assert_equal_counts, assert_equal_outputs
+from yardstick import seeds
+
+FOLDER = os.environ.get("XEEMU_SEEDS", "")
+pytestmark = pytest.mark.skipif(not FOLDER, reason="the texts are not here: let XEEMU_SEEDS name their folder")
+
+# Program or fragment: the example that it is of, what makes it small enough for every run, and the size then.
+WORDS = ("4096 * 4096", "16384", (16384,))
+ELEMENTS = ("8192 * 8192", "1280", (1280, 257))
+LOOP = ("1024 * 1024", "100", (32,))
+PROGRAMS = {
+    "slm_bank": ("slm_bank_16", *LOOP),
+    "convolution_global": ("convolution_global", *ELEMENTS),
+    "convolution_slm": ("convolution_slm", *ELEMENTS),
+    "histogram_256_int": ("histogram_private", *WORDS),
+    "histogram_256_slm": ("histogram_slm", *WORDS),
+    "matrixmul_16x16": ("matmul_naive", "", "", (16,)),
+    "matrixmul_16x16_localmem": ("matmul_local", "", "", (16,)),
+    "reduction_atomics_buffer": ("reduction_atomics_buffer", "", "", (1024,)),
+    "reduction_atomics_usm": ("reduction_atomics_usm", "", "", (1024,)),
+}
+FRAGMENTS = {
+    "slm_bank_16": ("slm_bank_16", *LOOP),
+    "slm_bank_1": ("slm_bank_1", *LOOP),
+    "histogram_registers": ("histogram_registers", *WORDS),
+    "histogram_slm_1024": ("histogram_slm_1024", *WORDS),
+    "convolution_global": ("convolution_global", *ELEMENTS),
+    "convolution_slm": ("convolution_slm", *ELEMENTS),
+}
+EVERY = [(f"program {name}", case) for name, case in PROGRAMS.items()]
+EVERY += [(f"fragment {name}", case) for name, case in FRAGMENTS.items()]
+NAMES = {"iacc": "data", "kacc": "taps", "oacc": "out", "macc": "data", "hacc": "hist"}
+NAMES |= {"A": "a", "B": "b", "C": "c", "data_acc": "data", "sum_acc": "total", "sum": "total"}
+"""What the texts call the examples' inputs."""
+
+named = pytest.mark.parametrize(("name", "case"), EVERY, ids=[name.replace(" ", "_") for name, _ in EVERY])
+
+
+@functools.cache
+def text(name):
+    kind, program = name.split()
+    found = seeds.programs if kind == "program" else seeds.fragments
+    return found(pathlib.Path(FOLDER))[program]
+
+
+class Case:
+    """A program of the texts and its example at a size."""
+
+    def __init__(self, name, example, large, small, size):
+        self.example, self.size = EXAMPLES[example], size
+        (self.kernel,) = xe.load(text(name).replace(large, small) if large else text(name)).values()
+        self.inputs = dict(zip(self.example.kernel.parameters, self.example.inputs(size), strict=True))
+        self.nd_range = self.example.nd_range(size)
+        self.static = dict(self.example.static)
+        if "iterations" in self.static:
+            self.static["iterations"] = 100
+
+    def of_both(self, transformation):
+        given = [self.inputs[NAMES.get(name, name)] for name in self.kernel.parameters]
+        return (
+            transformation(self.example.kernel, self.nd_range)(*self.inputs.values(), **self.static),
+            transformation(self.kernel, self.kernel.nd_range)(*given),
+        )
+
+
+@named
+def test_has_the_sizes_of_the_example(name, case):
+    made = Case(name, *case)
+    assert made.kernel.nd_range == made.nd_range
+
+
+@named
+def test_results_are_equal(name, case):
+    assert_equal_outputs(*Case(name, *case).of_both(xe.launch))
+
+
+@named
+def test_estimates_are_equal(name, case):
+    assert_equal_counts(case[0], *Case(name, *case).of_both(xe.estimate))
+
+
+@named
+def test_findings_are_equal(name, case):
+    (_, hand), (_, text_) = Case(name, *case).of_both(xe.check)
+    assert [f.kind for f in text_] == [f.kind for f in hand] == []
+
+
+def test_the_lab_as_it_stands_changes_nothing():
+    (kernel,) = xe.load(text("program atomics_lab")).values()
+    assert kernel.nd_range == xe.NDRange(1024)
+    _, findings = xe.check(kernel, kernel.nd_range)(*[np.zeros(1024, np.int32) for _ in kernel.parameters])
+    assert findings == ()
+
+
+def test_the_device_query_has_no_kernel():
+    assert len(xe.load(text("program localmem_info"))) == 0
+
+
+@pytest.mark.long
+@named
+def test_runs_as_it_stands_at_full_size(name, case):
+    """The whole program, with its own contents."""
+    xe.load(text(name)).run()

@@ -1,0 +1,163 @@
+"""Submissions: a kernel of SYCL C++ with the launch that its host code and the command line tell."""
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+import xeemu as xe
+from xeemu.commands import rules
+from xeemu.commands.notation import UsageError
+from xeemu.frontends import types
+from xeemu.frontends.sycl import arguments, parameters
+from xeemu.frontends.sycl.collection import SyclKernels
+from xeemu.frontends.sycl.parameters import Parameter
+from xeemu.frontends.sycl.plans import Plan
+
+if TYPE_CHECKING:
+    from xeemu.commands.targets import KernelOptions
+
+
+def launch(path: str, name: str, options: "KernelOptions") -> tuple[xe.Kernel, xe.NDRange, tuple[Any, ...]]:
+    """A kernel of a file, its sizes and its arguments.
+
+    Errors: `UsageError` for what neither the file nor the options tell; `xe.Error` of the file's own.
+    """
+    loaded = xe.load(path, options.build, options.std)
+    assert isinstance(loaded, SyclKernels)
+    if not name and len(loaded) != 1:
+        raise UsageError(f"write {path}:NAME with one of {', '.join(loaded) or 'its kernels, of which it has none'}")
+    kernel = loaded[name or next(iter(loaded))]
+    if options.static:
+        raise UsageError(f"{kernel.name} has no static parameters; write -D{options.static[0]} in --options")
+    given = _Given(loaded.captures(kernel.name), loaded.plan(kernel.name), options.shapes_only)
+    return kernel, _sizes(kernel, options), given.inputs(options.arguments)
+
+
+def _sizes(kernel: xe.Kernel, options: "KernelOptions") -> xe.NDRange:
+    """The nd-range of the options, or else of the host code."""
+    own = kernel.nd_range
+    if options.global_size is not None:
+        return xe.NDRange(options.global_size, options.local_size)
+    if own is None:
+        raise UsageError(
+            f"the host code does not tell the sizes of {kernel.name}; write them, the last dimension contiguous, such as "
+            "--global 4096 --local 64"
+        )
+    return own if options.local_size is None else xe.NDRange(own.global_size, options.local_size)
+
+
+class _Given:
+    """The arguments of a kernel, from texts and from what the host code tells."""
+
+    def __init__(self, captures: Sequence[Parameter], plan: Plan, shapes_only: bool):
+        self._captures, self._plan, self._shapes_only = captures, plan, shapes_only
+
+    def inputs(self, texts: Sequence[str]) -> tuple[Any, ...]:
+        """An argument for each capture, in order."""
+        written = self._by_name(texts)
+        found = [self._argument(c, written.get(c.key), k) for k, c in enumerate(self._captures)]
+        if missing := [c for c, value in zip(self._captures, found, strict=True) if value is None]:
+            such = " ".join(f"--arg {c.key}={_such_as(c)}" for c in missing)
+            raise UsageError(f"the host code does not tell all that the kernel captures; write also {such}")
+        return tuple(found)
+
+    def _by_name(self, texts: Sequence[str]) -> dict[str, str]:
+        names = [capture.key for capture in self._captures]
+        given: dict[str, str] = {}
+        by_position: list[str] = []
+        for text in texts:
+            name, sign, value = text.partition("=")
+            if sign and name in names:
+                given[name] = value
+            elif sign and name.isidentifier():
+                raise UsageError(f"the kernel captures no {name}; it captures {', '.join(names) or 'nothing'}")
+            else:
+                by_position.append(text)
+        takers = [c.key for c in self._captures if c.key not in given and not self._is_known(c)]
+        if len(by_position) > len(takers):
+            listed = ", ".join(c.declared for c in self._captures)
+            raise UsageError(
+                f"the kernel captures ({listed}), of which {len(takers)} are left to give by position, but got "
+                f"{len(by_position)}; write NAME=VALUE"
+            )
+        return {**given, **dict(zip(takers, by_position, strict=False))}
+
+    def _is_known(self, capture: Parameter) -> bool:
+        """Whether the host code tells all of a capture but the contents of arrays, which it never does."""
+        return arguments.Signature("", (), self._plan, ()).is_known(capture)
+
+    def _argument(self, capture: Parameter, text: str | None, position: int) -> Any:
+        """The argument for a capture; None where nobody tells it."""
+        if capture.kind == parameters.STRUCT:
+            return self._struct(capture, text, position)
+        if text is not None:
+            return self._read(capture, text, position)
+        known = self._plan.value(capture.leaves[0].path) if capture.leaves else None
+        match capture.kind:
+            case parameters.ACCESSOR | parameters.POINTER | parameters.REDUCTION:
+                return self._random(capture, position)
+            case parameters.LOCAL:
+                return self._local(capture)
+        return known if known is not None or not self._is_known(capture) else bytes(capture.type.size)
+
+    def _read(self, capture: Parameter, text: str, position: int) -> Any:
+        """An argument as it was written."""
+        leaf = capture.leaves[0] if capture.kind == parameters.VALUE else capture.pointer
+        if isinstance(leaf.variable.type, types.Record) and not text.lstrip().startswith("{"):
+            return rules.numbers(text)
+        return rules.argument(leaf.variable, text, position, self._shapes_only)
+
+    def _local(self, capture: Parameter) -> Any:
+        """The range of local memory where the host code tells it, or else its size."""
+        sizes = [self._plan.value(leaf.path) for leaf in capture.leaves if ".r." in leaf.path]
+        local = self._plan.local(capture.pointer.path)
+        return tuple(map(int, sizes)) if sizes and None not in sizes and all(sizes) else local
+
+    def _random(self, capture: Parameter, position: int) -> Any:
+        extent = self._plan.extent(capture.pointer.path)
+        if extent is None:
+            return None
+        dtype, count = np.dtype(extent[0]), extent[1]
+        sizes = [self._plan.value(leaf.path) for leaf in capture.leaves if ".r." in leaf.path]
+        shape = (count,)
+        if sizes and None not in sizes and int(np.prod(sizes)) == count:
+            shape = tuple(map(int, sizes))
+        if self._shapes_only:
+            return jax.ShapeDtypeStruct(shape, dtype)
+        return rules.random(shape, dtype, {}, position)
+
+    def _struct(self, capture: Parameter, text: str | None, position: int) -> Any:
+        """The fields of a struct with pointers, each written as an argument."""
+        fields = {} if text is None else _fields(text)
+        found = {
+            part.key: self._argument(
+                part, None if part.key not in fields else str(fields[part.key]), 100 * position + k
+            )
+            for k, part in enumerate(capture.parts)
+        }
+        return None if any(value is None for value in found.values()) else found
+
+
+def _fields(text: str) -> dict[str, Any]:
+    try:
+        found = ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise UsageError(f"--arg {text} is for a struct with pointers; write {{'pointer': 'random:1024', 'number': 5}}")
+    return found
+
+
+def _such_as(capture: Parameter) -> str:
+    """How an argument may be written."""
+    match capture.kind:
+        case parameters.STRUCT:
+            return '"{' + ", ".join(f"'{part.key}': '{_such_as(part)}'" for part in capture.parts) + '}"'
+        case parameters.VALUE:
+            return rules.such_as(capture.leaves[0].variable)
+    if capture.dimensions > 1 and capture.kind == parameters.ACCESSOR:
+        return "random:" + "x".join(["64"] * capture.dimensions)
+    return rules.such_as(capture.pointer.variable)

@@ -1,0 +1,94 @@
+"""Bodies: what the readers share while one instance of a function is read, and expressions made of others."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+from xeemu.frontends import refusals
+from xeemu.frontends.cplusplus.closures import THIS, Closure, Site, site
+from xeemu.frontends.cplusplus.lvalues import dereferenced, member
+from xeemu.frontends.cplusplus.records import Records
+from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.tree import Expression, Function, Place, Variable
+from xeemu.frontends.types import Type
+
+NOWHERE = Place("", 0, 0)
+"""The place of what is written in our own headers: it has that of the call in the user's file."""
+
+
+@dataclasses.dataclass(eq=False)
+class Body:
+    """An instance of a function that is being read.
+
+    Attributes:
+      records: the unit's types.
+      function: the definition that a callee's declaration has, None for an intrinsic.
+      method: the same of a method of an object that is given as an expression.
+      outer: a variable of namespace scope, or static.
+      files: the names of the unit's files.
+      this: the object whose method it is, as an lvalue.
+      closure: the captures of a lambda whose call operator it is.
+      reference: whether the function gives a reference.
+      variables: those declared so far, by their declaration's key.
+      given: parameters that stand for an expression, by their declaration's key.
+      place: of what was read last; what has no place of its own has this one.
+    """
+
+    records: Records
+    function: Callable[[Cursor], Function | None]
+    method: Callable[[Cursor, Expression], Function | None]
+    outer: Callable[[Cursor], Variable | None]
+    files: dict[int | None, str]
+    this: Expression | None = None
+    closure: Closure | None = None
+    reference: bool = False
+    variables: dict[int, Variable] = dataclasses.field(default_factory=dict)
+    given: dict[int, Expression] = dataclasses.field(default_factory=dict)
+    place: Place = NOWHERE
+
+    def at(self, cursor: Cursor) -> Place:
+        """A cursor's place in the user's file."""
+        found = clang.place(cursor, self.files)
+        if found.line and not is_header(found.file):
+            self.place = found
+        elif found.line:
+            self.place = NOWHERE
+        return self.place
+
+    def type(self, cursor: Cursor) -> Type:
+        """A cursor's type."""
+        return self.records.of(cursor, clang.place(cursor, self.files))
+
+    def declare(self, cursor: Cursor) -> Variable:
+        """A variable of the function, without its first value."""
+        variable = Variable(cursor.spelling or "<nameless>", self.type(cursor), "private", self.at(cursor))
+        self.variables[clang.key(cursor)] = variable
+        return variable
+
+    def captured(self, declared: Cursor) -> Expression | None:
+        """What a lambda has captured of a variable, as an lvalue."""
+        return None if self.closure is None else self._held(self.closure, site(declared))
+
+    def _held(self, closure: Closure, at: Site) -> Expression | None:
+        capture = closure.captures.get(at)
+        if capture is None or self.this is None:
+            return None
+        of = self.records.captured(capture.cursor, capture.reference, self.place)
+        field = member(of, self.place, self.this, capture.name)
+        return dereferenced(field) if capture.reference else field
+
+    def object(self) -> Expression:
+        """The object that `this` points to, in a lambda the one that it has captured."""
+        found = self.this if self.closure is None else self._held(self.closure, THIS)
+        if found is None:
+            raise refusals.at(self.place, "this, which a kernel cannot have; copy the members to variables first")
+        return found
+
+
+@functools.cache
+def is_header(file: str) -> bool:
+    """Whether a file is one of our own headers, which the user does not know."""
+    from xeemu.frontends.cplusplus.options import HEADERS
+
+    return file.startswith(HEADERS)

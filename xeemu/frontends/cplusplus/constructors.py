@@ -1,0 +1,148 @@
+"""Constructors: objects that are made, and what a constructor does."""
+
+from collections.abc import Iterator
+
+from xeemu.frontends import refusals, tree, types
+from xeemu.frontends.cplusplus import calls, expressions, initializers, statements
+from xeemu.frontends.cplusplus.bases import base_name
+from xeemu.frontends.cplusplus.bodies import Body
+from xeemu.frontends.cplusplus.lvalues import converted
+from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.literals import zero
+from xeemu.frontends.tree import Expression, Place
+from xeemu.frontends.types import Type
+
+
+def called(body: Body, cursor: Cursor, callee: Cursor, place: Place) -> Expression:
+    """An object that is made, or an array of them."""
+    of = expressions.type_of(body, cursor)
+    if isinstance(of, types.Array):
+        element = _called(body, cursor, callee, of.element, place)
+        return tree.Initializer(of, place, (element,) * of.count)
+    return _called(body, cursor, callee, of, place)
+
+
+def _called(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) -> Expression:
+    given = list(cursor.get_arguments())
+    if is_implicit(callee) and (callee.is_copy_constructor() or callee.is_move_constructor()):
+        return converted(expressions.read(body, given[0]), of)
+    if is_implicit(callee) and not given:
+        return default(body, cursor, of, place)
+    if (inherited := _inherited(body, callee, place)) is not None:
+        return _of_base(body, given, inherited, of, place)
+    return _made(body, given, callee, of, place)
+
+
+def _made(body: Body, given: list[Cursor], callee: Cursor, of: Type, place: Place) -> Expression:
+    function = body.function(callee)
+    arguments = calls.given_to(body, given, list(callee.type.get_canonical().argument_types()), callee)
+    return calls.called(str(of), of, place, arguments, function)
+
+
+def _inherited(body: Body, callee: Cursor, place: Place) -> Cursor | None:
+    """The constructor of a base class that a class has by `using`."""
+    parent = callee.semantic_parent
+    if clang.template(parent) is not None or callee.spelling in (parent.spelling, ""):
+        return None
+    arguments = [a.spelling for a in callee.type.get_canonical().argument_types()]
+    for base in body.records.bases.of(parent, place):
+        for own in base.get_declaration().get_children():
+            if clang.kind(own) == "CONSTRUCTOR" and arguments == [
+                a.spelling for a in own.type.get_canonical().argument_types()
+            ]:
+                return own
+    raise refusals.at(
+        place, f"the constructor of a base class of {parent.spelling}, which the parser does not tell; write one"
+    )
+
+
+def _of_base(body: Body, given: list[Cursor], callee: Cursor, of: Type, place: Place) -> Expression:
+    """An object whose base class's constructor is called; its own members have their defaults."""
+    assert isinstance(of, types.Record)
+    base = base_name(callee.semantic_parent.type)
+    inner = _made(body, given, callee, of.field(base).type, place)
+    rest = {f.name: zero(f.type, place) for f in of.fields}
+    return tree.Initializer(of, place, tuple({**rest, base: inner}[f.name] for f in of.fields))
+
+
+def default(body: Body, cursor: Cursor, of: Type, place: Place) -> Expression:
+    """An object whose class has no constructor of its own."""
+    if not isinstance(of, types.Record):
+        return tree.Initializer(of, place, ())
+    found = initializers.defaults(body, cursor.type, of)
+    if not found:
+        return tree.Initializer(of, place, ())
+    return tree.Initializer(of, place, tuple(found.get(f.name) or zero(f.type, place) for f in of.fields))
+
+
+def is_implicit(callee: Cursor) -> bool:
+    """Whether the compiler writes a function: its place is that of its class, or it is `= default`."""
+    parent = callee.semantic_parent
+    same = parent is not None and callee.location.int_data == parent.location.int_data
+    return bool(same or callee.is_default_method())
+
+
+# ---- what a constructor does ----
+
+
+def block(body: Body, cursor: Cursor, of: Type) -> tree.Block:
+    """A constructor as a function that gives the object: its members' values, then its body."""
+    place = body.place
+    assert isinstance(of, types.Record)
+    made = tree.Variable("<this>", of, "private", place, lambda: value)
+    body.this = tree.Name(of, place, made)
+    parts = list(cursor.get_children())
+    delegated = _delegated(cursor, parts)
+    if delegated is not None:
+        value = expressions.read(body, delegated)
+    else:
+        value = _members(body, cursor, of, dict(_initialized(parts)))
+    inner = next(c for c in parts if clang.kind(c) == "COMPOUND_STMT")
+    if not clang.children(inner):
+        return tree.Block(place, (tree.Return(place, value),))
+    rest = statements.block(body, inner).statements
+    end = tree.Return(place, tree.Name(of, place, made))
+    return tree.Block(place, (tree.Declaration(place, (made,)), *rest, end))
+
+
+def _members(body: Body, cursor: Cursor, of: types.Record, given: dict[str, Cursor]) -> Expression:
+    """The first values of the members and bases."""
+    declared = cursor.semantic_parent.type.get_canonical()
+    fields = {f.spelling: f for f in declared.get_fields()}
+    defaults = initializers.defaults(body, declared, of, frozenset(given))
+    items: list[Expression] = []
+    for field in of.fields:
+        if field.name in given and field.name in fields:
+            items.append(initializers.value(body, given[field.name], fields[field.name]))
+        elif field.name in given:
+            items.append(initializers.of_type(body, given[field.name], field.type))
+        else:
+            items.append(defaults.get(field.name) or zero(field.type, body.place))
+    return tree.Initializer(of, body.place, tuple(items))
+
+
+def _initialized(parts: list[Cursor]) -> Iterator[tuple[str, Cursor]]:
+    """The members and bases that a constructor's head names, with their values."""
+    name = ""
+    for part in parts:
+        kind = clang.kind(part)
+        if kind == "MEMBER_REF":
+            name = part.spelling
+        elif kind in ("TYPE_REF", "TEMPLATE_REF"):
+            name = name or "<base>"
+        elif name == "<base>" and part.type.get_canonical().kind.name == "RECORD":
+            yield base_name(part.type), part
+            name = ""
+        elif name not in ("", "<base>") and not kind.endswith(("_REF", "_ATTR")):
+            yield name, part
+            name = ""
+
+
+def _delegated(cursor: Cursor, parts: list[Cursor]) -> Cursor | None:
+    """The other constructor of the class that a constructor calls."""
+    parent = cursor.semantic_parent.type.get_canonical()
+    for part in parts:
+        if clang.kind(part) == "CALL_EXPR" and part.type.get_canonical() == parent:
+            return part
+    return None

@@ -1,0 +1,63 @@
+"""Heap: `new`, `delete` and `throw`, as calls of functions that the host knows and no device has."""
+
+from xeemu.frontends import tree, types
+from xeemu.frontends.cplusplus import expressions, initializers
+from xeemu.frontends.cplusplus.bodies import Body
+from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.literals import number
+from xeemu.frontends.tree import Expression, Variable
+
+
+def new(body: Body, cursor: Cursor) -> Expression:
+    """`new T(x)`: a pointer to memory, into which the value is put; of arrays, a list's or none."""
+    place, of = body.at(cursor), body.type(cursor)
+    assert isinstance(of, types.Pointer)
+    parts = clang.children(cursor)
+    array = _is_array(cursor)
+    count = expressions.read(body, parts.pop(0)) if array and parts else number(types.INT, place, 1)
+    made = tree.Call(of, place, "new", (count,), None)
+    first = parts[-1] if parts else None
+    if first is None or (array and clang.kind(first) != "INIT_LIST_EXPR"):
+        return made
+    return _filled(body, made, first, types.Array(of.pointee, len(clang.children(first))) if array else of.pointee)
+
+
+def _filled(body: Body, made: tree.Call, first: Cursor, of: types.Type) -> Expression:
+    """A pointer to new memory that holds a value."""
+    place = made.place
+    value = initializers.of_type(body, first, of)
+    kept = Variable("<new>", made.type, "private", place, lambda: made)
+    name = tree.Name(made.type, place, kept)
+    whole = tree.Cast(types.Pointer(of, "generic"), place, name) if isinstance(of, types.Array) else name
+    target = tree.Unary(of, place, "*", whole)
+    steps = (
+        tree.Declaration(place, (kept,)),
+        tree.Evaluate(place, tree.Assignment(of, place, "", target, value)),
+        tree.Evaluate(place, name),
+    )
+    return tree.Braced(made.type, place, tree.Block(place, steps))
+
+
+def _is_array(cursor: Cursor) -> bool:
+    """Whether there is a bracket outside of all others."""
+    depth = 0
+    for token in cursor.get_tokens():
+        if token.spelling == "[" and depth == 0:
+            return True
+        depth += (token.spelling in "(<{") - (token.spelling in ")>}")
+    return False
+
+
+def delete(body: Body, cursor: Cursor) -> Expression:
+    place = body.at(cursor)
+    pointer = expressions.read(body, clang.children(cursor)[-1])
+    return tree.Call(types.VOID, place, "delete", (pointer,), None)
+
+
+def throw(body: Body, cursor: Cursor) -> Expression:
+    """An exception as the text of it in the source."""
+    place = body.at(cursor)
+    words = " ".join(t.spelling for t in cursor.get_tokens())
+    text = tree.Text(types.Array(types.CHAR, len(words) + 1), place, words)
+    return tree.Call(types.VOID, place, "throw", (text,), None)

@@ -1,0 +1,121 @@
+"""Initializers: what a variable or member is first: values, lists in braces, defaults."""
+
+from typing import Any
+
+from xeemu.frontends import tree, types
+from xeemu.frontends.cplusplus import expressions
+from xeemu.frontends.cplusplus.bodies import Body
+from xeemu.frontends.cplusplus.lvalues import address, converted, copied
+from xeemu.frontends.cplusplus.records import is_reference
+from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.literals import number, zero
+from xeemu.frontends.tree import Expression, Place
+from xeemu.frontends.types import Type
+
+
+def value(body: Body, cursor: Cursor, declared: Cursor) -> Expression:
+    """The first value of a variable or field; of a reference the address of what it refers to."""
+    of = body.type(declared)
+    if is_reference(declared.type):
+        assert isinstance(of, types.Pointer)
+        return address(expressions.read(body, cursor), of)
+    return of_type(body, cursor, of)
+
+
+def of_type(body: Body, cursor: Cursor, of: Type) -> Expression:
+    """The first value of something of a type, as an expression or a list in braces."""
+    if clang.kind(cursor) == "INIT_LIST_EXPR" and isinstance(of, types.Record | types.Array | types.Vector):
+        return listed(body, cursor, of)
+    read = expressions.read(body, cursor)
+    if isinstance(of, types.Array) and isinstance(read, tree.Text):
+        codes = [*read.value.encode("latin-1", "replace"), 0][: of.count]
+        return tree.Initializer(of, read.place, tuple(number(of.element, read.place, c) for c in codes))
+    return copied(read) if isinstance(of, types.Array) else converted(read, of)
+
+
+def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
+    """A list in braces; what it leaves out has its default."""
+    place = body.at(cursor)
+    parts = clang.children(cursor)
+    if len(parts) == 1 and isinstance(of, types.Record) and expressions.type_of(body, parts[0]) == of:
+        return expressions.read(body, parts[0])
+    if isinstance(of, types.Vector):
+        return tree.Initializer(of, place, tuple(expressions.read(body, c) for c in parts))
+    left = list(parts)
+    return _filled(body, left, of, cursor, place)
+
+
+def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
+    """An array or record of the next items of a list, which are taken from it."""
+    if isinstance(of, types.Array):
+        items: list[Expression] = []
+        while left and len(items) < of.count:
+            items.append(_next(body, left, of.element, cursor, place))
+        return tree.Initializer(of, place, tuple(items))
+    assert isinstance(of, types.Record)
+    given: dict[str, Expression] = {}
+    for field in of.fields:
+        if left and (name := _designated(left[0])) and name != field.name:
+            continue
+        if left:
+            given[field.name] = _next(body, left, field.type, cursor, place)
+    if of.union:
+        name, item = next(iter(given.items()), ("", None))
+        return tree.Initializer(of, place, () if item is None else (item,), name)
+    rest = defaults(body, cursor.type, of, frozenset(given)) if len(given) < len(of.fields) else {}
+    items = [given.get(f.name) or rest.get(f.name) or zero(f.type, place) for f in of.fields]
+    return tree.Initializer(of, place, tuple(items))
+
+
+def _designated(cursor: Cursor) -> str:
+    """The field that an item of a list names."""
+    if clang.kind(cursor) != "UNEXPOSED_EXPR":
+        return ""
+    first = next(iter(cursor.get_children()), None)
+    return first.spelling if first is not None and clang.kind(first) == "MEMBER_REF" else ""
+
+
+def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
+    first = left[0]
+    if _designated(first):
+        left.pop(0)
+        return of_type(body, clang.children(first)[-1], of)
+    aggregate = isinstance(of, types.Array | types.Record)
+    own = expressions.type_of(body, first) if aggregate and clang.kind(first) != "INIT_LIST_EXPR" else of
+    if aggregate and isinstance(own, types.Scalar | types.Pointer):  # its braces are left out
+        return _filled(body, left, of, first, place)
+    return of_type(body, left.pop(0), of)
+
+
+def defaults(body: Body, of: Any, record: types.Record, given: frozenset[str] = frozenset()) -> dict[str, Expression]:
+    """The values that a class (its type of clang's) gives its fields where they are declared, but for those `given`."""
+    found: dict[str, Expression] = {}
+    for field in of.get_canonical().get_fields() if record.fields else []:
+        if field.spelling in given:
+            continue
+        first = next((c for c in clang.children(field) if _is_value(c, field)), None)
+        made = _of_members(body, field, record) if first is None else value(body, first, field)
+        if made is not None:
+            found[field.spelling] = made
+    return found
+
+
+def _of_members(body: Body, field: Cursor, record: types.Record) -> Expression | None:
+    """What the class of a field gives its own fields; None for nothing."""
+    inner = next((f.type for f in record.fields if f.name == field.spelling), None)
+    if not isinstance(inner, types.Record) or inner.union:
+        return None
+    given = defaults(body, field.type, inner)
+    items = [given.get(f.name) or zero(f.type, body.place) for f in inner.fields]
+    return tree.Initializer(inner, body.place, tuple(items)) if given else None
+
+
+def _is_value(cursor: Cursor, field: Cursor) -> bool:
+    """Whether a part of a field's declaration is its value, and not a bound of its array."""
+    if not clang.kind(cursor).endswith(("EXPR", "LITERAL", "OPERATOR")):
+        return False
+    if cursor.extent.begin_int_data < field.location.int_data:  # an argument of its type's template
+        return False
+    array = field.type.get_canonical().kind.name == "CONSTANTARRAY"
+    return not (array and clang.kind(cursor) not in ("INIT_LIST_EXPR", "CALL_EXPR", "STRING_LITERAL"))

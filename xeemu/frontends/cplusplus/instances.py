@@ -1,0 +1,148 @@
+"""Instances: the functions that a translation unit instantiates, each read when it is asked for."""
+
+import dataclasses
+from typing import Any
+
+from xeemu.errors import KernelError
+from xeemu.frontends import tree, types
+from xeemu.frontends.cplusplus import closures, constructors, initializers, statements, substitution
+from xeemu.frontends.cplusplus.bodies import NOWHERE, Body, is_header
+from xeemu.frontends.cplusplus.records import Records, is_reference
+from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.tree import Expression, Function, Place, Variable
+
+FUNCTIONS = ("FUNCTION_DECL", "CXX_METHOD", "CONVERSION_FUNCTION", "CONSTRUCTOR")
+
+
+class Instances:
+    """The functions and outer variables of a unit.
+
+    Attributes:
+      records: the unit's types.
+      files: the names of the unit's files.
+    """
+
+    def __init__(self, unit: Any) -> None:
+        self.unit = unit
+        self.records = Records()
+        self.files: dict[int | None, str] = {}
+        self._functions: dict[int, Function | None] = {}
+        self._outer: dict[int, Variable] = {}
+        self._leaves: frozenset[Variable] = frozenset()  # what kernels are given
+
+    def function(self, cursor: Cursor) -> Function | None:
+        """The function that a declaration is of; None of an intrinsic, which has no definition."""
+        definition = cursor if cursor.is_definition() else cursor.get_definition()
+        if definition is None:
+            return None
+        key = int(definition.hash)
+        if key not in self._functions:
+            self._functions[key] = self._read(definition)
+        return self._functions[key]
+
+    def key(self, function: Function) -> int:
+        """The hash of the cursor by which a function was read."""
+        return next(key for key, known in self._functions.items() if known is function)
+
+    def method(self, cursor: Cursor, this: Expression) -> Function | None:
+        """A method of an object that a kernel is given, as an expression; the object is no parameter.
+
+        None where the object is made of other variables, which are not those of the method.
+        """
+        definition = cursor if cursor.is_definition() else cursor.get_definition()
+        if definition is None or not substitution.names(this) <= self._leaves:
+            return None
+        return self._read(definition, this)
+
+    def entry(self, cursor: Cursor, given: Expression) -> Function:
+        """A kernel's entry whose first parameter, a reference to the kernel's object, stands for an expression."""
+        first = next(iter(cursor.get_arguments()))
+        self._leaves |= substitution.names(given)
+        return self._read(cursor, None, {clang.key(first): given})
+
+    def _read(
+        self, cursor: Cursor, this: Expression | None = None, given: dict[int, Expression] | None = None
+    ) -> Function:
+        place = self._place(cursor)
+        body = self.body(cursor, place)
+        body.this, body.given = this, given or {}
+        parameters = [body.declare(c) for c in cursor.get_arguments() if clang.key(c) not in body.given]
+        constructor = clang.kind(cursor) == "CONSTRUCTOR"
+        of_class = self._class(cursor)
+        result = of_class if constructor else self.records.type(cursor.result_type, cursor, place)
+        assert result is not None
+        if this is None and not constructor and of_class is not None and not cursor.is_static_method():
+            itself = Variable("this", types.Pointer(of_class, "generic"), "private", place)
+            body.this = tree.Unary(of_class, place, "*", tree.Name(itself.type, place, itself))
+            parameters.insert(0, itself)
+        read = (lambda: constructors.block(body, cursor, result)) if constructor else (lambda: self._body(body, cursor))
+        return Function(_named(cursor), tuple(parameters), result, place, False, read=read)
+
+    def body(self, cursor: Cursor, place: Place) -> Body:
+        """The state of reading a function."""
+        closure = self.closure(cursor)
+        reference = clang.kind(cursor) != "CONSTRUCTOR" and is_reference(cursor.result_type)
+        outside = self.body_outside(place)
+        return dataclasses.replace(outside, closure=closure, reference=reference, variables={}, given={})
+
+    def closure(self, cursor: Cursor) -> closures.Closure | None:
+        """The lambda whose call operator a function is."""
+        parent = cursor.semantic_parent
+        return None if parent is None else self.records.closures.get(clang.key(parent))
+
+    def _class(self, cursor: Cursor) -> types.Type | None:
+        """The class of a method."""
+        if clang.kind(cursor) == "FUNCTION_DECL":
+            return None
+        parent = cursor.semantic_parent
+        return self.records.type(parent.type.get_canonical(), parent, self._place(cursor))
+
+    def _place(self, cursor: Cursor) -> Place:
+        place = clang.place(cursor, self.files)
+        return NOWHERE if is_header(place.file) else place
+
+    def _body(self, body: Body, cursor: Cursor) -> tree.Block:
+        return statements.block(body, _block(cursor))
+
+    def outer(self, cursor: Cursor) -> Variable | None:
+        """A variable of namespace scope, or a static one."""
+        cursor = cursor.get_definition() or cursor
+        key = clang.key(cursor)
+        if key not in self._outer:
+            place = clang.place(cursor, self.files)
+            body = self.body_outside(place)
+            of = self.records.type(cursor.type, cursor, place)
+            space = "constant" if _is_constant(cursor) else "global"
+            first = clang.initializer(cursor)
+            read = (lambda: None) if first is None else (lambda: initializers.value(body, first, cursor))
+            self._outer[key] = Variable(cursor.spelling, of, space, place, read)
+        return self._outer[key]
+
+    def body_outside(self, place: Place) -> Body:
+        """The state of reading what is in no function."""
+        return Body(self.records, self.function, self.method, self.outer, self.files, place=place)
+
+
+def _named(cursor: Cursor) -> str:
+    """The name of a function in messages."""
+    parent = cursor.semantic_parent
+    if cursor.spelling == "operator()" and parent is not None and "lambda" in parent.type.spelling:
+        return f"<lambda at line {cursor.location.line}>"
+    return str(cursor.spelling)
+
+
+def _block(cursor: Cursor) -> Cursor:
+    for child in cursor.get_children():
+        if clang.kind(child) == "COMPOUND_STMT":
+            return child
+        if clang.kind(child) == "CXX_TRY_STMT":
+            return clang.children(child)[0]
+    raise KernelError(f"the function {cursor.spelling} has no body that can be read")
+
+
+def _is_constant(cursor: Cursor) -> bool:
+    of = cursor.type.get_canonical()
+    while of.kind.name == "CONSTANTARRAY" and not of.is_const_qualified():
+        of = of.element_type
+    return bool(of.is_const_qualified())

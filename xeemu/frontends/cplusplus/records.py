@@ -1,0 +1,100 @@
+"""Records: clang's types of C++ as those of `types.py`: references are pointers, base classes are fields."""
+
+from typing import Any
+
+from xeemu.frontends import refusals, types
+from xeemu.frontends.cplusplus.bases import Bases, base_name
+from xeemu.frontends.cplusplus.closures import Closure, closure, record
+from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.layouts import Layouts
+from xeemu.frontends.tree import Place
+from xeemu.frontends.types import Type
+
+_CHARACTERS = {"WCHAR": types.INT, "CHAR16": types.USHORT, "CHAR32": types.UINT}
+_REFUSED = {
+    "LONGDOUBLE": "long double, which no device has; write double",
+    "INT128": "an integer of 128 bits; write two of 64",
+    "UINT128": "an integer of 128 bits; write two of 64",
+    "MEMBERPOINTER": "a pointer to a member; name the member, or write a lambda",
+}
+_REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
+_POINTER_BYTES = 8
+
+
+def is_reference(of: Any) -> bool:
+    """Whether a type (clang's) is one of a reference."""
+    return of.get_canonical().kind.name in _REFERENCES
+
+
+class Records(Layouts):
+    """The types of one translation unit of C++.
+
+    Attributes:
+      closures: the lambdas' classes, by their declaration's key.
+      bases: the classes that others are derived from.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closures: dict[int, Closure] = {}
+        self.bases = Bases()
+
+    def add(self, cursor: Cursor) -> Closure:
+        """The class of a lambda expression."""
+        key = clang.key(cursor.type.get_canonical().get_declaration())
+        if key not in self.closures:
+            self.closures[key] = closure(cursor)
+        return self.closures[key]
+
+    def _read(self, of: Any, cursor: Cursor, place: Place) -> Type:
+        kind = of.kind.name
+        if kind in _REFERENCES:
+            return self._pointer(of, cursor, place)
+        if kind == "NULLPTR":
+            return types.Pointer(types.VOID, "generic")
+        if kind in _CHARACTERS:
+            return _CHARACTERS[kind]
+        if kind in _REFUSED:
+            raise refusals.at(place, _REFUSED[kind])
+        if kind in ("DEPENDENT", "AUTO", "UNEXPOSED"):
+            raise refusals.at(place, f"the type {of.spelling}, which clang has not made out here")
+        return super()._read(of, cursor, place)
+
+    def _pointer(self, of: Any, cursor: Cursor, place: Place) -> Type:
+        to = of.get_pointee()
+        if to.get_canonical().kind.name in ("FUNCTIONPROTO", "FUNCTIONNOPROTO"):
+            return types.Opaque("a function")
+        const = bool(to.get_canonical().is_const_qualified())
+        return types.Pointer(self.type(to, cursor, place), "generic", const)
+
+    def _record(self, of: Any, place: Place) -> Type:
+        declaration = of.get_declaration()
+        key = clang.key(declaration)
+        if key in self._open:
+            return self._open[key]
+        if key in self.closures:
+            return self._closure(self.closures[key], place)
+        return super()._record(of, place)
+
+    def _closure(self, closure: Closure, place: Place) -> Type:
+        return record(closure, [self.captured(c.cursor, c.reference, place) for c in closure.captures.values()])
+
+    def captured(self, declared: Cursor, reference: bool, place: Place) -> Type:
+        """The type of a closure's field."""
+        of = declared.type
+        if is_reference(of):
+            of = of.get_canonical().get_pointee()
+        inner = self.type(of, declared, place)
+        return types.Pointer(inner, "generic") if reference else inner
+
+    def _fields(self, of: Any, declaration: Cursor) -> list[types.Field]:
+        place, end = clang.place(declaration), 0
+        found = []
+        for base in self.bases.of(declaration, place):
+            inner = self.type(base, declaration, place)
+            empty = isinstance(inner, types.Record) and not inner.fields
+            offset = 0 if empty else -(-end // base.get_align()) * base.get_align()
+            end = end if empty else offset + base.get_size()
+            found.append(types.Field(base_name(base), inner, offset))
+        return [*found, *super()._fields(of, declaration)]

@@ -1,0 +1,47 @@
+"""Units: a file of C++, or a text, parsed with our own headers."""
+
+import hashlib
+import linecache
+import os
+from collections.abc import Sequence
+
+from xeemu.errors import KernelArgumentError
+from xeemu.frontends.cplusplus import options as compiler_options
+from xeemu.frontends.cplusplus.instances import Instances
+from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing import options as build_options
+
+
+def unit(path_or_text: str | os.PathLike[str], options: str | Sequence[str] = "", std: str | None = None) -> Instances:
+    """The functions of a file of C++, or of a text.
+
+    Errors: `xe.KernelArgumentError` without libclang, for a file that is not there and for unknown options;
+    `xe.KernelError` with clang's own messages for a text that is wrong.
+    """
+    name, text = source(path_or_text, "sycl")
+    given = build_options.split(options)
+    version = compiler_options.standard(std, given)
+    folder = os.path.dirname(name)
+    parsed, errors = clang.parse(name, text, compiler_options.arguments(folder, given, version))
+    if errors.count:
+        raise errors.exception(name)
+    return Instances(parsed)
+
+
+def source(path_or_text: str | os.PathLike[str], language: str) -> tuple[str, str | None]:
+    """A file's name and None, or a made-up name and the text."""
+    if isinstance(path_or_text, str) and ("\n" in path_or_text or "{" in path_or_text):
+        return _named(path_or_text, language), path_or_text
+    path = os.fspath(path_or_text)
+    if not os.path.isfile(path):
+        what = "a folder" if os.path.isdir(path) else "not there"
+        raise KernelArgumentError(f"the file {path} is {what}; a text needs a line break or a brace to be taken as one")
+    linecache.checkcache(path)
+    return path, None
+
+
+def _named(text: str, language: str) -> str:
+    """A name for a text, under which messages find its lines."""
+    name = f"<{language} {hashlib.sha1(text.encode(errors='replace')).hexdigest()[:8]}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    return name

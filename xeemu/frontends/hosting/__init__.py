@@ -1,0 +1,1 @@
+"""Hosting: host code of C++ carried out, so that it is known what it submits."""

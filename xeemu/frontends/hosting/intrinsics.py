@@ -1,0 +1,269 @@
+"""Intrinsics: what functions without a body do on the host, as `xeemu/intrinsics.hpp` declares them."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xeemu.frontends import tree, types
+from xeemu.frontends.hosting import functions, layouts
+from xeemu.frontends.hosting.machine import Machine, Stopped, copy_bytes
+from xeemu.frontends.hosting.memories import LOCAL, Memory
+from xeemu.frontends.hosting.unknowns import UNKNOWN
+
+Carried = Callable[..., Any]
+_LONGEST = 4096
+
+
+def find(machine: Machine, node: tree.Call) -> Carried:
+    """What carries out a call of a function without a body."""
+    made = _MACHINE.get(node.name)
+    if made is not None:
+        return made(machine, node)
+    command = getattr(machine.commands, node.name, None) if node.name in COMMANDS else None
+    if command is not None:
+        return command  # type: ignore[no-any-return]
+    computed = functions.find(node.name, node.type, [a.type for a in node.arguments])
+    if computed is not None:
+        return computed
+    name, place = node.name, node.place
+
+    def missing(*_: Any) -> Any:
+        if machine.strict:
+            raise machine.refuse(f"{name} has no body that the host could run; define it in the file", place)
+        return UNKNOWN
+
+    return missing
+
+
+COMMANDS = (
+    "new_queue", "begin_command", "command_depends", "command_uses", "end_command", "wait_event", "wait_queue",
+    "wait_memory", "write_back", "profiled", "device_info", "device_text",
+)  # fmt: skip
+"""What goes to the queues and devices of a program."""
+
+
+# --- Memory ---
+
+
+def _allocate(machine: Machine, node: tree.Call) -> Carried:
+    return lambda size, kind: (machine.allocate(size, LOCAL if kind is UNKNOWN else kind), 0)
+
+
+def _deallocate(machine: Machine, node: tree.Call) -> Carried:
+    def freed(p: Any) -> None:
+        if p is not UNKNOWN and p[0] is not None:
+            p[0].freed = True
+
+    return freed
+
+
+def _copy_bytes(machine: Machine, node: tree.Call) -> Carried:
+    def copied(to: Any, source: Any, size: Any) -> None:
+        if size.__class__ is int and size == 0:
+            return
+        target, to_at = machine.behind(to)
+        memory, at = machine.behind(source)
+        assert target is not None
+        assert memory is not None
+        if target.element is None:
+            target.element = memory.element
+        machine.touch(target, True)
+        machine.touch(memory, False)
+        copy_bytes(target, to_at, memory, at, size)
+
+    return copied
+
+
+def _set_bytes(machine: Machine, node: tree.Call) -> Carried:
+    def filled(to: Any, byte: Any, size: Any) -> None:
+        if size.__class__ is int and size == 0:
+            return
+        memory, at = machine.behind(to)
+        assert memory is not None
+        machine.touch(memory, True)
+        memory.fill(at, byte, size)
+
+    return filled
+
+
+def _set_element(machine: Machine, node: tree.Call) -> Carried:
+    return _copy_bytes(machine, node)
+
+
+def _kind_of(machine: Machine, node: tree.Call) -> Carried:
+    return lambda p: UNKNOWN if p is UNKNOWN else 0 if p[0] is None else p[0].kind
+
+
+# --- Text ---
+
+
+def text_at(machine: Machine, address: Any) -> str:
+    """The letters up to a zero."""
+    if address is UNKNOWN or address[0] is None:
+        return ""
+    memory, at = address
+    found: list[str] = []
+    while len(found) < _LONGEST:
+        code = _letter(memory, at + len(found))
+        if code is UNKNOWN or code == 0:
+            break
+        found.append(chr(code & 0xFF))
+    return "".join(found)
+
+
+def _letter(memory: Memory, at: Any) -> Any:
+    return memory.get(at, types.CHAR)
+
+
+def _print(machine: Machine, node: tree.Call) -> Carried:
+    of = node.arguments[0].type
+    if isinstance(of, types.Pointer | types.Array):
+        inner = of.pointee if isinstance(of, types.Pointer) else of.element
+        if isinstance(inner, types.Scalar) and inner.size == 1:
+            return lambda p: machine.output.append(text_at(machine, p))
+        return lambda p: machine.output.append(hex(machine.registry.number(p)))
+    if isinstance(of, types.Scalar) and of.size == 1 and not of.is_bool:
+        return lambda x: machine.output.append("" if x is UNKNOWN else chr(x & 0xFF))
+    return lambda x: machine.output.append(str(x))
+
+
+def _spell(machine: Machine, node: tree.Call) -> Carried:
+    def spelt(to: Any, x: Any, digits: Any = 6, style: Any = 0) -> Any:
+        if x is UNKNOWN:
+            return machine.unknown("what is printed") if machine.strict else UNKNOWN
+        text = str(x) if x.__class__ is int else _float(float(x), digits, style)
+        memory, at = machine.behind(to)
+        assert memory is not None
+        for k, letter in enumerate(text):
+            memory.put(at + k, types.CHAR, ord(letter))
+        return len(text)
+
+    return spelt
+
+
+def _float(x: float, digits: int, style: int) -> str:
+    if math.isnan(x):
+        return "-nan" if math.copysign(1, x) < 0 else "nan"
+    return f"{x:.{digits}{'gfe'[style]}}"
+
+
+def _number_of(machine: Machine, node: tree.Call) -> Carried:
+    def number(p: Any) -> Any:
+        if p is UNKNOWN:
+            return UNKNOWN
+        text = text_at(machine, p).strip()
+        for end in range(len(text), 0, -1):
+            try:
+                return float(text[:end])
+            except ValueError:
+                continue
+        return 0.0
+
+    return number
+
+
+def _printf(machine: Machine, node: tree.Call) -> Carried:
+    from xeemu.frontends.hosting import formats
+
+    given = [a.type for a in node.arguments]
+
+    def printed(form: Any, *values: Any) -> int:
+        text = formats.formatted(text_at(machine, form), values, given[1:], lambda p: text_at(machine, p))
+        machine.output.append(text)
+        return len(text)
+
+    return printed
+
+
+# --- The program ---
+
+
+def _seed(machine: Machine, node: tree.Call) -> Carried:
+    def seeded(seed: Any) -> None:
+        machine.random = UNKNOWN if seed is UNKNOWN else (seed * 2862933555777941757 + 3037000493) & _ALL
+
+    return seeded
+
+
+_ALL = (1 << 64) - 1
+FACTOR, TERM = 6364136223846793005, 1442695040888963407
+"""Of the random numbers, which are the upper halves of these: `state = state * FACTOR + TERM`."""
+
+
+def _random(machine: Machine, node: tree.Call) -> Carried:
+    def drawn() -> Any:
+        if not machine.strict:
+            return UNKNOWN
+        machine.random = (machine.random * FACTOR + TERM) & _ALL
+        return machine.random >> 32
+
+    return drawn
+
+
+def _now(machine: Machine, node: tree.Call) -> Carried:
+    return lambda: machine.steps * 1e-6
+
+
+def _stop(machine: Machine, node: tree.Call) -> Carried:
+    def stopped(message: Any = UNKNOWN) -> Any:
+        raise Stopped(1, text_at(machine, message) or "the program stops")
+
+    return stopped
+
+
+def _leave(machine: Machine, node: tree.Call) -> Carried:
+    def left(status: Any) -> Any:
+        raise Stopped(status if isinstance(status, int) else 0)
+
+    return left
+
+
+def _new(machine: Machine, node: tree.Call) -> Carried:
+    of = node.type
+    assert isinstance(of, types.Pointer)
+    size = layouts.size(of.pointee)
+
+    def made(count: Any = 1) -> Any:
+        memory = machine.allocate(count * size, 0)
+        memory.element = of.pointee
+        return memory, 0
+
+    return made
+
+
+def _pointed(machine: Machine, node: tree.Call) -> Carried:
+    """A call through a pointer to a function."""
+
+    def called(pointer: Any, *arguments: Any) -> Any:
+        function = pointer.read() if isinstance(pointer, tree.Callee) else None
+        if function is not None:
+            return machine.call(function, arguments)
+        if machine.strict:
+            raise machine.refuse("a call through a pointer to no function", node.place)
+        return UNKNOWN
+
+    return called
+
+
+_MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
+    "allocate": _allocate,
+    "deallocate": _deallocate,
+    "kind_of": _kind_of,
+    "copy_bytes": _copy_bytes,
+    "set_bytes": _set_bytes,
+    "set_element": _set_element,
+    "print": _print,
+    "spell": _spell,
+    "number_of": _number_of,
+    "printf": _printf,
+    "seed": _seed,
+    "random": _random,
+    "now": _now,
+    "stop": _stop,
+    "leave": _leave,
+    "new": _new,
+    "delete": _deallocate,
+    "throw": _stop,
+    tree.POINTED: _pointed,
+    "__builtin_addressof": lambda machine, node: lambda p: p,
+}

@@ -1,0 +1,292 @@
+"""The machine: what the host's code computes with, and where it is."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+from xeemu.errors import KernelError
+from xeemu.frontends import refusals, tree
+from xeemu.frontends.hosting import layouts
+from xeemu.frontends.hosting.memories import HOST, Address, Cells, Journal, Memory, Noted, Nowhere, Registry, Words
+from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.tree import Function, Place, Variable
+from xeemu.frontends.types import Scalar, Type
+
+Frame: TypeAlias = dict[Any, Any]
+"""The variables of a call, each a memory; at `RESULT` what it gives."""
+Value: TypeAlias = Callable[[Frame], Any]
+"""An expression, ready to be computed."""
+RESULT = "result"
+_MANY = 512
+_DEEPEST = 200
+_LARGEST = 1 << 35
+
+
+class Stopped(Exception):
+    """The program has ended, with a status, and a message where it is an error."""
+
+    def __init__(self, status: int, message: str = ""):
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+class Exhausted(Exception):
+    """The program has taken as many steps as it may."""
+
+
+@dataclasses.dataclass(eq=False)
+class Machine:
+    """The state of a program of the host.
+
+    Attributes:
+      strict: whether all has to be known; else what is not known is `UNKNOWN`, and the program is followed as far as it
+        can be.
+      submit: takes a kernel's entry, the address of its function object and the calls that lead to it.
+      intrinsic: carries out a function that has no body.
+      compiled: expressions and statements that are ready to be computed.
+      place: the last place in the user's files.
+      stack: the calls that have not returned.
+      steps: how many calls and iterations there were.
+      limit: how many there may be till the end of a loop.
+      quiet: whether nothing is to be submitted.
+      most: how many there may be.
+      output: what is printed.
+      failed: what went wrong and was left out, where not all has to be known.
+    """
+
+    strict: bool
+    submit: Callable[["Machine", Function, Address], None]
+    intrinsic: Callable[["Machine", tree.Call], Callable[..., Any]]
+    most: int
+    compiled: dict[Any, Any] = dataclasses.field(default_factory=dict)
+    statics: dict[Variable, Memory] = dataclasses.field(default_factory=dict)
+    named: dict[str, tuple[Type, Memory]] = dataclasses.field(default_factory=dict)
+    registry: Registry = dataclasses.field(default_factory=Registry)
+    journal: Journal = dataclasses.field(default_factory=Journal)
+    place: Place = Place("", 0, 0)
+    stack: list[tuple[Function, Frame]] = dataclasses.field(default_factory=list)
+    steps: int = 0
+    limit: int | None = None
+    quiet: bool = False
+    output: list[str] = dataclasses.field(default_factory=list)
+    failed: list[Exception] = dataclasses.field(default_factory=list)
+    body: Callable[["Machine", Function], Callable[[Frame], Any]] = dataclasses.field(default=lambda *_: lambda _: None)
+    commands: Any = None
+    random: Any = 1
+    touch: Callable[[Memory, bool], None] = dataclasses.field(default=lambda *_: None)
+
+    # --- Memories ---
+
+    def cells(self, size: Any, kind: int = HOST) -> Cells:
+        return Cells(size, kind) if self.strict else Noted(size, kind, self.journal)
+
+    def fresh(self, of: Type) -> Memory:
+        """A variable without a value."""
+        size = layouts.size(of)
+        if self.strict and size > _MANY and not layouts.holds_pointer(of):
+            return Words(size)
+        return self.cells(size)
+
+    def allocate(self, size: Any, kind: int) -> Memory:
+        """Memory of the heap."""
+        if not self.strict:
+            return self.cells(size, kind)
+        if not 0 <= size < _LARGEST:
+            raise self.refuse(f"an allocation of {size} bytes, which the host has not; xeemu takes up to {_LARGEST}")
+        return Words(size, kind)
+
+    def static(self, variable: Variable) -> Memory:
+        """A variable that is in no call: of namespace scope, or static. It is made when it is first used."""
+        if variable not in self.statics:
+            made = self.fresh(variable.type)
+            self.statics[variable] = made
+            if variable.initializer is None:
+                made.fill(0, 0, made.size)
+            else:
+                self.begin(made, variable, {})
+            self.note(variable, made)
+        return self.statics[variable]
+
+    begin: Callable[[Memory, Variable, Frame], None] = dataclasses.field(default=lambda *_: None)
+
+    def note(self, variable: Variable, memory: Memory) -> None:
+        """A variable of the user's, whose arrays go by its name."""
+        if variable.place.line:
+            self.named[variable.name] = (variable.type, memory)
+
+    # --- Control ---
+
+    def call(self, function: Function, arguments: Sequence[Any]) -> Any:
+        """Calls a function; objects among the arguments become its own."""
+        frame: Frame = {}
+        for parameter, argument in zip(function.parameters, arguments, strict=True):
+            frame[parameter] = self.holding(parameter.type, argument)
+        if len(self.stack) >= _DEEPEST:
+            raise self.refuse(f"{function.name} is {_DEEPEST} calls deep; write the recursion as a loop")
+        self.step()
+        self.stack.append((function, frame))
+        here = self.place
+        try:
+            self.body(self, function)(frame)
+        finally:
+            self.stack.pop()
+            self.place = here
+        return frame.get(RESULT, UNKNOWN)
+
+    def holding(self, of: Type, value: Any) -> Memory:
+        """A memory that holds a value."""
+        if isinstance(value, Memory):
+            return value
+        made = self.fresh(of)
+        store(of)(made, 0, value)
+        return made
+
+    def step(self) -> None:
+        self.steps += 1
+        if self.steps > self.most:
+            raise Exhausted()
+
+    def truth(self, value: Any) -> Any:
+        """Whether a value holds; `UNKNOWN` where it is not known and need not be."""
+        if value is UNKNOWN:
+            return self.unknown("a condition") if self.strict else UNKNOWN
+        if value.__class__ is tuple:
+            return value[0] is not None or value[1] != 0
+        return bool(value)
+
+    def unknown(self, what: str) -> NoReturn:
+        raise self.refuse(f"{what} depends on a value that nobody has set; initialise the variable")
+
+    def behind(self, pointer: Any) -> Address:
+        """What a pointer points to."""
+        if pointer is not UNKNOWN and pointer[0] is not None:
+            return pointer  # type: ignore[no-any-return]
+        if not self.strict:
+            return Nowhere(), 0
+        raise self.refuse(
+            "the host uses a null pointer" if pointer is not UNKNOWN else "the host uses a pointer that nobody has set"
+        )
+
+    def refuse(self, message: str, place: Place | None = None) -> KernelError:
+        return refusals.at(place if place is not None and place.line else self.place, message)
+
+
+def load(of: Type) -> Callable[[Memory, Any], Any]:
+    """What reads a value of a type from a memory and an offset."""
+    from xeemu.frontends import types
+
+    match of:
+        case Scalar() | types.Pointer() | types.Opaque():
+            return lambda memory, at: memory.get(at, of)
+        case types.Vector(element=element, count=count):
+            return lambda memory, at: tuple(memory.get(at + k * element.size, element) for k in range(count))
+        case types.Array():
+            return lambda memory, at: (memory, at)
+        case types.Record():
+            return lambda memory, at: copied(memory, at, of)
+    return lambda memory, at: UNKNOWN
+
+
+def store(of: Type) -> Callable[[Memory, Any, Any], None]:
+    """What writes a value of a type."""
+    from xeemu.frontends import types
+
+    match of:
+        case types.Vector(element=element, count=count):
+
+            def components(memory: Memory, at: Any, value: Any) -> None:
+                for k, item in enumerate((UNKNOWN,) * count if value is UNKNOWN else value):
+                    memory.put(at + k * element.size, element, item)
+
+            return components
+        case types.Record():
+            return lambda memory, at, value: copy(memory, at, *_whole(value), of)
+        case types.Array():
+            return lambda memory, at, value: copy(memory, at, *(_whole(value)), of)
+    return lambda memory, at, value: memory.put(at, of, value)
+
+
+def _whole(value: Any) -> tuple[Memory, Any]:
+    """The place of an object that is given as itself or as an array's address."""
+    if value is UNKNOWN:
+        return Nowhere(), 0
+    return value if isinstance(value, tuple) else (value, 0)
+
+
+def copied(memory: Memory, at: Any, of: Type) -> Memory:
+    """A copy of an object."""
+    made = memory_like(memory, of)
+    copy(made, 0, memory, at, of)
+    return made
+
+
+def memory_like(memory: Memory, of: Type) -> Memory:
+    size = layouts.size(of)
+    if isinstance(memory, Noted):
+        return Noted(size, HOST, memory.journal)
+    if isinstance(memory, Words) and size > _MANY and not layouts.holds_pointer(of):
+        return Words(size)
+    return Cells(size)
+
+
+def copy(to: Memory, to_at: Any, memory: Memory, at: Any, of: Type) -> None:
+    """Copies an object."""
+    size = layouts.size(of)
+    if size > _MANY and isinstance(to, Words) and isinstance(memory, Words) and not memory.others:
+        to.fill(to_at, 0, size)
+        to.bytes[to_at : to_at + size] = memory.bytes[at : at + size]
+    elif size > 64 * _MANY and not (isinstance(to, Words) or isinstance(memory, Words)):
+        to.forget()
+    else:
+        for offset, leaf in layouts.leaves(of):
+            to.put(to_at + offset, leaf, memory.get(at + offset, leaf))
+
+
+def copy_bytes(to: Memory, to_at: Any, memory: Memory, at: Any, size: Any) -> None:
+    """Copies bytes, whatever they are."""
+    if UNKNOWN in (to_at, at, size) or isinstance(memory, Nowhere):
+        to.forget()
+    elif isinstance(memory, Words) and isinstance(to, Words):
+        to.fill(to_at, 0, size)
+        data = memory.bytes[at : at + size]
+        to.bytes[to_at : to_at + size] = data
+        to.others.update({k - at + to_at: v for k, v in memory.others.items() if at <= k < at + size})
+    elif isinstance(memory, Cells):
+        _copy_cells(to, to_at, memory, at, size)
+    else:
+        _copy_words(to, to_at, memory, at, size)
+
+
+def _copy_cells(to: Memory, to_at: int, memory: Cells, at: int, size: int) -> None:
+    if memory.rest is not UNKNOWN or any(low <= at and at + size <= high for low, high in memory.zeros):
+        to.fill(to_at, 0, size)
+    elif isinstance(to, Cells):
+        for k in [k for k in to.cells if to_at <= k < to_at + size]:
+            del to.cells[k]
+    from xeemu.frontends.types import LONG
+
+    of = memory.element or LONG
+    for k, value in list(memory.cells.items()):
+        if at <= k < at + size:
+            to.put(k - at + to_at, _kind(value, of), value)
+
+
+def _kind(value: Any, of: Type) -> Type:
+    """The type of a value in a cell, of an integer that of the memory's elements."""
+    from xeemu.frontends import types
+
+    if isinstance(value, float):
+        return types.DOUBLE
+    if value.__class__ is tuple:
+        return types.Pointer(types.VOID, "generic")
+    if isinstance(value, int):
+        return of if isinstance(of, Scalar) and not of.is_float else types.INT
+    return types.BY_DTYPE[value.dtype] if hasattr(value, "dtype") else types.LONG
+
+
+def _copy_words(to: Memory, to_at: int, memory: Memory, at: int, size: int) -> None:
+    from xeemu.frontends import types
+
+    of = memory.element if isinstance(memory.element, Scalar) else types.UCHAR
+    for k in range(0, size, of.size):
+        to.put(to_at + k, of, memory.get(at + k, of))

@@ -1,0 +1,244 @@
+"""Statements: what carries out the statements of the host.
+
+Each gives None, or how it is left: `BREAK`, `CONTINUE` or `RETURN`.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from xeemu.errors import Error
+from xeemu.frontends import tree
+from xeemu.frontends.hosting import guesses, layouts
+from xeemu.frontends.hosting.expressions import value
+from xeemu.frontends.hosting.machine import RESULT, Frame, Machine, Value, store
+from xeemu.frontends.hosting.memories import Cells, Memory
+from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.tree import Expression, Function, Statement, Variable
+
+BREAK, CONTINUE, RETURN = "break", "continue", "return"
+Run: TypeAlias = Callable[[Frame], str | None]
+
+
+def body(machine: Machine, function: Function) -> Run:
+    """The body of a function."""
+    if function not in machine.compiled:
+        machine.compiled[function] = statement(machine, function.body)
+    return machine.compiled[function]  # type: ignore[no-any-return]
+
+
+def statement(machine: Machine, node: Statement) -> Run:
+    """A statement, ready to be carried out."""
+    made = _LAZY[type(node)](machine, node) if type(node) in _LAZY else _when_reached(machine, node)
+    if not node.place.line or isinstance(node, tree.Block):
+        return made
+    where = node.place
+
+    def placed(frame: Frame) -> str | None:
+        machine.place = where
+        return made(frame)
+
+    return placed if machine.strict else guesses.tolerant(machine, node, placed)
+
+
+def _when_reached(machine: Machine, node: Statement) -> Run:
+    """A statement that is looked at when it is first reached."""
+    made: list[Run] = []
+
+    def run(frame: Frame) -> str | None:
+        if not made:
+            made.append(_MAKERS[type(node)](machine, node))
+        return made[0](frame)
+
+    return run
+
+
+def _block(machine: Machine, node: tree.Block) -> Run:
+    parts = [statement(machine, s) for s in node.statements]
+    if len(parts) == 1:
+        return parts[0]
+
+    def run(frame: Frame) -> str | None:
+        for part in parts:
+            left = part(frame)
+            if left is not None:
+                return left
+        return None
+
+    return run
+
+
+def _declaration(machine: Machine, node: tree.Declaration) -> Run:
+    def run(frame: Frame) -> str | None:
+        for variable in node.variables:
+            declare(machine, variable, frame)
+        return None
+
+    return run
+
+
+def declare(machine: Machine, variable: Variable, frame: Frame) -> None:
+    """Makes a variable, with its first value."""
+    first = variable.initializer
+    made: Memory
+    if first is None:
+        made = machine.fresh(variable.type)
+    else:
+        given = value(machine, first)(frame)
+        made = given if isinstance(given, Memory) else machine.fresh(variable.type)
+        if made is not given:
+            store(variable.type)(made, 0, given)
+    frame[variable] = made
+    if variable.place.line:
+        machine.note(variable, made)
+
+
+def begin(machine: Machine) -> Callable[[Memory, Variable, Frame], None]:
+    """What gives a static variable its first value."""
+
+    def run(memory: Memory, variable: Variable, frame: Frame) -> None:
+        assert variable.initializer is not None
+        try:
+            store(variable.type)(memory, 0, value(machine, variable.initializer)(frame))
+        except Error as error:
+            if machine.strict:
+                raise
+            machine.failed.append(error)
+
+    return run
+
+
+def _evaluate(machine: Machine, node: tree.Evaluate) -> Run:
+    computed = value(machine, node.expression)
+
+    def run(frame: Frame) -> str | None:
+        computed(frame)
+        return None
+
+    return run
+
+
+def _if(machine: Machine, node: tree.If) -> Run:
+    condition, then = value(machine, node.condition), statement(machine, node.then)
+    otherwise = None if node.otherwise is None else statement(machine, node.otherwise)
+    truth = machine.truth
+
+    def run(frame: Frame) -> str | None:
+        holds = truth(condition(frame))
+        if holds is UNKNOWN:
+            return guesses.either(machine, frame, then, otherwise)
+        if holds:
+            return then(frame)
+        return None if otherwise is None else otherwise(frame)
+
+    return run
+
+
+def _loop(machine: Machine, node: tree.Loop) -> Run:
+    first = None if node.first is None else statement(machine, node.first)
+    condition = None if node.condition is None else value(machine, node.condition)
+    step = None if node.step is None else value(machine, node.step)
+    repeated = statement(machine, node.body)
+    repeat = guesses.repeat if not machine.strict else _repeat
+
+    def run(frame: Frame) -> str | None:
+        if first is not None:
+            first(frame)
+        return repeat(machine, node, frame, condition, step, repeated)
+
+    return run
+
+
+def _repeat(
+    machine: Machine, node: tree.Loop, frame: Frame, condition: Value | None, step: Value | None, repeated: Run
+) -> str | None:
+    truth, tested = machine.truth, not node.after
+    while True:
+        if tested and condition is not None and not truth(condition(frame)):
+            return None
+        tested = True
+        machine.step()
+        left = repeated(frame)
+        if left is not None and left != CONTINUE:
+            return None if left == BREAK else left
+        if step is not None:
+            step(frame)
+
+
+def _switch(machine: Machine, node: tree.Switch) -> Run:
+    chosen = value(machine, node.value)
+    cases = [[statement(machine, s) for s in case.statements] for case in node.cases]
+
+    def run(frame: Frame) -> str | None:
+        x = chosen(frame)
+        if x is UNKNOWN:
+            if machine.strict:
+                machine.unknown("a switch")
+            return guesses.any_case(machine, frame, cases)
+        start = _case(node, x)
+        for part in [s for case in cases[start:] for s in case]:
+            left = part(frame)
+            if left is not None:
+                return None if left == BREAK else left
+        return None
+
+    return run
+
+
+def _case(node: tree.Switch, x: int) -> int:
+    """The case at which a switch goes on."""
+    for k, case in enumerate(node.cases):
+        if any(low <= x <= high for low, high in case.values):
+            return k
+    return next((k for k, case in enumerate(node.cases) if case.default), len(node.cases))
+
+
+def _return(machine: Machine, node: tree.Return) -> Run:
+    if node.value is None:
+        return lambda frame: RETURN
+    computed = value(machine, node.value)
+
+    def run(frame: Frame) -> str | None:
+        frame[RESULT] = computed(frame)
+        return RETURN
+
+    return run
+
+
+_MAKERS: dict[type, Callable[[Machine, Any], Run]] = {
+    tree.Block: _block,
+    tree.Declaration: _declaration,
+    tree.Evaluate: _evaluate,
+    tree.If: _if,
+    tree.Loop: _loop,
+    tree.Switch: _switch,
+    tree.Break: lambda machine, node: lambda frame: BREAK,
+    tree.Continue: lambda machine, node: lambda frame: CONTINUE,
+    tree.Return: _return,
+}
+_LAZY = {tree.Block: _block}
+
+
+def braced(machine: Machine, block: tree.Block, last: Callable[[Machine, Expression], Value]) -> Value:
+    """Statements in an expression, of which the last one is its value or place."""
+    *before, end = block.statements or (tree.Block(block.place, ()),)
+    parts = [statement(machine, s) for s in before]
+    if not isinstance(end, tree.Evaluate):
+        final = statement(machine, end)
+        return lambda frame: [p(frame) for p in (*parts, final)] and UNKNOWN
+    result = last(machine, end.expression)
+
+    def run(frame: Frame) -> Any:
+        for part in parts:
+            part(frame)
+        return result(frame)
+
+    return run
+
+
+def unset(machine: Machine, frame: Frame, variable: Variable) -> None:
+    """A variable of which nothing is known."""
+    if variable not in frame:
+        frame[variable] = machine.cells(layouts.size(variable.type))
+    memory = frame[variable]
+    if isinstance(memory, Cells):
+        memory.forget()

@@ -1,0 +1,1 @@
+"""SYCL: the kernels that a program of C++ submits, and its host code."""

@@ -1,0 +1,179 @@
+"""Host: what the host's code of a SYCL program submits."""
+
+import contextlib
+import dataclasses
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from xeemu.errors import Error
+from xeemu.frontends import types
+from xeemu.frontends.cplusplus import submissions
+from xeemu.frontends.cplusplus.instances import Instances
+from xeemu.frontends.hosting import captures, intrinsics, layouts, ranges, statements
+from xeemu.frontends.hosting.captures import Leaf
+from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
+from xeemu.frontends.hosting.memories import LOCAL, Memory, Nowhere
+from xeemu.frontends.hosting.queues import Queues
+from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.tree import Function, Place, Variable
+from xeemu.frontends.types import Pointer, Record, Scalar, Vector
+from xeemu.language.local import Local
+
+_MOST_STEPS = 30_000
+_DEEPEST = 20_000
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Planned:
+    """A launch that the host's code makes, as far as it is known without its data.
+
+    Attributes:
+      entry: the hash of the cursor of the kernel's entry.
+      global_size: in SYCL's order, None where it is not known.
+      local_size: the same of work-groups; None of a plain range too.
+      captures: what is known of the kernel's parameters, by their names: a number, `xe.Local` with its bytes, an array's
+        `(dtype, count)`, a vector's tuple, a record's bytes.
+      place: of the submission in the user's file.
+      ranged: whether it is one without work-groups (`range`, or a single task).
+    """
+
+    entry: int
+    global_size: tuple[int, ...] | None
+    local_size: tuple[int, ...] | None
+    captures: Mapping[str, Any]
+    place: Place = Place("", 0, 0)
+    ranged: bool = False
+
+
+def dry(instances: Instances, device: str = "max1550") -> tuple[Planned, ...]:
+    """What `main` submits, in order; then what other functions do that it does not reach, of arguments unknown."""
+    return _Dry(instances, device).planned()
+
+
+class _Dry:
+    def __init__(self, instances: Instances, device: str) -> None:
+        self._instances = instances
+        self._found: list[Planned] = []
+        self._submitted = submissions.submissions(instances)
+        self.machine = machine(self._submit, device, strict=False, most=_MOST_STEPS)
+
+    def planned(self) -> tuple[Planned, ...]:
+        cursors = [c for c in submissions.functions(self._instances) if c.spelling]
+        first = [c for c in cursors if c.spelling == "main"]
+        with deep(), np.errstate(all="ignore"):
+            for cursor in (*first, *(c for c in cursors if c.spelling != "main")):
+                if cursor not in first and not self._missing(cursor):
+                    continue
+                self._run(cursor)
+        return tuple(self._found)
+
+    def _missing(self, cursor: Any) -> bool:
+        """Whether a function may submit what nobody has submitted yet."""
+        planned = {p.entry for p in self._found}
+        return any(int(s.cursor.hash) not in planned and s.enclosing == cursor.spelling for s in self._submitted)
+
+    def _run(self, cursor: Any) -> None:
+        with contextlib.suppress(Stopped, Exhausted, Error, RecursionError):
+            function = self._instances.function(cursor)
+            if function is not None:
+                self.machine.steps, self.machine.limit = 0, None
+                self.machine.call(function, [self._argument(p) for p in function.parameters])
+
+    def _argument(self, parameter: Variable) -> Any:
+        """An argument of which nothing is known; of a reference the object is there."""
+        match parameter.type:
+            case Pointer(pointee=Record() as whole):
+                return self.machine.fresh(whole), 0
+            case Record() as whole:
+                return self.machine.fresh(whole)
+        return UNKNOWN
+
+    def _submit(self, machine: Machine, function: Function, kernel: Any) -> None:
+        if machine.quiet:
+            return
+        sizes, local, _ = ranges.of_launch(machine.stack, function.name)
+        memory, at = (Nowhere(), 0) if kernel is UNKNOWN or kernel[0] is None else kernel
+        whole = function.parameters[0].type
+        assert isinstance(whole, Pointer)
+        assert isinstance(whole.pointee, Record)
+        known = {leaf.name: _known(leaf, memory, at + leaf.offset) for leaf in captures.leaves(whole.pointee)}
+        planned = Planned(
+            self._instances.key(function),
+            _sizes(sizes),
+            _sizes(local),
+            {name: value for name, value in known.items() if value is not None},
+            machine.place,
+            local is None,
+        )
+        self._found.append(planned)
+
+
+def _sizes(sizes: tuple[Any, ...] | None) -> tuple[int, ...] | None:
+    return None if sizes is None or not sizes or UNKNOWN in sizes else tuple(map(int, sizes))
+
+
+def _known(leaf: Leaf, memory: Memory, at: Any) -> Any:
+    """What is known of a parameter, None if that is nothing."""
+    match leaf.type:
+        case Pointer(pointee=pointee):
+            return _array(memory.get(at, leaf.type), pointee)
+        case Scalar():
+            value = memory.get(at, leaf.type)
+            return None if value is UNKNOWN else value
+        case Vector(element=element, count=count):
+            parts = tuple(memory.get(at + k * element.size, element) for k in range(count))
+            return None if UNKNOWN in parts else parts
+        case Record():
+            return record_bytes(leaf.type, memory, at)
+    return None
+
+
+def record_bytes(of: types.Type, memory: Memory, at: Any) -> bytes | None:
+    """An object of numbers as bytes, None where not all are known."""
+    made = bytearray(layouts.size(of))
+    for offset, leaf in layouts.leaves(of):
+        value = memory.get(at + offset, leaf)
+        if value is UNKNOWN or not isinstance(leaf, Scalar):
+            return None
+        made[offset : offset + leaf.size] = leaf.dtype.type(value).tobytes()
+    return bytes(made)
+
+
+def _array(pointer: Any, pointee: types.Type) -> Any:
+    """An array's dtype and number of elements, local memory's bytes."""
+    if pointer is UNKNOWN or pointer[0] is None:
+        return None
+    memory, at = pointer
+    if memory.size is UNKNOWN or at is UNKNOWN:
+        return None
+    if memory.kind == LOCAL:
+        return Local(memory.size - at)
+    of = memory.element if isinstance(pointee, types.Void) and memory.element is not None else pointee
+    scalar = of.element if isinstance(of, Vector) else of
+    dtype = scalar.dtype if isinstance(scalar, Scalar) else np.dtype(np.uint8)
+    return dtype, (memory.size - at) // dtype.itemsize
+
+
+def machine(submit: Any, device: str, strict: bool, most: int) -> Machine:
+    """A machine for programs of SYCL."""
+    from xeemu.devices import device as devices
+
+    made = Machine(strict, submit, intrinsics.find, most)
+    made.body = statements.body
+    made.begin = statements.begin(made)
+    made.commands = Queues(made, devices.device(device))
+    return made
+
+
+@contextlib.contextmanager
+def deep() -> Iterator[None]:
+    """Allows deep recursion: a call of a program is some tens of Python's."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

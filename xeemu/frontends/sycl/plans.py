@@ -1,0 +1,70 @@
+"""Plans: what a program's host code tells of the launches of its kernels, as far as it can be followed."""
+
+import dataclasses
+import importlib.util
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from xeemu.errors import Error
+from xeemu.frontends.cplusplus.instances import Instances
+from xeemu.language.local import Local
+from xeemu.language.ndrange import NDRange
+
+Extent = tuple[np.dtype, int]
+"""An array of which the elements' dtype and number are known."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Plan:
+    """The first launch of a kernel.
+
+    Attributes:
+      global_size, local_size: in SYCL's order; None where they are not known, the latter also of a plain range.
+      known: by the path of a leaf a number, a vector's tuple, a struct's bytes, an `xe.Local` or an `Extent`.
+    """
+
+    global_size: tuple[int, ...] | None = None
+    local_size: tuple[int, ...] | None = None
+    known: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def nd_range(self, plain: bool) -> NDRange | None:
+        """The launch's sizes, of a plain range without a local one; None where they are not known."""
+        if self.global_size is None or (self.local_size is None and not plain):
+            return None
+        return NDRange(self.global_size, None if plain else self.local_size)
+
+    def value(self, path: str) -> Any:
+        """A number that is known, the tuple of a vector's, or the bytes of a struct."""
+        found = self.known.get(path)
+        return None if isinstance(found, Local) or self.extent(path) is not None else found
+
+    def local(self, path: str) -> Local | None:
+        """The size of a local memory that is known."""
+        found = self.known.get(path)
+        return found if isinstance(found, Local) else None
+
+    def extent(self, path: str) -> Extent | None:
+        """The elements of an array that are known, if there are any."""
+        found = self.known.get(path)
+        is_extent = isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], np.dtype)
+        return found if is_extent and found[1] else None
+
+
+UNKNOWN = Plan()
+
+
+def plans(instances: Instances) -> dict[int, Plan]:
+    """The first launch of each kernel that the host code reaches, by the hash of its `kernel_body`."""
+    if importlib.util.find_spec("xeemu.frontends.sycl.host") is None:
+        return {}
+    host: Any = importlib.import_module("xeemu.frontends.sycl.host")
+    found: dict[int, Plan] = {}
+    try:
+        planned = host.dry(instances)
+    except Error:
+        return {}  # what it says is said by a run of the program
+    for one in planned:
+        found.setdefault(one.entry, Plan(one.global_size, one.local_size, one.captures))
+    return found

@@ -1,0 +1,41 @@
+"""Ranges: over what a kernel of SYCL is launched."""
+
+import dataclasses
+import re
+
+from xeemu.frontends.cplusplus.submissions import Submission
+from xeemu.frontends.sycl.plans import Plan
+from xeemu.language.ndrange import NDRange
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """A kind of launch.
+
+    Attributes:
+      kind: `"nd_range"`, `"range"` (whose work-groups the runtime chooses) or `"single_task"`.
+      dimensions: 1 to 3.
+    """
+
+    kind: str
+    dimensions: int
+
+    def __str__(self) -> str:
+        return self.kind if self.kind == "single_task" else f"{self.kind}<{self.dimensions}>"
+
+    def launch(self, plan: Plan) -> NDRange | None:
+        """The sizes of a launch; None where they are not known."""
+        if self.kind == "single_task":
+            return NDRange(1, 1)
+        return plan.nd_range(plain=self.kind == "range")
+
+
+def of(submission: Submission) -> Range:
+    """The kind of launch of a kernel, from the item that it takes."""
+    if submission.cursor.spelling == "task_body":
+        return Range("single_task", 1)
+    spelling = str(submission.cursor.get_template_argument_type(1).get_canonical().spelling)
+    found = re.search(r"\b(nd_item|item|id|h_item|group)<(\d?)", spelling)
+    if found is None:
+        return Range("single_task", 1)
+    return Range("nd_range" if found[1] == "nd_item" else "range", int(found[2] or 1))  # clang leaves defaults out
