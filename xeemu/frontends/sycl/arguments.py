@@ -41,6 +41,10 @@ class Signature:
         return tuple(capture.key for capture in self.needed)
 
     @property
+    def optional(self) -> int:
+        return len(self.captures) - len(self.needed)
+
+    @property
     def declaration(self) -> str:
         return f"{self.kernel}({', '.join(capture.declared for capture in self.captures)})"
 

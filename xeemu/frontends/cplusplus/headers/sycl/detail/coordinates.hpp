@@ -114,6 +114,11 @@ template <int D> struct id {
     return v[0];
   }
   XEEMU_OPERATORS(id)
+  template <detail::whole N>
+    requires(D == 1)
+  friend constexpr bool operator==(const id &a, N b) {
+    return a.v[0] == (size_t)b;
+  }
   friend constexpr bool operator==(const id &, const id &) = default;
 };
 #undef XEEMU_OPERATORS

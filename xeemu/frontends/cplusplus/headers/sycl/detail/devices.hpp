@@ -6,6 +6,7 @@
 #include <string>
 #include <sycl/detail/coordinates.hpp>
 #include <sycl/detail/exceptions.hpp>
+#include <sycl/detail/memory_model.hpp>
 #include <sycl/detail/properties.hpp>
 #include <vector>
 

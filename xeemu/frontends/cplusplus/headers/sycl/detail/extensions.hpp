@@ -64,6 +64,8 @@ inline constexpr use_root_sync_key use_root_sync{};
 
 }  // namespace ext::oneapi
 
+using ext::oneapi::group_local_memory, ext::oneapi::group_local_memory_for_overwrite;
+
 namespace ext::intel::experimental {
 struct cache_key {};
 }

@@ -39,12 +39,18 @@ template <class Name, class Item, class Kernel> void kernel_body(const Kernel &k
   if constexpr (std::is_invocable_v<const Kernel &, Item>) k(it);
   else if constexpr (std::is_invocable_v<const Kernel &, Item, sycl::kernel_handler>) k(it, sycl::kernel_handler());
   else if constexpr (requires { k(); }) k();
-  else k(it);  // the compiler says what it does not fit
+  else if constexpr (std::is_invocable_v<Kernel &, Item>) {
+    Kernel own = k;  // a call operator that is not const
+    own(it);
+  } else k(it);  // the compiler says what it does not fit
 }
 // Of one work-item.
 template <class Name, class Kernel> void task_body(const Kernel &k) {
   if constexpr (std::is_invocable_v<const Kernel &, sycl::kernel_handler>) k(sycl::kernel_handler());
-  else k();
+  else if constexpr (!std::is_invocable_v<const Kernel &> && std::is_invocable_v<Kernel &>) {
+    Kernel own = k;
+    own();
+  } else k();
 }
 
 // The host records a launch; the bodies here are for the front end to find.
