@@ -109,6 +109,16 @@ class _Dry:
             local is None,
         )
         self._found.append(planned)
+        for leaf in captures.leaves(whole.pointee):
+            _written(leaf, memory, at + leaf.offset)
+
+
+def _written(leaf: Leaf, memory: Memory, at: Any) -> None:
+    """What a kernel may write is not known from then on."""
+    if isinstance(leaf.type, Pointer) and not leaf.type.const:
+        pointer = memory.get(at, leaf.type)
+        if pointer is not UNKNOWN and pointer[0] is not None and pointer[0].kind != LOCAL:
+            pointer[0].forget()
 
 
 def _sizes(sizes: tuple[Any, ...] | None) -> tuple[int, ...] | None:
