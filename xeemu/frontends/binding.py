@@ -39,6 +39,7 @@ class Signature(Protocol):
       names: of what a call takes by position.
       declaration: as the source's language writes it.
       lines: of the kernel's source, each with its number.
+      optional: how many arguments more may be given.
     """
 
     @property
@@ -47,6 +48,8 @@ class Signature(Protocol):
     def declaration(self) -> str: ...
     @property
     def lines(self) -> tuple[tuple[int, str], ...]: ...
+    @property
+    def optional(self) -> int: ...
     def flat(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Sequence[Any]:
         """The values of the parameters, of a call's arguments."""
 
@@ -132,6 +135,7 @@ class _Binding:
             self.checking if bind is not None and self.extents else None,
             {name: declared.extent for name, declared in self.extents.items()},
             bind,
+            0 if self.signature is None or bind is None else self.signature.optional,
         )
 
     @functools.cached_property

@@ -12,7 +12,7 @@ from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Function, Place
 
 _METHODS = ("CXX_METHOD", "CONVERSION_FUNCTION")
-_KEPT = ("launch", "launch_task")
+_KEPT = ("launch", "launch_task", "kernel_body", "task_body")
 """Functions of our headers of which a call stays one: the host's code says there what it submits."""
 
 
@@ -161,7 +161,13 @@ def _pattern(callee: Cursor) -> Cursor | None:
 def _default(callee: Cursor, k: int, body: Body) -> Cursor:
     """The value that a parameter has where none is given."""
     definition = callee.get_definition() or callee
-    for declared in (definition, callee, callee.canonical, getattr(callee, "specialized_template", None), _pattern(callee)):
+    for declared in (
+        definition,
+        callee,
+        callee.canonical,
+        getattr(callee, "specialized_template", None),
+        _pattern(callee),
+    ):
         if declared is None:
             continue
         parameters = [c for c in declared.get_children() if clang.kind(c) == "PARM_DECL"]
