@@ -131,11 +131,11 @@ def _refused(place: tree.Place, names: list[str]) -> KernelError:
     if listed == "this":
         return refusals.at(
             place,
-            "the kernel uses members of the object, this, which is in the host's memory, and a device cannot access that "
-            "(SYCL 2020, 4.12.4); copy them to variables before and use these, or capture the object, [=, *this]",
+            "the kernel uses members of the object, this, which is in the host's memory, and a device cannot access "
+            "that (SYCL 2020, 4.12.4); copy them to variables before and use these, or capture the object, [=, *this]",
         )
     return refusals.at(
         place,
-        f"the kernel captures {listed} by reference, and a device cannot access the host's variables (SYCL 2020, 4.12.4)"
-        "; capture by value, [=]",
+        f"the kernel captures {listed} by reference, and a device cannot access the host's variables (SYCL 2020, "
+        "4.12.4); capture by value, [=]",
     )
