@@ -428,7 +428,7 @@ ADVICE = {
     "divided": r"C\+\+ leaves that undefined.* as by b != 0 \? a / b : 0\.",
     "fenced": r"none that orders t .*: sycl::group_barrier\(it\.get_group\(\)\)\.",
     "lockstep": r"Require it: \[\[sycl::reqd_sub_group_size\(32\)\]\]; or .* sg\.get_max_local_range\(\)",
-    "relaxed": r"Write sycl::atomic_ref with sycl::memory_order::release for f at line 64 and .*::acquire for f at line",
+    "relaxed": r"Write sycl::atomic_ref with sycl::memory_order::release for f at line 64 and .*::acquire for f at",
 }
 # What advice in other languages says, and the members of our headers' classes.
 OTHERS = re.compile(
