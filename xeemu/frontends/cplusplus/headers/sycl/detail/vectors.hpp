@@ -94,7 +94,7 @@ template <class T, int n> struct vec {
     return v;
   }
 
-  T &operator[](int i) { return __xeemu::component<T>(v, i); }
+  T &operator[](int i) { return ((T *)&v)[i]; }
   T operator[](int i) const {
     if constexpr (n == 1) return (T)v;
     else return (T)v[i];
@@ -103,7 +103,7 @@ template <class T, int n> struct vec {
   T &name()                                      \
     requires(n > i)                              \
   {                                              \
-    return __xeemu::component<T>(v, i);          \
+    return ((T *)&v)[i];                         \
   }                                              \
   T name() const                                 \
     requires(n > i)                              \
