@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, TypeAlias
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import constants, extents, memories, nulls, registers, unions
+from xeemu.frontends.lowering import constants, extents, memories, nulls, registers, statics, unions
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import Binary, Braced, Cast, Evaluate, Expression, Member, Name, Subscript, Swizzle, Unary
 from xeemu.frontends.types import Type
@@ -114,7 +114,10 @@ def _of_variable(walk: Walk, node: Name) -> Spot:
     if (memory := memories_key(walk, node)) is not None:
         space = walk.layouts[memory].space
         return Cell(Pointing(types.Pointer(node.type, space), memory, values.constant(0, types.INT)))
-    assert node.variable.space in ("constant", "global"), node.variable.name  # a static that nobody writes
+    if node.variable.space != "constant" and not statics.belongs(walk.program, node.variable):
+        raise walk.refuse(
+            f"{node.variable.name} is no variable of the kernel and no constant; make it const, or give the kernel a copy"
+        )
     if isinstance(node.type, types.Pointer):
         given = node.variable.initializer
         return Temporary(Null(node.type) if given is None else arithmetic.converted(walk.evaluate(given), node.type))
