@@ -116,7 +116,8 @@ def _of_variable(walk: Walk, node: Name) -> Spot:
         return Cell(Pointing(types.Pointer(node.type, space), memory, values.constant(0, types.INT)))
     if node.variable.space != "constant" and not statics.belongs(walk.program, node.variable):
         raise walk.refuse(
-            f"{node.variable.name} is no variable of the kernel and no constant; make it const, or give the kernel a copy"
+            f"{node.variable.name} is no variable of the kernel and no constant; make it const, or give the kernel a "
+            "copy"
         )
     if isinstance(node.type, types.Pointer):
         given = node.variable.initializer
