@@ -135,7 +135,11 @@ def _element(walk: Walk, node: Subscript, accessed: bool) -> Spot:
     if isinstance(index.type, types.Pointer | types.Array):
         base, index = index, base
     if isinstance(base.type, types.Vector):
-        return _component(walk, of(walk, base), base.type, walk.evaluate(index))
+        at = walk.evaluate(index)
+        assert isinstance(at, Number)
+        if accessed:
+            extents.check(walk, node, at)
+        return _component(walk, of(walk, base), base.type, at)
     pointer, number = walk.evaluate(base), walk.evaluate(index)
     assert isinstance(number, Number)
     if accessed:
@@ -143,9 +147,8 @@ def _element(walk: Walk, node: Subscript, accessed: bool) -> Spot:
     return behind(walk, advanced(walk, pointer, number, node.type.size), node.type)
 
 
-def _component(walk: Walk, whole: Spot, vector: types.Vector, number: Value) -> Spot:
+def _component(walk: Walk, whole: Spot, vector: types.Vector, number: Number) -> Spot:
     """A component of a vector by its number, which may differ between work-items."""
-    assert isinstance(number, Number)
     element, count = vector.element, vector.count
     if number.known:
         if not 0 <= number.python < count:
