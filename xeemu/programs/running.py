@@ -136,7 +136,10 @@ class _Run:
         kernel = self._kernel(name, function, values)
         arguments = launches.arrays(values)
         place = machine.place
-        self.submitted.append(Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device))
+        submitted = Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device)
+        self.submitted.append(submitted)
+        if machine.commands.open:
+            machine.commands.open[-1].launched.append(submitted)
         if kernel.interface is not None and kernel.interface.printing is not None:
             changed, text = printed(kernel, nd_range, self.device)(*arguments)
             machine.output.append(str(text))
