@@ -86,7 +86,9 @@ union Bits { float f; unsigned u; };
             "Pair a = Pair(i, 1) * 3 + -Pair(); PUT(a);": lambda i: (3 * i - 1) * 100 + 1,
             "Pair a(i, 0); Pair b = a++; ++ ++a; PUT(a.x * 100 + b.x);": lambda i: (i + 3) * 100 + i,
             "PUT((Pair(i, 2) == Pair(3, 2)) + (Pair(i, 0) ? 10 : 20));": lambda i: (i == 3) + (10 if i else 20),
-            "Pair a; a[0] = i; a[i % 2] += 5; PUT(a);": lambda i: (i + (5 if i % 2 == 0 else 0)) * 100 + 2 + 5 * (i % 2),
+            "Pair a; a[0] = i; a[i % 2] += 5; PUT(a);": lambda i: (
+                (i + (5 if i % 2 == 0 else 0)) * 100 + 2 + 5 * (i % 2)
+            ),
             "PUT(Pair::seven());": lambda i: 7,
             "Chain a(i); PUT(a.a * 100 + a.b);": lambda i: i * 100 + i + 11,
             "Counted a(i), b = a, c(b); a = c; PUT(a.a + 100 * c.copies);": lambda i: i + 1000 + 200,
@@ -203,7 +205,9 @@ namespace outer { namespace inner { struct Q { int a; }; int found(Q q) { return
             "Stack<int, 4> s; s.push(i); s.push(3); s.top() += 1; PUT(s.pop() * 100 + s.pop());": lambda i: 400 + i,
             "Stack<int, 4>::value_type x = 5; PUT(x + Stack<float, 7>::room + Stack<int, 4>().mark().k);": lambda i: 12,
             "PUT(with_defaults(i) + with_defaults(1, 2) + with_defaults(1, 2, 3));": lambda i: i + 430 + 421 + 321,
-            "PUT(overloaded(1) + 10 * overloaded(1.f) + 100 * overloaded(1u) + 1000 * overloaded('a'));": lambda i: 4321,
+            "PUT(overloaded(1) + 10 * overloaded(1.f) + 100 * overloaded(1u) + 1000 * overloaded('a'));": lambda i: (
+                4321
+            ),
             "int x = i; PUT(bound(x) + 10 * bound(3));": lambda i: 21,
             "PUT(TABLE[i % 6] + Constants::table[i % 3] + Constants::n);": lambda i: table[i % 6] + 3 + i % 3 + 6,
             "Color c = i % 2 ? Color::green : Color::blue; PUT((int)c + second);": lambda i: (4 if i % 2 else 10) + 6,
@@ -348,12 +352,14 @@ template <int N> int unrolled(int x) {
             " case 3: default: x = -1; } PUT(x);": lambda i: [i + 11, i + 10, i + 3, -1][i % 4],
             "if (int y = i % 3; y > 1) PUT(y); else PUT(y + 10);": lambda i: 0,
             "int x = 0; while (int t = i % 5 - x) { if (t < 0) break; x += 1; } PUT(x);": lambda i: i % 5,
-            "int k, w = i; do { k = w--; } while (w > 2); PUT(k * 10 + w);": lambda i: (i * 10 + i - 1) if i < 4 else 32,
-            "char c = i * 20; short s = i * 5000; unsigned char u = i * 20; PUT(c + s + u);": lambda i: int(
-                np.int8(np.uint8(i * 20 % 256).view(np.int8))
-            )
-            + int(np.array(i * 5000).astype(np.int16))
-            + i * 20 % 256,
+            "int k, w = i; do { k = w--; } while (w > 2); PUT(k * 10 + w);": lambda i: (
+                (i * 10 + i - 1) if i < 4 else 32
+            ),
+            "char c = i * 20; short s = i * 5000; unsigned char u = i * 20; PUT(c + s + u);": lambda i: (
+                int(np.int8(np.uint8(i * 20 % 256).view(np.int8)))
+                + int(np.array(i * 5000).astype(np.int16))
+                + i * 20 % 256
+            ),
             "bool b = i & 4; b &= i > 5; PUT(b + b + !b);": lambda i: 2 if i & 4 and i > 5 else 1,
             "PUT((i - 16) / 3 * 100 + (i - 16) % 3 + ((i - 16) >> 1));": lambda i: (
                 int((i - 16) / 3) * 100 + int(np.fmod(i - 16, 3)) + ((i - 16) >> 1)
