@@ -12,7 +12,7 @@ PROGRAM = """#include <sycl/sycl.hpp>
 #include <array>
 #include <tuple>
 #include <utility>
-#define PUT(x) out[{items} * __COUNTER__ + i] = (x)
+#define PUT(...) out[{items} * __COUNTER__ + i] = (__VA_ARGS__)
 {declarations}
 void submit(sycl::queue &q, int *out) {{
   q.parallel_for(sycl::nd_range<1>({items}, {items}), [=](sycl::nd_item<1> it) {{
@@ -350,7 +350,7 @@ template <int N> int unrolled(int x) {
             ),
             "int x = i; switch (x % 4) { case 0: x += 1; case 1: x += 10; break; case 2: { int y = 3; x += y; break; }"
             " case 3: default: x = -1; } PUT(x);": lambda i: [i + 11, i + 10, i + 3, -1][i % 4],
-            "if (int y = i % 3; y > 1) PUT(y); else PUT(y + 10);": lambda i: 0,
+            "int r; if (int y = i % 3; y > 1) r = y; else r = y + 10; PUT(r);": lambda i: [10, 11, 2][i % 3],
             "int x = 0; while (int t = i % 5 - x) { if (t < 0) break; x += 1; } PUT(x);": lambda i: i % 5,
             "int k, w = i; do { k = w--; } while (w > 2); PUT(k * 10 + w);": lambda i: (
                 (i * 10 + i - 1) if i < 4 else 32
@@ -372,7 +372,7 @@ template <int N> int unrolled(int x) {
             "volatile int v = i; v = v + 1; PUT(v);": lambda i: i + 1,
             "int a[4] = {}, *p = &a[1]; *p++ = 7; *p = i; PUT(a[1] * 100 + a[2] + (p - a));": lambda i: 702 + i,
             "const int *p = nullptr; PUT(p == nullptr ? sizeof(long) : 2);": lambda i: 8,
-            "{ int k = i; int i = k + 1; { int i = 5; k += i; } PUT(k); }": lambda i: 0,
+            "int k = i, r; { int i = k + 1; { int i = 5; k += i; } r = k + i; } PUT(r);": lambda i: 2 * i + 6,
             "static constexpr int t[2] = {8, 9}; PUT(t[i & 1]);": lambda i: 8 + (i & 1),
             "PUT(__builtin_popcount(i) + sycl::popcount(i) + std::abs(-i));": lambda i: 2 * bin(i).count("1") + i,
         },

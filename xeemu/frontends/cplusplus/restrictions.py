@@ -19,7 +19,7 @@ _OF_THE_HOST = {
     "random": "a random number of the host's; write a generator whose state each work-item has",
     "seed": "a random number of the host's; write a generator whose state each work-item has",
     "now": "the host's clock; measure by the event's profiling information",
-    POINTED: "a call through a pointer to a function; call the functions by name, chosen by if or switch, or a template",
+    POINTED: "a call through a pointer to a function; call functions by name, chosen by if or switch, or a template",
 }
 _STREAMS = ("cout", "cerr", "clog", "cin")
 
