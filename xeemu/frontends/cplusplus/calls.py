@@ -12,7 +12,7 @@ from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Function, Place
 
 _METHODS = ("CXX_METHOD", "CONVERSION_FUNCTION")
-_KEPT = ("launch", "launch_task")
+_KEPT = ("launch", "launch_task", "kernel_body", "task_body")
 """Functions of our headers of which a call stays one: the host's code says there what it submits."""
 
 
@@ -103,8 +103,8 @@ def _names_method(cursor: Cursor) -> bool:
 
 
 def _object(body: Body, cursor: Cursor) -> Expression:
-    """The address of the object whose method is called."""
-    parts = clang.children(cursor)
+    """The address of the object whose method is called; behind the method's name are its template's arguments."""
+    parts = [c for c in clang.children(cursor) if clang.begins_with(cursor, c)]
     if not parts:
         body.at(cursor)
         return address(body.object())
@@ -151,10 +151,23 @@ def _bound(body: Body, cursor: Cursor, of: types.Pointer) -> Expression:
     return address(converted(value, of.pointee) if isinstance(value.type, types.Record) or not same else value)
 
 
+def _pattern(callee: Cursor) -> Cursor | None:
+    """The member of a class's template of which a function of an instance is made."""
+    of = clang.template(callee.semantic_parent)
+    members = [] if of is None else of.get_children()
+    return next((c for c in members if c.location.int_data == callee.location.int_data), None)
+
+
 def _default(callee: Cursor, k: int, body: Body) -> Cursor:
     """The value that a parameter has where none is given."""
     definition = callee.get_definition() or callee
-    for declared in (definition, callee, callee.canonical, getattr(callee, "specialized_template", None)):
+    for declared in (
+        definition,
+        callee,
+        callee.canonical,
+        getattr(callee, "specialized_template", None),
+        _pattern(callee),
+    ):
         if declared is None:
             continue
         parameters = [c for c in declared.get_children() if clang.kind(c) == "PARM_DECL"]

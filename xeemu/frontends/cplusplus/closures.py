@@ -85,7 +85,7 @@ def _capture(declared: Cursor, introducer: _Introducer) -> Capture:
 
 def _implicit(cursor: Cursor, block: Cursor, introducer: _Introducer) -> Iterator[tuple[Site, Capture]]:
     """What the body of a lambda captures by being used, or, of the object, by its members' names."""
-    inside = frozenset(map(site, clang.parts(cursor, frozenset(_VARIABLES))))
+    inside = frozenset(map(site, clang.parts(cursor, frozenset(_VARIABLES)))) | _named_in(block)
     for part in clang.parts(block, _USES, _CLASSES):
         kind = clang.kind(part)
         if kind == "DECL_REF_EXPR" and introducer.default:
@@ -98,9 +98,16 @@ def _implicit(cursor: Cursor, block: Cursor, introducer: _Introducer) -> Iterato
             yield THIS, Capture("this", _enclosing_class(cursor), not introducer.whole)
 
 
+def _named_in(block: Cursor) -> frozenset[Site]:
+    """The captures that lambdas in a block declare, `[name = value]`."""
+    found = (ref.referenced for ref in clang.parts(block, frozenset(("VARIABLE_REF",))))
+    start, end = block.extent.begin_int_data, block.extent.end_int_data
+    return frozenset(site(declared) for declared in found if start <= site(declared) < end)
+
+
 def _has_place(declared: Cursor) -> bool:
     """Whether a variable is one of the function around, and no constant that stands for its value."""
-    return not _is_static(declared) and not is_known(declared)
+    return not _is_static(declared) and not is_known(declared) and not declared.spelling.startswith(_OF_LOOPS)
 
 
 def _is_of_this(part: Cursor) -> bool:
@@ -178,6 +185,8 @@ def constant(declared: Cursor) -> Any:
 
 _USES = frozenset(("DECL_REF_EXPR", "CXX_THIS_EXPR", "MEMBER_REF_EXPR"))
 _CLASSES = frozenset(("STRUCT_DECL", "CLASS_DECL", "UNION_DECL"))
+_OF_LOOPS = ("__range", "__begin", "__end")
+"""Names of the variables that the compiler makes for `for (x : range)`."""
 _VARIABLES = ("VAR_DECL", "PARM_DECL", "UNEXPOSED_DECL", "BINDING_DECL")
 _OUTSIDE = ("TRANSLATION_UNIT", "NAMESPACE", "STRUCT_DECL", "CLASS_DECL", "LINKAGE_SPEC", "CLASS_TEMPLATE")
 _SCALARS: Sequence[str] = (

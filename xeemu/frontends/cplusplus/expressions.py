@@ -319,4 +319,5 @@ _READERS: dict[str, Callable[[Body, Cursor], Expression]] = {
     "STRING_LITERAL": _string,
     "CXX_UNARY_EXPR": literals_of,
     "SIZE_OF_PACK_EXPR": literals_of,
+    "REQUIRES_EXPR": literals_of,
 }

@@ -17,12 +17,15 @@ from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.tree import Expression
 from xeemu.frontends.types import Pointer, Scalar, Type, Vector
 
+ENTRIES = ("kernel_body", "task_body")
+"""Of our headers the functions that are the entries of kernels, which the host submits and does not call."""
+
 
 def value(machine: Machine, node: Expression) -> Value:
     """What computes an expression."""
     if node not in machine.compiled:
         machine.compiled[node] = _made(machine, node)
-    return machine.compiled[node]  # type: ignore[no-any-return]
+    return machine.compiled[node]
 
 
 def _made(machine: Machine, node: Expression) -> Value:
@@ -236,7 +239,8 @@ def _assignment(machine: Machine, node: tree.Assignment) -> Value:
 
         def assigned(frame: Frame) -> Any:
             result = given(frame)
-            stored(*found(frame), result)
+            memory, at = found(frame)
+            stored(memory, at, result)
             return result
 
         return assigned
@@ -282,9 +286,9 @@ def _choice(machine: Machine, node: tree.Choice) -> Value:
 
 def _cast(machine: Machine, node: tree.Cast) -> Value:
     operand = value(machine, node.operand)
-    convert = conversion(machine, node.operand.type, node.type)
     if isinstance(node.type, types.Void):
         return operand
+    convert = conversion(machine, node.operand.type, node.type)
     return operand if convert is None else lambda frame: convert(operand(frame))
 
 
@@ -301,7 +305,9 @@ def conversion(machine: Machine, of: Type, to: Type) -> Callable[[Any], Any] | N
         case Vector(), Vector(element=element):
             compute = scalars.converter(element)
             return lambda x: _each(compute, x)
-        case ((Pointer() | types.Array()), Scalar()):
+        case Pointer(), Scalar():
+            return _number(machine, to)
+        case types.Array(), Scalar():
             return _number(machine, to)
         case Scalar(), Pointer():
             address = machine.registry.address
@@ -394,7 +400,7 @@ def _call(machine: Machine, node: tree.Call) -> Value:
     if function is None:
         carried = machine.intrinsic(machine, node)
         return lambda frame: carried(*[a(frame) for a in arguments])
-    if node.name == "kernel_body":
+    if node.name in ENTRIES:
         submit = machine.submit
         return lambda frame: submit(machine, function, arguments[0](frame))
     called = machine.call

@@ -21,7 +21,8 @@ def _one(match: re.Match[str], waiting: Iterator[tuple[Any, Type]], text: Callab
     if kind == "%":
         return "%"
     width, precision = (str(next(waiting, (0, None))[0]) if part == "*" else part for part in (width, precision))
-    value, of = next(waiting, (UNKNOWN, None))
+    found: tuple[Any, Type | None] = next(waiting, (UNKNOWN, None))
+    value, of = found
     if value is UNKNOWN:
         return "?"
     head = f"%{flags}{width or ''}" + (f".{precision}" if precision is not None else "." * ("." in match[0]))

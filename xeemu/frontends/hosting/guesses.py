@@ -19,7 +19,7 @@ Run: TypeAlias = Callable[[Frame], str | None]
 Changes: TypeAlias = "dict[tuple[Noted, Any], Any]"
 """Values by the memories and offsets at which they are, or were."""
 
-_SOON = 4000
+_SOON = 3000
 """The steps of a loop that is followed to its end."""
 _MISTAKES = (Error, ArithmeticError, TypeError, ValueError, LookupError, AttributeError, AssertionError, RecursionError)
 _STOPPED = "stopped"
@@ -30,6 +30,7 @@ def tolerant(machine: Machine, node: Statement, run: Run) -> Run:
     """A statement that leaves what it assigns unknown where it cannot be carried out."""
 
     def tried(frame: Frame) -> str | None:
+        machine.step()
         try:
             return run(frame)
         except _MISTAKES as mistake:

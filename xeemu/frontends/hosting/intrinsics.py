@@ -21,7 +21,7 @@ def find(machine: Machine, node: tree.Call) -> Carried:
         return made(machine, node)
     command = getattr(machine.commands, node.name, None) if node.name in COMMANDS else None
     if command is not None:
-        return command  # type: ignore[no-any-return]
+        return command
     computed = functions.find(node.name, node.type, [a.type for a in node.arguments])
     if computed is not None:
         return computed

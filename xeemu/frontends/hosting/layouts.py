@@ -67,7 +67,7 @@ def _is_ours(of: Type) -> bool:
 
 @functools.cache
 def leaves(of: Type) -> tuple[tuple[int, Type], ...]:
-    """The numbers and pointers that a value consists of, each with its offset; of a union those of its largest member."""
+    """The numbers and pointers that a value consists of, each with its offset; of a union of its largest member."""
     match of:
         case Vector(element=element, count=count):
             return tuple((i * element.size, element) for i in range(count))

@@ -18,6 +18,7 @@ Value: TypeAlias = Callable[[Frame], Any]
 """An expression, ready to be computed."""
 RESULT = "result"
 _MANY = 512
+NOWHERE = Place("", 0, 0)
 _DEEPEST = 200
 _LARGEST = 1 << 35
 
@@ -63,7 +64,7 @@ class Machine:
     named: dict[str, tuple[Type, Memory]] = dataclasses.field(default_factory=dict)
     registry: Registry = dataclasses.field(default_factory=Registry)
     journal: Journal = dataclasses.field(default_factory=Journal)
-    place: Place = Place("", 0, 0)
+    place: Place = dataclasses.field(default=NOWHERE)
     stack: list[tuple[Function, Frame]] = dataclasses.field(default_factory=list)
     steps: int = 0
     limit: int | None = None
@@ -160,12 +161,11 @@ class Machine:
     def behind(self, pointer: Any) -> Address:
         """What a pointer points to."""
         if pointer is not UNKNOWN and pointer[0] is not None:
-            return pointer  # type: ignore[no-any-return]
+            return pointer
         if not self.strict:
             return Nowhere(), 0
-        raise self.refuse(
-            "the host uses a null pointer" if pointer is not UNKNOWN else "the host uses a pointer that nobody has set"
-        )
+        what = "a pointer that nobody has set" if pointer is UNKNOWN else "a null pointer"
+        raise self.refuse(f"the host uses {what}")
 
     def refuse(self, message: str, place: Place | None = None) -> KernelError:
         return refusals.at(place if place is not None and place.line else self.place, message)

@@ -1,7 +1,7 @@
 """Memories: what variables and allocations of the host hold.
 
-A pointer is a memory and an offset in bytes. Variables and small things are `Cells`, which hold any value at any offset;
-what is allocated and holds numbers alone is `Words`, one array of NumPy's.
+A pointer is a memory and an offset in bytes. Variables and small things are `Cells`, which hold any value at any
+offset; what is allocated and holds numbers alone is `Words`, one array of NumPy's.
 """
 
 import dataclasses

@@ -15,7 +15,7 @@ def place(machine: Machine, node: Expression) -> Value:
     key = ("place", node)
     if key not in machine.compiled:
         machine.compiled[key] = _made(machine, node)
-    return machine.compiled[key]  # type: ignore[no-any-return]
+    return machine.compiled[key]
 
 
 def _made(machine: Machine, node: Expression) -> Value:

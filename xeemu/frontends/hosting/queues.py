@@ -89,7 +89,7 @@ class Queues:
         return UNKNOWN
 
     def device_info(self, which: Any) -> Any:
-        return UNKNOWN if which is UNKNOWN else _INFORMATION(self.device).get(which, 0)
+        return UNKNOWN if which is UNKNOWN else _information(self.device).get(which, 0)
 
     def device_text(self, which: Any) -> Any:
         text = {0: self.device.full_name, 1: "Intel(R) Corporation", 2: "1.0", 3: "3.0", 70: "xeemu"}.get(which, "")
@@ -99,13 +99,14 @@ class Queues:
         return made, 0
 
 
-def _INFORMATION(device: Device) -> dict[int, int]:
-    engines = device.xe_cores * device.vector_engines_per_core
+def _information(device: Device) -> dict[int, int]:
+    """The answers to SYCL's questions, by their numbers in our headers."""
+    cores, engines = device.xe_cores or 1, device.vector_engines_per_core or 1
     local_type = {"none": 0, "local": 1, "global": 2}.get(device.local_mem_type, 1)
     return {
-        10: engines, 11: device.max_work_group_size, 12: device.local_mem_size, 13: 1 << 36, 14: 1 << 34,
-        15: int(device.clock_hz / 1e6), 16: device.max_work_group_size // min(device.sub_group_sizes),
+        10: cores * engines, 11: device.max_work_group_size, 12: device.local_mem_size, 13: 1 << 36, 14: 1 << 34,
+        15: int((device.clock_hz or 1e9) / 1e6), 16: device.max_work_group_size // min(device.sub_group_sizes),
         17: 1 << 26, 18: 64, 19: device.default_sub_group_size, 20: 0x8086, 21: 64, 22: 1024, 23: 3, 24: 1 << 32,
         25: 2048, 26: 1, 27: 1, 28: 64, 29: 0, 31: local_type, 32: 2, 40: 0, 41: 1, 80: 1, 90: 16, 91: 1,
-        92: device.xe_cores, 93: device.vector_engines_per_core, 94: device.threads_per_engine,
+        92: cores, 93: engines, 94: device.threads_per_engine or 1,
     }  # fmt: skip

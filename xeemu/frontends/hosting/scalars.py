@@ -54,7 +54,7 @@ def converter(of: Scalar) -> Unary:
 
 
 def _whole(x: Any) -> Any:
-    """A number without its fraction; what no integer is, is undefined in C, and the least of 64 bits here, as on x86."""
+    """A number without its fraction; what is none is undefined in C, and here the least of 64 bits."""
     if x is UNKNOWN:
         return x
     return int(x) if math.isfinite(x) else -(1 << 63)

@@ -23,12 +23,12 @@ def body(machine: Machine, function: Function) -> Run:
     """The body of a function."""
     if function not in machine.compiled:
         machine.compiled[function] = statement(machine, function.body)
-    return machine.compiled[function]  # type: ignore[no-any-return]
+    return machine.compiled[function]
 
 
 def statement(machine: Machine, node: Statement) -> Run:
     """A statement, ready to be carried out."""
-    made = _LAZY[type(node)](machine, node) if type(node) in _LAZY else _when_reached(machine, node)
+    made = _block(machine, node) if isinstance(node, tree.Block) else _when_reached(machine, node)
     if not node.place.line or isinstance(node, tree.Block):
         return made
     where = node.place
@@ -215,7 +215,6 @@ _MAKERS: dict[type, Callable[[Machine, Any], Run]] = {
     tree.Continue: lambda machine, node: lambda frame: CONTINUE,
     tree.Return: _return,
 }
-_LAZY = {tree.Block: _block}
 
 
 def braced(machine: Machine, block: tree.Block, last: Callable[[Machine, Expression], Value]) -> Value:

@@ -130,11 +130,31 @@ def _element(walk: Walk, node: Subscript, accessed: bool) -> Spot:
     base, index = node.base, node.index
     if isinstance(index.type, types.Pointer | types.Array):
         base, index = index, base
+    if isinstance(base.type, types.Vector):
+        return _component(walk, of(walk, base), base.type, walk.evaluate(index))
     pointer, number = walk.evaluate(base), walk.evaluate(index)
     assert isinstance(number, Number)
     if accessed:
         extents.check(walk, node, number)
     return behind(walk, advanced(walk, pointer, number, node.type.size), node.type)
+
+
+def _component(walk: Walk, whole: Spot, vector: types.Vector, number: Value) -> Spot:
+    """A component of a vector by its number, which may differ between work-items."""
+    assert isinstance(number, Number)
+    element, count = vector.element, vector.count
+    if number.known:
+        if not 0 <= number.python < count:
+            raise walk.refuse(f"component {number.python} of a vector of {count}")
+        return _lanes(walk, whole, vector, (int(number.python),), element)
+    if isinstance(whole, Cell):
+        return behind(walk, advanced(walk, whole.pointer, number, element.size), element)
+    found = _lanes(walk, whole, vector, (count - 1,), element)
+    for k in reversed(range(count - 1)):
+        at = arithmetic.binary("==", number, values.constant(k, number.type), types.INT)
+        assert isinstance(at, Number)
+        found = Chosen(values.truth(at), _lanes(walk, whole, vector, (k,), element), found)
+    return found
 
 
 def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int = 1) -> Value:

@@ -117,6 +117,9 @@ class Walk:
         self.shape: tuple[int, ...] = wg.local_id(0).shape
         self.memories: dict[Any, Memory] = {}
         self.extents: Mapping[str, Memory] = {}
+        self.checked = False
+        self.transfers: list[Any] = []
+        self.joined: list[tuple[frozenset[Any], frozenset[Any]]] = []
         self.layouts: dict[Any, Layout] = {}
         self.bindings: dict[Key, Binding] = {}
         self.constants: dict[Variable, Any] = {}

@@ -37,7 +37,12 @@ class Signature:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(capture.key for capture in self.captures)
+        """Of what a launch takes by position: the captures that have to be given."""
+        return tuple(capture.key for capture in self.needed)
+
+    @property
+    def optional(self) -> int:
+        return len(self.captures) - len(self.needed)
 
     @property
     def declaration(self) -> str:
@@ -65,7 +70,7 @@ class Signature:
 
         Errors: `xe.KernelArgumentError` for what is missing, too much, or of another kind than the capture.
         """
-        given = {**self._by_position(arguments), **self._by_name(keywords, len(arguments))}
+        given = {**self._by_position(arguments), **self._by_name(keywords)}
         # None is a null pointer, too.
         missing = [c for c in self.needed if given.get(c.key) is None and (c.key not in given or c.kind != POINTER)]
         if missing:
@@ -84,12 +89,12 @@ class Signature:
             takers = self.needed if len(arguments) <= len(self.needed) else takers
         return {capture.key: value for capture, value in zip(takers, arguments, strict=False)}
 
-    def _by_name(self, keywords: Mapping[str, Any], by_position: int) -> dict[str, Any]:
-        names = self.names
+    def _by_name(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
+        names = [capture.key for capture in self.captures]
         for name in keywords:
             if name not in names:
                 raise KernelArgumentError(
-                    f"kernel {self.kernel} captures no {name}{did_you_mean(name, list(names))}; it captures "
+                    f"kernel {self.kernel} captures no {name}{did_you_mean(name, names)}; it captures "
                     f"{', '.join(names) or 'nothing'}"
                 )
         return dict(keywords)

@@ -125,7 +125,7 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
             yield f"{capture.declared}{number}, {'written' if writes else 'read only'}"
         case _:
             value = plan.value(capture.leaves[0].path)
-            yield capture.declared + (f" = {value}" if value is not None else "")
+            yield capture.declared + (f" = {parameters.shown(capture.type, value)}" if value is not None else "")
 
 
 def _required(entry: Entry) -> Iterator[str]:

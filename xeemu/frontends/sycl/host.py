@@ -34,8 +34,8 @@ class Planned:
       entry: the hash of the cursor of the kernel's entry.
       global_size: in SYCL's order, None where it is not known.
       local_size: the same of work-groups; None of a plain range too.
-      captures: what is known of the kernel's parameters, by their names: a number, `xe.Local` with its bytes, an array's
-        `(dtype, count)`, a vector's tuple, a record's bytes.
+      captures: what is known of the kernel's parameters, by their names: a number, `xe.Local` with its bytes, of an
+        array `(dtype, count)`, of a vector a tuple, of a record its bytes.
       place: of the submission in the user's file.
       ranged: whether it is one without work-groups (`range`, or a single task).
     """
@@ -44,8 +44,8 @@ class Planned:
     global_size: tuple[int, ...] | None
     local_size: tuple[int, ...] | None
     captures: Mapping[str, Any]
-    place: Place = Place("", 0, 0)
-    ranged: bool = False
+    place: Place
+    ranged: bool
 
 
 def dry(instances: Instances, device: str = "max1550") -> tuple[Planned, ...]:
@@ -109,6 +109,16 @@ class _Dry:
             local is None,
         )
         self._found.append(planned)
+        for leaf in captures.leaves(whole.pointee):
+            _written(leaf, memory, at + leaf.offset)
+
+
+def _written(leaf: Leaf, memory: Memory, at: Any) -> None:
+    """What a kernel may write is not known from then on."""
+    if isinstance(leaf.type, Pointer) and not leaf.type.const:
+        pointer = memory.get(at, leaf.type)
+        if pointer is not UNKNOWN and pointer[0] is not None and pointer[0].kind != LOCAL:
+            pointer[0].forget()
 
 
 def _sizes(sizes: tuple[Any, ...] | None) -> tuple[int, ...] | None:

@@ -3,6 +3,9 @@
 import dataclasses
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
 
 from xeemu.frontends import tree, types
 from xeemu.frontends.parsing.literals import zero
@@ -166,6 +169,20 @@ def leaves(parameters: Sequence[Parameter]) -> Iterator[Leaf]:
 
 
 # --- Texts ---
+
+
+def shown(of: Type, value: Any) -> Any:
+    """A value as Python writes it: of a struct's bytes the dict of its fields, of an array's or vector's the tuple."""
+    if not isinstance(value, bytes):
+        return value
+    match of:
+        case types.Record(fields=fields, union=False):
+            return {f.name: shown(f.type, value[f.offset : f.offset + f.type.size]) for f in fields}
+        case types.Array(element=element, count=count) | types.Vector(element=element, count=count):
+            return tuple(shown(element, value[k * element.size : (k + 1) * element.size]) for k in range(count))
+        case types.Scalar(dtype=dtype):
+            return np.frombuffer(value, dtype, 1)[0].item()
+    return f"{len(value)} bytes"
 
 
 def mode(of: Type) -> str:

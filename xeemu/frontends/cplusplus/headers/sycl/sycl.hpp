@@ -10,9 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cctype>
 #include <chrono>
+#include <climits>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -35,6 +38,7 @@
 #include <sycl/detail/extensions.hpp>
 #include <sycl/detail/groups.hpp>
 #include <sycl/detail/items.hpp>
+#include <sycl/detail/legacy.hpp>
 #include <sycl/detail/mathematics.hpp>
 #include <sycl/detail/memory_model.hpp>
 #include <sycl/detail/operations.hpp>

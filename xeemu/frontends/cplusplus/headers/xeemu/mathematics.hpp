@@ -4,6 +4,7 @@
 
 namespace __xeemu {
 
+typedef _Float16 half;
 template <class T> inline constexpr bool whole = __is_integral(T);
 template <class T> inline constexpr bool real = __is_floating_point(T) || __is_same(T, half);
 template <class A, class B> struct wider_of { typedef decltype(A() * B()) type; };

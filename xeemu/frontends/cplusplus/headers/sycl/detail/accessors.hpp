@@ -15,7 +15,8 @@ template <class T, access_mode m>
 using element = std::conditional_t<m == access_mode::read, const T, T>;
 
 template <class P> inline auto *address_of(const P &p) {
-  if constexpr (requires { p.get(); }) return p.get();
+  if constexpr (std::is_pointer_v<P>) return p;
+  else if constexpr (requires { p.get(); }) return p.get();
   else return &*p;
 }
 template <class S, class T> inline void copy_elements(const S *from, T *to, size_t count) {
@@ -33,6 +34,8 @@ template <class T> struct plane {
 }  // namespace detail
 
 template <class T, int D, access_mode m, target t, access::placeholder h> struct accessor {
+  static constexpr int dimensions = D;
+  static constexpr int rank = D == 0 ? 1 : D;  // one of no dimensions is of one element
   typedef detail::element<T, m> E;
   typedef E value_type;
   typedef E &reference;
@@ -41,35 +44,34 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
   typedef const T *const_iterator;
   typedef size_t size_type;
   typedef ptrdiff_t difference_type;
-  static constexpr int dimensions = D;
   static constexpr access_mode mode = m;
   E *data;
-  range<D> r, part;
-  id<D> from;
+  range<rank> r, part;
+  id<rank> from;
 
   void used() const { __xeemu::command_uses(data, r.size() * sizeof(T), (int)m); }
 
   accessor() : data(nullptr) {}
-  template <class A> accessor(buffer<T, D, A> &b) : data(b.data), r(b.r), part(b.r) {}
-  template <class A, class P> accessor(buffer<T, D, A> &b, P) : accessor(b) {}
+  template <class A> accessor(buffer<T, rank, A> &b) : data(b.data), r(b.r), part(b.r) {}
+  template <class A, class P> accessor(buffer<T, rank, A> &b, P) : accessor(b) {}
   template <class A, class P, class Q>
     requires(!std::is_same_v<P, handler>)
-  accessor(buffer<T, D, A> &b, P, Q) : accessor(b) {}
-  template <class A> accessor(buffer<T, D, A> &b, range<D> n) : data(b.data), r(b.r), part(n) {}
-  template <class A> accessor(buffer<T, D, A> &b, range<D> n, id<D> o) : data(b.data), r(b.r), part(n), from(o) {}
-  template <class A> accessor(buffer<T, D, A> &b, handler &) : accessor(b) { used(); }
-  template <class A, class P> accessor(buffer<T, D, A> &b, handler &, P) : accessor(b) { used(); }
-  template <class A, class P, class Q> accessor(buffer<T, D, A> &b, handler &, P, Q) : accessor(b) { used(); }
-  template <class A> accessor(buffer<T, D, A> &b, handler &, range<D> n) : accessor(b, n) { used(); }
-  template <class A, class P> accessor(buffer<T, D, A> &b, handler &, range<D> n, P) : accessor(b, n) { used(); }
+  accessor(buffer<T, rank, A> &b, P, Q) : accessor(b) {}
+  template <class A> accessor(buffer<T, rank, A> &b, range<rank> n) : data(b.data), r(b.r), part(n) {}
+  template <class A> accessor(buffer<T, rank, A> &b, range<rank> n, id<rank> o) : data(b.data), r(b.r), part(n), from(o) {}
+  template <class A> accessor(buffer<T, rank, A> &b, handler &) : accessor(b) { used(); }
+  template <class A, class P> accessor(buffer<T, rank, A> &b, handler &, P) : accessor(b) { used(); }
+  template <class A, class P, class Q> accessor(buffer<T, rank, A> &b, handler &, P, Q) : accessor(b) { used(); }
+  template <class A> accessor(buffer<T, rank, A> &b, handler &, range<rank> n) : accessor(b, n) { used(); }
+  template <class A, class P> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, P) : accessor(b, n) { used(); }
   template <class A, class P, class Q>
-    requires(!std::is_convertible_v<P, id<D>>)
-  accessor(buffer<T, D, A> &b, handler &, range<D> n, P, Q) : accessor(b, n) {
+    requires(!std::is_convertible_v<P, id<rank>>)
+  accessor(buffer<T, rank, A> &b, handler &, range<rank> n, P, Q) : accessor(b, n) {
     used();
   }
-  template <class A> accessor(buffer<T, D, A> &b, handler &, range<D> n, id<D> o) : accessor(b, n, o) { used(); }
-  template <class A, class P> accessor(buffer<T, D, A> &b, handler &, range<D> n, id<D> o, P) : accessor(b, n, o) { used(); }
-  template <class A, class P, class Q> accessor(buffer<T, D, A> &b, handler &, range<D> n, id<D> o, P, Q) : accessor(b, n, o) {
+  template <class A> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o) : accessor(b, n, o) { used(); }
+  template <class A, class P> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o, P) : accessor(b, n, o) { used(); }
+  template <class A, class P, class Q> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o, P, Q) : accessor(b, n, o) {
     used();
   }
   // One that reads, of one that also writes.
@@ -83,21 +85,31 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
   // The element of an index; of mode atomic, an atomic of it.
   decltype(auto) operator[](size_t i) const {
     if constexpr (m == access_mode::atomic) return atomic<T>(data + i);
-    else if constexpr (D == 1) return (data[i]);
+    else if constexpr (D <= 1) return (data[i]);
     else if constexpr (D == 2) return data + i * r.v[1];
     else return detail::plane<E>{data + i * r.v[1] * r.v[2], r.v[2]};
   }
-  decltype(auto) operator[](const id<D> &i) const
+  decltype(auto) operator[](const id<rank> &i) const
     requires(D > 1)
   {
     if constexpr (m == access_mode::atomic) return atomic<T>(data + detail::linear(i, r));
     else return (data[detail::linear(i, r)]);
   }
-  // Of no dimensions: one element.
   operator E &() const
-    requires(D == 1 && m != access_mode::atomic)
+    requires(D == 0 && m != access_mode::atomic)
   {
     return data[0];
+  }
+  operator atomic<T>() const
+    requires(D == 0 && m == access_mode::atomic)
+  {
+    return atomic<T>(data);
+  }
+  const accessor &operator=(const T &x) const
+    requires(D == 0 && m != access_mode::read)
+  {
+    data[0] = x;
+    return *this;
   }
 
   size_t size() const { return part.size(); }
@@ -106,8 +118,8 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
   size_t byte_size() const { return part.size() * sizeof(T); }
   size_t max_size() const { return part.size(); }
   bool empty() const { return part.size() == 0; }
-  range<D> get_range() const { return part; }
-  id<D> get_offset() const { return from; }
+  range<rank> get_range() const { return part; }
+  id<rank> get_offset() const { return from; }
   bool is_placeholder() const { return h == access::placeholder::true_t; }
   E *get_pointer_plain() const { return data; }
   global_ptr<E> get_pointer() const { return global_ptr<E>(data); }
@@ -120,30 +132,62 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
   friend bool operator==(const accessor &a, const accessor &b) { return a.data == b.data; }
 };
 
-// Local memory of a group.
+// Local memory of a group; XEEMU_LOCAL(C) is what both its classes have, whose dimensions are at least one of memory.
+#define XEEMU_LOCAL(C)                                                                                         \
+  static constexpr int rank = D == 0 ? 1 : D;                                                                  \
+  typedef T value_type;                                                                                        \
+  typedef T &reference;                                                                                        \
+  typedef const T &const_reference;                                                                            \
+  typedef T *iterator;                                                                                         \
+  typedef const T *const_iterator;                                                                             \
+  typedef size_t size_type;                                                                                    \
+  typedef ptrdiff_t difference_type;                                                                           \
+  static constexpr int dimensions = D;                                                                         \
+  T *data;                                                                                                     \
+  range<rank> r;                                                                                               \
+                                                                                                               \
+  C() : data(nullptr) {}                                                                                       \
+  C(handler &, const property_list & = {})                                                                     \
+    requires(D == 0)                                                                                           \
+      : data((T *)__xeemu::allocate(sizeof(T), 3)), r(1) {}                                                    \
+  C(range<rank> size, handler &, const property_list & = {})                                                   \
+    requires(D > 0)                                                                                            \
+      : data((T *)__xeemu::allocate(size.size() * sizeof(T), 3)), r(size) {}                                   \
+                                                                                                               \
+  T &operator[](const id<rank> &i) const                                                                       \
+    requires(D > 1)                                                                                            \
+  {                                                                                                            \
+    return data[detail::linear(i, r)];                                                                         \
+  }                                                                                                            \
+  operator T &() const                                                                                         \
+    requires(D == 0)                                                                                           \
+  {                                                                                                            \
+    return *data;                                                                                              \
+  }                                                                                                            \
+  const C &operator=(const T &x) const                                                                         \
+    requires(D == 0)                                                                                           \
+  {                                                                                                            \
+    *data = x;                                                                                                 \
+    return *this;                                                                                              \
+  }                                                                                                            \
+  size_t size() const { return r.size(); }                                                                     \
+  size_t get_count() const { return r.size(); }                                                                \
+  size_t byte_size() const { return r.size() * sizeof(T); }                                                    \
+  size_t get_size() const { return r.size() * sizeof(T); }                                                     \
+  size_t max_size() const { return r.size(); }                                                                 \
+  bool empty() const { return r.size() == 0; }                                                                 \
+  range<rank> get_range() const { return r; }                                                                  \
+  T *get_pointer_plain() const { return data; }                                                                \
+  local_ptr<T> get_pointer() const { return local_ptr<T>(data); }                                              \
+  template <access::decorated d> local_ptr<T, d> get_multi_ptr() const { return local_ptr<T, d>(data); }       \
+  T *begin() const { return data; }                                                                            \
+  T *end() const { return data + r.size(); }                                                                   \
+  const T *cbegin() const { return data; }                                                                     \
+  const T *cend() const { return data + r.size(); }                                                            \
+  friend bool operator==(const C &a, const C &b) { return a.data == b.data; }
+
 template <class T, int D = 1> struct local_accessor {
-  typedef T value_type;
-  typedef T &reference;
-  typedef const T &const_reference;
-  typedef T *iterator;
-  typedef size_t size_type;
-  static constexpr int dimensions = D;
-  T *data;
-  range<D == 0 ? 1 : D> r;
-
-  void make() { data = (T *)__xeemu::allocate(r.size() * sizeof(T), 3); }
-  local_accessor() : data(nullptr) {}
-  local_accessor(handler &, const property_list & = {})
-    requires(D == 0)
-      : r(1) {
-    make();
-  }
-  local_accessor(range<D == 0 ? 1 : D> size, handler &, const property_list & = {})
-    requires(D > 0)
-      : r(size) {
-    make();
-  }
-
+  XEEMU_LOCAL(local_accessor)
   decltype(auto) operator[](size_t i) const
     requires(D > 0)
   {
@@ -151,47 +195,21 @@ template <class T, int D = 1> struct local_accessor {
     else if constexpr (D == 2) return data + i * r.v[1];
     else return detail::plane<T>{data + i * r.v[1] * r.v[2], r.v[2]};
   }
-  T &operator[](const id<D == 0 ? 1 : D> &i) const
-    requires(D > 1)
-  {
-    return data[detail::linear(i, r)];
-  }
-  operator T &() const
-    requires(D == 0)
-  {
-    return *data;
-  }
-  const local_accessor &operator=(const T &x) const
-    requires(D == 0)
-  {
-    *data = x;
-    return *this;
-  }
-  size_t size() const { return r.size(); }
-  size_t get_count() const { return r.size(); }
-  size_t byte_size() const { return r.size() * sizeof(T); }
-  size_t get_size() const { return r.size() * sizeof(T); }
-  bool empty() const { return r.size() == 0; }
-  range<D == 0 ? 1 : D> get_range() const { return r; }
-  T *get_pointer_plain() const { return data; }
-  local_ptr<T> get_pointer() const { return local_ptr<T>(data); }
-  template <access::decorated d> local_ptr<T, d> get_multi_ptr() const { return local_ptr<T, d>(data); }
-  T *begin() const { return data; }
-  T *end() const { return data + r.size(); }
-  friend bool operator==(const local_accessor &a, const local_accessor &b) { return a.data == b.data; }
 };
 
 // The spelling of SYCL 1.2.1; of mode atomic, an index gives an atomic.
-template <class T, int D, access_mode m, access::placeholder h>
-struct accessor<T, D, m, target::local, h> : local_accessor<T, D> {
-  using local_accessor<T, D>::local_accessor;
-  using local_accessor<T, D>::operator[];
-  atomic<T, access::address_space::local_space> operator[](size_t i) const
-    requires(m == access_mode::atomic)
+template <class T, int D, access_mode m, access::placeholder h> struct accessor<T, D, m, target::local, h> {
+  XEEMU_LOCAL(accessor)
+  decltype(auto) operator[](size_t i) const
+    requires(D > 0)
   {
-    return atomic<T, access::address_space::local_space>(this->data + i);
+    if constexpr (m == access_mode::atomic) return atomic<T, access::address_space::local_space>(data + i);
+    else if constexpr (D == 1) return (data[i]);
+    else if constexpr (D == 2) return data + i * r.v[1];
+    else return detail::plane<T>{data + i * r.v[1] * r.v[2], r.v[2]};
   }
 };
+#undef XEEMU_LOCAL
 
 template <class T, int D, access_mode m> struct host_accessor {
   typedef detail::element<T, m> E;

@@ -144,8 +144,7 @@ template <class T, access::address_space A> inline void atomic_store(atomic<T, A
 namespace ext::oneapi {
 using sycl::memory_order;
 using sycl::memory_scope;
-template <class T, memory_order O, memory_scope S, access::address_space A = access::address_space::generic_space>
-using atomic_ref = sycl::atomic_ref<T, O, S, A>;
+using sycl::atomic_ref;
 }  // namespace ext::oneapi
 
 }  // namespace sycl

@@ -15,7 +15,7 @@ template <class T, int D = 1, access_mode m = std::is_const_v<T> ? access_mode::
           target t = target::device, access::placeholder p = access::placeholder::false_t>
 struct accessor;
 template <class T, int D = 1, access_mode m = access_mode::read_write> struct host_accessor;
-template <class T> using buffer_allocator = std::allocator<T>;
+template <class T = char> using buffer_allocator = std::allocator<T>;
 
 template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>> struct buffer {
   typedef T value_type;
@@ -79,7 +79,12 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
   auto get_access(handler &h, range<D> part, id<D> from = id<D>()) {
     return accessor<T, D, m, t>(*this, h, part, from);
   }
-  template <access_mode m = access_mode::read_write> auto get_access() { return host_accessor<T, D, m>(*this); }
+  template <access_mode m = access_mode::read_write, target t = target::host_buffer> auto get_access() {
+    return host_accessor<T, D, m>(*this);
+  }
+  template <access_mode m = access_mode::read_write, target t = target::host_buffer> auto get_access(range<D> part, id<D> from = id<D>()) {
+    return host_accessor<T, D, m>(*this, part, from);
+  }
   template <class... X> auto get_access(handler &h, X... x) { return accessor(*this, h, x...); }
   template <class... X> auto get_host_access(X... x) { return host_accessor(*this, x...); }
 

@@ -13,10 +13,45 @@ template <int D = 1, bool with_offset = true> struct item;
 
 namespace detail {
 template <class T> inline constexpr bool counts = std::is_convertible_v<T, size_t>;
+template <class T> concept whole = std::is_integral_v<T> || std::is_enum_v<T>;
 template <class T> inline constexpr bool is_coordinates = false;
 template <int D> inline constexpr bool is_coordinates<id<D>> = true;
 template <int D> inline constexpr bool is_coordinates<range<D>> = true;
 }  // namespace detail
+
+// The operators of a coordinate C<D>: with another one, and with a number on either side.
+#define XEEMU_OPERATOR(C, op)                                                                          \
+  friend constexpr C operator op(const C &a, const C &b) {                                             \
+    if constexpr (D == 1) return C(a.v[0] op b.v[0]);                                                  \
+    else if constexpr (D == 2) return C(a.v[0] op b.v[0], a.v[1] op b.v[1]);                           \
+    else return C(a.v[0] op b.v[0], a.v[1] op b.v[1], a.v[2] op b.v[2]);                               \
+  }                                                                                                    \
+  template <detail::whole N> friend constexpr C operator op(const C &a, N b) {                         \
+    if constexpr (D == 1) return C(a.v[0] op(size_t) b);                                               \
+    else if constexpr (D == 2) return C(a.v[0] op(size_t) b, a.v[1] op(size_t) b);                     \
+    else return C(a.v[0] op(size_t) b, a.v[1] op(size_t) b, a.v[2] op(size_t) b);                      \
+  }                                                                                                    \
+  template <detail::whole N> friend constexpr C operator op(N a, const C &b) {                         \
+    if constexpr (D == 1) return C((size_t)a op b.v[0]);                                               \
+    else if constexpr (D == 2) return C((size_t)a op b.v[0], (size_t)a op b.v[1]);                     \
+    else return C((size_t)a op b.v[0], (size_t)a op b.v[1], (size_t)a op b.v[2]);                      \
+  }                                                                                                    \
+  friend constexpr C &operator op##=(C & a, const C & b) {                                             \
+    a.v[0] op##= b.v[0];                                                                               \
+    if constexpr (D > 1) a.v[1] op##= b.v[1];                                                          \
+    if constexpr (D > 2) a.v[2] op##= b.v[2];                                                          \
+    return a;                                                                                          \
+  }                                                                                                    \
+  template <detail::whole N> friend constexpr C &operator op##=(C & a, N b) {                          \
+    a.v[0] op##= (size_t)b;                                                                            \
+    if constexpr (D > 1) a.v[1] op##= (size_t)b;                                                       \
+    if constexpr (D > 2) a.v[2] op##= (size_t)b;                                                       \
+    return a;                                                                                          \
+  }
+#define XEEMU_OPERATORS(C)                                                                             \
+  XEEMU_OPERATOR(C, +) XEEMU_OPERATOR(C, -) XEEMU_OPERATOR(C, *) XEEMU_OPERATOR(C, /)                  \
+  XEEMU_OPERATOR(C, %) XEEMU_OPERATOR(C, <<) XEEMU_OPERATOR(C, >>) XEEMU_OPERATOR(C, &)                \
+  XEEMU_OPERATOR(C, |) XEEMU_OPERATOR(C, ^)
 
 template <int D> struct range {
   static_assert(1 <= D && D <= 3, "a range has 1 to 3 dimensions");
@@ -42,6 +77,7 @@ template <int D> struct range {
     else if constexpr (D == 2) return v[0] * v[1];
     else return v[0] * v[1] * v[2];
   }
+  XEEMU_OPERATORS(range)
   friend constexpr bool operator==(const range &, const range &) = default;
 };
 template <class A> range(A) -> range<1>;
@@ -77,79 +113,22 @@ template <int D> struct id {
   {
     return v[0];
   }
+  XEEMU_OPERATORS(id)
+  template <detail::whole N>
+    requires(D == 1)
+  friend constexpr bool operator==(const id &a, N b) {
+    return a.v[0] == (size_t)b;
+  }
   friend constexpr bool operator==(const id &, const id &) = default;
 };
+#undef XEEMU_OPERATORS
+#undef XEEMU_OPERATOR
 template <class A> id(A) -> id<1>;
 template <class A, class B> id(A, B) -> id<2>;
 template <class A, class B, class C> id(A, B, C) -> id<3>;
 template <int D> id(range<D>) -> id<D>;
 template <int D> id(id<D>) -> id<D>;
 template <int D, bool o> id(item<D, o>) -> id<D>;
-
-// Of two coordinates, of a coordinate and a number (an id of one dimension computes as a number), and of a number and a
-// coordinate.
-#define XEEMU_COORDINATES(op)                                                                               \
-  template <template <int> class L, template <int> class R, int D>                                          \
-    requires(detail::is_coordinates<L<D>> && detail::is_coordinates<R<D>>)                                  \
-  constexpr L<D> operator op(const L<D> &a, const R<D> &b) {                                                \
-    if constexpr (D == 1) return L<D>(a.v[0] op b.v[0]);                                                    \
-    else if constexpr (D == 2) return L<D>(a.v[0] op b.v[0], a.v[1] op b.v[1]);                             \
-    else return L<D>(a.v[0] op b.v[0], a.v[1] op b.v[1], a.v[2] op b.v[2]);                                 \
-  }                                                                                                         \
-  template <template <int> class L, int D, class N>                                                         \
-    requires(detail::is_coordinates<L<D>> && std::is_integral_v<N> && (D > 1 || !std::is_same_v<L<D>, id<1>>)) \
-  constexpr L<D> operator op(const L<D> &a, N b) {                                                          \
-    if constexpr (D == 1) return L<D>(a.v[0] op(size_t) b);                                                 \
-    else if constexpr (D == 2) return L<D>(a.v[0] op(size_t) b, a.v[1] op(size_t) b);                       \
-    else return L<D>(a.v[0] op(size_t) b, a.v[1] op(size_t) b, a.v[2] op(size_t) b);                        \
-  }                                                                                                         \
-  template <template <int> class R, int D, class N>                                                         \
-    requires(detail::is_coordinates<R<D>> && std::is_integral_v<N> && (D > 1 || !std::is_same_v<R<D>, id<1>>)) \
-  constexpr R<D> operator op(N a, const R<D> &b) {                                                          \
-    if constexpr (D == 1) return R<D>((size_t)a op b.v[0]);                                                 \
-    else if constexpr (D == 2) return R<D>((size_t)a op b.v[0], (size_t)a op b.v[1]);                       \
-    else return R<D>((size_t)a op b.v[0], (size_t)a op b.v[1], (size_t)a op b.v[2]);                        \
-  }
-XEEMU_COORDINATES(+)
-XEEMU_COORDINATES(-)
-XEEMU_COORDINATES(*)
-XEEMU_COORDINATES(/)
-XEEMU_COORDINATES(%)
-XEEMU_COORDINATES(<<)
-XEEMU_COORDINATES(>>)
-XEEMU_COORDINATES(&)
-XEEMU_COORDINATES(|)
-XEEMU_COORDINATES(^)
-#undef XEEMU_COORDINATES
-
-#define XEEMU_UPDATE(op)                                                       \
-  template <template <int> class L, template <int> class R, int D>             \
-    requires(detail::is_coordinates<L<D>> && detail::is_coordinates<R<D>>)     \
-  constexpr L<D> &operator op##=(L<D> & a, const R<D> &b) {                    \
-    a.v[0] op##= b.v[0];                                                      \
-    if constexpr (D > 1) a.v[1] op##= b.v[1];                                 \
-    if constexpr (D > 2) a.v[2] op##= b.v[2];                                 \
-    return a;                                                                  \
-  }                                                                            \
-  template <template <int> class L, int D, class N>                            \
-    requires(detail::is_coordinates<L<D>> && std::is_integral_v<N>)            \
-  constexpr L<D> &operator op##=(L<D> & a, N b) {                              \
-    a.v[0] op##= (size_t)b;                                                   \
-    if constexpr (D > 1) a.v[1] op##= (size_t)b;                              \
-    if constexpr (D > 2) a.v[2] op##= (size_t)b;                              \
-    return a;                                                                  \
-  }
-XEEMU_UPDATE(+)
-XEEMU_UPDATE(-)
-XEEMU_UPDATE(*)
-XEEMU_UPDATE(/)
-XEEMU_UPDATE(%)
-XEEMU_UPDATE(<<)
-XEEMU_UPDATE(>>)
-XEEMU_UPDATE(&)
-XEEMU_UPDATE(|)
-XEEMU_UPDATE(^)
-#undef XEEMU_UPDATE
 
 template <int D> constexpr id<D> &operator++(id<D> &a) { return a += 1; }
 template <int D> constexpr id<D> &operator--(id<D> &a) { return a -= 1; }

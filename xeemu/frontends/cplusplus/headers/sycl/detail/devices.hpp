@@ -6,6 +6,7 @@
 #include <string>
 #include <sycl/detail/coordinates.hpp>
 #include <sycl/detail/exceptions.hpp>
+#include <sycl/detail/memory_model.hpp>
 #include <sycl/detail/properties.hpp>
 #include <vector>
 
@@ -237,6 +238,7 @@ struct context {
   context(const std::vector<device> &, async_handler, const property_list & = {}) {}
   context(async_handler, const property_list & = {}) {}
   template <class Q> typename Q::return_type get_info() const { return detail::answer<Q>(); }
+  bool is_host() const { return false; }
   device get_device() const { return device(); }
   platform get_platform() const { return platform(); }
   std::vector<device> get_devices() const { return std::vector<device>(1); }
@@ -278,7 +280,10 @@ inline constexpr detail::selector<5> fpga_emulator_selector_v{};
 inline constexpr detail::selector<5> fpga_simulator_selector_v{};
 }  // namespace ext::intel
 namespace ext::oneapi {
-inline detail::selector<6> filter_selector(const std::string &) { return {}; }
+struct filter_selector : device_selector {
+  explicit filter_selector(const std::string &) {}
+  void reset() const {}
+};
 }
 template <class T, aspect a> struct any_device_has : std::true_type {};
 template <aspect a> inline constexpr bool any_device_has_v = true;

@@ -29,12 +29,20 @@ struct sub_group_mask {
 };
 inline sub_group_mask group_ballot(sub_group, bool x = true) { return sub_group_mask{__xeemu::sub_group_ballot(x)[0]}; }
 
+namespace detail {
+// An array's elements, one after the other.
+template <class E, size_t n> inline void begin_with(E (*p)[n], const E (&x)[n]) {
+  for (size_t i = 0; i < n; ++i) (*p)[i] = x[i];
+}
+}  // namespace detail
 template <class T, Group G> inline multi_ptr<T, access::address_space::local_space> group_local_memory_for_overwrite(G) {
   return multi_ptr<T, access::address_space::local_space>((T *)__xeemu::allocate(sizeof(T), 3));
 }
 template <class T, Group G, class... A> inline multi_ptr<T, access::address_space::local_space> group_local_memory(G, A... x) {
   T *p = (T *)__xeemu::allocate(sizeof(T), 3);
-  if (__xeemu::get_local_linear_id() == 0) *p = T{x...};
+  if constexpr (!std::is_array_v<T>) {
+    if (__xeemu::get_local_linear_id() == 0) *p = T{x...};
+  } else if (__xeemu::get_local_linear_id() == 0) detail::begin_with(p, T{x...});
   __xeemu::barrier(1);
   return multi_ptr<T, access::address_space::local_space>(p);
 }
@@ -49,11 +57,14 @@ template <int... n> struct work_group_size_key {};
 template <int n> inline constexpr sub_group_size_key<n> sub_group_size{};
 template <int... n> inline constexpr work_group_size_key<n...> work_group_size{};
 template <int... n> inline constexpr work_group_size_key<n...> work_group_size_hint{};
+struct properties_tag {};
 struct use_root_sync_key {};
 inline constexpr use_root_sync_key use_root_sync{};
 }  // namespace experimental
 
 }  // namespace ext::oneapi
+
+using ext::oneapi::group_local_memory, ext::oneapi::group_local_memory_for_overwrite;
 
 namespace ext::intel::experimental {
 struct cache_key {};

@@ -30,11 +30,7 @@ template <int D, bool with_offset> struct item {
   }
   id<D> get_offset() const { return id<D>(); }
   size_t get_linear_id() const { return __xeemu::get_global_linear_id(); }
-  operator item<D, true>() const
-    requires(!with_offset)
-  {
-    return item<D, true>();
-  }
+  operator item<D, !with_offset>() const { return item<D, !with_offset>(); }
 };
 
 template <int D = 1> struct nd_item {

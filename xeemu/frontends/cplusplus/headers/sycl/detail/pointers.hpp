@@ -74,8 +74,8 @@ template <access::address_space space, access::decorated decoration> struct mult
   template <class T, access::decorated d> multi_ptr(multi_ptr<T, space, d> o) : p((void *)o.p) {}
   void *get() const { return p; }
   operator void *() const { return p; }
-  template <class U> explicit operator multi_ptr<U, space, decoration>() const {
-    return multi_ptr<U, space, decoration>((U *)p);
+  template <class U, access::decorated d> explicit operator multi_ptr<U, space, d>() const {
+    return multi_ptr<U, space, d>((U *)p);
   }
 };
 

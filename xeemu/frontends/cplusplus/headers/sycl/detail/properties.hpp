@@ -49,6 +49,9 @@ struct property_list {
 };
 
 namespace ext::oneapi {
+namespace property::buffer {
+struct use_pinned_host_memory : detail::property {};
+}
 namespace property::queue {
 struct discard_events : detail::property {};
 struct priority_normal : detail::property {};

@@ -39,12 +39,18 @@ template <class Name, class Item, class Kernel> void kernel_body(const Kernel &k
   if constexpr (std::is_invocable_v<const Kernel &, Item>) k(it);
   else if constexpr (std::is_invocable_v<const Kernel &, Item, sycl::kernel_handler>) k(it, sycl::kernel_handler());
   else if constexpr (requires { k(); }) k();
-  else k(it);  // the compiler says what it does not fit
+  else if constexpr (std::is_invocable_v<Kernel &, Item>) {
+    Kernel own = k;  // a call operator that is not const
+    own(it);
+  } else k(it);  // the compiler says what it does not fit
 }
 // Of one work-item.
 template <class Name, class Kernel> void task_body(const Kernel &k) {
   if constexpr (std::is_invocable_v<const Kernel &, sycl::kernel_handler>) k(sycl::kernel_handler());
-  else k();
+  else if constexpr (!std::is_invocable_v<const Kernel &> && std::is_invocable_v<Kernel &>) {
+    Kernel own = k;
+    own();
+  } else k();
 }
 
 // The host records a launch; the bodies here are for the front end to find.
@@ -200,25 +206,31 @@ struct queue {
     in_order = order;
     number = __xeemu::new_queue(order);
   }
-  queue(const property_list &p = {}) { make(p.in_order); }
-  queue(const async_handler &, const property_list &p = {}) { make(p.in_order); }
-  queue(const device &, const property_list &p = {}) { make(p.in_order); }
-  queue(const device &, const async_handler &, const property_list &p = {}) { make(p.in_order); }
-  queue(const context &, const device &, const property_list &p = {}) { make(p.in_order); }
-  queue(const context &, const device &, const async_handler &, const property_list &p = {}) { make(p.in_order); }
+  queue() { make(false); }
+  explicit queue(const property_list &p) { make(p.in_order); }
+  explicit queue(const async_handler &, const property_list &p = {}) { make(p.in_order); }
+  explicit queue(const device &, const property_list &p = {}) { make(p.in_order); }
+  explicit queue(const device &, const async_handler &, const property_list &p = {}) { make(p.in_order); }
+  explicit queue(const context &, const device &, const property_list &p = {}) { make(p.in_order); }
+  explicit queue(const context &, const device &, const async_handler &, const property_list &p = {}) { make(p.in_order); }
   template <class S>
     requires std::is_invocable_v<const S &, const device &>
-  queue(const S &, const property_list &p = {}) {
+  explicit queue(const S &, const property_list &p = {}) {
     make(p.in_order);
   }
   template <class S>
     requires std::is_invocable_v<const S &, const device &>
-  queue(const S &, const async_handler &, const property_list &p = {}) {
+  explicit queue(const S &, const async_handler &, const property_list &p = {}) {
     make(p.in_order);
   }
   template <class S>
     requires std::is_invocable_v<const S &, const device &>
-  queue(const context &, const S &, const property_list &p = {}) {
+  explicit queue(const context &, const S &, const property_list &p = {}) {
+    make(p.in_order);
+  }
+  template <class S>
+    requires std::is_invocable_v<const S &, const device &>
+  explicit queue(const context &, const S &, const async_handler &, const property_list &p = {}) {
     make(p.in_order);
   }
 
@@ -228,6 +240,8 @@ struct queue {
   bool is_in_order() const { return in_order; }
   bool is_host() const { return false; }
   bool ext_oneapi_empty() const { return true; }
+  bool khr_empty() const { return true; }
+  void khr_flush() const {}
   template <class Q> typename Q::return_type get_info() const { return detail::answer<Q>(); }
   template <class P> bool has_property() const { return std::is_same_v<P, property::queue::in_order> && in_order; }
   void wait() { __xeemu::wait_queue(number); }

@@ -5,7 +5,9 @@
 
 #include <sycl/detail/algorithms.hpp>
 #include <sycl/detail/atomics.hpp>
+#include <sycl/detail/accessors.hpp>
 #include <sycl/detail/buffers.hpp>
+#include <sycl/detail/items.hpp>
 
 namespace sycl {
 

@@ -20,6 +20,14 @@ struct interop_handle {
   backend get_backend() const { return backend::ext_oneapi_level_zero; }
 };
 
+namespace ext::oneapi::experimental {
+template <class T, class Name = T> struct spec_constant {
+  T value;
+  T get() const { return value; }
+  operator T() const { return value; }
+};
+}  // namespace ext::oneapi::experimental
+
 enum class bundle_state : int { input, object, executable };
 struct kernel_id {
   const char *get_name() const { return ""; }

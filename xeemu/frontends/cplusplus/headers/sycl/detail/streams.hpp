@@ -51,6 +51,10 @@ template <class T> inline const stream &operator<<(const stream &o, T *p) {
   __xeemu::printf("%p", p);
   return o;
 }
+template <class T, access::address_space s, access::decorated d>
+inline const stream &operator<<(const stream &o, multi_ptr<T, s, d> p) {
+  return o << p.p;
+}
 template <class T, int n> inline const stream &operator<<(const stream &o, const vec<T, n> &x) {
   for (int i = 0; i < n; ++i) o << (i == 0 ? "" : ", ") << (T)x[i];
   return o;

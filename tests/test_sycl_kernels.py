@@ -1,0 +1,507 @@
+"""Kernels of SYCL C++ as they stand: their names, what a launch gives them, and what is said of them."""
+
+import re
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import xeemu as xe
+from xeemu.commands.cli import main as xeemu
+from xeemu.frontends.sycl import plans
+
+PROGRAM = """#include <sycl/sycl.hpp>
+class reversed;
+constexpr int WIDTH = 16;
+struct Params { int n; float factor; };
+struct Adder {
+  const float *x; float *y; int n;
+  [[sycl::reqd_work_group_size(2 * WIDTH)]] void operator()(sycl::nd_item<1> it) const {
+    size_t i = it.get_global_id(0);
+    if (i < n) y[i] += x[i];
+  }
+};
+template <class T, int K> void scale(sycl::queue &q, T *p) {
+  q.parallel_for(sycl::range<1>(100), [=](sycl::id<1> i) { p[i] = p[i] * K; });
+}
+int main() {
+  sycl::queue q;
+  constexpr int N = 128;
+  std::vector<float> v(N), w(N);
+  Params params{N, 2.f};
+  float *d = sycl::malloc_device<float>(N, q);
+  {
+    sycl::buffer<float, 1> a(v.data(), N), b(w);
+    q.submit([&](sycl::handler &h) {
+      sycl::accessor x(a, h, sycl::read_only);
+      sycl::accessor y(b, h, sycl::write_only);
+      sycl::local_accessor<float, 1> t(64, h);
+      h.parallel_for<reversed>(sycl::nd_range<1>(N, 64), [=](sycl::nd_item<1> it) [[intel::reqd_sub_group_size(WIDTH)]] {
+        int i = it.get_global_id(0), l = it.get_local_id(0);
+        t[l] = x[i];
+        sycl::group_barrier(it.get_group());
+        y[i] = t[63 - l] * params.factor + N;
+      });
+    });
+  }
+  q.submit([&](sycl::handler &h) { h.parallel_for(sycl::nd_range<1>(N, 32), Adder{d, d, N}); });
+  scale<int, 3>(q, nullptr);
+  scale<float, 4>(q, nullptr);
+  q.single_task([=] { d[0] = 1; });
+  int *sum = sycl::malloc_shared<int>(1, q);
+  q.parallel_for(sycl::range<2>(16, 16), sycl::reduction(sum, sycl::plus<int>()), [=](sycl::id<2> i, auto &s) {
+    s += i[0] + i[1];
+  });
+}
+"""
+X = np.arange(128, dtype=np.float32)
+Y = np.zeros_like(X)
+REVERSED = X.reshape(2, 64)[:, ::-1].ravel() * 2 + 128
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    return xe.load(PROGRAM)
+
+
+class TestNames:
+    def test_are_classes_functions_and_lines_in_the_order_of_the_file(self, kernels):
+        names = ["scale<int, 3>:13", "scale<float, 4>:13", "reversed", "Adder", "main:38", "main:40"]
+        assert list(kernels) == names
+
+    @pytest.mark.parametrize(
+        ("key", "name"),
+        [
+            ("scale<int, 3>", "scale<int, 3>:13"),
+            (27, "reversed"),
+            ("38", "main:38"),
+            ("main:35", "Adder"),
+        ],
+    )
+    def test_a_function_or_a_line_with_one_kernel_will_do(self, kernels, key, name):
+        assert kernels[key] is kernels[name]
+
+    def test_a_function_with_several_is_refused_with_their_names(self, kernels):
+        with pytest.raises(KeyError, match=r"2 kernels in 'scale'; write one of scale<int, 3>:13, scale<float, 4>:13"):
+            kernels["scale"]
+
+    def test_an_unknown_one_is_refused_with_the_nearest(self, kernels):
+        with pytest.raises(xe.KernelArgumentError, match=r"no kernel 'reverse' \(did you mean 'reversed'\?\); its kern"):
+            kernels["reverse"]
+
+    def test_kernels_on_one_line_are_numbered(self):
+        text = """#include <sycl/sycl.hpp>
+#define TWICE(p) q.single_task([=] { p[0] = 1; }); q.single_task([=] { p[0] = 2; });
+void both(sycl::queue q, int *a) { TWICE(a) }
+"""
+        assert list(xe.load(text)) == ["both:3", "both:3#2"]
+
+    def test_a_listing_tells_what_each_takes_and_requires(self, kernels):
+        text = repr(kernels)
+        for line in (
+            "kernel reversed, line 27: nd_range<1>, NDRange(global_size=(128,), local_size=(64,))",
+            "local_accessor<float, 1> t, 256 bytes",
+            "accessor<float, 1, read> x, 128 elements, read only",
+            "accessor<float, 1, write> y, 128 elements, written",
+            "Params params = {'n': 128, 'factor': 2.0}",
+            "requires sub-group size 16",
+            "const float *x, 128 elements, read only",
+            "requires work-group size 32",
+            "kernel main:40, line 40: range<2>, NDRange(global_size=(16, 16), local_size=None)",
+            "reduction<int> s, 1 elements, written",
+        ):
+            assert line in text
+
+    def test_the_same_file_read_as_c_says_what_it_is(self):
+        with pytest.raises(xe.KernelArgumentError, match="language='C'; write 'OpenCL C' or 'SYCL C\\+\\+'"):
+            xe.load(PROGRAM, language="C")
+
+    def test_a_suffix_or_an_include_tells_the_language(self, tmp_path):
+        header = tmp_path / "kernels.txt"
+        header.write_text(PROGRAM)
+        source = tmp_path / "empty.cpp"
+        source.write_text("int main() {}\n")
+        assert "reversed" in xe.load(header)
+        assert repr(xe.load(source)) == f"{source}: 0 kernels"
+        assert list(xe.load("kernel void f(global int *a) { a[0] = 1; }")) == ["f"]
+
+
+class TestArguments:
+    def test_are_what_the_host_code_does_not_tell(self, kernels):
+        assert kernels["reversed"].parameters == ("x", "y")
+        np.testing.assert_array_equal(xe.launch(kernels["reversed"])(X, Y), REVERSED)
+
+    def test_go_by_position_or_name_and_change_what_is_known(self, kernels):
+        launch = xe.launch(kernels["reversed"], xe.NDRange(128, 64))
+        params = {"n": 1, "factor": 3.0}
+        for result in (
+            launch(xe.Local(256), X, Y, params),
+            launch(X, Y, params=params),
+            launch(y=Y, x=X, t=(64,), params=params),
+            launch(None, X, Y, params),
+        ):
+            np.testing.assert_array_equal(result, (REVERSED - 128) * 1.5 + 128)
+
+    def test_a_kernel_of_a_class_takes_its_members(self, kernels):
+        assert kernels["Adder"].work_group_size == (32,)
+        np.testing.assert_array_equal(xe.launch(kernels["Adder"])(X, Y + 1, n=100)[99:101], [100, 1])
+
+    def test_of_templates_have_the_types_of_the_instance(self, kernels):
+        whole = np.arange(100, dtype=np.int32)
+        np.testing.assert_array_equal(xe.launch(kernels["scale<int, 3>"])(whole), whole * 3)
+        np.testing.assert_array_equal(xe.launch(kernels["scale<float, 4>"])(X)[99:101], [396, 100])
+
+    def test_a_reduction_takes_what_it_is_combined_with(self, kernels):
+        assert xe.launch(kernels["main:40"])(np.array([7], np.int32))[0] == 7 + 16 * 16 * 15
+        assert xe.check(kernels["main:40"])(np.zeros(1, np.int32))[1] == ()
+
+    @pytest.mark.parametrize(
+        ("name", "given", "named", "message"),
+        [
+            ("reversed", (X,), {}, r"nothing for y; give in this order, or by name, y=np\.zeros\(n, np\.float32\)"),
+            ("reversed", (X, Y), {"z": 1}, r"captures no z; it captures t, x, y, params"),
+            ("reversed", (X.astype(np.float64), Y), {}, r"`accessor<float, 1, read> x` .* pass x\.astype\(np\.float32"),
+            ("reversed", (X, Y), {"t": 256}, r"`local_accessor<float, 1> t` .* pass xe\.Local\(bytes\), 4 for each"),
+            ("reversed", (X, Y), {"params": {"n": 1}}, r"`Params params` .* has the field factor as well"),
+            ("Adder", (X, Y), {"n": 1.5}, r"`int n` of kernel Adder takes an integer, but got 1\.5"),
+            ("Adder", (3, Y), {}, r"`const float \*x` of kernel Adder takes an array, but got the number 3"),
+            ("Adder", (X, Y, 1, 2), {}, r"takes 3 arguments \(const float \*x, float \*y, int n\), but got 4"),
+        ],
+    )
+    def test_that_do_not_fit_are_refused_in_terms_of_sycl(self, kernels, name, given, named, message):
+        with pytest.raises(xe.KernelArgumentError, match=message):
+            xe.launch(kernels[name])(*given, **named)
+
+    def test_arrays_of_jax_are_given_back_as_such(self, kernels):
+        assert isinstance(xe.launch(kernels["reversed"])(jnp.asarray(X), jnp.asarray(Y)), type(jnp.asarray(X)))
+
+
+CAPTURES = """#include <sycl/sycl.hpp>
+struct View { float *to; const float *from; int shift; };
+void turned(sycl::queue q, sycl::buffer<float, 2> a, sycl::buffer<float, 2> b, sycl::range<2> sizes) {
+  q.submit([&](sycl::handler &h) {
+    sycl::accessor in(a, h, sycl::read_only);
+    sycl::accessor out(b, h, sycl::write_only, sycl::no_init);
+    h.parallel_for(sizes, [=](sycl::id<2> i) { out[i[1]][i[0]] = in[i] + in.get_range()[0] + sizes[1]; });
+  });
+}
+void shifted(sycl::queue q, View view, sycl::float4 scale) {
+  q.parallel_for(sycl::nd_range<1>(64, 32), [=](sycl::nd_item<1> it) {
+    int i = it.get_global_id(0);
+    view.to[i] = view.from[(i + view.shift) % 64] * scale[2];
+  });
+}
+void maybe(sycl::queue q, float *to, float *bias, int n) {
+  q.parallel_for(n, [=](auto i) { to[i] = bias == nullptr ? 1 : bias[i]; });
+}
+void tiles(sycl::queue q, float *a, int width) {
+  q.submit([&](sycl::handler &h) {
+    sycl::local_accessor<float, 2> tile({width, width + 1}, h);
+    h.parallel_for(sycl::nd_range<2>({32, 32}, {8, 8}), [=](sycl::nd_item<2> it) {
+      int y = it.get_local_id(0), x = it.get_local_id(1);
+      tile[y][x] = a[it.get_global_linear_id()];
+      sycl::group_barrier(it.get_group());
+      a[it.get_global_linear_id()] = tile[x][y];
+    });
+  });
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def captured():
+    return xe.load(CAPTURES)
+
+
+class TestCaptures:
+    def test_the_shape_of_an_array_is_the_range_of_its_accessor(self, captured):
+        a = np.arange(12 * 20, dtype=np.float32).reshape(12, 20)
+        launch = xe.launch(captured["turned"], xe.NDRange((12, 20)))
+        out = launch(**{"in": a, "out": np.zeros((20, 12), np.float32), "sizes": (12, 20)})
+        np.testing.assert_array_equal(out, a.T + 32)
+
+    def test_an_array_of_too_few_dimensions_is_refused(self, captured):
+        launch = xe.launch(captured["turned"], xe.NDRange((12, 20)))
+        with pytest.raises(xe.KernelArgumentError, match=r"has 2 dimensions, .* of the shape \(240,\); pass one of 2 dim"):
+            launch(np.zeros((20, 12), np.float32), np.zeros(240, np.float32), (12, 20))
+
+    def test_a_struct_with_pointers_takes_a_dict_of_its_fields(self, captured):
+        x = np.arange(64, dtype=np.float32)
+        launch = xe.launch(captured["shifted"], xe.NDRange(64, 32))
+        out = launch({"to": np.zeros_like(x), "from": x, "shift": 5}, (1, 2, 3, 4))
+        np.testing.assert_array_equal(out, np.roll(x, -5) * 3)
+        with pytest.raises(xe.KernelArgumentError, match=r"`View view` .* no field 'shifts' \(did you mean 'shift'\?\)"):
+            launch({"to": x, "from": x, "shifts": 5}, (1, 2, 3, 4))
+        with pytest.raises(xe.KernelArgumentError, match=r"has the field int view\.shift as well; give 'shift': 16"):
+            launch({"to": x, "from": x}, (1, 2, 3, 4))
+
+    def test_none_is_a_null_pointer(self, captured):
+        kernel, x = captured["maybe"], np.arange(8, dtype=np.float32)
+        launch = xe.launch(kernel, xe.NDRange(8))
+        given = {"to": np.zeros_like(x)}
+        np.testing.assert_array_equal(launch(**given, bias=None), np.ones(8))
+        np.testing.assert_array_equal(launch(**given, bias=x), x)
+
+    def test_local_memory_of_two_dimensions_takes_the_tuple_of_its_range(self, captured):
+        a = np.arange(1024, dtype=np.float32)
+        launch = xe.launch(captured["tiles"])
+        out, findings = xe.check(captured["tiles"])(a=a, tile=(8, 9))
+        tiles = a.reshape(4, 8, 4, 8).transpose(0, 3, 2, 1).reshape(-1)
+        np.testing.assert_array_equal(out, tiles)
+        assert findings == ()
+        with pytest.raises(xe.KernelArgumentError, match=r"got xe\.Local\(288\)|pass the tuple of its 2 sizes"):
+            launch(a=a, tile=xe.Local(288))
+
+
+class TestSizes:
+    def test_are_those_of_the_host_code(self, kernels):
+        assert kernels["reversed"].nd_range == xe.NDRange(128, 64)
+        assert kernels["main:38"].nd_range == xe.NDRange(1, 1)
+        assert kernels["main:40"].nd_range == xe.NDRange((16, 16))
+        report = xe.estimate(kernels["reversed"])(X, Y)
+        assert report.to_dict() == xe.profile(kernels["reversed"])(X, Y)[1].to_dict()
+        assert "sub-group 16, 2 groups" in str(xe.trace(kernels["reversed"])(X, Y))
+
+    def test_have_to_be_given_where_it_does_not_tell_them(self):
+        text = "#include <sycl/sycl.hpp>\nvoid f(sycl::queue q, int *a, int n) { q.parallel_for(n, [=](auto i) { a[i] = 1; }); }"
+        kernel = xe.load(text)["f"]
+        assert kernel.nd_range is None
+        with pytest.raises(xe.KernelArgumentError, match=r"got none for kernel f:2, whose host code does not tell its"):
+            xe.launch(kernel)
+        np.testing.assert_array_equal(xe.launch(kernel, xe.NDRange(3))(np.zeros(4, np.int32)), [1, 1, 1, 0])
+
+    def test_a_kernel_of_python_has_none(self):
+        @xe.kernel
+        def one(wg, a):
+            return a.at[wg.global_id()].set(1)
+
+        with pytest.raises(xe.KernelArgumentError, match="got none for kernel one, which has no sizes of its own"):
+            xe.check(one)
+
+    @pytest.mark.parametrize("use", ["[[intel::reqd_sub_group_size({})]]", "[[sycl::reqd_sub_group_size({})]]"])
+    @pytest.mark.parametrize(
+        ("size", "options"), [("16", ""), ("SIZE / 2", "-DSIZE=32"), ("LANES", ""), ("S", ""), ("ns::LANES * 2u", "")]
+    )
+    def test_of_sub_groups_are_computed(self, use, size, options):
+        text = f"""#include <sycl/sycl.hpp>
+#define LANES 16 // of a sub-group
+template <int S> void f(sycl::queue q, int *a) {{
+  q.parallel_for(sycl::nd_range<1>(64, 32), [=](auto it) {use.format(size)} {{ a[it.get_global_id(0)] = 1; }});
+}}
+int main() {{ f<16>(sycl::queue(), nullptr); }}
+"""
+        (kernel,) = xe.load(text, options).values()
+        assert kernel.sub_group_size == (32 if "2u" in size else 16)
+
+    def test_that_are_required_are_in_the_order_of_sycl(self):
+        text = """#include <sycl/sycl.hpp>
+void f(sycl::queue q, int *a) {
+  q.parallel_for(sycl::nd_range<2>({8, 64}, {4, 16}), [=](sycl::nd_item<2> it) [[sycl::reqd_work_group_size(4, 16)]] {
+    a[it.get_global_linear_id()] = 1;
+  });
+}
+"""
+        kernel = xe.load(text)["f"]
+        assert kernel.work_group_size == (4, 16)
+        with pytest.raises(xe.NDRangeError, match=r"\(4, 16\)"):
+            xe.launch(kernel, xe.NDRange((8, 64), (16, 4)))(np.zeros(512, np.int32))
+
+    def test_that_are_no_constants_are_refused(self):
+        text = """#include <sycl/sycl.hpp>
+void f(sycl::queue q, int *a, int n) { q.single_task([=] [[sycl::reqd_sub_group_size(n)]] { a[0] = 1; }); }
+"""
+        with pytest.raises(xe.KernelError, match="the size n in an attribute of the kernel is no constant"):
+            xe.load(text)["f"]
+
+
+class TestReferences:
+    @pytest.mark.parametrize("capture", ["&", "&a", "=, &a"])
+    def test_to_variables_of_the_host_are_refused(self, capture):
+        text = f"""#include <sycl/sycl.hpp>
+void f(sycl::queue q, int *a) {{ q.single_task([{capture}] {{ a[0] = 1; }}); }}
+"""
+        with pytest.raises(xe.KernelError, match=r"captures a by reference, .*; capture by value, \[=\]\n  at .*:2:"):
+            xe.load(text)["f"]
+
+    def test_to_the_object_are_refused(self):
+        text = """#include <sycl/sycl.hpp>
+struct Sum {
+  int *a; int n;
+  void run(sycl::queue q) { q.single_task([=] { a[0] = n; }); }
+  void all(sycl::queue q) { q.single_task([=, *this] { a[0] = n; }); }
+};
+int main() { Sum s{nullptr, 3}; s.run(sycl::queue()); s.all(sycl::queue()); }
+"""
+        kernels = xe.load(text)
+        with pytest.raises(xe.KernelError, match=r"uses members of the object, this, .* capture the object, \[=, \*this"):
+            kernels["run"]
+        assert xe.launch(kernels["all"])({"a": np.zeros(1, np.int32), "n": 5})[0] == 5
+
+
+FAULTY = """#include <sycl/sycl.hpp>
+using sycl::memory_order, sycl::memory_scope;
+static int taken(const int *p, size_t i) {
+  return p[i];
+}
+struct View {
+  const int *p;
+  int at(size_t i) const { return taken(p, i); }
+};
+int main() {
+  sycl::queue q;
+  int *a = sycl::malloc_shared<int>(128, q);
+  q.submit([&](sycl::handler &h) {
+    sycl::local_accessor<int, 1> t(64, h);
+    h.parallel_for<class racing>(sycl::nd_range<1>(128, 64), [=](sycl::nd_item<1> it) {
+      int l = it.get_local_id(0);
+      t[l] = a[it.get_global_id(0)];
+      a[it.get_global_id(0)] = t[63 - l];
+    });
+  });
+  q.parallel_for<class adding>(sycl::nd_range<1>(128, 64), [=](sycl::nd_item<1>) { a[0] += 1; });
+  q.parallel_for<class same>(sycl::nd_range<1>(128, 64), [=](sycl::nd_item<1>) { a[3] = 7; });
+  q.parallel_for<class beyond>(sycl::nd_range<1>(128, 64), [=](sycl::nd_item<1> it) {
+    View v{a};
+    a[it.get_global_id(0)] = v.at(it.get_global_id(0) < 127 ? it.get_global_id(0) : 128);
+  });
+  q.submit([&](sycl::handler &h) {
+    sycl::local_accessor<int, 1> t(64, h);
+    h.parallel_for<class unwritten>(sycl::nd_range<1>(128, 64), [=](sycl::nd_item<1> it) {
+      a[it.get_global_id(0)] = t[it.get_local_id(0)];
+    });
+  });
+  q.parallel_for<class diverging>(sycl::nd_range<1>(128, 64), [=](sycl::nd_item<1> it) {
+    if (it.get_local_id(0) < 7)
+      sycl::group_barrier(it.get_group());
+    a[it.get_global_id(0)] = 1;
+  });
+  q.parallel_for<class divided>(sycl::nd_range<1>(128, 64), [=](sycl::nd_item<1> it) {
+    a[it.get_global_id(0)] = 7 / a[it.get_global_id(0)];
+  });
+  q.submit([&](sycl::handler &h) {
+    sycl::local_accessor<int, 1> t(64, h);
+    h.parallel_for<class fenced>(sycl::nd_range<1>(128, 64), [=](sycl::nd_item<1> it) {
+      int l = it.get_local_id(0);
+      t[l] = a[it.get_global_id(0)];
+      it.barrier(sycl::access::fence_space::global_space);
+      a[it.get_global_id(0)] = t[63 - l];
+    });
+  });
+  q.submit([&](sycl::handler &h) {
+    sycl::local_accessor<int, 1> t(64, h);
+    h.parallel_for<class lockstep>(sycl::nd_range<1>(128, 64), [=](sycl::nd_item<1> it) {
+      int l = it.get_local_id(0);
+      t[l] = a[it.get_global_id(0)];
+      sycl::group_barrier(it.get_sub_group());
+      a[it.get_global_id(0)] = t[l ^ 16];
+    });
+  });
+  int *f = sycl::malloc_shared<int>(1, q);
+  q.parallel_for<class relaxed>(sycl::nd_range<1>(128, 64), [=](sycl::nd_item<1> it) {
+    sycl::atomic_ref<int, memory_order::relaxed, memory_scope::device> flag(f[0]);
+    if (it.get_global_id(0) == 0) {
+      a[1] = 5;
+      flag.store(1);
+    }
+    if (it.get_global_id(0) == 127 && flag.load() == 1)
+      a[2] = a[1];
+  });
+}
+"""
+ADVICE = {
+    "racing": r"Write sycl::group_barrier\(it\.get_group\(\)\) after line 17 and before line 18\.",
+    "adding": r"Use atomic operations, sycl::atomic_ref of a\[\.\.\.\],",
+    "same": r"Let one work-item store, if \(it\.get_global_linear_id\(\) == 0\)",
+    "beyond": r"Guard the access, if \(i >= 0 && i < 128\) for the index i",
+    "unwritten": r"as by t\[\.\.\.\] = 0, with a barrier",
+    "diverging": r"come to one barrier, and put what must not be done by all under an if",
+    "divided": r"C\+\+ leaves that undefined.* as by b != 0 \? a / b : 0\.",
+    "fenced": r"none that orders t .*: sycl::group_barrier\(it\.get_group\(\)\)\.",
+    "lockstep": r"Require it: \[\[sycl::reqd_sub_group_size\(32\)\]\]; or .* sg\.get_max_local_range\(\)",
+    "relaxed": r"Write sycl::atomic_ref with sycl::memory_order::release for f at line 64 and .*::acquire for f at line",
+}
+OTHERS = re.compile(r"wg\.|where=|\.atomic\[|\.at\[|jnp\.|lax\.|@xe|CLK_|OpenCL|\bget_\w+_id\(\d\)|(?<!sycl::)\bgroup_barrier|\.data")
+
+
+def said(findings):
+    """The messages as one line, without the kernel's own lines."""
+    lines = [line for finding in findings for line in str(finding).splitlines() if not re.search(r":\d+: ", line)]
+    return " ".join(line.strip() for line in lines)
+
+
+@pytest.fixture(scope="module")
+def faulty():
+    return xe.load(FAULTY)
+
+
+class TestFindings:
+    @pytest.mark.parametrize("name", ADVICE)
+    def test_speak_sycl(self, faulty, name):
+        given = [np.zeros(128 if p == "a" else 1, np.int32) for p in faulty[name].parameters]
+        _, findings = xe.check(faulty[name])(*given)
+        text = said(findings)
+        assert re.search(ADVICE[name], text)
+        assert not OTHERS.search(text)
+
+    def test_are_on_lines_of_the_file_with_the_calls_that_lead_there(self, faulty):
+        _, findings = xe.check(faulty["beyond"])(np.zeros(128, np.int32))
+        (finding,) = (f for f in findings if f.kind == "out-of-bounds")
+        assert finding.memory == "a"
+        assert finding.address == (128,)
+        called = [int(line) for line in re.findall(r":(\d+): ", str(finding))]
+        assert called == [4, 8, 25]
+        assert {site.file for site in finding.sites} == {faulty.file}
+
+    def test_a_report_has_the_lines_of_the_kernel(self, faulty):
+        report = xe.estimate(faulty["racing"])(np.zeros(128, np.int32))
+        assert {site.line for site in report.sites} == {17, 18}
+        assert faulty["racing"].interface.lines[0][0] == 15
+        assert faulty["racing"].interface.lines[-1] == (19, "    });")
+
+
+class TestCommands:
+    @pytest.fixture
+    def program(self, tmp_path):
+        path = tmp_path / "program.cpp"
+        path.write_text(PROGRAM)
+        return path
+
+    def test_lists_the_kernels(self, program, capsys):
+        assert xeemu(["list", str(program)]) == 0
+        assert "kernel reversed, line 27: nd_range<1>" in capsys.readouterr().out
+
+    @pytest.mark.parametrize("command", ["run", "check", "profile", "estimate", "trace"])
+    def test_need_nothing_that_the_file_tells(self, program, command, capsys):
+        assert xeemu([command, f"{program}:reversed"]) == 0
+        assert "reversed" in capsys.readouterr().out
+
+    def test_take_contents_by_name_and_sizes(self, program, capsys):
+        given = ["--arg", "x=range:256", "--arg", "y=zeros:256", "--global", "256", "--local", "64"]
+        assert xeemu(["run", f"{program}:main:27", *given, "--arg", "params={'n': 1, 'factor': 1.0}"]) == 0
+        assert "float32[256], crc32" in capsys.readouterr().out
+
+    def test_sweep_sizes_in_the_order_of_sycl(self, program, capsys):
+        assert xeemu(["tune", f"{program}:reversed", "--local", "64", "--sub-group", "16"]) == 0
+        assert "1 configuration, 1 timed" in capsys.readouterr().out
+
+    def test_say_what_the_file_does_not_tell(self, program, tmp_path, capsys):
+        path = tmp_path / "captures.cpp"
+        path.write_text(CAPTURES)
+        assert xeemu(["run", f"{path}:maybe"]) == 2
+        assert "the host code does not tell the sizes of maybe:17; write them" in capsys.readouterr().err
+        assert xeemu(["run", f"{path}:shifted", "--arg", "scale=1,2,3,4"]) == 2
+        assert "write also --arg view=\"{'to': 'zeros:1024', 'from': 'random:1024', 'shift': '1024'}\"" in (
+            capsys.readouterr().err
+        )
+        view = "view={'to': 'zeros:64', 'from': 'range:64', 'shift': 5}"
+        assert xeemu(["run", f"{path}:shifted", "--arg", "scale=1,2,3,4", "--arg", view]) == 0
+        assert "float32[64], crc32" in capsys.readouterr().out
+        assert xeemu(["run", str(program)]) == 2
+        assert f"write {program}:NAME with one of scale<int, 3>:13, " in capsys.readouterr().err
+
+
+def test_host_code_that_cannot_be_followed_tells_nothing(monkeypatch, kernels):
+    monkeypatch.setattr(plans, "plans", lambda instances: {})
+    kernel = xe.load(PROGRAM)["reversed"]
+    assert kernel.nd_range is None
+    assert kernel.parameters == ("t", "x", "y", "params")
