@@ -89,7 +89,7 @@ class Case:
         )
 
 
-COUNTS = ("lanes", "requests", "passes", "ideal_passes", "lines", "sectors", "bytes_used", "bytes_moved")
+COUNTS = ("lanes", "requests", "passes", "ideal_passes", "lines", "sectors", "bytes_moved")
 
 
 def totals(report):

@@ -86,7 +86,9 @@ class TestNames:
             kernels["scale"]
 
     def test_an_unknown_one_is_refused_with_the_nearest(self, kernels):
-        with pytest.raises(xe.KernelArgumentError, match=r"no kernel 'reverse' \(did you mean 'reversed'\?\); its kern"):
+        with pytest.raises(
+            xe.KernelArgumentError, match=r"no kernel 'reverse' \(did you mean 'reversed'\?\); its kern"
+        ):
             kernels["reverse"]
 
     def test_kernels_on_one_line_are_numbered(self):
@@ -222,7 +224,9 @@ class TestCaptures:
 
     def test_an_array_of_too_few_dimensions_is_refused(self, captured):
         launch = xe.launch(captured["turned"], xe.NDRange((12, 20)))
-        with pytest.raises(xe.KernelArgumentError, match=r"has 2 dimensions, .* of the shape \(240,\); pass one of 2 dim"):
+        with pytest.raises(
+            xe.KernelArgumentError, match=r"has 2 dimensions, .* of the shape \(240,\); pass one of 2 dim"
+        ):
             launch(np.zeros((20, 12), np.float32), np.zeros(240, np.float32), (12, 20))
 
     def test_a_struct_with_pointers_takes_a_dict_of_its_fields(self, captured):
@@ -230,7 +234,9 @@ class TestCaptures:
         launch = xe.launch(captured["shifted"], xe.NDRange(64, 32))
         out = launch({"to": np.zeros_like(x), "from": x, "shift": 5}, (1, 2, 3, 4))
         np.testing.assert_array_equal(out, np.roll(x, -5) * 3)
-        with pytest.raises(xe.KernelArgumentError, match=r"`View view` .* no field 'shifts' \(did you mean 'shift'\?\)"):
+        with pytest.raises(
+            xe.KernelArgumentError, match=r"`View view` .* no field 'shifts' \(did you mean 'shift'\?\)"
+        ):
             launch({"to": x, "from": x, "shifts": 5}, (1, 2, 3, 4))
         with pytest.raises(xe.KernelArgumentError, match=r"has the field int view\.shift as well; give 'shift': 16"):
             launch({"to": x, "from": x}, (1, 2, 3, 4))
@@ -333,7 +339,9 @@ struct Sum {
 int main() { Sum s{nullptr, 3}; s.run(sycl::queue()); s.all(sycl::queue()); }
 """
         kernels = xe.load(text)
-        with pytest.raises(xe.KernelError, match=r"uses members of the object, this, .* capture the object, \[=, \*this"):
+        with pytest.raises(
+            xe.KernelError, match=r"uses members of the object, this, .* capture the object, \[=, \*this"
+        ):
             kernels["run"]
         assert xe.launch(kernels["all"])({"a": np.zeros(1, np.int32), "n": 5})[0] == 5
 
@@ -420,7 +428,9 @@ ADVICE = {
     "lockstep": r"Require it: \[\[sycl::reqd_sub_group_size\(32\)\]\]; or .* sg\.get_max_local_range\(\)",
     "relaxed": r"Write sycl::atomic_ref with sycl::memory_order::release for f at line 64 and .*::acquire for f at line",
 }
-OTHERS = re.compile(r"wg\.|where=|\.atomic\[|\.at\[|jnp\.|lax\.|@xe|CLK_|OpenCL|\bget_\w+_id\(\d\)|(?<!sycl::)\bgroup_barrier|\.data")
+OTHERS = re.compile(
+    r"wg\.|where=|\.atomic\[|\.at\[|jnp\.|lax\.|@xe|CLK_|OpenCL|\bget_\w+_id\(\d\)|(?<!sycl::)\bgroup_barrier|\.data"
+)
 
 
 def said(findings):
