@@ -4,6 +4,7 @@ import functools
 import linecache
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from xeemu.errors import Error
 from xeemu.frontends import binding
@@ -18,6 +19,10 @@ from xeemu.frontends.sycl.plans import Plan
 from xeemu.frontends.tree import Program
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
+
+if TYPE_CHECKING:
+    from xeemu.devices.device import Device
+    from xeemu.programs.results import Result
 
 
 class SyclKernels(Mapping[str, Kernel]):
@@ -59,6 +64,34 @@ class SyclKernels(Mapping[str, Kernel]):
     def name_of(self, name: str | int) -> str:
         """The name of the kernel that a name, a function, or a line means."""
         return naming.find(self.file, self._submissions, name)
+
+    def names_by_entry(self) -> dict[int, str]:
+        """The kernels' names by the hashes of their entries' cursors."""
+        return {int(s.cursor.hash): name for name, s in self._submissions.items()}
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Texts that tell the program from others in every process."""
+        return self._identity
+
+    def run(self, device: "str | Device" = "max1550", **arrays: Any) -> "Result":
+        """Runs the program: its `main`, and the kernels that it submits.
+
+        Args:
+          device: the modelled device.
+          arrays: contents of the host's arrays, by the names of variables, when they are first submitted.
+
+        Returns:
+          The `output`, the `arrays` at the end by the names of the host's variables, the `submissions` in order, each
+          with its `time_s`, `report` and `findings`, the `exit_code`, and the `findings` about the commands' order.
+
+        Raises:
+          KernelArgumentError: there is no `main`, or an array was given that the program does not submit.
+          KernelError: the program does what is not supported, or what is wrong; the message names the line.
+        """
+        from xeemu.programs import running
+
+        return running.run(self, device, arrays)
 
     def captures(self, name: str | int) -> tuple[Parameter, ...]:
         """What a kernel captures, in order: what its launch takes."""
