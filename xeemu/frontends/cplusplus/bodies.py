@@ -76,7 +76,8 @@ class Body:
             return None
         of = self.records.captured(capture.cursor, capture.reference, self.place)
         field = member(of, self.place, self.this, capture.name)
-        return dereferenced(field) if capture.reference else field
+        field = dereferenced(field) if capture.reference else field
+        return dataclasses.replace(field, place=self.place)  # that of its use, not of the capture
 
     def object(self) -> Expression:
         """The object that `this` points to, in a lambda the one that it has captured."""

@@ -184,6 +184,24 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
     return advanced(walk, nulls.pointing(walk, pointer), by, size_bytes)
 
 
+def derived(walk: Walk, pointer: Value, to: types.Pointer, path: list[str]) -> Value:
+    """A pointer to a base class of C++ as one to the class that has it by the fields of a path."""
+    match pointer:
+        case Pointing():
+            offset, of = 0, to.pointee
+            for name in path:
+                assert isinstance(of, types.Record)
+                offset, of = offset + of.field(name).offset, of.field(name).type
+            return memories.further(walk, pointer, -offset, to.pointee)
+        case Address(path=whole) if whole[-len(path) :] == tuple(path):
+            return dataclasses.replace(pointer, type=to, path=whole[: -len(path)])
+        case Either(condition=condition, then=a, otherwise=b):
+            return Either(to, condition, derived(walk, a, to, path), derived(walk, b, to, path))
+        case Null():
+            return Null(to)
+    raise walk.refuse(f"a pointer to a part of another object than a {to.pointee}")
+
+
 def _event(walk: Walk, pointer: Address, by: Number) -> Value:
     """The address of an event some further in its array; of one that is not known, the address of any of them."""
     if not pointer.path and by.known and by.python == 0:

@@ -51,7 +51,8 @@ class Required:
 def required(instances: Instances, submission: Submission, declaration: Cursor, macros: Mapping[str, str]) -> Required:
     """What the attributes of a lambda, or of a class's `operator()`, require.
 
-    `declaration` is of its class, `macros` are those of the compiler's options. Errors: `xe.KernelError` for a value that is no constant.
+    `declaration` is of its class, `macros` are those of the compiler's options. Errors: `xe.KernelError` for a value
+    that is no constant.
     """
     work_group: tuple[int, int, int] | None = None
     sub_group = None

@@ -134,9 +134,7 @@ class SyclKernels(Mapping[str, Kernel]):
         except Error as error:
             return [f"kernel {name}, {place}", f"    cannot be read: {str(error).partition(chr(10))[0]}"]
         plan = self.plan(name)
-        nd_range = ranges.of(submission).launch(plan)
-        sizes = f", {nd_range}" if nd_range is not None else ""
-        lines = [f"kernel {name}, {place}: {ranges.of(submission)}{sizes}"]
+        lines = [f"kernel {name}, {place}: {ranges.of(submission).described(plan)}"]
         lines += [f"    {text}" for c in entry.captures for text in _capture(c, stored, plan)]
         return lines + [f"    requires {text}" for text in _required(entry)]
 
