@@ -136,6 +136,8 @@ def _element(walk: Walk, node: Subscript, accessed: bool) -> Spot:
     assert isinstance(number, Number)
     if accessed:
         extents.check(walk, node, number)
+    if isinstance(pointer, Elements):  # an array that is no variable, as one of pointers that a kernel is given
+        return Temporary(_element_of(pointer.items, number))
     return behind(walk, advanced(walk, pointer, number, node.type.size), node.type)
 
 
