@@ -29,7 +29,9 @@ def options_of(kernel, size, platform="cpu", **static):
     nd_range = xe.NDRange(size, 64)
     device = checked_device(kernel, nd_range, DEFAULT_DEVICE)
     given = (Description.of(jax.ShapeDtypeStruct((size,), np.int32)),)
-    prepared = prepare(kernel, nd_range, device, given, kernel.bind_static(static), Options(None, False, False, platform))
+    prepared = prepare(
+        kernel, nd_range, device, given, kernel.bind_static(static), Options(None, False, False, platform)
+    )
     return effort.options(prepared.program, prepared.cut.groups, platform)
 
 
