@@ -45,6 +45,13 @@ def pytest_addoption(parser):
     )
 
 
+def pytest_itemcollected(item):
+    """Of the cases of a test that is marked "every", the others are for the long run."""
+    every = item.get_closest_marker("every")
+    if every and zlib.crc32(item.nodeid.encode()) % every.args[0]:
+        item.add_marker("long")
+
+
 @pytest.hookimpl(trylast=True)  # when there is a cache
 def pytest_configure(config):
     if not config.option.optimize and not hasattr(config, "workerinput"):  # workers have the environment
