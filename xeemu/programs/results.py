@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.cost.costing import profile
+from xeemu.cost.costing import estimate, profile
 from xeemu.cost.report import Report
 from xeemu.devices.device import Device
+from xeemu.errors import Error
 from xeemu.faults.checking import check
 from xeemu.faults.findings import Findings
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
+
+_SAMPLE = 64
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -49,8 +52,15 @@ class Submitted:
 
     @property
     def time_s(self) -> float | None:
-        """The time that the launch takes on the modelled device, in seconds."""
-        return self.report.time_s
+        """The time that the launch takes on the modelled device, in seconds; where addresses depend on data, of a sample."""
+        return self._timed.time_s
+
+    @functools.cached_property
+    def _timed(self) -> Report:
+        try:
+            return estimate(self.kernel, self.nd_range, device=self.device)(*self.arguments)
+        except Error:
+            return profile(self.kernel, self.nd_range, device=self.device, sample=_SAMPLE)(*self.arguments)[1]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -27,6 +27,7 @@ from xeemu.launching.launch import launch
 from xeemu.launching.printing import printed
 from xeemu.programs import launches, naming, transfers
 from xeemu.programs.launches import Pointed
+from xeemu.programs.loops import Loops
 from xeemu.programs.naming import Given
 from xeemu.programs.results import Result, Submitted
 
@@ -64,6 +65,7 @@ class _Run:
     def result(self) -> Result:
         main = self._main()
         machine = host.machine(self._submit, self.device, strict=True, most=_MOST_STEPS)
+        machine.hasten = Loops().hasten
         with host.deep(), np.errstate(all="ignore"):
             code = self._call(machine, main)
         lent = frozenset(self.lent)
@@ -134,7 +136,10 @@ class _Run:
         kernel = self._kernel(name, function, values)
         arguments = launches.arrays(values)
         place = machine.place
-        self.submitted.append(Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device))
+        submitted = Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device)
+        self.submitted.append(submitted)
+        if machine.commands.open:
+            machine.commands.open[-1].launched.append(submitted)
         if kernel.interface is not None and kernel.interface.printing is not None:
             changed, text = printed(kernel, nd_range, self.device)(*arguments)
             machine.output.append(str(text))
