@@ -1,7 +1,6 @@
 """Lvalues: places of the tree made of others: through pointers, members and bases, conversions and temporaries."""
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.cplusplus.bases import base_path
 from xeemu.frontends.parsing.literals import number, zero
 from xeemu.frontends.tree import Expression, Place, Variable
 from xeemu.frontends.types import Type
@@ -153,10 +152,10 @@ def converted(value: Expression, to: Type) -> Expression:
     if value.type == to:
         return value
     if isinstance(to, types.Record):
-        path = base_path(value.type, to)
-        return through(value, path) if path else value
+        path = types.base_path(value.type, to)
+        return through(value if is_lvalue(value) else materialized(value), path) if path else value
     if isinstance(to, types.Pointer) and isinstance(value.type, types.Pointer):
-        path = base_path(value.type.pointee, to.pointee)
+        path = types.base_path(value.type.pointee, to.pointee)
         return address(through(dereferenced(value), path), to) if path else tree.Cast(to, value.place, value)
     if isinstance(value.type, types.Record):
         return value

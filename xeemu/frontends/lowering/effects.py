@@ -76,6 +76,11 @@ def children(node: Node) -> list[Node]:
     return found
 
 
+def parts(node: Node) -> tuple[str, ...]:
+    """The fields of a node that are nodes, or tuples of them; not of declarations and switches."""
+    return _PARTS[type(node)]
+
+
 # The fields of a node that are nodes, or tuples of them.
 _PARTS: dict[type, tuple[str, ...]] = {
     Unary: ("operand",), Step: ("operand",), Cast: ("operand",), Binary: ("left", "right"),
@@ -147,6 +152,8 @@ def _written(target: Expression) -> Effects:
             return Effects(assigned=frozenset({variable}))
         case Swizzle(base=base) | Cast(operand=base) | Member(base=base, arrow=False):
             return _written(base)
+        case Subscript(base=base) if isinstance(base.type, types.Vector):
+            return _written(base)
         case Subscript(base=base, index=index):
             pointer = base if isinstance(base.type, types.Pointer | types.Array) else index
             return Effects(stored=sources(pointer)) | _of_array(pointer)
@@ -161,7 +168,8 @@ def _written(target: Expression) -> Effects:
 
 def _of_array(pointer: Expression) -> Effects:
     """An element of an array that is part of a variable changes the variable."""
-    return _written(pointer) if isinstance(pointer, Member) and not pointer.arrow else Effects()
+    inside = isinstance(pointer, Member) and not pointer.arrow and isinstance(pointer.type, types.Array)
+    return _written(pointer) if inside else Effects()
 
 
 def _pointed(node: Expression) -> frozenset[Variable]:
@@ -223,7 +231,8 @@ def sources(node: Expression) -> frozenset[Variable]:
         case Swizzle(base=inner) | Member(base=inner):
             return sources(inner)
         case Subscript(base=base, index=index):
-            return sources(base) if isinstance(base.type, types.Pointer | types.Array) else sources(index)
+            indexed = isinstance(base.type, types.Pointer | types.Array | types.Vector)
+            return sources(base) if indexed else sources(index)
         case Binary(left=left, right=right):
             sides = [s for s in (left, right) if isinstance(s.type, types.Pointer | types.Array)]
             return frozenset(v for s in sides for v in sources(s))

@@ -176,6 +176,13 @@ def begins_with(cursor: Cursor, part: Cursor) -> bool:
     return bool(cursor.extent.begin_int_data == part.extent.begin_int_data)
 
 
+def before(cursor: Cursor, part: Cursor) -> list[str]:
+    """The tokens of a cursor that stand before a part of it."""
+    module = bindings()
+    extent = module.SourceRange.from_locations(cursor.extent.start, part.extent.start)
+    return [t.spelling for t in module.TokenGroup.get_tokens(cursor._tu, extent)][:-1]
+
+
 def key(cursor: Cursor) -> int:
     """What two cursors of one declaration have in common."""
     return int(cursor.canonical.data[0] or 0)

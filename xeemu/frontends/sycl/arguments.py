@@ -41,8 +41,9 @@ class Signature:
         return tuple(capture.key for capture in self.needed)
 
     @property
-    def optional(self) -> int:
-        return len(self.captures) - len(self.needed)
+    def every(self) -> tuple[str, ...]:
+        """Of all that may be given by position, those that are known too."""
+        return tuple(capture.key for capture in self.captures)
 
     @property
     def declaration(self) -> str:
@@ -89,7 +90,7 @@ class Signature:
         return {capture.key: value for capture, value in zip(takers, arguments, strict=False)}
 
     def _by_name(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
-        names = [capture.key for capture in self.captures]
+        names = self.every
         for name in keywords:
             if name not in names:
                 raise KernelArgumentError(

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from xeemu.errors import KernelError
 from xeemu.frontends import refusals, tree, types
+from xeemu.frontends.cplusplus import restrictions
 from xeemu.frontends.cplusplus.bodies import is_header
 from xeemu.frontends.cplusplus.closures import Closure
 from xeemu.frontends.cplusplus.instances import Instances
@@ -52,6 +53,7 @@ def entry(
         work_group_size=required.work_group_size,
         sub_group_size=required.sub_group_size,
     )
+    restrictions.check(function)
     return Entry(function, tuple(captures))
 
 
