@@ -36,9 +36,10 @@ class Program:
         return xe.load(self.path, self.twin.options(example, size))[self.kernel]
 
     def arguments(self, kernel: xe.Kernel, example: Example, inputs: Inputs) -> Mapping[str, Any]:
-        """The example's inputs by name, as far as the kernel takes them; the sizes of local accessors it knows."""
+        """The example's inputs by name, as far as the kernel takes them; what else it captures, it knows."""
         named = self.named(example, inputs)
-        return {name: named[name] for name in kernel.parameters if name in named}
+        every = kernel.interface.every if kernel.interface is not None else kernel.parameters
+        return {name: named[name] for name in every if name in named}
 
     def named(self, example: Example, inputs: Inputs) -> Mapping[str, Any]:
         """The example's inputs by the names that they have in the program."""

@@ -29,7 +29,9 @@ def options_of(kernel, size, platform="cpu", **static):
     nd_range = xe.NDRange(size, 64)
     device = checked_device(kernel, nd_range, DEFAULT_DEVICE)
     given = (Description.of(jax.ShapeDtypeStruct((size,), np.int32)),)
-    prepared = prepare(kernel, nd_range, device, given, kernel.bind_static(static), Options(None, False, False, platform))
+    prepared = prepare(
+        kernel, nd_range, device, given, kernel.bind_static(static), Options(None, False, False, platform)
+    )
     return effort.options(prepared.program, prepared.cut.groups, platform)
 
 
@@ -47,6 +49,7 @@ def test_as_usual_for_what_takes_long(kernel, size, static):
     assert options_of(kernel, size, **static) == {}
 
 
+@pytest.mark.optimized
 def test_a_check_gives_what_a_launch_gives():
     x = np.arange(1024, dtype=np.int32)
     outputs, findings = xe.check(summed, xe.NDRange(1024, 64))(x, times=10)

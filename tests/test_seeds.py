@@ -3,6 +3,7 @@
 The texts are not in this repository: XEEMU_SEEDS names their folder, and without it there is nothing to test.
 """
 
+import collections
 import functools
 import os
 import pathlib
@@ -15,7 +16,7 @@ from xeemu.kernels import EXAMPLES
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
 
-from test_twins import assert_equal_counts, assert_equal_outputs
+from test_twins import assert_equal_outputs
 from yardstick import seeds
 
 FOLDER = os.environ.get("XEEMU_SEEDS", "")
@@ -47,6 +48,13 @@ FRAGMENTS = {
 EVERY = [(f"program {name}", case) for name, case in PROGRAMS.items()]
 EVERY += [(f"fragment {name}", case) for name, case in FRAGMENTS.items()]
 NAMES = {"iacc": "data", "kacc": "taps", "oacc": "out", "macc": "data", "hacc": "hist"}
+NAMES |= {
+    "ciacc": "cache",
+    "histogram": "counts",
+    "local_histogram": "bins",
+    "A_local": "a_local",
+    "B_local": "b_local",
+}
 NAMES |= {"A": "a", "B": "b", "C": "c", "data_acc": "data", "sum_acc": "total", "sum": "total"}
 """What the texts call the examples' inputs."""
 
@@ -81,6 +89,19 @@ class Case:
         )
 
 
+COUNTS = ("lanes", "requests", "passes", "ideal_passes", "lines", "sectors", "bytes_moved")
+
+
+def totals(report):
+    """By memory and operation: a fragment is one line of text, and a loop of the example may be several there."""
+    found = collections.defaultdict(collections.Counter)
+    for site in report.sites:
+        if site.space != "private":  # which the example of histogram_registers has not, and the text counts in
+            key = (NAMES.get(site.memory, site.memory), site.op, site.space)
+            found[key].update({count: getattr(site, count) or 0 for count in COUNTS})
+    return found
+
+
 @named
 def test_has_the_sizes_of_the_example(name, case):
     made = Case(name, *case)
@@ -93,8 +114,10 @@ def test_results_are_equal(name, case):
 
 
 @named
-def test_estimates_are_equal(name, case):
-    assert_equal_counts(case[0], *Case(name, *case).of_both(xe.estimate))
+def test_counts_are_equal(name, case):
+    (_, hand), (_, program) = Case(name, *case).of_both(xe.profile)
+    assert totals(program) == totals(hand)
+    assert program.barriers == hand.barriers
 
 
 @named

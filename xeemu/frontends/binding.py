@@ -40,7 +40,7 @@ class Signature(Protocol):
       names: of what a call takes by position.
       declaration: as the source's language writes it.
       lines: of the kernel's source, each with its number.
-      optional: how many arguments more may be given.
+      every: names of all that may be given by position.
     """
 
     @property
@@ -50,7 +50,7 @@ class Signature(Protocol):
     @property
     def lines(self) -> tuple[tuple[int, str], ...]: ...
     @property
-    def optional(self) -> int: ...
+    def every(self) -> tuple[str, ...]: ...
     def flat(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Sequence[Any]:
         """The values of the parameters, of a call's arguments."""
 
@@ -136,7 +136,7 @@ class _Binding:
             self.checking if bind is not None and (self.extents or transfers.of(self.function)) else None,
             {name: declared.extent for name, declared in self.extents.items()},
             bind,
-            0 if self.signature is None or bind is None else self.signature.optional,
+            () if self.signature is None or bind is None else self.signature.every,
         )
 
     @functools.cached_property

@@ -3,11 +3,10 @@
 import re
 from typing import Any
 
-from xeemu.frontends import refusals, types
+from xeemu.frontends import refusals
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Place
-from xeemu.frontends.types import Type
 
 
 class Bases:
@@ -100,17 +99,3 @@ def _plain(spelling: str) -> str:
 def base_name(of: Any) -> str:
     """The name of the field that is a base class."""
     return f"<base {of.get_canonical().spelling}>"
-
-
-def base_path(derived: Type, base: Type) -> list[str]:
-    """The fields that lead from a class to one that it is derived from; empty if it is not."""
-    if not isinstance(derived, types.Record):
-        return []
-    for field in derived.fields:
-        if field.name.startswith("<base "):
-            if field.type == base:
-                return [field.name]
-            inner = base_path(field.type, base)
-            if inner:
-                return [field.name, *inner]
-    return []

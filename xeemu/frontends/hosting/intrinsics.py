@@ -267,3 +267,8 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     tree.POINTED: _pointed,
     "__builtin_addressof": lambda machine, node: lambda p: p,
 }
+
+
+def names() -> tuple[str, ...]:
+    """The functions that only the host has."""
+    return tuple(name for name in _MACHINE if name != "printf")

@@ -52,6 +52,7 @@ class Machine:
       quiet: whether nothing is to be submitted.
       most: how many there may be.
       output: what is printed.
+      hasten: carries out what is left of a long loop, if it can, and says so.
       failed: what went wrong and was left out, where not all has to be known.
     """
 
@@ -74,6 +75,7 @@ class Machine:
     body: Callable[["Machine", Function], Callable[[Frame], Any]] = dataclasses.field(default=lambda *_: lambda _: None)
     commands: Any = None
     random: Any = 1
+    hasten: "Callable[[Machine, tree.Loop, Frame], bool] | None" = None
     touch: Callable[[Memory, bool], None] = dataclasses.field(default=lambda *_: None)
 
     # --- Memories ---

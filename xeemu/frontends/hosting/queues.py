@@ -10,7 +10,8 @@ from xeemu.frontends.hosting.memories import Cells, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.tree import Place
 
-READ, WRITE = 1, 2
+END = 2
+"""The number by which our headers ask for the time at which a command has ended."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -23,7 +24,7 @@ class Command:
       place: where it is submitted.
       waits: the events that it depends on.
       uses: the memories of its accessors.
-      reads, writes: the memories that it accesses.
+      launched: the kernels that it has launched, each with its `time_s`.
     """
 
     number: int
@@ -31,8 +32,7 @@ class Command:
     place: Place
     waits: set[int] = dataclasses.field(default_factory=set)
     uses: list[Memory] = dataclasses.field(default_factory=list)
-    reads: list[Memory] = dataclasses.field(default_factory=list)
-    writes: list[Memory] = dataclasses.field(default_factory=list)
+    launched: list[Any] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(eq=False)
@@ -86,7 +86,14 @@ class Queues:
         pass
 
     def profiled(self, event: Any, what: Any) -> Any:
-        return UNKNOWN
+        """The time, in nanoseconds, at which a command has begun or ended, the commands one after the other."""
+        if UNKNOWN in (event, what) or not self.machine.strict or not 0 < event <= len(self.commands):
+            return UNKNOWN
+        before = sum(self._duration(c) for c in self.commands[: event - 1])
+        return round(before + (self._duration(self.commands[event - 1]) if what == END else 0))
+
+    def _duration(self, command: Command) -> float:
+        return sum((launched.time_s or 0) * 1e9 for launched in command.launched)
 
     def device_info(self, which: Any) -> Any:
         return UNKNOWN if which is UNKNOWN else _information(self.device).get(which, 0)

@@ -16,6 +16,8 @@ from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.tree import Expression, Function, Statement, Variable
 
 BREAK, CONTINUE, RETURN = "break", "continue", "return"
+_LONG = 30_000
+"""The steps after which a loop is worth while to be compiled."""
 Run: TypeAlias = Callable[[Frame], str | None]
 
 
@@ -151,8 +153,12 @@ def _loop(machine: Machine, node: tree.Loop) -> Run:
 def _repeat(
     machine: Machine, node: tree.Loop, frame: Frame, condition: Value | None, step: Value | None, repeated: Run
 ) -> str | None:
-    truth, tested = machine.truth, not node.after
+    truth, tested, start = machine.truth, not node.after, machine.steps
     while True:
+        if tested and machine.steps - start > _LONG and machine.hasten is not None:
+            if machine.hasten(machine, node, frame):
+                return None
+            start = machine.most
         if tested and condition is not None and not truth(condition(frame)):
             return None
         tested = True

@@ -76,6 +76,11 @@ def children(node: Node) -> list[Node]:
     return found
 
 
+def parts(node: Node) -> tuple[str, ...]:
+    """The fields of a node that are nodes, or tuples of them; not of declarations and switches."""
+    return _PARTS[type(node)]
+
+
 # The fields of a node that are nodes, or tuples of them.
 _PARTS: dict[type, tuple[str, ...]] = {
     Unary: ("operand",), Step: ("operand",), Cast: ("operand",), Binary: ("left", "right"),
@@ -163,7 +168,8 @@ def _written(target: Expression) -> Effects:
 
 def _of_array(pointer: Expression) -> Effects:
     """An element of an array that is part of a variable changes the variable."""
-    return _written(pointer) if isinstance(pointer, Member) and not pointer.arrow else Effects()
+    inside = isinstance(pointer, Member) and not pointer.arrow and isinstance(pointer.type, types.Array)
+    return _written(pointer) if inside else Effects()
 
 
 def _pointed(node: Expression) -> frozenset[Variable]:

@@ -144,6 +144,8 @@ def _element(walk: Walk, node: Subscript, accessed: bool) -> Spot:
     assert isinstance(number, Number)
     if accessed:
         extents.check(walk, node, number)
+    if isinstance(pointer, Elements):  # an array that is no variable, as one of pointers that a kernel is given
+        return Temporary(_element_of(pointer.items, number))
     return behind(walk, advanced(walk, pointer, number, node.type.size), node.type)
 
 
@@ -189,6 +191,24 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
         case constants.Table():
             return constants.advanced(pointer, by, size_bytes)
     return advanced(walk, nulls.pointing(walk, pointer), by, size_bytes)
+
+
+def derived(walk: Walk, pointer: Value, to: types.Pointer, path: list[str]) -> Value:
+    """A pointer to a base class of C++ as one to the class that has it by the fields of a path."""
+    match pointer:
+        case Pointing():
+            offset, of = 0, to.pointee
+            for name in path:
+                assert isinstance(of, types.Record)
+                offset, of = offset + of.field(name).offset, of.field(name).type
+            return memories.further(walk, pointer, -offset, to.pointee)
+        case Address(path=whole) if whole[-len(path) :] == tuple(path):
+            return dataclasses.replace(pointer, type=to, path=whole[: -len(path)])
+        case Either(condition=condition, then=a, otherwise=b):
+            return Either(to, condition, derived(walk, a, to, path), derived(walk, b, to, path))
+        case Null():
+            return Null(to)
+    raise walk.refuse(f"a pointer to a part of another object than a {to.pointee}")
 
 
 def _event(walk: Walk, pointer: Address, by: Number) -> Value:

@@ -170,7 +170,7 @@ class Walk:
 
     def refuse(self, message: str, place: Place | None = None) -> Exception:
         """An error at the place that is being walked."""
-        return refusals.at(place or self.place, message)
+        return refusals.at(place if place is not None and place.line else self.place, message)
 
     # ---- who is active ----
 

@@ -4,9 +4,10 @@ import functools
 import linecache
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from xeemu.errors import Error
-from xeemu.frontends import binding
+from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.cplusplus.submissions import Submission, submissions
 from xeemu.frontends.lowering import effects
@@ -18,6 +19,10 @@ from xeemu.frontends.sycl.plans import Plan
 from xeemu.frontends.tree import Program
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
+
+if TYPE_CHECKING:
+    from xeemu.devices.device import Device
+    from xeemu.programs.results import Result
 
 
 class SyclKernels(Mapping[str, Kernel]):
@@ -60,6 +65,34 @@ class SyclKernels(Mapping[str, Kernel]):
         """The name of the kernel that a name, a function, or a line means."""
         return naming.find(self.file, self._submissions, name)
 
+    def names_by_entry(self) -> dict[int, str]:
+        """The kernels' names by the hashes of their entries' cursors."""
+        return {int(s.cursor.hash): name for name, s in self._submissions.items()}
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Texts that tell the program from others in every process."""
+        return self._identity
+
+    def run(self, device: "str | Device" = "max1550", **arrays: Any) -> "Result":
+        """Runs the program: its `main`, and the kernels that it submits.
+
+        Args:
+          device: the modelled device.
+          arrays: contents of the host's arrays, by the names of variables, when they are first submitted.
+
+        Returns:
+          The `output`, the `arrays` at the end by the names of the host's variables, the `submissions` in order, each
+          with its `time_s`, `report` and `findings`, the `exit_code`, and the `findings` about the commands' order.
+
+        Raises:
+          KernelArgumentError: there is no `main`, or an array was given that the program does not submit.
+          KernelError: the program does what is not supported, or what is wrong; the message names the line.
+        """
+        from xeemu.programs import running
+
+        return running.run(self, device, arrays)
+
     def captures(self, name: str | int) -> tuple[Parameter, ...]:
         """What a kernel captures, in order: what its launch takes."""
         return self.entry(self.name_of(name)).captures
@@ -101,9 +134,7 @@ class SyclKernels(Mapping[str, Kernel]):
         except Error as error:
             return [f"kernel {name}, {place}", f"    cannot be read: {str(error).partition(chr(10))[0]}"]
         plan = self.plan(name)
-        nd_range = ranges.of(submission).launch(plan)
-        sizes = f", {nd_range}" if nd_range is not None else ""
-        lines = [f"kernel {name}, {place}: {ranges.of(submission)}{sizes}"]
+        lines = [f"kernel {name}, {place}: {ranges.of(submission).described(plan)}"]
         lines += [f"    {text}" for c in entry.captures for text in _capture(c, stored, plan)]
         return lines + [f"    requires {text}" for text in _required(entry)]
 
@@ -124,7 +155,8 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
             number = f", {extent[1]} elements" if extent is not None else ""
             yield f"{capture.declared}{number}, {'written' if writes else 'read only'}"
         case _:
-            value = plan.value(capture.leaves[0].path)
+            empty = isinstance(capture.type, types.Record) and not capture.type.fields
+            value = None if empty else plan.value(capture.leaves[0].path)
             yield capture.declared + (f" = {parameters.shown(capture.type, value)}" if value is not None else "")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from xeemu.devices.device import Device
 from xeemu.errors import Error
 from xeemu.frontends import types
 from xeemu.frontends.cplusplus import submissions
@@ -167,7 +168,7 @@ def _array(pointer: Any, pointee: types.Type) -> Any:
     return dtype, (memory.size - at) // dtype.itemsize
 
 
-def machine(submit: Any, device: str, strict: bool, most: int) -> Machine:
+def machine(submit: Any, device: str | Device, strict: bool, most: int) -> Machine:
     """A machine for programs of SYCL."""
     from xeemu.devices import device as devices
 

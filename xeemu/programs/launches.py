@@ -1,0 +1,154 @@
+"""Launches: what the host submits as a launch of a kernel over arrays."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from xeemu.frontends import tree, types
+from xeemu.frontends.hosting import layouts
+from xeemu.frontends.hosting.machine import Machine
+from xeemu.frontends.hosting.memories import LOCAL, Memory
+from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.sycl import host
+from xeemu.frontends.sycl.parameters import Leaf
+from xeemu.frontends.tree import Function, Place, Variable
+from xeemu.frontends.types import Pointer, Record, Scalar, Type, Vector
+from xeemu.language.local import Local
+from xeemu.programs import transfers
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pointed:
+    """What a parameter that is a pointer points to.
+
+    Attributes:
+      variable: the parameter.
+      memory: the memory; None of a null pointer.
+      at: offset in it, in bytes.
+    """
+
+    variable: Variable
+    memory: Memory | None
+    at: int
+
+    @property
+    def element(self) -> Type:
+        assert isinstance(self.variable.type, Pointer)
+        return self.variable.type.pointee
+
+
+def located(whole: Record, path: str) -> tuple[Type, int]:
+    """The type and offset of a part of a record, by names of fields and numbers of elements, as in `a.r.v[0]`."""
+    of: Type = whole
+    offset = 0
+    while path:
+        if path.startswith("["):
+            number, _, path = path[1:].partition("]")
+            assert isinstance(of, types.Array)
+            of, offset = of.element, offset + int(number) * layouts.size(of.element)
+            continue
+        assert isinstance(of, Record)
+        path = path.removeprefix(".")
+        field = max((f for f in of.fields if _begins(path, f.name)), key=lambda f: len(f.name))
+        offset += layouts.at(of, field.name)
+        of, path = field.type, path[len(field.name) :]
+    return of, offset
+
+
+def _begins(path: str, name: str) -> bool:
+    return path == name or path.startswith((f"{name}.", f"{name}["))
+
+
+def value(machine: Machine, leaf: Leaf, of: Type, memory: Memory, at: Any) -> Any:
+    """The argument for a parameter; of a pointer a `Pointed`, or `xe.Local`."""
+    match of:
+        case Pointer():
+            return _pointed(machine, leaf.variable, memory.get(at, of))
+        case Scalar():
+            found = memory.get(at, of)
+            return of.dtype.type(_known(machine, leaf, found))
+        case Vector(element=element, count=count):
+            parts = [memory.get(at + k * element.size, element) for k in range(count)]
+            return tuple(_known(machine, leaf, part) for part in parts)
+        case Record():
+            data = host.record_bytes(of, memory, at)
+            return _known(machine, leaf, UNKNOWN if data is None else data)
+    raise machine.refuse(f"{leaf.path} is of type {of}, which a kernel cannot take")
+
+
+def _known(machine: Machine, leaf: Leaf, found: Any) -> Any:
+    if found is UNKNOWN:
+        raise machine.refuse(f"the kernel captures {leaf.path}, which nobody has set; initialise the variable")
+    return found
+
+
+def _pointed(machine: Machine, variable: Variable, pointer: Any) -> Pointed | Local:
+    if pointer is UNKNOWN:
+        raise machine.refuse(f"the kernel captures the pointer {variable.name}, which nobody has set; initialise it")
+    memory, at = pointer
+    if memory is not None and memory.kind == LOCAL:
+        return Local(memory.size - at)
+    if memory is not None and memory.freed:
+        raise machine.refuse(
+            f"the kernel captures {variable.name}, whose memory has been freed; free it after the kernel"
+        )
+    return Pointed(variable, memory, at)
+
+
+def is_plain(values: Sequence[Any], written: Sequence[str]) -> bool:
+    """Whether each memory is that of one parameter, from its beginning on, or is only read."""
+    pointed = [v for v in values if isinstance(v, Pointed) and v.memory is not None]
+    if any(p.at for p in pointed):
+        return False
+    changed = {p.memory for p in pointed if p.variable.name in written}
+    return all(sum(p.memory is memory for p in pointed) == 1 for memory in changed)
+
+
+def merged(function: Function, values: Sequence[Any]) -> tuple[Function, list[Any]]:
+    """The kernel with one parameter for each memory, and offsets into them, with its arguments."""
+    parameters: list[Variable] = []
+    arguments: list[tree.Expression] = []
+    given: list[Any] = []
+    bases: dict[int, Variable] = {}
+    for variable, one in zip(function.parameters, values, strict=True):
+        if not isinstance(one, Pointed) or one.memory is None:
+            parameters.append(variable)
+            given.append(one)
+            arguments.append(tree.Name(variable.type, function.place, variable))
+            continue
+        if id(one.memory) not in bases:
+            bases[id(one.memory)] = dataclasses.replace(variable)
+            parameters.append(bases[id(one.memory)])
+            given.append(Pointed(bases[id(one.memory)], one.memory, 0))
+        arguments.append(_offset(one, bases[id(one.memory)], function.place, parameters, given))
+    call = tree.Call(types.VOID, function.place, function.name, tuple(arguments), function)
+    body = tree.Block(function.place, (tree.Evaluate(function.place, call),))
+    return dataclasses.replace(function, parameters=tuple(parameters), read=lambda: body), given
+
+
+def _offset(
+    one: Pointed, base: Variable, place: Place, parameters: list[Variable], given: list[Any]
+) -> tree.Expression:
+    """A pointer into the memory of another parameter."""
+    of = one.variable.type
+    name: tree.Expression = tree.Name(base.type, place, base)
+    if of != base.type:
+        name = tree.Cast(of, place, name)
+    if not one.at:
+        return name
+    step = layouts.size(one.element)
+    count = Variable(f"{one.variable.name} offset", types.LONG, "private", place)
+    parameters.append(count)
+    given.append(np.int64(one.at // step))
+    return tree.Binary(of, place, "+", name, tree.Name(types.LONG, place, count))
+
+
+def arrays(values: Sequence[Any]) -> list[Any]:
+    """Arguments for a launch."""
+    return [_array(v) if isinstance(v, Pointed) else v for v in values]
+
+
+def _array(one: Pointed) -> np.ndarray | None:
+    return None if one.memory is None else transfers.array(one.memory, one.element)

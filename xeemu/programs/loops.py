@@ -1,0 +1,291 @@
+"""Loops: long loops of the host as kernels of one work-item, a hundred times as fast as step by step."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from xeemu.errors import Error
+from xeemu.frontends import binding, tree, types
+from xeemu.frontends.hosting import intrinsics, layouts
+from xeemu.frontends.hosting.machine import Frame, Machine
+from xeemu.frontends.hosting.memories import LOCAL, Memory
+from xeemu.frontends.hosting.rewriting import Rewriter
+from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.lowering import effects
+from xeemu.frontends.lowering import kernels as lowered
+from xeemu.frontends.tree import Expression, Function, Place, Program, Statement, Variable
+from xeemu.frontends.types import Array, Pointer, Record, Scalar, Type
+from xeemu.language.dialect import SYCL_CPP
+from xeemu.language.ndrange import NDRange
+from xeemu.launching.launch import launch
+from xeemu.programs import launches, transfers
+from xeemu.programs.launches import Pointed
+
+_STATE = "random numbers"
+_MOST_ITERATIONS = (1 << 31) - 1
+
+
+class _Refused(Exception):
+    """A loop that has to be carried out step by step."""
+
+
+@dataclasses.dataclass(eq=False)
+class Loops:
+    """What has been learnt of a program's loops.
+
+    Attributes:
+      refused: those that are carried out step by step.
+    """
+
+    refused: set[tree.Loop] = dataclasses.field(default_factory=set)
+
+    def hasten(self, machine: Machine, node: tree.Loop, frame: Frame) -> bool:
+        """Carries out what is left of a loop that is about to test its condition; False if it cannot."""
+        if node in self.refused:
+            return False
+        try:
+            _Making(machine, node, frame).run()
+        except (_Refused, Error, NotImplementedError, AssertionError):
+            self.refused.add(node)
+            return False
+        return True
+
+
+@dataclasses.dataclass(eq=False)
+class _Making:
+    """A loop that becomes a kernel.
+
+    Attributes:
+      given: expressions for the loop's variables.
+      parameters, values: of the kernel.
+      first, last: statements before and after the loop.
+      bases: the parameters that are memories, by these.
+    """
+
+    machine: Machine
+    node: tree.Loop
+    frame: Frame
+    given: dict[Variable, Expression] = dataclasses.field(default_factory=dict)
+    parameters: list[Variable] = dataclasses.field(default_factory=list)
+    values: list[Any] = dataclasses.field(default_factory=list)
+    first: list[Statement] = dataclasses.field(default_factory=list)
+    last: list[Statement] = dataclasses.field(default_factory=list)
+    bases: dict[int, Variable] = dataclasses.field(default_factory=dict)
+    kept: list[tuple[Memory, Type, Variable]] = dataclasses.field(default_factory=list)
+
+    @property
+    def place(self) -> Place:
+        return self.node.place
+
+    def run(self) -> None:
+        loop = tree.Loop(self.place, None, self.node.condition, self.node.step, self.node.body)
+        _check(loop)
+        for variable in _free(loop):
+            self._variable(variable, loop)
+        made = Rewriter(self.given, self._call).of(loop)
+        body = tree.Block(self.place, (*self.first, made, *self.last))
+        function = Function(
+            f"the loop of line {self.place.line}",
+            tuple(self.parameters),
+            types.VOID,
+            self.place,
+            True,
+            read=lambda: body,
+        )
+        self._launch(function)
+
+    def _launch(self, function: Function) -> None:
+        written = lowered.written(function)
+        program = Program(self.place.file, {}, [function], [])
+        kernel = binding.kernel(program, function, SYCL_CPP, ("loop", str(id(function))))
+        changed = launch(kernel, NDRange(1, 1), max_iterations=_MOST_ITERATIONS)(*launches.arrays(self.values))
+        outputs = changed if isinstance(changed, tuple) else (changed,)
+        pointed = [v for v in self.values if isinstance(v, Pointed) and v.variable.name in written]
+        for one, data in zip(pointed, outputs, strict=True):
+            assert one.memory is not None
+            if one.variable.name == _STATE:
+                self.machine.random = int(np.asarray(data)[0])
+            else:
+                transfers.put(one.memory, one.element, np.asarray(data))
+
+    # --- Variables ---
+
+    def _variable(self, variable: Variable, loop: tree.Loop) -> None:
+        """What stands for a variable of the host."""
+        memory = self.frame.get(variable)
+        if memory is None:
+            if variable.space == "constant" and not isinstance(variable.type, Pointer | Record):
+                return
+            memory = self.machine.static(variable)
+        of = variable.type
+        changed = variable in effects.of(loop).assigned
+        match of:
+            case Scalar() if changed:
+                self._counted(variable, memory, of)
+            case Scalar():
+                self.given[variable] = self._number(variable.name, of, memory.get(0, of))
+            case Array():
+                self.given[variable] = self._array(variable.name, memory, of)
+            case Record() if not layouts.holds_pointer(of):
+                base = self._base(variable.name, memory, of)
+                self.given[variable] = tree.Unary(of, self.place, "*", self._name(base))
+            case Pointer() | Record() if not changed:
+                self.given[variable] = self._local(variable.name, of, self._value(variable.name, of, memory, 0))
+            case _:
+                raise _Refused
+
+    def _name(self, variable: Variable) -> Expression:
+        return tree.Name(variable.type, self.place, variable)
+
+    def _parameter(self, name: str, of: Type, value: Any) -> Variable:
+        made = Variable(f"{name} {len(self.parameters)}", of, "private", self.place)
+        self.parameters.append(made)
+        self.values.append(value)
+        return made
+
+    def _number(self, name: str, of: Scalar, value: Any) -> Expression:
+        if value is UNKNOWN:
+            raise _Refused
+        return self._name(self._parameter(name, of, of.dtype.type(value)))
+
+    def _counted(self, variable: Variable, memory: Memory, of: Scalar) -> None:
+        """A number that the loop changes: a variable of the kernel, loaded before the loop and stored after it."""
+        if memory.get(0, of) is UNKNOWN:
+            memory.put(0, of, 0)
+        base = self._name(self._base(variable.name, memory, of))
+        target = tree.Unary(of, self.place, "*", base)
+        name = self._local(variable.name, of, target)
+        self.last.append(tree.Evaluate(self.place, tree.Assignment(of, self.place, "", target, name)))
+        self.given[variable] = name
+
+    def _local(self, name: str, of: Type, value: Expression) -> Expression:
+        made = Variable(name, of, "private", self.place, lambda: value)
+        self.first.append(tree.Declaration(self.place, (made,)))
+        return self._name(made)
+
+    def _base(self, name: str, memory: Memory, element: Type) -> Variable:
+        """The parameter for a memory."""
+        if memory.size is UNKNOWN or memory.kind == LOCAL or layouts.holds_pointer(element):
+            raise _Refused
+        if id(memory) not in self.bases:
+            made = self._parameter(name, Pointer(element, "global"), None)
+            self.values[-1] = Pointed(made, memory, 0)
+            self.bases[id(memory)] = made
+        return self.bases[id(memory)]
+
+    def _array(self, name: str, memory: Memory, of: Array) -> Expression:
+        innermost: Type = of
+        while isinstance(innermost, Array):
+            innermost = innermost.element
+        base = self._name(self._base(name, memory, innermost))
+        to = Pointer(of.element, "global")
+        return base if base.type == to else tree.Cast(to, self.place, base)
+
+    def _value(self, name: str, of: Type, memory: Memory, at: int) -> Expression:
+        """The value of something at a place of the host's, made of parameters."""
+        match of:
+            case Scalar():
+                return self._number(name, of, memory.get(at, of))
+            case Pointer():
+                return self._pointer(name, of, memory.get(at, of))
+            case Record(fields=fields, union=False):
+                parts = ((f"{name}.{f.name}", f.type, at + layouts.at(of, f.name)) for f in fields)
+                return tree.Initializer(of, self.place, tuple(self._value(n, t, memory, o) for n, t, o in parts))
+        raise _Refused
+
+    def _pointer(self, name: str, of: Pointer, pointer: Any) -> Expression:
+        if pointer is UNKNOWN or pointer[0] is None:
+            return tree.Cast(of, self.place, tree.Constant(types.INT, self.place, 0))
+        memory, at = pointer
+        if layouts.holds_pointer(of.pointee):
+            if not isinstance(of.pointee, Record):
+                raise _Refused
+            inner = self._local(name, of.pointee, self._value(name, of.pointee, memory, at))
+            return tree.Unary(of, self.place, "&", inner)
+        element = memory.element if isinstance(of.pointee, types.Void) else of.pointee
+        if element is None:
+            raise _Refused
+        base = self._name(self._base(name, memory, element))
+        found: Expression = base if base.type == of else tree.Cast(of, self.place, base)
+        if not at:
+            return found
+        count = self._number(f"{name} offset", types.LONG, at // layouts.size(of.pointee))
+        return tree.Binary(of, self.place, "+", found, count)
+
+    # --- Random numbers ---
+
+    def _call(self, node: tree.Call) -> Expression | None:
+        """A random number is computed from the last one, in a memory."""
+        if node.name != "random" or node.function is not None:
+            return None
+        state = next((p for p in self.parameters if p.name == _STATE), None)
+        if state is None:
+            memory = self.machine.cells(8)
+            memory.put(0, types.ULONG, self.machine.random)
+            state = Variable(_STATE, Pointer(types.ULONG, "global"), "private", self.place)
+            self.parameters.append(state)
+            self.values.append(Pointed(state, memory, 0))
+        return _drawn(tree.Unary(types.ULONG, self.place, "*", self._name(state)), node)
+
+
+def _drawn(state: Expression, node: tree.Call) -> Expression:
+    of, place = types.ULONG, node.place
+    factor, term = (tree.Constant(of, place, n) for n in (intrinsics.FACTOR, intrinsics.TERM))
+    product = tree.Binary(of, place, "*", state, factor)
+    following = tree.Assignment(of, place, "", state, tree.Binary(of, place, "+", product, term))
+    upper = tree.Binary(of, place, ">>", state, tree.Constant(types.INT, place, 32))
+    steps = (tree.Evaluate(place, following), tree.Evaluate(place, tree.Cast(node.type, place, upper)))
+    return tree.Braced(node.type, place, tree.Block(place, steps))
+
+
+# --- What can be compiled ---
+
+
+def _parts(loop: tree.Loop) -> Iterator[Any]:
+    """The nodes of a loop and of the functions that it calls."""
+    yield from effects.nodes(loop)
+    around = Function("", (), types.VOID, loop.place, False, read=lambda: tree.Block(loop.place, (loop,)))
+    for function in effects.functions(around)[1:]:
+        yield from effects.nodes(function.body)
+
+
+def _check(loop: tree.Loop) -> None:
+    """Refuses what a kernel cannot do, and changes of objects that hold pointers."""
+    own = set(effects.nodes(loop))
+    for node in _parts(loop):
+        match node:
+            case tree.Call(function=None, name=name) if name in _OF_THE_HOST:
+                if name != "random" or node not in own:
+                    raise _Refused
+            case tree.Return() if node in own:
+                raise _Refused
+            case tree.Assignment(target=target) | tree.Step(operand=target):
+                if _is_of_pointers(target):
+                    raise _Refused
+            case tree.Name(variable=variable) if node not in own and variable.space == "global":
+                raise _Refused
+
+
+_OF_THE_HOST = frozenset(("random", *intrinsics.names(), *intrinsics.COMMANDS))
+
+
+def _is_of_pointers(target: Expression) -> bool:
+    """Whether an object is changed that has pointers in it."""
+    if isinstance(target, tree.Member):
+        base = target.base.type.pointee if isinstance(target.base.type, Pointer) else target.base.type
+        return layouts.holds_pointer(base)
+    return False
+
+
+def _free(loop: tree.Loop) -> list[Variable]:
+    """The variables of a loop that are declared outside of it, in order."""
+    declared: set[Variable] = set()
+    found: dict[Variable, None] = {}
+    for node in effects.nodes(loop):
+        if isinstance(node, tree.Declaration):
+            declared |= set(node.variables)
+        elif isinstance(node, tree.Name):
+            found[node.variable] = None
+    return [v for v in found if v not in declared]

@@ -1,0 +1,142 @@
+"""Naming: the arrays of a program by the names of the host's variables."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from xeemu.errors import KernelArgumentError, did_you_mean
+from xeemu.frontends import types
+from xeemu.frontends.hosting import layouts
+from xeemu.frontends.hosting.machine import Machine
+from xeemu.frontends.hosting.memories import LOCAL, Memory
+from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.types import Pointer, Record, Type
+from xeemu.programs import transfers
+
+_TEXTS = ("std::basic_string", "std::ostream", "std::basic_ostream", "std::string", "<lambda", "std::function")
+
+
+def memories(
+    machine: Machine, lent: frozenset[Memory] = frozenset()
+) -> Mapping[str, tuple[Memory, Type, tuple[int, ...]]]:
+    """The arrays that variables are or point to: their memories, elements and dimensions.
+
+    A variable that is a number is one where it is `lent` to a kernel.
+    """
+    found = {}
+    for name, (of, memory) in machine.named.items():
+        one = _of_variable(of, memory, lent)
+        if one is not None:
+            found[name] = one
+    return found
+
+
+def _of_variable(of: Type, memory: Memory, lent: frozenset[Memory]) -> tuple[Memory, Type, tuple[int, ...]] | None:
+    match of:
+        case types.Array(element=element):
+            return (memory, *_inner(element, (of.count,)))
+        case Pointer(pointee=pointee):
+            return _of_pointer(memory.get(0, of), pointee, ())
+        case Record(name=name) if name.startswith(_TEXTS):
+            return None
+        case Record():
+            return next(_of_record(of, memory), None) or (_whole(memory, of) if memory in lent else None)
+    return _whole(memory, of) if memory in lent else None
+
+
+def _whole(memory: Memory, of: Type) -> tuple[Memory, Type, tuple[int, ...]]:
+    return memory, of, ()
+
+
+def _inner(element: Type, shape: tuple[int, ...]) -> tuple[Type, tuple[int, ...]]:
+    while isinstance(element, types.Array):
+        element, shape = element.element, (*shape, element.count)
+    return element, shape
+
+
+def _of_record(of: Record, memory: Memory) -> Iterator[tuple[Memory, Type, tuple[int, ...]]]:
+    for offset, leaf in layouts.leaves(of):
+        if isinstance(leaf, Pointer):
+            found = _of_pointer(memory.get(offset, leaf), leaf.pointee, _range(of, memory))
+            if found is not None:
+                yield found
+
+
+def _range(of: Record, memory: Memory) -> tuple[int, ...]:
+    """The range of a buffer or accessor, the number of elements of a vector."""
+    for field in of.fields:
+        if field.name in ("r", "count"):
+            at = layouts.at(of, field.name)
+            sizes = tuple(memory.get(at + o, leaf) for o, leaf in layouts.leaves(field.type))
+            return () if UNKNOWN in sizes else sizes
+    return ()
+
+
+def _of_pointer(pointer: Any, pointee: Type, shape: tuple[int, ...]) -> tuple[Memory, Type, tuple[int, ...]] | None:
+    if pointer is UNKNOWN or pointer[0] is None or pointer[0].kind == LOCAL:
+        return None
+    memory = pointer[0]
+    of = memory.element if isinstance(pointee, types.Void) and memory.element is not None else pointee
+    if isinstance(of, types.Void | types.Opaque) or layouts.holds_pointer(of):
+        return None
+    return memory, of, shape
+
+
+def arrays(machine: Machine, lent: frozenset[Memory]) -> dict[str, np.ndarray]:
+    """The contents of the arrays by name."""
+    found = {}
+    for name, (memory, of, shape) in memories(machine, lent).items():
+        dtype = transfers.record_dtype(of)
+        raw = transfers.array(memory, of).view(np.uint8)
+        size = layouts.size(of)
+        flat = raw[: raw.size // size * size].view(dtype.base).reshape(-1, *dtype.shape).copy()
+        wanted = int(np.prod(shape)) if shape else len(flat)
+        if wanted < len(flat):
+            flat = flat[:wanted]
+        found[name] = flat.reshape(*shape, *dtype.shape) if len(shape) > 1 and wanted == len(flat) else flat
+    return found
+
+
+class Given:
+    """Arrays that a caller gives for those of the host, each put in its place when it is first submitted."""
+
+    def __init__(self, given: Mapping[str, Any]):
+        self._left = dict(given)
+
+    def place(self, machine: Machine, used: frozenset[Memory]) -> None:
+        """Replaces the contents of the arrays that are submitted now."""
+        if not self._left:
+            return
+        for name, (memory, of, _) in memories(machine, used).items():
+            if name in self._left and memory in used:
+                _replace(name, memory, of, self._left.pop(name))
+
+    def check(self, machine: Machine, lent: frozenset[Memory]) -> None:
+        """Refuses what was given for no array that a kernel takes.
+
+        Errors: `xe.KernelArgumentError`.
+        """
+        if not self._left:
+            return
+        name = next(iter(self._left))
+        names = [n for n, (memory, _, _) in memories(machine, lent).items() if memory in lent]
+        raise KernelArgumentError(
+            f"the program submits no array {name}{did_you_mean(name, names)}; its arrays are {', '.join(names) or 'none'}"
+        )
+
+
+def _replace(name: str, memory: Memory, of: Type, given: Any) -> None:
+    data, dtype = np.asarray(given), transfers.record_dtype(of)
+    size = layouts.size(of)
+    count = memory.size // size
+    if data.dtype.itemsize * data.size != count * size or (data.dtype != dtype.base and data.dtype.kind != "V"):
+        raise KernelArgumentError(
+            f"{name} has {count} elements of {types_name(of)}, but got an array of the shape {data.shape} and of "
+            f"{data.dtype}; pass np.asarray(..., np.{dtype.base}) of {count} elements"
+        )
+    transfers.put(memory, of, data)
+
+
+def types_name(of: Type) -> str:
+    return str(of)

@@ -1,0 +1,85 @@
+"""Results: what a run of a program has done."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from xeemu.cost.costing import estimate, profile
+from xeemu.cost.report import Report
+from xeemu.devices.device import Device
+from xeemu.errors import Error
+from xeemu.faults.checking import check
+from xeemu.faults.findings import Findings
+from xeemu.language.kernel import Kernel
+from xeemu.language.ndrange import NDRange
+
+_SAMPLE = 64
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Submitted:
+    """A kernel that a program has submitted.
+
+    Attributes:
+      name: the kernel's.
+      file, line: of the submission.
+      nd_range: of the launch.
+      arguments: of the launch, as they were before it.
+      kernel: takes the arguments.
+      device: the modelled device.
+    """
+
+    name: str
+    file: str
+    line: int
+    nd_range: NDRange
+    arguments: Sequence[Any] = dataclasses.field(repr=False)
+    kernel: Kernel = dataclasses.field(repr=False)
+    device: str | Device = dataclasses.field(repr=False)
+
+    @functools.cached_property
+    def report(self) -> Report:
+        """What `xe.profile` tells of the launch."""
+        return profile(self.kernel, self.nd_range, device=self.device)(*self.arguments)[1]
+
+    @functools.cached_property
+    def findings(self) -> Findings:
+        """What `xe.check` finds in the launch."""
+        return check(self.kernel, self.nd_range, device=self.device)(*self.arguments)[1]
+
+    @property
+    def time_s(self) -> float | None:
+        """The time that the launch takes on the modelled device, in seconds; where addresses depend on data, of a sample."""
+        return self._timed.time_s
+
+    @functools.cached_property
+    def _timed(self) -> Report:
+        try:
+            return estimate(self.kernel, self.nd_range, device=self.device)(*self.arguments)
+        except Error:
+            return profile(self.kernel, self.nd_range, device=self.device, sample=_SAMPLE)(*self.arguments)[1]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Result:
+    """What a run of a program has done.
+
+    Attributes:
+      output: what it has printed.
+      arrays: the contents of its arrays at the end, by the names of the host's variables.
+      submissions: its kernels, in order.
+      exit_code: what `main` gives.
+      findings: what is wrong with the order of its commands.
+    """
+
+    output: str
+    arrays: Mapping[str, np.ndarray] = dataclasses.field(repr=False)
+    submissions: tuple[Submitted, ...]
+    exit_code: int
+    findings: Findings
+
+    def __str__(self) -> str:
+        return self.output

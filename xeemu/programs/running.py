@@ -1,0 +1,185 @@
+"""Running: a SYCL program from the beginning of `main` to its end."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xeemu.devices.device import Device, device
+from xeemu.errors import Error, KernelArgumentError, KernelError
+from xeemu.faults.findings import Findings
+from xeemu.frontends import binding
+from xeemu.frontends.cplusplus import submissions
+from xeemu.frontends.hosting import ranges
+from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
+from xeemu.frontends.hosting.memories import Memory, Outside
+from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.lowering import kernels as lowered
+from xeemu.frontends.sycl import host, parameters
+from xeemu.frontends.sycl.entries import Entry
+from xeemu.frontends.tree import Function, Program
+from xeemu.frontends.types import Pointer, Record
+from xeemu.language.dialect import SYCL_CPP
+from xeemu.language.kernel import Kernel
+from xeemu.language.ndrange import NDRange
+from xeemu.launching.launch import launch
+from xeemu.launching.printing import printed
+from xeemu.programs import launches, naming, transfers
+from xeemu.programs.launches import Pointed
+from xeemu.programs.loops import Loops
+from xeemu.programs.naming import Given
+from xeemu.programs.results import Result, Submitted
+
+if TYPE_CHECKING:
+    from xeemu.frontends.sycl.collection import SyclKernels
+
+_MOST_STEPS = 5_000_000
+
+
+def run(kernels: "SyclKernels", on: str | Device, given: Mapping[str, Any]) -> Result:
+    """Runs a program.
+
+    Args:
+      kernels: the program's.
+      on: the modelled device.
+      given: contents of the host's arrays by the names of variables, for when they are first submitted.
+
+    Raises:
+      KernelArgumentError: there is no `main`, or something was given for no array of the program.
+      KernelError: the program does what is not supported, or what is wrong.
+    """
+    return _Run(kernels, device(on), Given(given)).result()
+
+
+@dataclasses.dataclass(eq=False)
+class _Run:
+    kernels: "SyclKernels"
+    device: Device
+    given: Given
+    submitted: list[Submitted] = dataclasses.field(default_factory=list)
+    lent: set[Memory] = dataclasses.field(default_factory=set)
+    _names: dict[int, str] = dataclasses.field(default_factory=dict)
+    _made: dict[Any, Kernel] = dataclasses.field(default_factory=dict)
+
+    def result(self) -> Result:
+        main = self._main()
+        machine = host.machine(self._submit, self.device, strict=True, most=_MOST_STEPS)
+        machine.hasten = Loops().hasten
+        with host.deep(), np.errstate(all="ignore"):
+            code = self._call(machine, main)
+        lent = frozenset(self.lent)
+        self.given.check(machine, lent)
+        arrays = naming.arrays(machine, lent)
+        return Result("".join(machine.output), arrays, tuple(self.submitted), code, Findings())
+
+    def _main(self) -> Function:
+        for cursor in submissions.functions(self.kernels.instances):
+            if cursor.spelling == "main":
+                found = self.kernels.instances.function(cursor)
+                if found is not None:
+                    return found
+        raise KernelArgumentError(f"{self.kernels.file} has no main to run; launch its kernels by name")
+
+    def _call(self, machine: Machine, main: Function) -> int:
+        arguments = [1 if k == 0 else (machine.cells(8), 0) for k in range(len(main.parameters))]
+        try:
+            found = machine.call(main, arguments)
+        except Stopped as stopped:
+            if stopped.message:
+                raise machine.refuse(f"the program ends with an error: {stopped.message}") from None
+            found = stopped.status
+        except Exhausted:
+            raise machine.refuse(
+                f"the host's code has taken {_MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
+                "launch the kernel by name"
+            ) from None
+        except Outside as outside:
+            raise machine.refuse(str(outside)) from None
+        return int(found) if isinstance(found, int) else 0
+
+    # --- Submissions ---
+
+    def _submit(self, machine: Machine, function: Function, kernel: Any) -> None:
+        name = self._name(function)
+        try:
+            self._launch(machine, name, function, kernel)
+        except Error as error:
+            raise _placed(error, machine) from None
+
+    def _name(self, function: Function) -> str:
+        key = self.kernels.instances.key(function)
+        if key not in self._names:
+            self._names = self.kernels.names_by_entry()
+        return self._names[key]
+
+    def _launch(self, machine: Machine, name: str, function: Function, kernel: Any) -> None:
+        entry = self.kernels.entry(name)
+        whole = function.parameters[0].type
+        assert isinstance(whole, Pointer)
+        assert isinstance(whole.pointee, Record)
+        nd_range = _nd_range(machine, function)
+        memory, at = machine.behind(kernel)
+        values = []
+        for leaf in parameters.leaves(entry.captures):
+            of, offset = launches.located(whole.pointee, leaf.path)
+            values.append(launches.value(machine, leaf, of, memory, at + offset))
+        used = frozenset(v.memory for v in values if isinstance(v, Pointed) and v.memory is not None)
+        self.lent |= used
+        self.given.place(machine, used)
+        self._carry_out(machine, name, entry, nd_range, values)
+
+    def _carry_out(self, machine: Machine, name: str, entry: Entry, nd_range: NDRange, values: list[Any]) -> None:
+        function = entry.function
+        if not launches.is_plain(values, lowered.written(function)):
+            function, values = launches.merged(function, values)
+        kernel = self._kernel(name, function, values)
+        arguments = launches.arrays(values)
+        place = machine.place
+        submitted = Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device)
+        self.submitted.append(submitted)
+        if machine.commands.open:
+            machine.commands.open[-1].launched.append(submitted)
+        if kernel.interface is not None and kernel.interface.printing is not None:
+            changed, text = printed(kernel, nd_range, self.device)(*arguments)
+            machine.output.append(str(text))
+        else:
+            changed = launch(kernel, nd_range, device=self.device)(*arguments)
+        self._take(kernel, values, changed)
+
+    def _kernel(self, name: str, function: Function, values: list[Any]) -> Kernel:
+        """The kernel that takes its leaves, made once for each way in which they share memories."""
+        key = name, tuple(v.variable.name if isinstance(v, Pointed) else "" for v in values), len(function.parameters)
+        if key not in self._made:
+            program = Program(self.kernels.file, {}, [function], [])
+            identity = (*self.kernels.identity, *map(str, key))
+            self._made[key] = binding.kernel(program, function, SYCL_CPP, identity)
+        return self._made[key]
+
+    def _take(self, kernel: Kernel, values: list[Any], changed: Any) -> None:
+        """Puts what a launch has changed into the host's memories."""
+        assert kernel.interface is not None
+        written = kernel.interface.written
+        pointed = [v for v in values if isinstance(v, Pointed) and v.memory is not None and v.variable.name in written]
+        outputs = changed if isinstance(changed, tuple) else (changed,)
+        for one, data in zip(pointed, outputs, strict=False):
+            assert one.memory is not None
+            transfers.put(one.memory, one.element, np.asarray(data))
+
+
+def _nd_range(machine: Machine, function: Function) -> NDRange:
+    sizes, local, offset = ranges.of_launch(machine.stack, function.name)
+    if sizes is None or UNKNOWN in sizes or (local is not None and UNKNOWN in local):
+        raise machine.refuse("the range of the launch is not known; initialise the variables that it is made of")
+    if any(offset):
+        raise machine.refuse(f"the nd_range has the offset {offset}; add it to the ids in the kernel")
+    return NDRange(tuple(map(int, sizes)), None if local is None else tuple(map(int, local)))
+
+
+def _placed(error: Error, machine: Machine) -> Error:
+    """An error that names the line of the submission, if it has none of its own."""
+    place = machine.place
+    if f"{place.file}:" in str(error) or not place.line:
+        return error
+    refused = machine.refuse(str(error))
+    return refused if type(error) is KernelError else type(error)(str(refused))
