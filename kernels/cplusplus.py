@@ -2,7 +2,7 @@
 
 import dataclasses
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -35,10 +35,11 @@ class Program:
         """The kernel for a size."""
         return xe.load(self.path, self.twin.options(example, size))[self.kernel]
 
-    def arguments(self, kernel: xe.Kernel, example: Example, inputs: Inputs) -> Sequence[Any]:
-        """The example's inputs in the order of the kernel's parameters, which is that of the lambda's captures."""
+    def arguments(self, kernel: xe.Kernel, example: Example, inputs: Inputs) -> Mapping[str, Any]:
+        """The example's inputs by name, as far as the kernel takes them; what else it captures, it knows."""
         named = self.named(example, inputs)
-        return [named[name] for name in kernel.parameters]
+        every = kernel.interface.every if kernel.interface is not None else kernel.parameters
+        return {name: named[name] for name in every if name in named}
 
     def named(self, example: Example, inputs: Inputs) -> Mapping[str, Any]:
         """The example's inputs by the names that they have in the program."""

@@ -637,4 +637,4 @@ kernel void racing(global int* a) { a[0] += 1; }
     def test_options_are_for_them_alone(self, xeemu, file):
         code, _, errors = xeemu("run", f"{file}:scale", "--global-size", "64", "--options", "-DN=2")
         assert code == 2
-        assert "is no OpenCL C, which --options and --std are for" in errors
+        assert "is no OpenCL C or SYCL C++, which --options and --std are for" in errors

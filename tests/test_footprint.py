@@ -92,3 +92,17 @@ def test_what_depends_on_data_is_bounded_by_what_is_moved_and_by_the_memory():
     loads = [o for os in taken.operations.values() for o in os if o.place.memory.name == "x"]
     assert footprint.of_memory(loads, taken, None, 32) is None
     assert footprint.of_memory(loads, taken, 2400.0, 32) == footprint.Footprint(100.0, 416.0)
+
+
+@xe.kernel(sub_group_size=32)
+def beyond(wg, x, y, *, start):
+    i = wg.global_id()
+    return y.at[i].set(x[start + i])
+
+
+@pytest.mark.parametrize("start", [-5000, 5000])
+def test_accesses_out_of_bounds_touch_nothing(start):
+    assert of_loads(beyond, words(100), words(GROUPS * SIZE), start=start).launch == 0
+    report = xe.estimate(beyond, xe.NDRange(GROUPS * SIZE, SIZE))(words(100), words(GROUPS * SIZE), start=start)
+    assert isinstance(report.time_s, float)
+    assert report.time_s > 0

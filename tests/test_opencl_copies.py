@@ -257,3 +257,65 @@ def test_two_copies_to_one_place_are_a_data_race():
     given = np.arange(17, dtype=np.int32)
     _, found = xe.check(xe.load(source)["twice"], RANGE)(np.zeros(32, np.int32), given)
     assert {(f.kind, f.memory) for f in found} == {("data-race", "tile")}
+
+
+UNDER_WAY = """
+kernel void under_way(global int* p, global int* q) {
+  local int t[16], u[16];
+  int l = get_local_id(0), i = get_global_id(0);
+  event_t e = async_work_group_copy(t, p + 16 * get_group_id(0), 16, 0);
+  LINES
+}"""
+MEET = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
+
+
+def under_way(lines):
+    source = UNDER_WAY.replace("LINES", lines.replace("MEET", MEET).replace("WAIT", WAIT))
+    given, out = np.arange(2 * SIZE, dtype=np.int32), np.zeros(2 * SIZE, np.int32)
+    kernel = xe.load(source)["under_way"]
+    outputs, found = xe.check(kernel, RANGE)(given, out)
+    if not found:
+        jax.tree.map(np.testing.assert_array_equal, outputs, xe.launch(kernel, RANGE)(given, out))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("lines", "memory"),
+    [
+        ("MEET q[i] = t[l]; WAIT", "t"),
+        ("MEET q[i] = t[l];", "t"),
+        ("MEET q[i] = t[l]; MEET WAIT MEET", "t"),
+        ("MEET MEET p[i] = 1; MEET WAIT", "p"),
+        ("MEET t[l] = 1; MEET WAIT", "t"),
+        ("event_t f = async_work_group_copy(u, p, 16, 0); wait_group_events(1, &f); MEET q[i] = t[l]; WAIT", "t"),
+        ("MEET for (int k = 0; k < 9; k++) q[i] += t[k]; WAIT", "t"),
+    ],
+)
+def test_a_barrier_ends_no_copy(lines, memory):
+    found = under_way(lines)
+    assert {f.memory for f in found} == {memory}
+    assert {site.line for f in found for site in f.sites} == {5, 6}
+    assert all(
+        "Write wait_group_events(1, &event) between, with the event of the copy at line 5." in str(f) for f in found
+    )
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "WAIT MEET q[i] = t[l]; MEET t[l] = 1;",
+        "WAIT q[i] = t[15 - l]; p[i] = 2;",
+        "u[l] = l; MEET q[i] = u[15 - l]; MEET WAIT q[i] += t[15 - l];",
+        "MEET q[i] = p[i ^ 1]; WAIT",
+        "event_t f = async_work_group_copy(u, p, 16, e); MEET wait_group_events(1, &f); q[i] = t[l] + u[15 - l];",
+        "async_work_group_copy(u, p, 16, e); MEET WAIT q[i] = t[15 - l] + u[15 - l];",
+        """for (int k = 0; k < 4; k++) {
+             WAIT
+             q[i] += t[15 - l];
+             MEET
+             if (k < 3) e = async_work_group_copy(t, p + k, 16, 0);
+           }""",
+    ],
+)
+def test_what_is_done_beside_a_copy_or_after_it_is_clean(lines):
+    assert not under_way(lines)

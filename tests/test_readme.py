@@ -21,7 +21,7 @@ def blocks(language):
 
 
 @pytest.mark.parametrize(
-    ("program", "name", "output"), [(0, "histogram", 0), (1, "blur", 2), (2, "mirror", 3), (3, "orders", 4)]
+    ("program", "name", "output"), [(0, "histogram", 0), (1, "blur", 2), (2, "mirror", 4), (3, "orders", 5)]
 )
 def test_a_program_prints_the_output_that_follows_it(program, name, output, tmp_path):
     assert len(blocks("python")) == 4
@@ -78,7 +78,7 @@ def test_a_room_uses_only_those_above_it(room):
 
 def test_the_commands_are_accepted():
     commands = re.findall(r"^xeemu (.*)$", blocks("bash")[1], re.MULTILINE)
-    assert len(commands) == 18
+    assert len(commands) == 19
     for command in commands:
         words = shlex.split(command.replace("[", "").replace("]", ""), comments=True)
         cli._parser().parse_args(words)
@@ -90,6 +90,14 @@ def test_the_command_on_a_file_of_opencl_finds_what_is_wrong(tmp_path, monkeypat
     (command,) = re.findall(r"^xeemu (.*)$", blocks("bash")[2], re.MULTILINE)
     assert cli.main(shlex.split(command)) == 1
     assert "Write barrier(CLK_LOCAL_MEM_FENCE) after line 5 and before line 7." in capsys.readouterr().out
+
+
+def test_the_command_on_a_program_of_sycl_prints_the_output_that_follows_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "blur.cpp").write_text(blocks("cpp")[0])
+    (command,) = re.findall(r"^xeemu (.*)$", blocks("bash")[3], re.MULTILINE)
+    assert cli.main(shlex.split(command)) == 1
+    assert capsys.readouterr().out == blocks("text")[3]
 
 
 def test_the_scripts_exist():

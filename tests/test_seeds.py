@@ -3,12 +3,12 @@
 The texts are not in this repository: XEEMU_SEEDS names their folder, and without it there is nothing to test.
 """
 
+import collections
 import functools
 import os
 import pathlib
 import sys
 
-import numpy as np
 import pytest
 
 import xeemu as xe
@@ -16,7 +16,7 @@ from xeemu.kernels import EXAMPLES
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
 
-from test_twins import assert_equal_counts, assert_equal_outputs
+from test_twins import assert_equal_outputs
 from yardstick import seeds
 
 FOLDER = os.environ.get("XEEMU_SEEDS", "")
@@ -48,6 +48,13 @@ FRAGMENTS = {
 EVERY = [(f"program {name}", case) for name, case in PROGRAMS.items()]
 EVERY += [(f"fragment {name}", case) for name, case in FRAGMENTS.items()]
 NAMES = {"iacc": "data", "kacc": "taps", "oacc": "out", "macc": "data", "hacc": "hist"}
+NAMES |= {
+    "ciacc": "cache",
+    "histogram": "counts",
+    "local_histogram": "bins",
+    "A_local": "a_local",
+    "B_local": "b_local",
+}
 NAMES |= {"A": "a", "B": "b", "C": "c", "data_acc": "data", "sum_acc": "total", "sum": "total"}
 """What the texts call the examples' inputs."""
 
@@ -74,11 +81,25 @@ class Case:
             self.static["iterations"] = 100
 
     def of_both(self, transformation):
-        given = [self.inputs[NAMES.get(name, name)] for name in self.kernel.parameters]
+        named = {name: NAMES.get(name, name) for name in self.kernel.parameters}
+        given = {name: self.inputs[theirs] for name, theirs in named.items() if theirs in self.inputs}
         return (
             transformation(self.example.kernel, self.nd_range)(*self.inputs.values(), **self.static),
-            transformation(self.kernel, self.kernel.nd_range)(*given),
+            transformation(self.kernel, self.kernel.nd_range)(**given),
         )
+
+
+COUNTS = ("lanes", "requests", "passes", "ideal_passes", "lines", "sectors", "bytes_moved")
+
+
+def totals(report):
+    """By memory and operation: a fragment is one line of text, and a loop of the example may be several there."""
+    found = collections.defaultdict(collections.Counter)
+    for site in report.sites:
+        if site.space != "private":  # which the example of histogram_registers has not, and the text counts in
+            key = (NAMES.get(site.memory, site.memory), site.op, site.space)
+            found[key].update({count: getattr(site, count) or 0 for count in COUNTS})
+    return found
 
 
 @named
@@ -93,8 +114,10 @@ def test_results_are_equal(name, case):
 
 
 @named
-def test_estimates_are_equal(name, case):
-    assert_equal_counts(case[0], *Case(name, *case).of_both(xe.estimate))
+def test_counts_are_equal(name, case):
+    (_, hand), (_, program) = Case(name, *case).of_both(xe.profile)
+    assert totals(program) == totals(hand)
+    assert program.barriers == hand.barriers
 
 
 @named
@@ -106,7 +129,7 @@ def test_findings_are_equal(name, case):
 def test_the_lab_as_it_stands_changes_nothing():
     (kernel,) = xe.load(text("program atomics_lab")).values()
     assert kernel.nd_range == xe.NDRange(1024)
-    _, findings = xe.check(kernel, kernel.nd_range)(*[np.zeros(1024, np.int32) for _ in kernel.parameters])
+    _, findings = xe.check(kernel, kernel.nd_range)()
     assert findings == ()
 
 

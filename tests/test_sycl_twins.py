@@ -26,7 +26,7 @@ class Case:
         given = self.program.arguments(self.kernel, self.example, self.inputs)
         return (
             transformation(self.example.kernel, self.nd_range)(*self.inputs, **self.example.static),
-            transformation(self.kernel, self.nd_range)(*given),
+            transformation(self.kernel, self.nd_range)(**given),
         )
 
 
@@ -82,12 +82,12 @@ def test_a_barrier_that_not_all_reach_is_found(name, kinds):
 def test_writes_that_nothing_orders_are_races(name, racing):
     kernel = fragment("relaxed_writes")[name]
     values = {"x": np.zeros(1, np.int32), "y": np.zeros(1, np.int32), "seen": np.zeros(2, np.int32)}
-    _, findings = xe.check(kernel, kernel.nd_range)(*[values[p] for p in kernel.parameters])
+    _, findings = xe.check(kernel, kernel.nd_range)(**values)
     assert {f.memory for f in findings if f.kind == "data-race"} == racing
 
 
 def test_a_reduction_into_its_own_input_is_a_race_between_groups():
     kernel = fragment("reduction_in_place")["reduction_in_place"]
     values = {"global_mem": np.ones(256, np.int32), "left": np.uint64(256)}
-    _, findings = xe.check(kernel, xe.NDRange(128, 32))(*[values[p] for p in kernel.parameters])
+    _, findings = xe.check(kernel, xe.NDRange(128, 32))(**values)
     assert {(f.kind, f.space) for f in findings} == {("data-race", "global")}

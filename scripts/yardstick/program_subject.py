@@ -41,10 +41,11 @@ class Trial:
 
     def _stages(self, check: bool) -> Iterator[dict[str, Any]]:
         kernels = self._timed("load", self._loaded)
-        yield {"kernels": {name: str(kernels[name]) for name in kernels}}
-        yield self._timed("run", lambda: ran(kernels, self._program.argv))
+        yield {"kernels": list(kernels)}
+        result = self._timed("run", kernels.run)
+        yield ran(result)
         if check or self._program.expect:
-            yield self._timed("check", lambda: self._checked(kernels))
+            yield self._timed("check", lambda: self._checked(result))
 
     def _timed(self, stage: str, work: Callable[[], Any]) -> Any:
         self._stage = stage
@@ -62,18 +63,20 @@ class Trial:
         path = program_source(self._program, self._corpus)
         return xe.load(path, options=shlex.join(program_options(self._program, self._corpus)))
 
-    def _checked(self, kernels: Any) -> dict[str, Any]:
-        found = kernels.run(check=True)
-        errors = [f for f in found.findings if f.severity == "error"]
+    def _checked(self, result: Any) -> dict[str, Any]:
+        """What is found in each kernel that was submitted, the first time, and in the order of the commands."""
+        first = {submitted.name: submitted for submitted in reversed(result.submissions)}
+        every = [*result.findings, *(f for submitted in first.values() for f in submitted.findings)]
+        errors = [f for f in every if f.severity == "error"]
         kinds = sorted({f.kind for f in errors})
         said = {"findings": kinds, "texts": [str(f) for f in errors[:4]]}
         return said | {"judged": verdicts.judged(self._program, {}, kinds)}
 
 
-def ran(kernels: Any, argv: tuple[str, ...]) -> dict[str, Any]:
-    """What a program does: its output, what `main` returns and the kernels that it submits."""
-    found = kernels.run(argv=argv)
-    return {"text": found.text[-4000:], "status": found.status, "launched": [s.kernel for s in found.submissions]}
+def ran(result: Any) -> dict[str, Any]:
+    """What a program did: its output, what `main` returned and the kernels that it submitted."""
+    launched = [submitted.name for submitted in result.submissions]
+    return {"text": result.output[-4000:], "status": result.exit_code, "launched": launched}
 
 
 # --- Sources ---
@@ -84,12 +87,21 @@ def program_source(program: Program, corpus: pathlib.Path) -> pathlib.Path:
     path = corpus / program.suite / program.file
     if not path.exists():
         raise sources.MissingSource(f"{path} is not there; check out {program.suite} into {corpus / program.suite}")
-    if not program.cases:
+    if not (program.cases or program.argv):
         return path
-    made = corpus / "assembled" / program.suite / f"{path.stem}.cpp"
+    made = corpus / "assembled" / program.suite / program.file.replace("/", "-")
     made.parent.mkdir(parents=True, exist_ok=True)
-    made.write_text(calling(path, program.cases))
+    made.write_text(calling(path, program.cases) if program.cases else given(path, program.argv))
     return made
+
+
+def given(path: pathlib.Path, argv: tuple[str, ...]) -> str:
+    """A program whose `main` calls a file's with arguments."""
+    words = [f'    static char word{k}[] = "{word}";' for k, word in enumerate(("main", *argv))]
+    names = ", ".join(f"word{k}" for k in range(len(words)))
+    lines = ["#define main program_main", f'#include "{path}"', "#undef main", "", "int main()", "{", *words]
+    lines += [f"    static char *words[] = {{{names}, nullptr}};"]
+    return "\n".join([*lines, f"    return program_main({len(words)}, words);", "}", ""])
 
 
 def calling(path: pathlib.Path, macro: str) -> str:

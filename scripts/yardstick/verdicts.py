@@ -1,6 +1,6 @@
 """Verdicts: what came of a SYCL program, from what `subject` tells of it, and its kernels.
 
-An outcome is a dictionary of: seconds (by stage), kernels (their descriptions by name), launched (names of the kernels
+An outcome is a dictionary of: seconds (by stage), kernels (their names), launched (names of the kernels
 that `run` submitted), text (what the program printed), status (what `main` returned), findings, texts, judged; and
 failed, error and message for one that did not get to the end.
 """

@@ -65,8 +65,8 @@ def _by_name(parameters: Sequence[Variable], texts: Sequence[str]) -> dict[str, 
     if len(others) != len(left) or len(given) + len(others) != len(texts):
         declared = ", ".join(map(declarations.parameter, parameters))
         missing = left[len(others) :]
-        such_as = f"; write also {' '.join(f'--arg {such_as(p)}' for p in missing)}" if missing else ""
-        raise UsageError(f"the kernel takes {len(names)} arguments ({declared}), but got {len(texts)}{such_as}")
+        more = f"; write also {' '.join(f'--arg {such_as(p)}' for p in missing)}" if missing else ""
+        raise UsageError(f"the kernel takes {len(names)} arguments ({declared}), but got {len(texts)}{more}")
     return {**given, **{p.name: text for p, text in zip(left, others, strict=True)}}
 
 

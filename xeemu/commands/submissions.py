@@ -43,8 +43,8 @@ def _sizes(kernel: xe.Kernel, options: "KernelOptions") -> xe.NDRange:
         return xe.NDRange(options.global_size, options.local_size)
     if own is None:
         raise UsageError(
-            f"the host code does not tell the sizes of {kernel.name}; write them, the last dimension contiguous, such as "
-            "--global 4096 --local 64"
+            f"the host code does not tell the sizes of {kernel.name}; write them, the last dimension contiguous, such "
+            "as --global 4096 --local 64"
         )
     return own if options.local_size is None else xe.NDRange(own.global_size, options.local_size)
 
@@ -122,7 +122,7 @@ class _Given:
             return None
         dtype, count = np.dtype(extent[0]), extent[1]
         sizes = [self._plan.value(leaf.path) for leaf in capture.leaves if ".r." in leaf.path]
-        shape = (count,)
+        shape: tuple[int, ...] = (count,)
         if sizes and None not in sizes and int(np.prod(sizes)) == count:
             shape = tuple(map(int, sizes))
         if self._shapes_only:

@@ -51,7 +51,9 @@ def of_memory(
     touched = _touched(operations, taken)
     if touched is not None:
         pieces = np.unique(touched.bytes // piece_bytes)
-        hull = float((touched.high // piece_bytes - touched.low // piece_bytes + 1) * piece_bytes)
+        # Of accesses that are all out of bounds nothing lies between.
+        between = max(touched.high // piece_bytes - touched.low // piece_bytes + 1, 0)
+        hull = float(between * piece_bytes)
         group = float(len(pieces) * piece_bytes)
         return Footprint(group, min(touched.groups * group, hull))
     if moved_bytes is None:

@@ -10,6 +10,7 @@ from xeemu.faults.races import GROUPS, SUB_GROUPS
 from xeemu.faults.remedies import Hop, Remedy
 from xeemu.language.dialect import Dialect
 from xeemu.language.linearity import Allocation
+from xeemu.language.source import Site
 from xeemu.stepping.steps import Access, Fence, Meeting
 
 Words = tuple[str, str]
@@ -23,6 +24,14 @@ def same_value(case: int, dialect: Dialect) -> Words:
         "All store the same value and nobody reads it in between, so that the result is the same; the language calls "
         "it a race nevertheless.",
         f"Let one work-item store, {dialect.one_item.format(scope=one)}, or each its own part.",
+    )
+
+
+def under_way(copy: Site, dialect: Dialect) -> Words:
+    """An access to what an asynchronous copy may still read or write."""
+    return (
+        "The copy goes on until it is waited for, whatever barriers come in between.",
+        f"Write {dialect.wait} between, with the event of the copy at line {copy.line}.",
     )
 
 

@@ -188,6 +188,8 @@ class _Judge:
         words = self._explored_reason(number, pair[0].place.memory, case)
         if words is not None:
             return ERROR, *words
+        if case not in _ACROSS and (copy := self._under_way(pair)) is not None:
+            return ERROR, *explanations.under_way(copy, self.dialect)
         if case in _FENCED:
             return ERROR, *self._wrong_fence(pair[0].place.memory)
         if self.explored is None and self._may_be_ordered(pair):
@@ -206,6 +208,12 @@ class _Judge:
             return ERROR, explanation, explanations.apart(memory, dialect)
         written = dialect.sub_group_barrier if divergent else dialect.barrier
         return ERROR, explanation, self._barrier_advice(written([name], [memory.space]), name, order)
+
+    def _under_way(self, pair: tuple[Spot, Spot]) -> Site | None:
+        """The line of an asynchronous copy that the source has before the other access."""
+        first, second = sorted((spot.place.site for spot in pair), key=lambda site: site.line)
+        begins = bool(self.dialect.copies) and self.dialect.copies in first.source
+        return first if begins and first != second else None
 
     def _is_divergent(self, spot: Spot) -> bool:
         """Whether not all work-items need come to a spot."""

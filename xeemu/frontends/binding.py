@@ -13,7 +13,7 @@ import numpy as np
 from xeemu.errors import KernelArgumentError
 from xeemu.frontends import arrays, declarations, images, numbers, opaques, samplers
 from xeemu.frontends.arrays import Form
-from xeemu.frontends.lowering import extents, kernels, memories, printing, statics
+from xeemu.frontends.lowering import extents, kernels, memories, printing, statics, transfers
 from xeemu.frontends.lowering.extents import Declared
 from xeemu.frontends.samplers import Sampler
 from xeemu.frontends.texts import Pieces, of_rows
@@ -25,9 +25,10 @@ from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
 
-# The keywords for granules and for parameters that are null pointers; no parameter of C is called so.
+# The keywords for granules, for parameters that are null pointers and for a check; no parameter of C is called so.
 _GRANULES = "granule bytes"
 _NULL = "null pointers"
+_CHECKED = "for a check"
 # Launches of a kernel of which it is remembered in what pieces they access memories.
 _MOST_REMEMBERED = 128
 
@@ -39,7 +40,7 @@ class Signature(Protocol):
       names: of what a call takes by position.
       declaration: as the source's language writes it.
       lines: of the kernel's source, each with its number.
-      optional: how many arguments more may be given.
+      every: names of all that may be given by position.
     """
 
     @property
@@ -49,7 +50,7 @@ class Signature(Protocol):
     @property
     def lines(self) -> tuple[tuple[int, str], ...]: ...
     @property
-    def optional(self) -> int: ...
+    def every(self) -> tuple[str, ...]: ...
     def flat(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Sequence[Any]:
         """The values of the parameters, of a call's arguments."""
 
@@ -132,10 +133,10 @@ class _Binding:
             self.written,
             self.printing if bind is not None and kernels.prints(self.function) else None,
             self.shapes,
-            self.checking if bind is not None and self.extents else None,
+            self.checking if bind is not None and (self.extents or transfers.of(self.function)) else None,
             {name: declared.extent for name, declared in self.extents.items()},
             bind,
-            0 if self.signature is None or bind is None else self.signature.optional,
+            () if self.signature is None or bind is None else self.signature.every,
         )
 
     @functools.cached_property
@@ -211,6 +212,8 @@ class _Binding:
         if null := tuple(name for name in forms if given[name] is None):
             static[_NULL] = null
             given |= {name: np.zeros(0, forms[name].dtype) for name in null}
+        if checked:
+            static[_CHECKED] = True
         call = _Call(self, kernel, nd_range, given, forms, values, static, words, self.extents if checked else {})
         return call.bound(self._granules.get(call.signature, {}))
 
@@ -305,7 +308,18 @@ class _Binding:
         null = static.get(_NULL, ())
         return dict(
             kernels.run(
-                self.program, self.function, wg, arguments, scalars, local_bytes, granules, printed, null, own, bounds
+                self.program,
+                self.function,
+                wg,
+                arguments,
+                scalars,
+                local_bytes,
+                granules,
+                printed,
+                null,
+                own,
+                bounds,
+                _CHECKED in static,
             )
         )
 

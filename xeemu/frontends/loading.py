@@ -29,8 +29,8 @@ def load(
       path_or_text: the path of a file, or the source itself.
       options: for the compiler, as for `clBuildProgram` or a compiler of C++, such as `"-DN=4 -I include"`.
       std: the version of the language, such as `"CL2.0"` or `"c++17"`; None for that of the compiler.
-      language: `"OpenCL C"` or `"SYCL C++"`; by default told by the file's suffix (`.cpp`, `.cc`, `.cxx`, `.hpp`) and by
-        the include of `sycl/sycl.hpp` or `CL/sycl.hpp`.
+      language: `"OpenCL C"` or `"SYCL C++"`; by default told by the file's suffix (`.cpp`, `.cc`, `.cxx`, `.hpp`) and
+        by the include of `sycl/sycl.hpp` or `CL/sycl.hpp`.
 
     Returns:
       A mapping from names to kernels for all transformations.

@@ -6,8 +6,14 @@ from xeemu.errors import KernelError
 from xeemu.frontends.tree import Place
 
 
+class Unplaced(KernelError):
+    """An error of what has no place in the user's file; whoever knows one says it there."""
+
+
 def at(place: Place, message: str) -> KernelError:
     """An error of the source; the message says what to write instead."""
+    if not place.line:
+        return Unplaced(message)
     where = f"\n  at {place.file}:{place.line}:{place.column}"
     text = linecache.getline(place.file, place.line).rstrip("\n")
     if not text.strip():

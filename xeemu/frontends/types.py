@@ -204,6 +204,16 @@ def holds_pointer(of: Type) -> bool:
     return isinstance(of, Pointer)
 
 
+def base_path(derived: Type, base: Type) -> list[str]:
+    """The fields that lead from a class of C++ to one that it is derived from; empty if it is not."""
+    for field in derived.fields if isinstance(derived, Record) else ():
+        if field.name.startswith("<base "):
+            inner = [] if field.type == base else base_path(field.type, base)
+            if inner or field.type == base:
+                return [field.name, *inner]
+    return []
+
+
 def promoted(of: Scalar) -> Scalar:
     """C's integer promotion."""
     return INT if of.is_bool or (of.is_integer and of.size < 4) else of

@@ -25,7 +25,6 @@ class Dialect:
       barrier, sub_group_barrier, fence: a work-group barrier, a sub-group's, and a fence.
       orders, unordered: of a barrier or fence, that it orders a `memory`, or does not.
       mask: to carry out an access under a `condition` alone.
-      empty: what to do with accesses to a memory of a `name` that has no elements.
       within: the condition that `i` is from 0 and below `size`.
       beyond: the condition that an id is below `size`, in a dimension that is `d` in SYCL's order, `k` in OpenCL's.
       masked: what to do with accesses around a barrier that a part of a group reaches.
@@ -54,6 +53,9 @@ class Dialect:
       group_reduce, sub_group_reduce: algorithms that reduce.
       contiguous: what ids should run along, so that neighbours touch neighbouring elements.
       sizes: what is said where sizes have several dimensions.
+      empty: what to do with accesses to a memory of a `name` that has no elements.
+      copies: with what names of functions begin that copy asynchronously; none in most languages.
+      wait: what waits for such a copy.
       first_is_contiguous: whether dimension 0 is the contiguous one, as in OpenCL, rather than the last, as in SYCL.
     """
 
@@ -68,7 +70,6 @@ class Dialect:
     orders: str
     unordered: str
     mask: str
-    empty: str
     within: str
     beyond: str
     masked: str
@@ -107,6 +108,9 @@ class Dialect:
     contiguous: str
     sizes: str = ""
     first_is_contiguous: bool = False
+    empty: str = "Make {name} larger, or leave the access out where it has no elements."
+    copies: str = ""
+    wait: str = ""
 
 
 def _assigned(call: str) -> Ordering:
@@ -137,7 +141,6 @@ PYTHON = Dialect(
     orders="was given {memory}",
     unordered="was not given {memory}",
     mask="Mask the access, where={condition}",
-    empty="Make {name} larger, or leave the access out where it has no elements.",
     within="(i >= 0) & (i < {size})",
     beyond="where=wg.global_id({d}) < {size}",
     masked="mask the accesses around it with where= instead",
@@ -202,7 +205,6 @@ OPENCL_C = Dialect(
     orders="orders {memory}",
     unordered="does not order {memory}",
     mask="Guard the access, if ({condition})",
-    empty="Test the pointer before it is used, if ({name} != 0): null has no elements. Or give it some.",
     within="i >= 0 && i < {size}",
     beyond="if (get_global_id({k}) < {size})",
     masked="put what must not be done by all under an if before and after it, the barrier outside",
@@ -248,6 +250,9 @@ OPENCL_C = Dialect(
         "in OpenCL's order."
     ),
     first_is_contiguous=True,
+    empty="Test the pointer before it is used, if ({name} != 0): null has no elements. Or give it some.",
+    copies="async_work_group_",
+    wait="wait_group_events(1, &event)",
 )
 
 

@@ -77,7 +77,7 @@ class Interface:
       checking: makes the same kernel for a check, with memories for the bounds of declared arrays within others.
       extents: those arrays, by the names of such memories.
       bind: makes the form that is traced of a launch's nd-range, arguments and keywords; None where that is this one.
-      optional: how many arguments more may be given, of which the values are known.
+      every: names of all that may be given by position, `parameters` among them; empty where that is all.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Interface:
     checking: "Callable[[Kernel], Kernel] | None" = None
     extents: Mapping[str, Extent] = dataclasses.field(default_factory=dict)
     bind: "Callable[[Kernel, NDRange, Sequence[Any], Mapping[str, Any]], Bound] | None" = None
-    optional: int = 0
+    every: tuple[str, ...] = ()
 
 
 def of_signature(signature: inspect.Signature) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -25,7 +25,7 @@ class Kernel:
       sub_group_size: the sub-group size that it requires (SYCL's `reqd_sub_group_size`), or None.
       work_group_size: the work-group size that it requires (SYCL's `reqd_work_group_size`), or None.
       interface: of a kernel of another language, how it is called; None: as its function is.
-      nd_range: of a kernel of SYCL C++ the sizes with which the host code launches it first; None if they are not known.
+      nd_range: of a kernel of SYCL C++ the sizes with which the host code launches it first; None if not known.
     """
 
     function: Callable[..., Any]

@@ -100,8 +100,8 @@ SHAPED = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
 def checked_arguments(kernel: Kernel, arguments: Sequence[Any], allowed: Any) -> list[Any]:
     """A launch's arguments, of the classes allowed, in the number that the kernel takes."""
     names = kernel.parameters
-    optional = 0 if kernel.interface is None else kernel.interface.optional
-    if not len(names) <= len(arguments) <= len(names) + optional:
+    every = names if kernel.interface is None else kernel.interface.every or names
+    if not len(names) <= len(arguments) <= len(every):
         raise KernelArgumentError(
             f"kernel {kernel.name} takes {len(names)} arguments ({', '.join(names)}), but got {len(arguments)}"
         )

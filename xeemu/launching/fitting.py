@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from xeemu.launching import capacity, compiling, sharing, working
+from xeemu.launching import capacity, compiling, effort, sharing, working
 from xeemu.launching.arguments import device_of
 from xeemu.launching.options import MOST_KEPT
 from xeemu.launching.preparation import Prepared, Watch
@@ -189,4 +189,8 @@ class Watched:
 
     @functools.cached_property
     def _measured(self) -> capacity.Measured:
-        return capacity.Measured(jax.jit(lambda *arguments: self.prepared.watched(arguments, self.watch, self.zeros())))
+        prepared = self.prepared
+        options = effort.options(prepared.program, prepared.cut.groups, prepared.options.platform)
+        return capacity.Measured(
+            compiling.compiled(lambda *arguments: prepared.watched(arguments, self.watch, self.zeros()), options, ())
+        )

@@ -3,27 +3,26 @@
 import re
 from typing import Any
 
-from xeemu.frontends import refusals, types
+from xeemu.frontends import refusals
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Place
-from xeemu.frontends.types import Type
 
 
 class Bases:
     """The base classes of a unit's classes.
 
     The parser tells those of a class, but not those of an instance of a template: these are found among the classes
-    whose members are used somewhere, by the names that the template gives them.
+    whose members are used somewhere, by the names and arguments that the template gives them.
     """
 
     def __init__(self) -> None:
-        self._seen: dict[str, Any] = {}
+        self._seen: dict[str, dict[tuple[str, ...], Any]] = {}
 
     def note(self, declaration: Cursor) -> None:
         """Keeps a class that is used."""
-        of = declaration.type.get_canonical()
-        self._seen.setdefault(_plain(of.spelling), of)
+        named = self._seen.setdefault(declaration.spelling, {})
+        named.setdefault(_arguments(declaration), declaration.type.get_canonical())
 
     def of(self, declaration: Cursor, place: Place) -> list[Any]:
         """The types (clang's) of a class's bases, in their order."""
@@ -33,17 +32,18 @@ class Bases:
         named = _named(declaration if template is None else template)
         if template is None or not named:
             return [base.type.get_canonical() for base in named]
-        arguments = _arguments(template, declaration.type.get_canonical())
-        return [self._instance(base, arguments, declaration, place) for base in named]
+        given = _given(template, _arguments(declaration))
+        return [self._instance(base, given, declaration, place) for base in named]
 
-    def _instance(self, base: Cursor, arguments: dict[str, str], declaration: Cursor, place: Place) -> Any:
+    def _instance(self, base: Cursor, given: dict[str, str], declaration: Cursor, place: Place) -> Any:
         """A base of an instance of a template."""
         of = base.type.get_canonical()
-        if of.get_declaration().kind.is_declaration() and of.get_size() >= 0:  # the same for all instances
+        if of.get_size() >= 0:  # the same for all instances
             return of
-        spelling = re.sub(r"\b[A-Za-z_]\w*\b", lambda m: arguments.get(m[0], m[0]), base.type.spelling)
-        wanted = _plain(spelling)
-        found = [self._seen[wanted]] if wanted in self._seen else self._of_template(wanted)
+        spelling = re.sub(r"\b[A-Za-z_]\w*\b(\.\.\.)?", lambda m: given.get(m[0], m[0]), base.type.spelling)
+        name, arguments = _split(spelling)
+        among = self._seen.get(name, {})
+        found = [among[arguments]] if arguments in among else list(among.values())
         if len(found) == 1:
             return found[0]
         raise refusals.at(
@@ -52,22 +52,44 @@ class Bases:
             "make it a member, or write the class without a template",
         )
 
-    def _of_template(self, wanted: str) -> list[Any]:
-        """The classes that are instances of the template that a name begins with."""
-        head = wanted.partition("<")[0].rpartition("::")[2]
-        return [of for name, of in self._seen.items() if name.partition("<")[0].rpartition("::")[2] == head]
-
 
 def _named(declaration: Cursor) -> list[Cursor]:
     return [c for c in declaration.get_children() if clang.kind(c) == "CXX_BASE_SPECIFIER"]
 
 
-def _arguments(template: Cursor, of: Any) -> dict[str, str]:
-    """The arguments of an instance by the names of the template's parameters; of numbers none are told."""
-    parameters = [c.spelling for c in template.get_children() if "_PARAMETER" in clang.kind(c)]
-    given = [of.get_template_argument_type(k).get_canonical() for k in range(of.get_num_template_arguments())]
-    pairs = zip(parameters, given, strict=False)
-    return {name: argument.spelling for name, argument in pairs if argument.kind.name != "INVALID"}
+def _arguments(declaration: Cursor) -> tuple[str, ...]:
+    """The arguments of an instance of a template: the names of types, and numbers."""
+    count = declaration.get_num_template_arguments()
+    return tuple(_argument(declaration, k) for k in range(max(count, 0)))
+
+
+def _argument(declaration: Cursor, k: int) -> str:
+    of = declaration.get_template_argument_type(k)
+    if of.kind.name == "INVALID":
+        return str(declaration.get_template_argument_value(k))
+    return _plain(of.get_canonical().spelling)
+
+
+def _given(template: Cursor, arguments: tuple[str, ...]) -> dict[str, str]:
+    """The arguments of an instance by the names of the template's parameters, a pack's with the dots behind it."""
+    _, pattern = _split(template.displayname)
+    found = dict(zip(pattern, arguments, strict=False))
+    if pattern and pattern[-1].endswith("..."):
+        found[pattern[-1]] = ",".join(arguments[len(pattern) - 1 :])
+    return found
+
+
+def _split(spelling: str) -> tuple[str, tuple[str, ...]]:
+    """The name of an instance of a template, without its namespaces, and its arguments."""
+    head, _, rest = _plain(spelling).partition("<")
+    found, depth = [""], 0
+    for letter in rest.removesuffix(">"):
+        depth += (letter in "<(") - (letter in ">)")
+        if letter == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += letter
+    return head.rpartition("::")[2], tuple(found)
 
 
 def _plain(spelling: str) -> str:
@@ -77,17 +99,3 @@ def _plain(spelling: str) -> str:
 def base_name(of: Any) -> str:
     """The name of the field that is a base class."""
     return f"<base {of.get_canonical().spelling}>"
-
-
-def base_path(derived: Type, base: Type) -> list[str]:
-    """The fields that lead from a class to one that it is derived from; empty if it is not."""
-    if not isinstance(derived, types.Record):
-        return []
-    for field in derived.fields:
-        if field.name.startswith("<base "):
-            if field.type == base:
-                return [field.name]
-            inner = base_path(field.type, base)
-            if inner:
-                return [field.name, *inner]
-    return []

@@ -62,9 +62,16 @@ class Body:
 
     def declare(self, cursor: Cursor) -> Variable:
         """A variable of the function, without its first value."""
-        variable = Variable(cursor.spelling or "<nameless>", self.type(cursor), "private", self.at(cursor))
+        variable = Variable(cursor.spelling or "<nameless>", self._declared(cursor), "private", self.at(cursor))
         self.variables[clang.key(cursor)] = variable
         return variable
+
+    def _declared(self, cursor: Cursor) -> Type:
+        """The type of a variable; of a parameter that is declared as an array the pointer that it is."""
+        of = cursor.type.get_canonical()
+        if clang.kind(cursor) == "PARM_DECL" and of.kind.name.endswith("ARRAY"):
+            return self.records.decayed(of, cursor, clang.place(cursor, self.files))
+        return self.type(cursor)
 
     def captured(self, declared: Cursor) -> Expression | None:
         """What a lambda has captured of a variable, as an lvalue."""
@@ -76,7 +83,8 @@ class Body:
             return None
         of = self.records.captured(capture.cursor, capture.reference, self.place)
         field = member(of, self.place, self.this, capture.name)
-        return dereferenced(field) if capture.reference else field
+        field = dereferenced(field) if capture.reference else field
+        return dataclasses.replace(field, place=self.place)  # that of its use, not of the capture
 
     def object(self) -> Expression:
         """The object that `this` points to, in a lambda the one that it has captured."""

@@ -29,7 +29,10 @@ def read(body: Body, cursor: Cursor) -> Expression:
     if callee.spelling == "operator=" and constructors.is_implicit(callee):
         target, value = (expressions.read(body, a) for a in cursor.get_arguments())
         return tree.Assignment(target.type, place, "", lvalue(target), converted(value, target.type))
+    _check_dispatch(body, cursor, callee)
     function = body.function(callee)
+    if function is not None and callee.type.is_function_variadic():
+        raise refusals.at(place, f"{callee.spelling} takes any number of arguments by `...`; write a variadic template")
     arguments = _arguments(body, cursor, callee)
     whole = _given_object(arguments[0], callee) if arguments else None
     own = None if whole is None else body.method(callee, whole)
@@ -74,10 +77,29 @@ def called(
     if function is None and name.startswith("__builtin_"):
         return substitutes.call(name, of, place, tuple(arguments))
     if function is not None and function.place == NOWHERE and name not in _KEPT:
-        expanded = substitution.expanded(function, arguments, place)
+        expanded = _expanded(name, function, arguments, place)
         if expanded is not None:
             return expanded
     return tree.Call(of, place, name, tuple(arguments), function)
+
+
+def _expanded(name: str, function: Function, arguments: list[Expression], place: Place) -> Expression | None:
+    try:
+        return substitution.expanded(function, arguments, place)
+    except refusals.Unplaced as error:
+        raise refusals.at(place, f"{name}: {error}") from None
+
+
+def _check_dispatch(body: Body, cursor: Cursor, callee: Cursor) -> None:
+    """An error where the object's class, known at run time alone, chooses the function."""
+    if clang.kind(callee) != "CXX_METHOD" or not callee.is_virtual_method():
+        return
+    named = clang.children(cursor)[0]
+    inner = [c for c in clang.children(named) if clang.begins_with(named, c)]
+    of = inner[-1].referenced if inner and clang.kind(inner[-1]) == "DECL_REF_EXPR" else None
+    if of is None or is_reference(of.type) or of.type.get_canonical().kind.name == "POINTER":
+        hint = "write a template, or call the class's own function by its name"
+        raise refusals.at(body.at(cursor), f"the virtual function {callee.spelling}, chosen at run time; {hint}")
 
 
 def _arguments(body: Body, cursor: Cursor, callee: Cursor) -> list[Expression]:

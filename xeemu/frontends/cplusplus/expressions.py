@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import calls, closures, heap, initializers, lvalues
-from xeemu.frontends.cplusplus.bases import base_path
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.closures import constant
 from xeemu.frontends.cplusplus.lvalues import address, converted, copied, dereferenced, lvalue, materialized, through
@@ -208,7 +207,7 @@ def _cast(body: Body, cursor: Cursor) -> Expression:
 
 
 def _as_base(value: Expression, of: Type) -> Expression:
-    path = base_path(value.type, of)
+    path = types.base_path(value.type, of)
     return through(value, path) if path else value
 
 

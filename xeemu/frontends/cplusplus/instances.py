@@ -125,10 +125,15 @@ class Instances:
 
 
 def _named(cursor: Cursor) -> str:
-    """The name of a function in messages."""
+    """The name of a function in messages; with its class and namespace where it is the standard library's."""
     parent = cursor.semantic_parent
-    if cursor.spelling == "operator()" and parent is not None and "lambda" in parent.type.spelling:
+    of = "" if parent is None else str(parent.type.spelling)
+    if cursor.spelling == "operator()" and "lambda" in of:
         return f"<lambda at line {cursor.location.line}>"
+    if of.startswith("std::"):
+        return of if clang.kind(cursor) == "CONSTRUCTOR" else f"{of}::{cursor.spelling}"
+    if parent is not None and parent.spelling == "std":
+        return f"std::{cursor.spelling}"
     return str(cursor.spelling)
 
 

@@ -1,8 +1,7 @@
 """Lvalues: places of the tree made of others: through pointers, members and bases, conversions and temporaries."""
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.cplusplus.bases import base_path
-from xeemu.frontends.parsing.literals import number
+from xeemu.frontends.parsing.literals import number, zero
 from xeemu.frontends.tree import Expression, Place, Variable
 from xeemu.frontends.types import Type
 
@@ -30,8 +29,10 @@ def member(of: Type, place: Place, base: Expression, name: str) -> Expression:
 def subscript(of: Type, place: Place, base: Expression, index: Expression) -> Expression:
     """An element; of an array that is given by its elements that one, where the index is a constant."""
     listed = given(base) if isinstance(index, tree.Constant) and isinstance(base.type, types.Array) else None
-    if listed is not None and isinstance(index, tree.Constant) and 0 <= int(index.value) < len(listed.items):
-        return listed.items[int(index.value)]
+    if listed is not None and isinstance(index, tree.Constant) and isinstance(base.type, types.Array):
+        k = int(index.value)
+        if 0 <= k < base.type.count:
+            return listed.items[k] if k < len(listed.items) else zero(of, place)
     return tree.Subscript(of, place, base, index)
 
 
@@ -151,10 +152,10 @@ def converted(value: Expression, to: Type) -> Expression:
     if value.type == to:
         return value
     if isinstance(to, types.Record):
-        path = base_path(value.type, to)
-        return through(value, path) if path else value
+        path = types.base_path(value.type, to)
+        return through(value if is_lvalue(value) else materialized(value), path) if path else value
     if isinstance(to, types.Pointer) and isinstance(value.type, types.Pointer):
-        path = base_path(value.type.pointee, to.pointee)
+        path = types.base_path(value.type.pointee, to.pointee)
         return address(through(dereferenced(value), path), to) if path else tree.Cast(to, value.place, value)
     if isinstance(value.type, types.Record):
         return value

@@ -51,6 +51,8 @@ class Records(Layouts):
         kind = of.kind.name
         if kind in _REFERENCES:
             return self._pointer(of, cursor, place)
+        if kind == "INCOMPLETEARRAY":  # of a parameter, which is a pointer
+            return self.decayed(of, cursor, place)
         if kind == "NULLPTR":
             return types.Pointer(types.VOID, "generic")
         if kind in _CHARACTERS:
@@ -67,6 +69,11 @@ class Records(Layouts):
             return types.Opaque("a function")
         const = bool(to.get_canonical().is_const_qualified())
         return types.Pointer(self.type(to, cursor, place), "generic", const)
+
+    def decayed(self, of: Any, cursor: Cursor, place: Place) -> types.Pointer:
+        """A pointer to the elements of an array type of clang's."""
+        element = of.element_type.get_canonical()
+        return types.Pointer(self.type(element, cursor, place), "generic", bool(element.is_const_qualified()))
 
     def _record(self, of: Any, place: Place) -> Type:
         declaration = of.get_declaration()

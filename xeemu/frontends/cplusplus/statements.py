@@ -7,7 +7,7 @@ from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import bindings, expressions, initializers, ranges
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import address
-from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing import clang, unrolling
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Statement, Variable
 
@@ -202,9 +202,13 @@ def _return(body: Body, cursor: Cursor) -> Statement:
 
 
 def _attributed(body: Body, cursor: Cursor) -> Statement:
-    """A statement with attributes before it; `#pragma unroll` and `[[intel::...]]` change no value."""
+    """A statement with attributes or a pragma before it."""
     parts = clang.children(cursor)
-    return read(body, parts[-1]) if parts else tree.Block(body.at(cursor), ())
+    if not parts:
+        return tree.Block(body.at(cursor), ())
+    statement = read(body, parts[-1])
+    unroll = unrolling.asked(" ".join(clang.before(cursor, parts[-1]))) if isinstance(statement, tree.Loop) else None
+    return dataclasses.replace(statement, unroll=unroll) if isinstance(statement, tree.Loop) else statement
 
 
 def _try(body: Body, cursor: Cursor) -> Statement:

@@ -119,6 +119,8 @@ def called(function: Cursor) -> str:
 def _instance(name: str, cursor: Cursor) -> str:
     if clang.template(cursor) is None:
         return name
+    if cursor.get_num_template_arguments() < 0:  # of a method the parser does not tell them
+        return name + re.sub(r"\b\w+::", "", str(cursor.displayname).partition(">")[2])
     listed = [re.sub(r"\b\w+::", "", str(a)) for a in template_arguments(cursor) if "lambda at" not in str(a)]
     return f"{name}<{', '.join(listed)}>" if listed else name
 

@@ -19,7 +19,7 @@ from xeemu.frontends.lowering import (
     workitems,
 )
 from xeemu.frontends.lowering.walk import Frame, Walk
-from xeemu.frontends.tree import POINTED, Call, Function
+from xeemu.frontends.tree import Call, Function
 from xeemu.frontends.values import Null, Value
 
 Builtin = Callable[[Walk, Call, bool], Value]
@@ -66,17 +66,7 @@ def _computed(walk: Walk, node: Call) -> Value:
     return result
 
 
-_OF_THE_HOST = {
-    "new": "new; kernels have no heap, declare an array",
-    "delete": "delete; kernels have no heap",
-    "throw": "throw; kernels have no exceptions, write a flag to memory",
-    POINTED: "a call through a pointer; call the functions by name, chosen by if or switch",
-}
-
-
 def _unknown(name: str) -> str:
-    if name in _OF_THE_HOST:
-        return _OF_THE_HOST[name]
     if name.startswith("__builtin_"):
         return f"{name} is the compiler's own; use the function of OpenCL C that does the same"
     return f"{name} has no body, and is no built-in function that xeemu knows; define it in the file"

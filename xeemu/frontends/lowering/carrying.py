@@ -133,13 +133,14 @@ class Saved:
         self.bindings, self.memories = dict(walk.bindings), dict(walk.memories)
         self.live, self.region, self.frame = walk.live, walk.region, walk.frame
         self.returned, self.jumps = walk.frame.returned, list(walk.frame.jumps)
-        self.result = walk.frame.result
+        self.result, self.transfers = walk.frame.result, list(walk.transfers)
 
     def restore(self) -> None:
         walk = self.walk
         walk.bindings, walk.memories = dict(self.bindings), dict(self.memories)
         walk.live, walk.region, walk.frame = self.live, self.region, self.frame
         walk.frame.returned, walk.frame.jumps, walk.frame.result = self.returned, list(self.jumps), self.result
+        walk.transfers = list(self.transfers)
 
 
 def _held(walk: Walk, changed: Effects, known: Learnt) -> Held:

@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import effects, events, places, synchronisation
+from xeemu.frontends.lowering import effects, events, nulls, places, synchronisation, transfers
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import Call, Function, Variable
 from xeemu.frontends.values import Data, Either, Null, Number, Pointing, Value
@@ -22,7 +22,6 @@ from xeemu.language.memory import Memory
 
 Builtin = Callable[[Walk, Call, bool], Value]
 
-_COPIES = ("async_work_group_copy", "async_work_group_strided_copy")
 _FEW = 4
 """So many rounds of all work-items are written out."""
 _SECTOR = 8
@@ -31,13 +30,13 @@ _SECTOR = 8
 
 def find(name: str) -> Builtin | None:
     """What carries out a copy or waits for copies, or None if the function does not."""
-    if name in _COPIES:
+    if name in transfers.COPIES:
         return _copy
     return {"wait_group_events": _wait, "prefetch": _prefetch}.get(name)
 
 
 def _copy(walk: Walk, node: Call, used: bool) -> Value:
-    target, source, count, *stride = (walk.evaluate(a) for a in node.arguments[:-1])
+    target, source, count, *stride = (nulls.pointing(walk, walk.evaluate(a)) for a in node.arguments[:-1])
     to = node.arguments[0].type
     assert isinstance(to, types.Pointer)
     assert isinstance(count, Number)
@@ -50,8 +49,15 @@ def _copy(walk: Walk, node: Call, used: bool) -> Value:
     before = events.memories(walk.evaluate(node.arguments[-1]), masks)
     _meet(walk, [target, source, count, steps], masks)
     by = _turn(walk, node)
-    _rounds(walk, count, target, lambda k: _round(walk, k, count, sides, to.pointee, by))
-    return events.of(node.type, None if before is None else before | _memories(target) | _memories(source))
+
+    def copy() -> None:
+        _rounds(walk, count, target, lambda k: _round(walk, k, count, sides, to.pointee, by))
+
+    copy()
+    memories = frozenset(_memories(target) | _memories(source))
+    events.join(walk, before, memories)
+    transfers.begin(walk, memories, lambda: walk.at(node.place, copy))
+    return events.of(node.type, None if before is None else before | memories)
 
 
 def _meet(walk: Walk, arguments: Sequence[Value], masks: Sequence[Data]) -> None:
@@ -162,17 +168,19 @@ def _wait(walk: Walk, node: Call, used: bool) -> Value:
     """A barrier that orders the accesses to the memories between which was copied, and to no others."""
     count, pointer = (walk.evaluate(a) for a in node.arguments)
     masks: list[Data] = []
-    awaited = events.memories(events.listed(walk, count, pointer), masks)
+    awaited = events.shared(walk, events.memories(events.listed(walk, count, pointer), masks))
+    transfers.wait(walk, awaited)
     keys = _written(walk, _copied(walk) if awaited is None else awaited)
     where = functools.reduce(values.conjunction, masks, None)
     synchronisation.renew(walk, keys, lambda *m: walk.wg.barrier(*m, where=where))
+    transfers.after_barrier(walk)
     return Null(types.VOID)
 
 
 def _copies(walk: Walk) -> list[Call]:
     """The copies of a kernel and all that it calls."""
     parts = (node for function in effects.functions(_kernel(walk)) for node in effects.nodes(function.body))
-    return [node for node in parts if isinstance(node, Call) and node.name in _COPIES]
+    return [node for node in parts if isinstance(node, Call) and node.name in transfers.COPIES]
 
 
 def _kernel(walk: Walk) -> Function:

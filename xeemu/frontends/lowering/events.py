@@ -41,6 +41,22 @@ def memories(event: Value, masks: list[Data]) -> frozenset[Any] | None:
     return none
 
 
+def join(walk: Walk, event: frozenset[Any] | None, keys: frozenset[Any]) -> None:
+    """Notes that a copy between memories shares the event of an earlier one, who waits for which waits for both."""
+    if event:
+        walk.joined.append((event, keys))
+
+
+def shared(walk: Walk, keys: frozenset[Any] | None) -> frozenset[Any] | None:
+    """The memories of an event, with those of the copies that share it."""
+    if keys is None:
+        return None
+    for event, more in walk.joined:
+        if event <= keys:
+            keys |= more
+    return keys
+
+
 def _joined(a: frozenset[Any] | None, b: frozenset[Any] | None) -> frozenset[Any] | None:
     return None if a is None or b is None else a | b
 

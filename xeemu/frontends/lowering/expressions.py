@@ -345,7 +345,9 @@ def _cast(walk: Walk, node: Cast) -> Value:
         return walk.evaluate(node.operand)
     value = walk.evaluate(node.operand)
     if isinstance(node.type, types.Pointer):
-        return _pointer_to(node.type, value)
+        of = node.operand.type
+        path = types.base_path(node.type.pointee, of.pointee) if isinstance(of, types.Pointer) else []
+        return places.derived(walk, value, node.type, path) if path else _pointer_to(node.type, value)
     if isinstance(node.operand.type, types.Pointer) and isinstance(node.type, Scalar):
         if node.type.is_bool:
             return values.of_truth(truth(walk, value), node.type)

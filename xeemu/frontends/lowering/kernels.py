@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 
 from xeemu.frontends import opaques, types, values
-from xeemu.frontends.lowering import effects, expressions, memories, nulls, printing, registers, statements, statics
+from xeemu.frontends.lowering import (
+    effects,
+    expressions,
+    memories,
+    nulls,
+    printing,
+    registers,
+    statements,
+    statics,
+    transfers,
+)
 from xeemu.frontends.lowering.memories import element
 from xeemu.frontends.lowering.walk import Layout, Walk
 from xeemu.frontends.texts import Pieces
@@ -47,6 +57,7 @@ def run(
     null: Collection[str] = (),
     given: Mapping[Variable, Memory] | None = None,
     extents: Mapping[str, Memory] | None = None,
+    checked: bool = False,
 ) -> dict[str, Memory]:
     """Walks a kernel while it is traced.
 
@@ -62,6 +73,7 @@ def run(
       null: the parameters that are null pointers.
       given: the memories of variables of program scope, see `statics`.
       extents: those of declared arrays whose bounds are checked, see `extents`.
+      checked: whether copies under way are followed, see `transfers`.
 
     Returns:
       The memories that the kernel stores to somewhere, by parameter, in order, and those of its texts and statics.
@@ -76,7 +88,7 @@ def run(
     for name in null:
         walk.layouts[name] = dataclasses.replace(walk.layouts[name], null=True)
     statics.place(walk, given or {})
-    walk.extents = extents or {}
+    walk.extents, walk.checked = extents or {}, checked
     _allocate(walk, function)
     for parameter in function.parameters:
         if parameter.name in scalars and walk.key(parameter) not in walk.bindings:
@@ -85,6 +97,7 @@ def run(
         printing.prepare(walk, *printed)
     walk.written = frozenset([*_written(walk, function), *(given or {})])
     walk.execute(function.body)
+    transfers.before_barrier(walk)
     keys = [p.name for p in function.parameters if isinstance(before[p.name], Memory)]
     # What is stored to only where nobody gets comes back too: the results do not depend on sizes.
     texts = [] if printed is None else [printing.MEMORY]

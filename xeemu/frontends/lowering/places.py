@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, TypeAlias
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import constants, extents, memories, nulls, registers, unions
+from xeemu.frontends.lowering import constants, extents, memories, nulls, registers, statics, unions
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import Binary, Braced, Cast, Evaluate, Expression, Member, Name, Subscript, Swizzle, Unary
 from xeemu.frontends.types import Type
@@ -114,7 +114,11 @@ def _of_variable(walk: Walk, node: Name) -> Spot:
     if (memory := memories_key(walk, node)) is not None:
         space = walk.layouts[memory].space
         return Cell(Pointing(types.Pointer(node.type, space), memory, values.constant(0, types.INT)))
-    assert node.variable.space in ("constant", "global"), node.variable.name  # a static that nobody writes
+    if node.variable.space != "constant" and not statics.belongs(walk.program, node.variable):
+        raise walk.refuse(
+            f"{node.variable.name} is no variable of the kernel and no constant; make it const, or give the kernel a "
+            "copy"
+        )
     if isinstance(node.type, types.Pointer):
         given = node.variable.initializer
         return Temporary(Null(node.type) if given is None else arithmetic.converted(walk.evaluate(given), node.type))
@@ -130,11 +134,36 @@ def _element(walk: Walk, node: Subscript, accessed: bool) -> Spot:
     base, index = node.base, node.index
     if isinstance(index.type, types.Pointer | types.Array):
         base, index = index, base
+    if isinstance(base.type, types.Vector):
+        at = walk.evaluate(index)
+        assert isinstance(at, Number)
+        if accessed:
+            extents.check(walk, node, at)
+        return _component(walk, of(walk, base), base.type, at)
     pointer, number = walk.evaluate(base), walk.evaluate(index)
     assert isinstance(number, Number)
     if accessed:
         extents.check(walk, node, number)
+    if isinstance(pointer, Elements):  # an array that is no variable, as one of pointers that a kernel is given
+        return Temporary(_element_of(pointer.items, number))
     return behind(walk, advanced(walk, pointer, number, node.type.size), node.type)
+
+
+def _component(walk: Walk, whole: Spot, vector: types.Vector, number: Number) -> Spot:
+    """A component of a vector by its number, which may differ between work-items."""
+    element, count = vector.element, vector.count
+    if number.known:
+        if not 0 <= number.python < count:
+            raise walk.refuse(f"component {number.python} of a vector of {count}")
+        return _lanes(walk, whole, vector, (int(number.python),), element)
+    if isinstance(whole, Cell):
+        return behind(walk, advanced(walk, whole.pointer, number, element.size), element)
+    found = _lanes(walk, whole, vector, (count - 1,), element)
+    for k in reversed(range(count - 1)):
+        at = arithmetic.binary("==", number, values.constant(k, number.type), types.INT)
+        assert isinstance(at, Number)
+        found = Chosen(values.truth(at), _lanes(walk, whole, vector, (k,), element), found)
+    return found
 
 
 def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int = 1) -> Value:
@@ -162,6 +191,24 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
         case constants.Table():
             return constants.advanced(pointer, by, size_bytes)
     return advanced(walk, nulls.pointing(walk, pointer), by, size_bytes)
+
+
+def derived(walk: Walk, pointer: Value, to: types.Pointer, path: list[str]) -> Value:
+    """A pointer to a base class of C++ as one to the class that has it by the fields of a path."""
+    match pointer:
+        case Pointing():
+            offset, of = 0, to.pointee
+            for name in path:
+                assert isinstance(of, types.Record)
+                offset, of = offset + of.field(name).offset, of.field(name).type
+            return memories.further(walk, pointer, -offset, to.pointee)
+        case Address(path=whole) if whole[-len(path) :] == tuple(path):
+            return dataclasses.replace(pointer, type=to, path=whole[: -len(path)])
+        case Either(condition=condition, then=a, otherwise=b):
+            return Either(to, condition, derived(walk, a, to, path), derived(walk, b, to, path))
+        case Null():
+            return Null(to)
+    raise walk.refuse(f"a pointer to a part of another object than a {to.pointee}")
 
 
 def _event(walk: Walk, pointer: Address, by: Number) -> Value:

@@ -7,6 +7,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends.lowering import transfers
 from xeemu.frontends.lowering.orders import order_of, scope_of
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import Call
@@ -35,7 +36,10 @@ def find(name: str) -> Builtin | None:
 
 
 def _barrier(walk: Walk, node: Call, used: bool) -> Value:
-    return _met(walk, node, walk.wg.barrier)
+    transfers.before_barrier(walk)
+    found = _met(walk, node, walk.wg.barrier)
+    transfers.after_barrier(walk)
+    return found
 
 
 def _sub_group_barrier(walk: Walk, node: Call, used: bool) -> Value:

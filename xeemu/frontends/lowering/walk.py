@@ -117,6 +117,9 @@ class Walk:
         self.shape: tuple[int, ...] = wg.local_id(0).shape
         self.memories: dict[Any, Memory] = {}
         self.extents: Mapping[str, Memory] = {}
+        self.checked = False
+        self.transfers: list[Any] = []
+        self.joined: list[tuple[frozenset[Any], frozenset[Any]]] = []
         self.layouts: dict[Any, Layout] = {}
         self.bindings: dict[Key, Binding] = {}
         self.constants: dict[Variable, Any] = {}
@@ -167,7 +170,7 @@ class Walk:
 
     def refuse(self, message: str, place: Place | None = None) -> Exception:
         """An error at the place that is being walked."""
-        return refusals.at(place or self.place, message)
+        return refusals.at(place if place is not None and place.line else self.place, message)
 
     # ---- who is active ----
 

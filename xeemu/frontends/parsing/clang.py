@@ -5,6 +5,7 @@ No compiler and no system header is needed. Versions 14 to 22 of the library ser
 
 import ctypes
 import dataclasses
+import enum
 import functools
 import importlib
 import linecache
@@ -23,6 +24,7 @@ _MOST_ERRORS, _MOST_NOTES = 10, 4
 _TERSE_OUTPUT = 17
 _INVALID = range(70, 80)
 _CONTINUE, _RECURSE = 1, 2
+_FLOAT16 = 32
 
 
 class _String(ctypes.Structure):
@@ -43,7 +45,21 @@ def bindings() -> Any:
     except module.LibclangError as error:
         reason = str(error).partition("\n")[0]
         raise KernelArgumentError(f"libclang cannot be loaded: {reason}; pip install 'xeemu[opencl]'") from None
+    _name_float16(module.TypeKind)
     return module
+
+
+def _name_float16(kinds: Any) -> None:
+    """Names the kind of `_Float16`, which versions of the bindings leave out."""
+    try:
+        kinds.from_id(_FLOAT16)
+    except ValueError:
+        if not issubclass(kinds, enum.Enum):
+            kinds.FLOAT16 = kinds(_FLOAT16)
+            return
+        made = object.__new__(kinds)
+        made._name_, made._value_ = "FLOAT16", _FLOAT16
+        kinds._member_map_["FLOAT16"] = kinds._value2member_map_[_FLOAT16] = made
 
 
 @functools.cache
@@ -158,6 +174,13 @@ def _is_side(number: int) -> bool:
 def begins_with(cursor: Cursor, part: Cursor) -> bool:
     """Whether a part's first token is that of the whole."""
     return bool(cursor.extent.begin_int_data == part.extent.begin_int_data)
+
+
+def before(cursor: Cursor, part: Cursor) -> list[str]:
+    """The tokens of a cursor that stand before a part of it."""
+    module = bindings()
+    extent = module.SourceRange.from_locations(cursor.extent.start, part.extent.start)
+    return [t.spelling for t in module.TokenGroup.get_tokens(cursor._tu, extent)][:-1]
 
 
 def key(cursor: Cursor) -> int:

@@ -25,6 +25,6 @@ def call(name: str, of: Type, place: Place, arguments: tuple[Expression, ...]) -
         return tree.Cast(types.VOID, place, tree.Constant(types.INT, place, 0))
     known = _OPENCL_NAMES.get(name)
     if known is None:
-        hint = "write the language's own function, or the expression, instead"
+        hint = "write OpenCL C or SYCL's own function, or the expression, instead"
         raise refusals.at(place, f"{name} is a function of one compiler; {hint}")
     return tree.Call(of, place, known, arguments, None)

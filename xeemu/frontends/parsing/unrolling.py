@@ -13,8 +13,8 @@ def factor(text: Printed) -> int | None:
     found = None
     while text.peek() in ("#", "__attribute__", "[") and text.peek():
         taken = _pragma(text) if text.peek() == "#" else _attribute(text)
-        asked = _asked(" ".join(taken))
-        found = found if asked is None else asked
+        wanted = asked(" ".join(taken))
+        found = found if wanted is None else wanted
     return found
 
 
@@ -29,7 +29,9 @@ def _attribute(text: Printed) -> list[str]:
     return text.bracketed()
 
 
-def _asked(words: str) -> int | None:
+def asked(words: str) -> int | None:
+    """The factor of which a pragma or attribute speaks, 0 for a full unrolling, None if it asks for none."""
+    words = words.replace('"', "")  # of `_Pragma`
     if "unroll" not in words:
         return None
     if "nounroll" in words or "disable" in words:

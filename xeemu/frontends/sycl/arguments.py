@@ -1,4 +1,4 @@
-"""Arguments: what a launch gives for a kernel's captures, as values of the numbers and memories that they consist of."""
+"""Arguments: what a launch gives for a kernel's captures, as values of what these consist of."""
 
 import dataclasses
 import math
@@ -41,8 +41,9 @@ class Signature:
         return tuple(capture.key for capture in self.needed)
 
     @property
-    def optional(self) -> int:
-        return len(self.captures) - len(self.needed)
+    def every(self) -> tuple[str, ...]:
+        """Of all that may be given by position, those that are known too."""
+        return tuple(capture.key for capture in self.captures)
 
     @property
     def declaration(self) -> str:
@@ -75,8 +76,7 @@ class Signature:
         missing = [c for c in self.needed if given.get(c.key) is None and (c.key not in given or c.kind != POINTER)]
         if missing:
             raise self._missing(missing, len(arguments))
-        values = [v for c in self.captures for v in _Filling(self, c).values(given.get(c.key))]
-        return values
+        return [v for c in self.captures for v in _Filling(self, c).values(given.get(c.key))]
 
     def _by_position(self, arguments: Sequence[Any]) -> dict[str, Any]:
         takers = self.captures
@@ -90,7 +90,7 @@ class Signature:
         return {capture.key: value for capture, value in zip(takers, arguments, strict=False)}
 
     def _by_name(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
-        names = [capture.key for capture in self.captures]
+        names = self.every
         for name in keywords:
             if name not in names:
                 raise KernelArgumentError(
@@ -254,8 +254,8 @@ class _Filling:
         shape = f"the tuple of its {dimensions} sizes"
         write = shape if dimensions > 1 else f"xe.Local(bytes), {size} for each element"
         raise KernelArgumentError(
-            f"{self._where} is local memory, of which each work-group has its own, but got {source.called(given)}; pass "
-            f"{write}"
+            f"{self._where} is local memory, of which each work-group has its own, but got {source.called(given)}; "
+            f"pass {write}"
         )
 
     # --- Accessors ---

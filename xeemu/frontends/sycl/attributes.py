@@ -51,11 +51,12 @@ class Required:
 def required(instances: Instances, submission: Submission, declaration: Cursor, macros: Mapping[str, str]) -> Required:
     """What the attributes of a lambda, or of a class's `operator()`, require.
 
-    `declaration` is of its class, `macros` are those of the compiler's options. Errors: `xe.KernelError` for a value that is no constant.
+    `declaration` is of its class, `macros` are those of the compiler's options. Errors: `xe.KernelError` for a value
+    that is no constant.
     """
     work_group: tuple[int, int, int] | None = None
     sub_group = None
-    names = _Names(instances, submission, macros)
+    names = _Names(instances, submission, declaration, macros)
     for name, arguments in _attributes(_head(instances, declaration)):
         if name in _SUB_GROUP:
             sub_group = names.values(arguments)[0]
@@ -155,6 +156,7 @@ class _Names:
 
     instances: Instances
     submission: Submission
+    declaration: Cursor
     macros: Mapping[str, str]
 
     def values(self, texts: Sequence[str]) -> tuple[int, ...]:
@@ -171,7 +173,7 @@ class _Names:
 
     def value(self, name: str) -> int | str:
         """A number, or the text of a macro; `KeyError` for a name that is not known."""
-        for scope in self.submission.scopes:
+        for scope in (self.declaration, *self._scopes()):
             for parameter, value in template_arguments(scope):
                 if parameter == name and isinstance(value, int):
                     return value
@@ -181,6 +183,13 @@ class _Names:
                 return known
         return self._macros()[name]
 
+    def _scopes(self) -> Iterator[Cursor]:
+        """The functions around the kernel and the classes whose methods they are."""
+        for scope in self.submission.scopes:
+            yield scope
+            if clang.kind(scope) == "CXX_METHOD":
+                yield scope.semantic_parent
+
     def _macros(self) -> dict[str, str]:
         """The macros without parameters of the options and of the user's file."""
         lines = linecache.getlines(self.instances.unit.spelling)
@@ -189,7 +198,7 @@ class _Names:
 
     def _declared(self, name: str) -> Iterator[Cursor]:
         """Variables of a name: those of the functions around the kernel first."""
-        for scope in (*self.submission.scopes, self.instances.unit.cursor):
+        for scope in (self.declaration, *self._scopes(), self.instances.unit.cursor):
             whole = clang.kind(scope) != "TRANSLATION_UNIT"
             for part in scope.walk_preorder() if whole else _outer(scope):
                 if clang.kind(part) == "VAR_DECL" and part.spelling == name:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xeemu.errors import Error
-from xeemu.frontends import binding
+from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.cplusplus.submissions import Submission, submissions
 from xeemu.frontends.lowering import effects
@@ -134,9 +134,7 @@ class SyclKernels(Mapping[str, Kernel]):
         except Error as error:
             return [f"kernel {name}, {place}", f"    cannot be read: {str(error).partition(chr(10))[0]}"]
         plan = self.plan(name)
-        nd_range = ranges.of(submission).launch(plan)
-        sizes = f", {nd_range}" if nd_range is not None else ""
-        lines = [f"kernel {name}, {place}: {ranges.of(submission)}{sizes}"]
+        lines = [f"kernel {name}, {place}: {ranges.of(submission).described(plan)}"]
         lines += [f"    {text}" for c in entry.captures for text in _capture(c, stored, plan)]
         return lines + [f"    requires {text}" for text in _required(entry)]
 
@@ -157,7 +155,8 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
             number = f", {extent[1]} elements" if extent is not None else ""
             yield f"{capture.declared}{number}, {'written' if writes else 'read only'}"
         case _:
-            value = plan.value(capture.leaves[0].path)
+            empty = isinstance(capture.type, types.Record) and not capture.type.fields
+            value = None if empty else plan.value(capture.leaves[0].path)
             yield capture.declared + (f" = {parameters.shown(capture.type, value)}" if value is not None else "")
 
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from xeemu.errors import KernelError
 from xeemu.frontends import refusals, tree, types
+from xeemu.frontends.cplusplus import restrictions
 from xeemu.frontends.cplusplus.bodies import is_header
 from xeemu.frontends.cplusplus.closures import Closure
 from xeemu.frontends.cplusplus.instances import Instances
@@ -52,6 +53,7 @@ def entry(
         work_group_size=required.work_group_size,
         sub_group_size=required.sub_group_size,
     )
+    restrictions.check(function)
     return Entry(function, tuple(captures))
 
 
@@ -129,11 +131,11 @@ def _refused(place: tree.Place, names: list[str]) -> KernelError:
     if listed == "this":
         return refusals.at(
             place,
-            "the kernel uses members of the object, this, which is in the host's memory, and a device cannot access that "
-            "(SYCL 2020, 4.12.4); copy them to variables before and use these, or capture the object, [=, *this]",
+            "the kernel uses members of the object, this, which is in the host's memory, and a device cannot access "
+            "that (SYCL 2020, 4.12.4); copy them to variables before and use these, or capture the object, [=, *this]",
         )
     return refusals.at(
         place,
-        f"the kernel captures {listed} by reference, and a device cannot access the host's variables (SYCL 2020, 4.12.4)"
-        "; capture by value, [=]",
+        f"the kernel captures {listed} by reference, and a device cannot access the host's variables (SYCL 2020, "
+        "4.12.4); capture by value, [=]",
     )

@@ -12,16 +12,16 @@ def named(submissions: Sequence[Submission]) -> dict[str, Submission]:
     """The kernels by their names.
 
     A kernel is called as the class that names it, else as its function object's class, else by the function and line in
-    which it is submitted, `main:57`, in an instance of a template `run<float>:57`.
+    which it is submitted, `main:57`, in an instance of a template `run<float>:57`; so are several that a class names. Where even these are the
+    same, they are numbered.
     """
+    names = [s.name or _of_class(s) or _by_line(s) for s in submissions]
     found: dict[str, Submission] = {}
-    for submission in submissions:
-        name = submission.name or _of_class(submission) or _by_line(submission)
-        if name in found and name != _by_line(submission):
-            name = f"{name}:{submission.place.line}"
-        numbered, k = name, 2
+    for name, submission in zip(names, submissions, strict=True):
+        told = name if names.count(name) == 1 else _by_line(submission)
+        numbered, k = told, 2
         while numbered in found:
-            numbered, k = f"{name}#{k}", k + 1
+            numbered, k = f"{told}#{k}", k + 1
         found[numbered] = submission
     return found
 

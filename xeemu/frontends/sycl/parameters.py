@@ -172,10 +172,15 @@ def leaves(parameters: Sequence[Parameter]) -> Iterator[Leaf]:
 
 
 def shown(of: Type, value: Any) -> Any:
-    """A value as Python writes it: of a struct's bytes the dict of its fields, of an array's or vector's the tuple."""
+    """A value as Python writes it: of a struct's bytes the dict of its fields, of an array's or vector's the tuple.
+
+    A struct of one field, as around the elements of `sycl::vec` and `std::array`, is shown as that.
+    """
     if not isinstance(value, bytes):
-        return value
+        return bool(value) if isinstance(of, types.Scalar) and of.is_bool else value
     match of:
+        case types.Record(fields=(only,), union=False):
+            return shown(only.type, value)
         case types.Record(fields=fields, union=False):
             return {f.name: shown(f.type, value[f.offset : f.offset + f.type.size]) for f in fields}
         case types.Array(element=element, count=count) | types.Vector(element=element, count=count):
@@ -192,6 +197,8 @@ def mode(of: Type) -> str:
 
 
 def _declared(of: Type, name: str) -> str:
+    if isinstance(of, types.Array):
+        return _declared(of.element, f"{name}[{of.count}]")
     text = spelled(of)
     return text + name if text.endswith("*") else f"{text} {name}"
 

@@ -48,8 +48,9 @@ class Plan:
     def extent(self, path: str) -> Extent | None:
         """The elements of an array that are known, if there are any."""
         found = self.known.get(path)
-        is_extent = isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], np.dtype)
-        return found if is_extent and found[1] else None
+        if isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], np.dtype) and found[1]:
+            return found[0], int(found[1])
+        return None
 
 
 UNKNOWN = Plan()

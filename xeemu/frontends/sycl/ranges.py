@@ -23,11 +23,23 @@ class Range:
     def __str__(self) -> str:
         return self.kind if self.kind == "single_task" else f"{self.kind}<{self.dimensions}>"
 
+    def described(self, plan: Plan) -> str:
+        """The kind of launch with its sizes, as far as they are known."""
+        known = self.launch(plan)
+        if known is None or self.kind == "single_task":
+            return str(self)
+        local = "" if known.local_size is None else f", local {_sizes(known.local_size)}"
+        return f"{self}, global {_sizes(known.global_size)}{local}"
+
     def launch(self, plan: Plan) -> NDRange | None:
         """The sizes of a launch; None where they are not known."""
         if self.kind == "single_task":
             return NDRange(1, 1)
         return plan.nd_range(plain=self.kind == "range")
+
+
+def _sizes(sizes: tuple[int, ...]) -> str:
+    return "x".join(map(str, sizes))
 
 
 def of(submission: Submission) -> Range:

@@ -1,5 +1,8 @@
 // Stands in for Catch2: a test case is a function named by its line, and a check prints what does not hold.
 #pragma once
+#include <catch2/catch_approx.hpp>
+#include <simsycl/sycl.hh>
+
 #include <iostream>
 
 #define XEEMU_JOINED_(a, b) a##b

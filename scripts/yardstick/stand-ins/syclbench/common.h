@@ -15,6 +15,14 @@
 #define LOCAL_SIZE 16
 #endif
 
+#define SYCL_BENCH_HAS_FP64_SUPPORT 1
+#define SYCL_BENCH_HAS_FP16_SUPPORT 0
+
+struct ThroughputMetric {
+    double metric;
+    std::string unit;
+};
+
 struct CommandLine {
     template <class T> T getOrDefault(const char *, T value) const { return value; }
 };

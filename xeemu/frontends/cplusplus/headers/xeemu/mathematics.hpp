@@ -200,9 +200,6 @@ template <class R, class T> R isunordered(T a, T b);
 
 // ---- of vectors: as those of numbers, and some of their own ----
 
-// The component of a vector (of a number: itself) as an lvalue, the same as ((T *)&v)[i].
-template <class T, class V> T &component(V &v, int i);
-
 namespace vectors {
 #define XEEMU_VECTORS(name) template <class V> V name(V x);
 #define XEEMU_VECTORS2(name) template <class V> V name(V x, V y);

@@ -122,7 +122,8 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
   id<rank> get_offset() const { return from; }
   bool is_placeholder() const { return h == access::placeholder::true_t; }
   E *get_pointer_plain() const { return data; }
-  global_ptr<E> get_pointer() const { return global_ptr<E>(data); }
+  // As before SYCL 2020, not of const elements where only reading is allowed.
+  global_ptr<T> get_pointer() const { return global_ptr<T>((T *)data); }
   template <access::decorated d> global_ptr<E, d> get_multi_ptr() const { return global_ptr<E, d>(data); }
   E *begin() const { return data + detail::linear(from, r); }
   E *end() const { return begin() + part.size(); }
@@ -132,30 +133,62 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
   friend bool operator==(const accessor &a, const accessor &b) { return a.data == b.data; }
 };
 
-// Local memory of a group.
+// Local memory of a group; XEEMU_LOCAL(C) is what both its classes have, whose dimensions are at least one of memory.
+#define XEEMU_LOCAL(C)                                                                                         \
+  static constexpr int rank = D == 0 ? 1 : D;                                                                  \
+  typedef T value_type;                                                                                        \
+  typedef T &reference;                                                                                        \
+  typedef const T &const_reference;                                                                            \
+  typedef T *iterator;                                                                                         \
+  typedef const T *const_iterator;                                                                             \
+  typedef size_t size_type;                                                                                    \
+  typedef ptrdiff_t difference_type;                                                                           \
+  static constexpr int dimensions = D;                                                                         \
+  T *data;                                                                                                     \
+  range<rank> r;                                                                                               \
+                                                                                                               \
+  C() : data(nullptr) {}                                                                                       \
+  C(handler &, const property_list & = {})                                                                     \
+    requires(D == 0)                                                                                           \
+      : data((T *)__xeemu::allocate(sizeof(T), 3)), r(1) {}                                                    \
+  C(range<rank> size, handler &, const property_list & = {})                                                   \
+    requires(D > 0)                                                                                            \
+      : data((T *)__xeemu::allocate(size.size() * sizeof(T), 3)), r(size) {}                                   \
+                                                                                                               \
+  T &operator[](const id<rank> &i) const                                                                       \
+    requires(D > 1)                                                                                            \
+  {                                                                                                            \
+    return data[detail::linear(i, r)];                                                                         \
+  }                                                                                                            \
+  operator T &() const                                                                                         \
+    requires(D == 0)                                                                                           \
+  {                                                                                                            \
+    return *data;                                                                                              \
+  }                                                                                                            \
+  const C &operator=(const T &x) const                                                                         \
+    requires(D == 0)                                                                                           \
+  {                                                                                                            \
+    *data = x;                                                                                                 \
+    return *this;                                                                                              \
+  }                                                                                                            \
+  size_t size() const { return r.size(); }                                                                     \
+  size_t get_count() const { return r.size(); }                                                                \
+  size_t byte_size() const { return r.size() * sizeof(T); }                                                    \
+  size_t get_size() const { return r.size() * sizeof(T); }                                                     \
+  size_t max_size() const { return r.size(); }                                                                 \
+  bool empty() const { return r.size() == 0; }                                                                 \
+  range<rank> get_range() const { return r; }                                                                  \
+  T *get_pointer_plain() const { return data; }                                                                \
+  local_ptr<T> get_pointer() const { return local_ptr<T>(data); }                                              \
+  template <access::decorated d> local_ptr<T, d> get_multi_ptr() const { return local_ptr<T, d>(data); }       \
+  T *begin() const { return data; }                                                                            \
+  T *end() const { return data + r.size(); }                                                                   \
+  const T *cbegin() const { return data; }                                                                     \
+  const T *cend() const { return data + r.size(); }                                                            \
+  friend bool operator==(const C &a, const C &b) { return a.data == b.data; }
+
 template <class T, int D = 1> struct local_accessor {
-  typedef T value_type;
-  typedef T &reference;
-  typedef const T &const_reference;
-  typedef T *iterator;
-  typedef size_t size_type;
-  static constexpr int dimensions = D;
-  T *data;
-  range<D == 0 ? 1 : D> r;
-
-  void make() { data = (T *)__xeemu::allocate(r.size() * sizeof(T), 3); }
-  local_accessor() : data(nullptr) {}
-  local_accessor(handler &, const property_list & = {})
-    requires(D == 0)
-      : r(1) {
-    make();
-  }
-  local_accessor(range<D == 0 ? 1 : D> size, handler &, const property_list & = {})
-    requires(D > 0)
-      : r(size) {
-    make();
-  }
-
+  XEEMU_LOCAL(local_accessor)
   decltype(auto) operator[](size_t i) const
     requires(D > 0)
   {
@@ -163,53 +196,21 @@ template <class T, int D = 1> struct local_accessor {
     else if constexpr (D == 2) return data + i * r.v[1];
     else return detail::plane<T>{data + i * r.v[1] * r.v[2], r.v[2]};
   }
-  T &operator[](const id<D == 0 ? 1 : D> &i) const
-    requires(D > 1)
-  {
-    return data[detail::linear(i, r)];
-  }
-  operator T &() const
-    requires(D == 0)
-  {
-    return *data;
-  }
-  const local_accessor &operator=(const T &x) const
-    requires(D == 0)
-  {
-    *data = x;
-    return *this;
-  }
-  size_t size() const { return r.size(); }
-  size_t get_count() const { return r.size(); }
-  size_t byte_size() const { return r.size() * sizeof(T); }
-  size_t get_size() const { return r.size() * sizeof(T); }
-  bool empty() const { return r.size() == 0; }
-  range<D == 0 ? 1 : D> get_range() const { return r; }
-  T *get_pointer_plain() const { return data; }
-  local_ptr<T> get_pointer() const { return local_ptr<T>(data); }
-  template <access::decorated d> local_ptr<T, d> get_multi_ptr() const { return local_ptr<T, d>(data); }
-  T *begin() const { return data; }
-  T *end() const { return data + r.size(); }
-  friend bool operator==(const local_accessor &a, const local_accessor &b) { return a.data == b.data; }
 };
 
 // The spelling of SYCL 1.2.1; of mode atomic, an index gives an atomic.
-template <class T, int D, access_mode m, access::placeholder h>
-struct accessor<T, D, m, target::local, h> : local_accessor<T, D> {
-  accessor(handler &g)
-    requires(D == 0)
-      : local_accessor<T, D>(g) {}
-  accessor(range<D == 0 ? 1 : D> size, handler &g)
+template <class T, int D, access_mode m, access::placeholder h> struct accessor<T, D, m, target::local, h> {
+  XEEMU_LOCAL(accessor)
+  decltype(auto) operator[](size_t i) const
     requires(D > 0)
-      : local_accessor<T, D>(size, g) {}
-  using local_accessor<T, D>::operator[];
-  using local_accessor<T, D>::operator=;
-  atomic<T, access::address_space::local_space> operator[](size_t i) const
-    requires(m == access_mode::atomic)
   {
-    return atomic<T, access::address_space::local_space>(this->data + i);
+    if constexpr (m == access_mode::atomic) return atomic<T, access::address_space::local_space>(data + i);
+    else if constexpr (D == 1) return (data[i]);
+    else if constexpr (D == 2) return data + i * r.v[1];
+    else return detail::plane<T>{data + i * r.v[1] * r.v[2], r.v[2]};
   }
 };
+#undef XEEMU_LOCAL
 
 template <class T, int D, access_mode m> struct host_accessor {
   typedef detail::element<T, m> E;

@@ -94,18 +94,19 @@ template <class T, int n> struct vec {
     return v;
   }
 
-  T &operator[](int i) { return __xeemu::component<T>(v, i); }
-  T operator[](int i) const {
+  // A component of a vector that has a name may be assigned.
+  T &operator[](int i) & { return ((T *)&v)[i]; }
+  T operator[](int i) const & {
     if constexpr (n == 1) return (T)v;
     else return (T)v[i];
   }
 #define XEEMU_COMPONENT(name, i)                 \
-  T &name()                                      \
+  T &name() &                                    \
     requires(n > i)                              \
   {                                              \
-    return __xeemu::component<T>(v, i);          \
+    return ((T *)&v)[i];                         \
   }                                              \
-  T name() const                                 \
+  T name() const &                               \
     requires(n > i)                              \
   {                                              \
     if constexpr (n == 1) return (T)v;           \

@@ -1,0 +1,379 @@
+"""C++ in kernels: what a compiler of C++ gives, construct by construct, many of them in one kernel."""
+
+import numpy as np
+import pytest
+
+import xeemu as xe
+
+pytest.importorskip("clang.cindex")
+
+ITEMS = 32
+PROGRAM = """#include <sycl/sycl.hpp>
+#include <array>
+#include <tuple>
+#include <utility>
+#define PUT(...) out[{items} * __COUNTER__ + i] = (__VA_ARGS__)
+{declarations}
+void submit(sycl::queue &q, int *out) {{
+  q.parallel_for(sycl::nd_range<1>({items}, {items}), [=](sycl::nd_item<1> it) {{
+    const int i = it.get_global_id(0);
+{body}
+  }});
+}}
+"""
+
+
+def expect(declarations, cases):
+    """Each case, of what it is and what it gives in work-item i, is a block of the kernel with one PUT."""
+    body = "\n".join(f"    {{ {source} }}" for source in cases)
+    kernel = xe.load(PROGRAM.format(items=ITEMS, declarations=declarations, body=body))["submit"]
+    out = np.zeros(ITEMS * len(cases), np.int32)
+    got = np.asarray(xe.launch(kernel, xe.NDRange(ITEMS, ITEMS))(out)).reshape(len(cases), ITEMS)
+    wrong = {}
+    for (source, value), row in zip(cases.items(), got, strict=True):
+        wanted = [int(value(i)) for i in range(ITEMS)]
+        if row.tolist() != wanted:
+            wrong[source] = row.tolist(), wanted
+    assert not wrong
+
+
+def test_operators_constructors_and_conversions():
+    declarations = """
+struct Pair {
+  int x = 1, y = 2;
+  Pair() = default;
+  Pair(int a, int b) : x(a), y(b) {}
+  Pair operator+(const Pair &o) const { return {x + o.x, y + o.y}; }
+  Pair &operator+=(const Pair &o) { x += o.x; y += o.y; return *this; }
+  friend Pair operator*(Pair a, int k) { return Pair(a.x * k, a.y * k); }
+  Pair operator-() const { return {-x, -y}; }
+  Pair &operator++() { ++x; return *this; }
+  Pair operator++(int) { Pair old = *this; ++x; return old; }
+  bool operator==(const Pair &o) const { return x == o.x && y == o.y; }
+  explicit operator bool() const { return x != 0; }
+  operator int() const { return x * 100 + y; }
+  int &operator[](int k) { return k ? y : x; }
+  static int seven() { return 7; }
+};
+struct Chain { int a, b; Chain(int x) : Chain(x, x + 1) { b += 10; } Chain(int x, int y) : a(x), b(y) {} };
+struct Counted {
+  int a, copies = 0;
+  Counted(int x) : a(x) {}
+  Counted(const Counted &o) : a(o.a), copies(o.copies + 1) {}
+  Counted &operator=(const Counted &o) { a = o.a + 1000; return *this; }
+};
+struct Proxy {
+  int *p;
+  Proxy &operator=(int v) { *p = v; return *this; }
+  Proxy &operator+=(int v) { *p += v; return *this; }
+  operator int() const { return *p; }
+};
+struct Proxied { int d[4]; Proxy operator[](int k) { return Proxy{&d[k]}; } };
+struct Matrix {
+  int a[2][3];
+  int &operator()(int r, int c) { return a[r][c]; }
+  int operator()(int r, int c) const { return a[r][c]; }
+};
+struct Arrow { Pair *p; Pair *operator->() const { return p; } Pair &operator*() const { return *p; } };
+struct Held { int &r; Held(int &x) : r(x) {} void add(int v) { r += v; } };
+union Bits { float f; unsigned u; };
+"""
+    expect(
+        declarations,
+        {
+            "Pair a(i, 3), b; PUT((a + b).x * 10 + b.y);": lambda i: (i + 1) * 10 + 2,
+            "Pair a(i, 3); (a += Pair(1, 1)) += a; PUT(a.x + a.y);": lambda i: 2 * (i + 1) + 8,
+            "Pair a = Pair(i, 1) * 3 + -Pair(); PUT(a);": lambda i: (3 * i - 1) * 100 + 1,
+            "Pair a(i, 0); Pair b = a++; ++ ++a; PUT(a.x * 100 + b.x);": lambda i: (i + 3) * 100 + i,
+            "PUT((Pair(i, 2) == Pair(3, 2)) + (Pair(i, 0) ? 10 : 20));": lambda i: (i == 3) + (10 if i else 20),
+            "Pair a; a[0] = i; a[i % 2] += 5; PUT(a);": lambda i: (
+                (i + (5 if i % 2 == 0 else 0)) * 100 + 2 + 5 * (i % 2)
+            ),
+            "PUT(Pair::seven());": lambda i: 7,
+            "Chain a(i); PUT(a.a * 100 + a.b);": lambda i: i * 100 + i + 11,
+            "Counted a(i), b = a, c(b); a = c; PUT(a.a + 100 * c.copies);": lambda i: i + 1000 + 200,
+            "Proxied a{{1, 2, 3, 4}}; a[i % 4] = 50; a[1] += 5; PUT(a[0] + a[1]);": lambda i: (
+                (50 if i % 4 == 0 else 1) + (55 if i % 4 == 1 else 7)
+            ),
+            "Matrix m{}; m(1, 2) = i; m(0, i % 3) += 2; const Matrix &c = m; PUT(c(1, 2) + c(0, 0));": lambda i: (
+                i + (2 if i % 3 == 0 else 0)
+            ),
+            "Pair a(i, 1); Arrow p{&a}; p->x += 2; (*p).y = 9; PUT(a);": lambda i: (i + 2) * 100 + 9,
+            "int z = i; Held h(z); h.add(4); PUT(z);": lambda i: i + 4,
+            "Bits u; u.f = i * 1.5f; PUT(u.u >> 8);": lambda i: int(np.float32(i * 1.5).view(np.uint32)) >> 8,
+        },
+    )
+
+
+def test_base_classes():
+    declarations = """
+struct Z { int z; int thrice() const { return z * 3; } };
+struct W { short q = 3; int w; W(int v) : w(v) {} };
+template <class T, int N> struct Times { T t; Times(T v) : t(v) {} T times() const { return t * N; } };
+template <class T> struct Empty { T u{}; int none() const { return u ? 1 : 2; } };
+template <class T> struct All : Z, Times<T, 2>, Empty<T *> {
+  All(T v) : Z{1}, Times<T, 2>(v + 1) {}
+  T all() const { return this->times() + this->t + thrice() + z + this->none(); }
+};
+template <class D> struct Curious { int call() const { return static_cast<const D *>(this)->value() + 1; } };
+struct Value : Curious<Value> { int v; Value(int x) : v(x) {} int value() const { return v * 2; } };
+struct Both : Z, W { int k; Both(int a) : W(a + 1), k(a) { z = a + 2; } int all() const { return z + w + k + q; } };
+struct Inheriting : Both { using Both::Both; int more() const { return all() + k; } };
+struct Listed : Z { int y; };
+int by_reference(const W &b) { return b.w; }
+int by_value(W b) { b.w += 1; return b.w; }
+void change(Z *b) { b->z += 100; }
+"""
+    expect(
+        declarations,
+        {
+            "All<int> a(i); PUT(a.all());": lambda i: 3 * (i + 1) + 3 + 1 + 2,
+            "PUT(Value(i).call());": lambda i: 2 * i + 1,
+            "PUT(Both(i).all());": lambda i: 3 * i + 6,
+            "Both b(i); PUT(by_reference(b) * 100 + by_value(b));": lambda i: (i + 1) * 100 + i + 2,
+            "Both b(i); change(&b); Z &z = b; z.z += 1; PUT(b.z);": lambda i: i + 103,
+            "Both b(i); W sliced = b; const W *p = &b; PUT(sliced.w + p->w);": lambda i: 2 * i + 2,
+            "PUT(Inheriting(i).more());": lambda i: 4 * i + 6,
+            "Listed a{{i}, 3}; PUT(a.z + a.y + a.thrice());": lambda i: 4 * i + 3,
+            "Both two[2] = {Both(1), Both(i)}; two[1].z = 5; PUT(two[i % 2].all());": lambda i: (
+                5 + 2 * i + 4 if i % 2 else 9
+            ),
+        },
+    )
+
+
+def test_templates_and_constants():
+    declarations = """
+template <int N> struct Factorial { static constexpr int v = N * Factorial<N - 1>::v; };
+template <> struct Factorial<0> { static constexpr int v = 1; };
+constexpr int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+constexpr int cube(int x) { int r = 1; for (int k = 0; k < 3; ++k) r *= x; return r; }
+constexpr int KNOWN = fibonacci(10);
+template <class... A> int sum(A... a) { return (a + ... + 0); }
+template <class A> int digits(A a) { return a; }
+template <class A, class... B> int digits(A a, B... b) { return a + 10 * digits(b...); }
+template <int... I> int packed() { int s = 0; ((s = s * 10 + I), ...); return s; }
+template <class T> int kind(T) { return 1; }
+template <> int kind<float>(float) { return 4; }
+template <class T> int width() {
+  if constexpr (sizeof(T) == 4) return 44;
+  else if constexpr (sizeof(T) == 8) return 88;
+  else return T::nothing;
+}
+template <class T> struct Traits { static constexpr int v = 1; };
+template <class T> struct Traits<T *> { static constexpr int v = 2 + Traits<T>::v; };
+template <class T> struct Box { T t; };
+template <template <class> class C, class T> int opened(C<T> c) { return c.t; }
+template <class T> concept Adds = requires(T a) { a + a; };
+template <Adds T> auto twice(T a) { return a + a; }
+template <class F, class... A> auto apply(F &&f, A &&...a) { return f(static_cast<A &&>(a)...); }
+template <class T, int N> struct Stack {
+  T d[N]; int n = 0;
+  using value_type = T;
+  static constexpr int room = N;
+  struct Mark { int k; };
+  void push(T x) { d[n++] = x; }
+  T pop() { return d[--n]; }
+  T &top() { return d[n - 1]; }
+  Mark mark() const { return {n}; }
+};
+int with_defaults(int x, int y = 3, int z = sizeof(int)) { return x + y * 10 + z * 100; }
+int overloaded(int) { return 1; }
+int overloaded(float) { return 2; }
+int overloaded(unsigned) { return 3; }
+int overloaded(char) { return 4; }
+int bound(const int &) { return 1; }
+int bound(int &&) { return 2; }
+const int TABLE[6] = {5, 7, 11, 13, 17, 19};
+struct Constants { static constexpr int table[3] = {3, 4, 5}; static const int n = 6; };
+enum class Color : int { red = 3, green, blue = 10 };
+enum Old { first = 5, second };
+namespace outer { namespace inner { struct Q { int a; }; int found(Q q) { return q.a + 1; } } using inner::Q; }
+"""
+    table = [5, 7, 11, 13, 17, 19]
+    expect(
+        declarations,
+        {
+            "PUT(Factorial<5>::v + KNOWN + cube(i));": lambda i: 120 + 55 + i**3,
+            "PUT(sum(i, 2, 3) + digits(1, 2, i));": lambda i: i + 5 + 21 + 100 * i,
+            "PUT(packed<1, 2, 3>());": lambda i: 123,
+            "PUT(kind(i) + 10 * kind(1.f));": lambda i: 41,
+            "PUT(width<int>() + width<double>() * 100);": lambda i: 8844,
+            "PUT(Traits<int>::v + 10 * Traits<float **>::v);": lambda i: 51,
+            "PUT(opened(Box<int>{i}) + twice(i) + (int)twice(1.5f));": lambda i: 3 * i + 3,
+            "PUT(apply([](int a, int b) { return a * b; }, i, 4));": lambda i: 4 * i,
+            "Stack<int, 4> s; s.push(i); s.push(3); s.top() += 1; PUT(s.pop() * 100 + s.pop());": lambda i: 400 + i,
+            "Stack<int, 4>::value_type x = 5; PUT(x + Stack<float, 7>::room + Stack<int, 4>().mark().k);": lambda i: 12,
+            "PUT(with_defaults(i) + with_defaults(1, 2) + with_defaults(1, 2, 3));": lambda i: i + 430 + 421 + 321,
+            "PUT(overloaded(1) + 10 * overloaded(1.f) + 100 * overloaded(1u) + 1000 * overloaded('a'));": lambda i: (
+                4321
+            ),
+            "int x = i; PUT(bound(x) + 10 * bound(3));": lambda i: 21,
+            "PUT(TABLE[i % 6] + Constants::table[i % 3] + Constants::n);": lambda i: table[i % 6] + 3 + i % 3 + 6,
+            "Color c = i % 2 ? Color::green : Color::blue; PUT((int)c + second);": lambda i: (4 if i % 2 else 10) + 6,
+            "PUT(found(outer::Q{i}));": lambda i: i + 1,
+        },
+    )
+
+
+def test_lambdas():
+    declarations = """
+struct Object {
+  int m, a[3];
+  int get() const { return m; }
+  int captured(int x) {
+    auto by_value = [=](int k) { return get() + m + k; };
+    auto by_reference = [&](auto k) { a[k] += x; return this->m + k; };
+    auto copy = [*this, y = x + 1, x](auto k) mutable { m += k; return m + y + [=] { return m + x; }(); };
+    return by_value(1) + by_reference(1) * 10 + copy(2) * 100 + a[1] * 1000 + m;
+  }
+};
+template <class T> struct Typed { T m; T f() { return [=](auto k) { return m + k; }(3); } };
+"""
+
+    def captured(i):
+        return 2 * i + 1 + (i + 1) * 10 + ((i + 2) + 8 + (i + 2) + 7) * 100 + 9000 + i
+
+    expect(
+        declarations,
+        {
+            "Object o{i, {1, 2, 3}}; PUT(o.captured(7));": captured,
+            "Typed<int> t{i}; PUT(t.f());": lambda i: i + 3,
+            "int n = 0; auto add = [&](int v) { n += v; }; add(3); add(i); PUT(n);": lambda i: i + 3,
+            "auto count = [n = i * 2]() mutable { return ++n; }; count(); PUT(count());": lambda i: 2 * i + 2,
+            "int y = 5; auto f = [=](int z) { return [=](int w) { return w * z + y; }(z + 1); }; PUT(f(i));": lambda i: (
+                (i + 1) * i + 5
+            ),
+            "int a[4] = {i, 1, 2, 3}; auto f = [=] { return a[0] + a[i % 4]; }; a[0] = 100; PUT(f());": lambda i: (
+                i + [i, 1, 2, 3][i % 4]
+            ),
+            "int a[3] = {1, 2, 3}; auto f = [&] { a[2] += 7; }; f(); PUT(a[2]);": lambda i: 10,
+            "auto all = [&](auto... x) { return (x + ... + i); }; PUT(all(1, 2, 3));": lambda i: i + 6,
+            "int x = 1; auto r = [&]() -> int & { return x; }; r() = i; PUT(x);": lambda i: i,
+            "auto f = [](auto g, int v) { return g(v); }; PUT(f([=](int v) { return v * i; }, 4));": lambda i: 4 * i,
+            "auto [a, b] = std::pair<int, int>(i, 2); auto f = [a = a, b = b] { return a + b; }; PUT(f());": lambda i: (
+                i + 2
+            ),
+            "const int k = 3; auto f = [](int v) { return v * k; }; PUT(f(i));": lambda i: 3 * i,
+        },
+    )
+
+
+def test_bindings_references_and_loops_over_ranges():
+    declarations = """
+struct Part { int a; float b; };
+struct Slice { int *p; int n; int *begin() const { return p; } int *end() const { return p + n; } };
+void swapped(int &a, int &b) { int t = a; a = b; b = t; }
+int &chosen(int &a, int &b, bool first) { return first ? a : b; }
+void two(int *p, int &r, const int &c) { *p = c + 1; r = c + 2; }
+int most(std::initializer_list<int> all) { int m = -1; for (int x : all) m = x > m ? x : m; return m; }
+"""
+    expect(
+        declarations,
+        {
+            "Part p{i, 2.5f}; auto [a, b] = p; auto &[c, d] = p; c += 1; PUT(a + p.a + (int)(2 * b));": lambda i: (
+                2 * i + 6
+            ),
+            "int x[2] = {i, 3}; auto [a, b] = x; x[0] = 9; PUT(a * b);": lambda i: 3 * i,
+            "auto [a, b, c] = std::array<int, 3>{{1, i, 3}}; PUT(a + b * c);": lambda i: 1 + 3 * i,
+            "auto [a, b, c] = std::tuple<int, float, int>(i, 2.f, 5); PUT(a + c + (int)b);": lambda i: i + 7,
+            "int x = i, y = 9; swapped(x, y); std::swap(x, y); swapped(x, y); PUT(x * 100 + y);": lambda i: 900 + i,
+            "int x = 1, y = 2; chosen(x, y, i & 1) = i + 50; (i % 3 ? x : y) += 1; PUT(x * 100 + y);": lambda i: (
+                ((i + 50 if i & 1 else 1) + (i % 3 != 0)) * 100 + (2 if i & 1 else i + 50) + (i % 3 == 0)
+            ),
+            "int x, y; two(&x, y, i); PUT(x * 100 + y);": lambda i: (i + 1) * 100 + i + 2,
+            "int a[5] = {1, 2, 3}; for (auto &e : a) e += i; int s = 0; for (int e : a) s += e; PUT(s);": lambda i: (
+                6 + 5 * i
+            ),
+            "int a[3][2] = {{1, 2}, {3}}; auto &r = a[i % 3]; r[1] += 4; PUT(a[0][1] + a[1][1] * 10);": lambda i: (
+                2 + 4 * (i % 3 == 0) + 40 * (i % 3 == 1)
+            ),
+            "int a[2][3] = {{1, 2, 3}, {i, 5, 6}}, s = 0; for (auto &r : a) for (int e : r) s += e; PUT(s);": lambda i: (
+                17 + i
+            ),
+            "int s = 0; for (int e : {i, 7, 9}) { if (e == 9) break; s += e; } PUT(s);": lambda i: (
+                0 if i == 9 else i + 7
+            ),
+            "int a[4] = {1, i, 5, 6}, s = 0; for (auto &e : Slice{a, 4}) { e += 1; if (e == 6) continue; s += e; }"
+            " PUT(s + a[0]);": lambda i: 2 + (0 if i == 5 else i + 1) + 7 + 2,
+            "Part p[2] = {{1, 2.f}, {i, 3.f}}; int s = 0; for (const auto &[a, b] : p) s += a * (int)b; PUT(s);": lambda i: (
+                2 + 3 * i
+            ),
+            "std::array<int, 3> a{{1, i, 3}}; a[i % 3] = 8; for (auto &e : a) e *= 2; PUT(a[0] + a.size());": lambda i: (
+                (16 if i % 3 == 0 else 2) + 3
+            ),
+            "int x = 1, y = 2; for (int *p : {&x, &y}) *p += i; PUT(x * 100 + y);": lambda i: (i + 1) * 100 + i + 2,
+            "PUT(most({1, i, 5}) + std::max({i, 2}) + std::min<int>(i, 3));": lambda i: (
+                max(5, i) + max(i, 2) + min(i, 3)
+            ),
+        },
+    )
+
+
+def test_statements_and_arithmetic():
+    declarations = """
+int early(int x) {
+  if (x < 3) return 1;
+  for (int k = 0; k < 10; ++k) if (k == x) return k * 2;
+  switch (x) { case 11: return 7; case 12: { int z = x; return z; } }
+  while (x > 0) { x -= 7; if (x == 4) break; }
+  return x;
+}
+template <int N> int unrolled(int x) {
+  int s = 0;
+#pragma unroll
+  for (int k = 0; k < N; ++k) s += x * k;
+  return s;
+}
+"""
+
+    def early(x):
+        if x < 3:
+            return 1
+        if x < 10:
+            return 2 * x
+        if x in (11, 12):
+            return {11: 7, 12: 12}[x]
+        while x > 0:
+            x -= 7
+            if x == 4:
+                break
+        return x
+
+    expect(
+        declarations,
+        {
+            "PUT(early(i));": early,
+            "PUT(unrolled<5>(i));": lambda i: 10 * i,
+            "int s = 0; [[intel::ivdep]] for (size_t k = 0; k < (size_t)i; k++) s += k; PUT(s);": lambda i: (
+                i * (i - 1) // 2
+            ),
+            "int x = i; switch (x % 4) { case 0: x += 1; case 1: x += 10; break; case 2: { int y = 3; x += y; break; }"
+            " case 3: default: x = -1; } PUT(x);": lambda i: [i + 11, i + 10, i + 3, -1][i % 4],
+            "int r; if (int y = i % 3; y > 1) r = y; else r = y + 10; PUT(r);": lambda i: [10, 11, 2][i % 3],
+            "int x = 0; while (int t = i % 5 - x) { if (t < 0) break; x += 1; } PUT(x);": lambda i: i % 5,
+            "int k, w = i; do { k = w--; } while (w > 2); PUT(k * 10 + w);": lambda i: (
+                (i * 10 + i - 1) if i < 4 else 32
+            ),
+            "char c = i * 20; short s = i * 5000; unsigned char u = i * 20; PUT(c + s + u);": lambda i: (
+                int(np.int8(np.uint8(i * 20 % 256).view(np.int8)))
+                + int(np.array(i * 5000).astype(np.int16))
+                + i * 20 % 256
+            ),
+            "bool b = i & 4; b &= i > 5; PUT(b + b + !b);": lambda i: 2 if i & 4 and i > 5 else 1,
+            "PUT((i - 16) / 3 * 100 + (i - 16) % 3 + ((i - 16) >> 1));": lambda i: (
+                int((i - 16) / 3) * 100 + int(np.fmod(i - 16, 3)) + ((i - 16) >> 1)
+            ),
+            "unsigned long u = i; u *= 0x100000001ul; PUT((int)(u >> 32) + (int)u);": lambda i: 2 * i,
+            "PUT((unsigned)i - 5u > 3u);": lambda i: (i - 5) % 2**32 > 3,
+            "PUT(0x10 + 0b11 + 017 + 1'000 + 'a' + L'b' + true);": lambda i: 16 + 3 + 15 + 1000 + 97 + 98 + 1,
+            "int a = 0, b = 0; a = b = i; (a += 2) *= 3; PUT((a++, b--, a + b));": lambda i: (i + 2) * 3 + 1 + i - 1,
+            "float f = i; f /= 3; f *= 2.0; PUT(f);": lambda i: int(np.float32(np.float32(np.float32(i) / 3) * 2)),
+            "volatile int v = i; v = v + 1; PUT(v);": lambda i: i + 1,
+            "int a[4] = {}, *p = &a[1]; *p++ = 7; *p = i; PUT(a[1] * 100 + a[2] + (p - a));": lambda i: 702 + i,
+            "const int *p = nullptr; PUT(p == nullptr ? sizeof(long) : 2);": lambda i: 8,
+            "int k = i, r; { int i = k + 1; { int i = 5; k += i; } r = k + i; } PUT(r);": lambda i: 2 * i + 6,
+            "static constexpr int t[2] = {8, 9}; PUT(t[i & 1]);": lambda i: 8 + (i & 1),
+            "PUT(__builtin_popcount(i) + sycl::popcount(i) + std::abs(-i));": lambda i: 2 * bin(i).count("1") + i,
+        },
+    )

@@ -1,0 +1,57 @@
+"""How hard XLA tries depends on what there is to gain: short computations that somebody watches compile fast."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import xeemu as xe
+from xeemu.launching import effort
+from xeemu.launching.arguments import DEFAULT_DEVICE, Description, checked_device
+from xeemu.launching.options import Options
+from xeemu.launching.preparation import prepare
+
+
+@xe.kernel
+def summed(wg, x, *, times):
+    i = wg.global_id()
+    return x.at[i].set(lax.fori_loop(0, times, lambda k, total: total * 3 + k, x[i]))
+
+
+@xe.kernel
+def halved(wg, x):
+    i = wg.global_id()
+    return x.at[i].set(lax.while_loop(lambda left: jnp.any(left > 0), lambda left: left // 2, x[i]))
+
+
+def options_of(kernel, size, platform="cpu", **static):
+    nd_range = xe.NDRange(size, 64)
+    device = checked_device(kernel, nd_range, DEFAULT_DEVICE)
+    given = (Description.of(jax.ShapeDtypeStruct((size,), np.int32)),)
+    prepared = prepare(
+        kernel, nd_range, device, given, kernel.bind_static(static), Options(None, False, False, platform)
+    )
+    return effort.options(prepared.program, prepared.cut.groups, platform)
+
+
+@pytest.mark.parametrize(("kernel", "static"), [(summed, {"times": 10}), (halved, {})])
+def test_little_for_what_runs_shortly_on_a_cpu(kernel, static):
+    assert options_of(kernel, 1024, **static) == effort._LITTLE
+    assert options_of(kernel, 1024, "gpu", **static) == {}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "size", "static"),
+    [(summed, 2**22, {"times": 10}), (summed, 1024, {"times": 2**20}), (halved, 2**20, {})],
+)
+def test_as_usual_for_what_takes_long(kernel, size, static):
+    assert options_of(kernel, size, **static) == {}
+
+
+@pytest.mark.optimized
+def test_a_check_gives_what_a_launch_gives():
+    x = np.arange(1024, dtype=np.int32)
+    outputs, findings = xe.check(summed, xe.NDRange(1024, 64))(x, times=10)
+    np.testing.assert_array_equal(outputs, xe.launch(summed, xe.NDRange(1024, 64))(x, times=10))
+    assert not findings

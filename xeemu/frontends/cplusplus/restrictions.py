@@ -1,0 +1,81 @@
+"""Restrictions: what C++ has and kernels have not (SYCL 2020, 5.4), found in all that a kernel reaches."""
+
+import dataclasses
+
+from xeemu.frontends import refusals, tree
+from xeemu.frontends.lowering import effects
+from xeemu.frontends.tree import POINTED, Function, Place, Variable
+
+_HEAP = "declare an array, or a local_accessor"
+_OF_THE_HOST = {
+    "new": f"new; kernels have no heap, {_HEAP}",
+    "delete": "delete; kernels have no heap, what is allocated by the host is freed there",
+    "throw": "throw; kernels have no exceptions, write a flag to memory",
+    "stop": "an exception; kernels have none, write a flag to memory",
+    "leave": "exit; a kernel ends by return alone",
+    "allocate": f"memory from the heap; kernels have none, {_HEAP}",
+    "deallocate": "memory given back to the heap; kernels have none",
+    "print": "text output of the host; write sycl::stream or sycl::ext::oneapi::experimental::printf",
+    "random": "a random number of the host's; write a generator whose state each work-item has",
+    "seed": "a random number of the host's; write a generator whose state each work-item has",
+    "now": "the host's clock; measure by the event's profiling information",
+    POINTED: "a call through a pointer to a function; call functions by name, chosen by if or switch, or a template",
+}
+_STREAMS = ("cout", "cerr", "clog", "cin")
+
+
+def check(kernel: Function) -> None:
+    """An error at the first thing in a kernel, or a function that it calls, that no kernel may have."""
+    _Check().function(kernel, kernel.place)
+
+
+@dataclasses.dataclass
+class _Check:
+    """Follows calls, each function once.
+
+    Attributes:
+      done: the functions that are known to be all right.
+      path: those that have called one another to where it is.
+    """
+
+    done: set[Function] = dataclasses.field(default_factory=set)
+    path: list[Function] = dataclasses.field(default_factory=list)
+
+    def function(self, function: Function, place: Place) -> None:
+        """Checks a function that is called at a place of the user's."""
+        self.path.append(function)
+        try:
+            block = function.body
+        except refusals.Unplaced as error:
+            raise refusals.at(place, f"{function.name}: {error}") from None
+        nodes = list(effects.nodes(block))
+        for node in nodes:
+            if isinstance(node, tree.Name) and node.variable.space == "global":
+                raise refusals.at(node.place if node.place.line else place, _outer(node.variable))
+        for node in nodes:
+            if isinstance(node, tree.Call):
+                self._call(node, node.place if node.place.line else place)
+        self.done.add(self.path.pop())
+
+    def _call(self, node: tree.Call, place: Place) -> None:
+        if node.function is None:
+            if node.name in _OF_THE_HOST:
+                raise refusals.at(place, self._inside(place) + _OF_THE_HOST[node.name])
+        elif node.function in self.path:
+            chain = " -> ".join(f.name for f in [*self.path[self.path.index(node.function) :], node.function])
+            hint = "kernels have none, write a loop with an array of what is left to do, or a template"
+            raise refusals.at(place, f"recursion: {chain}; {hint}")
+        elif node.function not in self.done:
+            self.function(node.function, place)
+
+    def _inside(self, place: Place) -> str:
+        """The function of a header that the user calls, before what is wrong in it."""
+        ours = [f.name for f in self.path if not f.place.line]
+        return f"{ours[0]}: " if ours else ""
+
+
+def _outer(variable: Variable) -> str:
+    if variable.name in _STREAMS:
+        return f"std::{variable.name}: {_OF_THE_HOST['print']}"
+    hint = "make it const or constexpr, or copy it to a variable that the kernel captures"
+    return f"the variable {variable.name}, which is static and not constant, is the host's; {hint}"

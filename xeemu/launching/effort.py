@@ -1,0 +1,57 @@
+"""Effort: how hard XLA tries to make a computation fast, where somebody sees every access.
+
+Observers make large programs of small kernels, and a check of a few thousand work-items runs for milliseconds: XLA
+took hundreds of times longer to compile it. With less effort it compiles four times as fast, and what it makes takes
+up to twice as long.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from xeemu.language import jaxprs
+from xeemu.language.jaxprs import Body
+from xeemu.language.program import Program
+from xeemu.launching import compiling
+
+# Without LLVM's optimisations, without emitters that are compilers themselves, and all in one piece.
+_LITTLE = {
+    "xla_backend_optimization_level": 0,
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
+# Operations of work-items up to which compiling takes longer than what is gained: some milliseconds.
+_FEW_OPERATIONS = 2**22
+# Iterations of a loop whose number nobody knows.
+_USUAL_ITERATIONS = 64
+
+
+def options(program: Program, groups: int, platform: str) -> Mapping[str, Any]:
+    """XLA's options for a program that observers see.
+
+    Args:
+      program: of a launch.
+      groups: the number of work-groups that are emulated.
+      platform: of JAX, where it will run.
+    """
+    few = groups * program.geometry.items * _operations(program.body) <= _FEW_OPERATIONS
+    return _LITTLE if few and platform == "cpu" and _takes_little() else {}
+
+
+def _operations(body: Body) -> int:
+    """How many operations a work-item carries out, of branches all."""
+    return sum(_repeated(eqn) * sum(map(_operations, jaxprs.bodies(eqn))) or 1 for eqn in body.eqns)
+
+
+def _repeated(eqn: Any) -> int:
+    match jaxprs.structure(eqn):
+        case jaxprs.Scan(length=length):
+            return length
+        case jaxprs.While():
+            return _USUAL_ITERATIONS
+    return 1
+
+
+@functools.cache
+def _takes_little() -> bool:
+    return compiling.takes(_LITTLE)
