@@ -1,6 +1,11 @@
-"""Strictness for all tests, the same hypothesis examples in every run, and the cases that a run takes by default."""
+"""Strictness for all tests, the same hypothesis examples in every run, the cases that a run takes by default, and how
+hard XLA tries: three quarters of the tests' time went into compiling what then ran for milliseconds.
+"""
 
 import collections
+import os
+import subprocess
+import sys
 import zlib
 
 import hypothesis
@@ -9,6 +14,13 @@ import pytest
 
 # Cases of a test that a run takes which is not thorough.
 _CASES = 4
+
+# What XLA does less of unless --optimize is given; results must not depend on it.
+_EFFORT = (
+    "--xla_backend_optimization_level=0",
+    "--xla_cpu_use_fusion_emitters=false",
+    "--xla_cpu_parallel_codegen_split_count=1",
+)
 
 hypothesis.settings.register_profile("xeemu", derandomize=True, deadline=None, print_blob=False)
 hypothesis.settings.load_profile("xeemu")
@@ -26,6 +38,38 @@ def pytest_addoption(parser):
         action="store_true",
         help=f"run each case of every test, instead of {_CASES} cases, and the tests marked thorough",
     )
+    parser.addoption(
+        "--optimize",
+        action="store_true",
+        help="let XLA compile as hard as it does for users, as .ci/run does for the tests marked optimized",
+    )
+
+
+def pytest_itemcollected(item):
+    """Of the cases of a test that is marked "every", the others are for the long run."""
+    every = item.get_closest_marker("every")
+    if every and zlib.crc32(item.nodeid.encode()) % every.args[0]:
+        item.add_marker("long")
+
+
+@pytest.hookimpl(trylast=True)  # when there is a cache
+def pytest_configure(config):
+    if not config.option.optimize and not hasattr(config, "workerinput"):  # workers have the environment
+        flags = [flag for flag in _EFFORT if _takes(flag, getattr(config, "cache", None))]
+        os.environ["XLA_FLAGS"] = " ".join([*flags, os.environ.get("XLA_FLAGS", "")]).strip()
+
+
+def _takes(flag, cache):
+    """Whether this JAX knows a flag of XLA; the names come and go, and unknown ones end the process."""
+    key = f"xla/{jax.lib.__version__}/{flag}"
+    known = cache.get(key, None) if cache else None
+    if known is None:
+        environment = {**os.environ, "XLA_FLAGS": flag, "JAX_PLATFORMS": "cpu"}
+        command = [sys.executable, "-c", "import jax; jax.devices()"]
+        known = not subprocess.run(command, env=environment, capture_output=True, check=False).returncode
+        if cache:
+            cache.set(key, known)
+    return known
 
 
 @pytest.hookimpl(trylast=True)  # of what -k and -m have left

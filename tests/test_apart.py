@@ -49,6 +49,7 @@ def results(kernel, nd_range, arguments, static):
         yield launches.run(on_a_gpu(kernel, nd_range, arguments, static), arguments)[0]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int16"])
@@ -137,7 +138,7 @@ def several(wg, x, y, *, spans, other, private):
     return y.at[i].set(total ^ tile[lid])
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     st.lists(st.tuples(st.integers(0, 32), st.integers(0, 32), st.integers(0, 32)), min_size=1, max_size=4),
     st.integers(-3, 3),

@@ -107,7 +107,7 @@ def wrong_keys(defect: Defect, kernel: xe.Kernel, keys: Iterable[int], most: int
 @named(NEW)
 def test_a_twin_is_right_in_lockstep_and_under_some_keys(defect):
     assert defect.judge()(defect.launched(defect.corrected))
-    assert not wrong_keys(defect, defect.corrected, (2, 3, 4, 5))
+    assert not wrong_keys(defect, defect.corrected, (2, 3))
 
 
 @pytest.mark.long
@@ -116,6 +116,7 @@ def test_a_twin_is_right_under_every_key(defect):
     assert not wrong_keys(defect, defect.corrected, KEYS)
 
 
+@pytest.mark.every(2)
 @named(EXPOSED)
 def test_a_kernel_out_of_order_is_wrong_under_some_key(defect):
     assert wrong_keys(defect, defect.defective, MANY, most=1)

@@ -168,6 +168,7 @@ def assert_same(results: Any, wanted: Any) -> None:
         np.testing.assert_array_equal(np.asarray(result), each)
 
 
+@pytest.mark.optimized
 @settings(LAW, max_examples=4)
 @given(BLOCKS)
 def test_nests_mean_what_the_oracle_says(block):

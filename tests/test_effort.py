@@ -49,6 +49,7 @@ def test_as_usual_for_what_takes_long(kernel, size, static):
     assert options_of(kernel, size, **static) == {}
 
 
+@pytest.mark.optimized
 def test_a_check_gives_what_a_launch_gives():
     x = np.arange(1024, dtype=np.int32)
     outputs, findings = xe.check(summed, xe.NDRange(1024, 64))(x, times=10)

@@ -70,6 +70,7 @@ def as_int(x):
     return (x + 2**31) % 2**32 - 2**31
 
 
+@pytest.mark.optimized
 class TestKernels:
     @pytest.mark.parametrize(("name", "size"), [case for case in CASES if case[0] in JUDGED])
     def test_agrees_with_its_reference(self, name, size):

@@ -146,6 +146,7 @@ def test_a_range_of_no_work_items_changes_nothing(nd_range):
 # --- Chunks ---
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("groups", [1, 2, 7, 13])
 @pytest.mark.parametrize("memory_bytes", [1, 4 * 64 * 3, 4 * 64 * 5, None])
 def test_memory_bytes_bounds_the_groups_at_a_time(groups, memory_bytes):

@@ -46,6 +46,7 @@ def test_programs_mean_the_same_in_every_order_of_the_groups(program):
     chex.assert_trees_all_equal(programs.expected(program, poison), programs.expected(program, poison, backwards))
 
 
+@pytest.mark.optimized
 @settings(LAW, max_examples=30)
 @given(programs.programs())
 def test_the_emulator_agrees_with_the_oracle(program):

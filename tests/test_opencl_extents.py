@@ -66,6 +66,18 @@ def test_arrays_of_pointers():
     assert beyond(source.replace("INDEX", "l & 3"), ZEROS, ZEROS) == [("private", "t", (2,))]
 
 
+def test_components_of_vectors():
+    source = """kernel void k(global float4* p) {
+      int l = get_local_id(0);
+      float4 v = p[l];
+      for (int k = 0; k < 9; k++) v[k & l & 3] += 1;
+      p[l][INDEX] = v[INDEX];
+    }"""
+    given = np.zeros((32, 4), np.float32)
+    assert not beyond(source.replace("INDEX", "l % 4"), given)
+    assert set(beyond(source.replace("INDEX", "l & 7"), given)) >= {("private", "v", (4,)), ("global", "p[]", (4,))}
+
+
 def test_only_those_who_get_there_count():
     assert not uses("row of local memory", "if (l < 8) SPOT = i;", "l")[0]
     assert uses("row of local memory", "if (l < 9) SPOT = i;", "l")[0] == [("local", "t[]", (8,))]

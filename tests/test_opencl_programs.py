@@ -19,6 +19,7 @@ def agree(text, seed=3):
 
 
 class TestPrograms:
+    @pytest.mark.optimized
     @pytest.mark.parametrize("seed", SEEDS)
     def test_give_what_the_machine_gives(self, seed):
         agree(cprograms.program(seed).text, seed)

@@ -126,3 +126,21 @@ def test_a_pointer_that_is_written_is_refused():
     kernel void k(global int* out) { p = a + 1; out[0] = *p; }"""
     with pytest.raises(xe.Error, match="p is a pointer of program scope that is written"):
         checked(source, ZEROS)
+
+
+HOST = """
+#include <sycl/sycl.hpp>
+CONST int scale = 3;
+int main() {
+  sycl::queue q;
+  int* d = sycl::malloc_device<int>(64, q);
+  q.parallel_for(sycl::nd_range<1>(64, 32), [=](sycl::nd_item<1> it) { d[it.get_global_id(0)] = scale; });
+}"""
+
+
+def test_the_variables_of_a_sycl_program_are_the_hosts():
+    kernels = xe.load(HOST.replace("CONST", "const"))
+    np.testing.assert_array_equal(xe.launch(kernels[next(iter(kernels))])(ZEROS), np.full(64, 3))
+    kernels = xe.load(HOST.replace("CONST", ""))
+    with pytest.raises(xe.Error, match="scale is no variable of the kernel and no constant; make it const"):
+        xe.launch(kernels[next(iter(kernels))])(ZEROS)

@@ -518,3 +518,35 @@ def test_host_code_that_cannot_be_followed_tells_nothing(monkeypatch, kernels):
     kernel = xe.load(PROGRAM)["reversed"]
     assert kernel.nd_range is None
     assert kernel.parameters == ("t", "x", "y", "params")
+
+
+class TestErrors:
+    def told(self, body):
+        with pytest.raises(xe.KernelError) as refused:
+            xe.load(f"#include <sycl/sycl.hpp>\nvoid f(sycl::queue q, int *a) {{\n  {body}\n}}\n")
+        return str(refused.value)
+
+    def test_of_items_that_the_launch_does_not_give_are_at_the_launch(self):
+        text = self.told("q.parallel_for(sycl::range<2>(8, 8), [=](sycl::id<1> i) { a[i] = 1; });")
+        assert re.search(r">:3:5: error: the kernel takes sycl::id<1>, but is given sycl::item<2>; an nd_range", text)
+        assert "headers" not in text
+        text = self.told("q.parallel_for(sycl::nd_range<1>(8, 8), [=](sycl::nd_item<2>) { a[0] = 1; });")
+        assert "the kernel takes sycl::nd_item<2>, but is given sycl::nd_item<" in text
+
+    def test_of_ranges_of_other_dimensions_show_no_header(self):
+        text = self.told("sycl::nd_range<1> r(sycl::range<2>(4, 4), sycl::range<1>(4));")
+        assert "no matching constructor for initialization of 'sycl::nd_range<1>'" in text
+        assert "headers" not in text
+
+    @pytest.mark.parametrize(
+        ("file", "library"),
+        [("oneapi/mkl.hpp", "oneMKL"), ("oneapi/dpl/algorithm", "oneDPL"), ("mine.hpp", "options=")],
+    )
+    def test_of_files_that_are_not_there_name_the_library(self, file, library):
+        with pytest.raises(xe.KernelError, match=rf"2:10: error: '{file}' file not found; .*{library}"):
+            xe.load(f"#include <sycl/sycl.hpp>\n#include <{file}>\n")
+
+    def test_are_ten_at_most(self):
+        text = self.told("\n".join(f"x{k} = 1;" for k in range(12)))
+        assert "12 errors:" in text
+        assert text.endswith("and 2 more errors")

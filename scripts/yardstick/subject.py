@@ -198,14 +198,14 @@ def estimated(report: Any) -> dict[str, Any]:
     return {"time_s": report.time_s, "bound": report.bound}
 
 
-def fastest(work: Callable[[], Any], times: int = 3) -> float:
-    """Seconds of the fastest of some calls, after one that compiles."""
+def fastest(work: Callable[[], Any], times: int = 3, seconds: float = 0.5) -> float:
+    """Seconds of the fastest of so many calls, or of as many as fit into a time, after one that compiles."""
     work()
-    best = float("inf")
-    for _ in range(times):
+    best, begun, done = float("inf"), time.perf_counter(), 0
+    while done < times or time.perf_counter() - begun < seconds:
         start = time.perf_counter()
         work()
-        best = min(best, time.perf_counter() - start)
+        best, done = min(best, time.perf_counter() - start), done + 1
     return best
 
 

@@ -260,6 +260,11 @@ _GGML = (
     "-DN_SUBGROUP=2 -DN_SG_Q8_0=2 -DN_SG_Q1_0=2 -DN_SG_MXFP4=2 -DSIMDGROUP_WIDTH=16 "
     "-Dcl_intel_required_subgroup_size=1 -Dcl_intel_subgroups=1"
 )
+_HASHCAT = (
+    "-I{root} -I{here} -DKERNEL_STATIC -DINCLUDE_PATH=OpenCL -DXM2S(x)=#x -DM2S(x)=XM2S(x) -DMAX_THREADS_PER_BLOCK=64 "
+    "-DLOCAL_MEM_TYPE=1 -DVENDOR_ID=8 -DCUDA_ARCH=0 -DVECT_SIZE=1 -DDEVICE_TYPE=4 -DDGST_R0=0 -DDGST_R1=1 -DDGST_R2=2 "
+    "-DDGST_R3=3 -DDGST_ELEM=4 -DKERN_TYPE=0 -DATTACK_EXEC=11 -DATTACK_KERN=3 -DATTACK_MODE=3 -DFIXED_LOCAL_SIZE=64"
+)
 _POLYBENCH_SIZES = (((1024,), (256,)), ((128, 128), (32, 8)), ((16, 16, 16), (4, 4, 4)))
 
 PLANS = {
@@ -311,6 +316,19 @@ PLANS = {
         _GGML,
         own=lambda f: "-DLINE_STRIDE_A=64 -DBLOCK_STRIDE_A=64" if f.endswith("_spec.cl") else "",
         stds=("CL3.0", "CL2.0"),
+    ),
+    "hashcat": Plan(
+        "hashcat/hashcat",
+        (
+            "OpenCL/m00000_a3-*.cl",
+            "OpenCL/m00[19]00_a3-optimized.cl",
+            "OpenCL/m01400_a3-optimized.cl",
+            "OpenCL/amp_a*.cl",
+            "OpenCL/markov_*.cl",
+            "OpenCL/shared.cl",
+        ),
+        _HASHCAT,
+        elements=lambda f: 1 << 13,
     ),
     "pocl": Plan("pocl/pocl", ("tests/**/*.cl", "examples/**/*.cl"), "-I{here}"),
 }

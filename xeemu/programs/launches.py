@@ -91,7 +91,9 @@ def _pointed(machine: Machine, variable: Variable, pointer: Any) -> Pointed | Lo
     if memory is not None and memory.kind == LOCAL:
         return Local(memory.size - at)
     if memory is not None and memory.freed:
-        raise machine.refuse(f"the kernel captures {variable.name}, whose memory has been freed; free it after the kernel")
+        raise machine.refuse(
+            f"the kernel captures {variable.name}, whose memory has been freed; free it after the kernel"
+        )
     return Pointed(variable, memory, at)
 
 

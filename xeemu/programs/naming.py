@@ -17,7 +17,9 @@ from xeemu.programs import transfers
 _TEXTS = ("std::basic_string", "std::ostream", "std::basic_ostream", "std::string", "<lambda", "std::function")
 
 
-def memories(machine: Machine, lent: frozenset[Memory] = frozenset()) -> Mapping[str, tuple[Memory, Type, tuple[int, ...]]]:
+def memories(
+    machine: Machine, lent: frozenset[Memory] = frozenset()
+) -> Mapping[str, tuple[Memory, Type, tuple[int, ...]]]:
     """The arrays that variables are or point to: their memories, elements and dimensions.
 
     A variable that is a number is one where it is `lent` to a kernel.

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from xeemu.errors import KernelArgumentError
+from xeemu.frontends.cplusplus import diagnostics
 from xeemu.frontends.cplusplus import options as compiler_options
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.parsing import clang
@@ -24,7 +25,7 @@ def unit(path_or_text: str | os.PathLike[str], options: str | Sequence[str] = ""
     folder = os.path.dirname(name)
     parsed, errors = clang.parse(name, text, compiler_options.arguments(folder, given, version))
     if errors.count:
-        raise errors.exception(name)
+        raise diagnostics.error(parsed, name)
     return Instances(parsed)
 
 

@@ -152,6 +152,8 @@ def _written(target: Expression) -> Effects:
             return Effects(assigned=frozenset({variable}))
         case Swizzle(base=base) | Cast(operand=base) | Member(base=base, arrow=False):
             return _written(base)
+        case Subscript(base=base) if isinstance(base.type, types.Vector):
+            return _written(base)
         case Subscript(base=base, index=index):
             pointer = base if isinstance(base.type, types.Pointer | types.Array) else index
             return Effects(stored=sources(pointer)) | _of_array(pointer)
@@ -229,7 +231,8 @@ def sources(node: Expression) -> frozenset[Variable]:
         case Swizzle(base=inner) | Member(base=inner):
             return sources(inner)
         case Subscript(base=base, index=index):
-            return sources(base) if isinstance(base.type, types.Pointer | types.Array) else sources(index)
+            indexed = isinstance(base.type, types.Pointer | types.Array | types.Vector)
+            return sources(base) if indexed else sources(index)
         case Binary(left=left, right=right):
             sides = [s for s in (left, right) if isinstance(s.type, types.Pointer | types.Array)]
             return frozenset(v for s in sides for v in sources(s))

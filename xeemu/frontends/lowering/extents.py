@@ -1,4 +1,4 @@
-"""Extents: declared arrays within memories, such as a row of an array of arrays or a field of a struct.
+"""Extents: declared arrays within memories, such as a row of an array of arrays or a field of a struct, and vectors.
 
 A memory is flat, and an index beyond such an array stays within it. Where a kernel is checked, an index of one is that
 of a load too, from a memory of its own that has so many elements and holds nothing: it is found to be out of bounds.
@@ -61,7 +61,9 @@ def check(walk: Walk, node: Subscript, index: Number) -> None:
 
 
 def _declared(node: Subscript) -> Declared | None:
-    """The array of which an element is named; None if it is a whole memory, or no array."""
+    """The array or vector of which an element is named; None if it is a whole memory, or neither."""
+    if isinstance(node.base.type, types.Vector):
+        return Declared(_spelled(node.base), _space(node.base), node.base.type.count)
     base = node.base if isinstance(node.base.type, types.Pointer | types.Array) else node.index
     while isinstance(base, Cast) and isinstance(base.operand.type, types.Array):
         base = base.operand

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, TypeAlias
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import constants, extents, memories, nulls, registers, unions
+from xeemu.frontends.lowering import constants, extents, memories, nulls, registers, statics, unions
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import Binary, Braced, Cast, Evaluate, Expression, Member, Name, Subscript, Swizzle, Unary
 from xeemu.frontends.types import Type
@@ -114,7 +114,11 @@ def _of_variable(walk: Walk, node: Name) -> Spot:
     if (memory := memories_key(walk, node)) is not None:
         space = walk.layouts[memory].space
         return Cell(Pointing(types.Pointer(node.type, space), memory, values.constant(0, types.INT)))
-    assert node.variable.space in ("constant", "global"), node.variable.name  # a static that nobody writes
+    if node.variable.space != "constant" and not statics.belongs(walk.program, node.variable):
+        raise walk.refuse(
+            f"{node.variable.name} is no variable of the kernel and no constant; make it const, or give the kernel a "
+            "copy"
+        )
     if isinstance(node.type, types.Pointer):
         given = node.variable.initializer
         return Temporary(Null(node.type) if given is None else arithmetic.converted(walk.evaluate(given), node.type))
@@ -131,7 +135,11 @@ def _element(walk: Walk, node: Subscript, accessed: bool) -> Spot:
     if isinstance(index.type, types.Pointer | types.Array):
         base, index = index, base
     if isinstance(base.type, types.Vector):
-        return _component(walk, of(walk, base), base.type, walk.evaluate(index))
+        at = walk.evaluate(index)
+        assert isinstance(at, Number)
+        if accessed:
+            extents.check(walk, node, at)
+        return _component(walk, of(walk, base), base.type, at)
     pointer, number = walk.evaluate(base), walk.evaluate(index)
     assert isinstance(number, Number)
     if accessed:
@@ -141,9 +149,8 @@ def _element(walk: Walk, node: Subscript, accessed: bool) -> Spot:
     return behind(walk, advanced(walk, pointer, number, node.type.size), node.type)
 
 
-def _component(walk: Walk, whole: Spot, vector: types.Vector, number: Value) -> Spot:
+def _component(walk: Walk, whole: Spot, vector: types.Vector, number: Number) -> Spot:
     """A component of a vector by its number, which may differ between work-items."""
-    assert isinstance(number, Number)
     element, count = vector.element, vector.count
     if number.known:
         if not 0 <= number.python < count:

@@ -30,6 +30,11 @@ def of(program: Program, kernel: Function) -> dict[str, Variable]:
     return named
 
 
+def belongs(program: Program, variable: Variable) -> bool:
+    """Whether a variable is a static of a language whose kernels may use such: those of SYCL C++ are the host's."""
+    return variable.space == "global" and bool(program.functions)
+
+
 def _used(program: Program, kernel: Function) -> list[Variable]:
     """The statics that a kernel and its functions name."""
     mutable = {v for v in program.globals if v.space == "global"}

@@ -11,6 +11,7 @@
 #include <array>
 #include <cassert>
 #include <cctype>
+#include <cerrno>
 #include <chrono>
 #include <climits>
 #include <cmath>
@@ -31,6 +32,7 @@
 #include <sycl/detail/accessors.hpp>
 #include <sycl/detail/algorithms.hpp>
 #include <sycl/detail/atomics.hpp>
+#include <sycl/detail/bfloat16.hpp>
 #include <sycl/detail/buffers.hpp>
 #include <sycl/detail/coordinates.hpp>
 #include <sycl/detail/devices.hpp>
@@ -52,6 +54,7 @@
 #include <sycl/detail/vectors.hpp>
 #include <thread>
 #include <tuple>
+#include <typeinfo>
 #include <unordered_map>
 #include <vector>
 

@@ -122,7 +122,8 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
   id<rank> get_offset() const { return from; }
   bool is_placeholder() const { return h == access::placeholder::true_t; }
   E *get_pointer_plain() const { return data; }
-  global_ptr<E> get_pointer() const { return global_ptr<E>(data); }
+  // As before SYCL 2020, not of const elements where only reading is allowed.
+  global_ptr<T> get_pointer() const { return global_ptr<T>((T *)data); }
   template <access::decorated d> global_ptr<E, d> get_multi_ptr() const { return global_ptr<E, d>(data); }
   E *begin() const { return data + detail::linear(from, r); }
   E *end() const { return begin() + part.size(); }

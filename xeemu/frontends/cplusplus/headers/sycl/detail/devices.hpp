@@ -29,7 +29,7 @@ enum class local_mem_type : int { none, local, global };
 enum class global_mem_cache_type : int { none, read_only, read_write };
 enum class fp_config : unsigned { denorm, inf_nan, round_to_nearest, round_to_zero, round_to_inf, fma, correctly_rounded_divide_sqrt, soft_float };
 enum class execution_capability : unsigned { exec_kernel, exec_native_kernel };
-enum class partition_property : unsigned { no_partition, partition_equally, partition_by_counts, partition_by_affinity_domain };
+enum class partition_property : unsigned { no_partition, partition_equally, partition_by_counts, partition_by_affinity_domain, ext_intel_partition_by_cslice };
 enum class partition_affinity_domain : unsigned { not_applicable, numa, L4_cache, L3_cache, L2_cache, L1_cache, next_partitionable };
 enum class event_command_status : int { submitted, running, complete };
 
@@ -112,6 +112,12 @@ XEEMU_QUESTION(built_in_kernels, 54, std::vector<std::string>)
 XEEMU_QUESTION(aspects, 55, std::vector<sycl::aspect>)
 XEEMU_QUESTION(execution_capabilities, 56, std::vector<execution_capability>)
 XEEMU_QUESTION(partition_properties, 57, std::vector<partition_property>)
+XEEMU_QUESTION(num_compute_units, 10, unsigned)
+XEEMU_QUESTION(max_global_work_groups, 98, size_t)
+template <int D> struct max_work_groups {
+  typedef id<D> return_type;
+  static constexpr int number = 98;
+};
 XEEMU_QUESTION(partition_affinity_domains, 57, std::vector<partition_affinity_domain>)
 template <int D = 3> struct max_work_item_sizes {
   typedef range<D> return_type;
@@ -155,6 +161,12 @@ XEEMU_QUESTION(command_start, 1, unsigned long)
 XEEMU_QUESTION(command_end, 2, unsigned long)
 }  // namespace event_profiling
 }  // namespace info
+namespace ext::oneapi {
+namespace info = sycl::info;
+namespace experimental {
+namespace info = sycl::info;
+}
+}  // namespace ext::oneapi
 namespace ext::intel::info::device {
 XEEMU_QUESTION(gpu_eu_count, 10, unsigned)
 XEEMU_QUESTION(gpu_eu_simd_width, 90, unsigned)

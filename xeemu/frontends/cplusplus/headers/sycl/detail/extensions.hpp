@@ -47,7 +47,34 @@ template <class T, Group G, class... A> inline multi_ptr<T, access::address_spac
   return multi_ptr<T, access::address_space::local_space>(p);
 }
 
+// The products of four bytes in a word each, added.
+template <class A, class B> inline int dot_acc(A a, B b, int c) {
+  for (int i = 0; i < 4; ++i) {
+    int x = std::is_signed_v<A> ? (int)(signed char)(a >> 8 * i) : (int)(unsigned char)(a >> 8 * i);
+    int y = std::is_signed_v<B> ? (int)(signed char)(b >> 8 * i) : (int)(unsigned char)(b >> 8 * i);
+    c += x * y;
+  }
+  return c;
+}
+
 namespace experimental {
+// A variable of the device.
+template <class T, class P = int> struct device_global {
+  T held;
+  device_global() = default;
+  template <class... X>
+    requires(sizeof...(X) > 0)
+  explicit constexpr device_global(const X &...x) : held{x...} {}
+  T &get() { return held; }
+  const T &get() const { return held; }
+  operator T &() { return held; }
+  device_global &operator=(const T &x) {
+    held = x;
+    return *this;
+  }
+  template <class I> auto &operator[](I i) { return held[i]; }
+  T *operator->() { return &held; }
+};
 template <class... P> struct properties {
   typedef int kernel_properties;
   constexpr properties(P...) {}

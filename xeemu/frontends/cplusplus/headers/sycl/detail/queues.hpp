@@ -138,6 +138,22 @@ class handler {
     c.begin();
     __xeemu::launch<Name, nd_item<D>>(r, detail::reducing3<nd_item<D>, K, R, S, T>{k, a, b, c});
   }
+  template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, reduction_like T, reduction_like U, class K>
+  void parallel_for(nd_range<D> r, R a, S b, T c, U d, const K &k) {
+    a.begin();
+    b.begin();
+    c.begin();
+    d.begin();
+    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing4<nd_item<D>, K, R, S, T, U>{k, a, b, c, d});
+  }
+  template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, reduction_like T, reduction_like U, class K>
+  void parallel_for(range<D> r, R a, S b, T c, U d, const K &k) {
+    a.begin();
+    b.begin();
+    c.begin();
+    d.begin();
+    __xeemu::launch<Name, item<D>>(r, detail::reducing4<item<D>, K, R, S, T, U>{k, a, b, c, d});
+  }
   // With properties of a kernel, which mean nothing here.
   template <class Name = __xeemu::unnamed, class R, class P, class K>
     requires requires { typename P::kernel_properties; }
@@ -249,13 +265,13 @@ struct queue {
   void throw_asynchronous() {}
 
   // A command of what `f` does with a handler, after the events of the second argument.
-  template <class F> event command(const F &f) {
+  template <class F> event command(F &&f) {
     __xeemu::begin_command(number);
     handler h;
     f(h);
     return event(__xeemu::end_command());
   }
-  template <class E, class F> event command_after(const E &e, const F &f) {
+  template <class E, class F> event command_after(const E &e, F &&f) {
     __xeemu::begin_command(number);
     handler h;
     h.depends_on(e);
@@ -329,6 +345,14 @@ struct queue {
   template <class Name = __xeemu::unnamed, int D, reduction_like A, reduction_like B, reduction_like C, class K>
   event parallel_for(nd_range<D> r, const A &a, const B &b, const C &c, const K &k) {
     return command([&](handler &h) { h.parallel_for<Name>(r, a, b, c, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, reduction_like A, reduction_like B, reduction_like C, reduction_like D4, class K>
+  event parallel_for(nd_range<D> r, const A &a, const B &b, const C &c, const D4 &d, const K &k) {
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, c, d, k); });
+  }
+  template <class Name = __xeemu::unnamed, int D, reduction_like A, reduction_like B, reduction_like C, reduction_like D4, class K>
+  event parallel_for(range<D> r, const A &a, const B &b, const C &c, const D4 &d, const K &k) {
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, c, d, k); });
   }
   template <class Name = __xeemu::unnamed, int D, with_kernel A, class K> event parallel_for(nd_range<D> r, event e, const A &a, const K &k) {
     return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });

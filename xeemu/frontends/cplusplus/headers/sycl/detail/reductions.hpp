@@ -141,6 +141,24 @@ template <class Item, class K, class R, class S, class T> struct reducing3 {
     third.template finish<Item>(c.value);
   }
 };
+template <class Item, class K, class R, class S, class T, class U> struct reducing4 {
+  K kernel;
+  R first;
+  S second;
+  T third;
+  U fourth;
+  void operator()(Item it) const {
+    typename R::reducer_type a(first.identity);
+    typename S::reducer_type b(second.identity);
+    typename T::reducer_type c(third.identity);
+    typename U::reducer_type d(fourth.identity);
+    kernel(it, a, b, c, d);
+    first.template finish<Item>(a.value);
+    second.template finish<Item>(b.value);
+    third.template finish<Item>(c.value);
+    fourth.template finish<Item>(d.value);
+  }
+};
 
 // What a work-group does once, and in it its work-items: not emulated.
 template <int D, class K> struct hierarchical {
