@@ -20,7 +20,7 @@ from xeemu.frontends.types import Array, Pointer, Record, Scalar, Type
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.ndrange import NDRange
 from xeemu.launching.launch import launch
-from xeemu.programs import launches, transfers
+from xeemu.programs import launches, runs, transfers
 from xeemu.programs.launches import Pointed
 
 _STATE = "random numbers"
@@ -62,6 +62,7 @@ class _Making:
       parameters, values: of the kernel.
       first, last: statements before and after the loop.
       bases: the parameters that are memories, by these.
+      state: of the random numbers.
     """
 
     machine: Machine
@@ -73,7 +74,7 @@ class _Making:
     first: list[Statement] = dataclasses.field(default_factory=list)
     last: list[Statement] = dataclasses.field(default_factory=list)
     bases: dict[int, Variable] = dataclasses.field(default_factory=dict)
-    kept: list[tuple[Memory, Type, Variable]] = dataclasses.field(default_factory=list)
+    state: Expression | None = None
 
     @property
     def place(self) -> Place:
@@ -84,7 +85,7 @@ class _Making:
         _check(loop)
         for variable in _free(loop):
             self._variable(variable, loop)
-        made = Rewriter(self.given, self._call).of(loop)
+        made = Rewriter(self.given, self._call).of(runs.joined(loop))
         body = tree.Block(self.place, (*self.first, made, *self.last))
         function = Function(
             f"the loop of line {self.place.line}",
@@ -155,10 +156,13 @@ class _Making:
         if memory.get(0, of) is UNKNOWN:
             memory.put(0, of, 0)
         base = self._name(self._base(variable.name, memory, of))
-        target = tree.Unary(of, self.place, "*", base)
-        name = self._local(variable.name, of, target)
-        self.last.append(tree.Evaluate(self.place, tree.Assignment(of, self.place, "", target, name)))
-        self.given[variable] = name
+        self.given[variable] = self._held(variable.name, tree.Unary(of, self.place, "*", base))
+
+    def _held(self, name: str, target: Expression) -> Expression:
+        """A variable of the kernel for a place in a memory."""
+        held = self._local(name, target.type, target)
+        self.last.append(tree.Evaluate(self.place, tree.Assignment(target.type, self.place, "", target, held)))
+        return held
 
     def _local(self, name: str, of: Type, value: Expression) -> Expression:
         made = Variable(name, of, "private", self.place, lambda: value)
@@ -220,14 +224,14 @@ class _Making:
         """A random number is computed from the last one, in a memory."""
         if node.name != "random" or node.function is not None:
             return None
-        state = next((p for p in self.parameters if p.name == _STATE), None)
-        if state is None:
+        if self.state is None:
             memory = self.machine.cells(8)
             memory.put(0, types.ULONG, self.machine.random)
-            state = Variable(_STATE, Pointer(types.ULONG, "global"), "private", self.place)
-            self.parameters.append(state)
-            self.values.append(Pointed(state, memory, 0))
-        return _drawn(tree.Unary(types.ULONG, self.place, "*", self._name(state)), node)
+            kept = Variable(_STATE, Pointer(types.ULONG, "global"), "private", self.place)
+            self.parameters.append(kept)
+            self.values.append(Pointed(kept, memory, 0))
+            self.state = self._held(_STATE, tree.Unary(types.ULONG, self.place, "*", self._name(kept)))
+        return _drawn(self.state, node)
 
 
 def _drawn(state: Expression, node: tree.Call) -> Expression:
