@@ -1,5 +1,6 @@
 """Results: what a run of a program has done."""
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
@@ -57,10 +58,11 @@ class Submitted:
 
     @functools.cached_property
     def _timed(self) -> Report:
-        try:
-            return estimate(self.kernel, self.nd_range, device=self.device)(*self.arguments)
-        except Error:
-            return profile(self.kernel, self.nd_range, device=self.device, sample=_SAMPLE)(*self.arguments)[1]
+        with contextlib.suppress(Error):
+            known = estimate(self.kernel, self.nd_range, device=self.device)(*self.arguments)
+            if known.time_s is not None:
+                return known
+        return profile(self.kernel, self.nd_range, device=self.device, sample=_SAMPLE)(*self.arguments)[1]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
