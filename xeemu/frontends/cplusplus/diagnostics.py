@@ -74,8 +74,8 @@ def _message(diagnostic: Any) -> str:
     conversions = filter(None, (_CONVERSION.search(n.spelling) for n in diagnostic.children))
     if _CALLED.search(text) and (first := next(conversions, None)) is not None:
         return (
-            f"the kernel takes {first[2]}, but is given {first[1]}; an nd_range gives nd_item, a range item or id, of as "
-            "many dimensions as it has"
+            f"the kernel takes {first[2]}, but is given {first[1]}; an nd_range gives nd_item, a range item or id, of "
+            "as many dimensions as it has"
         )
     return text
 

@@ -33,7 +33,21 @@ def subscript(of: Type, place: Place, base: Expression, index: Expression) -> Ex
         k = int(index.value)
         if 0 <= k < base.type.count:
             return listed.items[k] if k < len(listed.items) else zero(of, place)
-    return tree.Subscript(of, place, base, index)
+    vector = _of_components(base)
+    if vector is None:
+        return tree.Subscript(of, place, base, index)
+    assert isinstance(vector.type, types.Vector)
+    if isinstance(index, tree.Constant) and 0 <= int(index.value) < vector.type.count:
+        return tree.Swizzle(of, place, vector, (int(index.value),))
+    return tree.Subscript(of, place, vector, index)
+
+
+def _of_components(pointer: Expression) -> Expression | None:
+    """The vector, an lvalue, of which a pointer is the address as that of its components."""
+    match pointer:
+        case tree.Cast(type=types.Pointer(pointee=of), operand=tree.Unary(op="&", operand=vector)):
+            return vector if isinstance(vector.type, types.Vector) and vector.type.element == of else None
+    return None
 
 
 def given(value: Expression) -> tree.Initializer | None:

@@ -7,7 +7,7 @@ from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import bindings, expressions, initializers, ranges
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import address
-from xeemu.frontends.parsing import clang, unrolling
+from xeemu.frontends.parsing import clang, switches, unrolling
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Statement, Variable
 
@@ -18,7 +18,6 @@ _REFUSED = {
     "CASE_STMT": "a case label inside of another statement; write each case's statements out",
     "DEFAULT_STMT": "a default label inside of another statement; write each case's statements out",
 }
-_LABELS = ("CASE_STMT", "DEFAULT_STMT")
 
 
 def read(body: Body, cursor: Cursor) -> Statement:
@@ -151,45 +150,27 @@ def _do(body: Body, cursor: Cursor) -> Statement:
     return tree.Loop(place, None, expressions.read(body, condition), None, inner, after=True)
 
 
-@dataclasses.dataclass
-class _Case:
-    """One case of a `switch` while its statements come."""
-
-    values: list[tuple[int, int]] = dataclasses.field(default_factory=list)
-    default: bool = False
-    statements: list[Statement] = dataclasses.field(default_factory=list)
-
-
 def _switch(body: Body, cursor: Cursor) -> Statement:
     place = body.at(cursor)
     before, (value, inner) = _prepared(body, cursor)
     chosen = expressions.read(body, value)
-    cases: list[_Case] = []
-    for part in clang.children(inner):
-        _case(body, part, cases)
-    made = tuple(tree.Case(tuple(c.values), c.default, tuple(c.statements)) for c in cases)
-    switch = tree.Switch(place, chosen, made)
-    return tree.Block(place, (*before, switch)) if before else switch
-
-
-def _case(body: Body, cursor: Cursor, cases: list[_Case]) -> None:
-    """A statement of a `switch`, with the labels before it."""
-    if clang.kind(cursor) not in _LABELS:
-        if not cases:
-            raise refusals.at(body.at(cursor), "a statement before the first case; write it before the switch")
-        cases[-1].statements.append(read(body, cursor))
-        return
-    *labels, inner = clang.children(cursor)
-    if not cases or cases[-1].statements:
-        cases.append(_Case())
-    if labels:
-        low, high = (clang.evaluated(label) for label in (labels[0], labels[-1]))
-        if low is None or high is None:
-            raise refusals.at(body.at(cursor), "clang does not tell this label's value; write the number")
-        cases[-1].values.append((int(low), int(high)))
-    else:
-        cases[-1].default = True
+    cases = switches.Cases()
     _case(body, inner, cases)
+    return cases.switch(place, chosen, *before)
+
+
+def _case(body: Body, cursor: Cursor, cases: switches.Cases) -> None:
+    """A statement of a `switch`, with any labels before and in it."""
+    kind = clang.kind(cursor)
+    if kind in switches.LABELS:
+        *labels, inner = clang.children(cursor)
+        cases.label(switches.values(labels, body.at(cursor)) if labels else None)
+        _case(body, inner, cases)
+    elif kind == "COMPOUND_STMT" and cases.goes_into(cursor):
+        for c in clang.children(cursor):
+            _case(body, c, cases)
+    else:
+        cases.add(read(body, cursor))
 
 
 def _return(body: Body, cursor: Cursor) -> Statement:

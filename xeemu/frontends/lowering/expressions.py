@@ -168,6 +168,10 @@ def _binary(walk: Walk, node: Binary, used: bool) -> Value:
         return walk.evaluate(node.right, used)
     if node.op in ("&&", "||"):
         return _logical(walk, node)
+    if not used:  # as `atomic += x` gives the new value, for which the old one would be asked
+        walk.evaluate(node.left, False)
+        walk.evaluate(node.right, False)
+        return Null(types.VOID)
     a, b = walk.evaluate(node.left), walk.evaluate(node.right)
     if isinstance(node.left.type, types.Pointer | types.Array) or isinstance(
         node.right.type, types.Pointer | types.Array

@@ -190,7 +190,7 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
             return _stepped(walk, pointer, by)
         case constants.Table():
             return constants.advanced(pointer, by, size_bytes)
-    return advanced(walk, nulls.pointing(walk, pointer), by, size_bytes)
+    return advanced(walk, nulls.place(walk, pointer), by, size_bytes)
 
 
 def derived(walk: Walk, pointer: Value, to: types.Pointer, path: list[str]) -> Value:
@@ -235,6 +235,8 @@ def _event(walk: Walk, pointer: Address, by: Number) -> Value:
 def _further(walk: Walk, pointer: Address, at: Number, by: Number, size_bytes: int) -> Number:
     """The number of an element some steps further."""
     if size_bytes != pointer.type.pointee.size:
+        if registers.is_promoted(walk, pointer.variable):
+            raise registers.give_up(pointer.variable)
         raise walk.refuse("an array in registers is accessed as another type than its own; copy it to a variable first")
     total = arithmetic.binary("+", values.converted(at, types.INT), values.converted(by, types.INT), types.INT)
     assert isinstance(total, Number)
@@ -261,7 +263,7 @@ def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
             return Chosen(condition, behind(walk, a, to), behind(walk, b, to))
         case constants.Table():
             return Temporary(constants.looked_up(walk, pointer, to), pointer)
-    return behind(walk, nulls.pointing(walk, pointer), to)
+    return behind(walk, nulls.place(walk, pointer), to)
 
 
 def _stepped(walk: Walk, pointer: Address, by: Number) -> Value:
@@ -446,7 +448,7 @@ def _is_settable(walk: Walk, key: Key, path: tuple[Any, ...]) -> bool:
     """Whether all of an element of an array in registers has a value after those who are active have given it one."""
     if not registers.is_unset(picked(walk.read(key), path)):
         return True
-    return not isinstance(path[-1], tuple) and walk.is_whole(key)
+    return not (path and isinstance(path[-1], tuple)) and walk.is_whole(key)
 
 
 def address(walk: Walk, spot: Spot, of_type: types.Pointer) -> Value:

@@ -1,5 +1,8 @@
 """Registers: private arrays that are accessed at known elements alone, as by loops that are written out.
 
+So are arrays in small records, the objects of C++ whose methods access them by numbers that are known where they are
+called, such as ids and ranges.
+
 As compilers do, each of their elements is a variable. Where an index turns out not to be known, or an element is read
 that was given no value, the kernel is traced again with the array in a memory.
 """
@@ -26,7 +29,7 @@ from xeemu.frontends.tree import (
     Unary,
     Variable,
 )
-from xeemu.frontends.values import Elements, Null, Value
+from xeemu.frontends.values import Elements, Fields, Null, Value
 from xeemu.language.interface import Retrace
 
 _MOST = 256
@@ -38,9 +41,45 @@ IN_MEMORY = 0
 """Among the granules: the array is in a memory, of its own elements."""
 
 
+_MOST_IN_RECORDS = 16
+"""Numbers of a record with arrays in registers."""
+
+
 @functools.lru_cache(maxsize=512)
 def promotable(kernel: Function) -> frozenset[Variable]:
-    """The private arrays of a kernel and its functions that may be accessed at known elements alone."""
+    """The private arrays, and records with some, of a kernel and its functions that may be accessed at known elements
+    alone."""
+    return _arrays(kernel) | _records(kernel)
+
+
+def _records(kernel: Function) -> frozenset[Variable]:
+    """The small records with arrays in them; only those who are called know if their elements are."""
+    indexed = effects.indexed(kernel)
+    found = set()
+    for function in effects.functions(kernel):
+        declared = [v for node in effects.nodes(function.body) if isinstance(node, Declaration) for v in node.variables]
+        given = function.parameters if function is not kernel else ()
+        found |= {v for v in (*given, *declared) if _is_object(v) and v not in indexed}
+    return frozenset(found)
+
+
+def _is_object(variable: Variable) -> bool:
+    of = variable.type
+    if not isinstance(of, types.Record) or variable.space != "private" or types.holds_pointer(of):
+        return False
+    return len(types.scalars(of)) <= _MOST_IN_RECORDS and not _has_union(of)
+
+
+def _has_union(of: types.Type) -> bool:
+    match of:
+        case types.Array(element=inner):
+            return _has_union(inner)
+        case types.Record(fields=fields, union=union):
+            return union or any(_has_union(f.type) for f in fields)
+    return False
+
+
+def _arrays(kernel: Function) -> frozenset[Variable]:
     parts = [node for function in effects.functions(kernel) for node in effects.nodes(function.body)]
     found = {v for node in parts if isinstance(node, Declaration) for v in node.variables if _is_small(v)}
     if not found:
@@ -102,14 +141,21 @@ def _may_be_known(node: object, counters: frozenset[Variable]) -> bool:
 
 
 def unset(of: types.Type) -> Value:
-    """An array of which no element was given a value."""
-    return Elements(of, (unset(of.element),) * of.count) if isinstance(of, types.Array) else Null(of)
+    """An array, or a record with some, of which no element was given a value."""
+    match of:
+        case types.Array(element=element, count=count):
+            return Elements(of, (unset(element),) * count)
+        case types.Record(fields=fields):
+            return Fields(of, {f.name: unset(f.type) for f in fields})
+    return Null(of)
 
 
 def is_unset(value: Value) -> bool:
     """Whether an element of an array, or of one in it, was given no value."""
     if isinstance(value, Elements):
         return any(map(is_unset, value.items))
+    if isinstance(value, Fields):
+        return any(map(is_unset, value.items.values()))
     return isinstance(value, Null)
 
 

@@ -12,8 +12,8 @@ def named(submissions: Sequence[Submission]) -> dict[str, Submission]:
     """The kernels by their names.
 
     A kernel is called as the class that names it, else as its function object's class, else by the function and line in
-    which it is submitted, `main:57`, in an instance of a template `run<float>:57`; so are several that a class names. Where even these are the
-    same, they are numbered.
+    which it is submitted, `main:57`, in an instance of a template `run<float>:57`; so are several that a class names.
+    Where even these are the same, they are numbered.
     """
     names = [s.name or _of_class(s) or _by_line(s) for s in submissions]
     found: dict[str, Submission] = {}

@@ -16,6 +16,7 @@ using element = std::conditional_t<m == access_mode::read, const T, T>;
 
 template <class P> inline auto *address_of(const P &p) {
   if constexpr (std::is_pointer_v<P>) return p;
+  else if constexpr (requires { p.get_pointer_plain(); }) return p.begin();
   else if constexpr (requires { p.get(); }) return p.get();
   else return &*p;
 }

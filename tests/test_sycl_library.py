@@ -1,0 +1,246 @@
+"""What our headers of SYCL compute on the device: each subject as NumPy has it."""
+
+import numpy as np
+import pytest
+
+import xeemu as xe
+
+pytest.importorskip("clang.cindex")
+
+ITEMS, GROUP, LANES = 64, 32, 16
+PROGRAM = """
+#include <sycl/sycl.hpp>
+using namespace sycl;
+int main() {{
+  queue q;
+  const float *x = malloc_shared<float>({items}, q);
+  const int *n = malloc_shared<int>({items}, q);
+  float *y = malloc_shared<float>({items}, q);
+  q.submit([&](handler &h) {{
+    local_accessor<float> l({group}, h);
+    local_accessor<float, 2> m({{4, 8}}, h);
+    h.parallel_for(nd_range<1>({items}, {group}), [=](nd_item<1> it) [[sycl::reqd_sub_group_size({lanes})]] {{
+      int i = it.get_global_id(0), k = it.get_local_id(0);
+      auto g = it.get_group();
+      auto sg = it.get_sub_group();
+      {statements}
+    }});
+  }});
+}}
+"""
+rng = np.random.default_rng(7)
+X = rng.integers(-8, 9, ITEMS).astype(np.float32)
+N = rng.integers(0, 100, ITEMS).astype(np.int32)
+ITEM = np.arange(ITEMS)
+BITS = (X + np.float32(0.3)).view(np.uint32)
+LOCAL, LANE = ITEM % GROUP, ITEM % LANES
+
+
+def by_group(x, size=GROUP):
+    return x.reshape(-1, size)
+
+
+def reduced(op, x, size=GROUP):
+    return np.repeat(op.reduce(by_group(x, size), axis=1), size)
+
+
+def scanned(op, x, size=GROUP):
+    return op.accumulate(by_group(x, size), axis=1).ravel()
+
+
+def before(x, first, size=GROUP):
+    """Of an inclusive scan the exclusive one."""
+    return np.concatenate([np.full((ITEMS // size, 1), first, x.dtype), by_group(x, size)[:, :-1]], 1).ravel()
+
+
+def lanes(x, which):
+    return np.take_along_axis(by_group(x, LANES), by_group(which, LANES), 1).ravel()
+
+
+def quarters(x):
+    return x.reshape(-1, 4)
+
+
+# What a kernel does with `x`, `n`, and `y`, and what is in `y` then.
+CASES = {
+    "ids": (
+        "y[i] = it.get_global_id()[0] * 1000 + it.get_group(0) * 100 + k + (id<1>(i) + 2 == i + 2 ? 0.5f : 0);",
+        ITEM * 1000 + ITEM // GROUP * 100 + LOCAL + 0.5,
+    ),
+    "coordinates": (
+        "id<3> a(i, 2, 3), b = (a + id<3>(1, 1, 1)) * 2; b -= a; range<2> r(3, 4); r[0] += k;"
+        "y[i] = b[0] * 10 + b[1] + (a == id<3>(i, 2, 3)) + r.size();",
+        (ITEM + 2) * 10 + 4 + 1 + (3 + LOCAL) * 4,
+    ),
+    "sub-groups": (
+        "y[i] = sg.get_group_id()[0] * 100 + sg.get_local_linear_id() + (sg.leader() ? 0.5f : 0) + "
+        "sg.get_local_range()[0] * 1000;",
+        LOCAL // LANES * 100 + LANE + 0.5 * (LANE == 0) + 1000 * LANES,
+    ),
+    "local memory": (
+        "l[k] = x[i]; m[k / 8][k % 8] = n[i]; group_barrier(g); y[i] = l[31 - k] + m[{3, size_t(7 - k % 8)}] + "
+        "m[1][2];",
+        by_group(X)[:, ::-1].ravel()
+        + by_group(N)[:, 24:][:, 7 - np.arange(GROUP) % 8].ravel()
+        + np.repeat(by_group(N)[:, 10], GROUP),
+    ),
+    "async copies": (
+        "auto e = it.async_work_group_copy(l.get_pointer(), global_ptr<const float>(x + "
+        "GROUP * it.get_group(0)), GROUP);"
+        "e.wait(); y[i] = l[(k + 1) % 32];",
+        np.roll(by_group(X), -1, 1).ravel(),
+    ),
+    "reductions of groups": (
+        "y[i] = reduce_over_group(g, x[i], plus<>()) + reduce_over_group(sg, x[i], 100.0f, maximum<float>()) + "
+        "reduce_over_group(g, n[i], minimum<int>());",
+        reduced(np.add, X) + np.maximum(reduced(np.maximum, X, LANES), 100) + reduced(np.minimum, N),
+    ),
+    "scans": (
+        "y[i] = inclusive_scan_over_group(g, x[i], plus<>()) * 10000 + "
+        "exclusive_scan_over_group(sg, x[i], plus<float>()) + "
+        "exclusive_scan_over_group(g, n[i], 7, plus<>()) * 100;",
+        scanned(np.add, X) * 10000
+        + before(scanned(np.add, X, LANES), 0, LANES)
+        + 100 * (7 + before(scanned(np.add, N), 0)),
+    ),
+    "joint algorithms": (
+        "float *own = y + it.get_group(0) * GROUP; const float *in = x + it.get_group(0) * GROUP;"
+        "float all = joint_reduce(g, x, x + 64, plus<>());"
+        "joint_inclusive_scan(g, in, in + 20, own, plus<>()); group_barrier(g);"
+        "if (k >= 20) own[k] = all + joint_any_of(sg, n, n + 64, [](int v) { return v == 1000; });",
+        np.where(LOCAL < 20, scanned(np.add, X), X.sum()),
+    ),
+    "a joint scan of more than a group": (
+        "if (it.get_group(0) == 0) joint_exclusive_scan(g, x, x + 50, y, 3.0f, plus<>()); else if (k >= 18) y[i] = 0;",
+        np.where(ITEM < 50, np.concatenate([[3], 3 + np.cumsum(X)[:-1]]), 0),
+    ),
+    "votes": (
+        "y[i] = any_of_group(g, n[i] == 99) * 1 + all_of_group(sg, n[i] < 90) * 2 + none_of_group(sg, x[i] > 7) * 4;",
+        reduced(np.logical_or, N == 99) + 2 * reduced(np.logical_and, N < 90, LANES)
+        + 4 * ~reduced(np.logical_or, X > 7, LANES),
+    ),
+    "exchanges": (
+        "float s = shift_group_left(sg, x[i], 1); y[i] = group_broadcast(g, x[i], 5) + "
+        "20 * permute_group_by_xor(sg, x[i], 3) + "
+        "400 * select_from_group(sg, x[i], id<1>(n[i] % 16)) + 8000 * (k % 16 < 15 ? s : 0) + "
+        "group_broadcast(sg, n[i]);",
+        np.repeat(by_group(X)[:, 5], GROUP) + 20 * lanes(X, LANE ^ 3) + 400 * lanes(X, N % 16)
+        + 8000 * np.where(LANE < 15, lanes(X, np.minimum(LANE + 1, 15)), 0) + lanes(N, LANE * 0),
+    ),
+    "masks of lanes": (
+        "auto b = ext::oneapi::group_ballot(sg, x[i] > 0); y[i] = b.count() * 100 + b[sg.get_local_id()] + "
+        "b.find_low()[0];",
+        np.repeat((by_group(X, LANES) > 0).sum(1) * 100 + (by_group(X, LANES) > 0).argmax(1), LANES) + (X > 0),
+    ),
+    "blocks of a sub-group": (
+        "auto v = sg.load<2>(global_ptr<const float>(x + i / 16 % 2 * 32)); sg.store(global_ptr<float>(y + "
+        "i - k % 16), "
+        "v[0] + 100 * v[1]);",
+        (X.reshape(2, 2, LANES) * [[[1], [100]]]).sum(1)[[0, 1, 0, 1]].ravel(),
+    ),
+    "vectors": (
+        "if (i % 4 == 0) { float4 v; v.load(0, global_ptr<const float>(x + i)); v += float4(1, 2, 3, 4) * 2.0f; "
+        "v.y() = 7; "
+        "v[3] -= v.x(); float4 w = v.swizzle<3, 2, 1, 0>(); w.store(i / 4, global_ptr<float>(y)); }",
+        np.stack([q(quarters(X)) for q in (
+            lambda x: x[:, 3] + 8 - x[:, 0] - 2, lambda x: x[:, 2] + 6,
+            lambda x: x[:, 0] * 0 + 7, lambda x: x[:, 0] + 2,
+        )], 1).ravel(),
+    ),
+    "conversions of vectors": (
+        "float4 v(x[i] + 0.5f, -1.5f, 2.5f, n[i]); int4 a = v.convert<int, rounding_mode::rte>(), b = v.convert<int>();"
+        "y[i] = a.x() + 100 * (a.y() + b.y()) + 10000 * (a.z() + b.z()) + "
+        "(v.as<uint4>().w() == bit_cast<unsigned>((float)n[i]));",
+        np.rint(X + 0.5) + 100 * (-2 - 1) + 10000 * (2 + 2) + 1,
+    ),
+    "relations of vectors": (
+        "int4 c = float4(x[i], 1, 2, 3) < float4(0, 1, 5, 1); y[i] = c.x() + 10 * c.y() + 100 * c.z() + "
+        "any(c) * 1000 + "
+        "all(c) * 5000 + select(float2(1, 2), float2(3, 4), int2(0, -1)).y() * 10000 + (!c)[3];",
+        -(X < 0).astype(int) - 100 + 1000 + 40000 - 1,
+    ),
+    "marrays": (
+        "marray<float, 3> a(x[i], 2, 3), b = a * a + 1.0f; b[2] = -b[0]; y[i] = b[0] + 1000 * b[1] + b[2] + "
+        "(a < b)[1] + b.size();",
+        np.full(ITEMS, 5000 + 1 + 3),
+    ),
+    "mathematics": (
+        "y[i] = sycl::fmax(x[i], 1.0f) + sycl::clamp(n[i], 10, 20) * 10 + sycl::floor(x[i] / 3) + "
+        "sycl::abs(-n[i]) * 1000 + "
+        "sycl::max(x[i], 2.0f) + sycl::popcount(n[i]) * 100000 + sycl::sign(x[i]) + sycl::fma(x[i], 2.0f, 1.0f);",
+        np.maximum(X, 1) + np.clip(N, 10, 20) * 10 + np.floor(X / 3) + N * 1000 + np.maximum(X, 2)
+        + 100000 * np.array([bin(v).count("1") for v in N]) + np.sign(X) + 2 * X + 1,
+    ),
+    "second results": (
+        "float whole; int e; float f = sycl::modf(x[i] + 0.25f, &whole); sycl::frexp(8.0f, &e); float2 w; "
+        "float2 v = sycl::fract(float2(x[i] + 0.5f, 1.25f), &w); y[i] = f + whole * 10 + e * 1000 + v.y() * 4 + "
+        "w.x() * 100000;",
+        np.modf(X + 0.25)[0] + np.modf(X + 0.25)[1] * 10 + 4000 + 1 + np.floor(X + 0.5) * 100000,
+    ),
+    "geometry": (
+        "float4 v(x[i], 1, 2, 3); float3 c = cross(float3(1, 0, 0), float3(0, x[i], 0)); y[i] = dot(v, v) + c.z() + "
+        "length(float2(3, 4)) + distance(float2(3, 4), float2(0, 0));",
+        X * X + 14 + X + 10,
+    ),
+    "halves": ("half h = x[i]; h = h * half(0.1f) + half(1); y[i] = h;",
+               (X.astype(np.float16) * np.float16(0.1) + np.float16(1)).astype(np.float32)),
+    "bfloat16": ("ext::oneapi::bfloat16 b(x[i] + 0.3f); y[i] = b * 2.0f;",
+                 2 * ((BITS + 0x7FFF + (BITS >> 16 & 1)) & np.uint32(0xFFFF0000)).view(np.float32)),
+    "atomics": (
+        "l[k] = 0; group_barrier(g); atomic_ref<float, memory_order::relaxed, memory_scope::work_group, "
+        "access::address_space::local_space> a(l[k / 8]); a += 1; a.fetch_add(x[i]); group_barrier(g); "
+        "y[i] = l[k / 8];",
+        np.repeat(X.reshape(-1, 8).sum(1) + 8, 8),
+    ),
+    "pointers": (
+        "global_ptr<const float> p(x); p += 2; multi_ptr<float, access::address_space::global_space> o(y); "
+        "*(o + i) = p[i < 62 ? i : 0] + *p + p.get()[1]; local_ptr<float> s = l.get_pointer(); s[k] = 0;",
+        X[np.where(ITEM < 62, ITEM + 2, 2)] + X[2] + X[3],
+    ),
+    "the C++ library": (
+        "std::array<int, 4> a{1, 2, 3, n[i]}; std::pair<float, int> p(x[i], 2); auto [u, v] = p; "
+        "std::complex<float> z(x[i], 1);"
+        "auto t = std::make_tuple(1, x[i]); y[i] = std::max(u, 1.0f) + a[3] * v + (z * z).real() + std::get<1>(t) + "
+        "std::abs(u) + std::min({1, 2, 3}) + a.size();",
+        np.maximum(X, 1) + 2 * N + X * X - 1 + X + np.abs(X) + 1 + 4,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_kernel_computes_what_numpy_does(case):
+    statements, expected = CASES[case]
+    text = PROGRAM.format(items=ITEMS, group=GROUP, lanes=LANES, statements=statements.replace("GROUP", str(GROUP)))
+    text = text.replace("int main()", "#include <array>\n#include <complex>\n#include <tuple>\nint main()")
+    kernels = xe.load(text)
+    given = {"x": X, "n": N, "y": np.zeros(ITEMS, np.float32)}
+    names = [capture.key for capture in kernels.captures("main")]
+    found = xe.launch(kernels["main"], xe.NDRange(ITEMS, GROUP))(**{k: v for k, v in given.items() if k in names})
+    np.testing.assert_array_equal(
+        np.asarray(found[0] if isinstance(found, tuple) else found), expected.astype(np.float32)
+    )
+
+
+REDUCED = {
+    "a range": ("range<1>(50)", "id<1>", "plus<>", "i[0] + 1", 3 + 50 * 51 // 2),
+    "an nd-range": ("nd_range<1>(64, 16)", "nd_item<1>", "maximum<int>", "7 * i.get_global_id(0)", 7 * 63),
+    "a product": ("range<1>(4)", "item<1>", "multiplies<int>", "i[0] + 1", 3 * 24),
+    "two dimensions": ("range<2>(4, 5)", "id<2>", "bit_or<int>", "1 << (i[0] * 5 + i[1])", (1 << 20) - 1),
+}
+
+
+@pytest.mark.parametrize("case", REDUCED)
+def test_a_reduction_combines_all_work_items(case):
+    size, item, operation, value, expected = REDUCED[case]
+    text = f"""
+#include <sycl/sycl.hpp>
+using namespace sycl;
+int main() {{
+  queue q;
+  int *r = malloc_shared<int>(1, q);
+  q.parallel_for({size}, reduction(r, {operation}()), [=]({item} i, auto &sum) {{ sum.combine({value}); }});
+}}"""
+    kernel = xe.load(text)["main"]
+    nd_range = kernel.nd_range
+    found = xe.launch(kernel, nd_range)(np.array([3], np.int32))
+    assert int(np.asarray(found[0] if isinstance(found, tuple) else found)[0]) == expected
