@@ -52,16 +52,12 @@ def entry(
     assert isinstance(whole, types.Record)
     _check_captures(closure(instances, submission), place)
     captures: list[Parameter] = []
-<<<<<<< HEAD
-    value = _object(instances, submission, whole, captures)
+    value: tree.Expression = _object(instances, submission, whole, captures)
     for capture in captures:
         copyable.check(capture.key, capture.type, place)
-=======
-    value: tree.Expression = _object(instances, submission, whole, captures)
     taken: Sequence[tree.Variable] = [leaf.variable for leaf in parameters.leaves(captures)]
     if parts is not None:
         value, taken = parts(value, taken)
->>>>>>> headers
     required = attributes.required(instances, submission, function_object(submission), macros)
     function = dataclasses.replace(
         instances.entry(cursor, value),
