@@ -1,6 +1,7 @@
 """Submissions: a kernel of SYCL C++ with the launch that its host code and the command line tell."""
 
 import ast
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +102,8 @@ class _Given:
                 return self._random(capture, position)
             case parameters.LOCAL:
                 return self._local(capture)
+        if known is None and isinstance(capture.type, types.Array):
+            return self._random_array(capture.type, position)
         return known if known is not None or not self._is_known(capture) else bytes(capture.type.size)
 
     def _known(self, capture: Parameter) -> Any:
@@ -113,6 +116,10 @@ class _Given:
     def _read(self, capture: Parameter, text: str, position: int) -> Any:
         """An argument as it was written."""
         leaf = capture.leaves[0] if capture.kind == parameters.VALUE else capture.pointer
+        if isinstance(capture.type, types.Array) and (":" in text or text.endswith(".npy")):
+            _, element = _shape(capture.type)
+            pointer = types.Pointer(element, "global")
+            return rules.argument(dataclasses.replace(leaf.variable, type=pointer), text, position)
         if isinstance(leaf.variable.type, types.Record) and not text.lstrip().startswith("{"):
             return rules.numbers(text)
         return rules.argument(leaf.variable, text, position, self._shapes_only)
@@ -136,6 +143,11 @@ class _Given:
             return jax.ShapeDtypeStruct(shape, dtype)
         return rules.random(shape, dtype, {}, position)
 
+    def _random_array(self, of: types.Array, position: int) -> Any:
+        """Random contents of an array that is captured whole; None where its elements are no numbers."""
+        shape, element = _shape(of)
+        return rules.random(shape, element.dtype, {}, position) if isinstance(element, types.Scalar) else None
+
     def _struct(self, capture: Parameter, text: str | None, position: int) -> Any:
         """The fields of a struct with pointers, each written as an argument."""
         fields = {} if text is None else _fields(text)
@@ -146,6 +158,14 @@ class _Given:
             for k, part in enumerate(capture.parts)
         }
         return None if any(value is None for value in found.values()) else found
+
+
+def _shape(of: types.Type) -> tuple[tuple[int, ...], types.Type]:
+    """The dimensions of an array and the type of its elements."""
+    if not isinstance(of, types.Array):
+        return (), of
+    inner, element = _shape(of.element)
+    return (of.count, *inner), element
 
 
 def _fields(text: str) -> dict[str, Any]:
