@@ -136,7 +136,7 @@ def test_pairs_describe_every_effect_once_and_their_arguments():
     assert len({(p.bad.file, p.bad.kernel, p.good.file, p.good.kernel, p.effect) for p in every}) == len(every)
     for pair in every:
         for name in (*pair.bad.arguments, *pair.good.arguments):
-            assert pairs.argument(pair.bad.arguments | pair.good.arguments, name) is not None
+            assert pairs.argument({**pair.bad.arguments, **pair.good.arguments}, name) is not None
 
 
 def test_figures_show_their_direction():

@@ -101,9 +101,9 @@ def report(form: Form, device: str, checkout: pathlib.Path) -> Any:
     kernels = xe.load(path, options=form.options.replace("{here}", str(path.parent)))
     kernel = kernels[named(kernels, form.kernel)]
     nd_range = xe.NDRange(form.sizes[0], form.sizes[1] or None) if form.sizes[0] else kernel.nd_range
-    given = [argument(form.arguments, name) for name in kernel.parameters]
+    given = {name: argument(form.arguments, name) for name in kernel.parameters if name in form.arguments}
     options = {} if form.grf is None else {"grf": form.grf}
-    return xe.estimate(kernel, nd_range, device=device, **options)(*given)
+    return xe.profile(kernel, nd_range, device=device, **options)(**given)[1]
 
 
 def named(kernels: Any, wanted: str) -> str:
@@ -117,8 +117,6 @@ def named(kernels: Any, wanted: str) -> str:
 
 def argument(described: Mapping[str, str], name: str) -> Any:
     """The value of a parameter; of an array in several dimensions, `int zeros 16x16`."""
-    if name not in described:
-        raise LookupError(f"the pair describes no argument {name!r}")
     kind, form, *rest = described[name].split()
     if rest and "x" in rest[0]:
         shape = tuple(map(int, rest[0].split("x")))
@@ -144,7 +142,7 @@ def shown(pair: Pair, bad: Any, good: Any) -> list[tuple[str, Any, Any, bool]]:
 def figure(report: Any, name: str) -> Any:
     """A figure of a report, such as `slm.passes`; `instructions` is a sum, and so is `sites.private.requests`."""
     if name == "instructions":
-        return sum(report.instructions.values())
+        return None if report.instructions is None else sum(report.instructions.values())
     if name.startswith("sites."):
         _, space, what = name.split(".")
         return sum(getattr(site, what) or 0 for site in report.sites if site.space == space)

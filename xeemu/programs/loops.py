@@ -101,6 +101,10 @@ class _Making:
         written = lowered.written(function)
         program = Program(self.place.file, {}, [function], [])
         kernel = binding.kernel(program, function, SYCL_CPP, ("loop", str(id(function))))
+        for one in self.values:
+            if isinstance(one, Pointed) and one.memory in self.machine.shared:
+                assert one.memory is not None
+                self.machine.touch(one.memory, one.variable.name in written)
         changed = launch(kernel, NDRange(1, 1), max_iterations=_MOST_ITERATIONS)(*launches.arrays(self.values))
         outputs = changed if isinstance(changed, tuple) else (changed,)
         pointed = [v for v in self.values if isinstance(v, Pointed) and v.variable.name in written]

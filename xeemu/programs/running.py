@@ -1,40 +1,43 @@
 """Running: a SYCL program from the beginning of `main` to its end."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xeemu.devices.device import Device, device
 from xeemu.errors import Error, KernelArgumentError, KernelError
-from xeemu.faults.findings import Findings
 from xeemu.frontends import binding
 from xeemu.frontends.cplusplus import submissions
 from xeemu.frontends.hosting import ranges
 from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
 from xeemu.frontends.hosting.memories import Memory, Outside
+from xeemu.frontends.hosting.ordering import Access
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import kernels as lowered
 from xeemu.frontends.sycl import host, parameters
 from xeemu.frontends.sycl.entries import Entry
-from xeemu.frontends.tree import Function, Program
+from xeemu.frontends.tree import Function, Place, Program, Variable
 from xeemu.frontends.types import Pointer, Record
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
+from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
 from xeemu.launching.launch import launch
 from xeemu.launching.printing import printed
 from xeemu.programs import launches, naming, transfers
-from xeemu.programs.launches import Pointed
+from xeemu.programs.launches import Pointed, Sharing
 from xeemu.programs.loops import Loops
 from xeemu.programs.naming import Given
+from xeemu.programs.races import Races
 from xeemu.programs.results import Result, Submitted
 
 if TYPE_CHECKING:
     from xeemu.frontends.sycl.collection import SyclKernels
 
-_MOST_STEPS = 5_000_000
+MOST_STEPS = 2_000_000
+"""The calls and iterations of the host's code that are carried out one by one."""
 
 
 def run(kernels: "SyclKernels", on: str | Device, given: Mapping[str, Any]) -> Result:
@@ -60,18 +63,20 @@ class _Run:
     submitted: list[Submitted] = dataclasses.field(default_factory=list)
     lent: set[Memory] = dataclasses.field(default_factory=set)
     _names: dict[int, str] = dataclasses.field(default_factory=dict)
-    _made: dict[Any, Kernel] = dataclasses.field(default_factory=dict)
+    _made: dict[Any, tuple[Kernel, Sequence[Variable]]] = dataclasses.field(default_factory=dict)
 
     def result(self) -> Result:
         main = self._main()
-        machine = host.machine(self._submit, self.device, strict=True, most=_MOST_STEPS)
-        machine.hasten = Loops().hasten
+        machine = host.machine(self._submit, self.device, strict=True, most=MOST_STEPS)
+        races = Races(machine)
+        machine.hasten, machine.touch = Loops().hasten, races.touched
+        machine.commands.ordering.found = races.found
         with host.deep(), np.errstate(all="ignore"):
             code = self._call(machine, main)
         lent = frozenset(self.lent)
         self.given.check(machine, lent)
         arrays = naming.arrays(machine, lent)
-        return Result("".join(machine.output), arrays, tuple(self.submitted), code, Findings())
+        return Result("".join(machine.output), arrays, tuple(self.submitted), code, races.findings())
 
     def _main(self) -> Function:
         for cursor in submissions.functions(self.kernels.instances):
@@ -91,7 +96,7 @@ class _Run:
             found = stopped.status
         except Exhausted:
             raise machine.refuse(
-                f"the host's code has taken {_MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
+                f"the host's code has taken {MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
                 "launch the kernel by name"
             ) from None
         except Outside as outside:
@@ -120,6 +125,7 @@ class _Run:
         assert isinstance(whole.pointee, Record)
         nd_range = _nd_range(machine, function)
         memory, at = machine.behind(kernel)
+        assert memory is not None
         values = []
         for leaf in parameters.leaves(entry.captures):
             of, offset = launches.located(whole.pointee, leaf.path)
@@ -127,42 +133,47 @@ class _Run:
         used = frozenset(v.memory for v in values if isinstance(v, Pointed) and v.memory is not None)
         self.lent |= used
         self.given.place(machine, used)
+        _check(machine, entry, nd_range, values)
         self._carry_out(machine, name, entry, nd_range, values)
 
     def _carry_out(self, machine: Machine, name: str, entry: Entry, nd_range: NDRange, values: list[Any]) -> None:
-        function = entry.function
-        if not launches.is_plain(values, lowered.written(function)):
-            function, values = launches.merged(function, values)
-        kernel = self._kernel(name, function, values)
+        sharing: Sharing | None = None
+        if not launches.is_plain(values, lowered.written(entry.function)):
+            sharing = launches.sharing(values)
+        kernel, variables = self._kernel(name, entry, sharing)
+        values = values if sharing is None else sharing.values(values, variables)
         arguments = launches.arrays(values)
         place = machine.place
         submitted = Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device)
         self.submitted.append(submitted)
-        if machine.commands.open:
-            machine.commands.open[-1].launched.append(submitted)
         if kernel.interface is not None and kernel.interface.printing is not None:
             changed, text = printed(kernel, nd_range, self.device)(*arguments)
             machine.output.append(str(text))
         else:
             changed = launch(kernel, nd_range, device=self.device)(*arguments)
+        if machine.commands.open:
+            command = machine.commands.open[-1]
+            command.launched.append(submitted)
+            command.accesses += _accesses(submitted, values, arguments, changed)
         self._take(kernel, values, changed)
 
-    def _kernel(self, name: str, function: Function, values: list[Any]) -> Kernel:
-        """The kernel that takes its leaves, made once for each way in which they share memories."""
-        key = name, tuple(v.variable.name if isinstance(v, Pointed) else "" for v in values), len(function.parameters)
+    def _kernel(self, name: str, entry: Entry, sharing: Sharing | None) -> tuple[Kernel, Sequence[Variable]]:
+        """The kernel that takes its leaves, with its parameters; one for each way in which they share memories."""
+        key = name, sharing
         if key not in self._made:
-            program = Program(self.kernels.file, {}, [function], [])
-            identity = (*self.kernels.identity, *map(str, key))
-            self._made[key] = binding.kernel(program, function, SYCL_CPP, identity)
+            if sharing is not None:
+                entry = self.kernels.entry_of(name, sharing.parts)
+            program = Program(self.kernels.file, {}, [entry.function], [])
+            identity = (*self.kernels.identity, name, repr(sharing))
+            kernel = binding.kernel(program, entry.function, SYCL_CPP, identity)
+            self._made[key] = kernel, entry.function.parameters
         return self._made[key]
 
     def _take(self, kernel: Kernel, values: list[Any], changed: Any) -> None:
         """Puts what a launch has changed into the host's memories."""
         assert kernel.interface is not None
         written = kernel.interface.written
-        pointed = [v for v in values if isinstance(v, Pointed) and v.memory is not None and v.variable.name in written]
-        outputs = changed if isinstance(changed, tuple) else (changed,)
-        for one, data in zip(pointed, outputs, strict=False):
+        for one, data in _changed(values, written, changed):
             assert one.memory is not None
             transfers.put(one.memory, one.element, np.asarray(data))
 
@@ -183,3 +194,45 @@ def _placed(error: Error, machine: Machine) -> Error:
         return error
     refused = machine.refuse(str(error))
     return refused if type(error) is KernelError else type(error)(str(refused))
+
+
+def _changed(values: list[Any], written: Sequence[str], changed: Any) -> list[tuple[Pointed, Any]]:
+    """The memories that a launch has changed, each with its contents."""
+    pointed = [v for v in values if isinstance(v, Pointed) and v.memory is not None and v.variable.name in written]
+    return list(zip(pointed, changed if isinstance(changed, tuple) else (changed,), strict=False))
+
+
+def _accesses(submitted: Submitted, values: list[Any], arguments: list[Any], changed: Any) -> list[Access]:
+    """What a launch does with memories that others may access, too."""
+    assert submitted.kernel.interface is not None
+    after = {id(one): data for one, data in _changed(values, submitted.kernel.interface.written, changed)}
+    place = Place(submitted.file, submitted.line, 1)
+    found = []
+    for one, before in zip(values, arguments, strict=True):
+        if isinstance(one, Pointed) and one.memory is not None:
+            writes = id(one) in after
+            contents = (before, after[id(one)]) if writes else None
+            name = one.variable.name
+            found.append(Access(name, f"kernel {submitted.name}", place, one.memory, writes, one.at, contents))
+    return found
+
+
+def _check(machine: Machine, entry: Entry, nd_range: NDRange, values: Sequence[Any]) -> None:
+    """Refuses accessors of another command, and local ones in a launch without work-groups."""
+    command = machine.commands.open[-1] if machine.commands.open else None
+    used = {id(memory) for memory, _ in command.uses} if command is not None else set()
+    leaves = dict(zip(parameters.leaves(entry.captures), values, strict=True))
+    for capture in entry.captures:
+        if capture.kind not in (parameters.ACCESSOR, parameters.LOCAL):
+            continue
+        value = leaves[capture.pointer]
+        if isinstance(value, Local) and nd_range.local_size is None:
+            raise KernelArgumentError(
+                f"the kernel captures the local accessor {capture.key}, but is launched over a range, without "
+                "work-groups of a known size (SYCL 2020, 4.7.6.11); launch it over an nd_range"
+            )
+        if isinstance(value, Pointed) and value.memory is not None and id(value.memory) not in used:
+            raise KernelArgumentError(
+                f"the kernel captures the accessor {capture.key}, which was made for another command, or for none; "
+                "make it in the command group with its handler, or call h.require for a placeholder"
+            )

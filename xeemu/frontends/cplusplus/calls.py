@@ -22,13 +22,19 @@ def read(body: Body, cursor: Cursor) -> Expression:
     kind = clang.kind(callee) if callee is not None else ""
     if kind == "CONSTRUCTOR":
         return constructors.called(body, cursor, callee, place)
+    if kind == "DESTRUCTOR":
+        return tree.Cast(types.VOID, place, tree.Constant(types.INT, place, 0))
     if kind not in (*_METHODS, "FUNCTION_DECL"):
-        if kind == "DESTRUCTOR":
-            return tree.Cast(types.VOID, place, tree.Constant(types.INT, place, 0))
         return _pointed(body, cursor, place)
     if callee.spelling == "operator=" and constructors.is_implicit(callee):
         target, value = (expressions.read(body, a) for a in cursor.get_arguments())
         return tree.Assignment(target.type, place, "", lvalue(target), converted(value, target.type))
+    made = _direct(body, cursor, callee, place)
+    return dereferenced(made) if is_reference(callee.result_type) else made
+
+
+def _direct(body: Body, cursor: Cursor, callee: Cursor, place: Place) -> Expression:
+    """A call of a function, method or operator that is known."""
     _check_dispatch(body, cursor, callee)
     function = body.function(callee)
     if function is not None and callee.type.is_function_variadic():
@@ -38,10 +44,7 @@ def read(body: Body, cursor: Cursor) -> Expression:
     own = None if whole is None else body.method(callee, whole)
     if own is not None:
         function, arguments = own, arguments[1:]
-    result = callee.result_type
-    of = body.records.type(result, cursor, place)
-    made = called(callee.spelling, of, place, arguments, function)
-    return dereferenced(made) if is_reference(result) else made
+    return called(callee.spelling, body.records.type(callee.result_type, cursor, place), place, arguments, function)
 
 
 def _pointed(body: Body, cursor: Cursor, place: Place) -> Expression:

@@ -119,25 +119,20 @@ def member(body: Body, cursor: Cursor) -> Expression:
         base = dereferenced(base)
     if not layouts.is_named(declared):
         return base
-    field = field_of(body, lvalue(base), declared.spelling, place)
+    field = field_of(lvalue(base), declared.spelling, place)
     return dereferenced(field) if is_reference(declared.type) else field
 
 
-def field_of(body: Body, base: Expression, spelling: str, place: tree.Place) -> Expression:
+def field_of(base: Expression, spelling: str, place: tree.Place) -> Expression:
     """A field of a class, through its bases and nameless parts."""
-    assert isinstance(base.type, types.Record)
-    for field in base.type.fields:
-        if field.name == spelling:
-            return lvalues.member(field.type, place, base, spelling)
-    for field in base.type.fields:
-        if field.name.startswith("<") and isinstance(field.type, types.Record) and _has(field.type, spelling):
-            return field_of(body, tree.Member(field.type, place, base, field.name, False), spelling, place)
-    raise refusals.at(place, f"the member {spelling} of {base.type}, which is not found")
-
-
-def _has(of: types.Record, spelling: str) -> bool:
-    inner = (f.type for f in of.fields if f.name.startswith("<") and isinstance(f.type, types.Record))
-    return any(f.name == spelling for f in of.fields) or any(_has(i, spelling) for i in inner)
+    path = layouts.path(base.type, spelling)
+    if not path:
+        raise refusals.at(place, f"the member {spelling} of {base.type}, which is not found")
+    for position in path:
+        assert isinstance(base.type, types.Record)
+        field = base.type.fields[position]
+        base = lvalues.member(field.type, place, base, field.name)
+    return base
 
 
 def _unary(body: Body, cursor: Cursor) -> Expression:
@@ -148,6 +143,8 @@ def _unary(body: Body, cursor: Cursor) -> Expression:
             return tree.Step(operand.type, place, op[1:], lvalue(operand), False)
         case "++" | "--":
             return tree.Step(operand.type, place, op, lvalue(operand), True)
+        case "&" | "*" if isinstance(operand.type, types.Opaque):  # a function, and a pointer to it
+            return operand
         case "&":
             return address(lvalue(operand))
         case "*":

@@ -7,7 +7,20 @@ from typing import Any, NoReturn, TypeAlias
 from xeemu.errors import KernelError
 from xeemu.frontends import refusals, tree
 from xeemu.frontends.hosting import layouts
-from xeemu.frontends.hosting.memories import HOST, Address, Cells, Journal, Memory, Noted, Nowhere, Registry, Words
+from xeemu.frontends.hosting.memories import (
+    DEVICE,
+    HOST,
+    LOCAL,
+    SHARED,
+    Address,
+    Cells,
+    Journal,
+    Memory,
+    Noted,
+    Nowhere,
+    Registry,
+    Words,
+)
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.tree import Function, Place, Variable
 from xeemu.frontends.types import Scalar, Type
@@ -52,6 +65,7 @@ class Machine:
       quiet: whether nothing is to be submitted.
       most: how many there may be.
       output: what is printed.
+      shared: memories that host and device, or the device alone, can access.
       hasten: carries out what is left of a long loop, if it can, and says so.
       failed: what went wrong and was left out, where not all has to be known.
     """
@@ -74,6 +88,7 @@ class Machine:
     failed: list[Exception] = dataclasses.field(default_factory=list)
     body: Callable[["Machine", Function], Callable[[Frame], Any]] = dataclasses.field(default=lambda *_: lambda _: None)
     commands: Any = None
+    shared: list[Words] = dataclasses.field(default_factory=list)
     random: Any = 1
     hasten: "Callable[[Machine, tree.Loop, Frame], bool] | None" = None
     touch: Callable[[Memory, bool], None] = dataclasses.field(default=lambda *_: None)
@@ -96,7 +111,13 @@ class Machine:
             return self.cells(size, kind)
         if not 0 <= size < _LARGEST:
             raise self.refuse(f"an allocation of {size} bytes, which the host has not; xeemu takes up to {_LARGEST}")
-        return Words(size, kind)
+        made = Words(size, kind)
+        if kind in (DEVICE, SHARED):
+            made.watch = self.touch
+            self.shared.append(made)
+        if kind == LOCAL and self.commands is not None:
+            self.commands.command_uses((made, 0), size, 1)
+        return made
 
     def static(self, variable: Variable) -> Memory:
         """A variable that is in no call: of namespace scope, or static. It is made when it is first used."""
@@ -133,7 +154,7 @@ class Machine:
             self.body(self, function)(frame)
         finally:
             self.stack.pop()
-            self.place = here
+        self.place = here  # after an error it is where that happened
         return frame.get(RESULT, UNKNOWN)
 
     def holding(self, of: Type, value: Any) -> Memory:

@@ -5,6 +5,7 @@ offset; what is allocated and holds numbers alone is `Words`, one array of NumPy
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -198,18 +199,28 @@ class Noted(Cells):
 
 
 class Words(Memory):
-    """An array of NumPy's; pointers and what is not known are kept beside it."""
+    """An array of NumPy's; pointers and what is not known are kept beside it.
 
-    __slots__ = ("_views", "bytes", "lent", "others")
+    Attributes:
+      bytes: the contents.
+      others: pointers and what is not known, by offset.
+      lent: whether somebody else has the contents, which must not change then.
+      watch: called when the host accesses them, with whether it writes; None where nobody cares.
+    """
+
+    __slots__ = ("_views", "bytes", "lent", "others", "watch")
 
     def __init__(self, size: int, kind: int = HOST):
         super().__init__(size, kind)
         self.bytes = np.zeros(-(-size // 8) * 8, np.uint8)
         self.others: dict[int, Any] = {}
         self.lent = False
+        self.watch: Callable[[Words, bool], None] | None = None
         self._views: dict[np.dtype, np.ndarray] = {}
 
     def get(self, at: Any, of: Type) -> Any:
+        if self.watch is not None:
+            self.watch(self, False)
         if self.others and at in self.others:
             return self.others[at]
         if not isinstance(of, Scalar):
@@ -224,6 +235,8 @@ class Words(Memory):
         return found if dtype.kind == "f" and dtype.itemsize < 8 else found.item()
 
     def put(self, at: Any, of: Type, value: Any) -> None:
+        if self.watch is not None:
+            self.watch(self, True)
         self._check(at, of)
         if not isinstance(of, Scalar) or value is UNKNOWN:
             self.others[at] = value

@@ -7,32 +7,12 @@ from xeemu.devices.device import Device
 from xeemu.frontends import types
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import Cells, Memory
+from xeemu.frontends.hosting.ordering import Access, Command, Ordering
 from xeemu.frontends.hosting.unknowns import UNKNOWN
-from xeemu.frontends.tree import Place
 
 END = 2
 """The number by which our headers ask for the time at which a command has ended."""
-
-
-@dataclasses.dataclass(eq=False)
-class Command:
-    """What is submitted to a queue at once.
-
-    Attributes:
-      number: its event's.
-      queue: its queue's.
-      place: where it is submitted.
-      waits: the events that it depends on.
-      uses: the memories of its accessors.
-      launched: the kernels that it has launched, each with its `time_s`.
-    """
-
-    number: int
-    queue: Any
-    place: Place
-    waits: set[int] = dataclasses.field(default_factory=set)
-    uses: list[Memory] = dataclasses.field(default_factory=list)
-    launched: list[Any] = dataclasses.field(default_factory=list)
+_READ = 0
 
 
 @dataclasses.dataclass(eq=False)
@@ -42,15 +22,20 @@ class Queues:
     Attributes:
       machine: that runs the program.
       device: which is asked for its properties.
-      commands: in the order of submission; command n has the event n + 1.
-      open: the command that is being put together.
+      ordering: the commands.
+      open: the commands that are being put together.
+      in_order: of each queue whether it is.
     """
 
     machine: Machine
     device: Device
-    commands: list[Command] = dataclasses.field(default_factory=list)
+    ordering: Ordering = dataclasses.field(default_factory=lambda: Ordering(lambda a, b: None))
     open: list[Command] = dataclasses.field(default_factory=list)
     in_order: list[bool] = dataclasses.field(default_factory=list)
+
+    @property
+    def commands(self) -> list[Command]:
+        return self.ordering.commands
 
     def new_queue(self, in_order: Any) -> int:
         self.in_order.append(bool(in_order) if in_order is not UNKNOWN else True)
@@ -58,29 +43,46 @@ class Queues:
 
     def begin_command(self, queue: Any) -> None:
         self.open.append(Command(0, queue, self.machine.place))
+        for memory in self.machine.shared:
+            memory.watch = self.machine.touch
 
     def command_depends(self, event: Any) -> None:
         if self.open and event is not UNKNOWN:
-            self.open[-1].waits.add(event)
+            self.open[-1].before.add(event)
 
     def command_uses(self, memory: Any, size: Any, mode: Any) -> None:
         if self.open and memory is not UNKNOWN and memory[0] is not None:
-            self.open[-1].uses.append(memory[0])
+            self.open[-1].uses.append((memory[0], mode != _READ))
 
     def end_command(self) -> int:
         command = self.open.pop() if self.open else Command(0, UNKNOWN, self.machine.place)
-        self.commands.append(command)
-        command.number = len(self.commands)
+        known = isinstance(command.queue, int) and command.queue < len(self.in_order)
+        if self.machine.strict:
+            self.ordering.close(command, known and self.in_order[command.queue])
+        else:
+            self.commands.append(command)
+            command.number = len(self.commands)
         return command.number
 
     def wait_event(self, event: Any) -> None:
-        pass
+        if event is not UNKNOWN:
+            self.ordering.wait({event})
 
     def wait_queue(self, queue: Any) -> None:
-        pass
+        self.ordering.wait(self.ordering.of_queue(queue))
 
     def wait_memory(self, memory: Any) -> None:
-        pass
+        if memory is not UNKNOWN and memory[0] is not None:
+            self.ordering.wait(self.ordering.using(memory[0]))
+
+    def touch(self, memory: Memory, writes: bool) -> Access | None:
+        """An access by the host's code; a command's, where one is put together. Gives the access that conflicts."""
+        if not self.open:
+            return self.ordering.pending(memory, writes)
+        accesses = self.open[-1].accesses
+        if not any(a.memory is memory and a.writes >= writes for a in accesses):
+            accesses.append(Access("", "a copy or fill", self.machine.place, memory, writes))
+        return None
 
     def write_back(self, memory: Any, target: Any, size: Any) -> None:
         pass

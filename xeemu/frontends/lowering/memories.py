@@ -142,14 +142,32 @@ def load(walk: Walk, pointer: Pointing, of: Type) -> Value:
         raw = _raw(walk, pointer, of.count)
         return values.assembled(of, [_as(held, x, of.element) for x in raw])
     if not isinstance(of, Scalar):
-        parts = [(further(walk, pointer, offset, scalar), scalar) for offset, scalar in types.scalars(of)]
-        numbers = [load(walk, part, scalar) for part, scalar in parts]
-        return values.assembled(of, numbers)  # type: ignore[arg-type]
+        parts = [(further(walk, pointer, offset, part), part) for offset, part in _accessed(of)]
+        numbers = [n for place, part in parts for n in values.leaves(load(walk, place, part))]
+        return values.assembled(of, numbers)
     if of.size < held.size:
         raise Retrace(pointer.memory, of.size)
     if of.size == held.size:
         return _as(held, _raw(walk, pointer, 1)[0], of)
     return _joined(held, _raw(walk, pointer, of.size // held.size), of)
+
+
+def _accessed(of: Type) -> list[tuple[int, Type]]:
+    """The numbers and vectors that a value is accessed as, each with its offset."""
+    match of:
+        case types.Vector(element, count):
+            return [(i * element.size, element) for i in range(count)]
+        case types.Record(fields=fields, union=False):
+            inner = [(f.offset, f.type) for f in fields]
+        case types.Array(element, count):
+            inner = [(i * element.size, element) for i in range(count)]
+        case _:
+            return list(types.scalars(of))
+    return [
+        (offset + further_on, part)
+        for offset, each in inner
+        for further_on, part in ([(0, each)] if isinstance(each, types.Vector) else _accessed(each))
+    ]
 
 
 def _as(held: Scalar, data: jax.Array, of: Scalar) -> Number:
@@ -201,8 +219,10 @@ def store(walk: Walk, pointer: Pointing, value: Value, of: Type) -> None:
     if isinstance(of, types.Vector) and of.element.size == held.size:
         _write(walk, pointer, [_bits(n, held) for n in values.leaves(value)])
     elif not isinstance(of, Scalar):
-        for (offset, scalar), leaf in zip(types.scalars(of), values.leaves(value), strict=True):
-            store(walk, further(walk, pointer, offset, scalar), leaf, scalar)
+        leaves = iter(values.leaves(value))
+        for offset, part in _accessed(of):
+            numbers = [next(leaves) for _ in types.scalars(part)]
+            store(walk, further(walk, pointer, offset, part), values.assembled(part, numbers), part)
     elif of.size < held.size:
         raise Retrace(pointer.memory, of.size)
     else:

@@ -111,6 +111,10 @@ class SyclKernels(Mapping[str, Kernel]):
             self._entries[name] = entries.entry(self.instances, self._submissions[name], name, self._macros)
         return self._entries[name]
 
+    def entry_of(self, name: str, parts: entries.Parts) -> Entry:
+        """A kernel as a function with other parameters."""
+        return entries.entry(self.instances, self._submissions[name], name, self._macros, parts)
+
     def _kernel(self, name: str) -> Kernel:
         entry, submission, plan = self.entry(name), self._submissions[name], self.plan(name)
         program = Program(self.file, {}, [entry.function], [])
