@@ -249,6 +249,26 @@ class TestCaptures:
         np.testing.assert_array_equal(launch(**given, bias=None), np.ones(8))
         np.testing.assert_array_equal(launch(**given, bias=x), x)
 
+    def test_a_null_pointer_that_the_host_code_tells_is_one(self):
+        text = """#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue q;
+  int *m = nullptr;
+  sycl::float4 *v = sycl::malloc_device<sycl::float4>(8, q);
+  q.parallel_for(sycl::nd_range<1>(8, 4), [=](sycl::nd_item<1> it) {
+    v[it.get_global_id(0)] = 2.f;
+    if (it.get_global_id(0) == 7) *m = 1;
+  });
+}
+"""
+        kernels = xe.load(text)
+        assert "int *m = nullptr, written" in repr(kernels)
+        assert "vec<float, 4> *v, 8 elements, written" in repr(kernels)
+        (_, m), (finding,) = xe.check(kernels["main"])(np.zeros((8, 4), np.float32))
+        assert m is None
+        assert (finding.kind, finding.memory) == ("out-of-bounds", "m")
+        assert "if (m != nullptr)" in str(finding)
+
     def test_local_memory_of_two_dimensions_takes_the_tuple_of_its_range(self, captured):
         a = np.arange(1024, dtype=np.float32)
         launch = xe.launch(captured["tiles"])

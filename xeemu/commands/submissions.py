@@ -60,7 +60,8 @@ class _Given:
         """An argument for each capture, in order."""
         written = self._by_name(texts)
         found = [self._argument(c, written.get(c.key), k) for k, c in enumerate(self._captures)]
-        if missing := [c for c, value in zip(self._captures, found, strict=True) if value is None]:
+        given = list(zip(self._captures, found, strict=True))
+        if missing := [c for c, value in given if value is None and not self._is_known(c)]:
             such = " ".join(f"--arg {c.key}={_such_as(c)}" for c in missing)
             raise UsageError(f"the host code does not tell all that the kernel captures; write also {such}")
         return tuple(found)
@@ -157,7 +158,8 @@ class _Given:
             )
             for k, part in enumerate(capture.parts)
         }
-        return None if any(value is None for value in found.values()) else found
+        unknown = [part for part in capture.parts if found[part.key] is None and not self._is_known(part)]
+        return None if unknown else found
 
 
 def _shape(of: types.Type) -> tuple[tuple[int, ...], types.Type]:

@@ -68,6 +68,8 @@ class Signature:
 
     def is_known(self, capture: Parameter) -> bool:
         """Whether a launch knows the capture by itself: a number, or the size of local memory."""
+        if capture.kind == POINTER:
+            return self.plan.is_null(capture.pointer.path)
         return all(self._is_known(leaf) for leaf in capture.leaves)
 
     def _is_known(self, leaf: Leaf) -> bool:
