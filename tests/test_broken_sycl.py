@@ -41,7 +41,7 @@ REFUSED = [
         "recursion: factorial -> factorial; kernels have none, write a loop",
     ),
     (
-        "int odd(int n);\nint even(int n) { return n ? odd(n - 1) : 1; }\nint odd(int n) { return n ? even(n - 1) : 0; }",
+        "int odd(int n);\nint even(int n) { return n ? odd(n - 1) : 1; }\nint odd(int n) { return even(n - 1); }",
         "g[0] = even(g[1]);",
         "even(n - 1)",
         "recursion: even -> odd -> even;",
