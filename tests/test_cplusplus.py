@@ -77,6 +77,15 @@ struct Matrix {
 struct Arrow { Pair *p; Pair *operator->() const { return p; } Pair &operator*() const { return *p; } };
 struct Held { int &r; Held(int &x) : r(x) {} void add(int v) { r += v; } };
 union Bits { float f; unsigned u; };
+struct Ordered { int a[2]; int b = a[1] + 1, c; Ordered(int x) : a{x, x + 1}, c(b * 2) {} };
+struct Default { int a = 3; int twice() const { return 2 * a; } int b = twice(); };
+struct Nested { Ordered o; Default d; int e; Nested(int x) : o(x), e(o.c + d.b) { e += o.a[0]; } };
+struct Moved {
+  int v;
+  Moved(int x) : v(x) {}
+  Moved(Moved &&o) : v(o.v + 100) { o.v = -1; }
+  Moved &operator=(Moved &&o) { v = o.v + 1000; o.v = -2; return *this; }
+};
 """
     expect(
         declarations,
@@ -100,6 +109,8 @@ union Bits { float f; unsigned u; };
             ),
             "Pair a(i, 1); Arrow p{&a}; p->x += 2; (*p).y = 9; PUT(a);": lambda i: (i + 2) * 100 + 9,
             "int z = i; Held h(z); h.add(4); PUT(z);": lambda i: i + 4,
+            "Ordered o(i); Default d; PUT(o.c + d.b + Nested(i).e);": lambda i: 2 * i + 4 + 6 + 2 * i + 4 + 6 + i,
+            "Moved a(i); Moved b(std::move(a)); a = std::move(b); PUT(a.v * 10 + b.v);": lambda i: (i + 1100) * 10 - 2,
             "Bits u; u.f = i * 1.5f; PUT(u.u >> 8);": lambda i: int(np.float32(i * 1.5).view(np.uint32)) >> 8,
         },
     )

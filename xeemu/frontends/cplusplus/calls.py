@@ -16,6 +16,9 @@ _METHODS = ("CXX_METHOD", "CONVERSION_FUNCTION")
 _KEPT = ("launch", "launch_task", "kernel_body", "task_body")
 """Functions of our headers of which a call stays one: the host's code says there what it submits."""
 
+_SAME = ("move", "forward", "move_if_noexcept", "as_const", "addressof", "__addressof")
+"""Functions of the standard library that clang knows without their bodies: each gives a reference to its argument."""
+
 
 def read(body: Body, cursor: Cursor) -> Expression:
     """A call, as the value or lvalue that it gives."""
@@ -45,6 +48,8 @@ def _direct(body: Body, cursor: Cursor, callee: Cursor, place: Place) -> Express
     if function is not None and callee.type.is_function_variadic():
         raise refusals.at(place, f"{callee.spelling} takes any number of arguments by `...`; write a variadic template")
     arguments = _arguments(body, cursor, callee)
+    if function is None and callee.spelling in _SAME and callee.semantic_parent.spelling == "std":
+        return arguments[0]
     whole = _given_object(arguments[0], callee) if arguments else None
     own = None if whole is None else body.method(callee, whole)
     if own is not None:
