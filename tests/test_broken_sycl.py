@@ -52,6 +52,12 @@ REFUSED = [
         "self(self",
         "recursion: <lambda at line",
     ),
+    (
+        "struct Guard { int *p; ~Guard() { *p = 1; } };",
+        "{ Guard held{g}; g[1] = 2; }",
+        "held{g}",
+        "an object of Guard, whose destructor has statements; write what it does as a function",
+    ),
     ("", "again: g[0]++; if (g[0] < 3) goto again;", "again: g", "a label for goto; write a loop"),
     ("", "if (g[0]) goto out; g[0] = 1; out: ;", "goto out", "goto; write a loop with break and continue, or a flag"),
     (
