@@ -377,3 +377,24 @@ template <int N> int unrolled(int x) {
             "PUT(__builtin_popcount(i) + sycl::popcount(i) + std::abs(-i));": lambda i: 2 * bin(i).count("1") + i,
         },
     )
+
+
+def test_local_memory_of_a_group_is_another_one_by_each_call():
+    source = """#include <sycl/sycl.hpp>
+using sycl::ext::oneapi::group_local_memory, sycl::ext::oneapi::group_local_memory_for_overwrite;
+void submit(sycl::queue &q, int *out) {
+  q.parallel_for(sycl::nd_range<1>(64, 32), [=](sycl::nd_item<1> it) {
+    auto ids = group_local_memory_for_overwrite<int[32]>(it.get_group());
+    auto twice = group_local_memory_for_overwrite<int[32]>(it.get_group());
+    int &seven = *group_local_memory<int>(it.get_group(), 7), l = it.get_local_id(0), i = it.get_global_id(0);
+    (*ids)[l] = i;
+    (*twice)[l] = 2 * i;
+    sycl::group_barrier(it.get_group());
+    out[i] = (*ids)[31 - l] * 1000 + (*twice)[31 - l] + seven * 100000;
+  });
+}
+"""
+    out, findings = xe.check(xe.load(source)["submit"], xe.NDRange(64, 32))(np.zeros(64, np.int32))
+    mirrored = np.arange(64).reshape(2, 32)[:, ::-1].ravel()
+    assert np.asarray(out).tolist() == (mirrored * 1002 + 700000).tolist()
+    assert not findings

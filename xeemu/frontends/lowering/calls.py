@@ -10,6 +10,7 @@ from xeemu.frontends.lowering import (
     blocks,
     collectives,
     copies,
+    groupmemories,
     images,
     memories,
     places,
@@ -23,7 +24,19 @@ from xeemu.frontends.tree import Call, Function
 from xeemu.frontends.values import Null, Value
 
 Builtin = Callable[[Walk, Call, bool], Value]
-_ROOMS = (workitems, synchronisation, atomics, vectors, collectives, ballots, blocks, copies, images, printing)
+_ROOMS = (
+    workitems,
+    synchronisation,
+    atomics,
+    vectors,
+    collectives,
+    ballots,
+    blocks,
+    copies,
+    images,
+    printing,
+    groupmemories,
+)
 
 
 def value(walk: Walk, node: Call, used: bool) -> Value:

@@ -46,6 +46,18 @@ class Signature:
         return tuple(capture.key for capture in self.captures)
 
     @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The ranges of local accessors of several dimensions, where the host code tells them."""
+        locals_ = [c for c in self.captures if c.kind == parameters.LOCAL and c.dimensions > 1]
+        found = {c.key: self.sizes(c, ".r.") for c in locals_}
+        return {name: sizes for name, sizes in found.items() if sizes is not None}
+
+    def sizes(self, capture: Parameter, part: str) -> tuple[int, ...] | None:
+        """The numbers of a range that are known, of all its dimensions."""
+        found = [self.plan.value(leaf.path) for leaf in capture.leaves if part in leaf.path]
+        return tuple(map(int, found)) if found and all(found) else None
+
+    @property
     def declaration(self) -> str:
         return f"{self.kernel}({', '.join(capture.declared for capture in self.captures)})"
 
@@ -56,6 +68,8 @@ class Signature:
 
     def is_known(self, capture: Parameter) -> bool:
         """Whether a launch knows the capture by itself: a number, or the size of local memory."""
+        if capture.kind == POINTER:
+            return self.plan.is_null(capture.pointer.path)
         return all(self._is_known(leaf) for leaf in capture.leaves)
 
     def _is_known(self, leaf: Leaf) -> bool:
@@ -285,9 +299,7 @@ class _Filling:
         )
 
     def _sizes(self, part: str) -> tuple[int, ...] | None:
-        """The numbers of a range that are known, of all its dimensions."""
-        found = [self.signature.plan.value(leaf.path) for leaf in self.capture.leaves if part in leaf.path]
-        return tuple(map(int, filter(None, found))) if found and None not in found and all(found) else None
+        return self.signature.sizes(self.capture, part)
 
     def _leaves(self, memory: Any, extent: tuple[int, ...]) -> Iterator[Any]:
         """A memory and its range, which is also that of the part that is accessed, where no other is known."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from xeemu.errors import Error
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus.instances import Instances
@@ -156,7 +158,8 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
         case parameters.ACCESSOR | parameters.POINTER | parameters.REDUCTION:
             writes = capture.pointer.variable in stored
             extent = plan.extent(capture.pointer.path)
-            number = f", {extent[1]} elements" if extent is not None else ""
+            number = "" if extent is None else f", {_elements(capture, *extent)} elements"
+            number = " = nullptr" if plan.is_null(capture.pointer.path) else number
             yield f"{capture.declared}{number}, {'written' if writes else 'read only'}"
         case _:
             empty = isinstance(capture.type, types.Record) and not capture.type.fields
@@ -164,6 +167,11 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
             yield capture.declared + (
                 f" = {parameters.shown(capture.leaves[0].variable.type, value)}" if value is not None else ""
             )
+
+
+def _elements(capture: Parameter, dtype: np.dtype, count: int) -> int:
+    """How many elements an array has; `count` is that of its numbers."""
+    return count * dtype.itemsize // max(capture.element.size, 1)
 
 
 def _required(entry: Entry) -> Iterator[str]:

@@ -87,6 +87,9 @@ template <class T> void intel_sub_group_block_write(T *p, T x);
 typedef unsigned lanes __attribute__((ext_vector_type(4)));
 lanes sub_group_ballot(int predicate);
 
+// Local memory of a kernel, another one by each call.
+template <class T> T *group_memory();
+
 int printf(const char *format, ...);
 template <class F> int fprintf(F *file, const char *format, ...);
 int sprintf(char *to, const char *format, ...);
