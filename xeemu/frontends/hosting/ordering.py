@@ -9,7 +9,6 @@ import numpy as np
 from xeemu.frontends.hosting.memories import Memory
 from xeemu.frontends.tree import Place
 
-
 _WINDOW = 256
 """The last commands that are compared with a new one; those before are taken to be over."""
 
