@@ -74,7 +74,7 @@ def value(machine: Machine, leaf: Leaf, of: Type, memory: Memory, at: Any) -> An
         case Vector(element=element, count=count):
             parts = [memory.get(at + k * element.size, element) for k in range(count)]
             return tuple(_known(machine, leaf, part) for part in parts)
-        case Record():
+        case Record() | types.Array():
             data = host.record_bytes(of, memory, at)
             return _known(machine, leaf, UNKNOWN if data is None else data)
     raise machine.refuse(f"{leaf.path} is of type {of}, which a kernel cannot take")

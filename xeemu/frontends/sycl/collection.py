@@ -160,8 +160,10 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
             yield f"{capture.declared}{number}, {'written' if writes else 'read only'}"
         case _:
             empty = isinstance(capture.type, types.Record) and not capture.type.fields
-            value = None if empty else plan.value(capture.leaves[0].path)
-            yield capture.declared + (f" = {parameters.shown(capture.type, value)}" if value is not None else "")
+            value = None if empty else plan.value(capture.leaves[0].path, capture.leaves[0].variable.type)
+            yield capture.declared + (
+                f" = {parameters.shown(capture.leaves[0].variable.type, value)}" if value is not None else ""
+            )
 
 
 def _required(entry: Entry) -> Iterator[str]:

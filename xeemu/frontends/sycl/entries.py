@@ -14,7 +14,7 @@ from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.cplusplus.submissions import Submission
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.sycl import attributes, parameters
+from xeemu.frontends.sycl import attributes, copyable, parameters
 from xeemu.frontends.sycl.parameters import Parameter
 from xeemu.frontends.tree import Function
 
@@ -53,6 +53,8 @@ def entry(
     _check_captures(closure(instances, submission), place)
     captures: list[Parameter] = []
     value: tree.Expression = _object(instances, submission, whole, captures)
+    for capture in captures:
+        copyable.check(capture.key, capture.type, place)
     taken: Sequence[tree.Variable] = [leaf.variable for leaf in parameters.leaves(captures)]
     if parts is not None:
         value, taken = parts(value, taken)
