@@ -9,7 +9,9 @@ import json
 import os
 import sys
 
-os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={2 if '--process' in sys.argv else 4}"
+os.environ["XLA_FLAGS"] = (
+    f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={2 if '--process' in sys.argv else 4}"
+)
 
 import jax
 import jax.numpy as jnp

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+import xeemu as xe
 from xeemu.frontends.cplusplus import units
 from xeemu.frontends.sycl import host
 from xeemu.language.local import Local
+from xeemu.programs import running
 
 _HEAD = "#include <sycl/sycl.hpp>\n#include <iostream>\n#include <vector>\n"
 
@@ -136,3 +138,207 @@ def test_what_the_host_cannot_follow_is_left_out():
       delete list;
     }""")
     assert launch.captures == {"x": (np.dtype(np.int32), 6), "total": 6}
+
+
+# --- Programs that run ---
+
+
+def ran(text: str, **arrays):
+    return xe.load(_HEAD + text).run(**arrays)
+
+
+def test_a_program_with_buffers_runs():
+    result = ran("""
+    int main() {
+      sycl::queue q;
+      std::vector<float> in(100), out(100);
+      for (int i = 0; i < 100; i++) in[i] = i / 2.0f;
+      {
+        sycl::buffer<float> a(in), b(out);
+        q.submit([&](sycl::handler &h) {
+          sycl::accessor x(a, h, sycl::read_only);
+          sycl::accessor y(b, h, sycl::write_only);
+          h.parallel_for<class doubled>(100, [=](sycl::id<1> i) { y[i] = 2 * x[i]; });
+        });
+        sycl::host_accessor y(b);
+        std::cout << "third " << y[3] << std::endl;
+      }
+      printf("%5.1f|%d\\n", out[5], (int)out.size());
+      return 3;
+    }""")
+    assert result.output == "third 3\n  5.0|100\n"
+    assert result.exit_code == 3
+    np.testing.assert_array_equal(result.arrays["out"], np.arange(100, dtype=np.float32))
+    (launch,) = result.submissions
+    assert (launch.name, launch.nd_range) == ("doubled", xe.NDRange(100))
+    assert launch.time_s > 0
+    assert not launch.findings
+    assert not result.findings
+
+
+def test_arrays_that_are_given_are_those_of_the_first_submission():
+    text = """
+    int main() {
+      sycl::queue q;
+      int *x = sycl::malloc_shared<int>(4, q);
+      x[0] = 1;
+      for (int k = 0; k < 2; k++) q.parallel_for(4, [=](auto i) { x[i] += 10; }).wait();
+    }"""
+    given = np.array([5, 6, 7, 8], np.int32)
+    np.testing.assert_array_equal(ran(text, x=given).arrays["x"], given + 20)
+    with pytest.raises(xe.KernelArgumentError, match=r"no array z.*its arrays are x"):
+        ran(text, z=given)
+    with pytest.raises(xe.KernelArgumentError, match=r"x has 4 elements of int, but got .*\(3,\)"):
+        ran(text, x=given[:3])
+
+
+def test_pointers_into_one_memory_share_it():
+    result = ran("""
+    struct Pair { int a; float b; };
+    int main() {
+      sycl::queue q{sycl::property::queue::in_order()};
+      int *x = sycl::malloc_device<int>(8, q);
+      int y[8];
+      auto p = sycl::malloc_shared<Pair>(2, q);
+      int *middle = x + 4;
+      q.fill(x, 7, 8);
+      q.parallel_for(4, [=](auto i) { x[i] = i; middle[i] = x[i] + middle[i] + middle[-1]; });
+      q.memcpy(y, x, sizeof(y));
+      q.single_task([=] { p[1].a = 3; p[1].b = 0.5f; });
+      q.wait();
+      std::cout << y[0] << y[4] << " " << p[1].a + p[1].b << "\\n";
+    }""")
+    assert result.arrays["y"].tolist()[:4] == [0, 1, 2, 3]
+    assert result.arrays["p"][1].tolist() == (3, 0.5)
+    assert result.output.endswith(" 3.5\n")
+
+
+@pytest.mark.parametrize("n", [100, 50_000])
+def test_long_loops_do_what_short_ones_do(n: int):
+    result = ran(f"""
+    struct Box {{ std::vector<long> inner; }};
+    int main() {{
+      const int n = {n};
+      std::vector<unsigned> v(n);
+      Box box{{std::vector<long>(n)}};
+      float weights[3] = {{1, 2, 3}};
+      double sum = 0; int last = -1; unsigned bits = 0;
+      srand(5);
+      for (int i = 0; i < n; i++) {{
+        v[i] = rand() % 256;
+        v[i] |= (rand() % 256) << 8;
+        box.inner[i] = v[i] - 1000L;
+        if (i % 3 == 0) continue;
+        sum += weights[i % 3] * v[i];
+        last = i; bits ^= v[i];
+        weights[0] += 1;
+      }}
+      std::cout << last << " " << bits << " " << weights[0] << " " << rand() << "\\n";
+      sycl::queue q; int *s = sycl::malloc_shared<int>(1, q);
+      *s = (int)(sum / n);
+    }}""")
+    state, numbers = (5 * 2862933555777941757 + 3037000493) % 2**64, []
+    for _ in range(2 * n + 1):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        numbers.append(state >> 33)
+    v = np.array(numbers[: 2 * n : 2]) % 256 | np.array(numbers[1 : 2 * n : 2]) % 256 << 8
+    used = np.arange(n)[np.arange(n) % 3 != 0]
+    total = sum(float(w) * x for w, x in zip(np.where(used % 3 == 1, 2, 3), v[used], strict=True))
+    weight = f"{1 + len(used):.6g}"
+    assert result.output == f"{used[-1]} {np.bitwise_xor.reduce(v[used])} {weight} {numbers[-1]}\n"
+    np.testing.assert_array_equal(result.arrays["v"], v.astype(np.uint32))
+    np.testing.assert_array_equal(result.arrays["box"], v - 1000)
+    assert result.arrays["s"][0] == int(total / n)
+
+
+_TWO = """
+int main() {{
+  sycl::queue q{0};
+  int *x = sycl::malloc_shared<int>(64, q), *y = sycl::malloc_shared<int>(64, q);
+  for (int i = 0; i < 64; i++) x[i] = y[i] = i;
+  auto e = q.parallel_for(64, [=](auto i) {{ x[i] += 1; }});
+  {1}
+  q.submit([&](sycl::handler &h) {{
+    {2}
+    h.parallel_for(64, [=](auto i) {{ {3}; }});
+  }});
+  {4}
+  std::cout << y[3];
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("order", "between", "depends", "body", "end", "lines"),
+    [
+        ("", "", "", "y[i] = x[i]", "q.wait();", (9, 13)),
+        ("", "", "", "x[i] = 0", "q.wait();", (9, 13)),
+        ("", "", "", "y[i] = 2", "q.wait();", None),
+        ("", "", "h.depends_on(e);", "y[i] = x[i]", "q.wait();", None),
+        ("", "e.wait();", "", "y[i] = x[i]", "q.wait();", None),
+        ("", "q.wait();", "", "y[i] = x[i]", "q.wait();", None),
+        ("{sycl::property::queue::in_order()}", "", "", "y[i] = x[i]", "q.wait();", None),
+        ("{sycl::property::queue::in_order()}", "", "", "y[i] = x[i]", "", (13, 16)),
+        ("", "x[5] = 3;", "", "y[i] = 2", "q.wait();", (9, 10)),
+    ],
+)
+def test_commands_that_nothing_orders_race(order, between, depends, body, end, lines):
+    result = ran(_TWO.format(order, between, depends, body, end))
+    found = [tuple(site.line for site in f.sites) for f in result.findings]
+    assert found == ([] if lines is None else [lines])
+    assert all(f.kind == "data-race" and f.memory in ("x", "y") for f in result.findings)
+
+
+def test_commands_on_parts_of_a_memory_do_not_race():
+    assert not ran("""
+    int main() {
+      sycl::queue q;
+      int *x = sycl::malloc_shared<int>(64, q);
+      int *upper = x + 32;
+      q.parallel_for(32, [=](auto i) { x[i] = 1; });
+      q.parallel_for(32, [=](auto i) { upper[i] = 2; });
+      q.wait();
+    }""").findings
+
+
+def test_a_loop_of_the_host_that_does_not_end_is_refused(monkeypatch):
+    monkeypatch.setattr(running, "MOST_STEPS", 1000)
+    with pytest.raises(xe.KernelError, match=r"1000 steps here(.|\n)*for \(unsigned"):
+        ran("int main() {\n  for (unsigned i = 0; i < 9; i += 0) if (i > 10) std::cout << i;\n}")
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "message"),
+    [
+        (
+            "q.parallel_for(sycl::nd_range<1>(100, 32), [=](sycl::nd_item<1> it) { x[0] = 1; });",
+            xe.NDRangeError,
+            "100",
+        ),
+        (
+            "q.submit([&](auto &h) { sycl::local_accessor<int, 1> s(8, h);\n"
+            "h.parallel_for(8, [=](sycl::id<1> i) { s[i] = 1; x[i] = s[i]; }); });",
+            xe.KernelArgumentError,
+            "local accessor s",
+        ),
+        (
+            "sycl::buffer<int> b(8); sycl::accessor<int> *kept;\n"
+            "q.submit([&](sycl::handler &h) { kept = new sycl::accessor<int>(b, h); });\n"
+            "auto old = *kept; q.parallel_for(8, [=](sycl::id<1> i) { x[i] = old[i]; });",
+            xe.KernelArgumentError,
+            "accessor old, which was made for another command",
+        ),
+        ("int n = 3; q.parallel_for(8, [&](sycl::id<1> i) { x[i] = n; });", xe.KernelError, "by reference"),
+        ("int *d = sycl::malloc_device<int>(8, q); d[3] = 1;", xe.KernelError, "host accesses d of malloc_device"),
+        ("int n; q.parallel_for(n, [=](sycl::id<1> i) { x[i] = 1; });", xe.KernelError, "range of the launch"),
+        ("std::vector<int> v(4); v[7] = 1;", xe.KernelError, "4 bytes at 28 of a memory of 16"),
+        ("sycl::free(x, q); q.parallel_for(8, [=](sycl::id<1> i) { x[i] = 1; });", xe.KernelError, "has been freed"),
+        ("int *p = nullptr; *p = 1;", xe.KernelError, "null pointer"),
+        ('throw std::runtime_error("no");', xe.KernelError, "no"),
+    ],
+)
+def test_what_breaks_the_rules_is_refused_with_its_line(body, error, message):
+    text = f"int main() {{\n  sycl::queue q;\n  int *x = sycl::malloc_shared<int>(8, q);\n{body}\n}}"
+    with pytest.raises(error, match=message) as caught:
+        ran(text)
+    assert "\n  at <sycl" in str(caught.value)
+    assert "^" in str(caught.value)

@@ -142,5 +142,5 @@ def test_the_variables_of_a_sycl_program_are_the_hosts():
     kernels = xe.load(HOST.replace("CONST", "const"))
     np.testing.assert_array_equal(xe.launch(kernels[next(iter(kernels))])(ZEROS), np.full(64, 3))
     kernels = xe.load(HOST.replace("CONST", ""))
-    with pytest.raises(xe.Error, match="scale is no variable of the kernel and no constant; make it const"):
+    with pytest.raises(xe.Error, match=r"scale.* make it const"):
         xe.launch(kernels[next(iter(kernels))])(ZEROS)

@@ -138,6 +138,7 @@ TABLES = pytest.mark.parametrize("table", [*LOCAL, *GLOBAL], ids=lambda t: f"{t.
 BY_DATA = pytest.mark.parametrize("by_data", [False, True], ids=["known", "counted"])
 
 
+@pytest.mark.every(2)
 @BY_DATA
 @TABLES
 def test_some_patterns_cost_what_the_hardware_counted(table, by_data):

@@ -71,6 +71,7 @@ def test_watching_a_defect_finds_the_same(case, corrected, request):
     assert findings == watched
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", some(range(400), 20))
 def test_watching_a_random_kernel_finds_the_same(seed, request):
     program = schedules.kernel(seed)

@@ -604,3 +604,48 @@ class TestInstances:
         even, odd = xe.launch(instances["main:29"])([zeros, zeros])
         np.testing.assert_array_equal(even, [2, 0, 4, 0, 3, 0, 2, 0, 4, 0])
         np.testing.assert_array_equal(odd, [0, 3, 0, 2, 0, 4, 0, 3, 0, 2])
+
+
+class TestObjects:
+    @pytest.mark.parametrize(
+        ("declared", "use", "message"),
+        [
+            (
+                "std::vector<int> x(4)",
+                "x[0]",
+                r"captures x, a std::vector<int>, whose contents are in the host's memory",
+            ),
+            ("std::string x", "x.size()", "captures x, a std::basic_string<char>, whose contents"),
+            ("Held x", "x.v.size()", "captures x, a Held, in which there is a std::vector<int>, whose contents"),
+            (
+                "sycl::buffer<int> x(4)",
+                "x.size()",
+                r"captures x, a sycl::buffer<int>, which the host alone .* accessor",
+            ),
+            ("sycl::queue x", "x.is_in_order()", "captures x, a sycl::queue, which the host alone can use"),
+        ],
+    )
+    def test_of_the_host_are_no_captures(self, declared, use, message):
+        text = f"""#include <sycl/sycl.hpp>
+struct Held {{ std::vector<int> v; }};
+void f(sycl::queue q, int *a) {{
+  {declared};
+  q.parallel_for(sycl::range<1>(4), [=](sycl::id<1> i) {{ a[i] = {use}; }});
+}}
+"""
+        with pytest.raises(xe.KernelError, match=rf"{message}.*\n  at .*:5:3"):
+            xe.load(text)["f"]
+
+    def test_that_are_arrays_are(self):
+        text = """#include <sycl/sycl.hpp>
+void f(sycl::queue q, int *a) {
+  int table[4] = {1, 2, 3, 4};
+  float rows[2][3] = {{1, 2, 3}, {4, 5, 6}};
+  q.parallel_for(sycl::range<1>(4), [=](sycl::id<1> i) { a[i] = table[3 - i] + rows[i % 2][i % 3]; });
+}
+"""
+        kernel = xe.load(text)["f"]
+        np.testing.assert_array_equal(xe.launch(kernel)(np.zeros(4, np.int32)), [5, 8, 5, 5])
+        np.testing.assert_array_equal(
+            xe.launch(kernel)(np.zeros(4, np.int32), table=(0, 0, 0, 0), rows=((1, 0, 0), (0, 2, 0))), [1, 2, 0, 0]
+        )

@@ -186,12 +186,14 @@ def test_gpuverify_tests_tell_sizes_options_and_label():
     assert labels.gpuverify("//pass\n//--no-inline\n") is None
     silent = "//xfail:NOT_ALL_VERIFIED\n//--local_size=64 --num_groups=2\n"
     assert labels.gpuverify(silent, "a/async_work_group_copy/fail/test7").expect == "divergence"
-    assert labels.gpuverify(silent, "a/async_work_group_copy/fail/test15").expect == "runs"
+    assert labels.gpuverify(silent, "a/async_work_group_copy/fail/test8").expect == "runs"
+    assert labels.gpuverify(silent, "a/async_work_group_copy/fail/test15").expect == "bounds"
     assert (
         labels.expected("xfail:NOT_ALL_VERIFIED", ["barrier may be reached by non-uniform control flow"])
         == "divergence"
     )
     assert labels.expected("xfail:NOT_ALL_VERIFIED", ["this assertion might not hold"]) == "runs"
+    assert labels.expected("xfail:NOT_ALL_VERIFIED", ["error: possible null pointer access for work item"]) == "bounds"
 
 
 def test_oclgrind_tests_tell_arguments_errors_and_values(tmp_path):

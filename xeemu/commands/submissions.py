@@ -95,13 +95,20 @@ class _Given:
             return self._struct(capture, text, position)
         if text is not None:
             return self._read(capture, text, position)
-        known = self._plan.value(capture.leaves[0].path) if capture.leaves else None
+        known = self._known(capture)
         match capture.kind:
             case parameters.ACCESSOR | parameters.POINTER | parameters.REDUCTION:
                 return self._random(capture, position)
             case parameters.LOCAL:
                 return self._local(capture)
         return known if known is not None or not self._is_known(capture) else bytes(capture.type.size)
+
+    def _known(self, capture: Parameter) -> Any:
+        """The value of a number or struct that the host code tells."""
+        if capture.kind != parameters.VALUE:
+            return None
+        leaf = capture.leaves[0]
+        return self._plan.value(leaf.path, leaf.variable.type)
 
     def _read(self, capture: Parameter, text: str, position: int) -> Any:
         """An argument as it was written."""

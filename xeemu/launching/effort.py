@@ -34,8 +34,12 @@ def options(program: Program, groups: int, platform: str) -> Mapping[str, Any]:
       groups: the number of work-groups that are emulated.
       platform: of JAX, where it will run.
     """
-    few = groups * program.geometry.items * _operations(program.body) <= _FEW_OPERATIONS
-    return _LITTLE if few and platform == "cpu" and _takes_little() else {}
+    return little(groups * program.geometry.items * _operations(program.body), platform)
+
+
+def little(operations: int, platform: str) -> Mapping[str, Any]:
+    """Options for a computation of so many operations of work-items; none where it takes long or is for no CPU."""
+    return _LITTLE if operations <= _FEW_OPERATIONS and platform == "cpu" and _takes_little() else {}
 
 
 def _operations(body: Body) -> int:

@@ -10,10 +10,11 @@ from xeemu.frontends import tree, types
 from xeemu.frontends.hosting import layouts
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import LOCAL, Memory
+from xeemu.frontends.hosting.rewriting import Rewriter
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.sycl import host
 from xeemu.frontends.sycl.parameters import Leaf
-from xeemu.frontends.tree import Function, Place, Variable
+from xeemu.frontends.tree import Variable
 from xeemu.frontends.types import Pointer, Record, Scalar, Type, Vector
 from xeemu.language.local import Local
 from xeemu.programs import transfers
@@ -47,7 +48,8 @@ def located(whole: Record, path: str) -> tuple[Type, int]:
         if path.startswith("["):
             number, _, path = path[1:].partition("]")
             assert isinstance(of, types.Array)
-            of, offset = of.element, offset + int(number) * layouts.size(of.element)
+            offset += int(number) * layouts.size(of.element)
+            of = of.element
             continue
         assert isinstance(of, Record)
         path = path.removeprefix(".")
@@ -72,7 +74,7 @@ def value(machine: Machine, leaf: Leaf, of: Type, memory: Memory, at: Any) -> An
         case Vector(element=element, count=count):
             parts = [memory.get(at + k * element.size, element) for k in range(count)]
             return tuple(_known(machine, leaf, part) for part in parts)
-        case Record():
+        case Record() | types.Array():
             data = host.record_bytes(of, memory, at)
             return _known(machine, leaf, UNKNOWN if data is None else data)
     raise machine.refuse(f"{leaf.path} is of type {of}, which a kernel cannot take")
@@ -106,43 +108,58 @@ def is_plain(values: Sequence[Any], written: Sequence[str]) -> bool:
     return all(sum(p.memory is memory for p in pointed) == 1 for memory in changed)
 
 
-def merged(function: Function, values: Sequence[Any]) -> tuple[Function, list[Any]]:
-    """The kernel with one parameter for each memory, and offsets into them, with its arguments."""
-    parameters: list[Variable] = []
-    arguments: list[tree.Expression] = []
-    given: list[Any] = []
-    bases: dict[int, Variable] = {}
-    for variable, one in zip(function.parameters, values, strict=True):
-        if not isinstance(one, Pointed) or one.memory is None:
-            parameters.append(variable)
-            given.append(one)
-            arguments.append(tree.Name(variable.type, function.place, variable))
-            continue
-        if id(one.memory) not in bases:
-            bases[id(one.memory)] = dataclasses.replace(variable)
-            parameters.append(bases[id(one.memory)])
-            given.append(Pointed(bases[id(one.memory)], one.memory, 0))
-        arguments.append(_offset(one, bases[id(one.memory)], function.place, parameters, given))
-    call = tree.Call(types.VOID, function.place, function.name, tuple(arguments), function)
-    body = tree.Block(function.place, (tree.Evaluate(function.place, call),))
-    return dataclasses.replace(function, parameters=tuple(parameters), read=lambda: body), given
+@dataclasses.dataclass(frozen=True)
+class Sharing:
+    """How the parameters of a kernel share memories.
+
+    Attributes:
+      bases: by parameter the number of the one that has its memory; None of one that is no memory.
+      moved: those that begin within the memory.
+    """
+
+    bases: tuple[int | None, ...]
+    moved: tuple[int, ...]
+
+    def parts(
+        self, value: tree.Expression, variables: Sequence[Variable]
+    ) -> tuple[tree.Expression, Sequence[Variable]]:
+        """A function object made of one parameter for each memory, and offsets into them, with these parameters."""
+        place = variables[0].place
+        offsets = {k: Variable(f"{variables[k].name} offset", types.LONG, "private", place) for k in self.moved}
+        given: dict[Variable, tree.Expression] = {}
+        for k, base in enumerate(self.bases):
+            if base is not None:
+                given[variables[k]] = _into(variables[base], variables[k], offsets.get(k))
+        kept = [v for k, v in enumerate(variables) if self.bases[k] in (None, k)]
+        return Rewriter(given, lambda call: None).of(value), [*kept, *offsets.values()]
+
+    def values(self, values: Sequence[Any], variables: Sequence[Variable]) -> list[Any]:
+        """The arguments of that kernel, whose parameters are `variables`."""
+        kept = [v for k, v in enumerate(values) if self.bases[k] in (None, k)]
+        found: list[Any] = []
+        for variable, one in zip(variables, kept, strict=False):
+            found.append(Pointed(variable, one.memory, 0) if isinstance(one, Pointed) else one)
+        moved = [values[k] for k in self.moved]
+        return found + [np.int64(one.at // layouts.size(one.element)) for one in moved]
 
 
-def _offset(
-    one: Pointed, base: Variable, place: Place, parameters: list[Variable], given: list[Any]
-) -> tree.Expression:
+def sharing(values: Sequence[Any]) -> Sharing:
+    """How pointers share memories."""
+    first: dict[int, int] = {}
+    bases: list[int | None] = []
+    for k, one in enumerate(values):
+        known = isinstance(one, Pointed) and one.memory is not None
+        bases.append(first.setdefault(id(one.memory), k) if known else None)
+    return Sharing(tuple(bases), tuple(k for k, one in enumerate(values) if isinstance(one, Pointed) and one.at))
+
+
+def _into(base: Variable, variable: Variable, offset: Variable | None) -> tree.Expression:
     """A pointer into the memory of another parameter."""
-    of = one.variable.type
+    of, place = variable.type, variable.place
     name: tree.Expression = tree.Name(base.type, place, base)
     if of != base.type:
         name = tree.Cast(of, place, name)
-    if not one.at:
-        return name
-    step = layouts.size(one.element)
-    count = Variable(f"{one.variable.name} offset", types.LONG, "private", place)
-    parameters.append(count)
-    given.append(np.int64(one.at // step))
-    return tree.Binary(of, place, "+", name, tree.Name(types.LONG, place, count))
+    return name if offset is None else tree.Binary(of, place, "+", name, tree.Name(types.LONG, place, offset))
 
 
 def arrays(values: Sequence[Any]) -> list[Any]:

@@ -51,7 +51,8 @@ def _whole(memory: Memory, of: Type) -> tuple[Memory, Type, tuple[int, ...]]:
 
 def _inner(element: Type, shape: tuple[int, ...]) -> tuple[Type, tuple[int, ...]]:
     while isinstance(element, types.Array):
-        element, shape = element.element, (*shape, element.count)
+        shape = (*shape, element.count)
+        element = element.element
     return element, shape
 
 
@@ -121,8 +122,9 @@ class Given:
             return
         name = next(iter(self._left))
         names = [n for n, (memory, _, _) in memories(machine, lent).items() if memory in lent]
+        listed = ", ".join(names) or "none"
         raise KernelArgumentError(
-            f"the program submits no array {name}{did_you_mean(name, names)}; its arrays are {', '.join(names) or 'none'}"
+            f"the program submits no array {name}{did_you_mean(name, names)}; its arrays are {listed}"
         )
 
 

@@ -11,7 +11,9 @@ from xeemu.frontends.tree import Place
 from xeemu.language.source import Site
 from xeemu.programs import naming
 
-_AFTER = "give the second one the event of the first, h.depends_on(event), wait between them, or make the queue in_order"
+_AFTER = (
+    "give the second one the event of the first, h.depends_on(event), wait between them, or make the queue in_order"
+)
 
 
 @dataclasses.dataclass(eq=False)
@@ -44,8 +46,8 @@ class Races:
         if memory.kind == DEVICE:
             name = self._name_of(memory)
             raise self.machine.refuse(
-                f"the host accesses {name or 'memory'} of malloc_device, which only kernels can (SYCL 2020, 4.8.2); copy it "
-                "by q.memcpy(...).wait(), or allocate it by malloc_shared"
+                f"the host accesses {name or 'memory'} of malloc_device, which only kernels can (SYCL 2020, 4.8.2); "
+                "copy it by q.memcpy(...).wait(), or allocate it by malloc_shared"
             )
         if pending is not None:
             self.found(pending, Access("", "the host", self.machine.place, memory, writes))

@@ -53,7 +53,7 @@ class Submitted:
 
     @property
     def time_s(self) -> float | None:
-        """The time that the launch takes on the modelled device, in seconds; where addresses depend on data, of a sample."""
+        """The seconds that the launch takes on the modelled device; where addresses depend on data, by a sample."""
         return self._timed.time_s
 
     @functools.cached_property

@@ -18,7 +18,7 @@ from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import kernels as lowered
 from xeemu.frontends.sycl import host, parameters
 from xeemu.frontends.sycl.entries import Entry
-from xeemu.frontends.tree import Function, Place, Program
+from xeemu.frontends.tree import Function, Place, Program, Variable
 from xeemu.frontends.types import Pointer, Record
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
@@ -27,7 +27,7 @@ from xeemu.language.ndrange import NDRange
 from xeemu.launching.launch import launch
 from xeemu.launching.printing import printed
 from xeemu.programs import launches, naming, transfers
-from xeemu.programs.launches import Pointed
+from xeemu.programs.launches import Pointed, Sharing
 from xeemu.programs.loops import Loops
 from xeemu.programs.naming import Given
 from xeemu.programs.races import Races
@@ -36,7 +36,8 @@ from xeemu.programs.results import Result, Submitted
 if TYPE_CHECKING:
     from xeemu.frontends.sycl.collection import SyclKernels
 
-_MOST_STEPS = 5_000_000
+MOST_STEPS = 2_000_000
+"""The calls and iterations of the host's code that are carried out one by one."""
 
 
 def run(kernels: "SyclKernels", on: str | Device, given: Mapping[str, Any]) -> Result:
@@ -62,11 +63,11 @@ class _Run:
     submitted: list[Submitted] = dataclasses.field(default_factory=list)
     lent: set[Memory] = dataclasses.field(default_factory=set)
     _names: dict[int, str] = dataclasses.field(default_factory=dict)
-    _made: dict[Any, Kernel] = dataclasses.field(default_factory=dict)
+    _made: dict[Any, tuple[Kernel, Sequence[Variable]]] = dataclasses.field(default_factory=dict)
 
     def result(self) -> Result:
         main = self._main()
-        machine = host.machine(self._submit, self.device, strict=True, most=_MOST_STEPS)
+        machine = host.machine(self._submit, self.device, strict=True, most=MOST_STEPS)
         races = Races(machine)
         machine.hasten, machine.touch = Loops().hasten, races.touched
         machine.commands.ordering.found = races.found
@@ -95,7 +96,7 @@ class _Run:
             found = stopped.status
         except Exhausted:
             raise machine.refuse(
-                f"the host's code has taken {_MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
+                f"the host's code has taken {MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
                 "launch the kernel by name"
             ) from None
         except Outside as outside:
@@ -124,6 +125,7 @@ class _Run:
         assert isinstance(whole.pointee, Record)
         nd_range = _nd_range(machine, function)
         memory, at = machine.behind(kernel)
+        assert memory is not None
         values = []
         for leaf in parameters.leaves(entry.captures):
             of, offset = launches.located(whole.pointee, leaf.path)
@@ -135,10 +137,11 @@ class _Run:
         self._carry_out(machine, name, entry, nd_range, values)
 
     def _carry_out(self, machine: Machine, name: str, entry: Entry, nd_range: NDRange, values: list[Any]) -> None:
-        function = entry.function
-        if not launches.is_plain(values, lowered.written(function)):
-            function, values = launches.merged(function, values)
-        kernel = self._kernel(name, function, values)
+        sharing: Sharing | None = None
+        if not launches.is_plain(values, lowered.written(entry.function)):
+            sharing = launches.sharing(values)
+        kernel, variables = self._kernel(name, entry, sharing)
+        values = values if sharing is None else sharing.values(values, variables)
         arguments = launches.arrays(values)
         place = machine.place
         submitted = Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device)
@@ -154,13 +157,16 @@ class _Run:
             command.accesses += _accesses(submitted, values, arguments, changed)
         self._take(kernel, values, changed)
 
-    def _kernel(self, name: str, function: Function, values: list[Any]) -> Kernel:
-        """The kernel that takes its leaves, made once for each way in which they share memories."""
-        key = name, tuple(v.variable.name if isinstance(v, Pointed) else "" for v in values), len(function.parameters)
+    def _kernel(self, name: str, entry: Entry, sharing: Sharing | None) -> tuple[Kernel, Sequence[Variable]]:
+        """The kernel that takes its leaves, with its parameters; one for each way in which they share memories."""
+        key = name, sharing
         if key not in self._made:
-            program = Program(self.kernels.file, {}, [function], [])
-            identity = (*self.kernels.identity, *map(str, key))
-            self._made[key] = binding.kernel(program, function, SYCL_CPP, identity)
+            if sharing is not None:
+                entry = self.kernels.entry_of(name, sharing.parts)
+            program = Program(self.kernels.file, {}, [entry.function], [])
+            identity = (*self.kernels.identity, name, repr(sharing))
+            kernel = binding.kernel(program, entry.function, SYCL_CPP, identity)
+            self._made[key] = kernel, entry.function.parameters
         return self._made[key]
 
     def _take(self, kernel: Kernel, values: list[Any], changed: Any) -> None:
@@ -222,11 +228,11 @@ def _check(machine: Machine, entry: Entry, nd_range: NDRange, values: Sequence[A
         value = leaves[capture.pointer]
         if isinstance(value, Local) and nd_range.local_size is None:
             raise KernelArgumentError(
-                f"the kernel captures the local accessor {capture.key}, but is launched over a plain range, which has no "
+                f"the kernel captures the local accessor {capture.key}, but is launched over a range, without "
                 "work-groups of a known size (SYCL 2020, 4.7.6.11); launch it over an nd_range"
             )
         if isinstance(value, Pointed) and value.memory is not None and id(value.memory) not in used:
             raise KernelArgumentError(
-                f"the kernel captures the accessor {capture.key}, which was made for another command, or for none; make it "
-                "in the command group with its handler, or call h.require for a placeholder"
+                f"the kernel captures the accessor {capture.key}, which was made for another command, or for none; "
+                "make it in the command group with its handler, or call h.require for a placeholder"
             )

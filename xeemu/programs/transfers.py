@@ -77,7 +77,7 @@ def record_dtype(of: Type) -> np.dtype:
                 "offsets": offsets,
                 "itemsize": layouts.size(of),
             }
-            return np.dtype(form)  # type: ignore[call-overload,no-any-return]
+            return np.dtype(form)  # type: ignore[call-overload]
     return np.dtype((np.void, layouts.size(of)))
 
 

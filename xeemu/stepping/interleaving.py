@@ -130,11 +130,11 @@ class _Prepared:
 
 @functools.lru_cache(maxsize=64)
 def _prepared(program: Program) -> _Prepared:
-    code, compiled = flattening.of_program(program), {}
+    code, compiled, platform = flattening.of_program(program), {}, _host().platform
     for place, step in enumerate(code.steps):
         straight = step.exchange if isinstance(step, Meeting) else step
         if isinstance(straight, Straight):
-            written, function = steps.compiled(straight, code.kept, program.geometry)
+            written, function = steps.compiled(straight, code.kept, program.geometry, platform)
             compiled[place] = steps.inputs(straight), written, function
     return _Prepared(program, code, compiled, _onward(code))
 

@@ -19,6 +19,7 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.orders import Ordering
 from xeemu.language.source import Site
+from xeemu.launching import compiling, effort
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -205,8 +206,14 @@ def inputs(straight: Straight) -> list[Register]:
     return list(found.values())
 
 
-def compiled(straight: Straight, kept: frozenset[int], geometry: Geometry) -> tuple[list[Register], Callable[..., Any]]:
-    """Straight code as a compiled function.
+# How often straight code is usually carried out.
+_TIMES = 64
+
+
+def compiled(
+    straight: Straight, kept: frozenset[int], geometry: Geometry, platform: str
+) -> tuple[list[Register], Callable[..., Any]]:
+    """Straight code as a compiled function, for a platform of JAX.
 
     Returns:
       The registers that get new values; and a function that takes a list of the values of `inputs` and gives those of
@@ -245,7 +252,9 @@ def compiled(straight: Straight, kept: frozenset[int], geometry: Geometry) -> tu
         with jax.numpy_rank_promotion("allow"):
             return jax.vmap(of_group)(lanes, copies, jnp.arange(geometry.groups))
 
-    return [target for target, _ in targets], jax.jit(run)
+    # A copy of all that the work-items hold is computed by each of them, but for what they hold their own element of.
+    operations = geometry.groups * items * items * len(straight.operations) * _TIMES
+    return [target for target, _ in targets], compiling.compiled(run, effort.little(operations, platform), ())
 
 
 def local_ids(geometry: Geometry, dim: int | None) -> np.ndarray:

@@ -41,9 +41,7 @@ class Bases:
         if of.get_size() >= 0:  # the same for all instances
             return of
         spelling = re.sub(r"\b[A-Za-z_]\w*\b(\.\.\.)?", lambda m: given.get(m[0], m[0]), base.type.spelling)
-        name, arguments = _split(spelling)
-        among = self._seen.get(name, {})
-        found = [among[arguments]] if arguments in among else list(among.values())
+        found = self._matching(*_split(spelling), _plain(declaration.semantic_parent.type.spelling))
         if len(found) == 1:
             return found[0]
         raise refusals.at(
@@ -51,6 +49,15 @@ class Bases:
             f"the base class {spelling} of {declaration.type.spelling}, which the parser does not tell; "
             "make it a member, or write the class without a template",
         )
+
+    def _matching(self, name: str, arguments: tuple[str, ...], scope: str) -> list[Any]:
+        """The instances of a template that may be meant by arguments, which may be names of a scope."""
+        among = self._seen.get(name, {})
+        local = tuple(f"{scope}::{a}" for a in arguments)
+        for wanted in (arguments, local):
+            if wanted in among:
+                return [among[wanted]]
+        return list(among.values())
 
 
 def _named(declaration: Cursor) -> list[Cursor]:

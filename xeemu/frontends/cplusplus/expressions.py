@@ -143,6 +143,8 @@ def _unary(body: Body, cursor: Cursor) -> Expression:
             return tree.Step(operand.type, place, op[1:], lvalue(operand), False)
         case "++" | "--":
             return tree.Step(operand.type, place, op, lvalue(operand), True)
+        case "&" | "*" if isinstance(operand.type, types.Opaque):  # a function, and a pointer to it
+            return operand
         case "&":
             return address(lvalue(operand))
         case "*":

@@ -77,6 +77,8 @@ def is_simple(node: Expression) -> bool:
             return is_simple(base)
         case tree.Cast(operand=operand):
             return is_simple(operand)
+        case tree.Binary(op="+", type=types.Pointer(), left=left, right=right):
+            return is_simple(left) and is_simple(right)
         case tree.Subscript(base=base, index=index):
             return isinstance(base.type, types.Array) and is_simple(base) and isinstance(index, tree.Constant)
         case tree.Call(function=None, name=name, arguments=arguments):  # a work-item function

@@ -19,12 +19,13 @@ _REFUSED = {
     "MEMBERPOINTER": "a pointer to a member; name the member, or write a lambda",
 }
 _REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
-_POINTER_BYTES = 8
+_FUNCTIONS = ("FUNCTIONPROTO", "FUNCTIONNOPROTO")
 
 
 def is_reference(of: Any) -> bool:
-    """Whether a type (clang's) is one of a reference."""
-    return of.get_canonical().kind.name in _REFERENCES
+    """Whether a type (clang's) is one of a reference; one to a function is the function."""
+    of = of.get_canonical()
+    return of.kind.name in _REFERENCES and of.get_pointee().kind.name not in _FUNCTIONS
 
 
 class Records(Layouts):
@@ -65,7 +66,7 @@ class Records(Layouts):
 
     def _pointer(self, of: Any, cursor: Cursor, place: Place) -> Type:
         to = of.get_pointee()
-        if to.get_canonical().kind.name in ("FUNCTIONPROTO", "FUNCTIONNOPROTO"):
+        if to.get_canonical().kind.name in _FUNCTIONS:
             return types.Opaque("a function")
         const = bool(to.get_canonical().is_const_qualified())
         return types.Pointer(self.type(to, cursor, place), "generic", const)

@@ -7,7 +7,20 @@ from typing import Any, NoReturn, TypeAlias
 from xeemu.errors import KernelError
 from xeemu.frontends import refusals, tree
 from xeemu.frontends.hosting import layouts
-from xeemu.frontends.hosting.memories import DEVICE, HOST, LOCAL, SHARED, Address, Cells, Journal, Memory, Noted, Nowhere, Registry, Words
+from xeemu.frontends.hosting.memories import (
+    DEVICE,
+    HOST,
+    LOCAL,
+    SHARED,
+    Address,
+    Cells,
+    Journal,
+    Memory,
+    Noted,
+    Nowhere,
+    Registry,
+    Words,
+)
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.tree import Function, Place, Variable
 from xeemu.frontends.types import Scalar, Type
@@ -141,7 +154,7 @@ class Machine:
             self.body(self, function)(frame)
         finally:
             self.stack.pop()
-            self.place = here
+        self.place = here  # after an error it is where that happened
         return frame.get(RESULT, UNKNOWN)
 
     def holding(self, of: Type, value: Any) -> Memory:

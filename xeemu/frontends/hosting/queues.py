@@ -118,4 +118,5 @@ def _information(device: Device) -> dict[int, int]:
         17: 1 << 26, 18: 64, 19: device.default_sub_group_size, 20: 0x8086, 21: 64, 22: 1024, 23: 3, 24: 1 << 32,
         25: 2048, 26: 1, 27: 1, 28: 64, 29: 0, 31: local_type, 32: 2, 40: 0, 41: 1, 80: 1, 90: 16, 91: 1,
         92: cores, 93: engines, 94: device.threads_per_engine or 1,
+        100: sum(set(device.sub_group_sizes)),
     }  # fmt: skip

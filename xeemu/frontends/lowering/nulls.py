@@ -47,6 +47,13 @@ def pointing(walk: Walk, pointer: Value) -> Value:
     return Pointing(dataclasses.replace(of, space="private"), KEY, values.constant(0, types.INT))
 
 
+def place(walk: Walk, pointer: Value) -> Value:
+    """A null pointer as one into a memory; anything else is refused."""
+    if not isinstance(pointer, Null):
+        raise walk.refuse("a value is used as a pointer that is none; give it the address of something first")
+    return pointing(walk, pointer)
+
+
 def check_given(walk: Walk, pointer: Value, how: str) -> None:
     """Refuses a pointer to which nothing was assigned, or an integer; `how` it is used."""
     if isinstance(pointer, Null) and not pointer.given and isinstance(pointer.type, types.Pointer):

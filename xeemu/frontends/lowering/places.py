@@ -190,7 +190,7 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
             return _stepped(walk, pointer, by)
         case constants.Table():
             return constants.advanced(pointer, by, size_bytes)
-    return advanced(walk, nulls.pointing(walk, pointer), by, size_bytes)
+    return advanced(walk, nulls.place(walk, pointer), by, size_bytes)
 
 
 def derived(walk: Walk, pointer: Value, to: types.Pointer, path: list[str]) -> Value:
@@ -263,7 +263,7 @@ def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
             return Chosen(condition, behind(walk, a, to), behind(walk, b, to))
         case constants.Table():
             return Temporary(constants.looked_up(walk, pointer, to), pointer)
-    return behind(walk, nulls.pointing(walk, pointer), to)
+    return behind(walk, nulls.place(walk, pointer), to)
 
 
 def _stepped(walk: Walk, pointer: Address, by: Number) -> Value:

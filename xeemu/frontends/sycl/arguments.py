@@ -64,7 +64,7 @@ class Signature:
                 return self.plan.local(leaf.path) is not None
             case types.Record(fields=()):
                 return True
-        return self.plan.value(leaf.path) is not None
+        return self.plan.value(leaf.path, leaf.variable.type) is not None
 
     def flat(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
         """The values of all leaves, in order, of a call's arguments.
@@ -177,7 +177,7 @@ class _Filling:
         of = leaf.variable.type
         if isinstance(of, types.Record) and not of.fields:
             return bytes(of.size)
-        return self.signature.plan.value(leaf.path)
+        return self.signature.plan.value(leaf.path, of)
 
     @property
     def _where(self) -> str:

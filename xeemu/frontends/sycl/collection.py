@@ -111,6 +111,10 @@ class SyclKernels(Mapping[str, Kernel]):
             self._entries[name] = entries.entry(self.instances, self._submissions[name], name, self._macros)
         return self._entries[name]
 
+    def entry_of(self, name: str, parts: entries.Parts) -> Entry:
+        """A kernel as a function with other parameters."""
+        return entries.entry(self.instances, self._submissions[name], name, self._macros, parts)
+
     def _kernel(self, name: str) -> Kernel:
         entry, submission, plan = self.entry(name), self._submissions[name], self.plan(name)
         program = Program(self.file, {}, [entry.function], [])
@@ -156,8 +160,10 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
             yield f"{capture.declared}{number}, {'written' if writes else 'read only'}"
         case _:
             empty = isinstance(capture.type, types.Record) and not capture.type.fields
-            value = None if empty else plan.value(capture.leaves[0].path)
-            yield capture.declared + (f" = {parameters.shown(capture.type, value)}" if value is not None else "")
+            value = None if empty else plan.value(capture.leaves[0].path, capture.leaves[0].variable.type)
+            yield capture.declared + (
+                f" = {parameters.shown(capture.leaves[0].variable.type, value)}" if value is not None else ""
+            )
 
 
 def _required(entry: Entry) -> Iterator[str]:

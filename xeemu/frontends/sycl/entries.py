@@ -1,8 +1,9 @@
 """Entries: a kernel of SYCL as a function of the tree, whose parameters are what its function object holds."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import TypeAlias
 
 from xeemu.errors import KernelError
 from xeemu.frontends import refusals, tree, types
@@ -13,9 +14,11 @@ from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.cplusplus.submissions import Submission
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.sycl import attributes, parameters
+from xeemu.frontends.sycl import attributes, copyable, parameters
 from xeemu.frontends.sycl.parameters import Parameter
 from xeemu.frontends.tree import Function
+
+Parts: TypeAlias = Callable[[tree.Expression, Sequence[tree.Variable]], tuple[tree.Expression, Sequence[tree.Variable]]]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -32,9 +35,16 @@ class Entry:
 
 
 def entry(
-    instances: Instances, submission: Submission, name: str, macros: Mapping[str, str] = MappingProxyType({})
+    instances: Instances,
+    submission: Submission,
+    name: str,
+    macros: Mapping[str, str] = MappingProxyType({}),
+    parts: Parts | None = None,
 ) -> Entry:
-    """The kernel that a submission launches; `macros` are those of the compiler's options."""
+    """The kernel that a submission launches; `macros` are those of the compiler's options.
+
+    `parts` makes the function object of other parameters than one for each leaf, and says which.
+    """
     cursor, place = submission.cursor, submission.place
     first = next(iter(cursor.get_arguments()))
     of = instances.records.type(first.type, first, clang.place(cursor))
@@ -42,12 +52,17 @@ def entry(
     assert isinstance(whole, types.Record)
     _check_captures(closure(instances, submission), place)
     captures: list[Parameter] = []
-    value = _object(instances, submission, whole, captures)
+    value: tree.Expression = _object(instances, submission, whole, captures)
+    for capture in captures:
+        copyable.check(capture.key, capture.type, place)
+    taken: Sequence[tree.Variable] = [leaf.variable for leaf in parameters.leaves(captures)]
+    if parts is not None:
+        value, taken = parts(value, taken)
     required = attributes.required(instances, submission, function_object(submission), macros)
     function = dataclasses.replace(
         instances.entry(cursor, value),
         name=name,
-        parameters=tuple(leaf.variable for leaf in parameters.leaves(captures)),
+        parameters=tuple(taken),
         place=place,
         kernel=True,
         work_group_size=required.work_group_size,

@@ -137,7 +137,7 @@ def _known(leaf: Leaf, memory: Memory, at: Any) -> Any:
         case Vector(element=element, count=count):
             parts = tuple(memory.get(at + k * element.size, element) for k in range(count))
             return None if UNKNOWN in parts else parts
-        case Record():
+        case Record() | types.Array():
             return record_bytes(leaf.type, memory, at)
     return None
 

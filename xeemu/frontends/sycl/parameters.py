@@ -21,6 +21,7 @@ _KINDS = {
     "multi_ptr": POINTER,
     "reduction_of": REDUCTION,
 }
+_ELEMENTS = "elements"
 _CLASS = re.compile(rf"^sycl::(?:_V1::|detail::)?({'|'.join(_KINDS)})<")
 _MODE = re.compile(r"\baccess(?:_mode|::mode)::(\w+)")
 _NAMES = {
@@ -137,7 +138,7 @@ class _Making:
 
     def leaf(self, path: str, of: Type) -> Expression:
         name = self.name + path.removeprefix(self.path)
-        declared = _declared(of, name)
+        declared = self.declared if path == self.path else _declared(of, name)
         if isinstance(of, types.Pointer):
             # Messages call a memory as the capture is called.
             name, declared = self.name, self.declared
@@ -149,6 +150,10 @@ class _Making:
 
 def _made(making: _Making, path: str, of: Type) -> Expression:
     """A part of a capture: of what has pointers in it each number by itself, which a launch may know alone."""
+    if making.kind == VALUE and isinstance(of, types.Array):
+        # C has no parameters that are arrays; one in a struct is passed as it is.
+        whole = types.Record("array", (types.Field(_ELEMENTS, of, 0),), of.size)
+        return tree.Member(of, making.place, making.leaf(path, whole), _ELEMENTS, False)
     if making.kind == VALUE:
         return making.leaf(path, of)
     if making.kind == REDUCTION and path.endswith((".whole", ".initialized")):

@@ -1,14 +1,15 @@
 """Plans: what a program's host code tells of the launches of its kernels, as far as it can be followed."""
 
 import dataclasses
-import importlib.util
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from xeemu.errors import Error
+from xeemu.frontends import types
 from xeemu.frontends.cplusplus.instances import Instances
+from xeemu.frontends.types import Type
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
 
@@ -35,10 +36,19 @@ class Plan:
             return None
         return NDRange(self.global_size, None if plain else self.local_size)
 
-    def value(self, path: str) -> Any:
-        """A number that is known, the tuple of a vector's, or the bytes of a struct."""
+    def value(self, path: str, of: Type | None = None) -> Any:
+        """A number that is known, the tuple of a vector's, or the bytes, or the fields, of a struct of a type."""
         found = self.known.get(path)
-        return None if isinstance(found, Local) or self.extent(path) is not None else found
+        if found is not None:
+            return None if isinstance(found, Local) or self.extent(path) is not None else found
+        match of:
+            case types.Record(fields=fields, union=False):
+                parts = {f.name: self.value(f"{path}.{f.name}", f.type) for f in fields}
+                return None if None in parts.values() else parts
+            case types.Array(element=element, count=count):
+                items = tuple(self.value(f"{path}[{k}]", element) for k in range(count))
+                return None if None in items else items
+        return None
 
     def local(self, path: str) -> Local | None:
         """The size of a local memory that is known."""
@@ -58,9 +68,9 @@ UNKNOWN = Plan()
 
 def plans(instances: Instances) -> dict[int, Plan]:
     """The first launch of each kernel that the host code reaches, by the hash of its `kernel_body`."""
-    if importlib.util.find_spec("xeemu.frontends.sycl.host") is None:
-        return {}
-    host: Any = importlib.import_module("xeemu.frontends.sycl.host")
+    # Imported where it is needed, for most kernels that are loaded are of OpenCL C.
+    from xeemu.frontends.sycl import host
+
     found: dict[int, Plan] = {}
     try:
         planned = host.dry(instances)

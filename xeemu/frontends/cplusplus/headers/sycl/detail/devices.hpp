@@ -187,7 +187,13 @@ namespace detail {
 template <class Q> inline typename Q::return_type answer() {
   typedef typename Q::return_type R;
   if constexpr (std::is_same_v<R, std::string>) return R(__xeemu::device_text(Q::number));
-  else if constexpr (std::is_same_v<R, std::vector<size_t>>) return R(1, __xeemu::device_info(19));
+  else if constexpr (std::is_same_v<R, std::vector<size_t>>) {
+    R all;
+    unsigned long sizes = __xeemu::device_info(100);  // a bit for each, for they are powers of two
+    for (size_t n = 1; n <= 128; n *= 2)
+      if (sizes & n) all.push_back(n);
+    return all;
+  }
   else if constexpr (requires { typename R::value_type; }) return R();
   else if constexpr (requires { R::dimensions; }) {
     size_t most = __xeemu::device_info(11);
