@@ -167,6 +167,12 @@ def given_to(body: Body, given: list[Cursor], parameters: list[Any], callee: Cur
     return found
 
 
+def defaults(body: Body, callee: Cursor) -> list[Expression]:
+    """The arguments of a call that gives none."""
+    parameters = list(callee.type.get_canonical().argument_types())
+    return given_to(body, [_default(callee, k, body) for k in range(len(parameters))], parameters, callee)
+
+
 def _argument(body: Body, cursor: Cursor, to: Any, callee: Cursor | None, k: int) -> Expression:
     if clang.kind(cursor) == "UNEXPOSED_EXPR" and not clang.children(cursor) and not cursor.location.line:
         cursor = _default(callee, k, body)

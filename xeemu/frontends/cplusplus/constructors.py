@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import calls, expressions, initializers, objects, statements
+from xeemu.frontends.cplusplus import calls, defaults, expressions, initializers, objects, statements
 from xeemu.frontends.cplusplus.bases import base_name
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import converted
@@ -17,10 +17,16 @@ from xeemu.frontends.types import Type
 def called(body: Body, cursor: Cursor, callee: Cursor, place: Place) -> Expression:
     """An object that is made, or an array of them."""
     of = expressions.type_of(body, cursor)
-    if isinstance(of, types.Array):
-        element = _called(body, cursor, callee, of.element, place)
-        return tree.Initializer(of, place, (element,) * of.count)
-    return _called(body, cursor, callee, of, place)
+    if isinstance(of, types.Array) and is_implicit(callee):
+        return defaults.made(body, cursor.type, of) or tree.Initializer(of, place, ())
+    return _repeated(body, cursor, callee, of, place)
+
+
+def _repeated(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) -> Expression:
+    if not isinstance(of, types.Array):
+        return _called(body, cursor, callee, of, place)
+    element = _repeated(body, cursor, callee, of.element, place)
+    return tree.Initializer(of, place, (element,) * of.count)
 
 
 def _called(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) -> Expression:
@@ -30,7 +36,7 @@ def _called(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) 
     if is_implicit(callee) and not given:
         return default(body, cursor, of, place)
     if (inherited := _inherited(body, callee, place)) is not None:
-        return _of_base(body, given, inherited, of, place)
+        return _of_base(body, cursor, inherited, of, place)
     return _made(body, given, callee, of, place)
 
 
@@ -57,13 +63,16 @@ def _inherited(body: Body, callee: Cursor, place: Place) -> Cursor | None:
     )
 
 
-def _of_base(body: Body, given: list[Cursor], callee: Cursor, of: Type, place: Place) -> Expression:
-    """An object whose base class's constructor is called; its own members have their defaults."""
+def _of_base(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) -> Expression:
+    """An object whose base class's constructor is called; its other members have their defaults."""
     assert isinstance(of, types.Record)
     base = base_name(callee.semantic_parent.type)
-    inner = _made(body, given, callee, of.field(base).type, place)
-    rest = {f.name: zero(f.type, place) for f in of.fields}
-    return tree.Initializer(of, place, tuple({**rest, base: inner}[f.name] for f in of.fields))
+    inner = _made(body, list(cursor.get_arguments()), callee, of.field(base).type, place)
+
+    def members(whole: Expression) -> dict[str, Expression]:
+        return defaults.members(body.within(whole), cursor.type, of, frozenset((base,))) | {base: inner}
+
+    return objects.made(of, place, members)
 
 
 def default(body: Body, cursor: Cursor, of: Type, place: Place) -> Expression:
@@ -72,7 +81,7 @@ def default(body: Body, cursor: Cursor, of: Type, place: Place) -> Expression:
         return tree.Initializer(of, place, ())
 
     def members(whole: Expression) -> dict[str, Expression]:
-        return initializers.defaults(body.within(whole), cursor.type, of)
+        return defaults.members(body.within(whole), cursor.type, of)
 
     return objects.made(of, place, members)
 
@@ -114,7 +123,7 @@ def _members(body: Body, cursor: Cursor, of: types.Record, given: dict[str, Curs
 
     def members(whole: Expression) -> dict[str, Expression]:
         body.this = whole
-        found = initializers.defaults(body, declared, of, frozenset(given))
+        found = defaults.members(body, declared, of, frozenset(given))
         for field in of.fields:
             if field.name in given and field.name in fields:
                 found[field.name] = initializers.value(body, given[field.name], fields[field.name])

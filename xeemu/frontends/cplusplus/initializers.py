@@ -4,6 +4,7 @@ from typing import Any
 
 from xeemu.frontends import tree, types
 from xeemu.frontends.cplusplus import expressions, objects
+from xeemu.frontends.cplusplus.bases import base_name
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import address, converted, copied
 from xeemu.frontends.cplusplus.records import is_reference
@@ -43,30 +44,36 @@ def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
     if isinstance(of, types.Vector):
         return tree.Initializer(of, place, tuple(expressions.read(body, c) for c in parts))
     left = list(parts)
-    return _filled(body, left, of, cursor, place)
+    return _filled(body, left, of, cursor.type.get_canonical(), place)
 
 
-def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
-    """An array or record of the next items of a list, which are taken from it."""
+def _filled(body: Body, left: list[Cursor], of: Type, declared: Any, place: Place) -> Expression:
+    """An array or record (its type of ours and of clang's) of the next items of a list, which are taken from it."""
+    from xeemu.frontends.cplusplus import defaults
+
     if isinstance(of, types.Array):
         items: list[Expression] = []
         while left and len(items) < of.count:
-            items.append(_next(body, left, of.element, cursor, place))
+            items.append(_next(body, left, of.element, declared.element_type, place))
+        if len(items) < of.count and isinstance(of.element, types.Record):
+            rest = defaults.made(body, declared.element_type, of.element)
+            items += [] if rest is None else [rest] * (of.count - len(items))
         return tree.Initializer(of, place, tuple(items))
     assert isinstance(of, types.Record)
     given: dict[str, Expression] = {}
+    inner = _parts(body, declared, place) if left else {}
     for field in of.fields:
         if left and (name := _designated(left[0])) and name != field.name:
             continue
         if left:
-            given[field.name] = _next(body, left, field.type, cursor, place)
+            given[field.name] = _next(body, left, field.type, inner[field.name], place)
     if of.union:
         name, item = next(iter(given.items()), ("", None))
         return tree.Initializer(of, place, () if item is None else (item,), name)
     if len(given) == len(of.fields):
         return tree.Initializer(of, place, tuple(given.values()))
     named = frozenset(given)
-    return objects.made(of, place, lambda whole: defaults(body.within(whole), cursor.type, of, named) | given)
+    return objects.made(of, place, lambda whole: defaults.members(body.within(whole), declared, of, named) | given)
 
 
 def _designated(cursor: Cursor) -> str:
@@ -77,7 +84,13 @@ def _designated(cursor: Cursor) -> str:
     return first.spelling if first is not None and clang.kind(first) == "MEMBER_REF" else ""
 
 
-def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
+def _parts(body: Body, declared: Any, place: Place) -> dict[str, Any]:
+    """The types (clang's) of a class's bases and fields by their names."""
+    bases = body.records.bases.of(declared.get_declaration(), place)
+    return {base_name(b): b for b in bases} | {f.spelling: f.type.get_canonical() for f in declared.get_fields()}
+
+
+def _next(body: Body, left: list[Cursor], of: Type, declared: Any, place: Place) -> Expression:
     first = left[0]
     if _designated(first):
         left.pop(0)
@@ -85,43 +98,5 @@ def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place
     aggregate = isinstance(of, types.Array | types.Record)
     own = expressions.type_of(body, first) if aggregate and clang.kind(first) != "INIT_LIST_EXPR" else of
     if aggregate and isinstance(own, types.Scalar | types.Pointer):  # its braces are left out
-        return _filled(body, left, of, first, place)
+        return _filled(body, left, of, declared, place)
     return of_type(body, left.pop(0), of)
-
-
-def defaults(body: Body, of: Any, record: types.Record, given: frozenset[str] = frozenset()) -> dict[str, Expression]:
-    """The values that a class (its type of clang's) gives its fields where they are declared, but for those `given`."""
-    found: dict[str, Expression] = {}
-    for field in of.get_canonical().get_fields() if record.fields else []:
-        if field.spelling in given:
-            continue
-        first = next((c for c in clang.children(field) if _is_value(c, field)), None)
-        made = _of_members(body, field, record) if first is None else value(body, first, field)
-        if made is not None:
-            found[field.spelling] = made
-    return found
-
-
-def _of_members(body: Body, field: Cursor, record: types.Record) -> Expression | None:
-    """What the class of a field gives its own fields; None for nothing."""
-    inner = next((f.type for f in record.fields if f.name == field.spelling), None)
-    if not isinstance(inner, types.Record) or inner.union:
-        return None
-    found: dict[str, Expression] = {}
-
-    def members(whole: Expression) -> dict[str, Expression]:
-        found.update(defaults(body.within(whole), field.type, inner))
-        return found
-
-    made = objects.made(inner, body.place, members)
-    return made if found else None
-
-
-def _is_value(cursor: Cursor, field: Cursor) -> bool:
-    """Whether a part of a field's declaration is its value, and not a bound of its array."""
-    if not clang.kind(cursor).endswith(("EXPR", "LITERAL", "OPERATOR")):
-        return False
-    if cursor.extent.begin_int_data < field.location.int_data:  # an argument of its type's template
-        return False
-    array = field.type.get_canonical().kind.name == "CONSTANTARRAY"
-    return not (array and clang.kind(cursor) not in ("INIT_LIST_EXPR", "CALL_EXPR", "STRING_LITERAL"))
