@@ -9,7 +9,6 @@ from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import converted
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.parsing.literals import zero
 from xeemu.frontends.tree import Expression, Place
 from xeemu.frontends.types import Type
 

@@ -24,10 +24,13 @@ def value(body: Body, cursor: Cursor, declared: Cursor) -> Expression:
     return of_type(body, cursor, of)
 
 
-def of_type(body: Body, cursor: Cursor, of: Type) -> Expression:
-    """The first value of something of a type, as an expression or a list in braces."""
+def of_type(body: Body, cursor: Cursor, of: Type, declared: Any = None) -> Expression:
+    """The first value of something of a type, as an expression or a list in braces.
+
+    `declared` is clang's type of it, of which the parser tells nothing where it is an item of a list.
+    """
     if clang.kind(cursor) == "INIT_LIST_EXPR" and isinstance(of, types.Record | types.Array | types.Vector):
-        return listed(body, cursor, of)
+        return listed(body, cursor, of, declared)
     read = expressions.read(body, cursor)
     if isinstance(of, types.Array) and isinstance(read, tree.Text):
         codes = [*read.value.encode("latin-1", "replace"), 0][: of.count]
@@ -35,16 +38,22 @@ def of_type(body: Body, cursor: Cursor, of: Type) -> Expression:
     return copied(read) if isinstance(of, types.Array) else converted(read, of)
 
 
-def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
+def listed(body: Body, cursor: Cursor, of: Type, declared: Any = None) -> Expression:
     """A list in braces; what it leaves out has its default."""
+    from xeemu.frontends.cplusplus import braces
+
     place = body.at(cursor)
     parts = clang.children(cursor)
+    inner = declared is not None
+    declared = declared if inner else cursor.type.get_canonical()
     if len(parts) == 1 and isinstance(of, types.Record) and expressions.type_of(body, parts[0]) == of:
         return expressions.read(body, parts[0])
     if isinstance(of, types.Vector):
         return tree.Initializer(of, place, tuple(expressions.read(body, c) for c in parts))
+    if inner and isinstance(of, types.Record) and braces.is_constructed(body, declared, of):
+        return braces.made(body, parts, declared, of, cursor)
     left = list(parts)
-    return _filled(body, left, of, cursor.type.get_canonical(), place)
+    return _filled(body, left, of, declared, place)
 
 
 def _filled(body: Body, left: list[Cursor], of: Type, declared: Any, place: Place) -> Expression:
@@ -91,12 +100,16 @@ def _parts(body: Body, declared: Any, place: Place) -> dict[str, Any]:
 
 
 def _next(body: Body, left: list[Cursor], of: Type, declared: Any, place: Place) -> Expression:
+    from xeemu.frontends.cplusplus import braces
+
     first = left[0]
     if _designated(first):
         left.pop(0)
-        return of_type(body, clang.children(first)[-1], of)
+        return of_type(body, clang.children(first)[-1], of, declared)
     aggregate = isinstance(of, types.Array | types.Record)
     own = expressions.type_of(body, first) if aggregate and clang.kind(first) != "INIT_LIST_EXPR" else of
+    if own != of and isinstance(of, types.Record) and braces.is_constructed(body, declared, of):
+        return braces.made(body, [left.pop(0)], declared, of, first)
     if aggregate and isinstance(own, types.Scalar | types.Pointer):  # its braces are left out
         return _filled(body, left, of, declared, place)
-    return of_type(body, left.pop(0), of)
+    return of_type(body, left.pop(0), of, declared)
