@@ -59,5 +59,3 @@ def _plain(of: Any) -> str:
     if of.kind.name == "CONSTANTARRAY":
         return f"{of.element_type.spelling} *".replace("const ", "")
     return str(of.spelling).replace("const ", "")
-
-

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import calls, defaults, expressions, initializers, objects, statements
+from xeemu.frontends.cplusplus import calls, copies, defaults, expressions, initializers, objects, statements
 from xeemu.frontends.cplusplus.bases import base_name
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import converted
@@ -31,7 +31,8 @@ def _repeated(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place
 def _called(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) -> Expression:
     given = list(cursor.get_arguments())
     if is_implicit(callee) and (callee.is_copy_constructor() or callee.is_move_constructor()):
-        return converted(expressions.read(body, given[0]), of)
+        value = converted(expressions.read(body, given[0]), of)
+        return copies.copied(body, value, callee.semantic_parent.type) if callee.is_copy_constructor() else value
     if is_implicit(callee) and not given:
         return default(body, cursor, of, place)
     if (inherited := _inherited(body, callee, place)) is not None:

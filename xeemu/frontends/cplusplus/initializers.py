@@ -6,7 +6,7 @@ from xeemu.frontends import tree, types
 from xeemu.frontends.cplusplus import expressions, objects
 from xeemu.frontends.cplusplus.bases import base_name
 from xeemu.frontends.cplusplus.bodies import Body
-from xeemu.frontends.cplusplus.lvalues import address, converted, copied
+from xeemu.frontends.cplusplus.lvalues import address, converted, copied, is_lvalue
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
@@ -27,15 +27,20 @@ def value(body: Body, cursor: Cursor, declared: Cursor) -> Expression:
 def of_type(body: Body, cursor: Cursor, of: Type, declared: Any = None) -> Expression:
     """The first value of something of a type, as an expression or a list in braces.
 
-    `declared` is clang's type of it, of which the parser tells nothing where it is an item of a list.
+    `declared` is clang's type of it where it is an item of a list: of that the parser tells no constructor.
     """
+    from xeemu.frontends.cplusplus import copies
+
     if clang.kind(cursor) == "INIT_LIST_EXPR" and isinstance(of, types.Record | types.Array | types.Vector):
         return listed(body, cursor, of, declared)
     read = expressions.read(body, cursor)
     if isinstance(of, types.Array) and isinstance(read, tree.Text):
         codes = [*read.value.encode("latin-1", "replace"), 0][: of.count]
         return tree.Initializer(of, read.place, tuple(number(of.element, read.place, c) for c in codes))
-    return copied(read) if isinstance(of, types.Array) else converted(read, of)
+    if isinstance(of, types.Array):
+        return copied(read)
+    made = converted(read, of)
+    return copies.copied(body, made, declared) if declared is not None and is_lvalue(made) else made
 
 
 def listed(body: Body, cursor: Cursor, of: Type, declared: Any = None) -> Expression:
