@@ -418,3 +418,16 @@ def test_a_variables_bytes_are_the_same_by_whatever_type_they_are_seen():
       long wide = 0x0000000700000008L; memcpy(a, &wide, 4); std::cout << a[0] << " " << a[1];
     }""")
     assert result.output == ("1069547520 63 0.75 16192 458755 458761 3\n16940804 2 8589934593 65 16843009 257 8 257")
+
+
+def test_elements_of_the_heap_are_made_by_their_default_constructor():
+    result = ran("""
+    struct P { int x = 3, y; P() : y(4) {} };
+    struct Q { int x = 5; };
+    int main(int argc, char **) {
+      int n = argc + 2;
+      P *p = new P[n]; Q *q = new Q[n]; int *r = new int[n];
+      std::vector<Q> v(n); v.resize(n + 1); static Q s[2];
+      std::cout << p[n - 1].x << p[0].y << q[n - 1].x << v[n - 1].x << v[n].x << s[1].x << r[0];
+    }""")
+    assert result.output == "3455550"
