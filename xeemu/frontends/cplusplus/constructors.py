@@ -42,7 +42,7 @@ def _called(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) 
 def _made(body: Body, given: list[Cursor], callee: Cursor, of: Type, place: Place) -> Expression:
     function = body.function(callee)
     parameters = list(callee.type.get_canonical().argument_types())
-    given = given or [calls.default(callee, k, body) for k in range(len(parameters))]
+    given = [*given, *(calls.default(callee, k, body) for k in range(len(given), len(parameters)))]
     arguments = calls.given_to(body, given, parameters, callee)
     return calls.called(str(of), of, place, arguments, function)
 
@@ -62,6 +62,10 @@ def _inherited(body: Body, callee: Cursor, place: Place) -> Cursor | None:
     raise refusals.at(
         place, f"the constructor of a base class of {parent.spelling}, which the parser does not tell; write one"
     )
+
+
+def _signature(callee: Cursor) -> list[str]:
+    return [a.spelling for a in callee.type.get_canonical().argument_types()]
 
 
 def _of_base(body: Body, given: list[Cursor], callee: Cursor, of: Type, place: Place) -> Expression:
@@ -101,6 +105,44 @@ def without_arguments(body: Body, declaration: Cursor, of: types.Record) -> Expr
         what = f"an object of {of.name} by its class's constructor, which the parser does not tell here"
         raise refusals.at(body.place, f"{what}; name it in the list of the constructor, or give it a value")
     return _made(body, [], callee, of, body.place)
+
+
+def of_items(body: Body, items: list[Cursor], of: types.Record, place: Place) -> Expression | None:
+    """An object by the constructor that takes the items of a list; None where its class has none of its own.
+
+    The parser shows lists as they are written, without the constructors that their items are given to.
+    """
+    declaration = body.records.declared.get(of)
+    if declaration is None or is_header(clang.place(declaration).file):
+        return None
+    template = clang.template(declaration)
+    parts = (template or declaration).get_children()
+    own = [c for c in parts if _is_own(c, declaration.spelling)]
+    if not own:
+        return None
+    fitting = [c for c in own if clang.kind(c) == "CONSTRUCTOR" and _takes(c, len(items))]
+    if len(fitting) > 1:
+        given = [c.type.get_canonical().spelling for c in items]
+        fitting = [c for c in fitting if [t.removeprefix("const ").rstrip(" &") for t in _signature(c)] == given]
+    if template is not None or len(fitting) != 1:
+        raise refusals.at(place, f"an object of {of.name} by a constructor that is not told; write {of.name}(...)")
+    return _made(body, items, fitting[0], of, place)
+
+
+def _is_own(part: Cursor, name: str) -> bool:
+    """Whether a part of a class is a constructor, or template of some, that is written and copies nothing."""
+    if clang.kind(part) == "FUNCTION_TEMPLATE":
+        return part.spelling.partition("<")[0] == name
+    return clang.kind(part) == "CONSTRUCTOR" and not (
+        is_implicit(part) or part.is_copy_constructor() or part.is_move_constructor()
+    )
+
+
+def _takes(callee: Cursor, count: int) -> bool:
+    """Whether a constructor can be called with a number of arguments."""
+    parameters = [c for c in callee.get_children() if clang.kind(c) == "PARM_DECL"]
+    needed = [p for p in parameters if not clang.children(p)]
+    return len(needed) <= count <= len(parameters)
 
 
 def _is_zero(callee: Cursor) -> bool:

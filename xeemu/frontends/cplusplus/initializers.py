@@ -43,6 +43,9 @@ def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
         return expressions.read(body, parts[0])
     if isinstance(of, types.Vector):
         return tree.Initializer(of, place, tuple(expressions.read(body, c) for c in parts))
+    made = constructors.of_items(body, parts, of, place) if isinstance(of, types.Record) and parts else None
+    if made is not None:
+        return made
     left = list(parts)
     return _filled(body, left, of, cursor, place)
 
@@ -94,8 +97,19 @@ def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place
         return of_type(body, clang.children(first)[-1], of)
     aggregate = isinstance(of, types.Array | types.Record)
     own = expressions.type_of(body, first) if aggregate and clang.kind(first) != "INIT_LIST_EXPR" else of
+    made = constructors.of_items(body, [first], of, place) if isinstance(of, types.Record) and own != of else None
+    if made is not None:
+        left.pop(0)
+        return made
     if aggregate and isinstance(own, types.Scalar | types.Pointer):  # its braces are left out
         return _filled(body, left, of, first, place)
+    if (
+        isinstance(of, types.Vector)
+        and len(left) >= of.count
+        and isinstance(expressions.type_of(body, first), types.Scalar)
+    ):
+        taken, left[:] = left[: of.count], left[of.count :]
+        return tree.Initializer(of, place, tuple(of_type(body, c, of.element) for c in taken))
     return of_type(body, left.pop(0), of)
 
 
