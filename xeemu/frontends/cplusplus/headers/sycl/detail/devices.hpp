@@ -12,7 +12,7 @@
 
 namespace sycl {
 
-enum class backend : int { host, opencl, ext_oneapi_level_zero, ext_oneapi_cuda, ext_oneapi_hip, all, level_zero = ext_oneapi_level_zero };
+enum class backend : int { host, opencl, ext_oneapi_level_zero, ext_oneapi_cuda, ext_oneapi_hip, all, level_zero = ext_oneapi_level_zero, cuda = ext_oneapi_cuda, hip = ext_oneapi_hip };
 enum class aspect : int {
   cpu, gpu, accelerator, custom, emulated, host_debuggable, fp16, fp64, atomic64, image, online_compiler, online_linker,
   queue_profiling, usm_device_allocations, usm_host_allocations, usm_atomic_host_allocations, usm_shared_allocations,
