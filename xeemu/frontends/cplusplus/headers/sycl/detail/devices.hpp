@@ -3,6 +3,7 @@
 #define XEEMU_SYCL_DEVICES_HPP
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <sycl/detail/coordinates.hpp>
 #include <sycl/detail/exceptions.hpp>
@@ -13,6 +14,9 @@
 namespace sycl {
 
 enum class backend : int { host, opencl, ext_oneapi_level_zero, ext_oneapi_cuda, ext_oneapi_hip, all, level_zero = ext_oneapi_level_zero, cuda = ext_oneapi_cuda, hip = ext_oneapi_hip };
+inline std::ostream &operator<<(std::ostream &o, backend b) {
+  return o << (b == backend::opencl ? "opencl" : b == backend::ext_oneapi_level_zero ? "ext_oneapi_level_zero" : "other");
+}
 enum class aspect : int {
   cpu, gpu, accelerator, custom, emulated, host_debuggable, fp16, fp64, atomic64, image, online_compiler, online_linker,
   queue_profiling, usm_device_allocations, usm_host_allocations, usm_atomic_host_allocations, usm_shared_allocations,
