@@ -579,7 +579,7 @@ class TestErrors:
 
     @pytest.mark.parametrize(
         ("file", "library"),
-        [("oneapi/mkl.hpp", "oneMKL"), ("oneapi/dpl/algorithm", "oneDPL"), ("mine.hpp", "options=")],
+        [("oneapi/ccl.hpp", "oneCCL"), ("cuda.h", "CUDA"), ("mine.hpp", "options=")],
     )
     def test_of_files_that_are_not_there_name_the_library(self, file, library):
         with pytest.raises(xe.KernelError, match=rf"2:10: error: '{file}' file not found; .*{library}"):
