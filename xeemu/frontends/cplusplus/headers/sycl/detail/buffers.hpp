@@ -100,8 +100,8 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
     __xeemu::copy_bytes((void *)data, from, byte_size());
   }
   template <class P> void set_final_data(P to) {
-    if constexpr (requires { to.lock(); }) move_to(to.lock().get());
-    else if constexpr (requires { to.get(); }) move_to(to.get());
+    if constexpr (requires { to.lock(); }) move_to((T *)to.lock().get());
+    else if constexpr (requires { to.get(); }) move_to((T *)to.get());
     else move_to((T *)&*to);
   }
   void set_write_back(bool = true) {}
