@@ -98,6 +98,7 @@ def outcome(text="", status=0, **more):
         ("PASS", outcome("nothing"), "wrong"),
         ("PASS", outcome("PASS, then FAIL"), "wrong"),
         ("return", outcome(status=3), "wrong"),
+        ("PASS", outcome("Skipping test"), "no check"),
         ("assert", outcome(), "right"),
         ("", outcome(), "no check"),
         ("PASS", {"failed": "run"}, ""),

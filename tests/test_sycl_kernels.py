@@ -249,6 +249,24 @@ class TestCaptures:
         np.testing.assert_array_equal(launch(**given, bias=None), np.ones(8))
         np.testing.assert_array_equal(launch(**given, bias=x), x)
 
+    def test_the_range_of_a_buffer_tells_the_elements_of_its_accessors(self, tmp_path, capsys):
+        text = """#include <sycl/sycl.hpp>
+void f(sycl::queue q, float *p, sycl::float2 *v) {
+  sycl::buffer<float, 2> a(p, sycl::range<2>(8, 4));
+  sycl::buffer<sycl::float2> b(v, sycl::range<1>(32));
+  q.submit([&](sycl::handler &h) {
+    sycl::accessor x(a, h);
+    sycl::accessor y(b, h);
+    h.parallel_for(sycl::range<2>(8, 4), [=](sycl::item<2> i) { x[i] = y[i.get_linear_id()][1]; });
+  });
+}
+"""
+        path = tmp_path / "ranges.cpp"
+        path.write_text(text)
+        assert "accessor<vec<float, 2>, 1, read_write> y, 32 elements, read only" in repr(xe.load(path))
+        assert xeemu(["run", f"{path}:f"]) == 0
+        assert "float32[8,4], crc32" in capsys.readouterr().out
+
     def test_a_null_pointer_that_the_host_code_tells_is_one(self):
         text = """#include <sycl/sycl.hpp>
 int main() {
@@ -561,11 +579,16 @@ class TestErrors:
 
     @pytest.mark.parametrize(
         ("file", "library"),
-        [("oneapi/mkl.hpp", "oneMKL"), ("oneapi/dpl/algorithm", "oneDPL"), ("mine.hpp", "options=")],
+        [("oneapi/ccl.hpp", "oneCCL"), ("cuda.h", "CUDA"), ("mine.hpp", "options=")],
     )
     def test_of_files_that_are_not_there_name_the_library(self, file, library):
         with pytest.raises(xe.KernelError, match=rf"2:10: error: '{file}' file not found; .*{library}"):
             xe.load(f"#include <sycl/sycl.hpp>\n#include <{file}>\n")
+
+    def test_are_none_of_what_another_compiler_takes(self):
+        text = "q.single_task([=] {\n#pragma unroll(0)\n    for (int k = 0; k < 4; k++) a[k] = k;\n  });"
+        kernel = xe.load(f"#include <sycl/sycl.hpp>\nvoid f(sycl::queue q, int *a) {{\n  {text}\n}}\n")["f"]
+        np.testing.assert_array_equal(xe.launch(kernel)(np.zeros(4, np.int32)), range(4))
 
     def test_are_ten_at_most(self):
         text = self.told("\n".join(f"x{k} = 1;" for k in range(12)))

@@ -113,7 +113,7 @@ def page(corpus: pathlib.Path, before: str) -> str:
         labelled = {p.key: p.expect for p in programs.read(name).programs}
         if table := results.label_rows(outcomes, labelled):
             parts += [f"## Labels of {name}\n", results.markdown(results.LABELS, table)]
-    parts += ["## The optimisation guide's pairs\n", results.markdown(PAIRS, pair_rows(corpus))]
+    parts += ["## The optimisation guide's pairs\n", results.markdown(PAIRS, kept_pairs(corpus))]
     stopped = [(str(n), what, f"`{example}`") for n, what, example in stops(corpus, names)]
     parts += ["## What stops programs\n", results.markdown(("programs", "message", "such as"), stopped)]
     parts += ["## Disagreements\n", disagreements(corpus, names, results.reasons(before))]
@@ -150,12 +150,7 @@ def pair_rows(corpus: pathlib.Path, wanted: str = "") -> Iterator[tuple[str, ...
     for pair in every:
         if wanted not in pair.bad.file + pair.good.file + pair.effect:
             continue
-        head = (
-            pair.effect,
-            pair.guide,
-            f"`{pair.bad.file.split('/', 2)[-1]}`",
-            f"`{pair.good.file.split('/', 2)[-1]}`",
-        )
+        head = headed(pair)
         try:
             bad, good = (pairs.report(form, pair.device, corpus / suite) for form in (pair.bad, pair.good))
         except Exception as error:
@@ -168,12 +163,28 @@ def pair_rows(corpus: pathlib.Path, wanted: str = "") -> Iterator[tuple[str, ...
         yield (*head, figures, direction, hint)
 
 
+def kept_pairs(corpus: pathlib.Path) -> list[tuple[str, ...]]:
+    """What the pairs that are described now have shown."""
+    kept = results.kept(corpus, "pairs")
+    keys = ["|".join(headed(pair)) for pair in pairs.read()[1]]
+    return [tuple(kept[key]) for key in keys if key in kept]
+
+
+def headed(pair: pairs.Pair) -> tuple[str, ...]:
+    """What tells a pair from others."""
+    files = (f"`{form.file.split('/', 2)[-1]}:{form.kernel}`" for form in (pair.bad, pair.good))
+    return (pair.effect, pair.guide, *files)
+
+
 def number(x: float | None) -> str:
     return "?" if x is None else f"{x:.4g}"
 
 
 def compared(corpus: pathlib.Path, wanted: str) -> Iterator[str]:
-    for effect, _, bad, good, *rest in pair_rows(corpus, wanted):
+    """Runs the pairs, keeps what they show for the page, and says it."""
+    for row in pair_rows(corpus, wanted):
+        results.keep(corpus, "pairs", {"|".join(row[:4]): row})
+        effect, _, bad, good, *rest = row
         yield f"{effect}\n    {bad} {good}: {'; '.join(rest)}"
 
 

@@ -22,7 +22,7 @@ def verdict(program: Program, outcome: Outcome) -> str:
         return ""
     if re.search(program.fails, outcome.get("text", "")):
         return "wrong"
-    if not program.passes:
+    if not program.passes or re.search(r"\b[Ss]kipp(ed|ing)\b", outcome.get("text", "")):
         return "no check"
     if outcome["status"]:
         return "wrong"

@@ -8,6 +8,7 @@ from xeemu.frontends.lowering import (
     atomics,
     ballots,
     blocks,
+    bytecopies,
     collectives,
     copies,
     groupmemories,
@@ -36,6 +37,7 @@ _ROOMS = (
     images,
     printing,
     groupmemories,
+    bytecopies,
 )
 
 

@@ -13,7 +13,7 @@ from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.cplusplus.submissions import Submission, submissions
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.sycl import entries, naming, parameters, plans, ranges
+from xeemu.frontends.sycl import arguments, entries, naming, parameters, plans, ranges
 from xeemu.frontends.sycl.arguments import Signature
 from xeemu.frontends.sycl.entries import Entry
 from xeemu.frontends.sycl.parameters import Parameter
@@ -157,7 +157,7 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
             yield f"{capture.declared}, {f'{local.bytes} bytes' if local is not None else 'of a size that is given'}"
         case parameters.ACCESSOR | parameters.POINTER | parameters.REDUCTION:
             writes = capture.pointer.variable in stored
-            extent = plan.extent(capture.pointer.path)
+            extent = arguments.extent(capture, plan)
             number = "" if extent is None else f", {_elements(capture, *extent)} elements"
             number = " = nullptr" if plan.is_null(capture.pointer.path) else number
             yield f"{capture.declared}{number}, {'written' if writes else 'read only'}"

@@ -85,6 +85,10 @@ template <int n> inline constexpr sub_group_size_key<n> sub_group_size{};
 template <int... n> inline constexpr work_group_size_key<n...> work_group_size{};
 template <int... n> inline constexpr work_group_size_key<n...> work_group_size_hint{};
 struct properties_tag {};
+struct device_image_scope_key {};
+inline constexpr device_image_scope_key device_image_scope{};
+struct host_access_key {};
+inline constexpr host_access_key host_access_read{}, host_access_write{}, host_access_none{}, host_access_read_write{};
 struct use_root_sync_key {};
 inline constexpr use_root_sync_key use_root_sync{};
 }  // namespace experimental

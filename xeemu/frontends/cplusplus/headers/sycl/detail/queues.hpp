@@ -193,7 +193,17 @@ class handler {
   template <class T, int D, access_mode m, target t, access::placeholder h, class V>
   void fill(const accessor<T, D, m, t, h> &a, const V &x) {
     T y = x;
-    for (size_t i = 0; i < a.size(); ++i) a.data[i] = y;
+    if constexpr (D <= 1) {
+      for (size_t i = 0; i < a.size(); ++i) a.begin()[i] = y;
+    } else if constexpr (D == 2) {
+      for (size_t i = 0; i < a.part[0]; ++i)
+        for (size_t k = 0; k < a.part[1]; ++k) a.data[(a.from[0] + i) * a.r[1] + a.from[1] + k] = y;
+    } else {
+      for (size_t i = 0; i < a.part[0]; ++i)
+        for (size_t k = 0; k < a.part[1]; ++k)
+          for (size_t l = 0; l < a.part[2]; ++l)
+            a.data[((a.from[0] + i) * a.r[1] + a.from[1] + k) * a.r[2] + a.from[2] + l] = y;
+    }
   }
   template <class A, class P> void copy(const A &from, P to)
     requires requires { from.get_pointer_plain(); }
@@ -385,6 +395,10 @@ struct queue {
 #undef XEEMU_COMMAND
 #undef XEEMU_ALL
 
+  template <class G> event ext_oneapi_graph(const G &) {
+    __xeemu::unsupported("a graph of commands; submit them to the queue");
+    return event();
+  }
   event ext_oneapi_submit_barrier() {
     return command([&](handler &) {});
   }
