@@ -12,6 +12,7 @@ from xeemu.frontends.hosting.unknowns import UNKNOWN
 
 Carried = Callable[..., Any]
 _LONGEST = 4096
+_EMPTY = "the program takes a number from its command line, which is empty here; write the number, or a macro for -D"
 
 
 def find(machine: Machine, node: tree.Call) -> Carried:
@@ -37,7 +38,7 @@ def find(machine: Machine, node: tree.Call) -> Carried:
 
 COMMANDS = (
     "new_queue", "begin_command", "command_depends", "command_uses", "end_command", "wait_event", "wait_queue",
-    "wait_memory", "write_back", "profiled", "device_info", "device_text",
+    "wait_memory", "profiled", "device_info", "device_text",
 )  # fmt: skip
 """What goes to the queues and devices of a program."""
 
@@ -84,10 +85,6 @@ def _set_bytes(machine: Machine, node: tree.Call) -> Carried:
         memory.fill(at, byte, size)
 
     return filled
-
-
-def _set_element(machine: Machine, node: tree.Call) -> Carried:
-    return _copy_bytes(machine, node)
 
 
 def _kind_of(machine: Machine, node: tree.Call) -> Carried:
@@ -149,7 +146,9 @@ def _float(x: float, digits: int, style: int) -> str:
 
 def _number_of(machine: Machine, node: tree.Call) -> Carried:
     def number(p: Any) -> Any:
-        if p is UNKNOWN:
+        if p is UNKNOWN or p[0] is None:
+            if machine.strict:
+                raise machine.refuse(_EMPTY)
             return UNKNOWN
         text = text_at(machine, p).strip()
         for end in range(len(text), 0, -1):
@@ -211,6 +210,22 @@ def _stop(machine: Machine, node: tree.Call) -> Carried:
     return stopped
 
 
+def _failed(machine: Machine, node: tree.Call) -> Carried:
+    def failed(assertion: Any) -> Any:
+        raise Stopped(1, f"the assertion {text_at(machine, assertion)} does not hold")
+
+    return failed
+
+
+def _unsupported(machine: Machine, node: tree.Call) -> Carried:
+    def refused(what: Any) -> Any:
+        if machine.strict:
+            raise machine.refuse(f"{text_at(machine, what)}")
+        return UNKNOWN
+
+    return refused
+
+
 def _leave(machine: Machine, node: tree.Call) -> Carried:
     def left(status: Any) -> Any:
         raise Stopped(status if isinstance(status, int) else 0)
@@ -251,7 +266,6 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "kind_of": _kind_of,
     "copy_bytes": _copy_bytes,
     "set_bytes": _set_bytes,
-    "set_element": _set_element,
     "print": _print,
     "spell": _spell,
     "number_of": _number_of,
@@ -260,6 +274,8 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "random": _random,
     "now": _now,
     "stop": _stop,
+    "failed": _failed,
+    "unsupported": _unsupported,
     "leave": _leave,
     "new": _new,
     "delete": _deallocate,
