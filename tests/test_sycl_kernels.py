@@ -797,3 +797,26 @@ void f(sycl::queue q, float *a) {{
         with pytest.raises(error, match=message) as refused:
             xe.launch(xe.load(text)["f"])(np.zeros(1, np.float32))
         assert not OTHERS.search(str(refused.value))
+
+
+class TestMacros:
+    def test_of_options_and_of_the_file_leave_our_headers_alone(self, tmp_path):
+        (tmp_path / "mine.hpp").write_text("#define T 3\n#include <algorithm>\n")
+        path = tmp_path / "macros.cpp"
+        path.write_text("""#define data dada
+#include "mine.hpp"
+#include <sycl/sycl.hpp>
+#include <vector>
+int main() {
+  sycl::queue q;
+  int *data = sycl::malloc_shared<int>(N, q);
+  q.parallel_for(sycl::range<1>(N), [=](sycl::id<1> i) { data[i] = T * D(2) + K; });
+}
+""")
+        (kernel,) = xe.load(path, "-DN=16 -D K '-DD(x)=x*x' -UM").values()
+        assert kernel.parameters == ("dada",)
+        np.testing.assert_array_equal(xe.launch(kernel)(np.zeros(16, np.int32)), np.full(16, 13))
+
+    def test_errors_are_still_at_the_users_lines(self):
+        with pytest.raises(xe.KernelError, match=r">:2:6: error: expected unqualified-id\n     int N;\n         \^$"):
+            xe.load("#include <sycl/sycl.hpp>\n int N;\n", "-DN=3")
