@@ -353,6 +353,23 @@ void f(sycl::queue q, int *a) {
         with pytest.raises(xe.NDRangeError, match=r"\(4, 16\)"):
             xe.launch(kernel, xe.NDRange((8, 64), (16, 4)))(np.zeros(512, np.int32))
 
+    def test_of_properties_before_the_kernel_hold(self):
+        text = """#include <sycl/sycl.hpp>
+namespace syclex = sycl::ext::oneapi::experimental;
+void f(sycl::queue q, int *a) {
+  syclex::properties sizes{syclex::sub_group_size<16>, syclex::work_group_size<8, 4>};
+  q.parallel_for<class A>(sycl::nd_range<2>({16, 4}, {8, 4}), sizes, [=](sycl::nd_item<2> it) {
+    a[it.get_global_linear_id()] = it.get_sub_group().get_local_linear_range();
+  });
+  q.parallel_for<class B>(sycl::range<1>(64), syclex::properties{}, [=](sycl::id<1> i) { a[i] = i; });
+}
+"""
+        kernels = xe.load(text)
+        assert (kernels["A"].sub_group_size, kernels["A"].work_group_size) == (16, (8, 4))
+        assert (kernels["B"].sub_group_size, kernels["B"].work_group_size) == (None, None)
+        np.testing.assert_array_equal(xe.launch(kernels["A"])(np.zeros(64, np.int32)), np.full(64, 16))
+        np.testing.assert_array_equal(xe.launch(kernels["B"])(np.zeros(64, np.int32)), range(64))
+
     def test_that_are_no_constants_are_refused(self):
         text = """#include <sycl/sycl.hpp>
 void f(sycl::queue q, int *a, int n) { q.single_task([=] [[sycl::reqd_sub_group_size(n)]] { a[0] = 1; }); }
