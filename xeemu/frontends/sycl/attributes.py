@@ -6,6 +6,7 @@ the file declares, template arguments and macros, and what is computed from thes
 
 import ast
 import dataclasses
+import functools
 import linecache
 import operator
 import re
@@ -200,10 +201,8 @@ class _Names:
                 yield scope.semantic_parent
 
     def _macros(self) -> dict[str, str]:
-        """The macros without parameters of the options and of the user's file."""
-        lines = linecache.getlines(self.instances.unit.spelling)
-        matches = filter(None, map(_MACRO.match, lines))
-        return {**{m[1]: m[2] for m in matches}, **self.macros}
+        """The macros without parameters of the options and of the user's files."""
+        return {**_defined(self.instances), **self.macros}
 
     def _declared(self, name: str) -> Iterator[Cursor]:
         """Variables of a name: those of the functions around the kernel first."""
@@ -212,6 +211,15 @@ class _Names:
             for part in scope.walk_preorder() if whole else _outer(scope):
                 if clang.kind(part) == "VAR_DECL" and part.spelling == name:
                     yield part
+
+
+@functools.lru_cache(maxsize=8)
+def _defined(instances: Instances) -> dict[str, str]:
+    """The macros without parameters that the user's files define, those of the main file last."""
+    included = [str(i.include.name) for i in instances.unit.get_includes()]
+    files = dict.fromkeys([*(f for f in included if not is_header(f)), str(instances.unit.spelling)])
+    matches = filter(None, (_MACRO.match(line) for file in files for line in linecache.getlines(file)))
+    return {m[1]: m[2] for m in matches}
 
 
 def _outer(unit: Cursor) -> Iterator[Cursor]:
