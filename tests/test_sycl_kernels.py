@@ -521,6 +521,26 @@ class TestFindings:
         assert called == [4, 8, 25]
         assert {site.file for site in finding.sites} == {faulty.file}
 
+    def test_show_no_frames_of_our_headers(self):
+        text = """#include <sycl/sycl.hpp>
+#include <numeric>
+void f(sycl::queue q, int *a) {
+  q.parallel_for<class summed>(sycl::range<1>(1), [=](sycl::id<1>) {
+    a[0] = std::accumulate(a, a + 65, 0);
+  });
+  q.parallel_for<class each>(sycl::range<1>(1), [=](sycl::id<1> i) {
+    std::for_each(a + 60, a + 70, [=](int &x) {
+      x = i[0];
+    });
+  });
+}
+"""
+        kernels = xe.load(text)
+        for name, lines in (("summed", [5]), ("each", [9, 8])):
+            _, (finding,) = xe.check(kernels[name])(np.zeros(64, np.int32))
+            assert [int(line) for line in re.findall(r":(\d+): ", str(finding))] == lines
+            assert not re.search(r"from :|headers", str(finding))
+
     def test_a_report_has_the_lines_of_the_kernel(self, faulty):
         report = xe.estimate(faulty["racing"])(np.zeros(128, np.int32))
         assert {site.line for site in report.sites} == {17, 18}
