@@ -356,7 +356,7 @@ int main() {{
 }}"""
     kernels = xe.load(text)
     assert len(kernels) == 1  # the rest of the file is read all the same
-    with pytest.raises(xe.Error, match="not supported: .*") as refused:
+    with pytest.raises(xe.Error, match="not supported: ") as refused:
         kernels.run()
     assert words in str(refused.value)
     assert ":8:" in str(refused.value)
