@@ -30,6 +30,8 @@ def find(machine: Machine, node: tree.Call) -> Carried:
 
     def missing(*_: Any) -> Any:
         if machine.strict:
+            if name == "unsupported":  # by which our headers say what is not emulated
+                raise machine.refuse(f"not supported: {tree.text(node.arguments[0])}", place)
             raise machine.refuse(f"{name} has no body that the host could run; define it in the file", place)
         return UNKNOWN
 
