@@ -41,7 +41,7 @@ REFUSED = [
         "recursion: factorial -> factorial; kernels have none, write a loop",
     ),
     (
-        "int odd(int n);\nint even(int n) { return n ? odd(n - 1) : 1; }\nint odd(int n) { return n ? even(n - 1) : 0; }",
+        "int odd(int n);\nint even(int n) { return n ? odd(n - 1) : 1; }\nint odd(int n) { return even(n - 1); }",
         "g[0] = even(g[1]);",
         "even(n - 1)",
         "recursion: even -> odd -> even;",
@@ -51,6 +51,12 @@ REFUSED = [
         "auto f = [](auto self, int n) -> int { return n < 2 ? n : self(self, n - 1); }; g[0] = f(f, g[1]);",
         "self(self",
         "recursion: <lambda at line",
+    ),
+    (
+        "struct Guard { int *p; ~Guard() { *p = 1; } };",
+        "{ Guard held{g}; g[1] = 2; }",
+        "held{g}",
+        "an object of Guard, whose destructor has statements; write what it does as a function",
     ),
     ("", "again: g[0]++; if (g[0] < 3) goto again;", "again: g", "a label for goto; write a loop"),
     ("", "if (g[0]) goto out; g[0] = 1; out: ;", "goto out", "goto; write a loop with break and continue, or a flag"),

@@ -77,6 +77,15 @@ struct Matrix {
 struct Arrow { Pair *p; Pair *operator->() const { return p; } Pair &operator*() const { return *p; } };
 struct Held { int &r; Held(int &x) : r(x) {} void add(int v) { r += v; } };
 union Bits { float f; unsigned u; };
+struct Ordered { int a[2]; int b = a[1] + 1, c; Ordered(int x) : a{x, x + 1}, c(b * 2) {} };
+struct Default { int a = 3; int twice() const { return 2 * a; } int b = twice(); };
+struct Nested { Ordered o; Default d; int e; Nested(int x) : o(x), e(o.c + d.b) { e += o.a[0]; } };
+struct Moved {
+  int v;
+  Moved(int x) : v(x) {}
+  Moved(Moved &&o) : v(o.v + 100) { o.v = -1; }
+  Moved &operator=(Moved &&o) { v = o.v + 1000; o.v = -2; return *this; }
+};
 """
     expect(
         declarations,
@@ -100,6 +109,8 @@ union Bits { float f; unsigned u; };
             ),
             "Pair a(i, 1); Arrow p{&a}; p->x += 2; (*p).y = 9; PUT(a);": lambda i: (i + 2) * 100 + 9,
             "int z = i; Held h(z); h.add(4); PUT(z);": lambda i: i + 4,
+            "Ordered o(i); Default d; PUT(o.c + d.b + Nested(i).e);": lambda i: 2 * i + 4 + 6 + 2 * i + 4 + 6 + i,
+            "Moved a(i); Moved b(std::move(a)); a = std::move(b); PUT(a.v * 10 + b.v);": lambda i: (i + 1100) * 10 - 2,
             "Bits u; u.f = i * 1.5f; PUT(u.u >> 8);": lambda i: int(np.float32(i * 1.5).view(np.uint32)) >> 8,
         },
     )
@@ -241,9 +252,8 @@ template <class T> struct Typed { T m; T f() { return [=](auto k) { return m + k
             "Typed<int> t{i}; PUT(t.f());": lambda i: i + 3,
             "int n = 0; auto add = [&](int v) { n += v; }; add(3); add(i); PUT(n);": lambda i: i + 3,
             "auto count = [n = i * 2]() mutable { return ++n; }; count(); PUT(count());": lambda i: 2 * i + 2,
-            "int y = 5; auto f = [=](int z) { return [=](int w) { return w * z + y; }(z + 1); }; PUT(f(i));": lambda i: (
-                (i + 1) * i + 5
-            ),
+            "int y = 5; auto f = [=](int z) { return [=](int w) { return w * z + y; }(z + 1); };"
+            " PUT(f(i));": lambda i: (i + 1) * i + 5,
             "int a[4] = {i, 1, 2, 3}; auto f = [=] { return a[0] + a[i % 4]; }; a[0] = 100; PUT(f());": lambda i: (
                 i + [i, 1, 2, 3][i % 4]
             ),
@@ -288,20 +298,17 @@ int most(std::initializer_list<int> all) { int m = -1; for (int x : all) m = x >
             "int a[3][2] = {{1, 2}, {3}}; auto &r = a[i % 3]; r[1] += 4; PUT(a[0][1] + a[1][1] * 10);": lambda i: (
                 2 + 4 * (i % 3 == 0) + 40 * (i % 3 == 1)
             ),
-            "int a[2][3] = {{1, 2, 3}, {i, 5, 6}}, s = 0; for (auto &r : a) for (int e : r) s += e; PUT(s);": lambda i: (
-                17 + i
-            ),
+            "int a[2][3] = {{1, 2, 3}, {i, 5, 6}}, s = 0; for (auto &r : a) for (int e : r) s += e;"
+            " PUT(s);": lambda i: 17 + i,
             "int s = 0; for (int e : {i, 7, 9}) { if (e == 9) break; s += e; } PUT(s);": lambda i: (
                 0 if i == 9 else i + 7
             ),
             "int a[4] = {1, i, 5, 6}, s = 0; for (auto &e : Slice{a, 4}) { e += 1; if (e == 6) continue; s += e; }"
             " PUT(s + a[0]);": lambda i: 2 + (0 if i == 5 else i + 1) + 7 + 2,
-            "Part p[2] = {{1, 2.f}, {i, 3.f}}; int s = 0; for (const auto &[a, b] : p) s += a * (int)b; PUT(s);": lambda i: (
-                2 + 3 * i
-            ),
-            "std::array<int, 3> a{{1, i, 3}}; a[i % 3] = 8; for (auto &e : a) e *= 2; PUT(a[0] + a.size());": lambda i: (
-                (16 if i % 3 == 0 else 2) + 3
-            ),
+            "Part p[2] = {{1, 2.f}, {i, 3.f}}; int s = 0; for (const auto &[a, b] : p) s += a * (int)b;"
+            " PUT(s);": lambda i: 2 + 3 * i,
+            "std::array<int, 3> a{{1, i, 3}}; a[i % 3] = 8; for (auto &e : a) e *= 2;"
+            " PUT(a[0] + a.size());": lambda i: (16 if i % 3 == 0 else 2) + 3,
             "int x = 1, y = 2; for (int *p : {&x, &y}) *p += i; PUT(x * 100 + y);": lambda i: (i + 1) * 100 + i + 2,
             "PUT(most({1, i, 5}) + std::max({i, 2}) + std::min<int>(i, 3));": lambda i: (
                 max(5, i) + max(i, 2) + min(i, 3)
@@ -377,3 +384,91 @@ template <int N> int unrolled(int x) {
             "PUT(__builtin_popcount(i) + sycl::popcount(i) + std::abs(-i));": lambda i: 2 * bin(i).count("1") + i,
         },
     )
+
+
+def test_parts_of_the_library_and_what_is_written_in_their_style():
+    declarations = """
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <numeric>
+#include <optional>
+int decayed(int p[], int k) { return p[k] + p[0]; }
+int changed(int p[4], int k) { p[k] += 1; return p[k]; }
+template <int N> int last(const int (&p)[N]) { return N * p[N - 1]; }
+struct Fields { int a = 1, b = 2; int c[2] = {3, 4}; };
+template <class... F> struct Overloaded : F... { using F::operator()...; };
+template <class... F> Overloaded(F...) -> Overloaded<F...>;
+template <int N> struct Repeated {
+  template <class F> static void times(F f) { Repeated<N - 1>::times(f); f(N - 1); }
+};
+template <> struct Repeated<0> { template <class F> static void times(F) {} };
+template <std::size_t... I, class F> void indexed(std::index_sequence<I...>, F f) { (f(I), ...); }
+template <int (*F)(int)> int through(int x) { return F(x); }
+int next(int x) { return x + 1; }
+constexpr int operator""_k(unsigned long long v) { return v * 1000; }
+struct Node { int v; Node *next; };
+struct Generator {
+  unsigned s;
+  unsigned next() { s ^= s << 13; s ^= s >> 17; s ^= s << 5; return s; }
+};
+"""
+
+    def generated(i):
+        s = i + 1
+        s ^= s << 13 & 0xFFFFFFFF
+        s ^= s >> 17
+        return (s ^ s << 5 & 0xFFFFFFFF) >> 8
+
+    expect(
+        declarations,
+        {
+            "int a[4] = {1, 2, 3, i}; PUT(decayed(a, 2) + changed(a, 3) + last(a));": lambda i: 4 + i + 1 + 4 * (i + 1),
+            "Fields d{.a = 5, .c = {i, 9}}; PUT(d.a + d.b * 10 + d.c[0] * 100 + d.c[1]);": lambda i: 34 + 100 * i,
+            "Overloaded f{[](int x) { return x + 1; }, [](float x) { return (int)(x * 2); }}; PUT(f(i) + f(1.5f));": (
+                lambda i: i + 4
+            ),
+            "int s = 0; Repeated<4>::times([&](int k) { s += k * i; }); PUT(s);": lambda i: 6 * i,
+            "int s = 0; indexed(std::make_index_sequence<3>{}, [&](auto k) { s += k * i; }); PUT(s);": lambda i: 3 * i,
+            "PUT(through<next>(i) + 5_k);": lambda i: i + 5001,
+            "Node b{i, nullptr}, a{1, &b}; PUT(a.next->v + a.v);": lambda i: i + 1,
+            "Generator g{(unsigned)i + 1}; PUT(g.next() >> 8);": generated,
+            "float f = i * 1.5f; unsigned u; memcpy(&u, &f, 4);"
+            " PUT((u >> 8) - (std::bit_cast<unsigned>(f) >> 9));": lambda i: (
+                (int(np.float32(i * 1.5).view(np.uint32)) >> 8) - (int(np.float32(i * 1.5).view(np.uint32)) >> 9)
+            ),
+            "int a[4] = {1, 2, i, 4}, b[4]; std::memcpy(b, a, sizeof a); memset(a, 0, 8);"
+            " PUT(b[2] * 10 + a[1] + a[3]);": lambda i: 10 * i + 4,
+            "int a[3] = {3, i, 2}; std::sort(a, a + 3);"
+            " PUT(a[0] * 100 + a[2] + std::accumulate(a, a + 3, 0));": lambda i: min(2, i) * 100 + max(3, i) + i + 5,
+            "std::optional<int> o; if (i % 2) o = i; PUT(o.value_or(-1) + o.has_value());": lambda i: (
+                i + 1 if i % 2 else -1
+            ),
+            "int y = i; y += y++ * 2; PUT(y);": lambda i: i + 1 + 2 * i,
+            "int a[4] = {1, 2, 3, i}, *p = a, *e = a + 4, s = 0; while (p != e) s += *p++; PUT(s);": lambda i: 6 + i,
+            'char b[4] = "abc"; b[1] += i; PUT(b[1] + b[3]);': lambda i: 98 + i if i < 30 else 98 + i - 256,
+            "int x = 0; switch (i % 4) { int z; case 0: { x = 1; } case 1: x += 5; break; { case 2: x = 9; } }"
+            " PUT(x);": lambda i: [6, 5, 9, 0][i % 4],
+        },
+    )
+
+
+def test_local_memory_of_a_group_is_another_one_by_each_call():
+    source = """#include <sycl/sycl.hpp>
+using sycl::ext::oneapi::group_local_memory, sycl::ext::oneapi::group_local_memory_for_overwrite;
+void submit(sycl::queue &q, int *out) {
+  q.parallel_for(sycl::nd_range<1>(64, 32), [=](sycl::nd_item<1> it) {
+    auto ids = group_local_memory_for_overwrite<int[32]>(it.get_group());
+    auto twice = group_local_memory_for_overwrite<int[32]>(it.get_group());
+    int &seven = *group_local_memory<int>(it.get_group(), 7), l = it.get_local_id(0), i = it.get_global_id(0);
+    (*ids)[l] = i;
+    (*twice)[l] = 2 * i;
+    sycl::group_barrier(it.get_group());
+    out[i] = (*ids)[31 - l] * 1000 + (*twice)[31 - l] + seven * 100000;
+  });
+}
+"""
+    out, findings = xe.check(xe.load(source)["submit"], xe.NDRange(64, 32))(np.zeros(64, np.int32))
+    mirrored = np.arange(64).reshape(2, 32)[:, ::-1].ravel()
+    assert np.asarray(out).tolist() == (mirrored * 1002 + 700000).tolist()
+    assert not findings

@@ -251,6 +251,33 @@ def test_long_loops_do_what_short_ones_do(n: int):
     assert result.arrays["s"][0] == int(total / n)
 
 
+def test_long_loops_stop_where_the_host_has_to_do_something():
+    result = ran(
+        """
+    bool check(const std::vector<int> &v) {
+      for (int i = 0; i < v.size(); i++) {
+        int wanted = 3 * i;
+        if (v[i] != wanted) { std::cout << "wrong at " << i << "\\n"; return false; }
+      }
+      return true;
+    }
+    int main() {
+      const int n = 300;
+      std::vector<int> v(n * n);
+      for (int i = 0; i < n * n; i++) v[i] = 3 * i;
+      std::cout << check(v) << "\\n";
+      v[80000] = 1;
+      std::cout << check(v) << "\\n";
+      int errors = 0;
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+          if (v[i * n + j] != 3 * (i * n + j)) { errors++; printf("%d %d\\n", i, j); }
+      std::cout << errors << "\\n";
+    }""".replace("\\\\", "\\")
+    )
+    assert result.output == "1\nwrong at 80000\n0\n266 200\n1\n"
+
+
 _TWO = """
 int main() {{
   sycl::queue q{0};

@@ -45,6 +45,13 @@ def test_holds_every_module_and_nothing_else(distribution):
     assert installed == expected
 
 
+def test_every_package_is_named_for_the_wheel():
+    """An installation in place finds packages that the wheel would lack."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    folders = {str(path.parent.relative_to(ROOT)).replace("/", ".") for path in (ROOT / "xeemu").rglob("*.py")}
+    assert set(settings["packages"]) == folders | {"xeemu.kernels"}
+
+
 def test_says_what_the_project_says(distribution):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert distribution.version == project["version"]

@@ -2,6 +2,7 @@
 
 import re
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -248,6 +249,44 @@ class TestCaptures:
         np.testing.assert_array_equal(launch(**given, bias=None), np.ones(8))
         np.testing.assert_array_equal(launch(**given, bias=x), x)
 
+    def test_the_range_of_a_buffer_tells_the_elements_of_its_accessors(self, tmp_path, capsys):
+        text = """#include <sycl/sycl.hpp>
+void f(sycl::queue q, float *p, sycl::float2 *v) {
+  sycl::buffer<float, 2> a(p, sycl::range<2>(8, 4));
+  sycl::buffer<sycl::float2> b(v, sycl::range<1>(32));
+  q.submit([&](sycl::handler &h) {
+    sycl::accessor x(a, h);
+    sycl::accessor y(b, h);
+    h.parallel_for(sycl::range<2>(8, 4), [=](sycl::item<2> i) { x[i] = y[i.get_linear_id()][1]; });
+  });
+}
+"""
+        path = tmp_path / "ranges.cpp"
+        path.write_text(text)
+        assert "accessor<vec<float, 2>, 1, read_write> y, 32 elements, read only" in repr(xe.load(path))
+        assert xeemu(["run", f"{path}:f"]) == 0
+        assert "float32[8,4], crc32" in capsys.readouterr().out
+
+    def test_a_null_pointer_that_the_host_code_tells_is_one(self):
+        text = """#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue q;
+  int *m = nullptr;
+  sycl::float4 *v = sycl::malloc_device<sycl::float4>(8, q);
+  q.parallel_for(sycl::nd_range<1>(8, 4), [=](sycl::nd_item<1> it) {
+    v[it.get_global_id(0)] = 2.f;
+    if (it.get_global_id(0) == 7) *m = 1;
+  });
+}
+"""
+        kernels = xe.load(text)
+        assert "int *m = nullptr, written" in repr(kernels)
+        assert "vec<float, 4> *v, 8 elements, written" in repr(kernels)
+        (_, m), (finding,) = xe.check(kernels["main"])(np.zeros((8, 4), np.float32))
+        assert m is None
+        assert (finding.kind, finding.memory) == ("out-of-bounds", "m")
+        assert "if (m != nullptr)" in str(finding)
+
     def test_local_memory_of_two_dimensions_takes_the_tuple_of_its_range(self, captured):
         a = np.arange(1024, dtype=np.float32)
         launch = xe.launch(captured["tiles"])
@@ -432,7 +471,7 @@ ADVICE = {
 }
 # What advice in other languages says, and the members of our headers' classes.
 OTHERS = re.compile(
-    r"wg\.|where=|\.atomic\[|\.at\[|jnp\.|lax\.|@xe|CLK_|OpenCL|\bget_\w+_id\(\d\)|(?<!sycl::)\bgroup_barrier|\.data"
+    r"wg\.|where=|\.atomic\[|\.at\[|jnp\.|lax\.|@xe|CLK_|OpenCL|(?<!it\.)\bget_\w+_id\(\d\)|(?<!sycl::)\bgroup_barrier|\.data"
 )
 
 
@@ -540,11 +579,16 @@ class TestErrors:
 
     @pytest.mark.parametrize(
         ("file", "library"),
-        [("oneapi/mkl.hpp", "oneMKL"), ("oneapi/dpl/algorithm", "oneDPL"), ("mine.hpp", "options=")],
+        [("oneapi/ccl.hpp", "oneCCL"), ("cuda.h", "CUDA"), ("mine.hpp", "options=")],
     )
     def test_of_files_that_are_not_there_name_the_library(self, file, library):
         with pytest.raises(xe.KernelError, match=rf"2:10: error: '{file}' file not found; .*{library}"):
             xe.load(f"#include <sycl/sycl.hpp>\n#include <{file}>\n")
+
+    def test_are_none_of_what_another_compiler_takes(self):
+        text = "q.single_task([=] {\n#pragma unroll(0)\n    for (int k = 0; k < 4; k++) a[k] = k;\n  });"
+        kernel = xe.load(f"#include <sycl/sycl.hpp>\nvoid f(sycl::queue q, int *a) {{\n  {text}\n}}\n")["f"]
+        np.testing.assert_array_equal(xe.launch(kernel)(np.zeros(4, np.int32)), range(4))
 
     def test_are_ten_at_most(self):
         text = self.told("\n".join(f"x{k} = 1;" for k in range(12)))
@@ -649,3 +693,107 @@ void f(sycl::queue q, int *a) {
         np.testing.assert_array_equal(
             xe.launch(kernel)(np.zeros(4, np.int32), table=(0, 0, 0, 0), rows=((1, 0, 0), (0, 2, 0))), [1, 2, 0, 0]
         )
+
+
+COSTLY = """#include <sycl/sycl.hpp>
+int main() {
+  constexpr int N = 4096;
+  sycl::queue q;
+  float *a = sycl::malloc_shared<float>(16 * N, q), *b = sycl::malloc_shared<float>(N, q);
+  int *counts = sycl::malloc_shared<int>(N, q), *sum = sycl::malloc_shared<int>(1, q);
+  sycl::nd_range<1> sizes(N, 256);
+  q.parallel_for<class strided>(sizes, [=](sycl::nd_item<1> it) {
+    b[it.get_global_id(0)] = a[it.get_global_id(0) * 16];
+  });
+  q.parallel_for<class counted>(sizes, [=](sycl::nd_item<1> it) {
+    sycl::atomic_ref<int, sycl::memory_order::relaxed, sycl::memory_scope::device> all(sum[0]);
+    all += counts[it.get_global_id(0)];
+  });
+  q.submit([&](sycl::handler &h) {
+    sycl::local_accessor<float, 2> t({16, 16}, h);
+    h.parallel_for<class transposed>(sizes, [=](sycl::nd_item<1> it) {
+      int x = it.get_local_id(0) % 16, y = it.get_local_id(0) / 16;
+      t[x][y] = a[it.get_global_id(0)];
+      sycl::group_barrier(it.get_group());
+      b[it.get_global_id(0)] = t[y][x];
+    });
+  });
+  q.submit([&](sycl::handler &h) {
+    sycl::local_accessor<float, 1> t(256, h);
+    h.parallel_for<class copied>(sizes, [=](sycl::nd_item<1> it) {
+      if (it.get_local_id(0) == 0)
+        for (int k = 0; k < 256; k++)
+          t[k] = a[k];
+      sycl::group_barrier(it.get_group());
+      b[it.get_global_id(0)] = t[it.get_local_id(0)];
+    });
+  });
+}
+"""
+
+
+class TestHints:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def costly(cls):
+        return xe.load(COSTLY)
+
+    @pytest.mark.parametrize(
+        ("name", "advice"),
+        [
+            ("strided", "let it.get_global_id of the last dimension run along them"),
+            ("counted", "Reduce in the group first (sycl::reduce_over_group, or atomics"),
+            ("transposed", "one more column does: sycl::local_accessor<..., 2> t({16, 16 + 1}, h)."),
+            ("copied", "for (k = it.get_local_linear_id(); k < n;"),
+        ],
+    )
+    def test_of_a_report_speak_sycl(self, costly, name, advice):
+        sizes = {"a": (1 << 16, np.float32), "b": (4096, np.float32), "counts": (4096, np.int32), "sum": (1, np.int32)}
+        kernel = costly[name]
+        report = xe.estimate(kernel)(*(jax.ShapeDtypeStruct((sizes[p][0],), sizes[p][1]) for p in kernel.parameters))
+        text = " ".join(hint.text for hint in report.hints)
+        assert advice in text
+        assert not OTHERS.search(text)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("sizes", "attribute", "error", "message"),
+        [
+            ("sycl::nd_range<1>(128, 64)", "", xe.MemoryAllocationError, r"Allocate less with sycl::local_accessor"),
+            (
+                "sycl::range<2>(64, 8)",
+                "",
+                xe.KernelArgumentError,
+                r"a local size: sycl::nd_range<2>\(\{64, 8\}, local\)",
+            ),
+            ("sycl::nd_range<2>({100, 2}, {64, 1})", "", xe.NDRangeError, r"\(if \(it\.get_global_id\(0\) < 100\)\)"),
+            (
+                "sycl::nd_range<1>(128, 64)",
+                "[[sycl::reqd_sub_group_size(8)]]",
+                xe.KernelNotSupportedError,
+                "attributes",
+            ),
+            (
+                "sycl::nd_range<1>(128, 64)",
+                "[[sycl::reqd_work_group_size(32)]]",
+                xe.NDRangeError,
+                "64 differs from .* 32",
+            ),
+        ],
+    )
+    def test_of_a_launch_speak_sycl(self, sizes, attribute, error, message):
+        text = f"""#include <sycl/sycl.hpp>
+void f(sycl::queue q, float *a) {{
+  q.submit([&](sycl::handler &h) {{
+    sycl::local_accessor<float> t(1 << 16, h);
+    h.parallel_for({sizes}, [=](auto it) {attribute} {{
+      t[0] = 1;
+      a[0] = t[0];
+    }});
+  }});
+}}
+"""
+        with pytest.raises(error, match=message) as refused:
+            xe.launch(xe.load(text)["f"])(np.zeros(1, np.float32))
+        assert not OTHERS.search(str(refused.value))

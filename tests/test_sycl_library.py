@@ -244,3 +244,81 @@ int main() {{
     nd_range = kernel.nd_range
     found = xe.launch(kernel, nd_range)(np.array([3], np.int32))
     assert int(np.asarray(found[0] if isinstance(found, tuple) else found)[0]) == expected
+
+
+# Statements of a host's program, and what they print; the last ones begin with what those before have left.
+HOST = {
+    "std::sort(v.begin(), v.end()); for (int x : v) std::cout << x << ' ';": "1 3 5 9 ",
+    "v.push_back(7); v.insert(v.begin() + 1, 42); v.erase(v.begin()); v.resize(7); show(v);": "42 3 5 9 7 0 0 ",
+    "std::iota(v.begin(), v.end(), 1); std::reverse(v.begin() + 1, v.end()); show(v);": "1 7 6 5 4 3 2 ",
+    "std::cout << std::accumulate(v.begin(), v.end(), 0) << *std::max_element(v.begin(), v.end());": "287",
+    's += " world"; std::cout << s << s.size() << s.substr(6) << s.find("wor") << (s == "hello world");':
+        "hello world11world61",
+    'm["b"] = 2; m["a"] = 1; m["c"] += 5; for (auto &[k, x] : m) std::cout << k << "=" << x << m.count("z") << " ";':
+        "a=10 b=20 c=50 ",
+    "u[3] = 1.5; u.emplace(1, 2); std::cout << u[3] << u.at(1) << u.size() << (u.find(5) == u.end());": "1.5221",
+    "for (int x : std::set<int>{3, 1, 3, 2}) std::cout << x;": "123",
+    "std::cout << std::fixed << std::setprecision(3) << 3.14159 << std::setw(8) << 2.5 << std::defaultfloat << 0.1;":
+        "3.142   2.5000.1",
+    "std::cout << std::hex << 255 << std::dec << std::left << std::setw(5) << 12 << '|' << std::right << 1e10;":
+        "ff12   |1e+10",
+    'std::printf("%d %5.2f %s %c %x %03d|%-4d|", 7, 2.345, s.c_str(), 122, 255, 42, 3);':
+        "7  2.35 hello world z ff 042|3   |",
+    "std::stringstream t; t << s.substr(0, 2) << 12; std::cout << t.str() + std::to_string(-4) << std::stoi(\"17\");":
+        "he12-417",
+    "auto [p, q1] = std::make_tuple(1, 2.5); std::tie(p, std::ignore) = std::make_pair(8, 9); std::cout << p << q1;":
+        "82.5",
+    "std::function<int(int)> f = [&](int x) { return x + (int)v.size(); }; std::cout << f(3);": "10",
+    "auto a = std::make_shared<std::array<int, 3>>(); auto b = a; (*b)[1] = 4; "
+    "std::cout << (*a)[1] << b->size();": "43",
+    "std::complex<double> z(1, 2); z = z * z + 1.0; std::cout << z << std::abs(std::complex<double>(3, 4));": "(-2,4)5",
+    "std::priority_queue<int> h; h.push(3); h.push(9); h.push(5); h.pop(); std::cout << h.top();": "5",
+    "std::cout << std::numeric_limits<int>::max() << (std::numeric_limits<float>::infinity() > 1e30f);": "21474836471",
+    "{ buffer b(v); q.submit([&](handler &h) { accessor a(b, h); h.parallel_for(7, [=](id<1> i) { a[i] *= 10; }); }); }"
+    "show(v);": "10 70 60 50 40 30 20 ",
+    "{ const std::vector<int> c(v); buffer<int> b(c.data(), 7); host_accessor a(b); a[0] = 5; "
+    "std::cout << c[0] << a[0]; }":
+        "105",
+    "{ buffer<int> b(v.data(), 7), part(b, id<1>(1), range<1>(2)); q.submit([&](handler &h) { accessor a(part, h); "
+    "h.parallel_for(2, [=](id<1> i) { a[i] = 0; }); }); } show(v);": "10 0 0 50 40 30 20 ",
+    "{ buffer<int> b(v); q.submit([&](handler &h) { accessor a(b, h, range<1>(2), id<1>(5)); "
+    "h.fill(a, 9); }); } show(v);":
+        "10 0 0 50 40 9 9 ",
+    "{ buffer<int> b(range<1>(7)); b.set_final_data(v.begin()); "
+    "q.submit([&](handler &h) { accessor a(b, h, write_only); "
+    "h.parallel_for(7, [=](id<1> i) { a[i] = i * i; }); }); } show(v);": "0 1 4 9 16 25 36 ",
+    "q.fill(d, 3, 8); q.parallel_for(8, [=](id<1> i) { d[i] += i; }); q.copy(d, v.data(), 7).wait(); show(v);":
+        "3 4 5 6 7 8 9 ",
+    "*r = 100; q.parallel_for(range<1>(8), reduction(r, plus<>()), [=](id<1> i, auto &x) { x += d[i]; }).wait();"
+    "std::cout << *r;": "152",
+    "q.parallel_for(nd_range<1>(8, 4), reduction(r, plus<>(), property::reduction::initialize_to_identity()), "
+    "[=](nd_item<1> it, auto &x) { x += 2; }).wait(); std::cout << *r;": "16",
+    "q.submit([&](handler &h) { h.host_task([=] { *r = 42; }); }).wait(); std::cout << *r;": "42",
+    "usm_vector w(3, usm_vector::allocator_type(q)); int *p = w.data(); "
+    "q.parallel_for(3, [=](id<1> i) { p[i] = i; }).wait();"
+    "std::cout << w[2];": "2",
+}  # fmt: skip
+
+
+def test_a_host_prints_what_the_libraries_say():
+    # Each statement is a scope of its own.
+    statements = "\n".join(f'{{ {s} }} std::cout << "\\n";' for s in HOST)
+    names = "array complex functional iomanip iostream map memory numeric queue set sstream string tuple unordered_map"
+    text = "".join(f"#include <{name}>\n" for name in ["sycl/sycl.hpp", *names.split()])
+    text += f"""
+using namespace sycl;
+typedef std::vector<int, usm_allocator<int, usm::alloc::shared>> usm_vector;
+void show(const std::vector<int> &v) {{ for (const auto &x : v) std::cout << x << ' '; }}
+int main() {{
+  sycl::queue q{{property::queue::in_order()}};
+  std::vector<int> v{{5, 3, 9, 1}};
+  std::string s = "hello";
+  std::map<std::string, int> m;
+  std::unordered_map<int, double> u;
+  int *d = malloc_device<int>(8, q), *r = malloc_shared<int>(1, q);
+  {statements}
+  return 3;
+}}"""
+    result = xe.load(text).run()
+    assert result.output.split("\n")[:-1] == list(HOST.values())
+    assert result.exit_code == 3

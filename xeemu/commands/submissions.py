@@ -1,6 +1,7 @@
 """Submissions: a kernel of SYCL C++ with the launch that its host code and the command line tell."""
 
 import ast
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,8 @@ class _Given:
         """An argument for each capture, in order."""
         written = self._by_name(texts)
         found = [self._argument(c, written.get(c.key), k) for k, c in enumerate(self._captures)]
-        if missing := [c for c, value in zip(self._captures, found, strict=True) if value is None]:
+        given = list(zip(self._captures, found, strict=True))
+        if missing := [c for c, value in given if value is None and not self._is_known(c)]:
             such = " ".join(f"--arg {c.key}={_such_as(c)}" for c in missing)
             raise UsageError(f"the host code does not tell all that the kernel captures; write also {such}")
         return tuple(found)
@@ -101,6 +103,8 @@ class _Given:
                 return self._random(capture, position)
             case parameters.LOCAL:
                 return self._local(capture)
+        if known is None and isinstance(capture.type, types.Array):
+            return self._random_array(capture.type, position)
         return known if known is not None or not self._is_known(capture) else bytes(capture.type.size)
 
     def _known(self, capture: Parameter) -> Any:
@@ -113,6 +117,10 @@ class _Given:
     def _read(self, capture: Parameter, text: str, position: int) -> Any:
         """An argument as it was written."""
         leaf = capture.leaves[0] if capture.kind == parameters.VALUE else capture.pointer
+        if isinstance(capture.type, types.Array) and (":" in text or text.endswith(".npy")):
+            _, element = _shape(capture.type)
+            pointer = types.Pointer(element, "global")
+            return rules.argument(dataclasses.replace(leaf.variable, type=pointer), text, position)
         if isinstance(leaf.variable.type, types.Record) and not text.lstrip().startswith("{"):
             return rules.numbers(text)
         return rules.argument(leaf.variable, text, position, self._shapes_only)
@@ -124,7 +132,7 @@ class _Given:
         return tuple(map(int, sizes)) if sizes and None not in sizes and all(sizes) else local
 
     def _random(self, capture: Parameter, position: int) -> Any:
-        extent = self._plan.extent(capture.pointer.path)
+        extent = arguments.extent(capture, self._plan)
         if extent is None:
             return None
         dtype, count = np.dtype(extent[0]), extent[1]
@@ -136,6 +144,11 @@ class _Given:
             return jax.ShapeDtypeStruct(shape, dtype)
         return rules.random(shape, dtype, {}, position)
 
+    def _random_array(self, of: types.Array, position: int) -> Any:
+        """Random contents of an array that is captured whole; None where its elements are no numbers."""
+        shape, element = _shape(of)
+        return rules.random(shape, element.dtype, {}, position) if isinstance(element, types.Scalar) else None
+
     def _struct(self, capture: Parameter, text: str | None, position: int) -> Any:
         """The fields of a struct with pointers, each written as an argument."""
         fields = {} if text is None else _fields(text)
@@ -145,7 +158,16 @@ class _Given:
             )
             for k, part in enumerate(capture.parts)
         }
-        return None if any(value is None for value in found.values()) else found
+        unknown = [part for part in capture.parts if found[part.key] is None and not self._is_known(part)]
+        return None if unknown else found
+
+
+def _shape(of: types.Type) -> tuple[tuple[int, ...], types.Type]:
+    """The dimensions of an array and the type of its elements."""
+    if not isinstance(of, types.Array):
+        return (), of
+    inner, element = _shape(of.element)
+    return (of.count, *inner), element
 
 
 def _fields(text: str) -> dict[str, Any]:

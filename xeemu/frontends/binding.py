@@ -41,6 +41,7 @@ class Signature(Protocol):
       declaration: as the source's language writes it.
       lines: of the kernel's source, each with its number.
       every: names of all that may be given by position.
+      shapes: dimensions of memories by name, of those that are flat for xeemu.
     """
 
     @property
@@ -51,6 +52,8 @@ class Signature(Protocol):
     def lines(self) -> tuple[tuple[int, str], ...]: ...
     @property
     def every(self) -> tuple[str, ...]: ...
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]: ...
     def flat(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Sequence[Any]:
         """The values of the parameters, of a call's arguments."""
 
@@ -161,7 +164,8 @@ class _Binding:
     @functools.cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """The dimensions of local and private arrays of numbers."""
-        return declarations.shapes(self.function)
+        declared = declarations.shapes(self.function)
+        return declared if self.signature is None else {**declared, **self.signature.shapes}
 
     @functools.cached_property
     def summary(self) -> str:

@@ -22,6 +22,7 @@ from xeemu.language.ndrange import NDRange
 from xeemu.launching.launch import launch
 from xeemu.programs import launches, runs, transfers
 from xeemu.programs.launches import Pointed
+from xeemu.programs.leaving import Leaving, Unfit
 
 _STATE = "random numbers"
 _MOST_ITERATIONS = (1 << 31) - 1
@@ -46,11 +47,10 @@ class Loops:
         if node in self.refused:
             return False
         try:
-            _Making(machine, node, frame).run()
-        except (_Refused, Error, NotImplementedError, AssertionError):
+            return _Making(machine, node, frame).run()
+        except (_Refused, Unfit, Error, NotImplementedError, AssertionError):
             self.refused.add(node)
             return False
-        return True
 
 
 @dataclasses.dataclass(eq=False)
@@ -63,6 +63,7 @@ class _Making:
       first, last: statements before and after the loop.
       bases: the parameters that are memories, by these.
       state: of the random numbers.
+      left: holds whether the loop was left, None where it is not.
     """
 
     machine: Machine
@@ -75,27 +76,43 @@ class _Making:
     last: list[Statement] = dataclasses.field(default_factory=list)
     bases: dict[int, Variable] = dataclasses.field(default_factory=dict)
     state: Expression | None = None
+    left: Memory | None = None
 
     @property
     def place(self) -> Place:
         return self.node.place
 
-    def run(self) -> None:
-        loop = tree.Loop(self.place, None, self.node.condition, self.node.step, self.node.body)
+    def run(self) -> bool:
+        """Whether the loop has ended; else its next iteration is one for the host."""
+        body = self._left(self.node.body)
+        loop = tree.Loop(self.place, None, self.node.condition, self.node.step, body)
         _check(loop)
         for variable in _free(loop):
-            self._variable(variable, loop)
+            if variable not in self.given:
+                self._variable(variable, loop)
         made = Rewriter(self.given, self._call).of(runs.joined(loop))
-        body = tree.Block(self.place, (*self.first, made, *self.last))
+        whole = tree.Block(self.place, (*self.first, made, *self.last))
         function = Function(
             f"the loop of line {self.place.line}",
             tuple(self.parameters),
             types.VOID,
             self.place,
             True,
-            read=lambda: body,
+            read=lambda: whole,
         )
         self._launch(function)
+        return self.left is None or self.left.get(0, types.INT) == 0
+
+    def _left(self, body: Statement) -> Statement:
+        """The body of the loop, which is left where something is to be done that no kernel can do."""
+        flag = Variable("<left>", types.INT, "private", self.place)
+        leaving = Leaving(tree.Name(types.INT, self.place, flag), _needs_host)
+        made = leaving.body(body)
+        if leaving.used:
+            self.left = self.machine.cells(4)
+            self.left.put(0, types.INT, 0)
+            self._counted(flag, self.left, types.INT)
+        return made
 
     def _launch(self, function: Function) -> None:
         written = lowered.written(function)
@@ -259,6 +276,16 @@ def _parts(loop: tree.Loop) -> Iterator[Any]:
         yield from effects.nodes(function.body)
 
 
+def _needs_host(node: Any) -> bool:
+    """Whether a part of a loop does what a kernel cannot do."""
+    place = tree.Place("", 0, 0)
+    around = Function("", (), types.VOID, place, False, read=lambda: tree.Block(place, (node,)))
+    if any(isinstance(part, tree.Return) for part in effects.nodes(node)):
+        return True
+    parts = (part for function in effects.functions(around) for part in effects.nodes(function.body))
+    return any(isinstance(p, tree.Call) and p.function is None and p.name in _OUTSIDE for p in parts)
+
+
 def _check(loop: tree.Loop) -> None:
     """Refuses what a kernel cannot do, and changes of objects that hold pointers."""
     own = set(effects.nodes(loop))
@@ -276,7 +303,8 @@ def _check(loop: tree.Loop) -> None:
                 raise _Refused
 
 
-_OF_THE_HOST = frozenset(("random", *intrinsics.names(), *intrinsics.COMMANDS))
+_OF_THE_HOST = frozenset(("random", "printf", *intrinsics.names(), *intrinsics.COMMANDS))
+_OUTSIDE = _OF_THE_HOST - {"random"}
 
 
 def _is_of_pointers(target: Expression) -> bool:

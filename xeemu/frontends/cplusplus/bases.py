@@ -32,8 +32,15 @@ class Bases:
         named = _named(declaration if template is None else template)
         if template is None or not named:
             return [base.type.get_canonical() for base in named]
-        given = _given(template, _arguments(declaration))
-        return [self._instance(base, given, declaration, place) for base in named]
+        given = _given(template, declaration)
+        found: list[Any] = []
+        for base in named:
+            pack = base.type.spelling.removesuffix("...") + "..."
+            if pack in given:  # all that the template is given
+                found += _pack(declaration)
+            else:
+                found.append(self._instance(base, given, declaration, place))
+        return found
 
     def _instance(self, base: Cursor, given: dict[str, str], declaration: Cursor, place: Place) -> Any:
         """A base of an instance of a template."""
@@ -65,25 +72,49 @@ def _named(declaration: Cursor) -> list[Cursor]:
 
 
 def _arguments(declaration: Cursor) -> tuple[str, ...]:
-    """The arguments of an instance of a template: the names of types, and numbers."""
-    count = declaration.get_num_template_arguments()
-    return tuple(_argument(declaration, k) for k in range(max(count, 0)))
+    """The arguments of an instance of a template, those of a pack one by one: the names of types, and numbers."""
+    found: list[str] = []
+    for k in range(max(declaration.get_num_template_arguments(), 0)):
+        of = declaration.get_template_argument_type(k)
+        if of.kind.name != "INVALID":
+            found.append(_plain(of.get_canonical().spelling))
+        elif _is_number(declaration, k):
+            found.append(str(declaration.get_template_argument_value(k)))
+        else:
+            whole = declaration.type.get_canonical()
+            rest = range(k, whole.get_num_template_arguments())
+            return (*found, *(_plain(whole.get_template_argument_type(j).get_canonical().spelling) for j in rest))
+    return tuple(found)
 
 
-def _argument(declaration: Cursor, k: int) -> str:
-    of = declaration.get_template_argument_type(k)
-    if of.kind.name == "INVALID":
-        return str(declaration.get_template_argument_value(k))
-    return _plain(of.get_canonical().spelling)
+def _is_number(declaration: Cursor, k: int) -> bool:
+    try:
+        return bool(declaration.get_template_argument_kind(k).name == "INTEGRAL")
+    except ValueError:  # a pack, which the bindings do not know
+        return False
 
 
-def _given(template: Cursor, arguments: tuple[str, ...]) -> dict[str, str]:
-    """The arguments of an instance by the names of the template's parameters, a pack's with the dots behind it."""
+def _pack(declaration: Cursor) -> list[Any]:
+    """The types (clang's) that an instance of a template is given for its pack, which is the last parameter."""
+    of, first = declaration.type.get_canonical(), declaration.get_num_template_arguments() - 1
+    return [of.get_template_argument_type(k).get_canonical() for k in range(first, of.get_num_template_arguments())]
+
+
+def _given(template: Cursor, declaration: Cursor) -> dict[str, str]:
+    """The arguments of an instance by the names of the template's parameters, a pack's with dots behind its name."""
     _, pattern = _split(template.displayname)
+    arguments = _arguments(declaration)
     found = dict(zip(pattern, arguments, strict=False))
-    if pattern and pattern[-1].endswith("..."):
-        found[pattern[-1]] = ",".join(arguments[len(pattern) - 1 :])
+    last = declaration.get_num_template_arguments() - 1
+    if pattern and last >= 0 and _is_pack(declaration, last):
+        found.pop(pattern[-1], None)
+        found[pattern[-1].removesuffix("...") + "..."] = ",".join(arguments[len(pattern) - 1 :])
     return found
+
+
+def _is_pack(declaration: Cursor, k: int) -> bool:
+    of = declaration.get_template_argument_type(k)
+    return of.kind.name == "INVALID" and not _is_number(declaration, k)
 
 
 def _split(spelling: str) -> tuple[str, tuple[str, ...]]:

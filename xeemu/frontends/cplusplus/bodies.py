@@ -86,6 +86,10 @@ class Body:
         field = dereferenced(field) if capture.reference else field
         return dataclasses.replace(field, place=self.place)  # that of its use, not of the capture
 
+    def within(self, this: Expression) -> "Body":
+        """The state of reading what a class says of its members, of an object."""
+        return dataclasses.replace(self, this=this, closure=None)
+
     def object(self) -> Expression:
         """The object that `this` points to, in a lambda the one that it has captured."""
         found = self.this if self.closure is None else self._held(self.closure, THIS)

@@ -9,11 +9,15 @@ from xeemu.frontends.cplusplus.lvalues import address, converted, dereferenced, 
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang, substitutes
 from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.literals import number
 from xeemu.frontends.tree import Expression, Function, Place
 
 _METHODS = ("CXX_METHOD", "CONVERSION_FUNCTION")
 _KEPT = ("launch", "launch_task", "kernel_body", "task_body")
 """Functions of our headers of which a call stays one: the host's code says there what it submits."""
+
+_SAME = ("move", "forward", "move_if_noexcept", "as_const", "addressof", "__addressof")
+"""Functions of the standard library that clang knows without their bodies: each gives a reference to its argument."""
 
 
 def read(body: Body, cursor: Cursor) -> Expression:
@@ -36,15 +40,21 @@ def read(body: Body, cursor: Cursor) -> Expression:
 def _direct(body: Body, cursor: Cursor, callee: Cursor, place: Place) -> Expression:
     """A call of a function, method or operator that is known."""
     _check_dispatch(body, cursor, callee)
+    known = clang.evaluated(cursor) if callee.spelling.startswith("__builtin_") else None
+    of = body.records.type(callee.result_type, cursor, place)
+    if known is not None and isinstance(of, types.Scalar):
+        return number(of, place, known)
     function = body.function(callee)
     if function is not None and callee.type.is_function_variadic():
         raise refusals.at(place, f"{callee.spelling} takes any number of arguments by `...`; write a variadic template")
     arguments = _arguments(body, cursor, callee)
+    if function is None and callee.spelling in _SAME and callee.semantic_parent.spelling == "std":
+        return arguments[0]
     whole = _given_object(arguments[0], callee) if arguments else None
     own = None if whole is None else body.method(callee, whole)
     if own is not None:
         function, arguments = own, arguments[1:]
-    return called(callee.spelling, body.records.type(callee.result_type, cursor, place), place, arguments, function)
+    return called(callee.spelling, of, place, arguments, function)
 
 
 def _pointed(body: Body, cursor: Cursor, place: Place) -> Expression:

@@ -69,7 +69,7 @@ def closure(cursor: Cursor) -> Closure:
     found: dict[Site, Capture] = {}
     parts = list(cursor.get_children())
     for part in parts:
-        if clang.kind(part) == "VARIABLE_REF" and not _is_static(part.referenced):
+        if clang.kind(part) == "VARIABLE_REF" and not is_static(part.referenced):
             declared = part.referenced
             found[site(declared)] = _capture(declared, introducer)
     if parts and clang.kind(parts[-1]) == "COMPOUND_STMT":
@@ -85,29 +85,24 @@ def _capture(declared: Cursor, introducer: _Introducer) -> Capture:
 
 def _implicit(cursor: Cursor, block: Cursor, introducer: _Introducer) -> Iterator[tuple[Site, Capture]]:
     """What the body of a lambda captures by being used, or, of the object, by its members' names."""
-    inside = frozenset(map(site, clang.parts(cursor, frozenset(_VARIABLES)))) | _named_in(block)
+    inside = frozenset(map(site, clang.parts(cursor, frozenset(_VARIABLES))))
+    start, end = block.extent.begin_int_data, block.extent.end_int_data
     for part in clang.parts(block, _USES, _CLASSES):
         kind = clang.kind(part)
         if kind == "DECL_REF_EXPR" and introducer.default:
             declared = part.referenced
             if declared is None:
                 continue  # a name that has no declaration, such as of an operator of numbers
-            if clang.kind(declared) in _VARIABLES and site(declared) not in inside and _has_place(declared):
+            own = site(declared) in inside or start <= site(declared) < end
+            if clang.kind(declared) in _VARIABLES and not own and _has_place(declared):
                 yield site(declared), _capture(declared, introducer)
         elif kind == "CXX_THIS_EXPR" or (kind == "MEMBER_REF_EXPR" and _is_of_this(part)):
             yield THIS, Capture("this", _enclosing_class(cursor), not introducer.whole)
 
 
-def _named_in(block: Cursor) -> frozenset[Site]:
-    """The captures that lambdas in a block declare, `[name = value]`."""
-    found = (ref.referenced for ref in clang.parts(block, frozenset(("VARIABLE_REF",))))
-    start, end = block.extent.begin_int_data, block.extent.end_int_data
-    return frozenset(site(declared) for declared in found if start <= site(declared) < end)
-
-
 def _has_place(declared: Cursor) -> bool:
     """Whether a variable is one of the function around, and no constant that stands for its value."""
-    return not _is_static(declared) and not is_known(declared) and not declared.spelling.startswith(_OF_LOOPS)
+    return not is_static(declared) and not is_known(declared) and not declared.spelling.startswith(_OF_LOOPS)
 
 
 def _is_of_this(part: Cursor) -> bool:
@@ -144,7 +139,7 @@ def _introducer(cursor: Cursor) -> _Introducer:
     return _Introducer(by_name, default, ["*", "this"] in named)
 
 
-def _is_static(declared: Cursor) -> bool:
+def is_static(declared: Cursor) -> bool:
     """Whether a variable has one place in the program, which nobody captures."""
     parent = clang.kind(declared.semantic_parent) if declared.semantic_parent is not None else ""
     return parent in _OUTSIDE or declared.storage_class.name == "STATIC"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import calls, expressions, initializers, statements
+from xeemu.frontends.cplusplus import calls, expressions, initializers, objects, statements
 from xeemu.frontends.cplusplus.bases import base_name
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import converted
@@ -70,10 +70,11 @@ def default(body: Body, cursor: Cursor, of: Type, place: Place) -> Expression:
     """An object whose class has no constructor of its own."""
     if not isinstance(of, types.Record):
         return tree.Initializer(of, place, ())
-    found = initializers.defaults(body, cursor.type, of)
-    if not found:
-        return tree.Initializer(of, place, ())
-    return tree.Initializer(of, place, tuple(found.get(f.name) or zero(f.type, place) for f in of.fields))
+
+    def members(whole: Expression) -> dict[str, Expression]:
+        return initializers.defaults(body.within(whole), cursor.type, of)
+
+    return objects.made(of, place, members)
 
 
 def is_implicit(callee: Cursor) -> bool:
@@ -90,14 +91,14 @@ def block(body: Body, cursor: Cursor, of: Type) -> tree.Block:
     """A constructor as a function that gives the object: its members' values, then its body."""
     place = body.place
     assert isinstance(of, types.Record)
-    made = tree.Variable("<this>", of, "private", place, lambda: value)
-    body.this = tree.Name(of, place, made)
     parts = list(cursor.get_children())
     delegated = _delegated(cursor, parts)
     if delegated is not None:
         value = expressions.read(body, delegated)
     else:
         value = _members(body, cursor, of, dict(_initialized(parts)))
+    made = tree.Variable("<this>", of, "private", place, lambda: value)
+    body.this = tree.Name(of, place, made)
     inner = next(c for c in parts if clang.kind(c) == "COMPOUND_STMT")
     if not clang.children(inner):
         return tree.Block(place, (tree.Return(place, value),))
@@ -110,16 +111,18 @@ def _members(body: Body, cursor: Cursor, of: types.Record, given: dict[str, Curs
     """The first values of the members and bases."""
     declared = cursor.semantic_parent.type.get_canonical()
     fields = {f.spelling: f for f in declared.get_fields()}
-    defaults = initializers.defaults(body, declared, of, frozenset(given))
-    items: list[Expression] = []
-    for field in of.fields:
-        if field.name in given and field.name in fields:
-            items.append(initializers.value(body, given[field.name], fields[field.name]))
-        elif field.name in given:
-            items.append(initializers.of_type(body, given[field.name], field.type))
-        else:
-            items.append(defaults.get(field.name) or zero(field.type, body.place))
-    return tree.Initializer(of, body.place, tuple(items))
+
+    def members(whole: Expression) -> dict[str, Expression]:
+        body.this = whole
+        found = initializers.defaults(body, declared, of, frozenset(given))
+        for field in of.fields:
+            if field.name in given and field.name in fields:
+                found[field.name] = initializers.value(body, given[field.name], fields[field.name])
+            elif field.name in given:
+                found[field.name] = initializers.of_type(body, given[field.name], field.type)
+        return found
+
+    return objects.made(of, body.place, members)
 
 
 def _initialized(parts: list[Cursor]) -> Iterator[tuple[str, Cursor]]:

@@ -39,6 +39,8 @@ def _other(kind: str) -> str:
     match kind:
         case "CXX_TYPEID_EXPR" | "CXX_DYNAMIC_CAST_EXPR":
             return "types at run time; write a template"
+        case "BUILTIN_BIT_CAST_EXPR":
+            return "__builtin_bit_cast, whose type the parser does not tell; write sycl::bit_cast or std::bit_cast"
         case "OverloadedDeclRef" | "OVERLOADED_DECL_REF":
             return "a function that is not made out; name its template arguments"
     return f"an expression that is not followed (clang's {kind}); write it otherwise"
@@ -77,6 +79,9 @@ def _variable(body: Body, cursor: Cursor, declared: Cursor) -> Expression:
         value = constant(declared) if of.is_const_qualified() else None
         if value is not None and isinstance(body.type(cursor), types.Scalar):
             return number(body.type(cursor), place, value)
+        if not (closures.is_static(declared) or closures.is_known(declared)):
+            what = f"the variable {cursor.spelling}, whose declaration the parser does not show"
+            raise refusals.at(place, f"{what}; declare it before the loop or statement in whose head it is")
         variable = body.outer(declared)
     if variable is None:
         raise refusals.at(place, f"the variable {cursor.spelling} has no declaration that can be read here")

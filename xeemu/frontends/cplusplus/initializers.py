@@ -3,13 +3,13 @@
 from typing import Any
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.cplusplus import expressions
+from xeemu.frontends.cplusplus import expressions, objects
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import address, converted, copied
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.parsing.literals import number, zero
+from xeemu.frontends.parsing.literals import number
 from xeemu.frontends.tree import Expression, Place
 from xeemu.frontends.types import Type
 
@@ -63,9 +63,10 @@ def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Pla
     if of.union:
         name, item = next(iter(given.items()), ("", None))
         return tree.Initializer(of, place, () if item is None else (item,), name)
-    rest = defaults(body, cursor.type, of, frozenset(given)) if len(given) < len(of.fields) else {}
-    items = [given.get(f.name) or rest.get(f.name) or zero(f.type, place) for f in of.fields]
-    return tree.Initializer(of, place, tuple(items))
+    if len(given) == len(of.fields):
+        return tree.Initializer(of, place, tuple(given.values()))
+    named = frozenset(given)
+    return objects.made(of, place, lambda whole: defaults(body.within(whole), cursor.type, of, named) | given)
 
 
 def _designated(cursor: Cursor) -> str:
@@ -106,9 +107,14 @@ def _of_members(body: Body, field: Cursor, record: types.Record) -> Expression |
     inner = next((f.type for f in record.fields if f.name == field.spelling), None)
     if not isinstance(inner, types.Record) or inner.union:
         return None
-    given = defaults(body, field.type, inner)
-    items = [given.get(f.name) or zero(f.type, body.place) for f in inner.fields]
-    return tree.Initializer(inner, body.place, tuple(items)) if given else None
+    found: dict[str, Expression] = {}
+
+    def members(whole: Expression) -> dict[str, Expression]:
+        found.update(defaults(body.within(whole), field.type, inner))
+        return found
+
+    made = objects.made(inner, body.place, members)
+    return made if found else None
 
 
 def _is_value(cursor: Cursor, field: Cursor) -> bool:

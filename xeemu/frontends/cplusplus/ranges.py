@@ -145,6 +145,8 @@ def _of_ours(source: Expression, of: types.Record) -> _Extent:
     part = tree.Member(first.type, source.place, source, first.name, False)
     if isinstance(first.type, types.Array):
         return _Extent(part, number(types.INT, source.place, first.type.count))
+    if isinstance(first.type, types.Record):  # a container that is kept in another one
+        return _of_ours(part, first.type)
     count = of.fields[1]
     return _Extent(part, tree.Member(count.type, source.place, source, count.name, False))
 

@@ -34,12 +34,14 @@ class Records(Layouts):
     Attributes:
       closures: the lambdas' classes, by their declaration's key.
       bases: the classes that others are derived from.
+      ending: the names of those whose destructor does something.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.closures: dict[int, Closure] = {}
         self.bases = Bases()
+        self.ending: set[str] = set()
 
     def add(self, cursor: Cursor) -> Closure:
         """The class of a lambda expression."""
@@ -83,7 +85,10 @@ class Records(Layouts):
             return self._open[key]
         if key in self.closures:
             return self._closure(self.closures[key], place)
-        return super()._record(of, place)
+        made = super()._record(of, place)
+        if isinstance(made, types.Record) and _ends(clang.template(declaration) or declaration):
+            self.ending.add(made.name)
+        return made
 
     def _closure(self, closure: Closure, place: Place) -> Type:
         return record(closure, [self.captured(c.cursor, c.reference, place) for c in closure.captures.values()])
@@ -106,3 +111,12 @@ class Records(Layouts):
             end = end if empty else offset + base.get_size()
             found.append(types.Field(base_name(base), inner, offset))
         return [*found, *super()._fields(of, declaration)]
+
+
+def _ends(declaration: Cursor) -> bool:
+    """Whether a class has a destructor with statements."""
+    for part in declaration.get_children():
+        if clang.kind(part) == "DESTRUCTOR":
+            blocks = [c for c in (part.get_definition() or part).get_children() if clang.kind(c) == "COMPOUND_STMT"]
+            return any(clang.children(block) for block in blocks)
+    return False

@@ -1,8 +1,9 @@
 """Restrictions: what C++ has and kernels have not (SYCL 2020, 5.4), found in all that a kernel reaches."""
 
 import dataclasses
+from collections.abc import Iterator, Set
 
-from xeemu.frontends import refusals, tree
+from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.tree import POINTED, Function, Place, Variable
 
@@ -24,9 +25,14 @@ _OF_THE_HOST = {
 _STREAMS = ("cout", "cerr", "clog", "cin")
 
 
-def check(kernel: Function) -> None:
-    """An error at the first thing in a kernel, or a function that it calls, that no kernel may have."""
-    _Check().function(kernel, kernel.place)
+def check(kernel: Function, ending: Set[str] = frozenset()) -> None:
+    """An error at the first thing in a kernel, or a function that it calls, that no kernel may have.
+
+    Args:
+      kernel: the function.
+      ending: the names of the classes whose destructor does something, which is not followed.
+    """
+    _Check(ending).function(kernel, kernel.place)
 
 
 @dataclasses.dataclass
@@ -34,10 +40,12 @@ class _Check:
     """Follows calls, each function once.
 
     Attributes:
+      ending: the names of the classes whose destructor does something.
       done: the functions that are known to be all right.
       path: those that have called one another to where it is.
     """
 
+    ending: Set[str]
     done: set[Function] = dataclasses.field(default_factory=set)
     path: list[Function] = dataclasses.field(default_factory=list)
 
@@ -52,10 +60,18 @@ class _Check:
         for node in nodes:
             if isinstance(node, tree.Name) and node.variable.space == "global":
                 raise refusals.at(node.place if node.place.line else place, _outer(node.variable))
+            if isinstance(node, tree.Declaration) and self.ending and node.place.line:
+                self._declared(node)
         for node in nodes:
             if isinstance(node, tree.Call):
                 self._call(node, node.place if node.place.line else place)
         self.done.add(self.path.pop())
+
+    def _declared(self, node: tree.Declaration) -> None:
+        for variable in node.variables:
+            for name in self.ending & set(_classes(variable.type)):
+                hint = "write what it does as a function, and call it at the end"
+                raise refusals.at(variable.place, f"an object of {name}, whose destructor has statements; {hint}")
 
     def _call(self, node: tree.Call, place: Place) -> None:
         if node.function is None:
@@ -72,6 +88,16 @@ class _Check:
         """The function of a header that the user calls, before what is wrong in it."""
         ours = [f.name for f in self.path if not f.place.line]
         return f"{ours[0]}: " if ours else ""
+
+
+def _classes(of: types.Type) -> Iterator[str]:
+    """The names of the classes of which an object holds objects."""
+    if isinstance(of, types.Array):
+        yield from _classes(of.element)
+    elif isinstance(of, types.Record):
+        yield of.name
+        for field in of.fields:
+            yield from _classes(field.type)
 
 
 def _outer(variable: Variable) -> str:

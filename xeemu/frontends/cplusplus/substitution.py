@@ -37,7 +37,7 @@ def expanded(function: Function, arguments: list[Expression], place: Place) -> E
     given: dict[Variable, Expression] = {}
     pairs = list(zip(function.parameters, arguments, strict=True))
     writes = _writes(value)
-    others = [p for p, a in pairs if not is_simple(a) or (writes and _is_new(a))]
+    others = [p for p, a in pairs if not is_simple(a) or (writes and _may_change(p, a))]
     if len(others) > 1 or any(uses.get(p, 0) != 1 for p in others) or (others and _may_skip(value)):
         return None
     for parameter, argument in pairs:
@@ -96,9 +96,11 @@ def _writes(node: Expression) -> bool:
     return any(_writes(getattr(node, part)) for part in _PARTS.get(type(node), ()))
 
 
-def _is_new(argument: Expression) -> bool:
-    """Whether an argument is the address of a temporary object."""
-    return isinstance(argument, tree.Unary) and temporary(argument.operand) is not None
+def _may_change(parameter: Variable, argument: Expression) -> bool:
+    """Whether an argument is the address of a temporary object, or a value that may not be the same any more."""
+    if isinstance(parameter.type, types.Pointer):
+        return isinstance(argument, tree.Unary) and temporary(argument.operand) is not None
+    return not isinstance(argument, tree.Constant)
 
 
 def names(value: Expression) -> frozenset[Variable]:

@@ -9,6 +9,9 @@ import numpy as np
 from xeemu.frontends.hosting.memories import Memory
 from xeemu.frontends.tree import Place
 
+_WINDOW = 256
+"""The last commands that are compared with a new one; those before are taken to be over."""
+
 
 @dataclasses.dataclass(eq=False)
 class Access:
@@ -84,15 +87,15 @@ class Ordering:
         for number in command.before:
             if 0 < number <= len(self.commands):
                 before |= {number, *self.commands[number - 1].before}
-        for other in self.commands:
+        for other in self.commands[-_WINDOW:]:
             same_queue = in_order and other.queue == command.queue
             if other.number not in before and (same_queue or _share(other, command)):
                 before |= {other.number, *other.before}
-        command.before = before
-        self.commands.append(command)
-        for other in self.commands[:-1]:
+        command.before = {n for n in before if n >= command.number - _WINDOW}
+        for other in self.commands[-_WINDOW:]:
             if other.number not in before:
                 self._compare(other, command)
+        self.commands.append(command)
 
     def _compare(self, first: Command, second: Command) -> None:
         for a in first.accesses:
@@ -113,7 +116,7 @@ class Ordering:
 
     def pending(self, memory: Memory, writes: bool) -> Access | None:
         """An access of a command for which the host has not waited, and that conflicts with one of the host's."""
-        for command in self.commands:
+        for command in self.commands[-_WINDOW:]:
             if command.number not in self.done:
                 for access in command.accesses:
                     if access.memory is memory and (writes or access.writes):

@@ -158,7 +158,7 @@ def _repeat(
         if tested and machine.steps - start > _LONG and machine.hasten is not None:
             if machine.hasten(machine, node, frame):
                 return None
-            start = machine.most
+            start = machine.steps
         if tested and condition is not None and not truth(condition(frame)):
             return None
         tested = True

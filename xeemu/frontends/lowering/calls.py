@@ -8,8 +8,10 @@ from xeemu.frontends.lowering import (
     atomics,
     ballots,
     blocks,
+    bytecopies,
     collectives,
     copies,
+    groupmemories,
     images,
     memories,
     places,
@@ -23,7 +25,20 @@ from xeemu.frontends.tree import Call, Function
 from xeemu.frontends.values import Null, Value
 
 Builtin = Callable[[Walk, Call, bool], Value]
-_ROOMS = (workitems, synchronisation, atomics, vectors, collectives, ballots, blocks, copies, images, printing)
+_ROOMS = (
+    workitems,
+    synchronisation,
+    atomics,
+    vectors,
+    collectives,
+    ballots,
+    blocks,
+    copies,
+    images,
+    printing,
+    groupmemories,
+    bytecopies,
+)
 
 
 def value(walk: Walk, node: Call, used: bool) -> Value:

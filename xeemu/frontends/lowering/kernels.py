@@ -10,6 +10,7 @@ from xeemu.frontends import opaques, types, values
 from xeemu.frontends.lowering import (
     effects,
     expressions,
+    groupmemories,
     memories,
     nulls,
     printing,
@@ -162,6 +163,7 @@ def _number(of: Scalar, given: Data | Any) -> values.Number:
 def _allocate(walk: Walk, kernel: Function) -> None:
     """Makes the local memories and private arrays of a kernel and of all that it calls, before anything else."""
     nulls.allocate(walk)
+    groupmemories.allocate(walk, kernel)
     indexed = effects.indexed(kernel)
     for function in effects.functions(kernel):
         declared = [v for node in effects.nodes(function.body) if isinstance(node, Declaration) for v in node.variables]

@@ -1,5 +1,7 @@
 """Substitutes: what OpenCL has instead of clang's own functions."""
 
+import math
+
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.tree import Expression, Place
 from xeemu.frontends.types import Type
@@ -14,6 +16,11 @@ _OPENCL_NAMES = {
     **{f"__builtin_clz{suffix}": "clz" for suffix in ("", "l", "ll")},
     **{f"__builtin_ctz{suffix}": "ctz" for suffix in ("", "l", "ll")},
 }
+_CONSTANTS = {
+    **{f"__builtin_{name}{suffix}": math.inf for name in ("inf", "huge_val") for suffix in ("", "f", "l")},
+    **{f"__builtin_nan{suffix}": math.nan for suffix in ("", "f", "l")},
+    "__builtin_is_constant_evaluated": 0,
+}
 _WITHOUT_EFFECT = ("__builtin_assume", "__builtin_unreachable", "__builtin_prefetch")
 
 
@@ -21,6 +28,8 @@ def call(name: str, of: Type, place: Place, arguments: tuple[Expression, ...]) -
     """A call of one of clang's own functions."""
     if name in ("__builtin_expect", "__builtin_expect_with_probability"):
         return arguments[0] if arguments[0].type == of else tree.Cast(of, place, arguments[0])
+    if name in _CONSTANTS:
+        return tree.Constant(of, place, _CONSTANTS[name])
     if name in _WITHOUT_EFFECT:
         return tree.Cast(types.VOID, place, tree.Constant(types.INT, place, 0))
     known = _OPENCL_NAMES.get(name)

@@ -1,6 +1,7 @@
 """Arguments: what a launch gives for a kernel's captures, as values of what these consist of."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from xeemu.errors import KernelArgumentError, did_you_mean
 from xeemu.frontends import types
 from xeemu.frontends.sycl import parameters, reductions
 from xeemu.frontends.sycl.parameters import POINTER, Leaf, Parameter
-from xeemu.frontends.sycl.plans import Plan
+from xeemu.frontends.sycl.plans import Extent, Plan
 from xeemu.language import source
 from xeemu.language.local import Local
 
@@ -46,16 +47,30 @@ class Signature:
         return tuple(capture.key for capture in self.captures)
 
     @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The ranges of local accessors of several dimensions, where the host code tells them."""
+        locals_ = [c for c in self.captures if c.kind == parameters.LOCAL and c.dimensions > 1]
+        found = {c.key: self.sizes(c, ".r.") for c in locals_}
+        return {name: sizes for name, sizes in found.items() if sizes is not None}
+
+    def sizes(self, capture: Parameter, part: str) -> tuple[int, ...] | None:
+        """The numbers of a range that are known, of all its dimensions."""
+        found = [self.plan.value(leaf.path) for leaf in capture.leaves if part in leaf.path]
+        return tuple(map(int, found)) if found and all(found) else None
+
+    @property
     def declaration(self) -> str:
         return f"{self.kernel}({', '.join(capture.declared for capture in self.captures)})"
 
-    @property
+    @functools.cached_property
     def needed(self) -> tuple[Parameter, ...]:
         """The captures that have to be given."""
         return tuple(capture for capture in self.captures if not self.is_known(capture))
 
     def is_known(self, capture: Parameter) -> bool:
         """Whether a launch knows the capture by itself: a number, or the size of local memory."""
+        if capture.kind == POINTER:
+            return self.plan.is_null(capture.pointer.path)
         return all(self._is_known(leaf) for leaf in capture.leaves)
 
     def _is_known(self, leaf: Leaf) -> bool:
@@ -110,6 +125,16 @@ class Signature:
 
     def _listed(self, captures: Sequence[Parameter]) -> str:
         return ", ".join(capture.declared for capture in captures)
+
+
+def extent(capture: Parameter, plan: Plan) -> Extent | None:
+    """The elements of an array, as far as they are known: of an accessor by its range; of no numbers the bytes."""
+    sizes = [plan.value(leaf.path) for leaf in capture.leaves if ".r." in leaf.path]
+    if capture.kind != parameters.ACCESSOR or not sizes or not all(sizes):
+        return plan.extent(capture.pointer.path)
+    of = capture.element.element if isinstance(capture.element, types.Vector) else capture.element
+    dtype = of.dtype if isinstance(of, types.Scalar) else np.dtype(np.uint8)
+    return dtype, math.prod(map(int, sizes)) * capture.element.size // dtype.itemsize
 
 
 def such_as(capture: Parameter) -> str:
@@ -285,9 +310,7 @@ class _Filling:
         )
 
     def _sizes(self, part: str) -> tuple[int, ...] | None:
-        """The numbers of a range that are known, of all its dimensions."""
-        found = [self.signature.plan.value(leaf.path) for leaf in self.capture.leaves if part in leaf.path]
-        return tuple(map(int, filter(None, found))) if found and None not in found and all(found) else None
+        return self.signature.sizes(self.capture, part)
 
     def _leaves(self, memory: Any, extent: tuple[int, ...]) -> Iterator[Any]:
         """A memory and its range, which is also that of the part that is accessed, where no other is known."""

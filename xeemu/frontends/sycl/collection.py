@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from xeemu.errors import Error
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.cplusplus.submissions import Submission, submissions
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.sycl import entries, naming, parameters, plans, ranges
+from xeemu.frontends.sycl import arguments, entries, naming, parameters, plans, ranges
 from xeemu.frontends.sycl.arguments import Signature
 from xeemu.frontends.sycl.entries import Entry
 from xeemu.frontends.sycl.parameters import Parameter
@@ -155,8 +157,9 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
             yield f"{capture.declared}, {f'{local.bytes} bytes' if local is not None else 'of a size that is given'}"
         case parameters.ACCESSOR | parameters.POINTER | parameters.REDUCTION:
             writes = capture.pointer.variable in stored
-            extent = plan.extent(capture.pointer.path)
-            number = f", {extent[1]} elements" if extent is not None else ""
+            extent = arguments.extent(capture, plan)
+            number = "" if extent is None else f", {_elements(capture, *extent)} elements"
+            number = " = nullptr" if plan.is_null(capture.pointer.path) else number
             yield f"{capture.declared}{number}, {'written' if writes else 'read only'}"
         case _:
             empty = isinstance(capture.type, types.Record) and not capture.type.fields
@@ -164,6 +167,11 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
             yield capture.declared + (
                 f" = {parameters.shown(capture.leaves[0].variable.type, value)}" if value is not None else ""
             )
+
+
+def _elements(capture: Parameter, dtype: np.dtype, count: int) -> int:
+    """How many elements an array has; `count` is that of its numbers."""
+    return count * dtype.itemsize // max(capture.element.size, 1)
 
 
 def _required(entry: Entry) -> Iterator[str]:

@@ -68,7 +68,7 @@ def entry(
         work_group_size=required.work_group_size,
         sub_group_size=required.sub_group_size,
     )
-    restrictions.check(function)
+    restrictions.check(function, instances.records.ending)
     return Entry(function, tuple(captures))
 
 

@@ -23,6 +23,9 @@ from xeemu.frontends.tree import Function, Place, Variable
 from xeemu.frontends.types import Pointer, Record, Scalar, Vector
 from xeemu.language.local import Local
 
+NULL = "nullptr"
+"""What is known of a null pointer."""
+
 _MOST_STEPS = 30_000
 _DEEPEST = 20_000
 
@@ -36,7 +39,7 @@ class Planned:
       global_size: in SYCL's order, None where it is not known.
       local_size: the same of work-groups; None of a plain range too.
       captures: what is known of the kernel's parameters, by their names: a number, `xe.Local` with its bytes, of an
-        array `(dtype, count)`, of a vector a tuple, of a record its bytes.
+        array `(dtype, count)`, of a vector a tuple, of a record its bytes, `NULL` of a null pointer.
       place: of the submission in the user's file.
       ranged: whether it is one without work-groups (`range`, or a single task).
     """
@@ -155,8 +158,10 @@ def record_bytes(of: types.Type, memory: Memory, at: Any) -> bytes | None:
 
 def _array(pointer: Any, pointee: types.Type) -> Any:
     """An array's dtype and number of elements, local memory's bytes."""
-    if pointer is UNKNOWN or pointer[0] is None:
+    if pointer is UNKNOWN:
         return None
+    if pointer[0] is None:
+        return NULL
     memory, at = pointer
     if memory.size is UNKNOWN or at is UNKNOWN:
         return None

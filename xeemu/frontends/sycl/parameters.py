@@ -152,7 +152,7 @@ def _made(making: _Making, path: str, of: Type) -> Expression:
     """A part of a capture: of what has pointers in it each number by itself, which a launch may know alone."""
     if making.kind == VALUE and isinstance(of, types.Array):
         # C has no parameters that are arrays; one in a struct is passed as it is.
-        whole = types.Record("array", (types.Field(_ELEMENTS, of, 0),), of.size)
+        whole = types.Record(spelled(of), (types.Field(_ELEMENTS, of, 0),), of.size)
         return tree.Member(of, making.place, making.leaf(path, whole), _ELEMENTS, False)
     if making.kind == VALUE:
         return making.leaf(path, of)

@@ -23,7 +23,8 @@ class Plan:
 
     Attributes:
       global_size, local_size: in SYCL's order; None where they are not known, the latter also of a plain range.
-      known: by the path of a leaf a number, a vector's tuple, a struct's bytes, an `xe.Local` or an `Extent`.
+      known: by the path of a leaf a number, a vector's tuple, a struct's bytes, an `xe.Local`, an `Extent`,
+        or the text `nullptr`.
     """
 
     global_size: tuple[int, ...] | None = None
@@ -40,7 +41,7 @@ class Plan:
         """A number that is known, the tuple of a vector's, or the bytes, or the fields, of a struct of a type."""
         found = self.known.get(path)
         if found is not None:
-            return None if isinstance(found, Local) or self.extent(path) is not None else found
+            return None if isinstance(found, Local | str) or self.extent(path) is not None else found
         match of:
             case types.Record(fields=fields, union=False):
                 parts = {f.name: self.value(f"{path}.{f.name}", f.type) for f in fields}
@@ -54,6 +55,10 @@ class Plan:
         """The size of a local memory that is known."""
         found = self.known.get(path)
         return found if isinstance(found, Local) else None
+
+    def is_null(self, path: str) -> bool:
+        """Whether a pointer is known to be null."""
+        return isinstance(self.known.get(path), str)
 
     def extent(self, path: str) -> Extent | None:
         """The elements of an array that are known, if there are any."""

@@ -87,6 +87,9 @@ template <class T> void intel_sub_group_block_write(T *p, T x);
 typedef unsigned lanes __attribute__((ext_vector_type(4)));
 lanes sub_group_ballot(int predicate);
 
+// Local memory of a kernel, another one by each call.
+template <class T> T *group_memory();
+
 int printf(const char *format, ...);
 template <class F> int fprintf(F *file, const char *format, ...);
 int sprintf(char *to, const char *format, ...);
@@ -99,7 +102,6 @@ void deallocate(void *p);
 int kind_of(const void *p);
 void copy_bytes(void *to, const void *from, size bytes);
 void set_bytes(void *to, int byte, size bytes);
-void set_element(void *to, const void *from, size bytes);
 void print(const char *text);
 void print(char letter);
 void print(bool truth);
@@ -129,7 +131,6 @@ unsigned long end_command();
 void wait_event(unsigned long event);
 void wait_queue(unsigned queue);
 void wait_memory(const void *memory);
-void write_back(const void *memory, void *target, size bytes);
 unsigned long profiled(unsigned long event, int what);
 unsigned long device_info(int which);
 const char *device_text(int which);

@@ -188,6 +188,7 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
   size_t get_size() const { return r.size() * sizeof(T); }                                                     \
   size_t max_size() const { return r.size(); }                                                                 \
   bool empty() const { return r.size() == 0; }                                                                 \
+  bool is_placeholder() const { return false; }                                                                \
   range<rank> get_range() const { return r; }                                                                  \
   T *get_pointer_plain() const { return data; }                                                                \
   local_ptr<T> get_pointer() const { return local_ptr<T>(data); }                                              \

@@ -101,9 +101,37 @@ struct atomic_ref {
   T operator--(int) const { return fetch_sub((T)1); }
 };
 
-// Of pointers, which count in elements.
+// Of pointers: parsed, and refused where a kernel uses one.
 template <class T, memory_order O, memory_scope S, access::address_space A> struct atomic_ref<T *, O, S, A> {
-  static_assert(sizeof(T) == 0, "xeemu has no atomics of pointers; keep an index and count that");
+  typedef T *value_type;
+  typedef ptrdiff_t difference_type;
+  static constexpr size_t required_alignment = alignof(T *);
+  static constexpr bool is_always_lock_free = true;
+  static constexpr memory_order default_read_order = detail::of_load(O);
+  static constexpr memory_order default_write_order = detail::of_store(O);
+  static constexpr memory_order default_read_modify_write_order = O;
+  static constexpr memory_scope default_scope = S;
+  T **p;
+
+  static void refuse() { __xeemu::unsupported("an atomic of a pointer; keep an index, and an atomic of that"); }
+  explicit atomic_ref(T *&x) : p(&x) { refuse(); }
+  atomic_ref(const atomic_ref &) = default;
+  bool is_lock_free() const { return true; }
+  T *load(memory_order = O, memory_scope = S) const { return *p; }
+  void store(T *x, memory_order = O, memory_scope = S) const { *p = x; }
+  T *exchange(T *x, memory_order = O, memory_scope = S) const { return x; }
+  template <class... X> bool compare_exchange_strong(T *&, T *, X...) const { return true; }
+  template <class... X> bool compare_exchange_weak(T *&, T *, X...) const { return true; }
+  T *fetch_add(ptrdiff_t, memory_order = O, memory_scope = S) const { return *p; }
+  T *fetch_sub(ptrdiff_t, memory_order = O, memory_scope = S) const { return *p; }
+  operator T *() const { return *p; }
+  T *operator=(T *x) const { return *p = x; }
+  T *operator+=(ptrdiff_t n) const { return *p += n; }
+  T *operator-=(ptrdiff_t n) const { return *p -= n; }
+  T *operator++() const { return ++*p; }
+  T *operator--() const { return --*p; }
+  T *operator++(int) const { return (*p)++; }
+  T *operator--(int) const { return (*p)--; }
 };
 
 template <class T, access::address_space A = access::address_space::global_space> struct atomic {

@@ -88,9 +88,21 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
   template <class... X> auto get_access(handler &h, X... x) { return accessor(*this, h, x...); }
   template <class... X> auto get_host_access(X... x) { return host_accessor(*this, x...); }
 
+  // Where the contents are to be in the end, they are from here on; without a place there, in memory of the buffer's own.
+  void move_to(T *to) {
+    if (to == data) return;
+    __xeemu::copy_bytes((void *)to, data, byte_size());
+    data = to;
+  }
+  void set_final_data(decltype(nullptr) = nullptr) {
+    T *from = data;
+    make();
+    __xeemu::copy_bytes((void *)data, from, byte_size());
+  }
   template <class P> void set_final_data(P to) {
-    if constexpr (requires { to.get(); }) __xeemu::write_back(data, to.get(), byte_size());
-    else if constexpr (!std::is_same_v<P, decltype(nullptr)>) __xeemu::write_back(data, &*to, byte_size());
+    if constexpr (requires { to.lock(); }) move_to((T *)to.lock().get());
+    else if constexpr (requires { to.get(); }) move_to((T *)to.get());
+    else move_to((T *)&*to);
   }
   void set_write_back(bool = true) {}
   template <class P> bool has_property() const { return false; }

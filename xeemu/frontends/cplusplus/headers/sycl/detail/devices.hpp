@@ -3,6 +3,7 @@
 #define XEEMU_SYCL_DEVICES_HPP
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <sycl/detail/coordinates.hpp>
 #include <sycl/detail/exceptions.hpp>
@@ -12,7 +13,10 @@
 
 namespace sycl {
 
-enum class backend : int { host, opencl, ext_oneapi_level_zero, ext_oneapi_cuda, ext_oneapi_hip, all, level_zero = ext_oneapi_level_zero };
+enum class backend : int { host, opencl, ext_oneapi_level_zero, ext_oneapi_cuda, ext_oneapi_hip, all, level_zero = ext_oneapi_level_zero, cuda = ext_oneapi_cuda, hip = ext_oneapi_hip };
+inline std::ostream &operator<<(std::ostream &o, backend b) {
+  return o << (b == backend::opencl ? "opencl" : b == backend::ext_oneapi_level_zero ? "ext_oneapi_level_zero" : "other");
+}
 enum class aspect : int {
   cpu, gpu, accelerator, custom, emulated, host_debuggable, fp16, fp64, atomic64, image, online_compiler, online_linker,
   queue_profiling, usm_device_allocations, usm_host_allocations, usm_atomic_host_allocations, usm_shared_allocations,
@@ -22,6 +26,20 @@ enum class aspect : int {
   ext_intel_free_memory, ext_intel_device_info_uuid, ext_intel_gpu_hw_threads_per_eu, ext_oneapi_native_assert, host,
   ext_oneapi_bfloat16_math_functions, ext_oneapi_graph, ext_oneapi_limited_graph, ext_intel_legacy_image, ext_intel_matrix
 };
+
+// Which one the modelled device is, nobody says.
+namespace ext::oneapi::experimental {
+enum class architecture : int {
+  unknown, x86_64, intel_cpu_spr, intel_gpu_bdw, intel_gpu_skl, intel_gpu_kbl, intel_gpu_cfl, intel_gpu_apl,
+  intel_gpu_bxt, intel_gpu_glk, intel_gpu_whl, intel_gpu_aml, intel_gpu_cml, intel_gpu_icllp, intel_gpu_icl,
+  intel_gpu_ehl, intel_gpu_jsl, intel_gpu_tgllp, intel_gpu_tgl, intel_gpu_rkl, intel_gpu_adl_s, intel_gpu_rpl_s,
+  intel_gpu_adl_p, intel_gpu_adl_n, intel_gpu_dg1, intel_gpu_acm_g10, intel_gpu_dg2_g10, intel_gpu_acm_g11,
+  intel_gpu_dg2_g11, intel_gpu_acm_g12, intel_gpu_dg2_g12, intel_gpu_pvc, intel_gpu_pvc_vg, intel_gpu_mtl_u,
+  intel_gpu_mtl_s, intel_gpu_arl_u, intel_gpu_arl_s, intel_gpu_mtl_h, intel_gpu_arl_h, intel_gpu_bmg_g21,
+  intel_gpu_bmg_g31, intel_gpu_lnl_m, intel_gpu_ptl_h, intel_gpu_ptl_u, intel_gpu_wcl, nvidia_gpu_sm_70,
+  nvidia_gpu_sm_80, nvidia_gpu_sm_90, amd_gpu_gfx908, amd_gpu_gfx90a, intel_gpu_dg2
+};
+}  // namespace ext::oneapi::experimental
 
 namespace info {
 enum class device_type : unsigned { cpu, gpu, accelerator, custom, automatic, host, all };
@@ -113,6 +131,7 @@ XEEMU_QUESTION(aspects, 55, std::vector<sycl::aspect>)
 XEEMU_QUESTION(execution_capabilities, 56, std::vector<execution_capability>)
 XEEMU_QUESTION(partition_properties, 57, std::vector<partition_property>)
 XEEMU_QUESTION(num_compute_units, 10, unsigned)
+XEEMU_QUESTION(architecture, 99, ext::oneapi::experimental::architecture)
 XEEMU_QUESTION(max_global_work_groups, 98, size_t)
 template <int D> struct max_work_groups {
   typedef id<D> return_type;

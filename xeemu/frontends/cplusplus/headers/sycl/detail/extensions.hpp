@@ -36,10 +36,10 @@ template <class E, size_t n> inline void begin_with(E (*p)[n], const E (&x)[n]) 
 }
 }  // namespace detail
 template <class T, Group G> inline multi_ptr<T, access::address_space::local_space> group_local_memory_for_overwrite(G) {
-  return multi_ptr<T, access::address_space::local_space>((T *)__xeemu::allocate(sizeof(T), 3));
+  return multi_ptr<T, access::address_space::local_space>(__xeemu::group_memory<T>());
 }
 template <class T, Group G, class... A> inline multi_ptr<T, access::address_space::local_space> group_local_memory(G, A... x) {
-  T *p = (T *)__xeemu::allocate(sizeof(T), 3);
+  T *p = __xeemu::group_memory<T>();
   if constexpr (!std::is_array_v<T>) {
     if (__xeemu::get_local_linear_id() == 0) *p = T{x...};
   } else if (__xeemu::get_local_linear_id() == 0) detail::begin_with(p, T{x...});
@@ -85,6 +85,10 @@ template <int n> inline constexpr sub_group_size_key<n> sub_group_size{};
 template <int... n> inline constexpr work_group_size_key<n...> work_group_size{};
 template <int... n> inline constexpr work_group_size_key<n...> work_group_size_hint{};
 struct properties_tag {};
+struct device_image_scope_key {};
+inline constexpr device_image_scope_key device_image_scope{};
+struct host_access_key {};
+inline constexpr host_access_key host_access_read{}, host_access_write{}, host_access_none{}, host_access_read_write{};
 struct use_root_sync_key {};
 inline constexpr use_root_sync_key use_root_sync{};
 }  // namespace experimental

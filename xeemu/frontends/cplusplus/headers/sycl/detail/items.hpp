@@ -89,6 +89,9 @@ template <int D> inline group<D> get_work_group() { return group<D>(); }
 inline sub_group get_sub_group() { return sub_group(); }
 }  // namespace ext::oneapi::this_work_item
 
+using ext::oneapi::experimental::this_group, ext::oneapi::experimental::this_id, ext::oneapi::experimental::this_item;
+using ext::oneapi::experimental::this_nd_item, ext::oneapi::experimental::this_sub_group;
+
 // Of hierarchical kernels, which are refused where one is submitted.
 template <int D> struct h_item {
   static constexpr int dimensions = D;

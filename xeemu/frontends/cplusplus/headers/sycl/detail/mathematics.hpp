@@ -245,6 +245,39 @@ template <class T, int n, class P> inline vec<T, n> sincos(const vec<T, n> &x, P
 }
 template <detail::floating T, class P> inline T frexp(T x, P p) { return __xeemu::frexp(x, detail::plain_pointer(p)); }
 template <detail::floating T, class P> inline T lgamma_r(T x, P p) { return __xeemu::lgamma_r(x, detail::plain_pointer(p)); }
+template <class T, int n, class P> inline vec<T, n> lgamma_r(const vec<T, n> &x, P p) {
+  vec<T, n> y;
+  for (int i = 0; i < n; ++i) y[i] = __xeemu::lgamma_r((T)x[i], &(*detail::plain_pointer(p))[i]);
+  return y;
+}
+template <class T, int n, class P> inline vec<T, n> frexp(const vec<T, n> &x, P p) {
+  vec<T, n> y;
+  for (int i = 0; i < n; ++i) y[i] = __xeemu::frexp((T)x[i], &(*detail::plain_pointer(p))[i]);
+  return y;
+}
+template <class T, int n, class P> inline vec<T, n> remquo(const vec<T, n> &a, const vec<T, n> &b, P p) {
+  vec<T, n> y;
+  for (int i = 0; i < n; ++i) y[i] = __xeemu::remquo((T)a[i], (T)b[i], &(*detail::plain_pointer(p))[i]);
+  return y;
+}
+template <class T, int n> inline vec<int, n> ilogb(const vec<T, n> &x) {
+  vec<int, n> y;
+  for (int i = 0; i < n; ++i) y[i] = __xeemu::ilogb((T)x[i]);
+  return y;
+}
+#define XEEMU_WITH_INTEGER(name)                                                                  \
+  template <class T, int n> inline vec<T, n> name(const vec<T, n> &x, const vec<int, n> &e) {     \
+    vec<T, n> y;                                                                                  \
+    for (int i = 0; i < n; ++i) y[i] = __xeemu::name((T)x[i], (int)e[i]);                         \
+    return y;                                                                                     \
+  }                                                                                               \
+  template <class T, int n> inline vec<T, n> name(const vec<T, n> &x, int e) {                    \
+    return name(x, vec<int, n>(e));                                                               \
+  }
+XEEMU_WITH_INTEGER(ldexp)
+XEEMU_WITH_INTEGER(pown)
+XEEMU_WITH_INTEGER(rootn)
+#undef XEEMU_WITH_INTEGER
 template <detail::floating T, class P> inline T remquo(T x, T y, P p) { return __xeemu::remquo(x, y, detail::plain_pointer(p)); }
 
 // ---- geometry ----

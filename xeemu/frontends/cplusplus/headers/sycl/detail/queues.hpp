@@ -402,6 +402,10 @@ struct queue {
 #undef XEEMU_COMMAND
 #undef XEEMU_ALL
 
+  template <class G> event ext_oneapi_graph(const G &) {
+    __xeemu::unsupported("a graph of commands; submit them to the queue");
+    return event();
+  }
   event ext_oneapi_submit_barrier() {
     return command([&](handler &) {});
   }

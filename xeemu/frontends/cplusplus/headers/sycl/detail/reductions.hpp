@@ -94,7 +94,7 @@ template <class T, class Op> struct reduction_of {
   // On the host, before the launch.
   void begin() const {
     if (whole != nullptr) __xeemu::command_uses(whole, sizeof(T), 2);
-    if (initialized) __xeemu::set_element(result, &identity, sizeof(T));
+    if (initialized) *result = identity;
   }
   template <class Item> void finish(T x) const {
     if constexpr (dimensions_of<Item> != 0 && kind_of<Op> != operation::other && std::is_arithmetic_v<T>) {

@@ -68,6 +68,7 @@ template <class T, usm::alloc kind, size_t alignment = 0> struct usm_allocator {
   typedef T value_type;
   typedef T *pointer;
   typedef size_t size_type;
+  static constexpr int memory_kind = (int)kind;
   template <class U> struct rebind { typedef usm_allocator<U, kind, alignment> other; };
   usm_allocator(const context &, const device &, const property_list & = {}) {}
   usm_allocator(const queue &, const property_list & = {}) {}
