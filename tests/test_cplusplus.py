@@ -380,6 +380,9 @@ template <int N> int unrolled(int x) {
             "int a[4] = {}, *p = &a[1]; *p++ = 7; *p = i; PUT(a[1] * 100 + a[2] + (p - a));": lambda i: 702 + i,
             "const int *p = nullptr; PUT(p == nullptr ? sizeof(long) : 2);": lambda i: 8,
             "int k = i, r; { int i = k + 1; { int i = 5; k += i; } r = k + i; } PUT(r);": lambda i: 2 * i + 6,
+            "int s = 0; for (int k = 0; k < ({ int n = i % 5; n * 2; }); ++k) s += k; PUT(s);": lambda i: (
+                i % 5 * (i % 5 * 2 - 1)
+            ),
             "static constexpr int t[2] = {8, 9}; PUT(t[i & 1]);": lambda i: 8 + (i & 1),
             "PUT(__builtin_popcount(i) + sycl::popcount(i) + std::abs(-i));": lambda i: 2 * bin(i).count("1") + i,
         },

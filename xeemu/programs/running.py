@@ -8,11 +8,11 @@ import numpy as np
 
 from xeemu.devices.device import Device, device
 from xeemu.errors import Error, KernelArgumentError, KernelError
-from xeemu.frontends import binding
+from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
 from xeemu.frontends.hosting import ranges
 from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
-from xeemu.frontends.hosting.memories import Memory, Outside
+from xeemu.frontends.hosting.memories import NULL, Memory, Outside
 from xeemu.frontends.hosting.ordering import Access
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import kernels as lowered
@@ -87,7 +87,7 @@ class _Run:
         raise KernelArgumentError(f"{self.kernels.file} has no main to run; launch its kernels by name")
 
     def _call(self, machine: Machine, main: Function) -> int:
-        arguments = [1 if k == 0 else (machine.cells(8), 0) for k in range(len(main.parameters))]
+        arguments = [1 if k == 0 else (_command_line(machine), 0) for k in range(len(main.parameters))]
         try:
             found = machine.call(main, arguments)
         except Stopped as stopped:
@@ -176,6 +176,17 @@ class _Run:
         for one, data in _changed(values, written, changed):
             assert one.memory is not None
             transfers.put(one.memory, one.element, np.asarray(data))
+
+
+def _command_line(machine: Machine) -> Memory:
+    """`argv` of a program without arguments."""
+    made, name = machine.cells(16), machine.cells(2)
+    for k, letter in enumerate(b"a\0"):
+        name.put(k, types.CHAR, letter)
+    of = Pointer(types.CHAR, "generic")
+    made.put(0, of, (name, 0))
+    made.put(8, of, NULL)
+    return made
 
 
 def _nd_range(machine: Machine, function: Function) -> NDRange:

@@ -12,6 +12,7 @@ from xeemu.frontends.hosting.unknowns import UNKNOWN
 
 Carried = Callable[..., Any]
 _LONGEST = 4096
+_EMPTY = "the program takes a number from its command line, which is empty here; write the number, or a macro for -D"
 
 
 def find(machine: Machine, node: tree.Call) -> Carried:
@@ -151,7 +152,9 @@ def _float(x: float, digits: int, style: int) -> str:
 
 def _number_of(machine: Machine, node: tree.Call) -> Carried:
     def number(p: Any) -> Any:
-        if p is UNKNOWN:
+        if p is UNKNOWN or p[0] is None:
+            if machine.strict:
+                raise machine.refuse(_EMPTY)
             return UNKNOWN
         text = text_at(machine, p).strip()
         for end in range(len(text), 0, -1):

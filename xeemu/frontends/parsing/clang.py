@@ -281,10 +281,12 @@ class Errors:
         return KernelError("\n".join([f"{name} does not compile, {count}:", *self.shown, *tail]))
 
 
-def parse(name: str, text: str | None, arguments: Sequence[str]) -> tuple[Unit, Errors]:
-    """A file, or a text under a made-up name, and the errors that clang found in it."""
+def parse(
+    name: str, text: str | None, arguments: Sequence[str], others: Sequence[tuple[str, str]] = ()
+) -> tuple[Unit, Errors]:
+    """A file, or a text under a made-up name, and the errors that clang found in it; `others` are more such texts."""
     index = bindings().Index.create()
-    unsaved = None if text is None else [(name, text)]
+    unsaved = [*([] if text is None else [(name, text)]), *others] or None
     try:
         unit = index.parse(name, args=list(arguments), unsaved_files=unsaved)
     except bindings().TranslationUnitLoadError:

@@ -32,6 +32,9 @@ _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }
+# Of `properties` before the kernel, whose types tell them.
+_SUB_GROUP_PROPERTY = re.compile(r"\bproperties<.*\bsub_group_size_key<(\d+)>")
+_WORK_GROUP_PROPERTY = re.compile(r"\bproperties<.*\bwork_group_size_key<([\d, ]+)>")
 _MOST_MACROS = 16
 _MACRO = re.compile(r"\s*#\s*define\s+(\w+)\s+(.+?)\s*(?://.*)?$")
 
@@ -50,7 +53,7 @@ class Required:
 
 
 def required(instances: Instances, submission: Submission, declaration: Cursor, macros: Mapping[str, str]) -> Required:
-    """What the attributes of a lambda, or of a class's `operator()`, require.
+    """What the attributes of a lambda, or of a class's `operator()`, and the properties before it require.
 
     `declaration` is of its class, `macros` are those of the compiler's options. Errors: `xe.KernelError` for a value
     that is no constant.
@@ -64,6 +67,12 @@ def required(instances: Instances, submission: Submission, declaration: Cursor, 
         elif name in _WORK_GROUP:
             x, y, z = (*names.values(arguments)[::-1], 1, 1)[:3]
             work_group = (x, y, z)
+    properties = str(next(iter(submission.cursor.get_arguments())).type.get_canonical().spelling)
+    if found := _SUB_GROUP_PROPERTY.search(properties):
+        sub_group = int(found[1])
+    if found := _WORK_GROUP_PROPERTY.search(properties):
+        x, y, z = (*map(int, found[1].split(",")[::-1]), 1, 1)[:3]
+        work_group = (x, y, z)
     return Required(work_group, sub_group)
 
 

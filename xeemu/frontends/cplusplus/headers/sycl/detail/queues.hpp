@@ -72,6 +72,17 @@ template <class T> concept reduction_like = requires { typename T::reducer_type;
 // What stands before a kernel: a reduction, or properties of the kernel.
 template <class T> concept with_kernel = reduction_like<T> || requires { typename T::kernel_properties; };
 
+namespace detail {
+template <class P, class K> struct with_properties {
+  K kernel;
+  template <class... X>
+    requires std::is_invocable_v<const K &, X...>
+  void operator()(X &&...x) const {
+    kernel(x...);
+  }
+};
+}  // namespace detail
+
 struct kernel;
 struct kernel_id;
 template <bundle_state s> struct kernel_bundle;
@@ -154,11 +165,11 @@ class handler {
     d.begin();
     __xeemu::launch<Name, item<D>>(r, detail::reducing4<item<D>, K, R, S, T, U>{k, a, b, c, d});
   }
-  // With properties of a kernel, which mean nothing here.
+  // With properties of a kernel, which the front end reads from the type.
   template <class Name = __xeemu::unnamed, class R, class P, class K>
     requires requires { typename P::kernel_properties; }
   void parallel_for(R r, P, const K &k) {
-    parallel_for<Name>(r, k);
+    parallel_for<Name>(r, detail::with_properties<P, K>{k});
   }
   template <class Name = __xeemu::unnamed, class R, class P, reduction_like A, class K>
     requires requires { typename P::kernel_properties; }
