@@ -35,10 +35,12 @@ template <class E, size_t n> inline void begin_with(E (*p)[n], const E (&x)[n]) 
   for (size_t i = 0; i < n; ++i) (*p)[i] = x[i];
 }
 }  // namespace detail
-template <class T, Group G> inline multi_ptr<T, access::address_space::local_space> group_local_memory_for_overwrite(G) {
+template <class T, Group G>
+inline multi_ptr<T, access::address_space::local_space> group_local_memory_for_overwrite(G) {
   return multi_ptr<T, access::address_space::local_space>(__xeemu::group_memory<T>());
 }
-template <class T, Group G, class... A> inline multi_ptr<T, access::address_space::local_space> group_local_memory(G, A... x) {
+template <class T, Group G, class... A>
+inline multi_ptr<T, access::address_space::local_space> group_local_memory(G, A... x) {
   T *p = __xeemu::group_memory<T>();
   if constexpr (!std::is_array_v<T>) {
     if (__xeemu::get_local_linear_id() == 0) *p = T{x...};
