@@ -10,6 +10,7 @@ from xeemu.language.local import Local
 from xeemu.programs import running
 
 _HEAD = "#include <sycl/sycl.hpp>\n#include <iostream>\n#include <vector>\n"
+_MORE = "#include <cassert>\n#include <fstream>\n#include <oneapi/mkl.hpp>\n"
 
 
 def planned(text: str):
@@ -378,6 +379,9 @@ def test_a_loop_of_the_host_that_does_not_end_is_refused(monkeypatch):
         ("std::vector<int> v(4); v[7] = 1;", xe.KernelError, "4 bytes at 28 of a memory of 16"),
         ("sycl::free(x, q); q.parallel_for(8, [=](sycl::id<1> i) { x[i] = 1; });", xe.KernelError, "has been freed"),
         ("int *p = nullptr; *p = 1;", xe.KernelError, "null pointer"),
+        ("oneapi::mkl::blas::scal(q, 8, 2.0f, (float *)x, 1);", xe.KernelError, "oneMKL's blas::scal; write the ker"),
+        ("assert(x == nullptr);", xe.KernelError, "the assertion .* does not hold"),
+        ('std::ifstream f("a.txt"); f >> x[0];', xe.KernelError, "input is read"),
         ("int n = atoi(argv[1]); x[n] = 1;", xe.KernelError, "command line, which is empty"),
         ("int n = std::stoi(argv[1]); x[n] = 1;", xe.KernelError, "command line|null pointer"),
         ('throw std::runtime_error("no");', xe.KernelError, "no"),
@@ -387,6 +391,6 @@ def test_what_breaks_the_rules_is_refused_with_its_line(body, error, message):
     head = "int main(int argc, char **argv) {\n  sycl::queue q;\n  int *x = sycl::malloc_shared<int>(8, q);"
     text = f"{head}\n{body}\n}}"
     with pytest.raises(error, match=message) as caught:
-        ran(text)
+        ran(_MORE + text)
     assert "\n  at <sycl" in str(caught.value)
     assert "^" in str(caught.value)

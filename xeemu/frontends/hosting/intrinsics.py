@@ -30,6 +30,8 @@ def find(machine: Machine, node: tree.Call) -> Carried:
 
     def missing(*_: Any) -> Any:
         if machine.strict:
+            if name == "unsupported":  # by which our headers say what is not emulated
+                raise machine.refuse(f"not supported: {tree.text(node.arguments[0])}", place)
             raise machine.refuse(f"{name} has no body that the host could run; define it in the file", place)
         return UNKNOWN
 
@@ -38,7 +40,7 @@ def find(machine: Machine, node: tree.Call) -> Carried:
 
 COMMANDS = (
     "new_queue", "begin_command", "command_depends", "command_uses", "end_command", "wait_event", "wait_queue",
-    "wait_memory", "write_back", "profiled", "device_info", "device_text",
+    "wait_memory", "profiled", "device_info", "device_text",
 )  # fmt: skip
 """What goes to the queues and devices of a program."""
 
@@ -85,10 +87,6 @@ def _set_bytes(machine: Machine, node: tree.Call) -> Carried:
         memory.fill(at, byte, size)
 
     return filled
-
-
-def _set_element(machine: Machine, node: tree.Call) -> Carried:
-    return _copy_bytes(machine, node)
 
 
 def _kind_of(machine: Machine, node: tree.Call) -> Carried:
@@ -214,6 +212,22 @@ def _stop(machine: Machine, node: tree.Call) -> Carried:
     return stopped
 
 
+def _failed(machine: Machine, node: tree.Call) -> Carried:
+    def failed(assertion: Any) -> Any:
+        raise Stopped(1, f"the assertion {text_at(machine, assertion)} does not hold")
+
+    return failed
+
+
+def _unsupported(machine: Machine, node: tree.Call) -> Carried:
+    def refused(what: Any) -> Any:
+        if machine.strict:
+            raise machine.refuse(f"{text_at(machine, what)}")
+        return UNKNOWN
+
+    return refused
+
+
 def _leave(machine: Machine, node: tree.Call) -> Carried:
     def left(status: Any) -> Any:
         raise Stopped(status if isinstance(status, int) else 0)
@@ -254,7 +268,6 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "kind_of": _kind_of,
     "copy_bytes": _copy_bytes,
     "set_bytes": _set_bytes,
-    "set_element": _set_element,
     "print": _print,
     "spell": _spell,
     "number_of": _number_of,
@@ -263,6 +276,8 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "random": _random,
     "now": _now,
     "stop": _stop,
+    "failed": _failed,
+    "unsupported": _unsupported,
     "leave": _leave,
     "new": _new,
     "delete": _deallocate,

@@ -25,6 +25,16 @@ template <class S, class T> inline void copy_elements(const S *from, T *to, size
   else for (size_t i = 0; i < count; ++i) to[i] = (T)from[i];
 }
 
+// What lies together of the part that an accessor is for: all of a whole buffer, else a row.
+template <class A> inline bool is_whole(const A &a) { return a.part.size() == a.r.size(); }
+template <class A> inline size_t row_size(const A &a) { return is_whole(a) ? a.part.size() : a.part[a.part.dimensions - 1]; }
+template <class A> inline size_t row_begin(const A &a, size_t row) {
+  if (is_whole(a)) return 0;
+  if constexpr (A::rank == 1) return a.from[0];
+  else if constexpr (A::rank == 2) return (a.from[0] + row) * a.r[1] + a.from[1];
+  else return ((a.from[0] + row / a.part[1]) * a.r[1] + a.from[1] + row % a.part[1]) * a.r[2] + a.from[2];
+}
+
 // What `a[i]` is of three dimensions.
 template <class T> struct plane {
   T *data;

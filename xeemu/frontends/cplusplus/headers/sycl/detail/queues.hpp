@@ -204,27 +204,34 @@ class handler {
   template <class T, int D, access_mode m, target t, access::placeholder h, class V>
   void fill(const accessor<T, D, m, t, h> &a, const V &x) {
     T y = x;
-    if constexpr (D <= 1) {
-      for (size_t i = 0; i < a.size(); ++i) a.begin()[i] = y;
-    } else if constexpr (D == 2) {
-      for (size_t i = 0; i < a.part[0]; ++i)
-        for (size_t k = 0; k < a.part[1]; ++k) a.data[(a.from[0] + i) * a.r[1] + a.from[1] + k] = y;
-    } else {
-      for (size_t i = 0; i < a.part[0]; ++i)
-        for (size_t k = 0; k < a.part[1]; ++k)
-          for (size_t l = 0; l < a.part[2]; ++l)
-            a.data[((a.from[0] + i) * a.r[1] + a.from[1] + k) * a.r[2] + a.from[2] + l] = y;
-    }
+    const size_t row = detail::row_size(a);
+    for (size_t k = 0; k * row < a.size(); ++k)
+      for (size_t first = detail::row_begin(a, k), i = 0; i < row; ++i) a.data[first + i] = y;
   }
   template <class A, class P> void copy(const A &from, P to)
     requires requires { from.get_pointer_plain(); }
   {
-    detail::copy_elements(from.begin(), detail::address_of(to), from.size());
+    const size_t row = detail::row_size(from);
+    for (size_t k = 0; k * row < from.size(); ++k) {
+      const auto *first = from.data + detail::row_begin(from, k);
+      if constexpr (requires { to.get_pointer_plain(); }) {
+        const size_t other = detail::row_size(to);
+        if (detail::is_whole(from) && detail::is_whole(to)) detail::copy_elements(first, to.data, row);
+        else for (size_t i = 0; i < row; ++i) {
+          const size_t at = k * row + i;
+          to.data[detail::row_begin(to, at / other) + at % other] = first[i];
+        }
+      } else {
+        detail::copy_elements(first, detail::address_of(to) + k * row, row);
+      }
+    }
   }
   template <class P, class A> void copy(P from, const A &to)
     requires(requires { to.get_pointer_plain(); } && !requires { from.get_pointer_plain(); })
   {
-    detail::copy_elements(detail::address_of(from), to.begin(), to.size());
+    const size_t row = detail::row_size(to);
+    for (size_t k = 0; k * row < to.size(); ++k)
+      detail::copy_elements(detail::address_of(from) + k * row, to.data + detail::row_begin(to, k), row);
   }
   template <class A> void update_host(const A &) {}
 
