@@ -193,6 +193,16 @@ def test_arrays_that_are_given_are_those_of_the_first_submission():
         ran(text, x=given[:3])
 
 
+def test_a_program_takes_its_command_line():
+    text = """
+    int main(int argc, char *argv[]) {
+      bool all = argc > 2;
+      std::string first(argv[1]);
+      std::cout << argc << " " << all << " " << first << " " << atoi(argv[2]) + 1 << " " << atof(argv[3]);
+    }"""
+    assert xe.load(_HEAD + text).run(arguments=["-n", 12, 2.5]).output == "4 1 -n 13 2.5"
+
+
 def test_reductions_combine_with_what_is_there():
     result = ran("""
     int main() {

@@ -40,25 +40,27 @@ MOST_STEPS = 2_000_000
 """The calls and iterations of the host's code that are carried out one by one."""
 
 
-def run(kernels: "SyclKernels", on: str | Device, given: Mapping[str, Any]) -> Result:
+def run(kernels: "SyclKernels", on: str | Device, arguments: Sequence[object], given: Mapping[str, Any]) -> Result:
     """Runs a program.
 
     Args:
       kernels: the program's.
       on: the modelled device.
+      arguments: of the command line.
       given: contents of the host's arrays by the names of variables, for when they are first submitted.
 
     Raises:
       KernelArgumentError: there is no `main`, or something was given for no array of the program.
       KernelError: the program does what is not supported, or what is wrong.
     """
-    return _Run(kernels, device(on), Given(given)).result()
+    return _Run(kernels, device(on), tuple(map(str, arguments)), Given(given)).result()
 
 
 @dataclasses.dataclass(eq=False)
 class _Run:
     kernels: "SyclKernels"
     device: Device
+    arguments: tuple[str, ...]
     given: Given
     submitted: list[Submitted] = dataclasses.field(default_factory=list)
     lent: set[Memory] = dataclasses.field(default_factory=set)
@@ -87,7 +89,8 @@ class _Run:
         raise KernelArgumentError(f"{self.kernels.file} has no main to run; launch its kernels by name")
 
     def _call(self, machine: Machine, main: Function) -> int:
-        arguments = [1 if k == 0 else (_command_line(machine), 0) for k in range(len(main.parameters))]
+        line = _command_line(machine, ("program", *self.arguments))
+        arguments = [len(self.arguments) + 1, (line, 0), NULL][: len(main.parameters)]
         try:
             found = machine.call(main, arguments)
         except Stopped as stopped:
@@ -178,14 +181,16 @@ class _Run:
             transfers.put(one.memory, one.element, np.asarray(data))
 
 
-def _command_line(machine: Machine) -> Memory:
-    """`argv` of a program without arguments."""
-    made, name = machine.cells(16), machine.cells(2)
-    for k, letter in enumerate(b"a\0"):
-        name.put(k, types.CHAR, letter)
-    of = Pointer(types.CHAR, "generic")
-    made.put(0, of, (name, 0))
-    made.put(8, of, NULL)
+def _command_line(machine: Machine, words: Sequence[str]) -> Memory:
+    """`argv`."""
+    made, of = machine.cells(8 * len(words) + 8), Pointer(types.CHAR, "generic")
+    for k, word in enumerate(words):
+        letters = [*word.encode("latin-1", "replace"), 0]
+        text = machine.cells(len(letters))
+        for at, letter in enumerate(letters):
+            text.put(at, types.CHAR, letter)
+        made.put(8 * k, of, (text, 0))
+    made.put(8 * len(words), of, NULL)
     return made
 
 

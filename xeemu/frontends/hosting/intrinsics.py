@@ -12,7 +12,7 @@ from xeemu.frontends.hosting.unknowns import UNKNOWN
 
 Carried = Callable[..., Any]
 _LONGEST = 4096
-_EMPTY = "the program takes a number from its command line, which is empty here; write the number, or a macro for -D"
+_EMPTY = "the program takes a number from its command line, which is empty here; give run(arguments=[...])"
 
 
 def find(machine: Machine, node: tree.Call) -> Carried:
@@ -123,7 +123,7 @@ def _print(machine: Machine, node: tree.Call) -> Carried:
         return lambda p: machine.output.append(hex(machine.registry.number(p)))
     if isinstance(of, types.Scalar) and of.size == 1 and not of.is_bool:
         return lambda x: machine.output.append("" if x is UNKNOWN else chr(x & 0xFF))
-    return lambda x: machine.output.append(str(x))
+    return lambda x: machine.output.append(str(+x))
 
 
 def _spell(machine: Machine, node: tree.Call) -> Carried:
