@@ -102,7 +102,17 @@ using ext::oneapi::group_local_memory, ext::oneapi::group_local_memory_for_overw
 
 namespace ext::intel::experimental {
 struct cache_key {};
-}
+// The size of the register file, which is the launch's to choose.
+template <int n> struct grf_size_key {};
+template <int n> inline constexpr grf_size_key<n> grf_size{};
+struct grf_size_automatic_key {};
+inline constexpr grf_size_automatic_key grf_size_automatic{};
+namespace kernel_properties {
+struct large_grf {};
+inline constexpr large_grf use_large_grf{};
+}  // namespace kernel_properties
+inline void set_kernel_properties(kernel_properties::large_grf) {}
+}  // namespace ext::intel::experimental
 
 }  // namespace sycl
 
