@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from yardstick import programs
 from yardstick.programs import Program, Suite
 
-LARGEST = 4096  # of a number that sets a size, where the make file's is for a GPU
+LARGEST = 512  # of a number that sets a size, where the make file's is for a GPU
 _KERNEL = re.compile(r"\b(parallel_for|single_task|parallel_for_work_group)\b")
 _MAIN = re.compile(r"\bmain\s*\(")
 _USAGE = re.compile(r"[Uu]sage:?[^\"]*?((?:[<\[][^>\]\"]+[>\]]\s*)+)")
@@ -61,7 +61,7 @@ PLANS = {
         options="-I{here} -I{here}/../include -I{ours}/stand-ins/oneapi",
     ),
     "hecbench": Plan(
-        "zjin-lcf/HeCBench", ("src/*-sycl/*.cpp", "src/*-sycl/*.cc"), "-I{here} -I{root}/src/include", most=160
+        "zjin-lcf/HeCBench", ("src/*-sycl/*.cpp", "src/*-sycl/*.cc"), "-I{here} -I{root}/src/include", most=48
     ),
     "llvm-test-suite": Plan(
         "intel/llvm-test-suite",
@@ -158,6 +158,8 @@ def argv(text: str, makefile: pathlib.Path) -> tuple[str, ...]:
     given = run[1].split() if run else []
     usage = _USAGE.search(text)
     names = _ARGUMENT.findall(usage[1]) if usage else []
+    if not names and len(given) > 0:
+        names = [""] * (len(given) - 1) + ["repeat"]  # as most have it last
     names += [""] * (len(given) - len(names))
     return tuple(small(word, what) for word, what in zip(given, names, strict=False))
 

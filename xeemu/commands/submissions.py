@@ -132,7 +132,7 @@ class _Given:
         return tuple(map(int, sizes)) if sizes and None not in sizes and all(sizes) else local
 
     def _random(self, capture: Parameter, position: int) -> Any:
-        extent = self._plan.extent(capture.pointer.path)
+        extent = arguments.extent(capture, self._plan)
         if extent is None:
             return None
         dtype, count = np.dtype(extent[0]), extent[1]

@@ -18,6 +18,7 @@ _LIBRARIES = {
     "oneapi/mkl": "oneMKL",
     "mkl": "oneMKL",
     "oneapi/dpl": "oneDPL",
+    "oneapi/math": "oneMath",
     "oneapi/ccl": "oneCCL",
     "oneapi/tbb": "oneTBB",
     "tbb/": "oneTBB",

@@ -3,7 +3,7 @@
 import dataclasses
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.cplusplus import defaults, expressions, initializers
+from xeemu.frontends.cplusplus import expressions, initializers
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
@@ -21,7 +21,7 @@ def new(body: Body, cursor: Cursor) -> Expression:
     made = tree.Call(of, place, "new", (count,), None)
     first = parts[-1] if parts else None
     if array and (first is None or clang.kind(first) != "INIT_LIST_EXPR"):
-        value = defaults.made(body, cursor.type.get_canonical().get_pointee(), of.pointee)
+        value = initializers.by_class(body, cursor.type.get_canonical().get_pointee(), of.pointee)
         return made if value is None else _repeated(made, count, value)
     if first is None:
         return made

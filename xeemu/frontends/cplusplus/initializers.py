@@ -3,7 +3,7 @@
 from typing import Any
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.cplusplus import expressions, objects
+from xeemu.frontends.cplusplus import constructors, expressions, objects
 from xeemu.frontends.cplusplus.bases import base_name
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import address, converted, copied, is_lvalue
@@ -24,70 +24,62 @@ def value(body: Body, cursor: Cursor, declared: Cursor) -> Expression:
     return of_type(body, cursor, of)
 
 
-def of_type(body: Body, cursor: Cursor, of: Type, declared: Any = None) -> Expression:
-    """The first value of something of a type, as an expression or a list in braces.
-
-    `declared` is clang's type of it where it is an item of a list: of that the parser tells no constructor.
-    """
-    from xeemu.frontends.cplusplus import copies
-
+def of_type(body: Body, cursor: Cursor, of: Type) -> Expression:
+    """The first value of something of a type, as an expression or a list in braces."""
     if clang.kind(cursor) == "INIT_LIST_EXPR" and isinstance(of, types.Record | types.Array | types.Vector):
-        return listed(body, cursor, of, declared)
+        return listed(body, cursor, of)
     read = expressions.read(body, cursor)
     if isinstance(of, types.Array) and isinstance(read, tree.Text):
         codes = [*read.value.encode("latin-1", "replace"), 0][: of.count]
         return tree.Initializer(of, read.place, tuple(number(of.element, read.place, c) for c in codes))
-    if isinstance(of, types.Array):
-        return copied(read)
-    made = converted(read, of)
-    return copies.copied(body, made, declared) if declared is not None and is_lvalue(made) else made
+    return copied(read) if isinstance(of, types.Array) else converted(read, of)
 
 
-def listed(body: Body, cursor: Cursor, of: Type, declared: Any = None) -> Expression:
+def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
     """A list in braces; what it leaves out has its default."""
-    from xeemu.frontends.cplusplus import braces
-
     place = body.at(cursor)
     parts = clang.children(cursor)
-    inner = declared is not None
-    declared = declared if inner else cursor.type.get_canonical()
     if len(parts) == 1 and isinstance(of, types.Record) and expressions.type_of(body, parts[0]) == of:
         return expressions.read(body, parts[0])
     if isinstance(of, types.Vector):
         return tree.Initializer(of, place, tuple(expressions.read(body, c) for c in parts))
-    if inner and isinstance(of, types.Record) and braces.is_constructed(body, declared, of):
-        return braces.made(body, parts, declared, of, cursor)
+    made = constructors.of_items(body, parts, of, place) if isinstance(of, types.Record) and parts else None
+    if made is not None:
+        return made
     left = list(parts)
-    return _filled(body, left, of, declared, place)
+    return _filled(body, left, of, cursor, place)
 
 
-def _filled(body: Body, left: list[Cursor], of: Type, declared: Any, place: Place) -> Expression:
-    """An array or record (its type of ours and of clang's) of the next items of a list, which are taken from it."""
-    from xeemu.frontends.cplusplus import defaults
-
+def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
+    """An array or record of the next items of a list, which are taken from it."""
     if isinstance(of, types.Array):
         items: list[Expression] = []
         while left and len(items) < of.count:
-            items.append(_next(body, left, of.element, declared.element_type, place))
-        if len(items) < of.count and isinstance(of.element, types.Record):
-            rest = defaults.made(body, declared.element_type, of.element)
-            items += [] if rest is None else [rest] * (of.count - len(items))
-        return tree.Initializer(of, place, tuple(items))
+            items.append(_next(body, left, of.element, cursor, place))
+        return tree.Initializer(of, place, (*items, *_rest(body, cursor, of, of.count - len(items))))
     assert isinstance(of, types.Record)
     given: dict[str, Expression] = {}
-    inner = _parts(body, declared, place) if left else {}
     for field in of.fields:
         if left and (name := _designated(left[0])) and name != field.name:
             continue
         if left:
-            given[field.name] = _next(body, left, field.type, inner[field.name], place)
+            given[field.name] = _next(body, left, field.type, cursor, place)
     if of.union:
         name, item = next(iter(given.items()), ("", None))
         return tree.Initializer(of, place, () if item is None else (item,), name)
     if len(given) == len(of.fields):
         return tree.Initializer(of, place, tuple(given.values()))
     named = frozenset(given)
-    return objects.made(of, place, lambda whole: defaults.members(body.within(whole), declared, of, named) | given)
+    return objects.made(of, place, lambda whole: defaults(body.within(whole), cursor.type, of, named) | given)
+
+
+def _rest(body: Body, cursor: Cursor, of: types.Array, count: int) -> tuple[Expression, ...]:
+    """What a list leaves out of an array at its end, where the elements' class says what that is."""
+    whole = cursor.type.get_canonical()
+    if not count or whole.kind.name != "CONSTANTARRAY":
+        return ()
+    element = by_class(body, whole.element_type.get_canonical(), of.element)
+    return () if element is None else (element,) * count
 
 
 def _designated(cursor: Cursor) -> str:
@@ -98,23 +90,76 @@ def _designated(cursor: Cursor) -> str:
     return first.spelling if first is not None and clang.kind(first) == "MEMBER_REF" else ""
 
 
-def _parts(body: Body, declared: Any, place: Place) -> dict[str, Any]:
-    """The types (clang's) of a class's bases and fields by their names."""
-    bases = body.records.bases.of(declared.get_declaration(), place)
-    return {base_name(b): b for b in bases} | {f.spelling: f.type.get_canonical() for f in declared.get_fields()}
-
-
-def _next(body: Body, left: list[Cursor], of: Type, declared: Any, place: Place) -> Expression:
-    from xeemu.frontends.cplusplus import braces
+def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
+    from xeemu.frontends.cplusplus import copies
 
     first = left[0]
     if _designated(first):
         left.pop(0)
-        return of_type(body, clang.children(first)[-1], of, declared)
+        return of_type(body, clang.children(first)[-1], of)
     aggregate = isinstance(of, types.Array | types.Record)
     own = expressions.type_of(body, first) if aggregate and clang.kind(first) != "INIT_LIST_EXPR" else of
-    if own != of and isinstance(of, types.Record) and braces.is_constructed(body, declared, of):
-        return braces.made(body, [left.pop(0)], declared, of, first)
+    made = constructors.of_items(body, [first], of, place) if isinstance(of, types.Record) and own != of else None
+    if made is not None:
+        left.pop(0)
+        return made
     if aggregate and isinstance(own, types.Scalar | types.Pointer):  # its braces are left out
-        return _filled(body, left, of, declared, place)
-    return of_type(body, left.pop(0), of, declared)
+        return _filled(body, left, of, first, place)
+    if (
+        isinstance(of, types.Vector)
+        and len(left) >= of.count
+        and isinstance(expressions.type_of(body, first), types.Scalar)
+    ):
+        taken, left[:] = left[: of.count], left[of.count :]
+        return tree.Initializer(of, place, tuple(of_type(body, c, of.element) for c in taken))
+    made = of_type(body, left.pop(0), of)
+    return copies.copied(body, made, first.type) if isinstance(of, types.Record) and is_lvalue(made) else made
+
+
+def defaults(body: Body, of: Any, record: types.Record, given: frozenset[str] = frozenset()) -> dict[str, Expression]:
+    """What a class (its type of clang's) gives its bases and fields by itself, but for those `given`."""
+    found: dict[str, Expression | None] = {}
+    types_of = {f.name: f.type for f in record.fields}
+    of = of.get_canonical()
+    for base in body.records.bases.of(of.get_declaration(), body.place):
+        name = base_name(base)
+        if name not in given and name in types_of:
+            found[name] = by_class(body, base, types_of[name])
+    for field in of.get_fields() if record.fields else []:
+        name = field.spelling
+        first = None if name in given else next((c for c in clang.children(field) if _is_value(c, field)), None)
+        if first is not None:
+            found[name] = value(body, first, field)
+        elif name not in given and name in types_of:
+            found[name] = by_class(body, field.type.get_canonical(), types_of[name])
+    return {name: made for name, made in found.items() if made is not None}
+
+
+def by_class(body: Body, of: Any, inner: Type) -> Expression | None:
+    """What a class gives its objects by itself; None for nothing."""
+    if isinstance(inner, types.Array):
+        element = by_class(body, of.element_type.get_canonical(), inner.element)
+        return None if element is None else tree.Initializer(inner, body.place, (element,) * inner.count)
+    if not isinstance(inner, types.Record) or inner.union:
+        return None
+    made = constructors.without_arguments(body, of.get_declaration(), inner)
+    if made is not None:
+        return made
+    found: dict[str, Expression] = {}
+
+    def members(whole: Expression) -> dict[str, Expression]:
+        found.update(defaults(body.within(whole), of, inner))
+        return found
+
+    made = objects.made(inner, body.place, members)
+    return made if found else None
+
+
+def _is_value(cursor: Cursor, field: Cursor) -> bool:
+    """Whether a part of a field's declaration is its value, and not a bound of its array."""
+    if not clang.kind(cursor).endswith(("EXPR", "LITERAL", "OPERATOR")):
+        return False
+    if cursor.extent.begin_int_data < field.location.int_data:  # an argument of its type's template
+        return False
+    array = field.type.get_canonical().kind.name == "CONSTANTARRAY"
+    return not (array and clang.kind(cursor) not in ("INIT_LIST_EXPR", "CALL_EXPR", "STRING_LITERAL"))

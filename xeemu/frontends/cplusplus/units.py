@@ -3,10 +3,11 @@
 import hashlib
 import linecache
 import os
+import re
 from collections.abc import Sequence
 
 from xeemu.errors import KernelArgumentError
-from xeemu.frontends.cplusplus import diagnostics
+from xeemu.frontends.cplusplus import diagnostics, prefix
 from xeemu.frontends.cplusplus import options as compiler_options
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.parsing import clang
@@ -23,10 +24,27 @@ def unit(path_or_text: str | os.PathLike[str], options: str | Sequence[str] = ""
     given = build_options.split(options)
     version = compiler_options.standard(std, given)
     folder = os.path.dirname(name)
-    parsed, errors = clang.parse(name, text, compiler_options.arguments(folder, given, version))
+    arguments = compiler_options.arguments(folder, given, version)
+    before = prefix.text(name, arguments)
+    others = [] if before is None else [(prefix.NAME, before)]
+    if before is not None:
+        arguments = ["-include", prefix.NAME, *prefix.without(arguments)]
+    parsed, errors = clang.parse(name, text, arguments, others)
+    if errors.count and (tolerated := _tolerated(name)) is not None:
+        parsed, errors = clang.parse(name, tolerated, arguments, others)
     if errors.count:
         raise diagnostics.error(parsed, name)
     return Instances(parsed)
+
+
+# icpx takes it for no unrolling; clang refuses it.
+_UNROLL_0 = re.compile(r"#pragma unroll\(0\)")
+
+
+def _tolerated(name: str) -> str | None:
+    """A file without what other compilers take; None if there is nothing of that in it."""
+    text = "".join(linecache.getlines(name))
+    return _UNROLL_0.sub("#pragma nounroll ", text) if _UNROLL_0.search(text) else None
 
 
 def source(path_or_text: str | os.PathLike[str], language: str) -> tuple[str, str | None]:

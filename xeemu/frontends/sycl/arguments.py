@@ -1,6 +1,7 @@
 """Arguments: what a launch gives for a kernel's captures, as values of what these consist of."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from xeemu.errors import KernelArgumentError, did_you_mean
 from xeemu.frontends import types
 from xeemu.frontends.sycl import parameters, reductions
 from xeemu.frontends.sycl.parameters import POINTER, Leaf, Parameter
-from xeemu.frontends.sycl.plans import Plan
+from xeemu.frontends.sycl.plans import Extent, Plan
 from xeemu.language import source
 from xeemu.language.local import Local
 
@@ -61,7 +62,7 @@ class Signature:
     def declaration(self) -> str:
         return f"{self.kernel}({', '.join(capture.declared for capture in self.captures)})"
 
-    @property
+    @functools.cached_property
     def needed(self) -> tuple[Parameter, ...]:
         """The captures that have to be given."""
         return tuple(capture for capture in self.captures if not self.is_known(capture))
@@ -124,6 +125,16 @@ class Signature:
 
     def _listed(self, captures: Sequence[Parameter]) -> str:
         return ", ".join(capture.declared for capture in captures)
+
+
+def extent(capture: Parameter, plan: Plan) -> Extent | None:
+    """The elements of an array, as far as they are known: of an accessor by its range; of no numbers the bytes."""
+    sizes = [plan.value(leaf.path) for leaf in capture.leaves if ".r." in leaf.path]
+    if capture.kind != parameters.ACCESSOR or not sizes or not all(sizes):
+        return plan.extent(capture.pointer.path)
+    of = capture.element.element if isinstance(capture.element, types.Vector) else capture.element
+    dtype = of.dtype if isinstance(of, types.Scalar) else np.dtype(np.uint8)
+    return dtype, math.prod(map(int, sizes)) * capture.element.size // dtype.itemsize
 
 
 def such_as(capture: Parameter) -> str:

@@ -13,7 +13,7 @@ from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.cplusplus.submissions import Submission, submissions
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.sycl import entries, naming, parameters, plans, ranges
+from xeemu.frontends.sycl import arguments, entries, naming, parameters, plans, ranges
 from xeemu.frontends.sycl.arguments import Signature
 from xeemu.frontends.sycl.entries import Entry
 from xeemu.frontends.sycl.parameters import Parameter
@@ -76,11 +76,12 @@ class SyclKernels(Mapping[str, Kernel]):
         """Texts that tell the program from others in every process."""
         return self._identity
 
-    def run(self, device: "str | Device" = "max1550", **arrays: Any) -> "Result":
+    def run(self, device: "str | Device" = "max1550", arguments: Sequence[object] = (), **arrays: Any) -> "Result":
         """Runs the program: its `main`, and the kernels that it submits.
 
         Args:
           device: the modelled device.
+          arguments: of the command line, without the program's name.
           arrays: contents of the host's arrays, by the names of variables, when they are first submitted.
 
         Returns:
@@ -93,7 +94,7 @@ class SyclKernels(Mapping[str, Kernel]):
         """
         from xeemu.programs import running
 
-        return running.run(self, device, arrays)
+        return running.run(self, device, arguments, arrays)
 
     def captures(self, name: str | int) -> tuple[Parameter, ...]:
         """What a kernel captures, in order: what its launch takes."""
@@ -157,7 +158,7 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
             yield f"{capture.declared}, {f'{local.bytes} bytes' if local is not None else 'of a size that is given'}"
         case parameters.ACCESSOR | parameters.POINTER | parameters.REDUCTION:
             writes = capture.pointer.variable in stored
-            extent = plan.extent(capture.pointer.path)
+            extent = arguments.extent(capture, plan)
             number = "" if extent is None else f", {_elements(capture, *extent)} elements"
             number = " = nullptr" if plan.is_null(capture.pointer.path) else number
             yield f"{capture.declared}{number}, {'written' if writes else 'read only'}"

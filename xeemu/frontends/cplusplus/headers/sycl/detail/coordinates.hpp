@@ -162,6 +162,7 @@ template <int D = 1> struct nd_range {
   range<D> global, local;
   id<D> offset;
 
+  constexpr nd_range() {}
   constexpr nd_range(range<D> g, range<D> l, id<D> o = id<D>()) : global(g), local(l), offset(o) {}
   constexpr range<D> get_global_range() const { return global; }
   constexpr range<D> get_local_range() const { return local; }

@@ -50,7 +50,6 @@ using sycl::cl_bool, sycl::cl_uchar, sycl::cl_uint, sycl::cl_ulong, sycl::cl_ush
 
 namespace ONEAPI = ext::oneapi;
 namespace INTEL = ext::intel;
-namespace oneapi = ext::oneapi;
 
 }  // namespace sycl
 

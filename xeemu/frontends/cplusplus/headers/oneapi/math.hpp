@@ -1,0 +1,4 @@
+#include <oneapi/mkl.hpp>
+namespace oneapi {
+namespace math = mkl;
+}

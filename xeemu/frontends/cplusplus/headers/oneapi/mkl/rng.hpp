@@ -1,0 +1,1 @@
+#include <oneapi/mkl.hpp>
