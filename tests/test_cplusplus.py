@@ -522,6 +522,8 @@ struct Holder { Made one; Made two[2]; Both both; Optional other; int w; };
 struct Derived : Made { int c; Derived(int k) : c(k) {} };
 struct Heir : Made { using Made::Made; int e = 6; };
 struct Braces { Made m; int k; Point p; Made last; };
+struct Inner { int a; int b = 5; };
+struct Elided { int k; Inner y[3]; };
 template <class T> struct Box { T v = T(4); };
 template <class T> struct Boxes : Box<T> { Box<T> b[2]; };
 """
@@ -540,6 +542,9 @@ template <class T> struct Boxes : Box<T> { Box<T> b[2]; };
         "Braces b{{i}, 2}; PUT(b.m.a * 1000 + b.k * 100 + b.p.x * 10 + b.last.a);": lambda i: 1000 * i + 237,
         "Optional o[2][2]; PUT(o[1][0].q);": lambda i: 4,
         "Boxes<int> b; PUT(b.v + b.b[1].v * 10);": lambda i: 44,
+        "Elided e{7, 1, 2, 3}; PUT(e.y[0].b + e.y[1].b * 10 + e.y[2].b * 100);": lambda i: 552,
+        "Elided e{7}; PUT(e.y[2].b);": lambda i: 5,
+        "Braces b{{i}, 2, {}, {}}; PUT(b.p.x * 10 + b.last.b);": lambda i: 38,
         "Point p{}; Made n{}; PUT(p.x + p.y + n.b);": lambda i: 11,
     }
     expect(declarations, cases)

@@ -43,11 +43,19 @@ def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
         return expressions.read(body, parts[0])
     if isinstance(of, types.Vector):
         return tree.Initializer(of, place, tuple(expressions.read(body, c) for c in parts))
-    made = constructors.of_items(body, parts, of, place) if isinstance(of, types.Record) and parts else None
+    made = _constructed(body, parts, of, place) if isinstance(of, types.Record) else None
     if made is not None:
         return made
     left = list(parts)
     return _filled(body, left, of, cursor, place)
+
+
+def _constructed(body: Body, parts: list[Cursor], of: types.Record, place: Place) -> Expression | None:
+    """An object by a constructor of its class; None where that has none of its own."""
+    if parts:
+        return constructors.of_items(body, parts, of, place)
+    declaration = body.records.declared.get(of)
+    return None if declaration is None else constructors.without_arguments(body, declaration, of)
 
 
 def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
@@ -56,7 +64,7 @@ def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Pla
         items: list[Expression] = []
         while left and len(items) < of.count:
             items.append(_next(body, left, of.element, cursor, place))
-        return tree.Initializer(of, place, (*items, *_rest(body, cursor, of, of.count - len(items))))
+        return tree.Initializer(of, place, (*items, *_rest(body, of, of.count - len(items))))
     assert isinstance(of, types.Record)
     given: dict[str, Expression] = {}
     for field in of.fields:
@@ -69,17 +77,24 @@ def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Pla
         return tree.Initializer(of, place, () if item is None else (item,), name)
     if len(given) == len(of.fields):
         return tree.Initializer(of, place, tuple(given.values()))
-    named = frozenset(given)
-    return objects.made(of, place, lambda whole: defaults(body.within(whole), cursor.type, of, named) | given)
+    named, declaration = frozenset(given), body.records.declared.get(of)
+    own = cursor.type if declaration is None else declaration.type  # a list within one has no type
+    return objects.made(of, place, lambda whole: defaults(body.within(whole), own, of, named) | given)
 
 
-def _rest(body: Body, cursor: Cursor, of: types.Array, count: int) -> tuple[Expression, ...]:
+def _rest(body: Body, of: types.Array, count: int) -> tuple[Expression, ...]:
     """What a list leaves out of an array at its end, where the elements' class says what that is."""
-    whole = cursor.type.get_canonical()
-    if not count or whole.kind.name != "CONSTANTARRAY":
+    depth: tuple[types.Array, ...] = ()
+    inner = of.element
+    while isinstance(inner, types.Array):
+        depth, inner = (*depth, inner), inner.element
+    declaration = body.records.declared.get(inner) if count else None
+    element = None if declaration is None else by_class(body, declaration.type.get_canonical(), inner)
+    if element is None:
         return ()
-    element = by_class(body, whole.element_type.get_canonical(), of.element)
-    return () if element is None else (element,) * count
+    for array in reversed(depth):
+        element = tree.Initializer(array, body.place, (element,) * array.count)
+    return (element,) * count
 
 
 def _designated(cursor: Cursor) -> str:
