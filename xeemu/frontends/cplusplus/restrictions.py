@@ -104,5 +104,7 @@ def _classes(of: types.Type) -> Iterator[str]:
 def _outer(variable: Variable) -> str:
     if variable.name in _STREAMS:
         return f"std::{variable.name}: {_OF_THE_HOST['print']}"
+    if "device_global<" in str(variable.type):
+        return f"the device_global {variable.name}, which is not followed; give the kernel a pointer or an accessor"
     hint = "make it const or constexpr, or copy it to a variable that the kernel captures"
     return f"the variable {variable.name}, which is static and not constant, is the host's; {hint}"

@@ -346,6 +346,9 @@ struct device {
   bool is_host() const { return false; }
   bool has(aspect a) const { return detail_has(a); }
   bool has_extension(const std::string &) const { return false; }
+  template <class A> bool ext_oneapi_architecture_is(A) const { return false; }
+  template <class D> bool ext_oneapi_can_access_peer(const D &, int = 0) const { return false; }
+  template <class D> void ext_oneapi_enable_peer_access(const D &) const {}
   static bool detail_has(aspect a) {
     return a != aspect::cpu && a != aspect::accelerator && a != aspect::custom && a != aspect::host;
   }

@@ -245,6 +245,9 @@ class handler {
       detail::copy_elements(detail::address_of(from) + k * row, to.data + detail::row_begin(to, k), row);
   }
   template <class A> void update_host(const A &) {}
+  template <class G> void ext_oneapi_graph(const G &) {
+    __xeemu::unsupported("a graph of commands; submit them to the queue");
+  }
 
   template <auto &name> auto get_specialization_constant() const { return name.value; }
   template <auto &name, class T> void set_specialization_constant(T x) {
