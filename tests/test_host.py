@@ -466,3 +466,24 @@ def test_elements_of_the_heap_are_made_by_their_default_constructor():
       std::cout << p[n - 1].x << p[0].y << q[n - 1].x << v[n - 1].x << v[n].x << s[1].x << r[0];
     }""")
     assert result.output == "3455550"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "output"),
+    [(("-n", "32", "-v", "-m5", "x"), "37 1 5"), (("-vn7", "-z"), "?7 1 3"), ((), "1 0 1")],
+)
+def test_options_of_the_command_line(arguments, output):
+    text = """#include <sycl/sycl.hpp>
+    #include <cstdio>
+    #include <getopt.h>
+    int main(int argc, char **argv) {
+      int n = 1, c, v = 0;
+      while ((c = getopt(argc, argv, "n:m:v")) != -1) switch (c) {
+        case 'n': n = atoi(optarg); break;
+        case 'm': n += atoi(optarg); break;
+        case 'v': v = 1; break;
+        default: printf("?");
+      }
+      printf("%d %d %d", n, v, optind);
+    }"""
+    assert xe.load(text).run(arguments=arguments).output == output

@@ -6,8 +6,33 @@ inline int usleep(unsigned) { return 0; }
 inline int getpid() { return 1; }
 inline int access(const char *, int) { return -1; }
 inline int close(int) { return 0; }
-extern char *optarg;
-extern int optind, opterr, optopt;
-inline int getopt(int, char *const *, const char *) { return -1; }
+inline char *optarg = nullptr;
+inline int optind = 1, opterr = 1, optopt = 0, __xeemu_optat = 1;
+inline int getopt(int argc, char *const *argv, const char *known) {
+  optarg = nullptr;
+  if (optind >= argc) return -1;
+  char *word = argv[optind];
+  if (word[0] != '-' || word[1] == 0) return -1;
+  if (word[1] == '-' && word[2] == 0) {
+    ++optind;
+    return -1;
+  }
+  char c = word[__xeemu_optat++];
+  bool last = word[__xeemu_optat] == 0;
+  int k = 0;
+  while (known[k] != 0 && known[k] != c) ++k;
+  bool takes = known[k] != 0 && known[k + 1] == ':';
+  if (takes && !last) optarg = word + __xeemu_optat;
+  if (last || takes) {
+    ++optind;
+    __xeemu_optat = 1;
+  }
+  if (takes && last && optind < argc) optarg = argv[optind++];
+  if (known[k] == 0 || c == ':' || (takes && optarg == nullptr)) {
+    optopt = c;
+    return '?';
+  }
+  return c;
+}
 #define F_OK 0
 #endif
