@@ -164,7 +164,7 @@ class Walk:
         while frame.caller is not None and frame.place is not None:
             lines.append((frame.place, frame.caller.function.name))
             frame = frame.caller
-        for place, name in lines:
+        for place, name in (line for line in lines if line[0].line):
             call = functools.partial(sites.at, place, name, call)
         return call()
 

@@ -22,6 +22,8 @@ _KINDS = {
     "reduction_of": REDUCTION,
 }
 _ELEMENTS = "elements"
+_MOST_BYTES = 64
+"""Of an array that a work-item has in registers or private memory; of larger ones it looks elements up."""
 _CLASS = re.compile(rf"^sycl::(?:_V1::|detail::)?({'|'.join(_KINDS)})<")
 _MODE = re.compile(r"\baccess(?:_mode|::mode)::(\w+)")
 _NAMES = {
@@ -136,14 +138,14 @@ class _Making:
     leaves: list[Leaf]
     path: str
 
-    def leaf(self, path: str, of: Type) -> Expression:
+    def leaf(self, path: str, of: Type, space: str = "private") -> Expression:
         name = self.name + path.removeprefix(self.path)
         declared = self.declared if path == self.path else _declared(of, name)
         if isinstance(of, types.Pointer):
             # Messages call a memory as the capture is called.
             name, declared = self.name, self.declared
             of = types.Pointer(of.pointee, "local" if self.kind == LOCAL else "global", of.const)
-        variable = Variable(name, of, "private", self.place, declared=declared)
+        variable = Variable(name, of, space, self.place, declared=declared)
         self.leaves.append(Leaf(path, variable))
         return tree.Name(of, self.place, variable)
 
