@@ -211,6 +211,17 @@ def _stop(machine: Machine, node: tree.Call) -> Carried:
     return stopped
 
 
+def _fail(machine: Machine, node: tree.Call) -> Carried:
+    """An assertion that is false; one that may be, where not all is known, tells nothing."""
+
+    def failed(assertion: Any) -> Any:
+        if machine.strict:
+            raise Stopped(134, f"the assertion {text_at(machine, assertion)} is false")
+        return UNKNOWN
+
+    return failed
+
+
 def _leave(machine: Machine, node: tree.Call) -> Carried:
     def left(status: Any) -> Any:
         raise Stopped(status if isinstance(status, int) else 0)
@@ -261,6 +272,7 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "now": _now,
     "stop": _stop,
     "leave": _leave,
+    "failed": _fail,
     "new": _new,
     "delete": _deallocate,
     "throw": _stop,

@@ -155,7 +155,8 @@ def _made(making: _Making, path: str, of: Type) -> Expression:
     if making.kind == VALUE and isinstance(of, types.Array):
         # C has no parameters that are arrays; one in a struct is passed as it is.
         whole = types.Record(spelled(of), (types.Field(_ELEMENTS, of, 0),), of.size)
-        return tree.Member(of, making.place, making.leaf(path, whole), _ELEMENTS, False)
+        space = "private" if of.size <= _MOST_BYTES else "constant"
+        return tree.Member(of, making.place, making.leaf(path, whole, space), _ELEMENTS, False)
     if making.kind == VALUE:
         return making.leaf(path, of)
     if making.kind == REDUCTION and path.endswith((".whole", ".initialized")):
