@@ -7,7 +7,7 @@ import pytest
 from jax import lax
 
 import xeemu as xe
-from xeemu.launching import effort
+from xeemu.emission import effort
 from xeemu.launching.arguments import DEFAULT_DEVICE, Description, checked_device
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from xeemu.launching import capacity, compiling, effort, sharing, working
+from xeemu.emission import compiling, effort
+from xeemu.launching import capacity, sharing, working
 from xeemu.launching.arguments import device_of
 from xeemu.launching.options import MOST_KEPT
 from xeemu.launching.preparation import Prepared, Watch

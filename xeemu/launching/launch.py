@@ -11,12 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.devices.device import Device
+from xeemu.emission import compiling
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import KernelArgumentError
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import bounding, calling, compiling, fitting, sharding
+from xeemu.launching import bounding, calling, fitting, sharding
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,

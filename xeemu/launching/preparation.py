@@ -13,7 +13,7 @@ from jax import lax
 
 from xeemu.devices import aspects, limits
 from xeemu.devices.device import Device
-from xeemu.emission import interpreter, rowwise, turning
+from xeemu.emission import compiling, interpreter, rowwise, turning
 from xeemu.emission.observer import Observer
 from xeemu.emission.values import Chunk, Origin
 from xeemu.knowledge import analysis, conversions
@@ -23,7 +23,7 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import bounding, capacity, compiling, cores, coverage, cutting, working
+from xeemu.launching import bounding, capacity, cores, coverage, cutting, working
 from xeemu.launching.analysed import Analysed, Task
 from xeemu.launching.arguments import Description, platform_of
 from xeemu.launching.bounding import Bounds

@@ -17,6 +17,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+from xeemu.emission import compiling
 from xeemu.emission.values import Origin, bits, of_bits
 from xeemu.knowledge import addresses, instances, progressions, schedule
 from xeemu.knowledge.expressions import TooLarge
@@ -25,7 +26,7 @@ from xeemu.knowledge.schedule import Frame, Operation, Schedule
 from xeemu.language import collectives
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
-from xeemu.launching import bounding, capacity, compiling, merging
+from xeemu.launching import bounding, capacity, merging
 from xeemu.launching.cutting import Cut
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, Share

@@ -16,9 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from xeemu.emission import compiling
 from xeemu.emission.values import Origin
 from xeemu.language.linearity import Allocation
-from xeemu.launching import capacity, compiling, merging
+from xeemu.launching import capacity, merging
 from xeemu.launching.preparation import Share
 from xeemu.launching.sharing import Parts, SharedLaunch
 

@@ -13,13 +13,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from xeemu.emission import compiling, effort
 from xeemu.knowledge import analysis
 from xeemu.language import primitives
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.orders import Ordering
 from xeemu.language.source import Site
-from xeemu.launching import compiling, effort
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

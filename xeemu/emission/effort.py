@@ -9,10 +9,10 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from xeemu.emission import compiling
 from xeemu.language import jaxprs
 from xeemu.language.jaxprs import Body
 from xeemu.language.program import Program
-from xeemu.launching import compiling
 
 # Without LLVM's optimisations, without emitters that are compilers themselves, and all in one piece.
 _LITTLE = {
