@@ -504,6 +504,26 @@ class TestFindings:
         assert called == [4, 8, 25]
         assert {site.file for site in finding.sites} == {faulty.file}
 
+    def test_leave_out_calls_in_the_headers(self):
+        """An element of a local accessor of two dimensions, and an atomic operator, are functions of our headers."""
+        kernel = xe.load("""#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue q;
+  q.submit([&](sycl::handler &h) {
+    sycl::local_accessor<int, 2> t({8, 8}, h);
+    h.parallel_for<class late>(sycl::nd_range<2>({8, 8}, {8, 8}), [=](sycl::nd_item<2> it) {
+      int r = it.get_local_id(0), c = it.get_local_id(1);
+      t[r][c] = r;
+      for (int k = 0; k < 2; k++)
+        sycl::atomic_ref<int, sycl::memory_order::relaxed, sycl::memory_scope::work_group>(t[c][r + k])++;
+    });
+  });
+}""")["late"]
+        _, findings = xe.check(kernel)()
+        assert {f.kind for f in findings} >= {"data-race", "out-of-bounds"}
+        assert "called from" not in str(findings)
+        assert "such an atomic add does nothing" in str(findings)
+
     def test_a_report_has_the_lines_of_the_kernel(self, faulty):
         report = xe.estimate(faulty["racing"])(np.zeros(128, np.int32))
         assert {site.line for site in report.sites} == {17, 18}
@@ -797,3 +817,24 @@ void f(sycl::queue q, float *a) {{
         with pytest.raises(error, match=message) as refused:
             xe.launch(xe.load(text)["f"])(np.zeros(1, np.float32))
         assert not OTHERS.search(str(refused.value))
+
+
+def test_a_large_array_that_is_captured_is_looked_up():
+    """Constants that no work-item copies to memory of its own; what the host tells of them is listed in short."""
+    kernels = xe.load("""#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue q;
+  float table[4][300];
+  for (int i = 0; i < 1200; i++) table[i / 300][i % 300] = 0.5f * i;
+  float *y = sycl::malloc_shared<float>(128, q);
+  q.parallel_for<class look>(sycl::nd_range<1>(128, 32), [=](sycl::nd_item<1> it) {
+    int i = it.get_global_id(0);
+    const float *row = table[i % 4];
+    y[i] = row[2 * i] + table[3][299];
+  });
+}""")
+    y = xe.launch(kernels["look"])(np.zeros(128, np.float32))
+    i = np.arange(128)
+    np.testing.assert_array_equal(y, 0.5 * (i % 4 * 300 + 2 * i) + 599.5)
+    assert "private" not in str(xe.trace(kernels["look"])(y))
+    assert "float table[4][300] = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, ...)" in str(kernels)

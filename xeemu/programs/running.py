@@ -73,6 +73,7 @@ class _Run:
         machine.commands.ordering.found = races.found
         with host.deep(), np.errstate(all="ignore"):
             code = self._call(machine, main)
+        races.over = True
         lent = frozenset(self.lent)
         self.given.check(machine, lent)
         arrays = naming.arrays(machine, lent)
