@@ -25,6 +25,7 @@ _ELEMENTS = "elements"
 _MOST_BYTES = 64
 """Of an array that a work-item has in registers or private memory; of larger ones it looks elements up."""
 _CLASS = re.compile(rf"^sycl::(?:_V1::|detail::)?({'|'.join(_KINDS)})<")
+_MOST_SHOWN = 8
 _MODE = re.compile(r"\baccess(?:_mode|::mode)::(\w+)")
 _NAMES = {
     "uchar": "unsigned char",
@@ -196,6 +197,17 @@ def shown(of: Type, value: Any) -> Any:
         case types.Scalar(dtype=dtype):
             return np.frombuffer(value, dtype, 1)[0].item()
     return f"{len(value)} bytes"
+
+
+def in_short(value: Any) -> str:
+    """What `shown` gives as text, of long tuples the beginning."""
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{key!r}: {in_short(x)}" for key, x in value.items()) + "}"
+        case tuple() if len(value) > 1:
+            items = [in_short(x) for x in value[:_MOST_SHOWN]]
+            return f"({', '.join(items + ['...'] * (len(value) > _MOST_SHOWN))})"
+    return repr(value)
 
 
 def mode(of: Type) -> str:
