@@ -164,7 +164,7 @@ def watch(memory: Memory, called: Callable[[Memory, bool], None] | None) -> None
         memory.watch = called
         memory.__class__ = Watched
     elif type(memory) is Watched and called is None:
-        memory.__class__ = Cells
+        memory.__class__ = Cells  # type: ignore[assignment]
 
 
 def _punned(found: Any, of: Scalar) -> Any:
