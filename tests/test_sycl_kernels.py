@@ -838,3 +838,20 @@ int main() {
     np.testing.assert_array_equal(y, 0.5 * (i % 4 * 300 + 2 * i) + 599.5)
     assert "private" not in str(xe.trace(kernels["look"])(y))
     assert "float table[4][300] = ((0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, ...), (150.0, " in str(kernels)
+
+
+def test_a_trace_calls_what_an_accessor_consists_of_as_sycl_does():
+    kernel = xe.load("""#include <sycl/sycl.hpp>
+void go(sycl::queue &q, sycl::buffer<int, 2> &b) {
+  q.submit([&](sycl::handler &h) {
+    sycl::accessor x(b, h);
+    sycl::local_accessor<int, 2> t({4, 4}, h);
+    h.parallel_for<class both>(sycl::nd_range<2>({8, 8}, {4, 4}), [=](sycl::nd_item<2> it) {
+      t[it.get_local_id()] = x[it.get_global_id()];
+      x[it.get_global_id()] = t[it.get_local_id()] + 1;
+    });
+  });
+}""")["both"]
+    text = str(xe.trace(kernel)(np.zeros((8, 8), np.int32)))
+    scalars = set(re.findall(r"scalar (.*?)\[\d\]", text))
+    assert scalars == {"x.buffer.get_range()", "x.get_range()", "x.get_offset()", "t.get_range()"}

@@ -140,7 +140,7 @@ class _Making:
     path: str
 
     def leaf(self, path: str, of: Type, space: str = "private") -> Expression:
-        name = self.name + path.removeprefix(self.path)
+        name = self.name + _members(path.removeprefix(self.path), self.kind)
         declared = self.declared if path == self.path else _declared(of, name)
         if isinstance(of, types.Pointer):
             # Messages call a memory as the capture is called.
@@ -170,6 +170,19 @@ def _made(making: _Making, path: str, of: Type) -> Expression:
             items = tuple(_made(making, f"{path}[{k}]", element) for k in range(count))
             return tree.Initializer(of, making.place, items)
     return making.leaf(path, of)
+
+
+_ACCESSORS = {".r.v": ".buffer.get_range()", ".part.v": ".get_range()", ".from.v": ".get_offset()"}
+"""Of an accessor what SYCL calls members of our headers' class."""
+
+
+def _members(path: str, kind: str) -> str:
+    """A path through fields as a user of SYCL writes it."""
+    if kind == LOCAL:
+        return path.replace(".r.v", ".get_range()")
+    for member, called in _ACCESSORS.items() if kind == ACCESSOR else ():
+        path = path.replace(member, called)
+    return path
 
 
 def leaves(parameters: Sequence[Parameter]) -> Iterator[Leaf]:
