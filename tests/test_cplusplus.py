@@ -153,6 +153,37 @@ void change(Z *b) { b->z += 100; }
     )
 
 
+def test_what_classes_give_by_themselves():
+    declarations = """
+struct Seven { int v; Seven() : v(7) {} Seven(int a) : v(a) {} Seven(int a, int b) : v(a * b) {} };
+struct Four { int z = 4; };
+struct Stepped { int w; Stepped(int a = 6) : w(a) { w += 1; } };
+struct Implicit { Seven in; int k; };
+struct Partly { Seven in; int k; Partly(int x) : k(x) {} };
+struct Derived : Seven, Four { int q; Derived(int x) : q(x) {} };
+struct Several { Seven all[2]; Stepped s; int n = 3; };
+template <class T> struct Zero { T re, im; Zero() : re(0), im(0) {} };
+template <class T> struct Generic : Four { T t; Seven in; Zero<T> zero; Generic(T a) : t(a) {} };
+struct Braced { Seven a; int k; Seven b[2]; };
+Seven listed(int i) { return {i, 3}; }
+"""
+    expect(
+        declarations,
+        {
+            "Implicit o; Implicit p{}; PUT(o.in.v + p.in.v + p.k);": lambda i: 14,
+            "Partly p(i); PUT(p.in.v + p.k);": lambda i: 7 + i,
+            "Derived d(i); PUT(d.v + d.z + d.q);": lambda i: 11 + i,
+            "Several a[2]; PUT(a[1].all[i % 2].v + a[0].s.w + a[1].n);": lambda i: 17,
+            "Generic<int> g(i); PUT(g.t + g.z + g.in.v + g.zero.re);": lambda i: i + 11,
+            "Seven a[3] = {1, {2, i}}; PUT(a[i % 3].v);": lambda i: [1, 2 * i, 7][i % 3],
+            "Braced b{Seven(3), 4, 5, i}; Braced c = {{1, 2}, 3, {i}}; PUT(b.b[1].v + c.a.v + c.b[1].v);": lambda i: (
+                i + 9
+            ),
+            "PUT(listed(i).v + Stepped().w + Stepped(i).w);": lambda i: 3 * i + 7 + i + 1,
+        },
+    )
+
+
 def test_templates_and_constants():
     declarations = """
 template <int N> struct Factorial { static constexpr int v = N * Factorial<N - 1>::v; };
@@ -380,6 +411,9 @@ template <int N> int unrolled(int x) {
             "int a[4] = {}, *p = &a[1]; *p++ = 7; *p = i; PUT(a[1] * 100 + a[2] + (p - a));": lambda i: 702 + i,
             "const int *p = nullptr; PUT(p == nullptr ? sizeof(long) : 2);": lambda i: 8,
             "int k = i, r; { int i = k + 1; { int i = 5; k += i; } r = k + i; } PUT(r);": lambda i: 2 * i + 6,
+            "int s = 0; for (int k = 0; k < ({ int n = i % 5; n * 2; }); ++k) s += k; PUT(s);": lambda i: (
+                i % 5 * (i % 5 * 2 - 1)
+            ),
             "static constexpr int t[2] = {8, 9}; PUT(t[i & 1]);": lambda i: 8 + (i & 1),
             "PUT(__builtin_popcount(i) + sycl::popcount(i) + std::abs(-i));": lambda i: 2 * bin(i).count("1") + i,
         },

@@ -10,6 +10,7 @@ from xeemu.language.local import Local
 from xeemu.programs import running
 
 _HEAD = "#include <sycl/sycl.hpp>\n#include <iostream>\n#include <vector>\n"
+_MORE = "#include <cassert>\n#include <fstream>\n#include <oneapi/mkl.hpp>\n"
 
 
 def planned(text: str):
@@ -190,6 +191,34 @@ def test_arrays_that_are_given_are_those_of_the_first_submission():
         ran(text, z=given)
     with pytest.raises(xe.KernelArgumentError, match=r"x has 4 elements of int, but got .*\(3,\)"):
         ran(text, x=given[:3])
+
+
+def test_a_program_takes_its_command_line():
+    text = """
+    int main(int argc, char *argv[]) {
+      bool all = argc > 2;
+      std::string first(argv[1]);
+      std::cout << argc << " " << all << " " << first << " " << atoi(argv[2]) + 1 << " " << atof(argv[3]);
+    }"""
+    assert xe.load(_HEAD + text).run(arguments=["-n", 12, 2.5]).output == "4 1 -n 13 2.5"
+
+
+def test_reductions_combine_with_what_is_there():
+    result = ran("""
+    int main() {
+      sycl::queue q;
+      int *x = sycl::malloc_shared<int>(100, q), *sum = sycl::malloc_shared<int>(1, q);
+      for (int i = 0; i < 100; i++) x[i] = i;
+      *sum = 5;
+      q.parallel_for(100, sycl::reduction(sum, sycl::plus<int>()), [=](sycl::id<1> i, auto &r) { r += x[i]; }).wait();
+      sycl::buffer<int> b(1);
+      q.submit([&](sycl::handler &h) {
+        auto r = sycl::reduction(b, h, sycl::maximum<int>(), {sycl::property::reduction::initialize_to_identity{}});
+        h.parallel_for(sycl::nd_range<1>(64, 16), r, [=](auto it, auto &m) { m.combine(x[it.get_global_id(0)]); });
+      });
+      std::cout << *sum << " " << b.get_host_access()[0];
+    }""")
+    assert result.output == "4955 63"
 
 
 def test_pointers_into_one_memory_share_it():
@@ -382,14 +411,20 @@ def test_a_loop_of_the_host_that_does_not_end_is_refused(monkeypatch):
         ("sycl::free(x, q); q.parallel_for(8, [=](sycl::id<1> i) { x[i] = 1; });", xe.KernelError, "has been freed"),
         ("sycl::free(x, q); x[0] = 1;", xe.KernelError, "x is accessed here, but has been freed"),
         ("sycl::free(x, q); q.fill(x, 1, 8);", xe.KernelError, "x is accessed here, but has been freed"),
-        ("assert(x[1] == 2 + 0);", xe.KernelError, r"assertion x\[1\] == 2 \+ 0 is false"),
+        ("assert(x[1] == 2 + 0);", xe.KernelError, r"assertion x\[1\] == 2 \+ 0 does not hold"),
         ("int *p = nullptr; *p = 1;", xe.KernelError, "null pointer"),
+        ("oneapi::mkl::blas::scal(q, 8, 2.0f, (float *)x, 1);", xe.KernelError, "oneMKL's blas::scal; write the ker"),
+        ("assert(x == nullptr);", xe.KernelError, "the assertion .* does not hold"),
+        ('std::ifstream f("a.txt"); f >> x[0];', xe.KernelError, "input is read"),
+        ("int n = atoi(argv[1]); x[n] = 1;", xe.KernelError, "command line, which is empty"),
+        ("int n = std::stoi(argv[1]); x[n] = 1;", xe.KernelError, "command line|null pointer"),
         ('throw std::runtime_error("no");', xe.KernelError, "no"),
     ],
 )
 def test_what_breaks_the_rules_is_refused_with_its_line(body, error, message):
-    text = f"int main() {{\n  sycl::queue q;\n  int *x = sycl::malloc_shared<int>(8, q);\n{body}\n}}"
+    head = "int main(int argc, char **argv) {\n  sycl::queue q;\n  int *x = sycl::malloc_shared<int>(8, q);"
+    text = f"{head}\n{body}\n}}"
     with pytest.raises(error, match=message) as caught:
-        ran(text)
+        ran(_MORE + text)
     assert "\n  at <sycl" in str(caught.value)
     assert "^" in str(caught.value)

@@ -9,10 +9,11 @@ import os
 import pathlib
 import sys
 
+import numpy as np
 import pytest
 
 import xeemu as xe
-from xeemu.kernels import EXAMPLES
+from xeemu.kernels import EXAMPLES, slm_bank
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
 
@@ -137,8 +138,32 @@ def test_the_device_query_has_no_kernel():
     assert len(xe.load(text("program localmem_info"))) == 0
 
 
+OUTPUTS = {"out", "hist", "c", "total"}
+"""The examples' inputs that the kernels write, from zeros in the texts."""
+
+
+def assert_runs(name, example, program):
+    """The whole program, with its own contents, gives what the example's reference gives of them."""
+    kernels = xe.load(program)
+    (kernel,) = kernels.values()
+    result = kernels.run()
+    assert result.exit_code == 0
+    assert not result.findings
+    theirs = {NAMES.get(parameter, parameter): result.arrays.get(parameter) for parameter in kernel.parameters}
+    names = example.kernel.parameters
+    inputs = [np.zeros_like(theirs[n]) if n in OUTPUTS or len(names) == 1 else theirs[n] for n in names]
+    np.testing.assert_array_equal(theirs[names[-1]], example.reference(*inputs))
+
+
+@named
+def test_runs_as_a_whole(name, case):
+    example, large, small, _ = case
+    program = text(name).replace(large, small) if large else text(name)
+    found = slm_bank.example(int(example[9:]), 100) if example.startswith("slm_bank") else EXAMPLES[example]
+    assert_runs(name, found, program)
+
+
 @pytest.mark.long
 @named
 def test_runs_as_it_stands_at_full_size(name, case):
-    """The whole program, with its own contents."""
-    xe.load(text(name)).run()
+    assert_runs(name, EXAMPLES[case[0]], text(name))

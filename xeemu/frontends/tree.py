@@ -226,6 +226,13 @@ class Braced:
     block: "Block"
 
 
+def text(node: "Expression") -> str:
+    """The string literal that an expression is, through conversions; empty if it is none."""
+    while isinstance(node, Cast | Unary):
+        node = node.operand
+    return node.value if isinstance(node, Text) else ""
+
+
 Expression: TypeAlias = (
     Constant | Text | Name | Unary | Step | Binary | Assignment | Choice | Subscript | Member | Swizzle | Cast
     | Initializer | Call | Callee | Braced

@@ -169,7 +169,7 @@ def given_to(body: Body, given: list[Cursor], parameters: list[Any], callee: Cur
 
 def _argument(body: Body, cursor: Cursor, to: Any, callee: Cursor | None, k: int) -> Expression:
     if clang.kind(cursor) == "UNEXPOSED_EXPR" and not clang.children(cursor) and not cursor.location.line:
-        cursor = _default(callee, k, body)
+        cursor = default(callee, k, body)
     if to is None:
         return expressions.read(body, cursor)
     of = body.records.type(to, cursor, body.at(cursor))
@@ -193,7 +193,7 @@ def _pattern(callee: Cursor) -> Cursor | None:
     return next((c for c in members if c.location.int_data == callee.location.int_data), None)
 
 
-def _default(callee: Cursor, k: int, body: Body) -> Cursor:
+def default(callee: Cursor, k: int, body: Body) -> Cursor:
     """The value that a parameter has where none is given."""
     definition = callee.get_definition() or callee
     for declared in (

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import calls, closures, heap, initializers, lvalues
+from xeemu.frontends.cplusplus import calls, closures, heap, initializers, lvalues, statements
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.closures import constant
 from xeemu.frontends.cplusplus.lvalues import address, converted, copied, dereferenced, lvalue, materialized, through
@@ -285,6 +285,12 @@ def _swizzled(body: Body, cursor: Cursor, value: Expression, of: Type) -> Expres
     return converted(value, of)
 
 
+def _braced(body: Body, cursor: Cursor) -> Expression:
+    """`({ ... })`: statements, of which the last one's value is that of the whole."""
+    place, of = body.at(cursor), type_of(body, cursor)
+    return tree.Braced(of, place, statements.block(body, clang.children(cursor)[-1]))
+
+
 def _as_class(body: Body, cursor: Cursor) -> Expression:
     return calls.read(body, cursor)
 
@@ -305,6 +311,8 @@ _READERS: dict[str, Callable[[Body, Cursor], Expression]] = {
     "CXX_STATIC_CAST_EXPR": _cast,
     "CXX_CONST_CAST_EXPR": _cast,
     "CXX_REINTERPRET_CAST_EXPR": _cast,
+    "StmtExpr": _braced,
+    "STMT_EXPR": _braced,
     "CXX_THIS_EXPR": _this,
     "CXX_NULL_PTR_LITERAL_EXPR": _null,
     "CXX_NEW_EXPR": heap.new,

@@ -262,7 +262,7 @@ class Words(Memory):
             view = self._views[dtype] = self.bytes.view(dtype)
         index, odd = divmod(at, dtype.itemsize)
         found = view[index] if not odd else self.bytes[at : at + dtype.itemsize].view(dtype)[0]
-        return found if dtype.kind == "f" and dtype.itemsize < 8 else found.item()
+        return found if dtype.kind == "f" and dtype.itemsize < 8 else +found.item()
 
     def put(self, at: Any, of: Type, value: Any) -> None:
         if self.watch is not None:
