@@ -103,6 +103,8 @@ class _Run:
                 f"the host's code has taken {MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
                 "launch the kernel by name"
             ) from None
+        except ZeroDivisionError:
+            raise machine.refuse("the host divides an integer by zero; test the divisor before") from None
         except Outside as outside:
             raise machine.refuse(str(outside)) from None
         return int(found) if isinstance(found, int) else 0
