@@ -506,3 +506,78 @@ void submit(sycl::queue &q, int *out) {
     mirrored = np.arange(64).reshape(2, 32)[:, ::-1].ravel()
     assert np.asarray(out).tolist() == (mirrored * 1002 + 700000).tolist()
     assert not findings
+
+
+def test_objects_that_nothing_gives_a_value_are_made_by_their_default_constructors():
+    declarations = """
+struct Point { int x = 3, y; int a[2] = {1, 2}; };
+struct Left { int l = 1; };
+struct Right { int r = 2; };
+struct Both : Left, Right { int z = 5; };
+struct Third : Both { int y; Third(int k) : y(k) {} };
+struct Plain : Both { int y; };
+struct Made { int a, b; Made() : a(7), b(8) {} Made(int k) : a(k), b(-1) {} };
+struct Optional { int q; Optional(int k = 4) : q(k) {} };
+struct Holder { Made one; Made two[2]; Both both; Optional other; int w; };
+struct Derived : Made { int c; Derived(int k) : c(k) {} };
+struct Heir : Made { using Made::Made; int e = 6; };
+struct Braces { Made m; int k; Point p; Made last; };
+template <class T> struct Box { T v = T(4); };
+template <class T> struct Boxes : Box<T> { Box<T> b[2]; };
+"""
+    cases = {
+        "Point p[3]; p[i % 3].x += i; PUT(p[0].x + p[1].x + p[2].x + p[2].a[1]);": lambda i: 11 + i,
+        "Point p[2][2]; PUT(p[1][1].x * 10 + p[1][0].a[1]);": lambda i: 32,
+        "Point p[3] = {{9}}; PUT(p[0].x * 100 + p[2].x * 10 + p[1].a[1]);": lambda i: 932,
+        "Both b; PUT(b.l + b.r * 10 + b.z * 100);": lambda i: 521,
+        "Plain b; PUT(b.l + b.r * 10 + b.z * 100);": lambda i: 521,
+        "Plain b{}; Plain c{{}, i}; PUT(b.l + c.r * 10 + c.z * 100 + c.y * 1000);": lambda i: 521 + 1000 * i,
+        "Third b(i); PUT(b.l + b.r * 10 + b.z * 100 + b.y * 1000);": lambda i: 521 + 1000 * i,
+        "Made m[2]; PUT(m[1].a * 10 + m[0].b);": lambda i: 78,
+        "Holder h; PUT(h.one.a + h.two[1].b * 10 + h.both.r * 100 + h.other.q * 1000);": lambda i: 4287,
+        "Derived d(i); PUT(d.a * 10 + d.b + d.c * 100);": lambda i: 78 + 100 * i,
+        "Heir h(i); PUT(h.a * 100 + h.e);": lambda i: 6 + 100 * i,
+        "Braces b{{i}, 2}; PUT(b.m.a * 1000 + b.k * 100 + b.p.x * 10 + b.last.a);": lambda i: 1000 * i + 237,
+        "Optional o[2][2]; PUT(o[1][0].q);": lambda i: 4,
+        "Boxes<int> b; PUT(b.v + b.b[1].v * 10);": lambda i: 44,
+        "Point p{}; Made n{}; PUT(p.x + p.y + n.b);": lambda i: 11,
+    }
+    expect(declarations, cases)
+
+
+@pytest.mark.parametrize(
+    ("declarations", "body", "message"),
+    [
+        (
+            "template <class T> struct A { T a; A() : a(7) {} }; struct U { A<int> x; };",
+            "U u; out[0] = u.x.a;",
+            "A<int>",
+        ),
+        (
+            "struct A { int a; A(int k) : a(k) {} A(double f) : a(f) {} }; struct U { A x; };",
+            "U u{2.5f}; out[0] = u.x.a;",
+            "an object of A by a constructor",
+        ),
+    ],
+)
+def test_constructors_that_the_parser_does_not_tell_are_refused(declarations, body, message):
+    with pytest.raises(xe.KernelError, match=message):
+        expect(declarations, {body: lambda i: 0})
+
+
+def test_copies_that_the_compiler_writes_call_the_members_constructors():
+    declarations = """
+struct Counted { int n; Counted(int k) : n(k) {} Counted(const Counted &o) : n(o.n + 10) {} };
+struct Holder { Counted c; Counted two[2]; int k; Holder(int i) : c(i), two{{i}, {i}}, k(i) {} };
+struct Derived : Counted { int z; Derived(int i) : Counted(i), z(i) {} };
+int taken(Holder h) { return h.c.n; }
+"""
+    cases = {
+        "Holder h(i); Holder g = h; PUT(g.c.n + g.two[1].n * 100 + g.k);": lambda i: 102 * i + 1010,
+        "Holder h(i); auto l = [h] { return h.two[0].n; }; PUT(l());": lambda i: i + 10,
+        "Holder h(i); auto l = [&h] { return h.two[0].n; }; PUT(l());": lambda i: i,
+        "Holder h(i); PUT(taken(h));": lambda i: i + 10,
+        "Derived d(i); Derived e = d; PUT(e.n + e.z * 100);": lambda i: 101 * i + 10,
+        "Counted c(i); Counted a[2] = {c, c}; PUT(a[1].n - c.n);": lambda i: 10,
+    }
+    expect(declarations, cases)

@@ -215,6 +215,8 @@ class Callee:
 
 POINTED = "<pointer>"
 """The name of a call through a pointer, which is its first argument."""
+COPY = "<copy>"
+"""The name of a call that copies a container of the standard library, which is its only argument."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Iterator
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import calls, expressions, initializers, objects, statements
+from xeemu.frontends.cplusplus import calls, copies, expressions, initializers, objects, statements
 from xeemu.frontends.cplusplus.bases import base_name
 from xeemu.frontends.cplusplus.bodies import Body, is_header
 from xeemu.frontends.cplusplus.lvalues import converted
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.parsing.literals import zero
 from xeemu.frontends.tree import Expression, Place
 from xeemu.frontends.types import Type
 
@@ -31,11 +30,12 @@ def _repeated(of: Type, made: Callable[[Type], Expression], place: Place) -> Exp
 def _called(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) -> Expression:
     given = list(cursor.get_arguments())
     if is_implicit(callee) and (callee.is_copy_constructor() or callee.is_move_constructor()):
-        return converted(expressions.read(body, given[0]), of)
+        value = converted(expressions.read(body, given[0]), of)
+        return copies.copied(body, value, callee.semantic_parent.type) if callee.is_copy_constructor() else value
     if is_implicit(callee) and not given:
         return default(body, cursor, of, place)
     if (inherited := _inherited(body, callee, place)) is not None:
-        return _of_base(body, given, inherited, of, place)
+        return _of_base(body, cursor, inherited, of, place)
     return _made(body, given, callee, of, place)
 
 
@@ -68,13 +68,16 @@ def _signature(callee: Cursor) -> list[str]:
     return [a.spelling for a in callee.type.get_canonical().argument_types()]
 
 
-def _of_base(body: Body, given: list[Cursor], callee: Cursor, of: Type, place: Place) -> Expression:
+def _of_base(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) -> Expression:
     """An object whose base class's constructor is called; its own members have their defaults."""
     assert isinstance(of, types.Record)
     base = base_name(callee.semantic_parent.type)
-    inner = _made(body, given, callee, of.field(base).type, place)
-    rest = {f.name: zero(f.type, place) for f in of.fields}
-    return tree.Initializer(of, place, tuple({**rest, base: inner}[f.name] for f in of.fields))
+    inner = _made(body, list(cursor.get_arguments()), callee, of.field(base).type, place)
+
+    def members(whole: Expression) -> dict[str, Expression]:
+        return initializers.defaults(body.within(whole), cursor.type, of, frozenset((base,))) | {base: inner}
+
+    return objects.made(of, place, members)
 
 
 def default(body: Body, cursor: Cursor, of: Type, place: Place) -> Expression:
@@ -113,7 +116,11 @@ def of_items(body: Body, items: list[Cursor], of: types.Record, place: Place) ->
     The parser shows lists as they are written, without the constructors that their items are given to.
     """
     declaration = body.records.declared.get(of)
-    if declaration is None or is_header(clang.place(declaration).file):
+    if declaration is None:
+        return None
+    if is_header(clang.place(declaration).file):  # the items are its fields, but for those of containers
+        if of.name.startswith(("std::vector<", "std::basic_string<")):
+            raise refusals.at(place, f"an object of {of.name} by a constructor that is not told; write {of.name}(...)")
         return None
     template = clang.template(declaration)
     parts = (template or declaration).get_children()

@@ -6,7 +6,7 @@ from xeemu.frontends import tree, types
 from xeemu.frontends.cplusplus import constructors, expressions, objects
 from xeemu.frontends.cplusplus.bases import base_name
 from xeemu.frontends.cplusplus.bodies import Body
-from xeemu.frontends.cplusplus.lvalues import address, converted, copied
+from xeemu.frontends.cplusplus.lvalues import address, converted, copied, is_lvalue
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
@@ -78,7 +78,7 @@ def _rest(body: Body, cursor: Cursor, of: types.Array, count: int) -> tuple[Expr
     whole = cursor.type.get_canonical()
     if not count or whole.kind.name != "CONSTANTARRAY":
         return ()
-    element = _by_class(body, whole.element_type.get_canonical(), of.element)
+    element = by_class(body, whole.element_type.get_canonical(), of.element)
     return () if element is None else (element,) * count
 
 
@@ -91,6 +91,8 @@ def _designated(cursor: Cursor) -> str:
 
 
 def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
+    from xeemu.frontends.cplusplus import copies
+
     first = left[0]
     if _designated(first):
         left.pop(0)
@@ -110,7 +112,8 @@ def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place
     ):
         taken, left[:] = left[: of.count], left[of.count :]
         return tree.Initializer(of, place, tuple(of_type(body, c, of.element) for c in taken))
-    return of_type(body, left.pop(0), of)
+    made = of_type(body, left.pop(0), of)
+    return copies.copied(body, made, first.type) if isinstance(of, types.Record) and is_lvalue(made) else made
 
 
 def defaults(body: Body, of: Any, record: types.Record, given: frozenset[str] = frozenset()) -> dict[str, Expression]:
@@ -121,21 +124,21 @@ def defaults(body: Body, of: Any, record: types.Record, given: frozenset[str] = 
     for base in body.records.bases.of(of.get_declaration(), body.place):
         name = base_name(base)
         if name not in given and name in types_of:
-            found[name] = _by_class(body, base, types_of[name])
+            found[name] = by_class(body, base, types_of[name])
     for field in of.get_fields() if record.fields else []:
         name = field.spelling
         first = None if name in given else next((c for c in clang.children(field) if _is_value(c, field)), None)
         if first is not None:
             found[name] = value(body, first, field)
         elif name not in given and name in types_of:
-            found[name] = _by_class(body, field.type.get_canonical(), types_of[name])
+            found[name] = by_class(body, field.type.get_canonical(), types_of[name])
     return {name: made for name, made in found.items() if made is not None}
 
 
-def _by_class(body: Body, of: Any, inner: Type) -> Expression | None:
+def by_class(body: Body, of: Any, inner: Type) -> Expression | None:
     """What a class gives its objects by itself; None for nothing."""
     if isinstance(inner, types.Array):
-        element = _by_class(body, of.element_type.get_canonical(), inner.element)
+        element = by_class(body, of.element_type.get_canonical(), inner.element)
         return None if element is None else tree.Initializer(inner, body.place, (element,) * inner.count)
     if not isinstance(inner, types.Record) or inner.union:
         return None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.hosting import functions, layouts, memories
+from xeemu.frontends.hosting import containers, functions, layouts, memories
 from xeemu.frontends.hosting.machine import Machine, Stopped, copy_bytes
 from xeemu.frontends.hosting.memories import DEVICE, LOCAL, SHARED, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
@@ -285,6 +285,7 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "delete": _deallocate,
     "throw": _stop,
     tree.POINTED: _pointed,
+    tree.COPY: lambda machine, node: lambda given: containers.copied(machine, given, node.type),
     "__builtin_addressof": lambda machine, node: lambda p: p,
 }
 

@@ -297,14 +297,21 @@ def copy_bytes(to: Memory, to_at: Any, memory: Memory, at: Any, size: Any) -> No
 
 
 def _copy_cells(to: Memory, to_at: int, memory: Cells, at: int, size: int) -> None:
+    from xeemu.frontends.types import UCHAR
+
+    cells = [k for k in memory.cells if at <= k < at + size]
+    kinds = {k: memory.kinds.get(k) or _kind(memory.cells[k], _leaf(memory, k)) for k in cells}
+    found = [(k, kinds[k], memory.cells[k]) for k in cells]
+    edges = [*memory.over(at), *memory.over(at + size)]
+    whole = [(k, kind, value) for k, kind, value in found if k not in edges]
+    parts = [b for k in edges for b in range(max(k, at), min(k + 8, at + size)) if memory.covers(k, b)]
+    apart = [(b, UCHAR, memory.get(b, UCHAR)) for b in parts]
     if memory.rest is not UNKNOWN or any(low <= at and at + size <= high for low, high in memory.zeros):
         to.fill(to_at, 0, size)
     elif isinstance(to, Cells):
-        for k in [k for k in to.cells if to_at <= k < to_at + size]:
-            del to.cells[k]
-    for k, value in list(memory.cells.items()):
-        if at <= k < at + size:
-            to.put(k - at + to_at, _kind(value, _leaf(memory, k)), value)
+        to.clear(to_at, size)
+    for k, kind, value in [*whole, *apart]:
+        to.put(k - at + to_at, kind, value)
 
 
 def _leaf(memory: Memory, at: int) -> Type:
