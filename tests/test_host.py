@@ -344,6 +344,27 @@ def test_commands_that_nothing_orders_race(order, between, depends, body, end, l
     assert all(f.kind == "data-race" and f.memory in ("x", "y") for f in result.findings)
 
 
+@pytest.mark.parametrize(
+    "declared", ["int y[1]; int *h = y", "int y[100]; int *h = y", "std::vector<int> y(4); int *h = y.data()"]
+)
+@pytest.mark.parametrize(("end", "lines"), [("", (10, 12)), ("q.wait();", None), ("e.wait();", None)])
+def test_the_host_waits_for_what_is_copied_to_its_variables(declared, end, lines):
+    result = ran(f"""
+    int main() {{
+      sycl::queue q;
+      {declared};
+      int *d = sycl::malloc_device<int>(4, q);
+      q.fill(d, 7, 4).wait();
+      auto e = q.memcpy(h, d, 4);
+      {end}
+      std::cout << y[0] << y[0];
+      y[0] = 3;
+    }}""")
+    assert result.output == "77"
+    found = {tuple(site.line for site in f.sites) for f in result.findings}
+    assert found == (set() if lines is None else {lines, (10, 13)})
+
+
 def test_commands_on_parts_of_a_memory_do_not_race():
     assert not ran("""
     int main() {
@@ -388,6 +409,10 @@ def test_a_loop_of_the_host_that_does_not_end_is_refused(monkeypatch):
         ("int n; q.parallel_for(n, [=](sycl::id<1> i) { x[i] = 1; });", xe.KernelError, "range of the launch"),
         ("std::vector<int> v(4); v[7] = 1;", xe.KernelError, "4 bytes at 28 of a memory of 16"),
         ("sycl::free(x, q); q.parallel_for(8, [=](sycl::id<1> i) { x[i] = 1; });", xe.KernelError, "has been freed"),
+        ("sycl::free(x, q); x[0] = 1;", xe.KernelError, "x is accessed here, but has been freed"),
+        ("sycl::free(x, q); q.fill(x, 1, 8);", xe.KernelError, "x is accessed here, but has been freed"),
+        ("assert(x[1] == 2 + 0);", xe.KernelError, r"assertion x\[1\] == 2 \+ 0 does not hold"),
+        ("int n = 0; q.parallel_for(8 % n, [=](sycl::id<1> i) { x[i] = n; });", xe.KernelError, "integer by zero"),
         ("int *p = nullptr; *p = 1;", xe.KernelError, "null pointer"),
         ("oneapi::mkl::blas::scal(q, 8, 2.0f, (float *)x, 1);", xe.KernelError, "oneMKL's blas::scal; write the ker"),
         ("assert(x == nullptr);", xe.KernelError, "the assertion .* does not hold"),

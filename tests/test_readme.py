@@ -21,11 +21,13 @@ def blocks(language):
 
 
 @pytest.mark.parametrize(
-    ("program", "name", "output"), [(0, "histogram", 0), (1, "blur", 2), (2, "mirror", 4), (3, "orders", 5)]
+    ("program", "name", "output"),
+    [(0, "histogram", 0), (1, "blur", 2), (2, "means", 4), (3, "mirror", 5), (4, "orders", 6)],
 )
 def test_a_program_prints_the_output_that_follows_it(program, name, output, tmp_path):
-    assert len(blocks("python")) == 4
+    assert len(blocks("python")) == 5
     (tmp_path / "blur.cl").write_text(blocks("c")[0])
+    (tmp_path / "blur.cpp").write_text(blocks("cpp")[0])
     file = tmp_path / f"{name}.py"
     file.write_text(blocks("python")[program])
     run = subprocess.run([sys.executable, file.name], cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -521,6 +521,26 @@ class TestFindings:
         assert called == [4, 8, 25]
         assert {site.file for site in finding.sites} == {faulty.file}
 
+    def test_leave_out_calls_in_the_headers(self):
+        """An element of a local accessor of two dimensions, and an atomic operator, are functions of our headers."""
+        kernel = xe.load("""#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue q;
+  q.submit([&](sycl::handler &h) {
+    sycl::local_accessor<int, 2> t({8, 8}, h);
+    h.parallel_for<class late>(sycl::nd_range<2>({8, 8}, {8, 8}), [=](sycl::nd_item<2> it) {
+      int r = it.get_local_id(0), c = it.get_local_id(1);
+      t[r][c] = r;
+      for (int k = 0; k < 2; k++)
+        sycl::atomic_ref<int, sycl::memory_order::relaxed, sycl::memory_scope::work_group>(t[c][r + k])++;
+    });
+  });
+}""")["late"]
+        _, findings = xe.check(kernel)()
+        assert {f.kind for f in findings} >= {"data-race", "out-of-bounds"}
+        assert "called from" not in str(findings)
+        assert "such an atomic add does nothing" in str(findings)
+
     def test_show_no_frames_of_our_headers(self):
         text = """#include <sycl/sycl.hpp>
 #include <numeric>
@@ -834,6 +854,44 @@ void f(sycl::queue q, float *a) {{
         with pytest.raises(error, match=message) as refused:
             xe.launch(xe.load(text)["f"])(np.zeros(1, np.float32))
         assert not OTHERS.search(str(refused.value))
+
+
+def test_a_large_array_that_is_captured_is_looked_up():
+    """Constants that no work-item copies to memory of its own; what the host tells of them is listed in short."""
+    kernels = xe.load("""#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue q;
+  float table[4][300];
+  for (int i = 0; i < 1200; i++) table[i / 300][i % 300] = 0.5f * i;
+  float *y = sycl::malloc_shared<float>(128, q);
+  q.parallel_for<class look>(sycl::nd_range<1>(128, 32), [=](sycl::nd_item<1> it) {
+    int i = it.get_global_id(0);
+    const float *row = table[i % 4];
+    y[i] = row[2 * i] + table[3][299];
+  });
+}""")
+    y = xe.launch(kernels["look"])(np.zeros(128, np.float32))
+    i = np.arange(128)
+    np.testing.assert_array_equal(y, 0.5 * (i % 4 * 300 + 2 * i) + 599.5)
+    assert "private" not in str(xe.trace(kernels["look"])(y))
+    assert "float table[4][300] = ((0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, ...), (150.0, " in str(kernels)
+
+
+def test_a_trace_calls_what_an_accessor_consists_of_as_sycl_does():
+    kernel = xe.load("""#include <sycl/sycl.hpp>
+void go(sycl::queue &q, sycl::buffer<int, 2> &b) {
+  q.submit([&](sycl::handler &h) {
+    sycl::accessor x(b, h);
+    sycl::local_accessor<int, 2> t({4, 4}, h);
+    h.parallel_for<class both>(sycl::nd_range<2>({8, 8}, {4, 4}), [=](sycl::nd_item<2> it) {
+      t[it.get_local_id()] = x[it.get_global_id()];
+      x[it.get_global_id()] = t[it.get_local_id()] + 1;
+    });
+  });
+}""")["both"]
+    text = str(xe.trace(kernel)(np.zeros((8, 8), np.int32)))
+    scalars = set(re.findall(r"scalar (.*?)\[\d\]", text))
+    assert scalars == {"x.buffer.get_range()", "x.get_range()", "x.get_offset()", "t.get_range()"}
 
 
 class TestMacros:

@@ -142,7 +142,7 @@ def _bare(kernel: xe.Kernel, nd_range: xe.NDRange, inputs: tuple[Any, ...], stat
         summary=kernel.summary,
         kernel=kernel,
         size=nd_range.global_size,
-        size_names=("work-items",) * nd_range.dimensions,
+        size_names=_size_names(nd_range.dimensions),
         nd_range=lambda size: nd_range,
         inputs=lambda size: inputs,
         reference=None,
@@ -150,6 +150,10 @@ def _bare(kernel: xe.Kernel, nd_range: xe.NDRange, inputs: tuple[Any, ...], stat
         unit="work-items",
         static=static,
     )
+
+
+def _size_names(dimensions: int) -> tuple[str, ...]:
+    return ("work-items",) if dimensions == 1 else tuple(f"dimension {d}" for d in range(dimensions))
 
 
 def _check_names(kernel: xe.Kernel, given: Sequence[str] | dict[str, object]) -> None:

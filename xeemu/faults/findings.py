@@ -197,6 +197,10 @@ def called_from(chains: Sequence[Sequence[Site]]) -> tuple[str, ...]:
     )
 
 
+def _article(noun: str) -> str:
+    return "an" if noun[0] in "aeiou" else "a"
+
+
 def _indented(lines: Iterable[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
@@ -258,7 +262,7 @@ def out_of_bounds(element: Element, shape: tuple[int, ...], use: Use, count: int
     """An access beyond its memory."""
     valid = " and ".join(f"0 to {n - 1}" if n else "none" for n in shape)
     effect = "gives the poison value" if use.what.endswith("load") else "does nothing"
-    explanation = f"Valid is {valid}; such a {use.what} {effect} here, and is undefined on hardware."
+    explanation = f"Valid is {valid}; such {_article(use.what)} {use.what} {effect} here, and is undefined on hardware."
     dimension = next(d for d, (i, n) in enumerate(zip(element.address, shape, strict=True)) if not 0 <= i < n)
     component = "the index" if len(shape) == 1 else f"component {dimension} of the index"
     mask = dialect.mask.format(condition=dialect.within.format(size=shape[dimension]))

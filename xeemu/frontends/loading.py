@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 OPENCL_C, SYCL_CPP = "OpenCL C", "SYCL C++"
 
 _SUFFIXES = (".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hxx", ".sycl", ".dp.cpp")
-_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](?:sycl/|CL/sycl\.hpp)', re.MULTILINE)
+_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](?:sycl/|CL/sycl\.hpp|oneapi/)', re.MULTILINE)
 
 
 def load(
@@ -30,7 +30,7 @@ def load(
       options: for the compiler, as for `clBuildProgram` or a compiler of C++, such as `"-DN=4 -I include"`.
       std: the version of the language, such as `"CL2.0"` or `"c++17"`; None for that of the compiler.
       language: `"OpenCL C"` or `"SYCL C++"`; by default told by the file's suffix (`.cpp`, `.cc`, `.cxx`, `.hpp`) and
-        by the include of `sycl/sycl.hpp` or `CL/sycl.hpp`.
+        by the include of `sycl/sycl.hpp`, `CL/sycl.hpp` or a file of `oneapi/`.
 
     Returns:
       A mapping from names to kernels for all transformations.

@@ -14,6 +14,7 @@ from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
 
 _INDENT = "  "
+_MOST_BYTES = 32
 _LONGEST_LINE = 60
 _SIGNS = {
     "add": "+",
@@ -68,7 +69,9 @@ def _scalars(program: Program) -> Iterator[str]:
 
 
 def _known(value: Any) -> str:
-    """The text of a static value; of a number of NumPy the number."""
+    """The text of a static value; of a number of NumPy the number, of a large struct its size."""
+    if isinstance(value, bytes) and len(value) > _MOST_BYTES:
+        return f"{len(value)} bytes"
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 

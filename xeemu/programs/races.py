@@ -4,8 +4,9 @@ import dataclasses
 import linecache
 
 from xeemu.faults.findings import DATA_RACE, ERROR, Finding, Findings
+from xeemu.frontends.hosting import memories
 from xeemu.frontends.hosting.machine import Machine
-from xeemu.frontends.hosting.memories import DEVICE, Memory, Words
+from xeemu.frontends.hosting.memories import DEVICE, Memory
 from xeemu.frontends.hosting.ordering import Access
 from xeemu.frontends.tree import Place
 from xeemu.language.source import Site
@@ -23,10 +24,12 @@ class Races:
     Attributes:
       machine: that runs it.
       seen: by the lines and the memory, how often.
+      over: whether the program has ended, so that nobody accesses anything.
     """
 
     machine: Machine
     seen: dict[tuple[Place, Place, str], tuple[Access, Access, int]] = dataclasses.field(default_factory=dict)
+    over: bool = False
 
     def found(self, first: Access, second: Access) -> None:
         """Two accesses conflict that nothing orders."""
@@ -37,8 +40,13 @@ class Races:
     def touched(self, memory: Memory, writes: bool) -> None:
         """The host's code, or a command that copies or fills, accesses memory.
 
-        Errors: `xe.KernelError` for memory that the host cannot access.
+        Errors: `xe.KernelError` for memory that the host cannot access, or that has been freed.
         """
+        if self.over:
+            return
+        if memory.freed:
+            name = self._name_of(memory) or "memory"
+            raise self.machine.refuse(f"{name} is accessed here, but has been freed; free it after its last use")
         queues = self.machine.commands
         pending = queues.touch(memory, writes)
         if queues.open:
@@ -51,8 +59,8 @@ class Races:
             )
         if pending is not None:
             self.found(pending, Access("", "the host", self.machine.place, memory, writes))
-        elif isinstance(memory, Words):
-            memory.watch = None
+        else:
+            memories.watch(memory, None)
 
     def findings(self) -> Findings:
         return Findings([_finding(first, second, key[2], n) for key, (first, second, n) in self.seen.items()])

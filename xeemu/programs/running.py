@@ -75,6 +75,7 @@ class _Run:
         machine.commands.ordering.found = races.found
         with host.deep(), np.errstate(all="ignore"):
             code = self._call(machine, main)
+        races.over = True
         lent = frozenset(self.lent)
         self.given.check(machine, lent)
         arrays = naming.arrays(machine, lent)
@@ -102,6 +103,8 @@ class _Run:
                 f"the host's code has taken {MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
                 "launch the kernel by name"
             ) from None
+        except ZeroDivisionError:
+            raise machine.refuse("the host divides an integer by zero; test the divisor before") from None
         except Outside as outside:
             raise machine.refuse(str(outside)) from None
         return int(found) if isinstance(found, int) else 0

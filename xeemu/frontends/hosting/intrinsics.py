@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.hosting import containers, functions, layouts
+from xeemu.frontends.hosting import containers, functions, layouts, memories
 from xeemu.frontends.hosting.machine import Machine, Stopped, copy_bytes
-from xeemu.frontends.hosting.memories import LOCAL, Memory
+from xeemu.frontends.hosting.memories import DEVICE, LOCAL, SHARED, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 
 Carried = Callable[..., Any]
@@ -56,6 +56,8 @@ def _deallocate(machine: Machine, node: tree.Call) -> Carried:
     def freed(p: Any) -> None:
         if p is not UNKNOWN and p[0] is not None:
             p[0].freed = True
+            if machine.strict and p[0].kind in (SHARED, DEVICE):
+                memories.watch(p[0], machine.touch)
 
     return freed
 

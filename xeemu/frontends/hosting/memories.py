@@ -27,9 +27,12 @@ class Memory:
       size: how many, `UNKNOWN` where that is not known.
       kind: who can reach them.
       element: what a pointer to them was first converted to, None of one to `void`.
+      watch: of `Words` and `Watched` called when the host accesses them, with whether it writes.
     """
 
-    __slots__ = ("element", "freed", "kind", "number", "size")
+    __slots__ = ("element", "freed", "kind", "number", "size", "watch")
+
+    watch: Callable[["Memory", bool], None] | None
 
     def __init__(self, size: Any, kind: int = HOST):
         self.size, self.kind = size, kind
@@ -195,6 +198,33 @@ class Cells(Memory):
         self.rest = UNKNOWN
 
 
+class Watched(Cells):
+    """Cells while somebody cares for the host's accesses; who is called may make them `Cells` again."""
+
+    __slots__ = ()
+
+    def get(self, at: Any, of: Type) -> Any:
+        if self.watch is not None:
+            self.watch(self, False)
+        return Cells.get(self, at, of)
+
+    def put(self, at: Any, of: Type, value: Any) -> None:
+        if self.watch is not None:
+            self.watch(self, True)
+        Cells.put(self, at, of, value)
+
+
+def watch(memory: Memory, called: Callable[[Memory, bool], None] | None) -> None:
+    """Has the host's accesses to a memory watched, or, with None, watched no more."""
+    if isinstance(memory, Words):
+        memory.watch = called
+    elif type(memory) is Cells and called is not None:
+        memory.watch = called
+        memory.__class__ = Watched
+    elif type(memory) is Watched and called is None:
+        memory.__class__ = Cells  # type: ignore[assignment]
+
+
 def _punned(found: Any, of: Scalar) -> Any:
     """A number's bits as a number of another type."""
     if not isinstance(found, int | float | np.floating):
@@ -268,17 +298,17 @@ class Words(Memory):
       bytes: the contents.
       others: pointers and what is not known, by offset.
       lent: whether somebody else has the contents, which must not change then.
-      watch: called when the host accesses them, with whether it writes; None where nobody cares.
+      watch: None where nobody cares for the host's accesses.
     """
 
-    __slots__ = ("_views", "bytes", "lent", "others", "watch")
+    __slots__ = ("_views", "bytes", "lent", "others")
 
     def __init__(self, size: int, kind: int = HOST):
         super().__init__(size, kind)
         self.bytes = np.zeros(-(-size // 8) * 8, np.uint8)
         self.others: dict[int, Any] = {}
         self.lent = False
-        self.watch: Callable[[Words, bool], None] | None = None
+        self.watch = None
         self._views: dict[np.dtype, np.ndarray] = {}
 
     def get(self, at: Any, of: Type) -> Any:

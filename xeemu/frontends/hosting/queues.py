@@ -5,6 +5,7 @@ from typing import Any
 
 from xeemu.devices.device import Device
 from xeemu.frontends import types
+from xeemu.frontends.hosting import memories
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import Cells, Memory
 from xeemu.frontends.hosting.ordering import Access, Command, Ordering
@@ -82,6 +83,8 @@ class Queues:
         accesses = self.open[-1].accesses
         if not any(a.memory is memory and a.writes >= writes for a in accesses):
             accesses.append(Access("", "a copy or fill", self.machine.place, memory, writes))
+            if self.machine.strict:
+                memories.watch(memory, self.machine.touch)
         return None
 
     def profiled(self, event: Any, what: Any) -> Any:

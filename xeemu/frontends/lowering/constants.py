@@ -62,6 +62,12 @@ def flat(walk: Walk, node: Expression | None, of: Type) -> tuple[np.generic, ...
     return tuple(values.exact(n) for n in found)  # type: ignore[misc]
 
 
+def held(of: Type, given: Any) -> tuple[np.generic, ...]:
+    """The numbers of a record, of its bytes."""
+    raw = bytes(given)
+    return tuple(np.frombuffer(raw, s.dtype, 1, offset)[0] for offset, s in types.scalars(of))
+
+
 def _is_union(of: Type) -> bool:
     return isinstance(of, types.Record) and of.union
 

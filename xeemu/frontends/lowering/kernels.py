@@ -8,6 +8,7 @@ import numpy as np
 
 from xeemu.frontends import opaques, types, values
 from xeemu.frontends.lowering import (
+    constants,
     effects,
     expressions,
     groupmemories,
@@ -92,7 +93,9 @@ def run(
     walk.extents, walk.checked = extents or {}, checked
     _allocate(walk, function)
     for parameter in function.parameters:
-        if parameter.name in scalars and walk.key(parameter) not in walk.bindings:
+        if parameter.space == "constant" and parameter.name in scalars:
+            walk.constants[parameter] = constants.held(parameter.type, scalars[parameter.name])
+        elif parameter.name in scalars and walk.key(parameter) not in walk.bindings:
             memories.give(walk, parameter, _value(parameter.type, scalars[parameter.name]))
     if printed is not None:
         printing.prepare(walk, *printed)
@@ -146,8 +149,7 @@ def _value(of: types.Type, given: Any) -> Value:
         case types.Vector(element=inner, count=count):
             return values.assembled(of, [_number(inner, x) for x in np.asarray(given).ravel()[:count]])
         case types.Record():
-            raw = bytes(given)
-            numbers = [np.frombuffer(raw, s.dtype, 1, offset)[0] for offset, s in types.scalars(of)]
+            numbers = constants.held(of, given)
             scalars = [s for _, s in types.scalars(of)]
             return values.assembled(of, [_number(s, x) for s, x in zip(scalars, numbers, strict=True)])
     return values.constant(given.bits, types.UINT)  # a sampler, as the source's constants write it

@@ -173,7 +173,7 @@ class Walk:
             if frame.place.line:
                 lines.append((frame.place, frame.caller.name))
             frame = frame.caller
-        for place, name in lines:
+        for place, name in (line for line in lines if line[0].line):
             call = functools.partial(sites.at, place, name, call)
         return call()
 

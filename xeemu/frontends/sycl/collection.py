@@ -166,7 +166,9 @@ def _capture(capture: Parameter, stored: frozenset[object], plan: Plan) -> Itera
             empty = isinstance(capture.type, types.Record) and not capture.type.fields
             value = None if empty else plan.value(capture.leaves[0].path, capture.leaves[0].variable.type)
             yield capture.declared + (
-                f" = {parameters.shown(capture.leaves[0].variable.type, value)}" if value is not None else ""
+                f" = {parameters.in_short(parameters.shown(capture.leaves[0].variable.type, value))}"
+                if value is not None
+                else ""
             )
 
 

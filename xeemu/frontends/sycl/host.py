@@ -80,7 +80,7 @@ class _Dry:
         return any(int(s.cursor.hash) not in planned and s.enclosing == cursor.spelling for s in self._submitted)
 
     def _run(self, cursor: Any) -> None:
-        with contextlib.suppress(Stopped, Exhausted, Error, RecursionError):
+        with contextlib.suppress(Stopped, Exhausted, Error, RecursionError, ZeroDivisionError):
             function = self._instances.function(cursor)
             if function is not None:
                 self.machine.steps, self.machine.limit = 0, None

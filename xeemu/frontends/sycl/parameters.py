@@ -22,7 +22,10 @@ _KINDS = {
     "reduction_of": REDUCTION,
 }
 _ELEMENTS = "elements"
+_MOST_BYTES = 64
+"""Of an array that a work-item has in registers or private memory; of larger ones it looks elements up."""
 _CLASS = re.compile(rf"^sycl::(?:_V1::|detail::)?({'|'.join(_KINDS)})<")
+_MOST_SHOWN = 8
 _MODE = re.compile(r"\baccess(?:_mode|::mode)::(\w+)")
 _NAMES = {
     "uchar": "unsigned char",
@@ -136,14 +139,14 @@ class _Making:
     leaves: list[Leaf]
     path: str
 
-    def leaf(self, path: str, of: Type) -> Expression:
-        name = self.name + path.removeprefix(self.path)
+    def leaf(self, path: str, of: Type, space: str = "private") -> Expression:
+        name = self.name + _members(path.removeprefix(self.path), self.kind)
         declared = self.declared if path == self.path else _declared(of, name)
         if isinstance(of, types.Pointer):
             # Messages call a memory as the capture is called.
             name, declared = self.name, self.declared
             of = types.Pointer(of.pointee, "local" if self.kind == LOCAL else "global", of.const)
-        variable = Variable(name, of, "private", self.place, declared=declared)
+        variable = Variable(name, of, space, self.place, declared=declared)
         self.leaves.append(Leaf(path, variable))
         return tree.Name(of, self.place, variable)
 
@@ -153,7 +156,8 @@ def _made(making: _Making, path: str, of: Type) -> Expression:
     if making.kind == VALUE and isinstance(of, types.Array):
         # C has no parameters that are arrays; one in a struct is passed as it is.
         whole = types.Record(spelled(of), (types.Field(_ELEMENTS, of, 0),), of.size)
-        return tree.Member(of, making.place, making.leaf(path, whole), _ELEMENTS, False)
+        space = "private" if of.size <= _MOST_BYTES else "constant"
+        return tree.Member(of, making.place, making.leaf(path, whole, space), _ELEMENTS, False)
     if making.kind == VALUE:
         return making.leaf(path, of)
     if making.kind == REDUCTION and path.endswith((".whole", ".initialized")):
@@ -166,6 +170,19 @@ def _made(making: _Making, path: str, of: Type) -> Expression:
             items = tuple(_made(making, f"{path}[{k}]", element) for k in range(count))
             return tree.Initializer(of, making.place, items)
     return making.leaf(path, of)
+
+
+_ACCESSORS = {".r.v": ".buffer.get_range()", ".part.v": ".get_range()", ".from.v": ".get_offset()"}
+"""Of an accessor what SYCL calls members of our headers' class."""
+
+
+def _members(path: str, kind: str) -> str:
+    """A path through fields as a user of SYCL writes it."""
+    if kind == LOCAL:
+        return path.replace(".r.v", ".get_range()")
+    for member, called in _ACCESSORS.items() if kind == ACCESSOR else ():
+        path = path.replace(member, called)
+    return path
 
 
 def leaves(parameters: Sequence[Parameter]) -> Iterator[Leaf]:
@@ -193,6 +210,17 @@ def shown(of: Type, value: Any) -> Any:
         case types.Scalar(dtype=dtype):
             return np.frombuffer(value, dtype, 1)[0].item()
     return f"{len(value)} bytes"
+
+
+def in_short(value: Any) -> str:
+    """What `shown` gives as text, of long tuples the beginning."""
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{key!r}: {in_short(x)}" for key, x in value.items()) + "}"
+        case tuple() if len(value) > 1:
+            items = [in_short(x) for x in value[:_MOST_SHOWN]]
+            return f"({', '.join(items + ['...'] * (len(value) > _MOST_SHOWN))})"
+    return repr(value)
 
 
 def mode(of: Type) -> str:
