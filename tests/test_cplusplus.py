@@ -153,6 +153,37 @@ void change(Z *b) { b->z += 100; }
     )
 
 
+def test_what_classes_give_by_themselves():
+    declarations = """
+struct Seven { int v; Seven() : v(7) {} Seven(int a) : v(a) {} Seven(int a, int b) : v(a * b) {} };
+struct Four { int z = 4; };
+struct Stepped { int w; Stepped(int a = 6) : w(a) { w += 1; } };
+struct Implicit { Seven in; int k; };
+struct Partly { Seven in; int k; Partly(int x) : k(x) {} };
+struct Derived : Seven, Four { int q; Derived(int x) : q(x) {} };
+struct Several { Seven all[2]; Stepped s; int n = 3; };
+template <class T> struct Zero { T re, im; Zero() : re(0), im(0) {} };
+template <class T> struct Generic : Four { T t; Seven in; Zero<T> zero; Generic(T a) : t(a) {} };
+struct Braced { Seven a; int k; Seven b[2]; };
+Seven listed(int i) { return {i, 3}; }
+"""
+    expect(
+        declarations,
+        {
+            "Implicit o; Implicit p{}; PUT(o.in.v + p.in.v + p.k);": lambda i: 14,
+            "Partly p(i); PUT(p.in.v + p.k);": lambda i: 7 + i,
+            "Derived d(i); PUT(d.v + d.z + d.q);": lambda i: 11 + i,
+            "Several a[2]; PUT(a[1].all[i % 2].v + a[0].s.w + a[1].n);": lambda i: 17,
+            "Generic<int> g(i); PUT(g.t + g.z + g.in.v + g.zero.re);": lambda i: i + 11,
+            "Seven a[3] = {1, {2, i}}; PUT(a[i % 3].v);": lambda i: [1, 2 * i, 7][i % 3],
+            "Braced b{Seven(3), 4, 5, i}; Braced c = {{1, 2}, 3, {i}}; PUT(b.b[1].v + c.a.v + c.b[1].v);": lambda i: (
+                i + 9
+            ),
+            "PUT(listed(i).v + Stepped().w + Stepped(i).w);": lambda i: 3 * i + 7 + i + 1,
+        },
+    )
+
+
 def test_templates_and_constants():
     declarations = """
 template <int N> struct Factorial { static constexpr int v = N * Factorial<N - 1>::v; };
@@ -380,6 +411,9 @@ template <int N> int unrolled(int x) {
             "int a[4] = {}, *p = &a[1]; *p++ = 7; *p = i; PUT(a[1] * 100 + a[2] + (p - a));": lambda i: 702 + i,
             "const int *p = nullptr; PUT(p == nullptr ? sizeof(long) : 2);": lambda i: 8,
             "int k = i, r; { int i = k + 1; { int i = 5; k += i; } r = k + i; } PUT(r);": lambda i: 2 * i + 6,
+            "int s = 0; for (int k = 0; k < ({ int n = i % 5; n * 2; }); ++k) s += k; PUT(s);": lambda i: (
+                i % 5 * (i % 5 * 2 - 1)
+            ),
             "static constexpr int t[2] = {8, 9}; PUT(t[i & 1]);": lambda i: 8 + (i & 1),
             "PUT(__builtin_popcount(i) + sycl::popcount(i) + std::abs(-i));": lambda i: 2 * bin(i).count("1") + i,
         },
@@ -472,3 +506,78 @@ void submit(sycl::queue &q, int *out) {
     mirrored = np.arange(64).reshape(2, 32)[:, ::-1].ravel()
     assert np.asarray(out).tolist() == (mirrored * 1002 + 700000).tolist()
     assert not findings
+
+
+def test_objects_that_nothing_gives_a_value_are_made_by_their_default_constructors():
+    declarations = """
+struct Point { int x = 3, y; int a[2] = {1, 2}; };
+struct Left { int l = 1; };
+struct Right { int r = 2; };
+struct Both : Left, Right { int z = 5; };
+struct Third : Both { int y; Third(int k) : y(k) {} };
+struct Plain : Both { int y; };
+struct Made { int a, b; Made() : a(7), b(8) {} Made(int k) : a(k), b(-1) {} };
+struct Optional { int q; Optional(int k = 4) : q(k) {} };
+struct Holder { Made one; Made two[2]; Both both; Optional other; int w; };
+struct Derived : Made { int c; Derived(int k) : c(k) {} };
+struct Heir : Made { using Made::Made; int e = 6; };
+struct Braces { Made m; int k; Point p; Made last; };
+template <class T> struct Box { T v = T(4); };
+template <class T> struct Boxes : Box<T> { Box<T> b[2]; };
+"""
+    cases = {
+        "Point p[3]; p[i % 3].x += i; PUT(p[0].x + p[1].x + p[2].x + p[2].a[1]);": lambda i: 11 + i,
+        "Point p[2][2]; PUT(p[1][1].x * 10 + p[1][0].a[1]);": lambda i: 32,
+        "Point p[3] = {{9}}; PUT(p[0].x * 100 + p[2].x * 10 + p[1].a[1]);": lambda i: 932,
+        "Both b; PUT(b.l + b.r * 10 + b.z * 100);": lambda i: 521,
+        "Plain b; PUT(b.l + b.r * 10 + b.z * 100);": lambda i: 521,
+        "Plain b{}; Plain c{{}, i}; PUT(b.l + c.r * 10 + c.z * 100 + c.y * 1000);": lambda i: 521 + 1000 * i,
+        "Third b(i); PUT(b.l + b.r * 10 + b.z * 100 + b.y * 1000);": lambda i: 521 + 1000 * i,
+        "Made m[2]; PUT(m[1].a * 10 + m[0].b);": lambda i: 78,
+        "Holder h; PUT(h.one.a + h.two[1].b * 10 + h.both.r * 100 + h.other.q * 1000);": lambda i: 4287,
+        "Derived d(i); PUT(d.a * 10 + d.b + d.c * 100);": lambda i: 78 + 100 * i,
+        "Heir h(i); PUT(h.a * 100 + h.e);": lambda i: 6 + 100 * i,
+        "Braces b{{i}, 2}; PUT(b.m.a * 1000 + b.k * 100 + b.p.x * 10 + b.last.a);": lambda i: 1000 * i + 237,
+        "Optional o[2][2]; PUT(o[1][0].q);": lambda i: 4,
+        "Boxes<int> b; PUT(b.v + b.b[1].v * 10);": lambda i: 44,
+        "Point p{}; Made n{}; PUT(p.x + p.y + n.b);": lambda i: 11,
+    }
+    expect(declarations, cases)
+
+
+@pytest.mark.parametrize(
+    ("declarations", "body", "message"),
+    [
+        (
+            "template <class T> struct A { T a; A() : a(7) {} }; struct U { A<int> x; };",
+            "U u; out[0] = u.x.a;",
+            "A<int>",
+        ),
+        (
+            "struct A { int a; A(int k) : a(k) {} A(double f) : a(f) {} }; struct U { A x; };",
+            "U u{2.5f}; out[0] = u.x.a;",
+            "an object of A by a constructor",
+        ),
+    ],
+)
+def test_constructors_that_the_parser_does_not_tell_are_refused(declarations, body, message):
+    with pytest.raises(xe.KernelError, match=message):
+        expect(declarations, {body: lambda i: 0})
+
+
+def test_copies_that_the_compiler_writes_call_the_members_constructors():
+    declarations = """
+struct Counted { int n; Counted(int k) : n(k) {} Counted(const Counted &o) : n(o.n + 10) {} };
+struct Holder { Counted c; Counted two[2]; int k; Holder(int i) : c(i), two{{i}, {i}}, k(i) {} };
+struct Derived : Counted { int z; Derived(int i) : Counted(i), z(i) {} };
+int taken(Holder h) { return h.c.n; }
+"""
+    cases = {
+        "Holder h(i); Holder g = h; PUT(g.c.n + g.two[1].n * 100 + g.k);": lambda i: 102 * i + 1010,
+        "Holder h(i); auto l = [h] { return h.two[0].n; }; PUT(l());": lambda i: i + 10,
+        "Holder h(i); auto l = [&h] { return h.two[0].n; }; PUT(l());": lambda i: i,
+        "Holder h(i); PUT(taken(h));": lambda i: i + 10,
+        "Derived d(i); Derived e = d; PUT(e.n + e.z * 100);": lambda i: 101 * i + 10,
+        "Counted c(i); Counted a[2] = {c, c}; PUT(a[1].n - c.n);": lambda i: 10,
+    }
+    expect(declarations, cases)

@@ -10,6 +10,7 @@ from xeemu.language.local import Local
 from xeemu.programs import running
 
 _HEAD = "#include <sycl/sycl.hpp>\n#include <iostream>\n#include <vector>\n"
+_MORE = "#include <cassert>\n#include <fstream>\n#include <oneapi/mkl.hpp>\n"
 
 
 def planned(text: str):
@@ -192,6 +193,34 @@ def test_arrays_that_are_given_are_those_of_the_first_submission():
         ran(text, x=given[:3])
 
 
+def test_a_program_takes_its_command_line():
+    text = """
+    int main(int argc, char *argv[]) {
+      bool all = argc > 2;
+      std::string first(argv[1]);
+      std::cout << argc << " " << all << " " << first << " " << atoi(argv[2]) + 1 << " " << atof(argv[3]);
+    }"""
+    assert xe.load(_HEAD + text).run(arguments=["-n", 12, 2.5]).output == "4 1 -n 13 2.5"
+
+
+def test_reductions_combine_with_what_is_there():
+    result = ran("""
+    int main() {
+      sycl::queue q;
+      int *x = sycl::malloc_shared<int>(100, q), *sum = sycl::malloc_shared<int>(1, q);
+      for (int i = 0; i < 100; i++) x[i] = i;
+      *sum = 5;
+      q.parallel_for(100, sycl::reduction(sum, sycl::plus<int>()), [=](sycl::id<1> i, auto &r) { r += x[i]; }).wait();
+      sycl::buffer<int> b(1);
+      q.submit([&](sycl::handler &h) {
+        auto r = sycl::reduction(b, h, sycl::maximum<int>(), {sycl::property::reduction::initialize_to_identity{}});
+        h.parallel_for(sycl::nd_range<1>(64, 16), r, [=](auto it, auto &m) { m.combine(x[it.get_global_id(0)]); });
+      });
+      std::cout << *sum << " " << b.get_host_access()[0];
+    }""")
+    assert result.output == "4955 63"
+
+
 def test_pointers_into_one_memory_share_it():
     result = ran("""
     struct Pair { int a; float b; };
@@ -360,12 +389,80 @@ def test_a_loop_of_the_host_that_does_not_end_is_refused(monkeypatch):
         ("std::vector<int> v(4); v[7] = 1;", xe.KernelError, "4 bytes at 28 of a memory of 16"),
         ("sycl::free(x, q); q.parallel_for(8, [=](sycl::id<1> i) { x[i] = 1; });", xe.KernelError, "has been freed"),
         ("int *p = nullptr; *p = 1;", xe.KernelError, "null pointer"),
+        ("oneapi::mkl::blas::scal(q, 8, 2.0f, (float *)x, 1);", xe.KernelError, "oneMKL's blas::scal; write the ker"),
+        ("assert(x == nullptr);", xe.KernelError, "the assertion .* does not hold"),
+        ('std::ifstream f("a.txt"); f >> x[0];', xe.KernelError, "input is read"),
+        ("int n = atoi(argv[1]); x[n] = 1;", xe.KernelError, "command line, which is empty"),
+        ("int n = std::stoi(argv[1]); x[n] = 1;", xe.KernelError, "command line|null pointer"),
         ('throw std::runtime_error("no");', xe.KernelError, "no"),
     ],
 )
 def test_what_breaks_the_rules_is_refused_with_its_line(body, error, message):
-    text = f"int main() {{\n  sycl::queue q;\n  int *x = sycl::malloc_shared<int>(8, q);\n{body}\n}}"
+    head = "int main(int argc, char **argv) {\n  sycl::queue q;\n  int *x = sycl::malloc_shared<int>(8, q);"
+    text = f"{head}\n{body}\n}}"
     with pytest.raises(error, match=message) as caught:
-        ran(text)
+        ran(_MORE + text)
     assert "\n  at <sycl" in str(caught.value)
     assert "^" in str(caught.value)
+
+
+def test_copies_of_objects_have_vectors_and_strings_of_their_own():
+    result = ran("""
+    #include <array>
+    #include <map>
+    #include <string>
+    #include <tuple>
+    struct H { std::vector<int> v; std::string s; };
+    struct D : H { int k; };
+    int changed(H h) { h.v[0] = 77; return h.v[0]; }
+    int main() {
+      H h; h.v = {1, 2}; h.s = "xyz";
+      H g = h; g.v[0] = 9; g.s[0] = 'Q';
+      H f; f = h; f.v[0] = 8; f.s += "w";
+      changed(h);
+      auto l = [h]() mutable { return h.v[0] = 5; };
+      l();
+      std::vector<H> many(1, h); auto more = many; more[0].v[0] = 6;
+      std::pair<std::vector<int>, int> p(h.v, 1); auto q = p; q.first[0] = 44;
+      std::array<std::vector<int>, 2> a; a[0] = h.v; auto b = a; b[0][0] = 55;
+      std::vector<int> list[2] = {h.v, h.v}; list[0][0] = 12;
+      D d; d.v = {1}; D e = d; e.v[0] = 2;
+      std::tuple<std::vector<int>, int> t(h.v, 2); auto u = t; std::get<0>(u)[0] = 33;
+      for (auto x : many) x.v[0] = 3;
+      std::cout << h.v[0] << h.s << f.s << many[0].v[0] << p.first[0] << a[0][0] << list[1][0] << d.v[0]
+                << std::get<0>(t)[0] << "\\n";
+      for (auto &x : many) x.v[0] = 3;
+      std::cout << many[0].v[0] << more[0].v[0] << h.v[0];
+    }""")
+    assert result.output == "1xyzxyzw111111\n361"
+
+
+def test_a_variables_bytes_are_the_same_by_whatever_type_they_are_seen():
+    result = ran("""
+    union U { float f; unsigned u; unsigned char b[4]; short s[2]; };
+    struct T { int k; union { struct { short low, high; } p; int w; } q; };
+    int main() {
+      U x; x.f = 1.5f; std::cout << x.u << " " << (int)x.b[3] << " ";
+      x.b[2] = 0x40; std::cout << x.f << " " << x.s[1] << " ";
+      T t; t.q.w = 0x00050003; t.q.p.high = 7; T c = t; c.q.p.low = 9;
+      std::cout << t.q.w << " " << c.q.w << " " << t.q.p.low << "\\n";
+      int n = 0x01020304; char *bytes = (char *)&n; bytes[1] = 0x7f; std::cout << n << " ";
+      double d = 1; ((int *)&d)[1] = 0x40000000; std::cout << d << " ";
+      int a[2] = {1, 2}; std::cout << *(long *)a << " "; *(long *)a = 0x500000006L; std::cout << a[0] << a[1] << " ";
+      memset(a, 1, 6); std::cout << a[0] << " " << a[1] << " ";
+      long wide = 0x0000000700000008L; memcpy(a, &wide, 4); std::cout << a[0] << " " << a[1];
+    }""")
+    assert result.output == ("1069547520 63 0.75 16192 458755 458761 3\n16940804 2 8589934593 65 16843009 257 8 257")
+
+
+def test_elements_of_the_heap_are_made_by_their_default_constructor():
+    result = ran("""
+    struct P { int x = 3, y; P() : y(4) {} };
+    struct Q { int x = 5; };
+    int main(int argc, char **) {
+      int n = argc + 2;
+      P *p = new P[n]; Q *q = new Q[n]; int *r = new int[n];
+      std::vector<Q> v(n); v.resize(n + 1); static Q s[2];
+      std::cout << p[n - 1].x << p[0].y << q[n - 1].x << v[n - 1].x << v[n].x << s[1].x << r[0];
+    }""")
+    assert result.output == "3455550"

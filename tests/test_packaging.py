@@ -40,7 +40,8 @@ def test_holds_every_module_and_nothing_else(distribution):
     expected |= {
         f"xeemu/kernels/{path.name}" for path in (ROOT / "kernels").glob("*.*") if path.suffix in (".py", ".cl", ".cpp")
     }
-    expected |= {str(path.relative_to(ROOT)) for path in (ROOT / "xeemu").rglob("*.h")}
+    headers = [path for folder in (ROOT / "xeemu").rglob("headers") for path in folder.rglob("*") if path.is_file()]
+    expected |= {str(path.relative_to(ROOT)) for path in headers}
     installed = {str(file) for file in distribution.files if file.parts[0] == "xeemu" and file.suffix != ".pyc"}
     assert installed == expected
 

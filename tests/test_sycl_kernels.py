@@ -353,6 +353,23 @@ void f(sycl::queue q, int *a) {
         with pytest.raises(xe.NDRangeError, match=r"\(4, 16\)"):
             xe.launch(kernel, xe.NDRange((8, 64), (16, 4)))(np.zeros(512, np.int32))
 
+    def test_of_properties_before_the_kernel_hold(self):
+        text = """#include <sycl/sycl.hpp>
+namespace syclex = sycl::ext::oneapi::experimental;
+void f(sycl::queue q, int *a) {
+  syclex::properties sizes{syclex::sub_group_size<16>, syclex::work_group_size<8, 4>};
+  q.parallel_for<class A>(sycl::nd_range<2>({16, 4}, {8, 4}), sizes, [=](sycl::nd_item<2> it) {
+    a[it.get_global_linear_id()] = it.get_sub_group().get_local_linear_range();
+  });
+  q.parallel_for<class B>(sycl::range<1>(64), syclex::properties{}, [=](sycl::id<1> i) { a[i] = i; });
+}
+"""
+        kernels = xe.load(text)
+        assert (kernels["A"].sub_group_size, kernels["A"].work_group_size) == (16, (8, 4))
+        assert (kernels["B"].sub_group_size, kernels["B"].work_group_size) == (None, None)
+        np.testing.assert_array_equal(xe.launch(kernels["A"])(np.zeros(64, np.int32)), np.full(64, 16))
+        np.testing.assert_array_equal(xe.launch(kernels["B"])(np.zeros(64, np.int32)), range(64))
+
     def test_that_are_no_constants_are_refused(self):
         text = """#include <sycl/sycl.hpp>
 void f(sycl::queue q, int *a, int n) { q.single_task([=] [[sycl::reqd_sub_group_size(n)]] { a[0] = 1; }); }
@@ -503,6 +520,26 @@ class TestFindings:
         called = [int(line) for line in re.findall(r":(\d+): ", str(finding))]
         assert called == [4, 8, 25]
         assert {site.file for site in finding.sites} == {faulty.file}
+
+    def test_show_no_frames_of_our_headers(self):
+        text = """#include <sycl/sycl.hpp>
+#include <numeric>
+void f(sycl::queue q, int *a) {
+  q.parallel_for<class summed>(sycl::range<1>(1), [=](sycl::id<1>) {
+    a[0] = std::accumulate(a, a + 65, 0);
+  });
+  q.parallel_for<class each>(sycl::range<1>(1), [=](sycl::id<1> i) {
+    std::for_each(a + 60, a + 70, [=](int &x) {
+      x = i[0];
+    });
+  });
+}
+"""
+        kernels = xe.load(text)
+        for name, lines in (("summed", [5]), ("each", [9, 8])):
+            _, (finding,) = xe.check(kernels[name])(np.zeros(64, np.int32))
+            assert [int(line) for line in re.findall(r":(\d+): ", str(finding))] == lines
+            assert not re.search(r"from :|headers", str(finding))
 
     def test_a_report_has_the_lines_of_the_kernel(self, faulty):
         report = xe.estimate(faulty["racing"])(np.zeros(128, np.int32))
@@ -797,3 +834,26 @@ void f(sycl::queue q, float *a) {{
         with pytest.raises(error, match=message) as refused:
             xe.launch(xe.load(text)["f"])(np.zeros(1, np.float32))
         assert not OTHERS.search(str(refused.value))
+
+
+class TestMacros:
+    def test_of_options_and_of_the_file_leave_our_headers_alone(self, tmp_path):
+        (tmp_path / "mine.hpp").write_text("#define T 3\n#include <algorithm>\n")
+        path = tmp_path / "macros.cpp"
+        path.write_text("""#define data dada
+#include "mine.hpp"
+#include <sycl/sycl.hpp>
+#include <vector>
+int main() {
+  sycl::queue q;
+  int *data = sycl::malloc_shared<int>(N, q);
+  q.parallel_for(sycl::range<1>(N), [=](sycl::id<1> i) { data[i] = T * D(2) + K; });
+}
+""")
+        (kernel,) = xe.load(path, "-DN=16 -D K '-DD(x)=x*x' -UM").values()
+        assert kernel.parameters == ("dada",)
+        np.testing.assert_array_equal(xe.launch(kernel)(np.zeros(16, np.int32)), np.full(16, 13))
+
+    def test_errors_are_still_at_the_users_lines(self):
+        with pytest.raises(xe.KernelError, match=r">:2:6: error: expected unqualified-id\n     int N;\n         \^$"):
+            xe.load("#include <sycl/sycl.hpp>\n int N;\n", "-DN=3")

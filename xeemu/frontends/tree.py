@@ -215,6 +215,8 @@ class Callee:
 
 POINTED = "<pointer>"
 """The name of a call through a pointer, which is its first argument."""
+COPY = "<copy>"
+"""The name of a call that copies a container of the standard library, which is its only argument."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -224,6 +226,13 @@ class Braced:
     type: Type
     place: Place
     block: "Block"
+
+
+def text(node: "Expression") -> str:
+    """The string literal that an expression is, through conversions; empty if it is none."""
+    while isinstance(node, Cast | Unary):
+        node = node.operand
+    return node.value if isinstance(node, Text) else ""
 
 
 Expression: TypeAlias = (

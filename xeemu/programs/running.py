@@ -8,11 +8,11 @@ import numpy as np
 
 from xeemu.devices.device import Device, device
 from xeemu.errors import Error, KernelArgumentError, KernelError
-from xeemu.frontends import binding
+from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
 from xeemu.frontends.hosting import ranges
 from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
-from xeemu.frontends.hosting.memories import Memory, Outside
+from xeemu.frontends.hosting.memories import NULL, Memory, Outside
 from xeemu.frontends.hosting.ordering import Access
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import kernels as lowered
@@ -40,25 +40,27 @@ MOST_STEPS = 2_000_000
 """The calls and iterations of the host's code that are carried out one by one."""
 
 
-def run(kernels: "SyclKernels", on: str | Device, given: Mapping[str, Any]) -> Result:
+def run(kernels: "SyclKernels", on: str | Device, arguments: Sequence[object], given: Mapping[str, Any]) -> Result:
     """Runs a program.
 
     Args:
       kernels: the program's.
       on: the modelled device.
+      arguments: of the command line.
       given: contents of the host's arrays by the names of variables, for when they are first submitted.
 
     Raises:
       KernelArgumentError: there is no `main`, or something was given for no array of the program.
       KernelError: the program does what is not supported, or what is wrong.
     """
-    return _Run(kernels, device(on), Given(given)).result()
+    return _Run(kernels, device(on), tuple(map(str, arguments)), Given(given)).result()
 
 
 @dataclasses.dataclass(eq=False)
 class _Run:
     kernels: "SyclKernels"
     device: Device
+    arguments: tuple[str, ...]
     given: Given
     submitted: list[Submitted] = dataclasses.field(default_factory=list)
     lent: set[Memory] = dataclasses.field(default_factory=set)
@@ -87,7 +89,8 @@ class _Run:
         raise KernelArgumentError(f"{self.kernels.file} has no main to run; launch its kernels by name")
 
     def _call(self, machine: Machine, main: Function) -> int:
-        arguments = [1 if k == 0 else (machine.cells(8), 0) for k in range(len(main.parameters))]
+        line = _command_line(machine, ("program", *self.arguments))
+        arguments = [len(self.arguments) + 1, (line, 0), NULL][: len(main.parameters)]
         try:
             found = machine.call(main, arguments)
         except Stopped as stopped:
@@ -176,6 +179,19 @@ class _Run:
         for one, data in _changed(values, written, changed):
             assert one.memory is not None
             transfers.put(one.memory, one.element, np.asarray(data))
+
+
+def _command_line(machine: Machine, words: Sequence[str]) -> Memory:
+    """`argv`."""
+    made, of = machine.cells(8 * len(words) + 8), Pointer(types.CHAR, "generic")
+    for k, word in enumerate(words):
+        letters = [*word.encode("latin-1", "replace"), 0]
+        text = machine.cells(len(letters))
+        for at, letter in enumerate(letters):
+            text.put(at, types.CHAR, letter)
+        made.put(8 * k, of, (text, 0))
+    made.put(8 * len(words), of, NULL)
+    return made
 
 
 def _nd_range(machine: Machine, function: Function) -> NDRange:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import constructors, expressions, initializers, substitution
+from xeemu.frontends.cplusplus import constructors, copies, expressions, initializers, substitution
 from xeemu.frontends.cplusplus.bodies import NOWHERE, Body
 from xeemu.frontends.cplusplus.lvalues import address, converted, dereferenced, is_simple, lvalue, temporary
 from xeemu.frontends.cplusplus.records import is_reference
@@ -32,9 +32,18 @@ def read(body: Body, cursor: Cursor) -> Expression:
         return _pointed(body, cursor, place)
     if callee.spelling == "operator=" and constructors.is_implicit(callee):
         target, value = (expressions.read(body, a) for a in cursor.get_arguments())
-        return tree.Assignment(target.type, place, "", lvalue(target), converted(value, target.type))
+        value = converted(value, target.type)
+        if _copies(callee):
+            value = copies.copied(body, value, callee.semantic_parent.type)
+        return tree.Assignment(target.type, place, "", lvalue(target), value)
     made = _direct(body, cursor, callee, place)
     return dereferenced(made) if is_reference(callee.result_type) else made
+
+
+def _copies(operator: Cursor) -> bool:
+    """Whether an assignment copies, rather than moves."""
+    (parameter,) = operator.type.get_canonical().argument_types()
+    return bool(parameter.kind.name == "LVALUEREFERENCE")
 
 
 def _direct(body: Body, cursor: Cursor, callee: Cursor, place: Place) -> Expression:
@@ -169,7 +178,7 @@ def given_to(body: Body, given: list[Cursor], parameters: list[Any], callee: Cur
 
 def _argument(body: Body, cursor: Cursor, to: Any, callee: Cursor | None, k: int) -> Expression:
     if clang.kind(cursor) == "UNEXPOSED_EXPR" and not clang.children(cursor) and not cursor.location.line:
-        cursor = _default(callee, k, body)
+        cursor = default(callee, k, body)
     if to is None:
         return expressions.read(body, cursor)
     of = body.records.type(to, cursor, body.at(cursor))
@@ -193,7 +202,7 @@ def _pattern(callee: Cursor) -> Cursor | None:
     return next((c for c in members if c.location.int_data == callee.location.int_data), None)
 
 
-def _default(callee: Cursor, k: int, body: Body) -> Cursor:
+def default(callee: Cursor, k: int, body: Body) -> Cursor:
     """The value that a parameter has where none is given."""
     definition = callee.get_definition() or callee
     for declared in (

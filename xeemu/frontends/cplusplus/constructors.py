@@ -1,42 +1,49 @@
 """Constructors: objects that are made, and what a constructor does."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import calls, expressions, initializers, objects, statements
+from xeemu.frontends.cplusplus import calls, copies, expressions, initializers, objects, statements
 from xeemu.frontends.cplusplus.bases import base_name
-from xeemu.frontends.cplusplus.bodies import Body
+from xeemu.frontends.cplusplus.bodies import Body, is_header
 from xeemu.frontends.cplusplus.lvalues import converted
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.parsing.literals import zero
 from xeemu.frontends.tree import Expression, Place
 from xeemu.frontends.types import Type
+
+_EMPTY = ("INIT_LIST_EXPR", "UNEXPOSED_EXPR", "ParenListExpr", "TYPE_REF")
 
 
 def called(body: Body, cursor: Cursor, callee: Cursor, place: Place) -> Expression:
     """An object that is made, or an array of them."""
-    of = expressions.type_of(body, cursor)
-    if isinstance(of, types.Array):
-        element = _called(body, cursor, callee, of.element, place)
-        return tree.Initializer(of, place, (element,) * of.count)
-    return _called(body, cursor, callee, of, place)
+    return _repeated(expressions.type_of(body, cursor), lambda of: _called(body, cursor, callee, of, place), place)
+
+
+def _repeated(of: Type, made: Callable[[Type], Expression], place: Place) -> Expression:
+    """An object, or an array of ones that are made alike."""
+    if not isinstance(of, types.Array):
+        return made(of)
+    return tree.Initializer(of, place, (_repeated(of.element, made, place),) * of.count)
 
 
 def _called(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) -> Expression:
     given = list(cursor.get_arguments())
     if is_implicit(callee) and (callee.is_copy_constructor() or callee.is_move_constructor()):
-        return converted(expressions.read(body, given[0]), of)
+        value = converted(expressions.read(body, given[0]), of)
+        return copies.copied(body, value, callee.semantic_parent.type) if callee.is_copy_constructor() else value
     if is_implicit(callee) and not given:
         return default(body, cursor, of, place)
     if (inherited := _inherited(body, callee, place)) is not None:
-        return _of_base(body, given, inherited, of, place)
+        return _of_base(body, cursor, inherited, of, place)
     return _made(body, given, callee, of, place)
 
 
 def _made(body: Body, given: list[Cursor], callee: Cursor, of: Type, place: Place) -> Expression:
     function = body.function(callee)
-    arguments = calls.given_to(body, given, list(callee.type.get_canonical().argument_types()), callee)
+    parameters = list(callee.type.get_canonical().argument_types())
+    given = [*given, *(calls.default(callee, k, body) for k in range(len(given), len(parameters)))]
+    arguments = calls.given_to(body, given, parameters, callee)
     return calls.called(str(of), of, place, arguments, function)
 
 
@@ -57,24 +64,106 @@ def _inherited(body: Body, callee: Cursor, place: Place) -> Cursor | None:
     )
 
 
-def _of_base(body: Body, given: list[Cursor], callee: Cursor, of: Type, place: Place) -> Expression:
+def _signature(callee: Cursor) -> list[str]:
+    return [a.spelling for a in callee.type.get_canonical().argument_types()]
+
+
+def _of_base(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) -> Expression:
     """An object whose base class's constructor is called; its own members have their defaults."""
     assert isinstance(of, types.Record)
     base = base_name(callee.semantic_parent.type)
-    inner = _made(body, given, callee, of.field(base).type, place)
-    rest = {f.name: zero(f.type, place) for f in of.fields}
-    return tree.Initializer(of, place, tuple({**rest, base: inner}[f.name] for f in of.fields))
+    inner = _made(body, list(cursor.get_arguments()), callee, of.field(base).type, place)
+
+    def members(whole: Expression) -> dict[str, Expression]:
+        return initializers.defaults(body.within(whole), cursor.type, of, frozenset((base,))) | {base: inner}
+
+    return objects.made(of, place, members)
 
 
 def default(body: Body, cursor: Cursor, of: Type, place: Place) -> Expression:
     """An object whose class has no constructor of its own."""
     if not isinstance(of, types.Record):
         return tree.Initializer(of, place, ())
+    own = cursor.type.get_canonical()
+    while own.kind.name == "CONSTANTARRAY":
+        own = own.element_type.get_canonical()
 
     def members(whole: Expression) -> dict[str, Expression]:
-        return initializers.defaults(body.within(whole), cursor.type, of)
+        return initializers.defaults(body.within(whole), own, of)
 
     return objects.made(of, place, members)
+
+
+def without_arguments(body: Body, declaration: Cursor, of: types.Record) -> Expression | None:
+    """An object by the constructor that its class has for no arguments; None where the compiler writes that."""
+    if is_header(clang.place(declaration).file):  # all of them are zero
+        return None
+    template = clang.template(declaration)
+    parts = (template or declaration).get_children()
+    own = (c for c in parts if clang.kind(c) == "CONSTRUCTOR" and c.is_default_constructor() and not is_implicit(c))
+    callee = next(own, None)
+    if callee is None or (template is not None and _is_zero(callee)):
+        return None
+    if template is not None:
+        what = f"an object of {of.name} by its class's constructor, which the parser does not tell here"
+        raise refusals.at(body.place, f"{what}; name it in the list of the constructor, or give it a value")
+    return _made(body, [], callee, of, body.place)
+
+
+def of_items(body: Body, items: list[Cursor], of: types.Record, place: Place) -> Expression | None:
+    """An object by the constructor that takes the items of a list; None where its class has none of its own.
+
+    The parser shows lists as they are written, without the constructors that their items are given to.
+    """
+    declaration = body.records.declared.get(of)
+    if declaration is None:
+        return None
+    if is_header(clang.place(declaration).file):  # the items are its fields, but for those of containers
+        if of.name.startswith(("std::vector<", "std::basic_string<")):
+            raise refusals.at(place, f"an object of {of.name} by a constructor that is not told; write {of.name}(...)")
+        return None
+    template = clang.template(declaration)
+    parts = (template or declaration).get_children()
+    own = [c for c in parts if _is_own(c, declaration.spelling)]
+    if not own:
+        return None
+    fitting = [c for c in own if clang.kind(c) == "CONSTRUCTOR" and _takes(c, len(items))]
+    if len(fitting) > 1:
+        given = [c.type.get_canonical().spelling for c in items]
+        fitting = [c for c in fitting if [t.removeprefix("const ").rstrip(" &") for t in _signature(c)] == given]
+    if template is not None or len(fitting) != 1:
+        raise refusals.at(place, f"an object of {of.name} by a constructor that is not told; write {of.name}(...)")
+    return _made(body, items, fitting[0], of, place)
+
+
+def _is_own(part: Cursor, name: str) -> bool:
+    """Whether a part of a class is a constructor, or template of some, that is written and copies nothing."""
+    if clang.kind(part) == "FUNCTION_TEMPLATE":
+        return part.spelling.partition("<")[0] == name
+    return clang.kind(part) == "CONSTRUCTOR" and not (
+        is_implicit(part) or part.is_copy_constructor() or part.is_move_constructor()
+    )
+
+
+def _takes(callee: Cursor, count: int) -> bool:
+    """Whether a constructor can be called with a number of arguments."""
+    parameters = [c for c in callee.get_children() if clang.kind(c) == "PARM_DECL"]
+    needed = [p for p in parameters if not clang.children(p)]
+    return len(needed) <= count <= len(parameters)
+
+
+def _is_zero(callee: Cursor) -> bool:
+    """Whether a constructor does nothing but give members the value zero."""
+    for part in callee.get_children():
+        kind = clang.kind(part)
+        if kind == "COMPOUND_STMT" and clang.children(part):
+            return False
+        if kind.endswith(("_REF", "_ATTR")) or kind in ("PARM_DECL", "COMPOUND_STMT"):
+            continue
+        inner = [c for c in part.walk_preorder() if not clang.children(c) and clang.kind(c) not in _EMPTY]
+        if any(not clang.kind(c).endswith("LITERAL") or clang.evaluated(c) != 0 for c in inner):
+            return False
+    return True
 
 
 def is_implicit(callee: Cursor) -> bool:

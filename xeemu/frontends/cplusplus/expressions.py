@@ -3,10 +3,19 @@
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import calls, closures, heap, initializers, lvalues
+from xeemu.frontends.cplusplus import calls, closures, heap, initializers, lvalues, statements
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.closures import constant
-from xeemu.frontends.cplusplus.lvalues import address, converted, copied, dereferenced, lvalue, materialized, through
+from xeemu.frontends.cplusplus.lvalues import (
+    address,
+    converted,
+    copied,
+    dereferenced,
+    is_lvalue,
+    lvalue,
+    materialized,
+    through,
+)
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang, layouts
 from xeemu.frontends.parsing.clang import Cursor
@@ -228,8 +237,19 @@ def _lambda(body: Body, cursor: Cursor) -> Expression:
     of = body.type(cursor)
     assert isinstance(of, types.Record)
     items = [_captured(body, c) for c in closure.captures.values()]
-    given = [address(i) if c.reference else copied(i) for i, c in zip(items, closure.captures.values(), strict=True)]
+    captures = closure.captures.values()
+    given = [address(i) if c.reference else _held(body, i, c) for i, c in zip(items, captures, strict=True)]
     return tree.Initializer(of, place, tuple(given))
+
+
+def _held(body: Body, value: Expression, capture: closures.Capture) -> Expression:
+    """A copy that a lambda has."""
+    from xeemu.frontends.cplusplus import copies
+
+    of = capture.cursor.type
+    if is_lvalue(value) and isinstance(value.type, types.Record) and capture.name != "this" and not is_reference(of):
+        return copies.copied(body, value, of)
+    return copied(value)
 
 
 def _captured(body: Body, capture: closures.Capture) -> Expression:
@@ -285,6 +305,12 @@ def _swizzled(body: Body, cursor: Cursor, value: Expression, of: Type) -> Expres
     return converted(value, of)
 
 
+def _braced(body: Body, cursor: Cursor) -> Expression:
+    """`({ ... })`: statements, of which the last one's value is that of the whole."""
+    place, of = body.at(cursor), type_of(body, cursor)
+    return tree.Braced(of, place, statements.block(body, clang.children(cursor)[-1]))
+
+
 def _as_class(body: Body, cursor: Cursor) -> Expression:
     return calls.read(body, cursor)
 
@@ -305,6 +331,8 @@ _READERS: dict[str, Callable[[Body, Cursor], Expression]] = {
     "CXX_STATIC_CAST_EXPR": _cast,
     "CXX_CONST_CAST_EXPR": _cast,
     "CXX_REINTERPRET_CAST_EXPR": _cast,
+    "StmtExpr": _braced,
+    "STMT_EXPR": _braced,
     "CXX_THIS_EXPR": _this,
     "CXX_NULL_PTR_LITERAL_EXPR": _null,
     "CXX_NEW_EXPR": heap.new,

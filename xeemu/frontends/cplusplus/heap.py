@@ -1,5 +1,7 @@
 """Heap: `new`, `delete` and `throw`, as calls of functions that the host knows and no device has."""
 
+import dataclasses
+
 from xeemu.frontends import tree, types
 from xeemu.frontends.cplusplus import expressions, initializers
 from xeemu.frontends.cplusplus.bodies import Body
@@ -18,7 +20,10 @@ def new(body: Body, cursor: Cursor) -> Expression:
     count = expressions.read(body, parts.pop(0)) if array and parts else number(types.INT, place, 1)
     made = tree.Call(of, place, "new", (count,), None)
     first = parts[-1] if parts else None
-    if first is None or (array and clang.kind(first) != "INIT_LIST_EXPR"):
+    if array and (first is None or clang.kind(first) != "INIT_LIST_EXPR"):
+        value = initializers.by_class(body, cursor.type.get_canonical().get_pointee(), of.pointee)
+        return made if value is None else _repeated(made, count, value)
+    if first is None:
         return made
     return _filled(body, made, first, types.Array(of.pointee, len(clang.children(first))) if array else of.pointee)
 
@@ -34,6 +39,28 @@ def _filled(body: Body, made: tree.Call, first: Cursor, of: types.Type) -> Expre
     steps = (
         tree.Declaration(place, (kept,)),
         tree.Evaluate(place, tree.Assignment(of, place, "", target, value)),
+        tree.Evaluate(place, name),
+    )
+    return tree.Braced(made.type, place, tree.Block(place, steps))
+
+
+def _repeated(made: tree.Call, count: Expression, value: Expression) -> Expression:
+    """A pointer to new memory of which each element holds a value."""
+    place = made.place
+    size = Variable("<count>", types.LONG, "private", place, lambda: tree.Cast(types.LONG, place, count))
+    length = tree.Name(types.LONG, place, size)
+    kept = Variable("<new>", made.type, "private", place, lambda: dataclasses.replace(made, arguments=(length,)))
+    name = tree.Name(made.type, place, kept)
+    counter = Variable("<index>", types.LONG, "private", place, lambda: number(types.LONG, place, 0))
+    index = tree.Name(types.LONG, place, counter)
+    condition = tree.Binary(types.BOOL, place, "<", index, length)
+    step = tree.Step(types.LONG, place, "++", index, True)
+    element = tree.Subscript(value.type, place, name, index)
+    put = tree.Evaluate(place, tree.Assignment(value.type, place, "", element, value))
+    start = tree.Declaration(place, (counter,))
+    steps = (
+        tree.Declaration(place, (size, kept)),
+        tree.Loop(place, start, condition, step, tree.Block(place, (put,))),
         tree.Evaluate(place, name),
     )
     return tree.Braced(made.type, place, tree.Block(place, steps))

@@ -3,9 +3,10 @@
 from typing import Any
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.cplusplus import expressions, objects
+from xeemu.frontends.cplusplus import constructors, expressions, objects
+from xeemu.frontends.cplusplus.bases import base_name
 from xeemu.frontends.cplusplus.bodies import Body
-from xeemu.frontends.cplusplus.lvalues import address, converted, copied
+from xeemu.frontends.cplusplus.lvalues import address, converted, copied, is_lvalue
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
@@ -42,6 +43,9 @@ def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
         return expressions.read(body, parts[0])
     if isinstance(of, types.Vector):
         return tree.Initializer(of, place, tuple(expressions.read(body, c) for c in parts))
+    made = constructors.of_items(body, parts, of, place) if isinstance(of, types.Record) and parts else None
+    if made is not None:
+        return made
     left = list(parts)
     return _filled(body, left, of, cursor, place)
 
@@ -52,7 +56,7 @@ def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Pla
         items: list[Expression] = []
         while left and len(items) < of.count:
             items.append(_next(body, left, of.element, cursor, place))
-        return tree.Initializer(of, place, tuple(items))
+        return tree.Initializer(of, place, (*items, *_rest(body, cursor, of, of.count - len(items))))
     assert isinstance(of, types.Record)
     given: dict[str, Expression] = {}
     for field in of.fields:
@@ -69,6 +73,15 @@ def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Pla
     return objects.made(of, place, lambda whole: defaults(body.within(whole), cursor.type, of, named) | given)
 
 
+def _rest(body: Body, cursor: Cursor, of: types.Array, count: int) -> tuple[Expression, ...]:
+    """What a list leaves out of an array at its end, where the elements' class says what that is."""
+    whole = cursor.type.get_canonical()
+    if not count or whole.kind.name != "CONSTANTARRAY":
+        return ()
+    element = by_class(body, whole.element_type.get_canonical(), of.element)
+    return () if element is None else (element,) * count
+
+
 def _designated(cursor: Cursor) -> str:
     """The field that an item of a list names."""
     if clang.kind(cursor) != "UNEXPOSED_EXPR":
@@ -78,39 +91,64 @@ def _designated(cursor: Cursor) -> str:
 
 
 def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
+    from xeemu.frontends.cplusplus import copies
+
     first = left[0]
     if _designated(first):
         left.pop(0)
         return of_type(body, clang.children(first)[-1], of)
     aggregate = isinstance(of, types.Array | types.Record)
     own = expressions.type_of(body, first) if aggregate and clang.kind(first) != "INIT_LIST_EXPR" else of
+    made = constructors.of_items(body, [first], of, place) if isinstance(of, types.Record) and own != of else None
+    if made is not None:
+        left.pop(0)
+        return made
     if aggregate and isinstance(own, types.Scalar | types.Pointer):  # its braces are left out
         return _filled(body, left, of, first, place)
-    return of_type(body, left.pop(0), of)
+    if (
+        isinstance(of, types.Vector)
+        and len(left) >= of.count
+        and isinstance(expressions.type_of(body, first), types.Scalar)
+    ):
+        taken, left[:] = left[: of.count], left[of.count :]
+        return tree.Initializer(of, place, tuple(of_type(body, c, of.element) for c in taken))
+    made = of_type(body, left.pop(0), of)
+    return copies.copied(body, made, first.type) if isinstance(of, types.Record) and is_lvalue(made) else made
 
 
 def defaults(body: Body, of: Any, record: types.Record, given: frozenset[str] = frozenset()) -> dict[str, Expression]:
-    """The values that a class (its type of clang's) gives its fields where they are declared, but for those `given`."""
-    found: dict[str, Expression] = {}
-    for field in of.get_canonical().get_fields() if record.fields else []:
-        if field.spelling in given:
-            continue
-        first = next((c for c in clang.children(field) if _is_value(c, field)), None)
-        made = _of_members(body, field, record) if first is None else value(body, first, field)
-        if made is not None:
-            found[field.spelling] = made
-    return found
+    """What a class (its type of clang's) gives its bases and fields by itself, but for those `given`."""
+    found: dict[str, Expression | None] = {}
+    types_of = {f.name: f.type for f in record.fields}
+    of = of.get_canonical()
+    for base in body.records.bases.of(of.get_declaration(), body.place):
+        name = base_name(base)
+        if name not in given and name in types_of:
+            found[name] = by_class(body, base, types_of[name])
+    for field in of.get_fields() if record.fields else []:
+        name = field.spelling
+        first = None if name in given else next((c for c in clang.children(field) if _is_value(c, field)), None)
+        if first is not None:
+            found[name] = value(body, first, field)
+        elif name not in given and name in types_of:
+            found[name] = by_class(body, field.type.get_canonical(), types_of[name])
+    return {name: made for name, made in found.items() if made is not None}
 
 
-def _of_members(body: Body, field: Cursor, record: types.Record) -> Expression | None:
-    """What the class of a field gives its own fields; None for nothing."""
-    inner = next((f.type for f in record.fields if f.name == field.spelling), None)
+def by_class(body: Body, of: Any, inner: Type) -> Expression | None:
+    """What a class gives its objects by itself; None for nothing."""
+    if isinstance(inner, types.Array):
+        element = by_class(body, of.element_type.get_canonical(), inner.element)
+        return None if element is None else tree.Initializer(inner, body.place, (element,) * inner.count)
     if not isinstance(inner, types.Record) or inner.union:
         return None
+    made = constructors.without_arguments(body, of.get_declaration(), inner)
+    if made is not None:
+        return made
     found: dict[str, Expression] = {}
 
     def members(whole: Expression) -> dict[str, Expression]:
-        found.update(defaults(body.within(whole), field.type, inner))
+        found.update(defaults(body.within(whole), of, inner))
         return found
 
     made = objects.made(inner, body.place, members)

@@ -34,6 +34,7 @@ class Records(Layouts):
     Attributes:
       closures: the lambdas' classes, by their declaration's key.
       bases: the classes that others are derived from.
+      declared: the declarations of the classes read so far.
       ending: the names of those whose destructor does something.
     """
 
@@ -41,6 +42,7 @@ class Records(Layouts):
         super().__init__()
         self.closures: dict[int, Closure] = {}
         self.bases = Bases()
+        self.declared: dict[Type, Cursor] = {}
         self.ending: set[str] = set()
 
     def add(self, cursor: Cursor) -> Closure:
@@ -86,6 +88,7 @@ class Records(Layouts):
         if key in self.closures:
             return self._closure(self.closures[key], place)
         made = super()._record(of, place)
+        self.declared[made] = declaration
         if isinstance(made, types.Record) and _ends(clang.template(declaration) or declaration):
             self.ending.add(made.name)
         return made

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Set
 
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.tree import POINTED, Function, Place, Variable
+from xeemu.frontends.tree import COPY, POINTED, Function, Place, Variable
 
 _HEAP = "declare an array, or a local_accessor"
 _OF_THE_HOST = {
@@ -20,6 +20,7 @@ _OF_THE_HOST = {
     "random": "a random number of the host's; write a generator whose state each work-item has",
     "seed": "a random number of the host's; write a generator whose state each work-item has",
     "now": "the host's clock; measure by the event's profiling information",
+    COPY: f"a copy of a container, whose elements are on the heap; kernels have none, {_HEAP}",
     POINTED: "a call through a pointer to a function; call functions by name, chosen by if or switch, or a template",
 }
 _STREAMS = ("cout", "cerr", "clog", "cin")
@@ -103,5 +104,7 @@ def _classes(of: types.Type) -> Iterator[str]:
 def _outer(variable: Variable) -> str:
     if variable.name in _STREAMS:
         return f"std::{variable.name}: {_OF_THE_HOST['print']}"
+    if "device_global<" in str(variable.type):
+        return f"the device_global {variable.name}, which is not followed; give the kernel a pointer or an accessor"
     hint = "make it const or constexpr, or copy it to a variable that the kernel captures"
     return f"the variable {variable.name}, which is static and not constant, is the host's; {hint}"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from xeemu.errors import KernelArgumentError
-from xeemu.frontends.cplusplus import diagnostics
+from xeemu.frontends.cplusplus import diagnostics, prefix
 from xeemu.frontends.cplusplus import options as compiler_options
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.parsing import clang
@@ -25,9 +25,13 @@ def unit(path_or_text: str | os.PathLike[str], options: str | Sequence[str] = ""
     version = compiler_options.standard(std, given)
     folder = os.path.dirname(name)
     arguments = compiler_options.arguments(folder, given, version)
-    parsed, errors = clang.parse(name, text, arguments)
+    before = prefix.text(name, arguments)
+    others = [] if before is None else [(prefix.NAME, before)]
+    if before is not None:
+        arguments = ["-include", prefix.NAME, *prefix.without(arguments)]
+    parsed, errors = clang.parse(name, text, arguments, others)
     if errors.count and (tolerated := _tolerated(name)) is not None:
-        parsed, errors = clang.parse(name, tolerated, arguments)
+        parsed, errors = clang.parse(name, tolerated, arguments, others)
     if errors.count:
         raise diagnostics.error(parsed, name)
     return Instances(parsed)

@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.hosting import functions, layouts
+from xeemu.frontends.hosting import containers, functions, layouts
 from xeemu.frontends.hosting.machine import Machine, Stopped, copy_bytes
 from xeemu.frontends.hosting.memories import LOCAL, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 
 Carried = Callable[..., Any]
 _LONGEST = 4096
+_EMPTY = "the program takes a number from its command line, which is empty here; give run(arguments=[...])"
 
 
 def find(machine: Machine, node: tree.Call) -> Carried:
@@ -29,6 +30,8 @@ def find(machine: Machine, node: tree.Call) -> Carried:
 
     def missing(*_: Any) -> Any:
         if machine.strict:
+            if name == "unsupported":  # by which our headers say what is not emulated
+                raise machine.refuse(f"not supported: {tree.text(node.arguments[0])}", place)
             raise machine.refuse(f"{name} has no body that the host could run; define it in the file", place)
         return UNKNOWN
 
@@ -37,7 +40,7 @@ def find(machine: Machine, node: tree.Call) -> Carried:
 
 COMMANDS = (
     "new_queue", "begin_command", "command_depends", "command_uses", "end_command", "wait_event", "wait_queue",
-    "wait_memory", "write_back", "profiled", "device_info", "device_text",
+    "wait_memory", "profiled", "device_info", "device_text",
 )  # fmt: skip
 """What goes to the queues and devices of a program."""
 
@@ -86,10 +89,6 @@ def _set_bytes(machine: Machine, node: tree.Call) -> Carried:
     return filled
 
 
-def _set_element(machine: Machine, node: tree.Call) -> Carried:
-    return _copy_bytes(machine, node)
-
-
 def _kind_of(machine: Machine, node: tree.Call) -> Carried:
     return lambda p: UNKNOWN if p is UNKNOWN else 0 if p[0] is None else p[0].kind
 
@@ -124,7 +123,7 @@ def _print(machine: Machine, node: tree.Call) -> Carried:
         return lambda p: machine.output.append(hex(machine.registry.number(p)))
     if isinstance(of, types.Scalar) and of.size == 1 and not of.is_bool:
         return lambda x: machine.output.append("" if x is UNKNOWN else chr(x & 0xFF))
-    return lambda x: machine.output.append(str(x))
+    return lambda x: machine.output.append(str(+x))
 
 
 def _spell(machine: Machine, node: tree.Call) -> Carried:
@@ -149,7 +148,9 @@ def _float(x: float, digits: int, style: int) -> str:
 
 def _number_of(machine: Machine, node: tree.Call) -> Carried:
     def number(p: Any) -> Any:
-        if p is UNKNOWN:
+        if p is UNKNOWN or p[0] is None:
+            if machine.strict:
+                raise machine.refuse(_EMPTY)
             return UNKNOWN
         text = text_at(machine, p).strip()
         for end in range(len(text), 0, -1):
@@ -211,6 +212,22 @@ def _stop(machine: Machine, node: tree.Call) -> Carried:
     return stopped
 
 
+def _failed(machine: Machine, node: tree.Call) -> Carried:
+    def failed(assertion: Any) -> Any:
+        raise Stopped(1, f"the assertion {text_at(machine, assertion)} does not hold")
+
+    return failed
+
+
+def _unsupported(machine: Machine, node: tree.Call) -> Carried:
+    def refused(what: Any) -> Any:
+        if machine.strict:
+            raise machine.refuse(f"{text_at(machine, what)}")
+        return UNKNOWN
+
+    return refused
+
+
 def _leave(machine: Machine, node: tree.Call) -> Carried:
     def left(status: Any) -> Any:
         raise Stopped(status if isinstance(status, int) else 0)
@@ -251,7 +268,6 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "kind_of": _kind_of,
     "copy_bytes": _copy_bytes,
     "set_bytes": _set_bytes,
-    "set_element": _set_element,
     "print": _print,
     "spell": _spell,
     "number_of": _number_of,
@@ -260,11 +276,14 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "random": _random,
     "now": _now,
     "stop": _stop,
+    "failed": _failed,
+    "unsupported": _unsupported,
     "leave": _leave,
     "new": _new,
     "delete": _deallocate,
     "throw": _stop,
     tree.POINTED: _pointed,
+    tree.COPY: lambda machine, node: lambda given: containers.copied(machine, given, node.type),
     "__builtin_addressof": lambda machine, node: lambda p: p,
 }
 

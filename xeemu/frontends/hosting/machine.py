@@ -1,6 +1,8 @@
 """The machine: what the host's code computes with, and where it is."""
 
 import dataclasses
+import functools
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
@@ -33,7 +35,7 @@ RESULT = "result"
 _MANY = 512
 NOWHERE = Place("", 0, 0)
 _DEEPEST = 200
-_LARGEST = 1 << 35
+_LARGEST = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 class Stopped(Exception):
@@ -61,6 +63,7 @@ class Machine:
       place: the last place in the user's files.
       stack: the calls that have not returned.
       steps: how many calls and iterations there were.
+      allocated: the bytes of the heap.
       limit: how many there may be till the end of a loop.
       quiet: whether nothing is to be submitted.
       most: how many there may be.
@@ -82,6 +85,7 @@ class Machine:
     place: Place = dataclasses.field(default=NOWHERE)
     stack: list[tuple[Function, Frame]] = dataclasses.field(default_factory=list)
     steps: int = 0
+    allocated: int = 0
     limit: int | None = None
     quiet: bool = False
     output: list[str] = dataclasses.field(default_factory=list)
@@ -102,15 +106,22 @@ class Machine:
         """A variable without a value."""
         size = layouts.size(of)
         if self.strict and size > _MANY and not layouts.holds_pointer(of):
-            return Words(size)
-        return self.cells(size)
+            made: Memory = Words(size)
+        else:
+            made = self.cells(size)
+        made.element = of
+        return made
 
     def allocate(self, size: Any, kind: int) -> Memory:
         """Memory of the heap."""
         if not self.strict:
             return self.cells(size, kind)
-        if not 0 <= size < _LARGEST:
-            raise self.refuse(f"an allocation of {size} bytes, which the host has not; xeemu takes up to {_LARGEST}")
+        self.allocated += size
+        if not 0 <= size < _LARGEST or self.allocated > _LARGEST:
+            raise self.refuse(
+                f"the host's arrays take {self.allocated / 2**30:.1f} GiB, and half of this machine's memory is "
+                f"{_LARGEST / 2**30:.1f}; make them smaller, by -D if the size is a macro"
+            )
         made = Words(size, kind)
         if kind in (DEVICE, SHARED):
             made.watch = self.touch
@@ -244,12 +255,17 @@ def copied(memory: Memory, at: Any, of: Type) -> Memory:
 
 
 def memory_like(memory: Memory, of: Type) -> Memory:
+    """A memory for an object, of the kind of another one."""
     size = layouts.size(of)
+    made: Memory
     if isinstance(memory, Noted):
-        return Noted(size, HOST, memory.journal)
-    if isinstance(memory, Words) and size > _MANY and not layouts.holds_pointer(of):
-        return Words(size)
-    return Cells(size)
+        made = Noted(size, HOST, memory.journal)
+    elif isinstance(memory, Words) and size > _MANY and not layouts.holds_pointer(of):
+        made = Words(size)
+    else:
+        made = Cells(size)
+    made.element = of
+    return made
 
 
 def copy(to: Memory, to_at: Any, memory: Memory, at: Any, of: Type) -> None:
@@ -281,17 +297,37 @@ def copy_bytes(to: Memory, to_at: Any, memory: Memory, at: Any, size: Any) -> No
 
 
 def _copy_cells(to: Memory, to_at: int, memory: Cells, at: int, size: int) -> None:
+    from xeemu.frontends.types import UCHAR
+
+    cells = [k for k in memory.cells if at <= k < at + size]
+    kinds = {k: memory.kinds.get(k) or _kind(memory.cells[k], _leaf(memory, k)) for k in cells}
+    found = [(k, kinds[k], memory.cells[k]) for k in cells]
+    edges = [*memory.over(at), *memory.over(at + size)]
+    whole = [(k, kind, value) for k, kind, value in found if k not in edges]
+    parts = [b for k in edges for b in range(max(k, at), min(k + 8, at + size)) if memory.covers(k, b)]
+    apart = [(b, UCHAR, memory.get(b, UCHAR)) for b in parts]
     if memory.rest is not UNKNOWN or any(low <= at and at + size <= high for low, high in memory.zeros):
         to.fill(to_at, 0, size)
     elif isinstance(to, Cells):
-        for k in [k for k in to.cells if to_at <= k < to_at + size]:
-            del to.cells[k]
-    from xeemu.frontends.types import LONG
+        to.clear(to_at, size)
+    for k, kind, value in [*whole, *apart]:
+        to.put(k - at + to_at, kind, value)
 
-    of = memory.element or LONG
-    for k, value in list(memory.cells.items()):
-        if at <= k < at + size:
-            to.put(k - at + to_at, _kind(value, of), value)
+
+def _leaf(memory: Memory, at: int) -> Type:
+    """The type of what is at an offset, by the memory's elements."""
+    from xeemu.frontends import types
+
+    of = memory.element
+    if of is None or isinstance(of, Scalar):
+        return of or types.LONG
+    step = max(layouts.size(of), 1)
+    return _by_offset(of).get(at % step, types.LONG)
+
+
+@functools.lru_cache(maxsize=64)
+def _by_offset(of: Type) -> dict[int, Type]:
+    return dict(layouts.leaves(of))
 
 
 def _kind(value: Any, of: Type) -> Type:

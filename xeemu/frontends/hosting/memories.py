@@ -55,6 +55,8 @@ class Memory:
 
 Address: TypeAlias = tuple[Memory | None, Any]
 NULL: Address = (None, 0)
+_FILLED = 4096
+"""The bytes that cells are filled with one by one."""
 
 
 class Nowhere(Memory):
@@ -79,13 +81,18 @@ class Nowhere(Memory):
 
 
 class Cells(Memory):
-    """Values by their offsets; `rest` is what all others hold, where nothing is in `zeros`."""
+    """Values by their offsets; `rest` is what all others hold, where nothing is in `zeros`.
 
-    __slots__ = ("cells", "rest", "zeros")
+    Attributes:
+      kinds: the types as which the values were put, by the offsets; of those of text none, they take a byte.
+    """
+
+    __slots__ = ("cells", "kinds", "rest", "zeros")
 
     def __init__(self, size: Any, kind: int = HOST):
         super().__init__(size, kind)
         self.cells: dict[int, Any] = {}
+        self.kinds: dict[int, Type] = {}
         self.rest: Any = UNKNOWN
         self.zeros: list[tuple[int, int]] = []
 
@@ -94,45 +101,96 @@ class Cells(Memory):
             found = self.cells[at]
         except KeyError:
             return self._absent(at, of)
-        if found.__class__ is int or found is UNKNOWN:
-            return found if not (isinstance(of, Scalar) and of.is_float) or found is UNKNOWN else _punned(found, of)
+        kind = self.kinds.get(at)
+        if kind is of or found is UNKNOWN:
+            return found
+        if isinstance(kind, Scalar) and isinstance(of, Scalar) and kind != of:
+            return self._assembled(at, of)
+        if found.__class__ is int:
+            return found if not (isinstance(of, Scalar) and of.is_float) else _punned(found, of)
         return found if not isinstance(of, Scalar) or of.is_float else _punned(found, of)
 
     def _absent(self, at: Any, of: Type) -> Any:
-        if self.rest is UNKNOWN and not any(low <= at < high for low, high in self.zeros if at is not UNKNOWN):
-            return self._part(at, of)
-        return zero(of)
+        if at is UNKNOWN:
+            return UNKNOWN if self.rest is UNKNOWN else zero(of)
+        if self.cells and isinstance(of, Scalar) and self._overlapped(at, of.size):
+            return self._assembled(at, of)
+        return zero(of) if self._is_zero(at) else UNKNOWN
 
-    def _part(self, at: Any, of: Type) -> Any:
-        """A part of a number that is there."""
-        if at is UNKNOWN or not isinstance(of, Scalar) or of.size >= 8:
-            return UNKNOWN
-        for back in range(1, 8):
-            whole = self.cells.get(at - back)
-            if isinstance(whole, int | float | np.floating):
-                data = scalars.bits(whole, types.LONG)
-                return scalars.of_bits(data[back:], of)
-        return UNKNOWN
+    def _is_zero(self, at: int) -> bool:
+        return self.rest is not UNKNOWN or any(low <= at < high for low, high in self.zeros)
+
+    def _overlapped(self, at: int, size: int) -> list[int]:
+        """The offsets of the values of which some bytes are among those at an offset."""
+        cells = self.cells
+        return [k for k in range(at - 7, at + size) if k in cells and (k >= at or k + self._width(k) > at)]
+
+    def over(self, at: int) -> list[int]:
+        """The offset of the value that goes over an offset, begun before it."""
+        return [k for k in range(at - 7, at) if k in self.cells and k + self._width(k) > at]
+
+    def covers(self, at: int, byte: int) -> bool:
+        """Whether a byte is one of the value at an offset."""
+        return at <= byte < at + self._width(at)
+
+    def _width(self, at: int) -> int:
+        kind = self.kinds.get(at)
+        return 1 if kind is None else layouts.size(kind)
+
+    def _assembled(self, at: int, of: Scalar) -> Any:
+        """The number that the bytes at an offset are."""
+        data = [self._byte(k) for k in range(at, at + of.size)]
+        return UNKNOWN if None in data else scalars.of_bits(bytes(data), of)  # type: ignore[arg-type]
+
+    def _byte(self, at: int) -> int | None:
+        """A byte; None where it is not known, or one of a pointer."""
+        for back in range(8):
+            if at - back in self.cells and back < self._width(at - back):
+                found, kind = self.cells[at - back], self.kinds.get(at - back, types.UCHAR)
+                known = isinstance(kind, Scalar) and isinstance(found, int | float | np.floating)
+                return scalars.bits(found, kind)[back] if known else None  # type: ignore[arg-type]
+        return 0 if self._is_zero(at) else None
 
     def put(self, at: Any, of: Type, value: Any) -> None:
         if at is UNKNOWN:
             self.forget()
-        else:
-            self.cells[at] = value
+            return
+        if self.kinds.get(at) is not of:
+            if self.kinds.get(at) != of:
+                self.clear(at, layouts.size(of))
+            self.kinds[at] = of
+        self.cells[at] = value
+
+    def clear(self, at: int, size: int) -> None:
+        """Takes away the values at an offset; of those that are there in part the other bytes stay."""
+        for k in self._overlapped(at, size):
+            width = self._width(k)
+            rest = {b: self._byte(b) for b in range(k, k + width) if not at <= b < at + size}
+            del self.cells[k]
+            self.kinds.pop(k, None)
+            for b, value in rest.items():
+                self.cells[b] = UNKNOWN if value is None else value
+                self.kinds[b] = types.UCHAR
 
     def fill(self, at: Any, byte: Any, size: Any) -> None:
         if at is UNKNOWN or size is UNKNOWN or byte is UNKNOWN:
             self.forget()
             return
+        if size <= _FILLED:
+            self.clear(at, size)
         for k in [k for k in self.cells if at <= k < at + size]:
             del self.cells[k]
         if byte == 0:
             self.zeros.append((at, at + size))
-        elif size <= 256:
-            self.cells.update({at + k: byte for k in range(size)})
+        elif size <= _FILLED:
+            self.cells.update({at + k: byte & 0xFF for k in range(size)})
+            self.kinds.update({at + k: types.UCHAR for k in range(size)})
+        else:
+            self.forget()
 
     def forget(self) -> None:
         self.cells.clear()
+        self.kinds.clear()
         self.zeros.clear()
         self.rest = UNKNOWN
 
@@ -178,6 +236,11 @@ class Noted(Cells):
         self._note_whole()
         super().forget()
 
+    def clear(self, at: int, size: int) -> None:
+        if self.journal.entries is not None and self._overlapped(at, size):
+            self._note_whole()
+        super().clear(at, size)
+
     def _note_whole(self) -> None:
         if self.journal.entries is not None:
             self.journal.entries.append((self, WHOLE, self.now(WHOLE)))
@@ -185,13 +248,13 @@ class Noted(Cells):
     def now(self, at: Any) -> Any:
         """What is at an offset, to be restored."""
         if at is WHOLE:
-            return dict(self.cells), self.rest, list(self.zeros)
+            return dict(self.cells), dict(self.kinds), self.rest, list(self.zeros)
         return self.cells.get(at, MISSING)
 
     def restore(self, at: Any, value: Any) -> None:
         if at is WHOLE:
-            cells, self.rest, zeros = value
-            self.cells, self.zeros = dict(cells), list(zeros)
+            cells, kinds, self.rest, zeros = value
+            self.cells, self.kinds, self.zeros = dict(cells), dict(kinds), list(zeros)
         elif value is MISSING:
             self.cells.pop(at, None)
         else:
@@ -232,7 +295,7 @@ class Words(Memory):
             view = self._views[dtype] = self.bytes.view(dtype)
         index, odd = divmod(at, dtype.itemsize)
         found = view[index] if not odd else self.bytes[at : at + dtype.itemsize].view(dtype)[0]
-        return found if dtype.kind == "f" and dtype.itemsize < 8 else found.item()
+        return found if dtype.kind == "f" and dtype.itemsize < 8 else +found.item()
 
     def put(self, at: Any, of: Type, value: Any) -> None:
         if self.watch is not None:

@@ -84,9 +84,6 @@ class Queues:
             accesses.append(Access("", "a copy or fill", self.machine.place, memory, writes))
         return None
 
-    def write_back(self, memory: Any, target: Any, size: Any) -> None:
-        pass
-
     def profiled(self, event: Any, what: Any) -> Any:
         """The time, in nanoseconds, at which a command has begun or ended, the commands one after the other."""
         if UNKNOWN in (event, what) or not self.machine.strict or not 0 < event <= len(self.commands):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from xeemu.frontends import arithmetic, types
+from xeemu.frontends import arithmetic, tree, types
 from xeemu.frontends.builtins import catalogue
 from xeemu.frontends.lowering import (
     atomics,
@@ -72,7 +72,7 @@ def _computed(walk: Walk, node: Call) -> Value:
         return function([walk.evaluate(a) for a in node.arguments], node.type)
     with_pointer = catalogue.find_with_pointer(node.name)
     if with_pointer is None:
-        raise walk.refuse(_unknown(node.name), node.place)
+        raise walk.refuse(_unknown(node), node.place)
     *given, pointer = node.arguments
     assert isinstance(pointer.type, types.Pointer)
     target = places.behind(walk, walk.evaluate(pointer), pointer.type.pointee)
@@ -81,7 +81,10 @@ def _computed(walk: Walk, node: Call) -> Value:
     return result
 
 
-def _unknown(name: str) -> str:
+def _unknown(node: Call) -> str:
+    name = node.name
+    if name == "unsupported":  # by which our headers of C++ say what is not emulated
+        return f"not supported: {tree.text(node.arguments[0])}"
     if name.startswith("__builtin_"):
         return f"{name} is the compiler's own; use the function of OpenCL C that does the same"
     return f"{name} has no body, and is no built-in function that xeemu knows; define it in the file"

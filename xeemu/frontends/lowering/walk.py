@@ -80,6 +80,14 @@ class Frame:
     result: Value | None = None
     jumps: list[Jumps] = dataclasses.field(default_factory=list)
 
+    @property
+    def name(self) -> str:
+        """The name of the user's function: where it is one of our headers, of that which calls it."""
+        frame = self
+        while not frame.function.place.line and frame.caller is not None:
+            frame = frame.caller
+        return frame.function.name
+
 
 Key = tuple[int, Variable]
 """A variable of a call: the frame's number and the variable."""
@@ -153,16 +161,17 @@ class Walk:
         try:
             if (place.file, place.line) == (before.file, before.line) and before is not self.frame.function.place:
                 return call()
-            return sites.at(place, self.frame.function.name, call)
+            return sites.at(place, self.frame.name, call)
         finally:
             self.place = before
 
     def anew(self, call: Callable[[], T]) -> T:
         """Calls something in a trace of its own, whose tracebacks begin here: with all lines that led here."""
-        lines = [(self.place, self.frame.function.name)]
+        lines = [(self.place, self.frame.name)]
         frame = self.frame
         while frame.caller is not None and frame.place is not None:
-            lines.append((frame.place, frame.caller.function.name))
+            if frame.place.line:
+                lines.append((frame.place, frame.caller.name))
             frame = frame.caller
         for place, name in lines:
             call = functools.partial(sites.at, place, name, call)

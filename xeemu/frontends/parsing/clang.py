@@ -24,7 +24,6 @@ _MOST_ERRORS, _MOST_NOTES = 10, 4
 _TERSE_OUTPUT = 17
 _INVALID = range(70, 80)
 _CONTINUE, _RECURSE = 1, 2
-_FLOAT16 = 32
 
 
 class _String(ctypes.Structure):
@@ -45,21 +44,23 @@ def bindings() -> Any:
     except module.LibclangError as error:
         reason = str(error).partition("\n")[0]
         raise KernelArgumentError(f"libclang cannot be loaded: {reason}; pip install 'xeemu[opencl]'") from None
-    _name_float16(module.TypeKind)
+    _name(module.TypeKind, "FLOAT16", 32)
+    for kind, name in enumerate(("TEMPLATE", "TEMPLATE_EXPANSION", "EXPRESSION", "PACK"), 5):
+        _name(module.TemplateArgumentKind, name, kind)
     return module
 
 
-def _name_float16(kinds: Any) -> None:
-    """Names the kind of `_Float16`, which versions of the bindings leave out."""
+def _name(kinds: Any, name: str, number: int) -> None:
+    """Names a kind that versions of the bindings leave out, such as that of `_Float16` and of packs of arguments."""
     try:
-        kinds.from_id(_FLOAT16)
+        kinds.from_id(number)
     except ValueError:
         if not issubclass(kinds, enum.Enum):
-            kinds.FLOAT16 = kinds(_FLOAT16)
+            setattr(kinds, name, kinds(number))
             return
         made = object.__new__(kinds)
-        made._name_, made._value_ = "FLOAT16", _FLOAT16
-        kinds._member_map_["FLOAT16"] = kinds._value2member_map_[_FLOAT16] = made
+        made._name_, made._value_ = name, number
+        kinds._member_map_[name] = kinds._value2member_map_[number] = made
 
 
 @functools.cache
@@ -280,10 +281,12 @@ class Errors:
         return KernelError("\n".join([f"{name} does not compile, {count}:", *self.shown, *tail]))
 
 
-def parse(name: str, text: str | None, arguments: Sequence[str]) -> tuple[Unit, Errors]:
-    """A file, or a text under a made-up name, and the errors that clang found in it."""
+def parse(
+    name: str, text: str | None, arguments: Sequence[str], others: Sequence[tuple[str, str]] = ()
+) -> tuple[Unit, Errors]:
+    """A file, or a text under a made-up name, and the errors that clang found in it; `others` are more such texts."""
     index = bindings().Index.create()
-    unsaved = None if text is None else [(name, text)]
+    unsaved = [*([] if text is None else [(name, text)]), *others] or None
     try:
         unit = index.parse(name, args=list(arguments), unsaved_files=unsaved)
     except bindings().TranslationUnitLoadError:

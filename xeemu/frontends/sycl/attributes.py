@@ -6,6 +6,7 @@ the file declares, template arguments and macros, and what is computed from thes
 
 import ast
 import dataclasses
+import functools
 import linecache
 import operator
 import re
@@ -31,6 +32,9 @@ _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }
+# Of `properties` before the kernel, whose types tell them.
+_SUB_GROUP_PROPERTY = re.compile(r"\bproperties<.*\bsub_group_size_key<(\d+)>")
+_WORK_GROUP_PROPERTY = re.compile(r"\bproperties<.*\bwork_group_size_key<([\d, ]+)>")
 _MOST_MACROS = 16
 _MACRO = re.compile(r"\s*#\s*define\s+(\w+)\s+(.+?)\s*(?://.*)?$")
 
@@ -49,7 +53,7 @@ class Required:
 
 
 def required(instances: Instances, submission: Submission, declaration: Cursor, macros: Mapping[str, str]) -> Required:
-    """What the attributes of a lambda, or of a class's `operator()`, require.
+    """What the attributes of a lambda, or of a class's `operator()`, and the properties before it require.
 
     `declaration` is of its class, `macros` are those of the compiler's options. Errors: `xe.KernelError` for a value
     that is no constant.
@@ -63,6 +67,12 @@ def required(instances: Instances, submission: Submission, declaration: Cursor, 
         elif name in _WORK_GROUP:
             x, y, z = (*names.values(arguments)[::-1], 1, 1)[:3]
             work_group = (x, y, z)
+    properties = str(next(iter(submission.cursor.get_arguments())).type.get_canonical().spelling)
+    if found := _SUB_GROUP_PROPERTY.search(properties):
+        sub_group = int(found[1])
+    if found := _WORK_GROUP_PROPERTY.search(properties):
+        x, y, z = (*map(int, found[1].split(",")[::-1]), 1, 1)[:3]
+        work_group = (x, y, z)
     return Required(work_group, sub_group)
 
 
@@ -191,10 +201,8 @@ class _Names:
                 yield scope.semantic_parent
 
     def _macros(self) -> dict[str, str]:
-        """The macros without parameters of the options and of the user's file."""
-        lines = linecache.getlines(self.instances.unit.spelling)
-        matches = filter(None, map(_MACRO.match, lines))
-        return {**{m[1]: m[2] for m in matches}, **self.macros}
+        """The macros without parameters of the options and of the user's files."""
+        return {**_defined(self.instances), **self.macros}
 
     def _declared(self, name: str) -> Iterator[Cursor]:
         """Variables of a name: those of the functions around the kernel first."""
@@ -203,6 +211,15 @@ class _Names:
             for part in scope.walk_preorder() if whole else _outer(scope):
                 if clang.kind(part) == "VAR_DECL" and part.spelling == name:
                     yield part
+
+
+@functools.lru_cache(maxsize=8)
+def _defined(instances: Instances) -> dict[str, str]:
+    """The macros without parameters that the user's files define, those of the main file last."""
+    included = [str(i.include.name) for i in instances.unit.get_includes()]
+    files = dict.fromkeys([*(f for f in included if not is_header(f)), str(instances.unit.spelling)])
+    matches = filter(None, (_MACRO.match(line) for file in files for line in linecache.getlines(file)))
+    return {m[1]: m[2] for m in matches}
 
 
 def _outer(unit: Cursor) -> Iterator[Cursor]:

@@ -76,11 +76,12 @@ class SyclKernels(Mapping[str, Kernel]):
         """Texts that tell the program from others in every process."""
         return self._identity
 
-    def run(self, device: "str | Device" = "max1550", **arrays: Any) -> "Result":
+    def run(self, device: "str | Device" = "max1550", arguments: Sequence[object] = (), **arrays: Any) -> "Result":
         """Runs the program: its `main`, and the kernels that it submits.
 
         Args:
           device: the modelled device.
+          arguments: of the command line, without the program's name.
           arrays: contents of the host's arrays, by the names of variables, when they are first submitted.
 
         Returns:
@@ -93,7 +94,7 @@ class SyclKernels(Mapping[str, Kernel]):
         """
         from xeemu.programs import running
 
-        return running.run(self, device, arrays)
+        return running.run(self, device, arguments, arrays)
 
     def captures(self, name: str | int) -> tuple[Parameter, ...]:
         """What a kernel captures, in order: what its launch takes."""

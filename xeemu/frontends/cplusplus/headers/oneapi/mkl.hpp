@@ -60,6 +60,11 @@ XEEMU_REFUSED("blas", trmv)
 XEEMU_REFUSED("blas", syr)
 XEEMU_REFUSED("blas", spmv)
 XEEMU_REFUSED("blas", omatcopy_batch)
+XEEMU_REFUSED("blas", omatcopy)
+XEEMU_REFUSED("blas", imatcopy)
+XEEMU_REFUSED("blas", omatadd)
+XEEMU_REFUSED("blas", gemmt)
+XEEMU_REFUSED("blas", gemm_s8u8s32)
 }  // namespace blas
 namespace blas::column_major {
 using namespace blas;
@@ -117,6 +122,8 @@ XEEMU_REFUSED("sparse", optimize_gemv)
 XEEMU_REFUSED("sparse", optimize_gemm)
 XEEMU_REFUSED("sparse", optimize_trsm)
 XEEMU_REFUSED("sparse", trsm)
+XEEMU_REFUSED("sparse", sort_matrix)
+XEEMU_REFUSED("sparse", update_diagonal_values)
 }  // namespace sparse
 namespace rng {
 XEEMU_REFUSED("rng", generate)

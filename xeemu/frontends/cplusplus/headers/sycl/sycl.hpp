@@ -53,6 +53,7 @@
 #include <sycl/detail/usm.hpp>
 #include <sycl/detail/vectors.hpp>
 #include <thread>
+#include <sycl/ext/oneapi/experimental/graph.hpp>
 #include <tuple>
 #include <typeinfo>
 #include <unordered_map>

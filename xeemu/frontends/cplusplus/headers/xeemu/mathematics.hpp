@@ -7,37 +7,45 @@ namespace __xeemu {
 typedef _Float16 half;
 template <class T> inline constexpr bool whole = __is_integral(T);
 template <class T> inline constexpr bool real = __is_floating_point(T) || __is_same(T, half);
-template <class A, class B> struct wider_of { typedef decltype(A() * B()) type; };
+template <class A, class B> struct wider_of {
+  typedef decltype(A() * B()) type;
+};
 template <class A, class B>
   requires(whole<A> || whole<B>)
-struct wider_of<A, B> { typedef double type; };
+struct wider_of<A, B> {
+  typedef double type;
+};
 template <class A, class B>
-  requires(whole<A> && __is_same(B, float)) || (whole<B> && __is_same(A, float)) || (whole<A> && __is_same(B, half)) || (whole<B> && __is_same(A, half))
-struct wider_of<A, B> { typedef double type; };
+  requires(whole<A> && __is_same(B, float)) || (whole<B> && __is_same(A, float)) || (whole<A> && __is_same(B, half)) ||
+          (whole<B> && __is_same(A, half))
+struct wider_of<A, B> {
+  typedef double type;
+};
 template <class A, class B> using wider = typename wider_of<A, B>::type;
 
-#define XEEMU_UNARY(name)         \
-  half name(half);                \
-  float name(float);              \
-  double name(double);            \
-  template <class T>              \
-    requires whole<T>             \
-  inline double name(T x) {       \
-    return name((double)x);       \
-  }                               \
+#define XEEMU_UNARY(name)   \
+  half name(half);          \
+  float name(float);        \
+  double name(double);      \
+  template <class T>        \
+    requires whole<T>       \
+  inline double name(T x) { \
+    return name((double)x); \
+  }                         \
   inline double name(long double x) { return name((double)x); }
-#define XEEMU_BINARY(name)                                          \
-  half name(half, half);                                            \
-  float name(float, float);                                         \
-  double name(double, double);                                      \
-  template <class A, class B>                                       \
-    requires((whole<A> || real<A>) && (whole<B> || real<B>) && (!__is_same(A, B) || whole<A> || __is_same(A, long double)))  \
-  inline wider<A, B> name(A a, B b) {                               \
-    return name((wider<A, B>)a, (wider<A, B>)b);                    \
+#define XEEMU_BINARY(name)                                                \
+  half name(half, half);                                                  \
+  float name(float, float);                                               \
+  double name(double, double);                                            \
+  template <class A, class B>                                             \
+    requires((whole<A> || real<A>) && (whole<B> || real<B>) &&            \
+             (!__is_same(A, B) || whole<A> || __is_same(A, long double))) \
+  inline wider<A, B> name(A a, B b) {                                     \
+    return name((wider<A, B>)a, (wider<A, B>)b);                          \
   }
-#define XEEMU_TERNARY(name)                                         \
-  half name(half, half, half);                                      \
-  float name(float, float, float);                                  \
+#define XEEMU_TERNARY(name)        \
+  half name(half, half, half);     \
+  float name(float, float, float); \
   double name(double, double, double);
 
 XEEMU_UNARY(acos)
@@ -204,20 +212,26 @@ namespace vectors {
 #define XEEMU_VECTORS(name) template <class V> V name(V x);
 #define XEEMU_VECTORS2(name) template <class V> V name(V x, V y);
 #define XEEMU_VECTORS3(name) template <class V> V name(V x, V y, V z);
-XEEMU_VECTORS(acos) XEEMU_VECTORS(acosh) XEEMU_VECTORS(acospi) XEEMU_VECTORS(asin) XEEMU_VECTORS(asinh) XEEMU_VECTORS(asinpi)
-XEEMU_VECTORS(atan) XEEMU_VECTORS(atanh) XEEMU_VECTORS(atanpi) XEEMU_VECTORS(cbrt) XEEMU_VECTORS(ceil) XEEMU_VECTORS(cos)
-XEEMU_VECTORS(cosh) XEEMU_VECTORS(cospi) XEEMU_VECTORS(erf) XEEMU_VECTORS(erfc) XEEMU_VECTORS(exp) XEEMU_VECTORS(exp10)
-XEEMU_VECTORS(exp2) XEEMU_VECTORS(expm1) XEEMU_VECTORS(fabs) XEEMU_VECTORS(floor) XEEMU_VECTORS(lgamma) XEEMU_VECTORS(log)
-XEEMU_VECTORS(log10) XEEMU_VECTORS(log1p) XEEMU_VECTORS(log2) XEEMU_VECTORS(logb) XEEMU_VECTORS(rint) XEEMU_VECTORS(round)
-XEEMU_VECTORS(rsqrt) XEEMU_VECTORS(sin) XEEMU_VECTORS(sinh) XEEMU_VECTORS(sinpi) XEEMU_VECTORS(sqrt) XEEMU_VECTORS(tan)
-XEEMU_VECTORS(tanh) XEEMU_VECTORS(tanpi) XEEMU_VECTORS(tgamma) XEEMU_VECTORS(trunc) XEEMU_VECTORS(sign)
-XEEMU_VECTORS(degrees) XEEMU_VECTORS(radians) XEEMU_VECTORS(normalize) XEEMU_VECTORS(fast_normalize)
-XEEMU_VECTORS2(atan2) XEEMU_VECTORS2(atan2pi) XEEMU_VECTORS2(copysign) XEEMU_VECTORS2(fdim) XEEMU_VECTORS2(fmax)
-XEEMU_VECTORS2(fmin) XEEMU_VECTORS2(fmod) XEEMU_VECTORS2(hypot) XEEMU_VECTORS2(maxmag) XEEMU_VECTORS2(minmag)
-XEEMU_VECTORS2(nextafter) XEEMU_VECTORS2(pow) XEEMU_VECTORS2(powr) XEEMU_VECTORS2(remainder) XEEMU_VECTORS2(step)
-XEEMU_VECTORS2(max) XEEMU_VECTORS2(min) XEEMU_VECTORS2(cross)
-XEEMU_VECTORS3(fma) XEEMU_VECTORS3(mad) XEEMU_VECTORS3(mix) XEEMU_VECTORS3(smoothstep) XEEMU_VECTORS3(clamp)
-template <class R, class V> R dot(V x, V y);
+XEEMU_VECTORS(acos)
+XEEMU_VECTORS(acosh) XEEMU_VECTORS(acospi) XEEMU_VECTORS(asin) XEEMU_VECTORS(asinh) XEEMU_VECTORS(asinpi) XEEMU_VECTORS(
+    atan) XEEMU_VECTORS(atanh) XEEMU_VECTORS(atanpi) XEEMU_VECTORS(cbrt) XEEMU_VECTORS(ceil) XEEMU_VECTORS(cos)
+    XEEMU_VECTORS(cosh) XEEMU_VECTORS(cospi) XEEMU_VECTORS(erf) XEEMU_VECTORS(erfc) XEEMU_VECTORS(exp)
+        XEEMU_VECTORS(exp10) XEEMU_VECTORS(exp2) XEEMU_VECTORS(expm1) XEEMU_VECTORS(fabs) XEEMU_VECTORS(floor)
+            XEEMU_VECTORS(lgamma) XEEMU_VECTORS(log) XEEMU_VECTORS(log10) XEEMU_VECTORS(log1p) XEEMU_VECTORS(log2)
+                XEEMU_VECTORS(logb) XEEMU_VECTORS(rint) XEEMU_VECTORS(round) XEEMU_VECTORS(rsqrt) XEEMU_VECTORS(sin)
+                    XEEMU_VECTORS(sinh) XEEMU_VECTORS(sinpi) XEEMU_VECTORS(sqrt) XEEMU_VECTORS(tan) XEEMU_VECTORS(tanh)
+                        XEEMU_VECTORS(tanpi) XEEMU_VECTORS(tgamma) XEEMU_VECTORS(trunc) XEEMU_VECTORS(sign)
+                            XEEMU_VECTORS(degrees) XEEMU_VECTORS(radians) XEEMU_VECTORS(normalize)
+                                XEEMU_VECTORS(fast_normalize) XEEMU_VECTORS2(atan2) XEEMU_VECTORS2(atan2pi)
+                                    XEEMU_VECTORS2(copysign) XEEMU_VECTORS2(fdim) XEEMU_VECTORS2(fmax)
+                                        XEEMU_VECTORS2(fmin) XEEMU_VECTORS2(fmod) XEEMU_VECTORS2(hypot)
+                                            XEEMU_VECTORS2(maxmag) XEEMU_VECTORS2(minmag) XEEMU_VECTORS2(nextafter)
+                                                XEEMU_VECTORS2(pow) XEEMU_VECTORS2(powr) XEEMU_VECTORS2(remainder)
+                                                    XEEMU_VECTORS2(step) XEEMU_VECTORS2(max) XEEMU_VECTORS2(min)
+                                                        XEEMU_VECTORS2(cross) XEEMU_VECTORS3(fma) XEEMU_VECTORS3(mad)
+                                                            XEEMU_VECTORS3(mix) XEEMU_VECTORS3(smoothstep)
+                                                                XEEMU_VECTORS3(clamp) template <class R, class V>
+                                                                R dot(V x, V y);
 template <class R, class V> R distance(V x, V y);
 template <class R, class V> R fast_distance(V x, V y);
 template <class R, class V> R length(V x);

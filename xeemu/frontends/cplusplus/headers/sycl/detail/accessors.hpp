@@ -1,5 +1,5 @@
-// Accessors: of buffers, of local memory, and on the host. `data` is of the whole buffer, whose range is `r`; `part` and
-// `from` are what a ranged accessor was given.
+// Accessors: of buffers, of local memory, and on the host. `data` is of the whole buffer, whose range is `r`; `part`
+// and `from` are what a ranged accessor was given.
 #ifndef XEEMU_SYCL_ACCESSORS_HPP
 #define XEEMU_SYCL_ACCESSORS_HPP
 
@@ -11,8 +11,7 @@
 namespace sycl {
 
 namespace detail {
-template <class T, access_mode m>
-using element = std::conditional_t<m == access_mode::read, const T, T>;
+template <class T, access_mode m> using element = std::conditional_t<m == access_mode::read, const T, T>;
 
 template <class P> inline auto *address_of(const P &p) {
   if constexpr (std::is_pointer_v<P>) return p;
@@ -22,12 +21,15 @@ template <class P> inline auto *address_of(const P &p) {
 }
 template <class S, class T> inline void copy_elements(const S *from, T *to, size_t count) {
   if constexpr (std::is_same_v<std::remove_const_t<S>, T>) __xeemu::copy_bytes((void *)to, from, count * sizeof(T));
-  else for (size_t i = 0; i < count; ++i) to[i] = (T)from[i];
+  else
+    for (size_t i = 0; i < count; ++i) to[i] = (T)from[i];
 }
 
 // What lies together of the part that an accessor is for: all of a whole buffer, else a row.
 template <class A> inline bool is_whole(const A &a) { return a.part.size() == a.r.size(); }
-template <class A> inline size_t row_size(const A &a) { return is_whole(a) ? a.part.size() : a.part[a.part.dimensions - 1]; }
+template <class A> inline size_t row_size(const A &a) {
+  return is_whole(a) ? a.part.size() : a.part[a.part.dimensions - 1];
+}
 template <class A> inline size_t row_begin(const A &a, size_t row) {
   if (is_whole(a)) return 0;
   if constexpr (A::rank == 1) return a.from[0];
@@ -69,7 +71,8 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
     requires(!std::is_same_v<P, handler>)
   accessor(buffer<T, rank, A> &b, P, Q) : accessor(b) {}
   template <class A> accessor(buffer<T, rank, A> &b, range<rank> n) : data(b.data), r(b.r), part(n) {}
-  template <class A> accessor(buffer<T, rank, A> &b, range<rank> n, id<rank> o) : data(b.data), r(b.r), part(n), from(o) {}
+  template <class A> accessor(buffer<T, rank, A> &b, range<rank> n, id<rank> o)
+      : data(b.data), r(b.r), part(n), from(o) {}
   template <class A> accessor(buffer<T, rank, A> &b, handler &) : accessor(b) { used(); }
   template <class A, class P> accessor(buffer<T, rank, A> &b, handler &, P) : accessor(b) { used(); }
   template <class A, class P, class Q> accessor(buffer<T, rank, A> &b, handler &, P, Q) : accessor(b) { used(); }
@@ -80,9 +83,15 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
   accessor(buffer<T, rank, A> &b, handler &, range<rank> n, P, Q) : accessor(b, n) {
     used();
   }
-  template <class A> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o) : accessor(b, n, o) { used(); }
-  template <class A, class P> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o, P) : accessor(b, n, o) { used(); }
-  template <class A, class P, class Q> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o, P, Q) : accessor(b, n, o) {
+  template <class A> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o) : accessor(b, n, o) {
+    used();
+  }
+  template <class A, class P> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o, P)
+      : accessor(b, n, o) {
+    used();
+  }
+  template <class A, class P, class Q> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o, P, Q)
+      : accessor(b, n, o) {
     used();
   }
   // One that reads, of one that also writes.
@@ -90,7 +99,8 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
     requires(m == access_mode::read && n == access_mode::read_write)
   accessor(const accessor<T, D, n, t, g> &o) : data(o.data), r(o.r), part(o.part), from(o.from) {}
   template <class U, access_mode n, access::placeholder g>
-    requires(std::is_same_v<std::remove_const_t<U>, std::remove_const_t<T>> && m == access_mode::read && !std::is_same_v<U, T>)
+    requires(std::is_same_v<std::remove_const_t<U>, std::remove_const_t<T>> && m == access_mode::read &&
+             !std::is_same_v<U, T>)
   accessor(const accessor<U, D, n, t, g> &o) : data(o.data), r(o.r), part(o.part), from(o.from) {}
 
   // The element of an index; of mode atomic, an atomic of it.
@@ -145,58 +155,56 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
 };
 
 // Local memory of a group; XEEMU_LOCAL(C) is what both its classes have, whose dimensions are at least one of memory.
-#define XEEMU_LOCAL(C)                                                                                         \
-  static constexpr int rank = D == 0 ? 1 : D;                                                                  \
-  typedef T value_type;                                                                                        \
-  typedef T &reference;                                                                                        \
-  typedef const T &const_reference;                                                                            \
-  typedef T *iterator;                                                                                         \
-  typedef const T *const_iterator;                                                                             \
-  typedef size_t size_type;                                                                                    \
-  typedef ptrdiff_t difference_type;                                                                           \
-  static constexpr int dimensions = D;                                                                         \
-  T *data;                                                                                                     \
-  range<rank> r;                                                                                               \
-                                                                                                               \
-  C() : data(nullptr) {}                                                                                       \
-  C(handler &, const property_list & = {})                                                                     \
-    requires(D == 0)                                                                                           \
-      : data((T *)__xeemu::allocate(sizeof(T), 3)), r(1) {}                                                    \
-  C(range<rank> size, handler &, const property_list & = {})                                                   \
-    requires(D > 0)                                                                                            \
-      : data((T *)__xeemu::allocate(size.size() * sizeof(T), 3)), r(size) {}                                   \
-                                                                                                               \
-  T &operator[](const id<rank> &i) const                                                                       \
-    requires(D > 1)                                                                                            \
-  {                                                                                                            \
-    return data[detail::linear(i, r)];                                                                         \
-  }                                                                                                            \
-  operator T &() const                                                                                         \
-    requires(D == 0)                                                                                           \
-  {                                                                                                            \
-    return *data;                                                                                              \
-  }                                                                                                            \
-  const C &operator=(const T &x) const                                                                         \
-    requires(D == 0)                                                                                           \
-  {                                                                                                            \
-    *data = x;                                                                                                 \
-    return *this;                                                                                              \
-  }                                                                                                            \
-  size_t size() const { return r.size(); }                                                                     \
-  size_t get_count() const { return r.size(); }                                                                \
-  size_t byte_size() const { return r.size() * sizeof(T); }                                                    \
-  size_t get_size() const { return r.size() * sizeof(T); }                                                     \
-  size_t max_size() const { return r.size(); }                                                                 \
-  bool empty() const { return r.size() == 0; }                                                                 \
-  bool is_placeholder() const { return false; }                                                                \
-  range<rank> get_range() const { return r; }                                                                  \
-  T *get_pointer_plain() const { return data; }                                                                \
-  local_ptr<T> get_pointer() const { return local_ptr<T>(data); }                                              \
-  template <access::decorated d> local_ptr<T, d> get_multi_ptr() const { return local_ptr<T, d>(data); }       \
-  T *begin() const { return data; }                                                                            \
-  T *end() const { return data + r.size(); }                                                                   \
-  const T *cbegin() const { return data; }                                                                     \
-  const T *cend() const { return data + r.size(); }                                                            \
+#define XEEMU_LOCAL(C)                                                                                   \
+  static constexpr int rank = D == 0 ? 1 : D;                                                            \
+  typedef T value_type;                                                                                  \
+  typedef T &reference;                                                                                  \
+  typedef const T &const_reference;                                                                      \
+  typedef T *iterator;                                                                                   \
+  typedef const T *const_iterator;                                                                       \
+  typedef size_t size_type;                                                                              \
+  typedef ptrdiff_t difference_type;                                                                     \
+  static constexpr int dimensions = D;                                                                   \
+  T *data;                                                                                               \
+  range<rank> r;                                                                                         \
+                                                                                                         \
+  C() : data(nullptr) {}                                                                                 \
+  C(handler &, const property_list & = {})                                                               \
+  requires(D == 0) : data((T *)__xeemu::allocate(sizeof(T), 3)), r(1) {}                                 \
+  C(range<rank> size, handler &, const property_list & = {})                                             \
+  requires(D > 0) : data((T *)__xeemu::allocate(size.size() * sizeof(T), 3)), r(size) {}                 \
+                                                                                                         \
+  T &operator[](const id<rank> &i) const                                                                 \
+    requires(D > 1)                                                                                      \
+  {                                                                                                      \
+    return data[detail::linear(i, r)];                                                                   \
+  }                                                                                                      \
+  operator T &() const                                                                                   \
+    requires(D == 0)                                                                                     \
+  {                                                                                                      \
+    return *data;                                                                                        \
+  }                                                                                                      \
+  const C &operator=(const T &x) const                                                                   \
+    requires(D == 0)                                                                                     \
+  {                                                                                                      \
+    *data = x;                                                                                           \
+    return *this;                                                                                        \
+  }                                                                                                      \
+  size_t size() const { return r.size(); }                                                               \
+  size_t get_count() const { return r.size(); }                                                          \
+  size_t byte_size() const { return r.size() * sizeof(T); }                                              \
+  size_t get_size() const { return r.size() * sizeof(T); }                                               \
+  size_t max_size() const { return r.size(); }                                                           \
+  bool empty() const { return r.size() == 0; }                                                           \
+  bool is_placeholder() const { return false; }                                                          \
+  range<rank> get_range() const { return r; }                                                            \
+  T *get_pointer_plain() const { return data; }                                                          \
+  local_ptr<T> get_pointer() const { return local_ptr<T>(data); }                                        \
+  template <access::decorated d> local_ptr<T, d> get_multi_ptr() const { return local_ptr<T, d>(data); } \
+  T *begin() const { return data; }                                                                      \
+  T *end() const { return data + r.size(); }                                                             \
+  const T *cbegin() const { return data; }                                                               \
+  const T *cend() const { return data + r.size(); }                                                      \
   friend bool operator==(const C &a, const C &b) { return a.data == b.data; }
 
 template <class T, int D = 1> struct local_accessor {
@@ -271,39 +279,44 @@ template <class T, int D, access_mode m> struct host_accessor {
 };
 
 // What the arguments of an accessor without its own template arguments say.
-template <class T, int D, class A> accessor(buffer<T, D, A> &) -> accessor<T, D, access_mode::read_write, target::device, access::placeholder::true_t>;
-template <class T, int D, class A, access_mode m> accessor(buffer<T, D, A> &, mode_tag_t<m>) -> accessor<T, D, m, target::device, access::placeholder::true_t>;
-template <class T, int D, class A, access_mode m, class P>
-accessor(buffer<T, D, A> &, mode_tag_t<m>, P) -> accessor<T, D, m, target::device, access::placeholder::true_t>;
-#define XEEMU_GUIDES(...)                                                                                                     \
-  template <class T, int D, class A> accessor(buffer<T, D, A> &, handler & __VA_ARGS__) -> accessor<T, D>;                    \
-  template <class T, int D, class A, class P>                                                                                 \
-    requires std::is_empty_v<P>                                                                                               \
-  accessor(buffer<T, D, A> &, handler & __VA_ARGS__, P) -> accessor<T, D>;                                                     \
-  template <class T, int D, class A> accessor(buffer<T, D, A> &, handler & __VA_ARGS__, property_list) -> accessor<T, D>;     \
-  template <class T, int D, class A, access_mode m>                                                                           \
-  accessor(buffer<T, D, A> &, handler & __VA_ARGS__, mode_tag_t<m>) -> accessor<T, D, m>;                                      \
-  template <class T, int D, class A, access_mode m, class P>                                                                  \
-  accessor(buffer<T, D, A> &, handler & __VA_ARGS__, mode_tag_t<m>, P) -> accessor<T, D, m>;                                   \
-  template <class T, int D, class A, access_mode m, target t>                                                                 \
-  accessor(buffer<T, D, A> &, handler & __VA_ARGS__, mode_target_tag_t<m, t>) -> accessor<T, D, m, t>;                         \
-  template <class T, int D, class A, access_mode m, target t, class P>                                                        \
-  accessor(buffer<T, D, A> &, handler & __VA_ARGS__, mode_target_tag_t<m, t>, P) -> accessor<T, D, m, t>;
+template <class T, int D, class A> accessor(buffer<T, D, A> &)
+    -> accessor<T, D, access_mode::read_write, target::device, access::placeholder::true_t>;
+template <class T, int D, class A, access_mode m> accessor(buffer<T, D, A> &, mode_tag_t<m>)
+    -> accessor<T, D, m, target::device, access::placeholder::true_t>;
+template <class T, int D, class A, access_mode m, class P> accessor(buffer<T, D, A> &, mode_tag_t<m>, P)
+    -> accessor<T, D, m, target::device, access::placeholder::true_t>;
+#define XEEMU_GUIDES(...)                                                                                            \
+  template <class T, int D, class A> accessor(buffer<T, D, A> &, handler &__VA_ARGS__) -> accessor<T, D>;            \
+  template <class T, int D, class A, class P>                                                                        \
+    requires std::is_empty_v<P>                                                                                      \
+  accessor(buffer<T, D, A> &, handler &__VA_ARGS__, P) -> accessor<T, D>;                                            \
+  template <class T, int D, class A> accessor(buffer<T, D, A> &, handler &__VA_ARGS__, property_list)                \
+      -> accessor<T, D>;                                                                                             \
+  template <class T, int D, class A, access_mode m> accessor(buffer<T, D, A> &, handler &__VA_ARGS__, mode_tag_t<m>) \
+      -> accessor<T, D, m>;                                                                                          \
+  template <class T, int D, class A, access_mode m, class P>                                                         \
+  accessor(buffer<T, D, A> &, handler &__VA_ARGS__, mode_tag_t<m>, P) -> accessor<T, D, m>;                          \
+  template <class T, int D, class A, access_mode m, target t>                                                        \
+  accessor(buffer<T, D, A> &, handler &__VA_ARGS__, mode_target_tag_t<m, t>) -> accessor<T, D, m, t>;                \
+  template <class T, int D, class A, access_mode m, target t, class P>                                               \
+  accessor(buffer<T, D, A> &, handler &__VA_ARGS__, mode_target_tag_t<m, t>, P) -> accessor<T, D, m, t>;
 #define XEEMU_COMMA ,
 XEEMU_GUIDES()
 XEEMU_GUIDES(XEEMU_COMMA range<D>)
 XEEMU_GUIDES(XEEMU_COMMA range<D> XEEMU_COMMA id<D>)
 #undef XEEMU_GUIDES
 #undef XEEMU_COMMA
-template <class T, int D, class A> host_accessor(buffer<T, D, A> &) -> host_accessor<T, D, std::is_const_v<T> ? access_mode::read : access_mode::read_write>;
-template <class T, int D, class A, access_mode m> host_accessor(buffer<T, D, A> &, mode_tag_t<m>) -> host_accessor<T, D, m>;
-template <class T, int D, class A, access_mode m, class P>
-host_accessor(buffer<T, D, A> &, mode_tag_t<m>, P) -> host_accessor<T, D, m>;
+template <class T, int D, class A> host_accessor(buffer<T, D, A> &)
+    -> host_accessor<T, D, std::is_const_v<T> ? access_mode::read : access_mode::read_write>;
+template <class T, int D, class A, access_mode m> host_accessor(buffer<T, D, A> &, mode_tag_t<m>)
+    -> host_accessor<T, D, m>;
+template <class T, int D, class A, access_mode m, class P> host_accessor(buffer<T, D, A> &, mode_tag_t<m>, P)
+    -> host_accessor<T, D, m>;
 template <class T, int D, class A> host_accessor(buffer<T, D, A> &, property_list) -> host_accessor<T, D>;
-template <class T, int D, class A, access_mode m>
-host_accessor(buffer<T, D, A> &, range<D>, mode_tag_t<m>) -> host_accessor<T, D, m>;
-template <class T, int D, class A, access_mode m>
-host_accessor(buffer<T, D, A> &, range<D>, id<D>, mode_tag_t<m>) -> host_accessor<T, D, m>;
+template <class T, int D, class A, access_mode m> host_accessor(buffer<T, D, A> &, range<D>, mode_tag_t<m>)
+    -> host_accessor<T, D, m>;
+template <class T, int D, class A, access_mode m> host_accessor(buffer<T, D, A> &, range<D>, id<D>, mode_tag_t<m>)
+    -> host_accessor<T, D, m>;
 
 }  // namespace sycl
 

@@ -7,22 +7,25 @@
 
 namespace sycl {
 
-template <class G> concept Group = is_group_v<std::remove_cvref_t<G>>;
+template <class G>
+concept Group = is_group_v<std::remove_cvref_t<G>>;
 
 namespace detail {
 template <class T> inline constexpr bool is_number = std::is_arithmetic_v<T> || std::is_same_v<T, _Float16>;
 
-#define XEEMU_BY_OPERATION(scope, kind)                                                         \
-  if constexpr (k == operation::add) return __xeemu::scope##_group_##kind##_add(x);             \
-  else if constexpr (k == operation::mul) return __xeemu::scope##_group_##kind##_mul(x);        \
-  else if constexpr (k == operation::min) return __xeemu::scope##_group_##kind##_min(x);        \
-  else if constexpr (k == operation::max) return __xeemu::scope##_group_##kind##_max(x);        \
-  else if constexpr (k == operation::and_) return __xeemu::scope##_group_##kind##_and(x);       \
-  else if constexpr (k == operation::or_) return __xeemu::scope##_group_##kind##_or(x);         \
-  else if constexpr (k == operation::xor_) return __xeemu::scope##_group_##kind##_xor(x);       \
+#define XEEMU_BY_OPERATION(scope, kind)                                                                  \
+  if constexpr (k == operation::add) return __xeemu::scope##_group_##kind##_add(x);                      \
+  else if constexpr (k == operation::mul) return __xeemu::scope##_group_##kind##_mul(x);                 \
+  else if constexpr (k == operation::min) return __xeemu::scope##_group_##kind##_min(x);                 \
+  else if constexpr (k == operation::max) return __xeemu::scope##_group_##kind##_max(x);                 \
+  else if constexpr (k == operation::and_) return __xeemu::scope##_group_##kind##_and(x);                \
+  else if constexpr (k == operation::or_) return __xeemu::scope##_group_##kind##_or(x);                  \
+  else if constexpr (k == operation::xor_) return __xeemu::scope##_group_##kind##_xor(x);                \
   else if constexpr (k == operation::logical_and) return __xeemu::scope##_group_##kind##_logical_and(x); \
   else if constexpr (k == operation::logical_or) return __xeemu::scope##_group_##kind##_logical_or(x);   \
-  else static_assert(k != operation::other, "xeemu combines a group's values by SYCL's function objects, as sycl::plus<>()");
+  else                                                                                                   \
+    static_assert(k != operation::other,                                                                 \
+                  "xeemu combines a group's values by SYCL's function objects, as sycl::plus<>()");
 template <class G, class Op, class T> inline T reduced(T x) {
   constexpr operation k = kind_of<Op>;
   if constexpr (is_work_group<G>) {
@@ -54,7 +57,8 @@ template <class G> inline size_t place_in() {
   else return __xeemu::get_sub_group_local_id();
 }
 template <class G> inline size_t size_of() {
-  if constexpr (is_work_group<G>) return __xeemu::get_local_size(0) * __xeemu::get_local_size(1) * __xeemu::get_local_size(2);
+  if constexpr (is_work_group<G>)
+    return __xeemu::get_local_size(0) * __xeemu::get_local_size(1) * __xeemu::get_local_size(2);
   else return __xeemu::get_sub_group_size();
 }
 }  // namespace detail
@@ -92,11 +96,11 @@ inline T exclusive_scan_over_group(G, V x, T init, Op op) {
   return op(init, detail::scanned_before<G, Op>((T)x));
 }
 // Of vectors, component by component.
-#define XEEMU_OF_VECTORS(name)                                           \
+#define XEEMU_OF_VECTORS(name)                                                               \
   template <Group G, class T, int n, class Op> inline vec<T, n> name(G g, vec<T, n> x, Op) { \
-    vec<T, n> y;                                                         \
-    for (int i = 0; i < n; ++i) y[i] = name(g, (T)x[i], std::conditional_t<true, Op, T>()); \
-    return y;                                                            \
+    vec<T, n> y;                                                                             \
+    for (int i = 0; i < n; ++i) y[i] = name(g, (T)x[i], std::conditional_t<true, Op, T>());  \
+    return y;                                                                                \
   }
 XEEMU_OF_VECTORS(reduce_over_group)
 XEEMU_OF_VECTORS(inclusive_scan_over_group)
@@ -124,7 +128,9 @@ template <Group G, class T, class F> inline bool none_of_group(G g, T x, F f) { 
 // ---- the value of another work-item ----
 
 template <class T> inline T group_broadcast(sub_group, T x) { return __xeemu::sub_group_broadcast(x, 0u); }
-template <class T> inline T group_broadcast(sub_group, T x, id<1> lane) { return __xeemu::sub_group_broadcast(x, (unsigned)lane.v[0]); }
+template <class T> inline T group_broadcast(sub_group, T x, id<1> lane) {
+  return __xeemu::sub_group_broadcast(x, (unsigned)lane.v[0]);
+}
 template <int D, class T> inline T group_broadcast(group<D>, T x) {
   if constexpr (D == 1) return __xeemu::work_group_broadcast(x, 0);
   else if constexpr (D == 2) return __xeemu::work_group_broadcast(x, 0, 0);
@@ -145,10 +151,18 @@ inline T group_broadcast(group<D>, T x, I item) {
     else return __xeemu::work_group_broadcast(x, item % width, item / width % height, item / (width * height));
   }
 }
-template <class T> inline T shift_group_left(sub_group, T x, unsigned delta = 1) { return __xeemu::sub_group_shuffle_down(x, delta); }
-template <class T> inline T shift_group_right(sub_group, T x, unsigned delta = 1) { return __xeemu::sub_group_shuffle_up(x, delta); }
-template <class T> inline T permute_group_by_xor(sub_group, T x, unsigned mask) { return __xeemu::sub_group_shuffle_xor(x, mask); }
-template <class T> inline T select_from_group(sub_group, T x, id<1> lane) { return __xeemu::sub_group_shuffle(x, (unsigned)lane.v[0]); }
+template <class T> inline T shift_group_left(sub_group, T x, unsigned delta = 1) {
+  return __xeemu::sub_group_shuffle_down(x, delta);
+}
+template <class T> inline T shift_group_right(sub_group, T x, unsigned delta = 1) {
+  return __xeemu::sub_group_shuffle_up(x, delta);
+}
+template <class T> inline T permute_group_by_xor(sub_group, T x, unsigned mask) {
+  return __xeemu::sub_group_shuffle_xor(x, mask);
+}
+template <class T> inline T select_from_group(sub_group, T x, id<1> lane) {
+  return __xeemu::sub_group_shuffle(x, (unsigned)lane.v[0]);
+}
 
 // ---- of what is in memory ----
 
@@ -168,7 +182,8 @@ template <Group G, class P, class Op> inline auto joint_reduce(G g, P first, P l
   return joint_reduce(g, first, last, detail::identity_of<Op, T>(), op);
 }
 // All of a round are combined, and what the rounds before gave.
-template <Group G, class P, class O, class Op, class T> inline O joint_inclusive_scan(G g, P first, P last, O to, Op op, T init) {
+template <Group G, class P, class O, class Op, class T>
+inline O joint_inclusive_scan(G g, P first, P last, O to, Op op, T init) {
   size_t count = last - first, size = detail::size_of<G>(), place = detail::place_in<G>();
   T before = init;
   for (size_t begin = 0; begin < count; begin += size) {
@@ -183,7 +198,8 @@ template <Group G, class P, class O, class Op> inline O joint_inclusive_scan(G g
   typedef std::remove_cvref_t<decltype(*first)> T;
   return joint_inclusive_scan(g, first, last, to, op, detail::identity_of<Op, T>());
 }
-template <Group G, class P, class O, class T, class Op> inline O joint_exclusive_scan(G g, P first, P last, O to, T init, Op op) {
+template <Group G, class P, class O, class T, class Op>
+inline O joint_exclusive_scan(G g, P first, P last, O to, T init, Op op) {
   size_t count = last - first, size = detail::size_of<G>(), place = detail::place_in<G>();
   T before = init;
   for (size_t begin = 0; begin < count; begin += size) {
@@ -210,17 +226,29 @@ template <Group G, class P, class F> inline bool joint_all_of(G g, P first, P la
   for (size_t i = detail::place_in<G>(); i < count; i += size) held = held && f(first[i]);
   return all_of_group(g, held);
 }
-template <Group G, class P, class F> inline bool joint_none_of(G g, P first, P last, F f) { return !joint_any_of(g, first, last, f); }
+template <Group G, class P, class F> inline bool joint_none_of(G g, P first, P last, F f) {
+  return !joint_any_of(g, first, last, f);
+}
 
 // ---- the spellings before SYCL 2020 ----
 
 namespace ext::oneapi {
-template <Group G, class T, class... X> inline T broadcast(G g, T x, X... where) { return group_broadcast(g, x, where...); }
+template <Group G, class T, class... X> inline T broadcast(G g, T x, X... where) {
+  return group_broadcast(g, x, where...);
+}
 template <Group G, class T, class Op> inline T reduce(G g, T x, Op op) { return reduce_over_group(g, x, op); }
-template <Group G, class V, class T, class Op> inline T reduce(G g, V x, T init, Op op) { return reduce_over_group(g, x, init, op); }
-template <Group G, class T, class Op> inline T inclusive_scan(G g, T x, Op op) { return inclusive_scan_over_group(g, x, op); }
-template <Group G, class T, class Op> inline T exclusive_scan(G g, T x, Op op) { return exclusive_scan_over_group(g, x, op); }
-template <Group G, class V, class T, class Op> inline T exclusive_scan(G g, V x, T init, Op op) { return exclusive_scan_over_group(g, x, init, op); }
+template <Group G, class V, class T, class Op> inline T reduce(G g, V x, T init, Op op) {
+  return reduce_over_group(g, x, init, op);
+}
+template <Group G, class T, class Op> inline T inclusive_scan(G g, T x, Op op) {
+  return inclusive_scan_over_group(g, x, op);
+}
+template <Group G, class T, class Op> inline T exclusive_scan(G g, T x, Op op) {
+  return exclusive_scan_over_group(g, x, op);
+}
+template <Group G, class V, class T, class Op> inline T exclusive_scan(G g, V x, T init, Op op) {
+  return exclusive_scan_over_group(g, x, init, op);
+}
 template <Group G, class... X> inline bool any_of(G g, X... x) { return any_of_group(g, x...); }
 template <Group G, class... X> inline bool all_of(G g, X... x) { return all_of_group(g, x...); }
 template <Group G, class... X> inline bool none_of(G g, X... x) { return none_of_group(g, x...); }

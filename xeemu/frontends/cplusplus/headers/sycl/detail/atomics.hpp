@@ -142,20 +142,34 @@ template <class T, access::address_space A = access::address_space::global_space
   void store(T x, memory_order = memory_order::relaxed) const { __xeemu::atomic_store_explicit(p, x, 0, 2); }
   T load(memory_order = memory_order::relaxed) const { return __xeemu::atomic_load_explicit(p, 0, 2); }
   T exchange(T x, memory_order = memory_order::relaxed) const { return __xeemu::atomic_exchange_explicit(p, x, 0, 2); }
-  bool compare_exchange_strong(T &expected, T x, memory_order = memory_order::relaxed, memory_order = memory_order::relaxed) const {
+  bool compare_exchange_strong(T &expected, T x, memory_order = memory_order::relaxed,
+                               memory_order = memory_order::relaxed) const {
     return __xeemu::atomic_compare_exchange_strong_explicit(p, &expected, x, 0, 0, 2);
   }
-  T fetch_add(T x, memory_order = memory_order::relaxed) const { return __xeemu::atomic_fetch_add_explicit(p, x, 0, 2); }
-  T fetch_sub(T x, memory_order = memory_order::relaxed) const { return __xeemu::atomic_fetch_sub_explicit(p, x, 0, 2); }
-  T fetch_min(T x, memory_order = memory_order::relaxed) const { return __xeemu::atomic_fetch_min_explicit(p, x, 0, 2); }
-  T fetch_max(T x, memory_order = memory_order::relaxed) const { return __xeemu::atomic_fetch_max_explicit(p, x, 0, 2); }
-  T fetch_and(T x, memory_order = memory_order::relaxed) const { return __xeemu::atomic_fetch_and_explicit(p, x, 0, 2); }
+  T fetch_add(T x, memory_order = memory_order::relaxed) const {
+    return __xeemu::atomic_fetch_add_explicit(p, x, 0, 2);
+  }
+  T fetch_sub(T x, memory_order = memory_order::relaxed) const {
+    return __xeemu::atomic_fetch_sub_explicit(p, x, 0, 2);
+  }
+  T fetch_min(T x, memory_order = memory_order::relaxed) const {
+    return __xeemu::atomic_fetch_min_explicit(p, x, 0, 2);
+  }
+  T fetch_max(T x, memory_order = memory_order::relaxed) const {
+    return __xeemu::atomic_fetch_max_explicit(p, x, 0, 2);
+  }
+  T fetch_and(T x, memory_order = memory_order::relaxed) const {
+    return __xeemu::atomic_fetch_and_explicit(p, x, 0, 2);
+  }
   T fetch_or(T x, memory_order = memory_order::relaxed) const { return __xeemu::atomic_fetch_or_explicit(p, x, 0, 2); }
-  T fetch_xor(T x, memory_order = memory_order::relaxed) const { return __xeemu::atomic_fetch_xor_explicit(p, x, 0, 2); }
+  T fetch_xor(T x, memory_order = memory_order::relaxed) const {
+    return __xeemu::atomic_fetch_xor_explicit(p, x, 0, 2);
+  }
 };
-#define XEEMU_ATOMIC(name)                                                                             \
-  template <class T, access::address_space A> inline T atomic_##name(atomic<T, A> a, T x, memory_order = memory_order::relaxed) { \
-    return a.name(x);                                                                                  \
+#define XEEMU_ATOMIC(name)                                                            \
+  template <class T, access::address_space A>                                         \
+  inline T atomic_##name(atomic<T, A> a, T x, memory_order = memory_order::relaxed) { \
+    return a.name(x);                                                                 \
   }
 XEEMU_ATOMIC(exchange)
 XEEMU_ATOMIC(fetch_add)
@@ -166,13 +180,18 @@ XEEMU_ATOMIC(fetch_and)
 XEEMU_ATOMIC(fetch_or)
 XEEMU_ATOMIC(fetch_xor)
 #undef XEEMU_ATOMIC
-template <class T, access::address_space A> inline T atomic_load(atomic<T, A> a, memory_order = memory_order::relaxed) { return a.load(); }
-template <class T, access::address_space A> inline void atomic_store(atomic<T, A> a, T x, memory_order = memory_order::relaxed) { a.store(x); }
+template <class T, access::address_space A> inline T atomic_load(atomic<T, A> a, memory_order = memory_order::relaxed) {
+  return a.load();
+}
+template <class T, access::address_space A>
+inline void atomic_store(atomic<T, A> a, T x, memory_order = memory_order::relaxed) {
+  a.store(x);
+}
 
 namespace ext::oneapi {
+using sycl::atomic_ref;
 using sycl::memory_order;
 using sycl::memory_scope;
-using sycl::atomic_ref;
 }  // namespace ext::oneapi
 
 }  // namespace sycl

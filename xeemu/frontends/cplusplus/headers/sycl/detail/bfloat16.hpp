@@ -56,6 +56,29 @@ struct bfloat16 {
 };
 namespace experimental {
 using ext::oneapi::bfloat16;
+#define XEEMU_UNARY(name) \
+  inline bfloat16 name(bfloat16 x) { return bfloat16(__xeemu::name((float)x)); }
+XEEMU_UNARY(ceil)
+XEEMU_UNARY(cos)
+XEEMU_UNARY(exp)
+XEEMU_UNARY(exp10)
+XEEMU_UNARY(exp2)
+XEEMU_UNARY(fabs)
+XEEMU_UNARY(floor)
+XEEMU_UNARY(log)
+XEEMU_UNARY(log10)
+XEEMU_UNARY(log2)
+XEEMU_UNARY(rint)
+XEEMU_UNARY(rsqrt)
+XEEMU_UNARY(sin)
+XEEMU_UNARY(sqrt)
+XEEMU_UNARY(tanh)
+XEEMU_UNARY(trunc)
+#undef XEEMU_UNARY
+inline bfloat16 fmax(bfloat16 x, bfloat16 y) { return bfloat16(__xeemu::fmax((float)x, (float)y)); }
+inline bfloat16 fmin(bfloat16 x, bfloat16 y) { return bfloat16(__xeemu::fmin((float)x, (float)y)); }
+inline bfloat16 fma(bfloat16 x, bfloat16 y, bfloat16 z) { return bfloat16(__xeemu::fma((float)x, (float)y, (float)z)); }
+inline bool isnan(bfloat16 x) { return (float)x != (float)x; }
 }
 
 }  // namespace sycl::ext::oneapi

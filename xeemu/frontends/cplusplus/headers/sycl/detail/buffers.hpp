@@ -49,20 +49,32 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
   buffer(const std::shared_ptr<T> &p, const range<D> &size, const property_list & = {}) : data(p.get()), r(size) {}
   buffer(const std::shared_ptr<T[]> &p, const range<D> &size, const property_list & = {}) : data(p.get()), r(size) {}
   template <class C>
-    requires(D == 1 && requires(C &c) { c.data(); c.size(); } && std::is_convertible_v<decltype(std::declval<C &>().data()), T *>)
+    requires(D == 1 &&
+             requires(C &c) {
+               c.data();
+               c.size();
+             } && std::is_convertible_v<decltype(std::declval<C &>().data()), T *>)
   buffer(C &c, const property_list & = {}) : data(c.data()), r(c.size()) {}
   template <class C>
-    requires(D == 1 && requires(C &c) { c.data(); c.size(); } &&
-             std::is_same_v<decltype(std::declval<C &>().data()), const T *> && !std::is_const_v<T>)
+    requires(D == 1 &&
+             requires(C &c) {
+               c.data();
+               c.size();
+             } && std::is_same_v<decltype(std::declval<C &>().data()), const T *> && !std::is_const_v<T>)
   buffer(C &c, const property_list & = {}) : r(c.size()) {
     copy_from(c.data());
   }
   template <class I>
-    requires(D == 1 && !std::is_integral_v<I> && requires(I i) { *i; ++i; })
+    requires(D == 1 && !std::is_integral_v<I> &&
+             requires(I i) {
+               *i;
+               ++i;
+             })
   buffer(I first, I last, const property_list & = {}) : r((size_t)(last - first)) {
     fill_from(first);
   }
-  buffer(buffer &whole, const id<D> &from, const range<D> &size) : data(whole.data + detail::linear(from, whole.r)), r(size) {}
+  buffer(buffer &whole, const id<D> &from, const range<D> &size)
+      : data(whole.data + detail::linear(from, whole.r)), r(size) {}
 
   range<D> get_range() const { return r; }
   size_t size() const { return r.size(); }
@@ -82,13 +94,15 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
   template <access_mode m = access_mode::read_write, target t = target::host_buffer> auto get_access() {
     return host_accessor<T, D, m>(*this);
   }
-  template <access_mode m = access_mode::read_write, target t = target::host_buffer> auto get_access(range<D> part, id<D> from = id<D>()) {
+  template <access_mode m = access_mode::read_write, target t = target::host_buffer>
+  auto get_access(range<D> part, id<D> from = id<D>()) {
     return host_accessor<T, D, m>(*this, part, from);
   }
   template <class... X> auto get_access(handler &h, X... x) { return accessor(*this, h, x...); }
   template <class... X> auto get_host_access(X... x) { return host_accessor(*this, x...); }
 
-  // Where the contents are to be in the end, they are from here on; without a place there, in memory of the buffer's own.
+  // Where the contents are to be in the end, they are from here on; without a place there, in memory of the buffer's
+  // own.
   void move_to(T *to) {
     if (to == data) return;
     __xeemu::copy_bytes((void *)to, data, byte_size());
@@ -114,10 +128,18 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
   friend bool operator==(const buffer &a, const buffer &b) { return a.data == b.data; }
 };
 template <class I>
-  requires(!std::is_integral_v<I> && requires(I i) { *i; ++i; })
+  requires(!std::is_integral_v<I> &&
+           requires(I i) {
+             *i;
+             ++i;
+           })
 buffer(I, I) -> buffer<typename std::iterator_traits<I>::value_type, 1>;
 template <class I>
-  requires(!std::is_integral_v<I> && requires(I i) { *i; ++i; })
+  requires(!std::is_integral_v<I> &&
+           requires(I i) {
+             *i;
+             ++i;
+           })
 buffer(I, I, const property_list &) -> buffer<typename std::iterator_traits<I>::value_type, 1>;
 template <class T, int D> buffer(T *, const range<D> &) -> buffer<T, D>;
 template <class T, int D> buffer(T *, const range<D> &, const property_list &) -> buffer<T, D>;
@@ -128,10 +150,16 @@ template <class T>
   requires(!std::is_integral_v<T>)
 buffer(T *, size_t) -> buffer<T, 1>;
 template <class C>
-  requires requires(C &c) { c.data(); c.size(); }
+  requires requires(C &c) {
+    c.data();
+    c.size();
+  }
 buffer(C &) -> buffer<typename C::value_type, 1>;
 template <class C>
-  requires requires(C &c) { c.data(); c.size(); }
+  requires requires(C &c) {
+    c.data();
+    c.size();
+  }
 buffer(C &, const property_list &) -> buffer<typename C::value_type, 1>;
 
 }  // namespace sycl

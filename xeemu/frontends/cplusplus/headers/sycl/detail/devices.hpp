@@ -13,31 +13,119 @@
 
 namespace sycl {
 
-enum class backend : int { host, opencl, ext_oneapi_level_zero, ext_oneapi_cuda, ext_oneapi_hip, all, level_zero = ext_oneapi_level_zero, cuda = ext_oneapi_cuda, hip = ext_oneapi_hip };
+enum class backend : int {
+  host,
+  opencl,
+  ext_oneapi_level_zero,
+  ext_oneapi_cuda,
+  ext_oneapi_hip,
+  all,
+  level_zero = ext_oneapi_level_zero,
+  cuda = ext_oneapi_cuda,
+  hip = ext_oneapi_hip
+};
 inline std::ostream &operator<<(std::ostream &o, backend b) {
-  return o << (b == backend::opencl ? "opencl" : b == backend::ext_oneapi_level_zero ? "ext_oneapi_level_zero" : "other");
+  return o << (b == backend::opencl                  ? "opencl"
+               : b == backend::ext_oneapi_level_zero ? "ext_oneapi_level_zero"
+                                                     : "other");
 }
 enum class aspect : int {
-  cpu, gpu, accelerator, custom, emulated, host_debuggable, fp16, fp64, atomic64, image, online_compiler, online_linker,
-  queue_profiling, usm_device_allocations, usm_host_allocations, usm_atomic_host_allocations, usm_shared_allocations,
-  usm_atomic_shared_allocations, usm_system_allocations, ext_intel_pci_address, ext_intel_gpu_eu_count, ext_oneapi_srgb,
-  ext_intel_gpu_eu_simd_width, ext_intel_gpu_slices, ext_intel_gpu_subslices_per_slice, ext_intel_gpu_eu_count_per_subslice,
-  ext_intel_max_mem_bandwidth, ext_intel_device_id, ext_intel_memory_clock_rate, ext_intel_memory_bus_width,
-  ext_intel_free_memory, ext_intel_device_info_uuid, ext_intel_gpu_hw_threads_per_eu, ext_oneapi_native_assert, host,
-  ext_oneapi_bfloat16_math_functions, ext_oneapi_graph, ext_oneapi_limited_graph, ext_intel_legacy_image, ext_intel_matrix
+  cpu,
+  gpu,
+  accelerator,
+  custom,
+  emulated,
+  host_debuggable,
+  fp16,
+  fp64,
+  atomic64,
+  image,
+  online_compiler,
+  online_linker,
+  queue_profiling,
+  usm_device_allocations,
+  usm_host_allocations,
+  usm_atomic_host_allocations,
+  usm_shared_allocations,
+  usm_atomic_shared_allocations,
+  usm_system_allocations,
+  ext_intel_pci_address,
+  ext_intel_gpu_eu_count,
+  ext_oneapi_srgb,
+  ext_intel_gpu_eu_simd_width,
+  ext_intel_gpu_slices,
+  ext_intel_gpu_subslices_per_slice,
+  ext_intel_gpu_eu_count_per_subslice,
+  ext_intel_max_mem_bandwidth,
+  ext_intel_device_id,
+  ext_intel_memory_clock_rate,
+  ext_intel_memory_bus_width,
+  ext_intel_free_memory,
+  ext_intel_device_info_uuid,
+  ext_intel_gpu_hw_threads_per_eu,
+  ext_oneapi_native_assert,
+  host,
+  ext_oneapi_bfloat16_math_functions,
+  ext_oneapi_graph,
+  ext_oneapi_limited_graph,
+  ext_intel_legacy_image,
+  ext_intel_matrix
 };
 
 // Which one the modelled device is, nobody says.
 namespace ext::oneapi::experimental {
 enum class architecture : int {
-  unknown, x86_64, intel_cpu_spr, intel_gpu_bdw, intel_gpu_skl, intel_gpu_kbl, intel_gpu_cfl, intel_gpu_apl,
-  intel_gpu_bxt, intel_gpu_glk, intel_gpu_whl, intel_gpu_aml, intel_gpu_cml, intel_gpu_icllp, intel_gpu_icl,
-  intel_gpu_ehl, intel_gpu_jsl, intel_gpu_tgllp, intel_gpu_tgl, intel_gpu_rkl, intel_gpu_adl_s, intel_gpu_rpl_s,
-  intel_gpu_adl_p, intel_gpu_adl_n, intel_gpu_dg1, intel_gpu_acm_g10, intel_gpu_dg2_g10, intel_gpu_acm_g11,
-  intel_gpu_dg2_g11, intel_gpu_acm_g12, intel_gpu_dg2_g12, intel_gpu_pvc, intel_gpu_pvc_vg, intel_gpu_mtl_u,
-  intel_gpu_mtl_s, intel_gpu_arl_u, intel_gpu_arl_s, intel_gpu_mtl_h, intel_gpu_arl_h, intel_gpu_bmg_g21,
-  intel_gpu_bmg_g31, intel_gpu_lnl_m, intel_gpu_ptl_h, intel_gpu_ptl_u, intel_gpu_wcl, nvidia_gpu_sm_70,
-  nvidia_gpu_sm_80, nvidia_gpu_sm_90, amd_gpu_gfx908, amd_gpu_gfx90a, intel_gpu_dg2
+  unknown,
+  x86_64,
+  intel_cpu_spr,
+  intel_gpu_bdw,
+  intel_gpu_skl,
+  intel_gpu_kbl,
+  intel_gpu_cfl,
+  intel_gpu_apl,
+  intel_gpu_bxt,
+  intel_gpu_glk,
+  intel_gpu_whl,
+  intel_gpu_aml,
+  intel_gpu_cml,
+  intel_gpu_icllp,
+  intel_gpu_icl,
+  intel_gpu_ehl,
+  intel_gpu_jsl,
+  intel_gpu_tgllp,
+  intel_gpu_tgl,
+  intel_gpu_rkl,
+  intel_gpu_adl_s,
+  intel_gpu_rpl_s,
+  intel_gpu_adl_p,
+  intel_gpu_adl_n,
+  intel_gpu_dg1,
+  intel_gpu_acm_g10,
+  intel_gpu_dg2_g10,
+  intel_gpu_acm_g11,
+  intel_gpu_dg2_g11,
+  intel_gpu_acm_g12,
+  intel_gpu_dg2_g12,
+  intel_gpu_pvc,
+  intel_gpu_pvc_vg,
+  intel_gpu_mtl_u,
+  intel_gpu_mtl_s,
+  intel_gpu_arl_u,
+  intel_gpu_arl_s,
+  intel_gpu_mtl_h,
+  intel_gpu_arl_h,
+  intel_gpu_bmg_g21,
+  intel_gpu_bmg_g31,
+  intel_gpu_lnl_m,
+  intel_gpu_ptl_h,
+  intel_gpu_ptl_u,
+  intel_gpu_wcl,
+  nvidia_gpu_sm_70,
+  nvidia_gpu_sm_80,
+  nvidia_gpu_sm_90,
+  amd_gpu_gfx908,
+  amd_gpu_gfx90a,
+  intel_gpu_dg2
 };
 }  // namespace ext::oneapi::experimental
 
@@ -45,17 +133,40 @@ namespace info {
 enum class device_type : unsigned { cpu, gpu, accelerator, custom, automatic, host, all };
 enum class local_mem_type : int { none, local, global };
 enum class global_mem_cache_type : int { none, read_only, read_write };
-enum class fp_config : unsigned { denorm, inf_nan, round_to_nearest, round_to_zero, round_to_inf, fma, correctly_rounded_divide_sqrt, soft_float };
+enum class fp_config : unsigned {
+  denorm,
+  inf_nan,
+  round_to_nearest,
+  round_to_zero,
+  round_to_inf,
+  fma,
+  correctly_rounded_divide_sqrt,
+  soft_float
+};
 enum class execution_capability : unsigned { exec_kernel, exec_native_kernel };
-enum class partition_property : unsigned { no_partition, partition_equally, partition_by_counts, partition_by_affinity_domain, ext_intel_partition_by_cslice };
-enum class partition_affinity_domain : unsigned { not_applicable, numa, L4_cache, L3_cache, L2_cache, L1_cache, next_partitionable };
+enum class partition_property : unsigned {
+  no_partition,
+  partition_equally,
+  partition_by_counts,
+  partition_by_affinity_domain,
+  ext_intel_partition_by_cslice
+};
+enum class partition_affinity_domain : unsigned {
+  not_applicable,
+  numa,
+  L4_cache,
+  L3_cache,
+  L2_cache,
+  L1_cache,
+  next_partitionable
+};
 enum class event_command_status : int { submitted, running, complete };
 
 // Each question has the type of its answer, and the number by which the intrinsics know it.
-#define XEEMU_QUESTION(name, n, ...)   \
-  struct name {                        \
-    typedef __VA_ARGS__ return_type;   \
-    static constexpr int number = n;   \
+#define XEEMU_QUESTION(name, n, ...) \
+  struct name {                      \
+    typedef __VA_ARGS__ return_type; \
+    static constexpr int number = n; \
   };
 namespace device {
 XEEMU_QUESTION(name, 0, std::string)
@@ -212,8 +323,7 @@ template <class Q> inline typename Q::return_type answer() {
     for (size_t n = 1; n <= 128; n *= 2)
       if (sizes & n) all.push_back(n);
     return all;
-  }
-  else if constexpr (requires { typename R::value_type; }) return R();
+  } else if constexpr (requires { typename R::value_type; }) return R();
   else if constexpr (requires { R::dimensions; }) {
     size_t most = __xeemu::device_info(11);
     if constexpr (R::dimensions == 1) return R(most);
@@ -236,7 +346,12 @@ struct device {
   bool is_host() const { return false; }
   bool has(aspect a) const { return detail_has(a); }
   bool has_extension(const std::string &) const { return false; }
-  static bool detail_has(aspect a) { return a != aspect::cpu && a != aspect::accelerator && a != aspect::custom && a != aspect::host; }
+  template <class A> bool ext_oneapi_architecture_is(A) const { return false; }
+  template <class D> bool ext_oneapi_can_access_peer(const D &, int = 0) const { return false; }
+  template <class D> void ext_oneapi_enable_peer_access(const D &) const {}
+  static bool detail_has(aspect a) {
+    return a != aspect::cpu && a != aspect::accelerator && a != aspect::custom && a != aspect::host;
+  }
   template <class Q> typename Q::return_type get_info() const { return detail::answer<Q>(); }
   template <class Q> typename Q::return_type get_backend_info() const { return detail::answer<Q>(); }
   platform get_platform() const;

@@ -9,13 +9,28 @@
 namespace sycl {
 
 enum class errc : int {
-  success = 0, runtime, kernel, accessor, nd_range, event, kernel_argument, build, invalid, memory_allocation, platform, profiling,
-  feature_not_supported, kernel_not_supported, backend_mismatch
+  success = 0,
+  runtime,
+  kernel,
+  accessor,
+  nd_range,
+  event,
+  kernel_argument,
+  build,
+  invalid,
+  memory_allocation,
+  platform,
+  profiling,
+  feature_not_supported,
+  kernel_not_supported,
+  backend_mismatch
 };
 struct context;
 inline const std::error_category &sycl_category() noexcept { return std::generic_category(); }
 inline std::error_code make_error_code(errc e) noexcept { return std::error_code((int)e, sycl_category()); }
-inline std::error_condition make_error_condition(errc e) noexcept { return std::error_condition((int)e, sycl_category()); }
+inline std::error_condition make_error_condition(errc e) noexcept {
+  return std::error_condition((int)e, sycl_category());
+}
 
 struct exception : std::exception {
   std::error_code number;
@@ -32,18 +47,42 @@ struct exception : std::exception {
   context get_context() const;
   int get_cl_code() const { return 0; }
 };
-struct runtime_error : exception { using exception::exception; };
-struct device_error : exception { using exception::exception; };
-struct invalid_parameter_error : runtime_error { using runtime_error::runtime_error; };
-struct invalid_object_error : device_error { using device_error::device_error; };
-struct nd_range_error : runtime_error { using runtime_error::runtime_error; };
-struct kernel_error : runtime_error { using runtime_error::runtime_error; };
-struct accessor_error : runtime_error { using runtime_error::runtime_error; };
-struct memory_allocation_error : device_error { using device_error::device_error; };
-struct feature_not_supported : device_error { using device_error::device_error; };
-struct compile_program_error : device_error { using device_error::device_error; };
-struct platform_error : device_error { using device_error::device_error; };
-struct profiling_error : device_error { using device_error::device_error; };
+struct runtime_error : exception {
+  using exception::exception;
+};
+struct device_error : exception {
+  using exception::exception;
+};
+struct invalid_parameter_error : runtime_error {
+  using runtime_error::runtime_error;
+};
+struct invalid_object_error : device_error {
+  using device_error::device_error;
+};
+struct nd_range_error : runtime_error {
+  using runtime_error::runtime_error;
+};
+struct kernel_error : runtime_error {
+  using runtime_error::runtime_error;
+};
+struct accessor_error : runtime_error {
+  using runtime_error::runtime_error;
+};
+struct memory_allocation_error : device_error {
+  using device_error::device_error;
+};
+struct feature_not_supported : device_error {
+  using device_error::device_error;
+};
+struct compile_program_error : device_error {
+  using device_error::device_error;
+};
+struct platform_error : device_error {
+  using device_error::device_error;
+};
+struct profiling_error : device_error {
+  using device_error::device_error;
+};
 
 typedef std::exception_ptr exception_ptr;
 struct exception_list : std::vector<std::exception_ptr> {};

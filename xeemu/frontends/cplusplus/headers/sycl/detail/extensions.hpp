@@ -35,10 +35,12 @@ template <class E, size_t n> inline void begin_with(E (*p)[n], const E (&x)[n]) 
   for (size_t i = 0; i < n; ++i) (*p)[i] = x[i];
 }
 }  // namespace detail
-template <class T, Group G> inline multi_ptr<T, access::address_space::local_space> group_local_memory_for_overwrite(G) {
+template <class T, Group G>
+inline multi_ptr<T, access::address_space::local_space> group_local_memory_for_overwrite(G) {
   return multi_ptr<T, access::address_space::local_space>(__xeemu::group_memory<T>());
 }
-template <class T, Group G, class... A> inline multi_ptr<T, access::address_space::local_space> group_local_memory(G, A... x) {
+template <class T, Group G, class... A>
+inline multi_ptr<T, access::address_space::local_space> group_local_memory(G, A... x) {
   T *p = __xeemu::group_memory<T>();
   if constexpr (!std::is_array_v<T>) {
     if (__xeemu::get_local_linear_id() == 0) *p = T{x...};
@@ -83,7 +85,8 @@ template <int n> struct sub_group_size_key {};
 template <int... n> struct work_group_size_key {};
 template <int n> inline constexpr sub_group_size_key<n> sub_group_size{};
 template <int... n> inline constexpr work_group_size_key<n...> work_group_size{};
-template <int... n> inline constexpr work_group_size_key<n...> work_group_size_hint{};
+template <int... n> struct work_group_size_hint_key {};
+template <int... n> inline constexpr work_group_size_hint_key<n...> work_group_size_hint{};
 struct properties_tag {};
 struct device_image_scope_key {};
 inline constexpr device_image_scope_key device_image_scope{};
@@ -99,7 +102,17 @@ using ext::oneapi::group_local_memory, ext::oneapi::group_local_memory_for_overw
 
 namespace ext::intel::experimental {
 struct cache_key {};
-}
+// The size of the register file, which is the launch's to choose.
+template <int n> struct grf_size_key {};
+template <int n> inline constexpr grf_size_key<n> grf_size{};
+struct grf_size_automatic_key {};
+inline constexpr grf_size_automatic_key grf_size_automatic{};
+namespace kernel_properties {
+struct large_grf {};
+inline constexpr large_grf use_large_grf{};
+}  // namespace kernel_properties
+inline void set_kernel_properties(kernel_properties::large_grf) {}
+}  // namespace ext::intel::experimental
 
 }  // namespace sycl
 

@@ -16,7 +16,8 @@ struct device_event {
 };
 
 namespace detail {
-// Copied by the work-items of a group, none of which copies the element of its own number: who does not wait, has a race.
+// Copied by the work-items of a group, none of which copies the element of its own number: who does not wait, has a
+// race.
 template <class T, class S> inline void copy_by_group(T *to, S *from, size_t count, size_t to_step, size_t from_step) {
   size_t size = __xeemu::get_local_size(0) * __xeemu::get_local_size(1) * __xeemu::get_local_size(2);
   __xeemu::barrier(3);
@@ -78,7 +79,8 @@ template <int D = 1> struct group {
     if constexpr (D == 1) return __xeemu::get_group_id(0);
     else if constexpr (D == 2) return __xeemu::get_group_id(1) * __xeemu::get_num_groups(0) + __xeemu::get_group_id(0);
     else
-      return (__xeemu::get_group_id(2) * __xeemu::get_num_groups(1) + __xeemu::get_group_id(1)) * __xeemu::get_num_groups(0) +
+      return (__xeemu::get_group_id(2) * __xeemu::get_num_groups(1) + __xeemu::get_group_id(1)) *
+                 __xeemu::get_num_groups(0) +
              __xeemu::get_group_id(0);
   }
   size_t get_linear_id() const { return get_group_linear_id(); }
@@ -92,7 +94,8 @@ template <int D = 1> struct group {
   }
   template <class T, class S> device_event async_work_group_copy(T to, S from, size_t count, size_t stride = 1) const {
     constexpr bool into_local = detail::is_local_pointer<T>;
-    detail::copy_by_group(detail::plain_pointer(to), detail::plain_pointer(from), count, into_local ? 1 : stride, into_local ? stride : 1);
+    detail::copy_by_group(detail::plain_pointer(to), detail::plain_pointer(from), count, into_local ? 1 : stride,
+                          into_local ? stride : 1);
     return device_event();
   }
   template <class... E> void wait_for(E...) const { __xeemu::barrier(3); }
@@ -125,7 +128,9 @@ struct sub_group {
     __xeemu::sub_group_barrier((int)space);
   }
   template <class T> T shuffle(T x, id<1> lane) const { return __xeemu::sub_group_shuffle(x, (unsigned)lane.v[0]); }
-  template <class T> T shuffle_xor(T x, id<1> mask) const { return __xeemu::sub_group_shuffle_xor(x, (unsigned)mask.v[0]); }
+  template <class T> T shuffle_xor(T x, id<1> mask) const {
+    return __xeemu::sub_group_shuffle_xor(x, (unsigned)mask.v[0]);
+  }
   template <class T> T shuffle_up(T x, unsigned delta) const { return __xeemu::sub_group_shuffle_up(x, delta); }
   template <class T> T shuffle_down(T x, unsigned delta) const { return __xeemu::sub_group_shuffle_down(x, delta); }
   template <class T> T shuffle(T x, T y, id<1> lane) const {
@@ -147,7 +152,8 @@ struct sub_group {
   template <class T, class Op> T inclusive_scan(T x, Op op) const { return inclusive_scan_over_group(*this, x, op); }
   template <class T, class Op> T exclusive_scan(T x, Op op) const { return exclusive_scan_over_group(*this, x, op); }
   template <class T> std::remove_cv_t<T> load(T *p) const { return p[__xeemu::get_sub_group_local_id()]; }
-  template <class T, access::address_space s, access::decorated d> std::remove_cv_t<T> load(multi_ptr<T, s, d> p) const {
+  template <class T, access::address_space s, access::decorated d>
+  std::remove_cv_t<T> load(multi_ptr<T, s, d> p) const {
     return p.p[__xeemu::get_sub_group_local_id()];
   }
   template <int n, class T> vec<std::remove_cv_t<T>, n> load(T *p) const {

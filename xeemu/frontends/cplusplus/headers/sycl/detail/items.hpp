@@ -60,7 +60,9 @@ template <int D = 1> struct nd_item {
   // An nd_range kernel is also told by item.
   operator item<D>() const { return item<D>(); }
 
-  void barrier(access::fence_space space = access::fence_space::global_and_local) const { __xeemu::barrier((int)space); }
+  void barrier(access::fence_space space = access::fence_space::global_and_local) const {
+    __xeemu::barrier((int)space);
+  }
   void mem_fence(access::fence_space space = access::fence_space::global_and_local) const {
     __xeemu::atomic_work_item_fence((int)space, 4, 1);
   }

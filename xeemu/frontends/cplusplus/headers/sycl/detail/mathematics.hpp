@@ -13,22 +13,23 @@ using __xeemu::acos, __xeemu::acosh, __xeemu::acospi, __xeemu::asin, __xeemu::as
     __xeemu::floor, __xeemu::lgamma, __xeemu::log, __xeemu::log10, __xeemu::log1p, __xeemu::log2, __xeemu::logb,
     __xeemu::rint, __xeemu::round, __xeemu::rsqrt, __xeemu::sin, __xeemu::sinh, __xeemu::sinpi, __xeemu::sqrt,
     __xeemu::tan, __xeemu::tanh, __xeemu::tanpi, __xeemu::tgamma, __xeemu::trunc, __xeemu::sign, __xeemu::degrees,
-    __xeemu::radians, __xeemu::atan2, __xeemu::atan2pi, __xeemu::copysign, __xeemu::fdim, __xeemu::fmax,
-    __xeemu::fmin, __xeemu::fmod, __xeemu::hypot, __xeemu::maxmag, __xeemu::minmag, __xeemu::nextafter, __xeemu::pow,
-    __xeemu::powr, __xeemu::remainder, __xeemu::step, __xeemu::fma, __xeemu::mad, __xeemu::mix, __xeemu::smoothstep;
+    __xeemu::radians, __xeemu::atan2, __xeemu::atan2pi, __xeemu::copysign, __xeemu::fdim, __xeemu::fmax, __xeemu::fmin,
+    __xeemu::fmod, __xeemu::hypot, __xeemu::maxmag, __xeemu::minmag, __xeemu::nextafter, __xeemu::pow, __xeemu::powr,
+    __xeemu::remainder, __xeemu::step, __xeemu::fma, __xeemu::mad, __xeemu::mix, __xeemu::smoothstep;
 
 namespace detail {
-template <class T> concept floating = std::is_floating_point_v<T> || std::is_same_v<T, half>;
+template <class T>
+concept floating = std::is_floating_point_v<T> || std::is_same_v<T, half>;
 }  // namespace detail
 
-#define XEEMU_UNARY(name)                                                    \
-  template <class T, int n> inline vec<T, n> name(const vec<T, n> &x) {      \
-    return vec<T, n>(__xeemu::vectors::name(x.v));                           \
-  }                                                                          \
+#define XEEMU_UNARY(name)                                                        \
+  template <class T, int n> inline vec<T, n> name(const vec<T, n> &x) {          \
+    return vec<T, n>(__xeemu::vectors::name(x.v));                               \
+  }                                                                              \
   template <class T, size_t n> inline marray<T, n> name(const marray<T, n> &x) { \
-    marray<T, n> y;                                                          \
-    for (size_t i = 0; i < n; ++i) y.s[i] = name(x.s[i]);                    \
-    return y;                                                                \
+    marray<T, n> y;                                                              \
+    for (size_t i = 0; i < n; ++i) y.s[i] = name(x.s[i]);                        \
+    return y;                                                                    \
   }
 #define XEEMU_BINARY(name)                                                                              \
   template <class T, int n> inline vec<T, n> name(const vec<T, n> &x, const vec<T, n> &y) {             \
@@ -42,15 +43,15 @@ template <class T> concept floating = std::is_floating_point_v<T> || std::is_sam
     for (size_t i = 0; i < n; ++i) z.s[i] = name(x.s[i], y.s[i]);                                       \
     return z;                                                                                           \
   }
-#define XEEMU_TERNARY(name)                                                                                       \
-  template <class T, int n> inline vec<T, n> name(const vec<T, n> &x, const vec<T, n> &y, const vec<T, n> &z) {   \
-    return vec<T, n>(__xeemu::vectors::name(x.v, y.v, z.v));                                                      \
-  }                                                                                                               \
-  template <class T, size_t n>                                                                                    \
-  inline marray<T, n> name(const marray<T, n> &x, const marray<T, n> &y, const marray<T, n> &z) {                 \
-    marray<T, n> u;                                                                                               \
-    for (size_t i = 0; i < n; ++i) u.s[i] = name(x.s[i], y.s[i], z.s[i]);                                         \
-    return u;                                                                                                     \
+#define XEEMU_TERNARY(name)                                                                                     \
+  template <class T, int n> inline vec<T, n> name(const vec<T, n> &x, const vec<T, n> &y, const vec<T, n> &z) { \
+    return vec<T, n>(__xeemu::vectors::name(x.v, y.v, z.v));                                                    \
+  }                                                                                                             \
+  template <class T, size_t n>                                                                                  \
+  inline marray<T, n> name(const marray<T, n> &x, const marray<T, n> &y, const marray<T, n> &z) {               \
+    marray<T, n> u;                                                                                             \
+    for (size_t i = 0; i < n; ++i) u.s[i] = name(x.s[i], y.s[i], z.s[i]);                                       \
+    return u;                                                                                                   \
   }
 XEEMU_UNARY(acos)
 XEEMU_UNARY(acosh)
@@ -117,7 +118,9 @@ XEEMU_TERNARY(smoothstep)
 template <class T, int n> inline vec<T, n> mix(const vec<T, n> &x, const vec<T, n> &y, std::type_identity_t<T> a) {
   return x + (y - x) * a;
 }
-template <class T, int n> inline vec<T, n> step(std::type_identity_t<T> edge, const vec<T, n> &x) { return step(vec<T, n>(edge), x); }
+template <class T, int n> inline vec<T, n> step(std::type_identity_t<T> edge, const vec<T, n> &x) {
+  return step(vec<T, n>(edge), x);
+}
 
 // ---- what integers and floats share ----
 
@@ -186,17 +189,11 @@ template <class T, int n> inline vec<T, n> rotate(const vec<T, n> &a, const vec<
   return vec<T, n>(__xeemu::rotate(a.v, b.v));
 }
 template <std::integral T> inline T clz(T a) { return __xeemu::clz(a); }
-template <class T, int n> inline vec<T, n> clz(const vec<T, n> &a) {
-  return vec<T, n>(__xeemu::clz(a.v));
-}
+template <class T, int n> inline vec<T, n> clz(const vec<T, n> &a) { return vec<T, n>(__xeemu::clz(a.v)); }
 template <std::integral T> inline T ctz(T a) { return __xeemu::ctz(a); }
-template <class T, int n> inline vec<T, n> ctz(const vec<T, n> &a) {
-  return vec<T, n>(__xeemu::ctz(a.v));
-}
+template <class T, int n> inline vec<T, n> ctz(const vec<T, n> &a) { return vec<T, n>(__xeemu::ctz(a.v)); }
 template <std::integral T> inline T popcount(T a) { return __xeemu::popcount(a); }
-template <class T, int n> inline vec<T, n> popcount(const vec<T, n> &a) {
-  return vec<T, n>(__xeemu::popcount(a.v));
-}
+template <class T, int n> inline vec<T, n> popcount(const vec<T, n> &a) { return vec<T, n>(__xeemu::popcount(a.v)); }
 template <std::integral T> inline T mad_hi(T a, T b, T c) { return __xeemu::mad_hi(a, b, c); }
 template <class T, int n> inline vec<T, n> mad_hi(const vec<T, n> &a, const vec<T, n> &b, const vec<T, n> &c) {
   return vec<T, n>(__xeemu::mad_hi(a.v, b.v, c.v));
@@ -237,14 +234,18 @@ template <class T, int n, class P> inline vec<T, n> modf(const vec<T, n> &x, P p
   for (int i = 0; i < n; ++i) y[i] = __xeemu::modf((T)x[i], &(*detail::plain_pointer(p))[i]);
   return y;
 }
-template <detail::floating T, class P> inline T sincos(T x, P p) { return __xeemu::sincos(x, detail::plain_pointer(p)); }
+template <detail::floating T, class P> inline T sincos(T x, P p) {
+  return __xeemu::sincos(x, detail::plain_pointer(p));
+}
 template <class T, int n, class P> inline vec<T, n> sincos(const vec<T, n> &x, P p) {
   vec<T, n> y;
   for (int i = 0; i < n; ++i) y[i] = __xeemu::sincos((T)x[i], &(*detail::plain_pointer(p))[i]);
   return y;
 }
 template <detail::floating T, class P> inline T frexp(T x, P p) { return __xeemu::frexp(x, detail::plain_pointer(p)); }
-template <detail::floating T, class P> inline T lgamma_r(T x, P p) { return __xeemu::lgamma_r(x, detail::plain_pointer(p)); }
+template <detail::floating T, class P> inline T lgamma_r(T x, P p) {
+  return __xeemu::lgamma_r(x, detail::plain_pointer(p));
+}
 template <class T, int n, class P> inline vec<T, n> lgamma_r(const vec<T, n> &x, P p) {
   vec<T, n> y;
   for (int i = 0; i < n; ++i) y[i] = __xeemu::lgamma_r((T)x[i], &(*detail::plain_pointer(p))[i]);
@@ -265,20 +266,20 @@ template <class T, int n> inline vec<int, n> ilogb(const vec<T, n> &x) {
   for (int i = 0; i < n; ++i) y[i] = __xeemu::ilogb((T)x[i]);
   return y;
 }
-#define XEEMU_WITH_INTEGER(name)                                                                  \
-  template <class T, int n> inline vec<T, n> name(const vec<T, n> &x, const vec<int, n> &e) {     \
-    vec<T, n> y;                                                                                  \
-    for (int i = 0; i < n; ++i) y[i] = __xeemu::name((T)x[i], (int)e[i]);                         \
-    return y;                                                                                     \
-  }                                                                                               \
-  template <class T, int n> inline vec<T, n> name(const vec<T, n> &x, int e) {                    \
-    return name(x, vec<int, n>(e));                                                               \
-  }
+#define XEEMU_WITH_INTEGER(name)                                                              \
+  template <class T, int n> inline vec<T, n> name(const vec<T, n> &x, const vec<int, n> &e) { \
+    vec<T, n> y;                                                                              \
+    for (int i = 0; i < n; ++i) y[i] = __xeemu::name((T)x[i], (int)e[i]);                     \
+    return y;                                                                                 \
+  }                                                                                           \
+  template <class T, int n> inline vec<T, n> name(const vec<T, n> &x, int e) { return name(x, vec<int, n>(e)); }
 XEEMU_WITH_INTEGER(ldexp)
 XEEMU_WITH_INTEGER(pown)
 XEEMU_WITH_INTEGER(rootn)
 #undef XEEMU_WITH_INTEGER
-template <detail::floating T, class P> inline T remquo(T x, T y, P p) { return __xeemu::remquo(x, y, detail::plain_pointer(p)); }
+template <detail::floating T, class P> inline T remquo(T x, T y, P p) {
+  return __xeemu::remquo(x, y, detail::plain_pointer(p));
+}
 
 // ---- geometry ----
 
@@ -287,14 +288,20 @@ template <detail::floating T> inline T distance(T x, T y) { return __xeemu::fabs
 template <detail::floating T> inline T length(T x) { return __xeemu::fabs(x); }
 template <detail::floating T> inline T normalize(T x) { return __xeemu::sign(x); }
 template <detail::floating T> inline T fast_length(T x) { return __xeemu::fabs(x); }
-template <class T, int n> inline T dot(const vec<T, n> &x, const vec<T, n> &y) { return __xeemu::vectors::dot<T>(x.v, y.v); }
-template <class T, int n> inline T distance(const vec<T, n> &x, const vec<T, n> &y) { return __xeemu::vectors::distance<T>(x.v, y.v); }
+template <class T, int n> inline T dot(const vec<T, n> &x, const vec<T, n> &y) {
+  return __xeemu::vectors::dot<T>(x.v, y.v);
+}
+template <class T, int n> inline T distance(const vec<T, n> &x, const vec<T, n> &y) {
+  return __xeemu::vectors::distance<T>(x.v, y.v);
+}
 template <class T, int n> inline T fast_distance(const vec<T, n> &x, const vec<T, n> &y) {
   return __xeemu::vectors::fast_distance<T>(x.v, y.v);
 }
 template <class T, int n> inline T length(const vec<T, n> &x) { return __xeemu::vectors::length<T>(x.v); }
 template <class T, int n> inline T fast_length(const vec<T, n> &x) { return __xeemu::vectors::fast_length<T>(x.v); }
-template <class T, int n> inline vec<T, n> normalize(const vec<T, n> &x) { return vec<T, n>(__xeemu::vectors::normalize(x.v)); }
+template <class T, int n> inline vec<T, n> normalize(const vec<T, n> &x) {
+  return vec<T, n>(__xeemu::vectors::normalize(x.v));
+}
 template <class T, int n> inline vec<T, n> fast_normalize(const vec<T, n> &x) {
   return vec<T, n>(__xeemu::vectors::fast_normalize(x.v));
 }

@@ -7,7 +7,14 @@
 namespace sycl {
 
 // Numbered as the intrinsics number them.
-enum class memory_order : int { relaxed = 0, acquire = 2, __consume_unsupported = 1, release = 3, acq_rel = 4, seq_cst = 5 };
+enum class memory_order : int {
+  relaxed = 0,
+  acquire = 2,
+  __consume_unsupported = 1,
+  release = 3,
+  acq_rel = 4,
+  seq_cst = 5
+};
 inline constexpr memory_order memory_order_relaxed = memory_order::relaxed;
 inline constexpr memory_order memory_order_acquire = memory_order::acquire;
 inline constexpr memory_order memory_order_release = memory_order::release;
@@ -20,7 +27,17 @@ inline constexpr memory_scope memory_scope_work_group = memory_scope::work_group
 inline constexpr memory_scope memory_scope_device = memory_scope::device;
 inline constexpr memory_scope memory_scope_system = memory_scope::system;
 
-enum class target { device = 0, host_task = 1, global_buffer = 0, constant_buffer = 2, local = 3, host_buffer = 4, image = 5, host_image = 6, image_array = 7 };
+enum class target {
+  device = 0,
+  host_task = 1,
+  global_buffer = 0,
+  constant_buffer = 2,
+  local = 3,
+  host_buffer = 4,
+  image = 5,
+  host_image = 6,
+  image_array = 7
+};
 enum class access_mode { read = 0, write = 1, read_write = 2, discard_write = 3, discard_read_write = 4, atomic = 5 };
 
 namespace access {
@@ -28,15 +45,24 @@ using sycl::target;
 using mode = sycl::access_mode;
 enum class fence_space : int { local_space = 1, global_space = 2, global_and_local = 3 };
 enum class address_space : int {
-  private_space = 0, global_space = 1, constant_space = 2, local_space = 3, generic_space = 4,
-  ext_intel_global_device_space = 5, ext_intel_global_host_space = 6
+  private_space = 0,
+  global_space = 1,
+  constant_space = 2,
+  local_space = 3,
+  generic_space = 4,
+  ext_intel_global_device_space = 5,
+  ext_intel_global_host_space = 6
 };
 enum class placeholder { false_t, true_t };
 enum class decorated : int { no, yes, legacy };
 }  // namespace access
 
-template <access_mode m> struct mode_tag_t { explicit mode_tag_t() = default; };
-template <access_mode m, target t> struct mode_target_tag_t { explicit mode_target_tag_t() = default; };
+template <access_mode m> struct mode_tag_t {
+  explicit mode_tag_t() = default;
+};
+template <access_mode m, target t> struct mode_target_tag_t {
+  explicit mode_target_tag_t() = default;
+};
 inline constexpr mode_tag_t<access_mode::read> read_only{};
 inline constexpr mode_tag_t<access_mode::read_write> read_write{};
 inline constexpr mode_tag_t<access_mode::write> write_only{};

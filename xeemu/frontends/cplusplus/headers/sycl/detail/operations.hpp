@@ -19,13 +19,17 @@ template <class T = void> struct minimum {
   T operator()(const T &a, const T &b) const { return b < a ? b : a; }
 };
 template <> struct minimum<void> {
-  template <class A, class B> std::common_type_t<A, B> operator()(const A &a, const B &b) const { return b < a ? b : a; }
+  template <class A, class B> std::common_type_t<A, B> operator()(const A &a, const B &b) const {
+    return b < a ? b : a;
+  }
 };
 template <class T = void> struct maximum {
   T operator()(const T &a, const T &b) const { return a < b ? b : a; }
 };
 template <> struct maximum<void> {
-  template <class A, class B> std::common_type_t<A, B> operator()(const A &a, const B &b) const { return a < b ? b : a; }
+  template <class A, class B> std::common_type_t<A, B> operator()(const A &a, const B &b) const {
+    return a < b ? b : a;
+  }
 };
 
 namespace detail {
@@ -52,7 +56,8 @@ template <class Op, class T> constexpr T identity_of() {
 }
 }  // namespace detail
 
-template <class Op, class T> struct has_known_identity : std::bool_constant<detail::kind_of<Op> != detail::operation::other> {};
+template <class Op, class T> struct has_known_identity
+    : std::bool_constant<detail::kind_of<Op> != detail::operation::other> {};
 template <class Op, class T> inline constexpr bool has_known_identity_v = has_known_identity<Op, T>::value;
 template <class Op, class T> struct known_identity {
   static constexpr T value = detail::identity_of<Op, T>();

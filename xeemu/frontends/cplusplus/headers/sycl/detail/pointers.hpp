@@ -9,7 +9,8 @@ namespace sycl {
 
 template <class T, int n> struct vec;
 
-template <class T, access::address_space space, access::decorated decoration = access::decorated::legacy> struct multi_ptr {
+template <class T, access::address_space space, access::decorated decoration = access::decorated::legacy>
+struct multi_ptr {
   typedef T value_type;
   typedef T *pointer;
   typedef T &reference;
@@ -24,7 +25,8 @@ template <class T, access::address_space space, access::decorated decoration = a
   multi_ptr() : p(nullptr) {}
   multi_ptr(T *q) : p(q) {}
   multi_ptr(decltype(nullptr)) : p(nullptr) {}
-  template <access::address_space s, access::decorated d> multi_ptr(multi_ptr<std::remove_const_t<T>, s, d> o) : p(o.p) {}
+  template <access::address_space s, access::decorated d> multi_ptr(multi_ptr<std::remove_const_t<T>, s, d> o)
+      : p(o.p) {}
   template <class A>
     requires requires(const A &a) { a.template get_multi_ptr<access::decorated::no>(); }
   multi_ptr(const A &a) : p(a.get_pointer_plain()) {}
@@ -79,16 +81,16 @@ template <access::address_space space, access::decorated decoration> struct mult
   }
 };
 
-template <class T, access::decorated d = access::decorated::legacy>
-using global_ptr = multi_ptr<T, access::address_space::global_space, d>;
-template <class T, access::decorated d = access::decorated::legacy>
-using local_ptr = multi_ptr<T, access::address_space::local_space, d>;
-template <class T, access::decorated d = access::decorated::legacy>
-using constant_ptr = multi_ptr<T, access::address_space::constant_space, d>;
-template <class T, access::decorated d = access::decorated::legacy>
-using private_ptr = multi_ptr<T, access::address_space::private_space, d>;
-template <class T, access::decorated d = access::decorated::no>
-using generic_ptr = multi_ptr<T, access::address_space::generic_space, d>;
+template <class T, access::decorated d = access::decorated::legacy> using global_ptr =
+    multi_ptr<T, access::address_space::global_space, d>;
+template <class T, access::decorated d = access::decorated::legacy> using local_ptr =
+    multi_ptr<T, access::address_space::local_space, d>;
+template <class T, access::decorated d = access::decorated::legacy> using constant_ptr =
+    multi_ptr<T, access::address_space::constant_space, d>;
+template <class T, access::decorated d = access::decorated::legacy> using private_ptr =
+    multi_ptr<T, access::address_space::private_space, d>;
+template <class T, access::decorated d = access::decorated::no> using generic_ptr =
+    multi_ptr<T, access::address_space::generic_space, d>;
 template <class T> using raw_global_ptr = global_ptr<T, access::decorated::no>;
 template <class T> using raw_local_ptr = local_ptr<T, access::decorated::no>;
 template <class T> using raw_private_ptr = private_ptr<T, access::decorated::no>;
@@ -116,7 +118,9 @@ template <access::address_space s, access::decorated d, class T> inline multi_pt
 
 namespace detail {
 template <class T> inline T *plain_pointer(T *p) { return p; }
-template <class T, access::address_space s, access::decorated d> inline T *plain_pointer(multi_ptr<T, s, d> p) { return p.p; }
+template <class T, access::address_space s, access::decorated d> inline T *plain_pointer(multi_ptr<T, s, d> p) {
+  return p.p;
+}
 template <class P> inline constexpr bool is_local_pointer = false;
 template <class T, access::decorated d>
 inline constexpr bool is_local_pointer<multi_ptr<T, access::address_space::local_space, d>> = true;

@@ -1,4 +1,5 @@
-// Properties: of queues, buffers, accessors and reductions. Only a queue's order and a reduction's beginning mean anything.
+// Properties: of queues, buffers, accessors and reductions. Only a queue's order and a reduction's beginning mean
+// anything.
 #ifndef XEEMU_SYCL_PROPERTIES_HPP
 #define XEEMU_SYCL_PROPERTIES_HPP
 

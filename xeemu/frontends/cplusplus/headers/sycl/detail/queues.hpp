@@ -68,9 +68,22 @@ template <class F> void run_on_host(const F &f) { f(); }
 
 namespace sycl {
 
-template <class T> concept reduction_like = requires { typename T::reducer_type; };
+template <class T>
+concept reduction_like = requires { typename T::reducer_type; };
 // What stands before a kernel: a reduction, or properties of the kernel.
-template <class T> concept with_kernel = reduction_like<T> || requires { typename T::kernel_properties; };
+template <class T>
+concept with_kernel = reduction_like<T> || requires { typename T::kernel_properties; };
+
+namespace detail {
+template <class P, class K> struct with_properties {
+  K kernel;
+  template <class... X>
+    requires std::is_invocable_v<const K &, X...>
+  void operator()(X &&...x) const {
+    kernel(x...);
+  }
+};
+}  // namespace detail
 
 struct kernel;
 struct kernel_id;
@@ -82,36 +95,40 @@ class handler {
   void depends_on(const std::vector<event> &all) {
     for (size_t i = 0; i < all.size(); ++i) __xeemu::command_depends(all[i].number);
   }
-  template <class T, int D, access_mode m, target t, access::placeholder h> void require(const accessor<T, D, m, t, h> &a) { a.used(); }
+  template <class T, int D, access_mode m, target t, access::placeholder h>
+  void require(const accessor<T, D, m, t, h> &a) {
+    a.used();
+  }
 
   template <class Name = __xeemu::unnamed, class K> void single_task(const K &k) { __xeemu::launch_task<Name>(k); }
-  template <class Name = __xeemu::unnamed, class P, class K> void single_task(P, const K &k) { __xeemu::launch_task<Name>(k); }
+  template <class Name = __xeemu::unnamed, class P, class K> void single_task(P, const K &k) {
+    __xeemu::launch_task<Name>(k);
+  }
 
   // Of ranges, which braces also give; what is an nd_range, says so.
-#define XEEMU_LAUNCHES(D)                                                                                    \
-  template <class Name = __xeemu::unnamed, class K> void parallel_for(range<D> r, const K &k) {              \
-    __xeemu::launch<Name, item<D>>(r, k);                                                                    \
-  }                                                                                                          \
-  template <class Name = __xeemu::unnamed, class K> void parallel_for(range<D> r, id<D> from, const K &k) {  \
-    __xeemu::launch<Name, item<D>>(r, detail::shifted<D, K>{k, from});                                       \
-  }                                                                                                          \
-  template <class Name = __xeemu::unnamed, reduction_like R, class K>                                        \
-  void parallel_for(range<D> r, R a, const K &k) {                                                           \
-    a.begin();                                                                                               \
-    __xeemu::launch<Name, item<D>>(r, detail::reducing<item<D>, K, R>{k, a});                                \
-  }                                                                                                          \
-  template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, class K>                      \
-  void parallel_for(range<D> r, R a, S b, const K &k) {                                                      \
-    a.begin();                                                                                               \
-    b.begin();                                                                                               \
-    __xeemu::launch<Name, item<D>>(r, detail::reducing2<item<D>, K, R, S>{k, a, b});                         \
-  }                                                                                                          \
-  template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, reduction_like T, class K>    \
-  void parallel_for(range<D> r, R a, S b, T c, const K &k) {                                                 \
-    a.begin();                                                                                               \
-    b.begin();                                                                                               \
-    c.begin();                                                                                               \
-    __xeemu::launch<Name, item<D>>(r, detail::reducing3<item<D>, K, R, S, T>{k, a, b, c});                   \
+#define XEEMU_LAUNCHES(D)                                                                                              \
+  template <class Name = __xeemu::unnamed, class K> void parallel_for(range<D> r, const K &k) {                        \
+    __xeemu::launch<Name, item<D>>(r, k);                                                                              \
+  }                                                                                                                    \
+  template <class Name = __xeemu::unnamed, class K> void parallel_for(range<D> r, id<D> from, const K &k) {            \
+    __xeemu::launch<Name, item<D>>(r, detail::shifted<D, K>{k, from});                                                 \
+  }                                                                                                                    \
+  template <class Name = __xeemu::unnamed, reduction_like R, class K> void parallel_for(range<D> r, R a, const K &k) { \
+    a.begin();                                                                                                         \
+    __xeemu::launch<Name, item<D>>(r, detail::reducing<item<D>, K, R>{k, a});                                          \
+  }                                                                                                                    \
+  template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, class K>                                \
+  void parallel_for(range<D> r, R a, S b, const K &k) {                                                                \
+    a.begin();                                                                                                         \
+    b.begin();                                                                                                         \
+    __xeemu::launch<Name, item<D>>(r, detail::reducing2<item<D>, K, R, S>{k, a, b});                                   \
+  }                                                                                                                    \
+  template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, reduction_like T, class K>              \
+  void parallel_for(range<D> r, R a, S b, T c, const K &k) {                                                           \
+    a.begin();                                                                                                         \
+    b.begin();                                                                                                         \
+    c.begin();                                                                                                         \
+    __xeemu::launch<Name, item<D>>(r, detail::reducing3<item<D>, K, R, S, T>{k, a, b, c});                             \
   }
   XEEMU_LAUNCHES(1)
   XEEMU_LAUNCHES(2)
@@ -138,7 +155,8 @@ class handler {
     c.begin();
     __xeemu::launch<Name, nd_item<D>>(r, detail::reducing3<nd_item<D>, K, R, S, T>{k, a, b, c});
   }
-  template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, reduction_like T, reduction_like U, class K>
+  template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, reduction_like T,
+            reduction_like U, class K>
   void parallel_for(nd_range<D> r, R a, S b, T c, U d, const K &k) {
     a.begin();
     b.begin();
@@ -146,7 +164,8 @@ class handler {
     d.begin();
     __xeemu::launch<Name, nd_item<D>>(r, detail::reducing4<nd_item<D>, K, R, S, T, U>{k, a, b, c, d});
   }
-  template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, reduction_like T, reduction_like U, class K>
+  template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, reduction_like T,
+            reduction_like U, class K>
   void parallel_for(range<D> r, R a, S b, T c, U d, const K &k) {
     a.begin();
     b.begin();
@@ -154,11 +173,11 @@ class handler {
     d.begin();
     __xeemu::launch<Name, item<D>>(r, detail::reducing4<item<D>, K, R, S, T, U>{k, a, b, c, d});
   }
-  // With properties of a kernel, which mean nothing here.
+  // With properties of a kernel, which the front end reads from the type.
   template <class Name = __xeemu::unnamed, class R, class P, class K>
     requires requires { typename P::kernel_properties; }
   void parallel_for(R r, P, const K &k) {
-    parallel_for<Name>(r, k);
+    parallel_for<Name>(r, detail::with_properties<P, K>{k});
   }
   template <class Name = __xeemu::unnamed, class R, class P, reduction_like A, class K>
     requires requires { typename P::kernel_properties; }
@@ -168,7 +187,8 @@ class handler {
   template <class Name = __xeemu::unnamed, int D, class K> void parallel_for_work_group(range<D> groups, const K &k) {
     __xeemu::launch<Name, group<D>>(nd_range<D>(groups, groups), detail::hierarchical<D, K>{k});
   }
-  template <class Name = __xeemu::unnamed, int D, class K> void parallel_for_work_group(range<D> groups, range<D> local, const K &k) {
+  template <class Name = __xeemu::unnamed, int D, class K>
+  void parallel_for_work_group(range<D> groups, range<D> local, const K &k) {
     __xeemu::launch<Name, group<D>>(nd_range<D>(groups * local, local), detail::hierarchical<D, K>{k});
   }
 
@@ -206,26 +226,33 @@ class handler {
       if constexpr (requires { to.get_pointer_plain(); }) {
         const size_t other = detail::row_size(to);
         if (detail::is_whole(from) && detail::is_whole(to)) detail::copy_elements(first, to.data, row);
-        else for (size_t i = 0; i < row; ++i) {
-          const size_t at = k * row + i;
-          to.data[detail::row_begin(to, at / other) + at % other] = first[i];
-        }
+        else
+          for (size_t i = 0; i < row; ++i) {
+            const size_t at = k * row + i;
+            to.data[detail::row_begin(to, at / other) + at % other] = first[i];
+          }
       } else {
         detail::copy_elements(first, detail::address_of(to) + k * row, row);
       }
     }
   }
   template <class P, class A> void copy(P from, const A &to)
-    requires(requires { to.get_pointer_plain(); } && !requires { from.get_pointer_plain(); })
+    requires(
+        requires { to.get_pointer_plain(); } && !requires { from.get_pointer_plain(); })
   {
     const size_t row = detail::row_size(to);
     for (size_t k = 0; k * row < to.size(); ++k)
       detail::copy_elements(detail::address_of(from) + k * row, to.data + detail::row_begin(to, k), row);
   }
   template <class A> void update_host(const A &) {}
+  template <class G> void ext_oneapi_graph(const G &) {
+    __xeemu::unsupported("a graph of commands; submit them to the queue");
+  }
 
   template <auto &name> auto get_specialization_constant() const { return name.value; }
-  template <auto &name, class T> void set_specialization_constant(T x) { __xeemu::stop("a specialization constant is set as the program runs"); }
+  template <auto &name, class T> void set_specialization_constant(T x) {
+    __xeemu::stop("a specialization constant is set as the program runs");
+  }
   template <class B> void use_kernel_bundle(const B &) {}
   template <class T> void set_arg(int, T &&) {}
   template <class... T> void set_args(T &&...) {}
@@ -245,7 +272,9 @@ struct queue {
   explicit queue(const device &, const property_list &p = {}) { make(p.in_order); }
   explicit queue(const device &, const async_handler &, const property_list &p = {}) { make(p.in_order); }
   explicit queue(const context &, const device &, const property_list &p = {}) { make(p.in_order); }
-  explicit queue(const context &, const device &, const async_handler &, const property_list &p = {}) { make(p.in_order); }
+  explicit queue(const context &, const device &, const async_handler &, const property_list &p = {}) {
+    make(p.in_order);
+  }
   template <class S>
     requires std::is_invocable_v<const S &, const device &>
   explicit queue(const S &, const property_list &p = {}) {
@@ -307,38 +336,43 @@ struct queue {
   template <class Name = __xeemu::unnamed, class K> event single_task(const std::vector<event> &e, const K &k) {
     return command_after(e, [&](handler &h) { h.single_task<Name>(k); });
   }
-#define XEEMU_LAUNCHES(D)                                                                                                                                  \
-  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, const K &k) {                                                           \
-    return command([&](handler &h) { h.parallel_for<Name>(r, k); });                                                                                       \
-  }                                                                                                                                                        \
-  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, event e, const K &k) {                                                  \
-    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });                                                                              \
-  }                                                                                                                                                        \
-  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, const std::vector<event> &e, const K &k) {                              \
-    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });                                                                              \
-  }                                                                                                                                                        \
-  template <class Name = __xeemu::unnamed, with_kernel A, class K> event parallel_for(range<D> r, const A &a, const K &k) {                                \
-    return command([&](handler &h) { h.parallel_for<Name>(r, a, k); });                                                                                    \
-  }                                                                                                                                                        \
-  template <class Name = __xeemu::unnamed, with_kernel A, reduction_like B, class K> event parallel_for(range<D> r, const A &a, const B &b, const K &k) {  \
-    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, k); });                                                                                 \
-  }                                                                                                                                                        \
-  template <class Name = __xeemu::unnamed, reduction_like A, reduction_like B, reduction_like C, class K>                                                  \
-  event parallel_for(range<D> r, const A &a, const B &b, const C &c, const K &k) {                                                                         \
-    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, c, k); });                                                                              \
-  }                                                                                                                                                        \
-  template <class Name = __xeemu::unnamed, with_kernel A, class K> event parallel_for(range<D> r, event e, const A &a, const K &k) {                       \
-    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });                                                                           \
-  }                                                                                                                                                        \
-  template <class Name = __xeemu::unnamed, with_kernel A, class K> event parallel_for(range<D> r, const std::vector<event> &e, const A &a, const K &k) {   \
-    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });                                                                           \
-  }                                                                                                                                                        \
-  template <class Name = __xeemu::unnamed, reduction_like A, reduction_like B, class K>                                                                    \
-  event parallel_for(range<D> r, event e, const A &a, const B &b, const K &k) {                                                                            \
-    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, b, k); });                                                                        \
-  }                                                                                                                                                        \
-  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, id<D> from, const K &k) {                                               \
-    return command([&](handler &h) { h.parallel_for<Name>(r, from, k); });                                                                                 \
+#define XEEMU_LAUNCHES(D)                                                                                    \
+  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, const K &k) {             \
+    return command([&](handler &h) { h.parallel_for<Name>(r, k); });                                         \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, event e, const K &k) {    \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });                                \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, class K>                                                          \
+  event parallel_for(range<D> r, const std::vector<event> &e, const K &k) {                                  \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });                                \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, with_kernel A, class K>                                           \
+  event parallel_for(range<D> r, const A &a, const K &k) {                                                   \
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, k); });                                      \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, with_kernel A, reduction_like B, class K>                         \
+  event parallel_for(range<D> r, const A &a, const B &b, const K &k) {                                       \
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, k); });                                   \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, reduction_like A, reduction_like B, reduction_like C, class K>    \
+  event parallel_for(range<D> r, const A &a, const B &b, const C &c, const K &k) {                           \
+    return command([&](handler &h) { h.parallel_for<Name>(r, a, b, c, k); });                                \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, with_kernel A, class K>                                           \
+  event parallel_for(range<D> r, event e, const A &a, const K &k) {                                          \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });                             \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, with_kernel A, class K>                                           \
+  event parallel_for(range<D> r, const std::vector<event> &e, const A &a, const K &k) {                      \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });                             \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, reduction_like A, reduction_like B, class K>                      \
+  event parallel_for(range<D> r, event e, const A &a, const B &b, const K &k) {                              \
+    return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, b, k); });                          \
+  }                                                                                                          \
+  template <class Name = __xeemu::unnamed, class K> event parallel_for(range<D> r, id<D> from, const K &k) { \
+    return command([&](handler &h) { h.parallel_for<Name>(r, from, k); });                                   \
   }
   XEEMU_LAUNCHES(1)
   XEEMU_LAUNCHES(2)
@@ -350,31 +384,38 @@ struct queue {
   template <class Name = __xeemu::unnamed, int D, class K> event parallel_for(nd_range<D> r, event e, const K &k) {
     return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });
   }
-  template <class Name = __xeemu::unnamed, int D, class K> event parallel_for(nd_range<D> r, const std::vector<event> &e, const K &k) {
+  template <class Name = __xeemu::unnamed, int D, class K>
+  event parallel_for(nd_range<D> r, const std::vector<event> &e, const K &k) {
     return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, k); });
   }
-  template <class Name = __xeemu::unnamed, int D, with_kernel A, class K> event parallel_for(nd_range<D> r, const A &a, const K &k) {
+  template <class Name = __xeemu::unnamed, int D, with_kernel A, class K>
+  event parallel_for(nd_range<D> r, const A &a, const K &k) {
     return command([&](handler &h) { h.parallel_for<Name>(r, a, k); });
   }
-  template <class Name = __xeemu::unnamed, int D, with_kernel A, reduction_like B, class K> event parallel_for(nd_range<D> r, const A &a, const B &b, const K &k) {
+  template <class Name = __xeemu::unnamed, int D, with_kernel A, reduction_like B, class K>
+  event parallel_for(nd_range<D> r, const A &a, const B &b, const K &k) {
     return command([&](handler &h) { h.parallel_for<Name>(r, a, b, k); });
   }
   template <class Name = __xeemu::unnamed, int D, reduction_like A, reduction_like B, reduction_like C, class K>
   event parallel_for(nd_range<D> r, const A &a, const B &b, const C &c, const K &k) {
     return command([&](handler &h) { h.parallel_for<Name>(r, a, b, c, k); });
   }
-  template <class Name = __xeemu::unnamed, int D, reduction_like A, reduction_like B, reduction_like C, reduction_like D4, class K>
+  template <class Name = __xeemu::unnamed, int D, reduction_like A, reduction_like B, reduction_like C,
+            reduction_like D4, class K>
   event parallel_for(nd_range<D> r, const A &a, const B &b, const C &c, const D4 &d, const K &k) {
     return command([&](handler &h) { h.parallel_for<Name>(r, a, b, c, d, k); });
   }
-  template <class Name = __xeemu::unnamed, int D, reduction_like A, reduction_like B, reduction_like C, reduction_like D4, class K>
+  template <class Name = __xeemu::unnamed, int D, reduction_like A, reduction_like B, reduction_like C,
+            reduction_like D4, class K>
   event parallel_for(range<D> r, const A &a, const B &b, const C &c, const D4 &d, const K &k) {
     return command([&](handler &h) { h.parallel_for<Name>(r, a, b, c, d, k); });
   }
-  template <class Name = __xeemu::unnamed, int D, with_kernel A, class K> event parallel_for(nd_range<D> r, event e, const A &a, const K &k) {
+  template <class Name = __xeemu::unnamed, int D, with_kernel A, class K>
+  event parallel_for(nd_range<D> r, event e, const A &a, const K &k) {
     return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });
   }
-  template <class Name = __xeemu::unnamed, int D, with_kernel A, class K> event parallel_for(nd_range<D> r, const std::vector<event> &e, const A &a, const K &k) {
+  template <class Name = __xeemu::unnamed, int D, with_kernel A, class K>
+  event parallel_for(nd_range<D> r, const std::vector<event> &e, const A &a, const K &k) {
     return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, k); });
   }
   template <class Name = __xeemu::unnamed, int D, reduction_like A, reduction_like B, class K>
@@ -382,15 +423,15 @@ struct queue {
     return command_after(e, [&](handler &h) { h.parallel_for<Name>(r, a, b, k); });
   }
 
-#define XEEMU_COMMAND(template_, name, parameters, ...)                                          \
-  template_ event name(XEEMU_ALL parameters) {                                                             \
-    return command([&](handler &h) { __VA_ARGS__; });                                            \
-  }                                                                                              \
-  template_ event name(XEEMU_ALL parameters, event e) {                                                    \
-    return command_after(e, [&](handler &h) { __VA_ARGS__; });                                   \
-  }                                                                                              \
-  template_ event name(XEEMU_ALL parameters, const std::vector<event> &e) {                                \
-    return command_after(e, [&](handler &h) { __VA_ARGS__; });                                   \
+#define XEEMU_COMMAND(template_, name, parameters, ...)                     \
+  template_ event name(XEEMU_ALL parameters) {                              \
+    return command([&](handler &h) { __VA_ARGS__; });                       \
+  }                                                                         \
+  template_ event name(XEEMU_ALL parameters, event e) {                     \
+    return command_after(e, [&](handler &h) { __VA_ARGS__; });              \
+  }                                                                         \
+  template_ event name(XEEMU_ALL parameters, const std::vector<event> &e) { \
+    return command_after(e, [&](handler &h) { __VA_ARGS__; });              \
   }
 #define XEEMU_ALL(...) __VA_ARGS__
   XEEMU_COMMAND(, memcpy, (void *to, const void *from, size_t bytes), h.memcpy(to, from, bytes))
@@ -412,9 +453,11 @@ struct queue {
   event ext_oneapi_submit_barrier(const std::vector<event> &e) {
     return command_after(e, [&](handler &) {});
   }
-  event ext_oneapi_memcpy2d(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height) {
+  event ext_oneapi_memcpy2d(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                            size_t height) {
     return command([&](handler &h) {
-      for (size_t i = 0; i < height; ++i) h.memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, width);
+      for (size_t i = 0; i < height; ++i)
+        h.memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, width);
     });
   }
   template <class F> event submit_host_task(const F &f) {

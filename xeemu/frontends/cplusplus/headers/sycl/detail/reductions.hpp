@@ -1,5 +1,5 @@
-// Reductions: what a kernel combines by reducers. Each work-item combines in a variable of its own; after the kernel's body
-// that is combined with the result by an atomic, of an nd-range once for each work-group.
+// Reductions: what a kernel combines by reducers. Each work-item combines in a variable of its own; after the kernel's
+// body that is combined with the result by an atomic, of an nd-range once for each work-group.
 #ifndef XEEMU_SYCL_REDUCTIONS_HPP
 #define XEEMU_SYCL_REDUCTIONS_HPP
 
@@ -79,8 +79,7 @@ template <class T, class Op> inline void combine_atomically(T *p, T x) {
   else if constexpr (simple && k == operation::xor_) __xeemu::atomic_fetch_xor_explicit(p, x, 0, 2);
   else {
     T old = __xeemu::atomic_load_explicit(p, 0, 2);
-    while (!__xeemu::atomic_compare_exchange_strong_explicit(p, &old, (T)Op()(old, x), 0, 0, 2)) {
-    }
+    while (!__xeemu::atomic_compare_exchange_strong_explicit(p, &old, (T)Op()(old, x), 0, 0, 2)) {}
   }
 }
 
@@ -164,7 +163,8 @@ template <class Item, class K, class R, class S, class T, class U> struct reduci
 template <int D, class K> struct hierarchical {
   K kernel;
   void operator()(group<D> g) const {
-    __xeemu::unsupported("a hierarchical kernel (parallel_for_work_group); write an nd_range kernel with local accessors");
+    __xeemu::unsupported(
+        "a hierarchical kernel (parallel_for_work_group); write an nd_range kernel with local accessors");
     kernel(g);
   }
 };
@@ -181,8 +181,8 @@ template <int D, class K> struct shifted {
 template <class T, class Op> inline detail::reduction_of<T, Op> reduction(T *p, Op, const property_list &o = {}) {
   return detail::reduction_of<T, Op>{p, detail::identity_of<Op, T>(), o.initialized, nullptr};
 }
-template <class T, class Op>
-inline detail::reduction_of<T, Op> reduction(T *p, const std::type_identity_t<T> &identity, Op, const property_list &o = {}) {
+template <class T, class Op> inline detail::reduction_of<T, Op> reduction(T *p, const std::type_identity_t<T> &identity,
+                                                                          Op, const property_list &o = {}) {
   return detail::reduction_of<T, Op>{p, identity, o.initialized, nullptr};
 }
 template <class T, class A, class Op>
@@ -190,17 +190,21 @@ inline detail::reduction_of<T, Op> reduction(buffer<T, 1, A> b, handler &, Op, c
   return detail::reduction_of<T, Op>{b.data, detail::identity_of<Op, T>(), o.initialized, b.data};
 }
 template <class T, class A, class Op>
-inline detail::reduction_of<T, Op> reduction(buffer<T, 1, A> b, handler &, const std::type_identity_t<T> &identity, Op, const property_list &o = {}) {
+inline detail::reduction_of<T, Op> reduction(buffer<T, 1, A> b, handler &, const std::type_identity_t<T> &identity, Op,
+                                             const property_list &o = {}) {
   return detail::reduction_of<T, Op>{b.data, identity, o.initialized, b.data};
 }
 // Of an accessor, as before SYCL 2020.
 template <class T, int D, access_mode m, target t, access::placeholder h, class Op>
 inline detail::reduction_of<T, Op> reduction(const accessor<T, D, m, t, h> &a, Op) {
-  return detail::reduction_of<T, Op>{a.data, detail::identity_of<Op, T>(), m == access_mode::discard_write || m == access_mode::write, a.data};
+  return detail::reduction_of<T, Op>{a.data, detail::identity_of<Op, T>(),
+                                     m == access_mode::discard_write || m == access_mode::write, a.data};
 }
 template <class T, int D, access_mode m, target t, access::placeholder h, class Op>
-inline detail::reduction_of<T, Op> reduction(const accessor<T, D, m, t, h> &a, const std::type_identity_t<T> &identity, Op) {
-  return detail::reduction_of<T, Op>{a.data, identity, m == access_mode::discard_write || m == access_mode::write, a.data};
+inline detail::reduction_of<T, Op> reduction(const accessor<T, D, m, t, h> &a, const std::type_identity_t<T> &identity,
+                                             Op) {
+  return detail::reduction_of<T, Op>{a.data, identity, m == access_mode::discard_write || m == access_mode::write,
+                                     a.data};
 }
 namespace ext::oneapi {
 using sycl::reducer, sycl::reduction;

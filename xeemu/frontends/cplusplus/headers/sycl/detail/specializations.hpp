@@ -1,4 +1,5 @@
-// Specializations: constants of a kernel that have their default values, and kernel bundles as far as a program names them.
+// Specializations: constants of a kernel that have their default values, and kernel bundles as far as a program names
+// them.
 #ifndef XEEMU_SYCL_SPECIALIZATIONS_HPP
 #define XEEMU_SYCL_SPECIALIZATIONS_HPP
 
@@ -34,8 +35,12 @@ struct kernel_id {
 };
 struct kernel {
   template <class Q> typename Q::return_type get_info() const { return detail::answer<Q>(); }
-  template <class Q, class... X> typename Q::return_type get_info(const device &, X...) const { return detail::answer<Q>(); }
-  template <class Q, class... X> typename Q::return_type get_work_group_info(const device &, X...) const { return detail::answer<Q>(); }
+  template <class Q, class... X> typename Q::return_type get_info(const device &, X...) const {
+    return detail::answer<Q>();
+  }
+  template <class Q, class... X> typename Q::return_type get_work_group_info(const device &, X...) const {
+    return detail::answer<Q>();
+  }
   context get_context() const { return context(); }
 };
 template <bundle_state s> struct kernel_bundle {
@@ -46,7 +51,9 @@ template <bundle_state s> struct kernel_bundle {
 };
 template <class Name> inline kernel_id get_kernel_id() { return kernel_id(); }
 template <bundle_state s, class... X> inline kernel_bundle<s> get_kernel_bundle(X...) { return kernel_bundle<s>(); }
-template <class Name, bundle_state s, class... X> inline kernel_bundle<s> get_kernel_bundle(X...) { return kernel_bundle<s>(); }
+template <class Name, bundle_state s, class... X> inline kernel_bundle<s> get_kernel_bundle(X...) {
+  return kernel_bundle<s>();
+}
 
 }  // namespace sycl
 

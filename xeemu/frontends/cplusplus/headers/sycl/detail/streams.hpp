@@ -8,7 +8,21 @@
 namespace sycl {
 
 class handler;
-enum class stream_manipulator { flush, dec, hex, oct, noshowbase, showbase, noshowpos, showpos, endl, fixed, scientific, hexfloat, defaultfloat };
+enum class stream_manipulator {
+  flush,
+  dec,
+  hex,
+  oct,
+  noshowbase,
+  showbase,
+  noshowpos,
+  showpos,
+  endl,
+  fixed,
+  scientific,
+  hexfloat,
+  defaultfloat
+};
 inline constexpr stream_manipulator flush = stream_manipulator::flush;
 inline constexpr stream_manipulator dec = stream_manipulator::dec;
 inline constexpr stream_manipulator hex = stream_manipulator::hex;
@@ -66,7 +80,9 @@ inline const stream &operator<<(const stream &o, const C &x) {
   for (int i = 0; i < C::dimensions; ++i) o << (i == 0 ? "" : ", ") << x.v[i];
   return o << "}";
 }
-template <int D, bool b> inline const stream &operator<<(const stream &o, const item<D, b> &x) { return o << x.get_id(); }
+template <int D, bool b> inline const stream &operator<<(const stream &o, const item<D, b> &x) {
+  return o << x.get_id();
+}
 
 namespace ext::oneapi::experimental {
 template <class... A> inline int printf(const char *format, A... x) { return __xeemu::printf(format, x...); }

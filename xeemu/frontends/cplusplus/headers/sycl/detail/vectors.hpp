@@ -15,27 +15,52 @@ struct elem {
 };
 
 namespace detail {
-template <class T> struct stored { typedef T type; };
-template <> struct stored<bool> { typedef unsigned char type; };
+template <class T> struct stored {
+  typedef T type;
+};
+template <> struct stored<bool> {
+  typedef unsigned char type;
+};
 template <class T>
   requires std::is_enum_v<T>
-struct stored<T> { typedef unsigned char type; };
-template <> struct stored<long long> { typedef long type; };
-template <> struct stored<unsigned long long> { typedef unsigned long type; };
-template <> struct stored<signed char> { typedef char type; };
-template <class T, int n> struct native { typedef T type __attribute__((ext_vector_type(n))); };
-template <class T> struct native<T, 1> { typedef T type; };
+struct stored<T> {
+  typedef unsigned char type;
+};
+template <> struct stored<long long> {
+  typedef long type;
+};
+template <> struct stored<unsigned long long> {
+  typedef unsigned long type;
+};
+template <> struct stored<signed char> {
+  typedef char type;
+};
+template <class T, int n> struct native {
+  typedef T type __attribute__((ext_vector_type(n)));
+};
+template <class T> struct native<T, 1> {
+  typedef T type;
+};
 // The integer that a comparison gives for an element.
-template <int bytes> struct truth { typedef signed char type; };
-template <> struct truth<2> { typedef short type; };
-template <> struct truth<4> { typedef int type; };
-template <> struct truth<8> { typedef long type; };
+template <int bytes> struct truth {
+  typedef signed char type;
+};
+template <> struct truth<2> {
+  typedef short type;
+};
+template <> struct truth<4> {
+  typedef int type;
+};
+template <> struct truth<8> {
+  typedef long type;
+};
 
 template <class T> inline constexpr bool is_vec = false;
 template <class T, int n> inline constexpr bool is_vec<vec<T, n>> = true;
 template <class T> inline constexpr int components = 1;
 template <class T, int n> inline constexpr int components<vec<T, n>> = n;
-template <class T> concept scalar = std::is_arithmetic_v<T> || std::is_same_v<T, half> || std::is_enum_v<T>;
+template <class T>
+concept scalar = std::is_arithmetic_v<T> || std::is_same_v<T, half> || std::is_enum_v<T>;
 }  // namespace detail
 
 template <class T, int n> struct vec {
@@ -100,17 +125,17 @@ template <class T, int n> struct vec {
     if constexpr (n == 1) return (T)v;
     else return (T)v[i];
   }
-#define XEEMU_COMPONENT(name, i)                 \
-  T &name() &                                    \
-    requires(n > i)                              \
-  {                                              \
-    return ((T *)&v)[i];                         \
-  }                                              \
-  T name() const &                               \
-    requires(n > i)                              \
-  {                                              \
-    if constexpr (n == 1) return (T)v;           \
-    else return (T)v[i];                         \
+#define XEEMU_COMPONENT(name, i)       \
+  T &name() &                          \
+    requires(n > i)                    \
+  {                                    \
+    return ((T *)&v)[i];               \
+  }                                    \
+  T name() const &                     \
+    requires(n > i)                    \
+  {                                    \
+    if constexpr (n == 1) return (T)v; \
+    else return (T)v[i];               \
   }
   XEEMU_COMPONENT(x, 0)
   XEEMU_COMPONENT(y, 1)
@@ -169,35 +194,37 @@ template <class T, int n> struct vec {
     else if constexpr (n == 8) return swizzle<1, 3, 5, 7>();
     else return swizzle<1, 3, 5, 7, 9, 11, 13, 15>();
   }
-#define XEEMU_SWIZZLE2(p, i, q, k)               \
-  vec<T, 2> p##q() const                         \
-    requires(n > i && n > k && n <= 4)           \
-  {                                              \
-    return swizzle<i, k>();                      \
+#define XEEMU_SWIZZLE2(p, i, q, k)     \
+  vec<T, 2> p##q() const               \
+    requires(n > i && n > k && n <= 4) \
+  {                                    \
+    return swizzle<i, k>();            \
   }
-#define XEEMU_SWIZZLE3(p, i, q, k, s, l)         \
-  vec<T, 3> p##q##s() const                      \
-    requires(n > i && n > k && n > l && n <= 4)  \
-  {                                              \
-    return swizzle<i, k, l>();                   \
+#define XEEMU_SWIZZLE3(p, i, q, k, s, l)        \
+  vec<T, 3> p##q##s() const                     \
+    requires(n > i && n > k && n > l && n <= 4) \
+  {                                             \
+    return swizzle<i, k, l>();                  \
   }
 #ifdef SYCL_SIMPLE_SWIZZLES
-#define XEEMU_LAST(p, i, q, k)                                                       \
-  XEEMU_SWIZZLE2(p, i, q, k)                                                         \
-  XEEMU_SWIZZLE3(p, i, q, k, x, 0) XEEMU_SWIZZLE3(p, i, q, k, y, 1)                  \
-  XEEMU_SWIZZLE3(p, i, q, k, z, 2) XEEMU_SWIZZLE3(p, i, q, k, w, 3)
+#define XEEMU_LAST(p, i, q, k)     \
+  XEEMU_SWIZZLE2(p, i, q, k)       \
+  XEEMU_SWIZZLE3(p, i, q, k, x, 0) \
+  XEEMU_SWIZZLE3(p, i, q, k, y, 1) XEEMU_SWIZZLE3(p, i, q, k, z, 2) XEEMU_SWIZZLE3(p, i, q, k, w, 3)
 #define XEEMU_SECOND(p, i) XEEMU_LAST(p, i, x, 0) XEEMU_LAST(p, i, y, 1) XEEMU_LAST(p, i, z, 2) XEEMU_LAST(p, i, w, 3)
-  XEEMU_SECOND(x, 0) XEEMU_SECOND(y, 1) XEEMU_SECOND(z, 2) XEEMU_SECOND(w, 3)
+  XEEMU_SECOND(x, 0)
+  XEEMU_SECOND(y, 1) XEEMU_SECOND(z, 2) XEEMU_SECOND(w, 3)
 #undef XEEMU_LAST
 #undef XEEMU_SECOND
 #else
-  XEEMU_SWIZZLE2(x, 0, y, 1) XEEMU_SWIZZLE2(z, 2, w, 3) XEEMU_SWIZZLE2(y, 1, x, 0) XEEMU_SWIZZLE2(x, 0, x, 0)
-  XEEMU_SWIZZLE2(y, 1, y, 1) XEEMU_SWIZZLE2(x, 0, z, 2) XEEMU_SWIZZLE2(y, 1, z, 2) XEEMU_SWIZZLE2(y, 1, w, 3)
-  XEEMU_SWIZZLE3(x, 0, y, 1, z, 2) XEEMU_SWIZZLE3(z, 2, y, 1, x, 0)
+  XEEMU_SWIZZLE2(x, 0, y, 1)
+  XEEMU_SWIZZLE2(z, 2, w, 3) XEEMU_SWIZZLE2(y, 1, x, 0) XEEMU_SWIZZLE2(x, 0, x, 0) XEEMU_SWIZZLE2(y, 1, y, 1)
+      XEEMU_SWIZZLE2(x, 0, z, 2) XEEMU_SWIZZLE2(y, 1, z, 2) XEEMU_SWIZZLE2(y, 1, w, 3) XEEMU_SWIZZLE3(x, 0, y, 1, z, 2)
+          XEEMU_SWIZZLE3(z, 2, y, 1, x, 0)
 #endif
 #undef XEEMU_SWIZZLE2
 #undef XEEMU_SWIZZLE3
-  vec<T, 4> xyzw() const
+      vec<T, 4> xyzw() const
     requires(n == 4)
   {
     return *this;
@@ -229,17 +256,17 @@ template <class T, int n> struct vec {
     for (int i = 0; i < n; ++i) p[i] = (*this)[i];
   }
 
-#define XEEMU_OPERATOR(op)                                                                                        \
-  friend vec operator op(const vec &a, const vec &b) { return vec((vector_t)(a.v op b.v)); }                      \
-  friend vec operator op(const vec &a, T b) { return vec((vector_t)(a.v op(E) b)); }                              \
-  friend vec operator op(T a, const vec &b) { return vec((vector_t)((E)a op b.v)); }                              \
-  friend vec &operator op##=(vec & a, const vec & b) {                                                            \
-    a.v = (vector_t)(a.v op b.v);                                                                                 \
-    return a;                                                                                                     \
-  }                                                                                                               \
-  friend vec &operator op##=(vec & a, T b) {                                                                      \
-    a.v = (vector_t)(a.v op(E) b);                                                                                \
-    return a;                                                                                                     \
+#define XEEMU_OPERATOR(op)                                                                   \
+  friend vec operator op(const vec &a, const vec &b) { return vec((vector_t)(a.v op b.v)); } \
+  friend vec operator op(const vec &a, T b) { return vec((vector_t)(a.v op(E) b)); }         \
+  friend vec operator op(T a, const vec &b) { return vec((vector_t)((E)a op b.v)); }         \
+  friend vec &operator op## = (vec & a, const vec &b) {                                      \
+    a.v = (vector_t)(a.v op b.v);                                                            \
+    return a;                                                                                \
+  }                                                                                          \
+  friend vec &operator op## = (vec & a, T b) {                                               \
+    a.v = (vector_t)(a.v op(E) b);                                                           \
+    return a;                                                                                \
   }
   XEEMU_OPERATOR(+)
   XEEMU_OPERATOR(-)
@@ -252,10 +279,16 @@ template <class T, int n> struct vec {
   XEEMU_OPERATOR(<<)
   XEEMU_OPERATOR(>>)
 #undef XEEMU_OPERATOR
-#define XEEMU_OPERATOR(op)                                                                                        \
-  friend truth_type operator op(const vec &a, const vec &b) { return truth_type((typename truth_type::vector_t)(a.v op b.v)); } \
-  friend truth_type operator op(const vec &a, T b) { return truth_type((typename truth_type::vector_t)(a.v op(vector_t)(E) b)); } \
-  friend truth_type operator op(T a, const vec &b) { return truth_type((typename truth_type::vector_t)((vector_t)(E)a op b.v)); }
+#define XEEMU_OPERATOR(op)                                                     \
+  friend truth_type operator op(const vec &a, const vec &b) {                  \
+    return truth_type((typename truth_type::vector_t)(a.v op b.v));            \
+  }                                                                            \
+  friend truth_type operator op(const vec &a, T b) {                           \
+    return truth_type((typename truth_type::vector_t)(a.v op(vector_t)(E) b)); \
+  }                                                                            \
+  friend truth_type operator op(T a, const vec &b) {                           \
+    return truth_type((typename truth_type::vector_t)((vector_t)(E)a op b.v)); \
+  }
   XEEMU_OPERATOR(==)
   XEEMU_OPERATOR(!=)
   XEEMU_OPERATOR(<)
@@ -286,11 +319,11 @@ template <class T, class... U>
   requires(std::is_same_v<T, U> && ...)
 vec(T, U...) -> vec<T, 1 + sizeof...(U)>;
 
-#define XEEMU_ALIASES(name, T)   \
-  typedef vec<T, 2> name##2;     \
-  typedef vec<T, 3> name##3;     \
-  typedef vec<T, 4> name##4;     \
-  typedef vec<T, 8> name##8;     \
+#define XEEMU_ALIASES(name, T) \
+  typedef vec<T, 2> name##2;   \
+  typedef vec<T, 3> name##3;   \
+  typedef vec<T, 4> name##4;   \
+  typedef vec<T, 8> name##8;   \
   typedef vec<T, 16> name##16;
 XEEMU_ALIASES(char, signed char)
 XEEMU_ALIASES(schar, signed char)
@@ -383,16 +416,16 @@ template <class T, size_t n> struct marray {
   XEEMU_OPERATOR(<<, <<=)
   XEEMU_OPERATOR(>>, >>=)
 #undef XEEMU_OPERATOR
-#define XEEMU_OPERATOR(op)                                              \
+#define XEEMU_OPERATOR(op)                                               \
   friend marray<bool, n> operator op(const marray &a, const marray &b) { \
-    marray<bool, n> y;                                                  \
-    for (size_t i = 0; i < n; ++i) y.s[i] = a.s[i] op b.s[i];           \
-    return y;                                                           \
-  }                                                                     \
-  friend marray<bool, n> operator op(const marray &a, const T &b) {     \
-    marray<bool, n> y;                                                  \
-    for (size_t i = 0; i < n; ++i) y.s[i] = a.s[i] op b;                \
-    return y;                                                           \
+    marray<bool, n> y;                                                   \
+    for (size_t i = 0; i < n; ++i) y.s[i] = a.s[i] op b.s[i];            \
+    return y;                                                            \
+  }                                                                      \
+  friend marray<bool, n> operator op(const marray &a, const T &b) {      \
+    marray<bool, n> y;                                                   \
+    for (size_t i = 0; i < n; ++i) y.s[i] = a.s[i] op b;                 \
+    return y;                                                            \
   }
   XEEMU_OPERATOR(==)
   XEEMU_OPERATOR(!=)
@@ -415,7 +448,7 @@ template <class T, size_t n> struct marray {
   }
 };
 template <class T, class... U> marray(T, U...) -> marray<T, 1 + sizeof...(U)>;
-#define XEEMU_ALIASES(name, T)    \
+#define XEEMU_ALIASES(name, T)     \
   typedef marray<T, 2> m##name##2; \
   typedef marray<T, 3> m##name##3; \
   typedef marray<T, 4> m##name##4; \

@@ -1,0 +1,65 @@
+"""Containers: copies of the standard library's vectors and strings, as our headers lay them out."""
+
+from typing import Any
+
+from xeemu.frontends import types
+from xeemu.frontends.hosting import layouts
+from xeemu.frontends.hosting.machine import Machine, copy, copy_bytes
+from xeemu.frontends.hosting.memories import Cells, Memory
+from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.types import Record, Type
+
+_NAMES = ("std::vector<", "std::basic_string<")
+
+
+def copied(machine: Machine, given: Any, of: Type) -> Any:
+    """A copy of an object with memories of its own."""
+    if given is UNKNOWN:
+        return UNKNOWN
+    memory, at = given if isinstance(given, tuple) else (given, 0)
+    made = Cells(layouts.size(of))
+    copy(made, 0, memory, at, of)
+    _part(machine, made, 0, of)
+    return made
+
+
+def _part(machine: Machine, memory: Memory, at: int, of: Type) -> None:
+    """Gives what is in an object memories of its own."""
+    match of:
+        case types.Array(element=element, count=count):
+            for k in range(count if _holds(element) else 0):
+                _part(machine, memory, at + k * layouts.size(element), element)
+        case Record() if of.name.startswith(_NAMES):
+            _separate(machine, memory, at, of)
+        case Record(fields=fields, union=False) if _holds(of):
+            for field in fields:
+                _part(machine, memory, at + layouts.at(of, field.name), field.type)
+
+
+def _holds(of: Type) -> bool:
+    """Whether an object has a container in it."""
+    match of:
+        case types.Array(element=element):
+            return _holds(element)
+        case Record(name=name, fields=fields):
+            return name.startswith(_NAMES) or any(_holds(f.type) for f in fields)
+    return False
+
+
+def _separate(machine: Machine, memory: Memory, at: int, of: Record) -> None:
+    """Gives a container a copy of its elements."""
+    first, room = of.field("first"), of.field("room")
+    pointer = memory.get(at + layouts.at(of, "first"), first.type)
+    count = memory.get(at + layouts.at(of, "room"), room.type)
+    if UNKNOWN in (pointer, count) or pointer[0] is None:
+        return
+    source, start = pointer
+    assert isinstance(first.type, types.Pointer)
+    element = first.type.pointee
+    size = layouts.size(element)
+    made = machine.allocate(count * size, source.kind)
+    made.element = source.element
+    copy_bytes(made, 0, source, start, count * size)
+    for k in range(count if _holds(element) else 0):
+        _part(machine, made, k * size, element)
+    memory.put(at + layouts.at(of, "first"), first.type, (made, 0))
