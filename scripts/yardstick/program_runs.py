@@ -109,7 +109,7 @@ def page(corpus: pathlib.Path, before: str) -> str:
     names = programs.names()
     parts = [INTRODUCTION, "## By suite\n", results.markdown(verdicts.HEADER, rows(corpus, names))]
     for name in names:
-        outcomes = {p.key: o for p, o in known(corpus, name)}
+        outcomes = {p.key: {**o, "ran": "status" in o} for p, o in known(corpus, name)}
         labelled = {p.key: p.expect for p in programs.read(name).programs}
         if table := results.label_rows(outcomes, labelled):
             parts += [f"## Labels of {name}\n", results.markdown(results.LABELS, table)]
