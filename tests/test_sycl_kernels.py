@@ -617,6 +617,15 @@ def test_host_code_that_cannot_be_followed_tells_nothing(monkeypatch, kernels):
 
 
 class TestErrors:
+    def test_of_another_number_of_dimensions_name_the_kernels_own(self):
+        text = (
+            "#include <sycl/sycl.hpp>\nvoid f(sycl::queue q, int *a) {\n  q.parallel_for<class one>(sycl::range<1>(8), "
+        )
+        kernel = xe.load(text + "[=](sycl::id<1> i) { a[i] = 1; });\n}\n")["one"]
+        with pytest.raises(xe.NDRangeError, match=r"one over range<1>, but .* has 2 dimensions; write xe.NDRange\(n\)"):
+            xe.launch(kernel, xe.NDRange((4, 2)))(np.zeros(8, np.int32))
+        np.testing.assert_array_equal(xe.launch(kernel, xe.NDRange(8, 4))(np.zeros(8, np.int32)), np.ones(8))
+
     def told(self, body):
         with pytest.raises(xe.KernelError) as refused:
             xe.load(f"#include <sycl/sycl.hpp>\nvoid f(sycl::queue q, int *a) {{\n  {body}\n}}\n")

@@ -12,7 +12,7 @@ import xeemu as xe
 from xeemu.commands import rules
 from xeemu.commands.notation import UsageError
 from xeemu.frontends import types
-from xeemu.frontends.sycl import arguments, parameters
+from xeemu.frontends.sycl import arguments, parameters, ranges
 from xeemu.frontends.sycl.collection import SyclKernels
 from xeemu.frontends.sycl.parameters import Parameter
 from xeemu.frontends.sycl.plans import Plan
@@ -89,7 +89,7 @@ class _Given:
 
     def _is_known(self, capture: Parameter) -> bool:
         """Whether the host code tells all of a capture but the contents of arrays, which it never does."""
-        return arguments.Signature("", (), self._plan, ()).is_known(capture)
+        return arguments.Signature("", (), self._plan, (), ranges.Range("single_task", 1)).is_known(capture)
 
     def _argument(self, capture: Parameter, text: str | None, position: int) -> Any:
         """The argument for a capture; None where nobody tells it."""

@@ -206,6 +206,7 @@ class _Binding:
         """
         parameters = self.function.parameters
         if self.signature is not None:
+            self.signature.check(nd_range)
             arguments = self.signature.flat(arguments, keywords)
         else:
             self._check_number(arguments, keywords)

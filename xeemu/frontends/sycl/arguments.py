@@ -9,13 +9,15 @@ from typing import Any
 import jax
 import numpy as np
 
-from xeemu.errors import KernelArgumentError, did_you_mean
+from xeemu.errors import KernelArgumentError, NDRangeError, did_you_mean
 from xeemu.frontends import types
 from xeemu.frontends.sycl import parameters, reductions
 from xeemu.frontends.sycl.parameters import POINTER, Leaf, Parameter
 from xeemu.frontends.sycl.plans import Extent, Plan
+from xeemu.frontends.sycl.ranges import Range
 from xeemu.language import source
 from xeemu.language.local import Local
+from xeemu.language.ndrange import NDRange
 
 _ARRAYS = (jax.Array, np.ndarray, np.void, jax.ShapeDtypeStruct)
 
@@ -29,12 +31,14 @@ class Signature:
       captures: in the order of the function object.
       plan: what the host code tells of them; what is known need not be given.
       lines: of its source, each with its number.
+      range: over what it is launched.
     """
 
     kernel: str
     captures: tuple[Parameter, ...]
     plan: Plan
     lines: tuple[tuple[int, str], ...]
+    range: Range
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,6 +70,18 @@ class Signature:
     def needed(self) -> tuple[Parameter, ...]:
         """The captures that have to be given."""
         return tuple(capture for capture in self.captures if not self.is_known(capture))
+
+    def check(self, nd_range: NDRange) -> None:
+        """Refuses a launch over another number of dimensions than the kernel's item has."""
+        own, given = self.range.dimensions, nd_range.dimensions
+        if own == given:
+            return
+        sizes = "(n, m, k)"[: 3 * own - 1] + ")" if own > 1 else "n"
+        local = f", {sizes}" if nd_range.local_size is not None else ""
+        raise NDRangeError(
+            f"kernel {self.kernel} is one over {self.range}, but the launch {nd_range} has {given} "
+            f"dimension{'s' * (given > 1)}; write xe.NDRange({sizes}{local})"
+        )
 
     def is_known(self, capture: Parameter) -> bool:
         """Whether a launch knows the capture by itself: a number, or the size of local memory."""

@@ -121,8 +121,9 @@ class SyclKernels(Mapping[str, Kernel]):
     def _kernel(self, name: str) -> Kernel:
         entry, submission, plan = self.entry(name), self._submissions[name], self.plan(name)
         program = Program(self.file, {}, [entry.function], [])
-        signature = Signature(name, entry.captures, plan, _lines(self.instances, submission))
-        nd_range = ranges.of(submission).launch(plan)
+        of = ranges.of(submission)
+        signature = Signature(name, entry.captures, plan, _lines(self.instances, submission), of)
+        nd_range = of.launch(plan)
         return binding.kernel(program, entry.function, SYCL_CPP, (*self._identity, name), signature, nd_range)
 
     # --- Text ---
