@@ -638,3 +638,42 @@ kernel void racing(global int* a) { a[0] += 1; }
         code, _, errors = xeemu("run", f"{file}:scale", "--global-size", "64", "--options", "-DN=2")
         assert code == 2
         assert "is no OpenCL C or SYCL C++, which --options and --std are for" in errors
+
+
+class TestPrograms:
+    TEXT = """#include <sycl/sycl.hpp>
+#include <iostream>
+int main(int count, char **words) {
+  sycl::queue q;
+  const int n = 64;
+  int *a = sycl::malloc_shared<int>(n, q);
+  for (int i = 0; i < n; i++) a[i] = i;
+  q.parallel_for<class doubled>(sycl::nd_range<1>(n, 16), [=](sycl::nd_item<1> it) {
+    a[SUM ? 0 : it.get_global_id(0)] *= 2;
+  }).wait();
+  std::cout << "last " << a[n - 1] << ", " << count << " words" << std::endl;
+  return a[n - 1] != 126;
+}
+"""
+
+    def test_print_their_output_and_launches(self, xeemu, tmp_path):
+        (tmp_path / "mine.cpp").write_text(self.TEXT)
+        code, output, _ = xeemu("program", str(tmp_path / "mine.cpp"), "one", "two", "--options", "-DSUM=0", "--check")
+        assert code == 0
+        lines = output.splitlines()
+        assert lines[0] == "last 126, 3 words"
+        assert re.match(r"doubled +8 +global 64, local 16 +[\d.]+ us$", lines[3])
+        assert len(lines) == 4
+
+    def test_fail_where_they_say_so_or_a_check_finds_a_fault(self, xeemu, tmp_path):
+        (tmp_path / "mine.cpp").write_text(self.TEXT)
+        code, output, _ = xeemu("program", str(tmp_path / "mine.cpp"), "--options", "-DSUM=1", "--check")
+        assert code == 1
+        assert "main gives 1" in output
+        assert "doubled, line 8: error: data-race" in output
+
+    def test_are_of_sycl_alone(self, xeemu, tmp_path):
+        (tmp_path / "mine.cl").write_text("kernel void one(global int *a) { a[0] = 1; }")
+        code, _, errors = xeemu("program", str(tmp_path / "mine.cl"))
+        assert code == 2
+        assert "is no SYCL C++, whose host code could be run" in errors

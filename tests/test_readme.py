@@ -80,7 +80,7 @@ def test_a_room_uses_only_those_above_it(room):
 
 def test_the_commands_are_accepted():
     commands = re.findall(r"^xeemu (.*)$", blocks("bash")[1], re.MULTILINE)
-    assert len(commands) == 19
+    assert len(commands) == 20
     for command in commands:
         words = shlex.split(command.replace("[", "").replace("]", ""), comments=True)
         cli._parser().parse_args(words)

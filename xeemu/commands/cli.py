@@ -20,7 +20,7 @@ import numpy as np
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.commands import notation, rules, runs, targets
+from xeemu.commands import notation, rules, runs, targets, wholes
 from xeemu.commands.notation import UsageError
 from xeemu.commands.runs import Run
 from xeemu.commands.targets import KernelOptions, SweepOptions
@@ -274,6 +274,12 @@ def _in_order(sizes: Any) -> Any:
     return sizes[::-1] if isinstance(sizes, tuple) else sizes
 
 
+def _program(given: argparse.Namespace) -> int:
+    result = wholes.run(given.file, given.arguments, xe.device(given.device), given.options, given.std)
+    print(wholes.told(result, given.check))
+    return _DIFFERENT if wholes.is_faulty(result, given.check) else 0
+
+
 def _list(given: argparse.Namespace) -> int:
     print(targets.listed(given.file, given.options, given.std))
     return 0
@@ -506,8 +512,15 @@ def _parser() -> argparse.ArgumentParser:
     add("kernels", _kernels, "list the examples")
 
     list_ = add("list", _list, "list the kernels of a file of your own, Python, OpenCL C or SYCL C++")
-    list_.add_argument("file", metavar="FILE", help="path.cl or path.py")
+    list_.add_argument("file", metavar="FILE", help="path.cl, path.cpp or path.py")
     _add_build(list_)
+
+    program = add("program", _program, "run a program of SYCL C++ as a whole, its host code and all its kernels")
+    program.add_argument("file", metavar="FILE", help="path.cpp")
+    program.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="of the program's own command line")
+    program.add_argument("--device", default=DEFAULT_DEVICE, help="the modelled device (default: %(default)s)")
+    program.add_argument("--check", action="store_true", help="check each launch too")
+    _add_build(program)
 
     run = add("run", _run, "run an example or a kernel of your own, and verify the result")
     _add_target(run)
