@@ -125,9 +125,7 @@ def root(numbers: Sequence[Number], of: Scalar) -> Number:
 
 @composite
 def cube_root(x: jax.Array) -> jax.Array:
-    """`cbrt`: XLA's, which of doubles is off by three units, with a step of Newton's."""
+    """`cbrt`: XLA's, which is off by three units, or by fourteen where it is a power, with a step of Newton's."""
     root = lax.cbrt(x)
-    if x.dtype != np.float64:
-        return root
     better = root - root * (root * (root * (root / x)) - 1) / 3
     return lax.select(floats.ordinary(x), better, root)
