@@ -54,6 +54,9 @@ class Signature(Protocol):
     def every(self) -> tuple[str, ...]: ...
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]: ...
+    def check(self, nd_range: NDRange) -> None:
+        """Refuses an nd-range over which the kernel is not launched."""
+
     def flat(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Sequence[Any]:
         """The values of the parameters, of a call's arguments."""
 
