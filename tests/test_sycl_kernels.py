@@ -616,6 +616,13 @@ def test_host_code_that_cannot_be_followed_tells_nothing(monkeypatch, kernels):
     assert kernel.parameters == ("t", "x", "y", "params")
 
 
+def test_programs_of_cpp_17_are_read():
+    text = "#include <sycl/sycl.hpp>\nvoid f(sycl::queue q, int *a) { q.single_task<class one>([=] { a[0] = 1; }); }\n"
+    assert list(xe.load(text, std="c++17")) == list(xe.load(text, "-std=gnu++17")) == ["one"]
+    with pytest.raises(xe.KernelArgumentError, match=r"write one of c\+\+17, c\+\+20, c\+\+23"):
+        xe.load(text, std="c++14")
+
+
 class TestErrors:
     def test_of_another_number_of_dimensions_name_the_kernels_own(self):
         text = (

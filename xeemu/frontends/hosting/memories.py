@@ -4,6 +4,7 @@ A pointer is a memory and an offset in bytes. Variables and small things are `Ce
 offset; what is allocated and holds numbers alone is `Words`, one array of NumPy's.
 """
 
+import abc
 import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -20,7 +21,7 @@ HOST, DEVICE, SHARED, LOCAL = range(4)
 """Kinds of memory, as `__xeemu::allocate` takes them."""
 
 
-class Memory:
+class Memory(abc.ABC):
     """Some bytes.
 
     Attributes:
@@ -40,20 +41,21 @@ class Memory:
         self.number = 0
         self.freed = False
 
+    @abc.abstractmethod
     def get(self, at: Any, of: Type) -> Any:
         """The number, pointer or function at an offset."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def put(self, at: Any, of: Type, value: Any) -> None:
-        raise NotImplementedError
+        """Puts such a value there."""
 
+    @abc.abstractmethod
     def fill(self, at: Any, byte: Any, size: Any) -> None:
         """Sets bytes."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def forget(self) -> None:
         """Nothing is known of the contents any more."""
-        raise NotImplementedError
 
 
 Address: TypeAlias = tuple[Memory | None, Any]

@@ -53,6 +53,19 @@ def arguments(folder: str, options: Sequence[str], std: str) -> list[str]:
 
 def _known(options: Sequence[str]) -> list[str]:
     """The options that mean something to clang; the others of OpenCL's and of compilers' change no value."""
+    ignored = (*_OF_A_COMPILER, *(f"{option}$" for option in _PLAIN))
+    return taken(options, _FOR_CLANG, ignored, "of OpenCL's build options")
+
+
+def taken(options: Sequence[str], for_clang: Sequence[str], ignored: Sequence[str], whose: str) -> list[str]:
+    """The options of a preprocessor's, with their values, and those for clang.
+
+    Args:
+      options: that the user gives.
+      for_clang: those that clang has to know.
+      ignored: beginnings of those that change no value; with a `$` behind it an option as a whole.
+      whose: options they are, for the error that says which is none.
+    """
     found: list[str] = []
     waiting = iter(options)
     for option in waiting:
@@ -61,9 +74,8 @@ def _known(options: Sequence[str]) -> list[str]:
             if value is None:
                 raise KernelArgumentError(f"the option {option} has no value behind it")
             found += [option, value]
-        elif option.startswith(_WITH_VALUE) or option in _FOR_CLANG:
+        elif option.startswith(_WITH_VALUE) or option in for_clang:
             found.append(option)
-        elif not (option.startswith(_OF_A_COMPILER) or option in _PLAIN):
-            message = f"{option!r} is no option of OpenCL's build options; write them as in options='-DN=4 -I folder'"
-            raise KernelArgumentError(message)
+        elif not f"{option}$".startswith(tuple(ignored)):
+            raise KernelArgumentError(f"{option!r} is no option {whose}; write them as in options='-DN=4 -I folder'")
     return found
