@@ -20,7 +20,7 @@ import numpy as np
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.commands import notation, rules, runs, targets, wholes
+from xeemu.commands import notation, programs, rules, runs, targets
 from xeemu.commands.notation import UsageError
 from xeemu.commands.runs import Run
 from xeemu.commands.targets import KernelOptions, SweepOptions
@@ -275,9 +275,9 @@ def _in_order(sizes: Any) -> Any:
 
 
 def _program(given: argparse.Namespace) -> int:
-    result = wholes.run(given.file, given.arguments, xe.device(given.device), given.options, given.std)
-    print(wholes.told(result, given.check))
-    return _DIFFERENT if wholes.is_faulty(result, given.check) else 0
+    result = programs.run(given.file, given.arguments, xe.device(given.device), given.options, given.std)
+    print(programs.told(result, given.check))
+    return _DIFFERENT if programs.is_faulty(result, given.check) else 0
 
 
 def _list(given: argparse.Namespace) -> int:

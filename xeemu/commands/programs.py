@@ -1,4 +1,4 @@
-"""Wholes: a SYCL program run from the beginning of `main` to its end, as the command line tells it."""
+"""Programs: a SYCL program run from the beginning of `main` to its end, as the command line tells it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
