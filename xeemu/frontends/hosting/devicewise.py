@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from xeemu.frontends import types, values
+from xeemu.frontends import values
 from xeemu.frontends.builtins import catalogue
 from xeemu.frontends.hosting import scalars
 from xeemu.frontends.hosting.machine import Machine, store
