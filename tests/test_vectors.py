@@ -171,7 +171,7 @@ def test_a_vector_of_which_some_elements_take_no_part_is_accessed_element_by_ele
     for way in (constant, None):
         out, report = xe.profile(kernel, xe.NDRange(64, SIZE))(*arguments, constant=way)
         (site,) = [site for site in report.sites if site.op == "store"]
-        assert site.closed_form == (given is not None)
+        assert site.closed_form == (way is not None)
         assert (site.lanes, site.requests) == issued(place, live)
         assert kernel is cut_local or out.sum() == site.lanes
 
