@@ -125,3 +125,25 @@ def test_the_command_line_shows_launches_of_one_size_once(tmp_path, capsys):
     path.write_text(program(body))
     assert cli.main(["program", str(path)]) == 0
     assert capsys.readouterr().out.count("global 64, 3 times") == 1
+
+
+SIZES = (
+    "for (int n = 64; n >= 16; n /= 2)\n    q.parallel_for<class k>(nd_range<1>(n, 16), [=](nd_item<1> it) { "
+    "a[it.get_global_id(0)] = n; }).wait();"
+)
+
+
+def test_a_kernel_that_is_launched_over_several_sizes_has_them_all():
+    kernels = xe.load(program(SIZES))
+    assert kernels["k"].nd_range == xe.NDRange(64, 16)
+    assert kernels["k"].nd_ranges == (xe.NDRange(64, 16), xe.NDRange(32, 16), xe.NDRange(16, 16))
+    assert "global 64, local 16; later global 32, local 16; global 16, local 16\n" in repr(kernels)
+
+
+def test_the_command_line_tells_that_there_are_other_sizes(tmp_path, capsys):
+    path = tmp_path / "sizes.cpp"
+    path.write_text(program(SIZES))
+    assert cli.main(["estimate", str(path)]) == 0
+    assert "also launches it over\n  global 32, local 16; global 16, local 16\n" in capsys.readouterr().out
+    assert cli.main(["estimate", str(path), "--global", "48", "--local", "16"]) == 0
+    assert "also launches" not in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from xeemu.frontends.sycl import ranges
 from xeemu.language.ndrange import NDRange
 
 if TYPE_CHECKING:
@@ -26,14 +27,8 @@ def _key(one: "Submitted") -> tuple[str, str, int, NDRange]:
 
 def launches(of: "Submitted", count: int) -> str:
     """The sizes of a launch, and how many there are of it."""
-    nd_range = of.nd_range
-    local = "" if nd_range.local_size is None else f", local {_sizes(nd_range.local_size)}"
     many = f", {count} times" if count > 1 else ""
-    return f"global {_sizes(nd_range.global_size)}{local}{many}"
-
-
-def _sizes(sizes: tuple[int, ...]) -> str:
-    return "x".join(map(str, sizes))
+    return f"{ranges.told(of.nd_range)}{many}"
 
 
 def result(of: "Result") -> str:
