@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xeemu.devices.device import Device, device
-from xeemu.errors import Error, KernelArgumentError, KernelError
+from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocationError
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
 from xeemu.frontends.hosting import layouts, ranges
@@ -78,7 +78,10 @@ class _Run:
         races.over = True
         lent = frozenset(self.lent)
         self.given.check(machine, lent)
-        arrays = naming.arrays(machine, lent)
+        try:
+            arrays = naming.arrays(machine, lent)
+        except MemoryError as error:
+            raise _too_large(error, machine) from None
         return Result("".join(machine.output), arrays, tuple(self.submitted), code, races.findings())
 
     def _main(self) -> Function:
@@ -109,6 +112,8 @@ class _Run:
             raise machine.refuse("the host divides an integer by zero; test the divisor before") from None
         except Outside as outside:
             raise machine.refuse(_beyond(machine, outside)) from None
+        except MemoryError as error:
+            raise _too_large(error, machine) from None
         return int(found) if isinstance(found, int) else 0
 
     # --- Submissions ---
@@ -213,6 +218,15 @@ def _beyond(machine: Machine, outside: Outside) -> str:
                 f"the host accesses {what}, but {name} has {count} elements, {valid}; allocate more, or test the index"
             )
     return f"{outside}; allocate more, or test the index"
+
+
+def _too_large(error: MemoryError, machine: Machine) -> MemoryAllocationError:
+    """What to do where the program's arrays do not fit the machine that runs it."""
+    refused = machine.refuse(
+        f"this machine has no memory for what the host's code allocates ({error}); make its arrays smaller, by -D if "
+        "the size is a macro, or by an argument"
+    )
+    return MemoryAllocationError(str(refused))
 
 
 def _command_line(machine: Machine, words: Sequence[str]) -> Memory:
