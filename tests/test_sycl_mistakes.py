@@ -53,10 +53,10 @@ MISTAKES = {
         "the command group has launched k in line 10 already, and launches l here",
         "submit l by a q.submit of its own",
     ),
-    "recursion of a lambda in its own first value": (
-        "std::function<int(int)> f = [&](int n) { return n ? 1 + f(n - 1) : 0; };\n  a[0] = f(3);",
-        "a lambda that captures f, of which it is the first value",
-        "declare f first and assign the lambda after that",
+    "recursion of the host": (
+        "std::function<int(int)> f = [&](int n) { return n ? 1 + f(n - 1) : 0; };\n  a[0] = f(1000);",
+        "<lambda at line 10> is 200 calls deep",
+        "write the recursion as a loop",
     ),
     "a write of read_only": (
         "std::vector<int> v(64);\n  buffer<int> b(v);\n  q.submit([&](handler &h) { accessor r(b, h, read_only); "

@@ -236,7 +236,7 @@ def _lambda(body: Body, cursor: Cursor) -> Expression:
     closure = body.records.add(cursor)
     of = body.type(cursor)
     assert isinstance(of, types.Record)
-    items = [_captured(body, c, cursor) for c in closure.captures.values()]
+    items = [_captured(body, c) for c in closure.captures.values()]
     captures = closure.captures.values()
     given = [address(i) if c.reference else _held(body, i, c) for i, c in zip(items, captures, strict=True)]
     return tree.Initializer(of, place, tuple(given))
@@ -252,8 +252,8 @@ def _held(body: Body, value: Expression, capture: closures.Capture) -> Expressio
     return copied(value)
 
 
-def _captured(body: Body, capture: closures.Capture, whole: Cursor) -> Expression:
-    """What a lambda captures: a variable, or the value that its capture has in it; `whole` is the lambda."""
+def _captured(body: Body, capture: closures.Capture) -> Expression:
+    """What a lambda captures: a variable, or the value that its capture has in it."""
     if capture.name == "this":
         return body.object()
     known = body.captured(capture.cursor) or body.given.get(clang.key(capture.cursor))
@@ -264,12 +264,6 @@ def _captured(body: Body, capture: closures.Capture, whole: Cursor) -> Expressio
         first = clang.initializer(capture.cursor)
         if first is None:
             raise refusals.at(body.place, f"the variable {capture.name}, which is captured, is not declared here")
-        if clang.contains(first, whole):
-            raise refusals.at(
-                clang.place(whole),
-                f"a lambda that captures {capture.name}, of which it is the first value; declare {capture.name} first "
-                f"and assign the lambda after that, {capture.name} = [&](...) {{...}}",
-            )
         return initializers.value(body, first, capture.cursor)
     found = tree.Name(variable.type, body.place, variable)
     return dereferenced(found) if is_reference(capture.cursor.type) else found

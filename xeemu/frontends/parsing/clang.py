@@ -218,13 +218,6 @@ def evaluated(cursor: Cursor) -> int | float | None:
         library.clang_EvalResult_dispose(result)
 
 
-def contains(outer: Cursor, inner: Cursor) -> bool:
-    """Whether a part of a file lies within another one."""
-    a, b = outer.extent, inner.extent
-    same = a.start.file is not None and b.start.file is not None and a.start.file.name == b.start.file.name
-    return same and bool(a.start.offset <= b.start.offset and b.end.offset <= a.end.offset)
-
-
 def initializer(cursor: Cursor) -> Cursor | None:
     """The first value that a variable's declaration gives it."""
     found = _library().clang_Cursor_getVarDeclInitializer(cursor)
