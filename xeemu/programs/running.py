@@ -140,14 +140,20 @@ class _Run:
         self.lent |= used
         self.given.place(machine, used)
         _check(machine, entry, nd_range, values)
-        self._carry_out(machine, name, entry, nd_range, values)
+        constants = [
+            launches.value(machine, leaf, leaf.variable.type, machine.static(leaf.variable), 0)
+            for leaf in parameters.leaves(entry.constants)
+        ]
+        self._carry_out(machine, name, entry, nd_range, values, constants)
 
-    def _carry_out(self, machine: Machine, name: str, entry: Entry, nd_range: NDRange, values: list[Any]) -> None:
+    def _carry_out(
+        self, machine: Machine, name: str, entry: Entry, nd_range: NDRange, values: list[Any], constants: list[Any]
+    ) -> None:
         sharing: Sharing | None = None
         if not launches.is_plain(values, lowered.written(entry.function)):
             sharing = launches.sharing(values)
         kernel, variables = self._kernel(name, entry, sharing)
-        values = values if sharing is None else sharing.values(values, variables)
+        values = [*(values if sharing is None else sharing.values(values, variables)), *constants]
         arguments = launches.arrays(values)
         place = machine.place
         submitted = Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device)
