@@ -237,10 +237,10 @@ template <Group G, class T, class... X> inline T broadcast(G g, T x, X... where)
   return group_broadcast(g, x, where...);
 }
 // One name for what a group's work-items hold and for what is in memory, between two pointers.
-#define XEEMU_OF_BOTH(name, of_values, of_memory)                                                  \
-  template <Group G, class T, class... X> inline auto name(G g, T x, X... more) {                  \
-    if constexpr (requires { of_values(g, x, more...); }) return of_values(g, x, more...);         \
-    else return of_memory(g, detail::plain_pointer(x), detail::pointer_or_value(more)...);         \
+#define XEEMU_OF_BOTH(name, of_values, of_memory)                                          \
+  template <Group G, class T, class... X> inline auto name(G g, T x, X... more) {          \
+    if constexpr (requires { of_values(g, x, more...); }) return of_values(g, x, more...); \
+    else return of_memory(g, detail::plain_pointer(x), detail::pointer_or_value(more)...); \
   }
 XEEMU_OF_BOTH(reduce, reduce_over_group, joint_reduce)
 XEEMU_OF_BOTH(inclusive_scan, inclusive_scan_over_group, joint_inclusive_scan)

@@ -112,27 +112,30 @@ class handler {
     __xeemu::launch<Name, item<D>>(r, detail::shifted<D, K>{k, from});                                                 \
   }                                                                                                                    \
   template <class Name = __xeemu::unnamed, reduction_like R, class K> void parallel_for(range<D> r, R a, const K &k) { \
-    auto a_ = a.begin(r); \
-    __xeemu::launch<Name, item<D>>(r, detail::reducing<item<D>, K, decltype(a_)>{k, a_}); \
-    a_.end(); \
+    auto a_ = a.begin(r);                                                                                              \
+    __xeemu::launch<Name, item<D>>(                                                                                    \
+        r, detail::reducing<item<D>, K, decltype(a_)>{k, a_});                                                         \
+    a_.end();                                                                                                          \
   }                                                                                                                    \
   template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, class K>                                \
   void parallel_for(range<D> r, R a, S b, const K &k) {                                                                \
-    auto a_ = a.begin(r); \
-    auto b_ = b.begin(r); \
-    __xeemu::launch<Name, item<D>>(r, detail::reducing2<item<D>, K, decltype(a_), decltype(b_)>{k, a_, b_}); \
-    a_.end(); \
-    b_.end(); \
+    auto a_ = a.begin(r);                                                                                              \
+    auto b_ = b.begin(r);                                                                                              \
+    __xeemu::launch<Name, item<D>>(                                                                                    \
+        r, detail::reducing2<item<D>, K, decltype(a_), decltype(b_)>{k, a_, b_});                                      \
+    a_.end();                                                                                                          \
+    b_.end();                                                                                                          \
   }                                                                                                                    \
   template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, reduction_like T, class K>              \
   void parallel_for(range<D> r, R a, S b, T c, const K &k) {                                                           \
-    auto a_ = a.begin(r); \
-    auto b_ = b.begin(r); \
-    auto c_ = c.begin(r); \
-    __xeemu::launch<Name, item<D>>(r, detail::reducing3<item<D>, K, decltype(a_), decltype(b_), decltype(c_)>{k, a_, b_, c_}); \
-    a_.end(); \
-    b_.end(); \
-    c_.end(); \
+    auto a_ = a.begin(r);                                                                                              \
+    auto b_ = b.begin(r);                                                                                              \
+    auto c_ = c.begin(r);                                                                                              \
+    __xeemu::launch<Name, item<D>>(                                                                                    \
+        r, detail::reducing3<item<D>, K, decltype(a_), decltype(b_), decltype(c_)>{k, a_, b_, c_});                    \
+    a_.end();                                                                                                          \
+    b_.end();                                                                                                          \
+    c_.end();                                                                                                          \
   }
   XEEMU_LAUNCHES(1)
   XEEMU_LAUNCHES(2)
@@ -144,14 +147,16 @@ class handler {
   template <class Name = __xeemu::unnamed, int D, reduction_like R, class K>
   void parallel_for(nd_range<D> r, R a, const K &k) {
     auto a_ = a.begin(r);
-    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing<nd_item<D>, K, decltype(a_)>{k, a_});
+    __xeemu::launch<Name, nd_item<D>>(
+        r, detail::reducing<nd_item<D>, K, decltype(a_)>{k, a_});
     a_.end();
   }
   template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, class K>
   void parallel_for(nd_range<D> r, R a, S b, const K &k) {
     auto a_ = a.begin(r);
     auto b_ = b.begin(r);
-    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing2<nd_item<D>, K, decltype(a_), decltype(b_)>{k, a_, b_});
+    __xeemu::launch<Name, nd_item<D>>(
+        r, detail::reducing2<nd_item<D>, K, decltype(a_), decltype(b_)>{k, a_, b_});
     a_.end();
     b_.end();
   }
@@ -160,7 +165,8 @@ class handler {
     auto a_ = a.begin(r);
     auto b_ = b.begin(r);
     auto c_ = c.begin(r);
-    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing3<nd_item<D>, K, decltype(a_), decltype(b_), decltype(c_)>{k, a_, b_, c_});
+    __xeemu::launch<Name, nd_item<D>>(
+        r, detail::reducing3<nd_item<D>, K, decltype(a_), decltype(b_), decltype(c_)>{k, a_, b_, c_});
     a_.end();
     b_.end();
     c_.end();
@@ -172,7 +178,9 @@ class handler {
     auto b_ = b.begin(r);
     auto c_ = c.begin(r);
     auto d_ = d.begin(r);
-    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing4<nd_item<D>, K, decltype(a_), decltype(b_), decltype(c_), decltype(d_)>{k, a_, b_, c_, d_});
+    __xeemu::launch<Name, nd_item<D>>(
+        r, detail::reducing4<nd_item<D>, K, decltype(a_), decltype(b_),
+               decltype(c_), decltype(d_)>{k, a_, b_, c_, d_});
     a_.end();
     b_.end();
     c_.end();
@@ -185,7 +193,9 @@ class handler {
     auto b_ = b.begin(r);
     auto c_ = c.begin(r);
     auto d_ = d.begin(r);
-    __xeemu::launch<Name, item<D>>(r, detail::reducing4<item<D>, K, decltype(a_), decltype(b_), decltype(c_), decltype(d_)>{k, a_, b_, c_, d_});
+    __xeemu::launch<Name, item<D>>(
+        r, detail::reducing4<item<D>, K, decltype(a_), decltype(b_),
+               decltype(c_), decltype(d_)>{k, a_, b_, c_, d_});
     a_.end();
     b_.end();
     c_.end();
@@ -532,8 +542,8 @@ template <> struct hash<sycl::queue> {
   size_t operator()(const sycl::queue &q) const { return q.number; }
 };
 // There is one of each.
-#define XEEMU_HASH(T) \
-  template <> struct hash<T> { \
+#define XEEMU_HASH(T)                                \
+  template <> struct hash<T> {                       \
     size_t operator()(const T &) const { return 1; } \
   };
 XEEMU_HASH(sycl::device)

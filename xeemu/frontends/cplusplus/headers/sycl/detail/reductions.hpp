@@ -132,20 +132,20 @@ template <class T, class Op> inline void combine_atomically(T *p, T x) {
 template <int D> inline size_t items_of(const range<D> &r) { return r.size(); }
 template <int D> inline size_t items_of(const nd_range<D> &r) { return r.get_global_range().size(); }
 
-// Of what has no atomics: what each work-item has combined goes to memory, and the host combines that after the launch.
-template <class T, class Op> struct reduction_of_partials {
+// Of what has no atomics: what each work-item has combined goes to an element of its own, and the host combines these
+// with the result after the launch.
+template <class T, class Op> struct partial_reduction_of {
   typedef reducer<T, Op> reducer_type;
   T *result;
   T identity;
-  T *partials;
+  T *whole;
   size_t count;
 
-  template <class Item> void finish(const T &x) const { partials[__xeemu::get_global_linear_id()] = x; }
+  template <class Item> void finish(const T &x) const { result[__xeemu::get_global_linear_id()] = x; }
   void end() const {
-    T total = *result;
-    for (size_t i = 0; i < count; ++i) total = Op()(total, partials[i]);
-    *result = total;
-    __xeemu::deallocate(partials);
+    T total = *whole;
+    for (size_t i = 0; i < count; ++i) total = Op()(total, result[i]);
+    *whole = total;
   }
 };
 
@@ -163,7 +163,7 @@ template <class T, class Op> struct reduction_of {
     if constexpr (has_atomics<T>) return *this;
     else {
       const size_t count = items_of(r);
-      return reduction_of_partials<T, Op>{result, identity, (T *)__xeemu::allocate(count * sizeof(T), 1), count};
+      return partial_reduction_of<T, Op>{(T *)__xeemu::allocate(count * sizeof(T), 2), identity, result, count};
     }
   }
   void end() const {}
