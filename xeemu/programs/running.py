@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xeemu.devices.device import Device, device
-from xeemu.errors import Error, KernelArgumentError, KernelError
+from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocationError
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
 from xeemu.frontends.hosting import ranges
@@ -78,7 +78,10 @@ class _Run:
         races.over = True
         lent = frozenset(self.lent)
         self.given.check(machine, lent)
-        arrays = naming.arrays(machine, lent)
+        try:
+            arrays = naming.arrays(machine, lent)
+        except MemoryError as error:
+            raise _too_large(error, machine) from None
         return Result("".join(machine.output), arrays, tuple(self.submitted), code, races.findings())
 
     def _main(self) -> Function:
@@ -107,6 +110,8 @@ class _Run:
             raise machine.refuse("the host divides an integer by zero; test the divisor before") from None
         except Outside as outside:
             raise machine.refuse(str(outside)) from None
+        except MemoryError as error:
+            raise _too_large(error, machine) from None
         return int(found) if isinstance(found, int) else 0
 
     # --- Submissions ---
@@ -188,6 +193,15 @@ class _Run:
         for one, data in _changed(values, written, changed):
             assert one.memory is not None
             transfers.put(one.memory, one.element, np.asarray(data))
+
+
+def _too_large(error: MemoryError, machine: Machine) -> MemoryAllocationError:
+    """What to do where the program's arrays do not fit the machine that runs it."""
+    refused = machine.refuse(
+        f"this machine has no memory for what the host's code allocates ({error}); make its arrays smaller, by -D if "
+        "the size is a macro, or by an argument"
+    )
+    return MemoryAllocationError(str(refused))
 
 
 def _command_line(machine: Machine, words: Sequence[str]) -> Memory:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Set
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import specializations
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.tree import COPY, POINTED, Function, Place, Variable
+from xeemu.frontends.tree import COPY, POINTED, SIZED_LATE, Function, Place, Variable
 
 _HEAP = "declare an array, or a local_accessor"
 _OF_THE_HOST = {
+    SIZED_LATE: "an array whose size is not a constant; give it one that the kernel never exceeds",
     "new": f"new; kernels have no heap, {_HEAP}",
     "delete": "delete; kernels have no heap, what is allocated by the host is freed there",
     "throw": "throw; kernels have no exceptions, write a flag to memory",
