@@ -1,8 +1,9 @@
 """Subject of programs: takes a SYCL program through xeemu and tells each stage as it is reached.
 
-Stages are load (its kernels read), run (the whole program), and check (the same, looking for faults).
+Stages are load (its kernels read), run (the whole program), compare (with SimSYCL's), and check (looking for faults).
 """
 
+import dataclasses
 import io
 import json
 import pathlib
@@ -10,6 +11,8 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 from yardstick import sources, verdicts
 from yardstick.programs import Program
@@ -45,6 +48,7 @@ class Trial:
         yield {"kernels": list(kernels)}
         result = self._timed("run", kernels.run)
         yield ran(result)
+        yield {"native": self._timed("compare", lambda: self._compared(result))}
         if check or self._program.expect:
             yield self._timed("check", lambda: self._checked(result))
 
@@ -63,6 +67,15 @@ class Trial:
 
         path = program_source(self._program, self._corpus)
         return xe.load(path, options=shlex.join(program_options(self._program, self._corpus)))
+
+    def _compared(self, result: Any) -> dict[str, Any]:
+        """How the run stands to SimSYCL's, where that was kept."""
+        from yardstick import native, native_comparison
+
+        theirs = native.known(self._program, self._corpus, 0, run_it=False)
+        arrays = [*result.arrays.values(), *(a for submitted in result.submissions for a in submitted.arguments)]
+        arrays = [array for array in map(np.asarray, arrays) if array.dtype.kind != "O"]
+        return dataclasses.asdict(native_comparison.compared(theirs, result.output, result.exit_code, arrays))
 
     def _checked(self, result: Any) -> dict[str, Any]:
         """What is found in each kernel that was submitted, the first time, and in the order of the commands."""
