@@ -27,7 +27,7 @@ def test_every_manifest_is_read():
 
 def test_a_manifest_is_read_as_it_was_written(tmp_path):
     programs_ = (
-        Program("some", "a.cpp", "-I{here} -DN=4", ("100", "1"), passes=r"\bPASS\b"),
+        Program("some", "a.cpp", "-I{here} -DN=4", ("100", "1"), ("M=2",), ("b.cpp",), passes=r"\bPASS\b"),
         Program("some", "a.cpp", "-I{here}", expect="race", origin="its test", name="host", why='a "reason"'),
     )
     suite = Suite("some", "owner/some", "abc", "-I{here}", programs_)
@@ -37,8 +37,8 @@ def test_a_manifest_is_read_as_it_was_written(tmp_path):
 
 def test_an_unknown_key_and_a_program_described_twice_are_errors(tmp_path):
     head = 'repository = "a/b"\ncommit = "c"\n'
-    (tmp_path / "x.toml").write_text(head + '[[program]]\nfile = "a.cpp"\nsizes = 4\n')
-    with pytest.raises(ValueError, match="there is no key sizes"):
+    (tmp_path / "x.toml").write_text(head + '[[program]]\nfile = "a.cpp"\nsize = 4\n')
+    with pytest.raises(ValueError, match="there is no key size"):
         programs.read("x", tmp_path)
     (tmp_path / "x.toml").write_text(head + 2 * '[[program]]\nfile = "a.cpp"\n')
     with pytest.raises(ValueError, match=r"described twice: x/a\.cpp"):
@@ -82,6 +82,27 @@ def test_repetitions_and_sizes_are_small(tmp_path):
     text = 'printf("Usage: %s <number of elements> <radius> <repeat>\\n");'
     assert program_survey.argv(text, makefile) == (str(program_survey.LARGEST), "16", "1")
     assert program_survey.argv(text, tmp_path / "none") == ()
+
+
+def test_a_make_file_says_where_headers_are_and_which_files_belong_together(tmp_path):
+    path = tmp_path / "main.cpp"
+    path.write_text('#include "kernels.cpp"\n')
+    assert (program_survey.beside(path), program_survey.others(path)) == ("", ())
+    (tmp_path / "Makefile").write_text(
+        "inc = ../mis\nsource = main.cpp kernels.cpp utils.cpp\nCFLAGS := -Ddfloat=double -I. -I$(inc) -Wall \\\n"
+        "  -I../more\nifeq ($(DEBUG), yes)\n  CFLAGS += -DDEBUG\nendif\n"
+    )
+    assert program_survey.beside(path) == "-I{here}/../mis -I{here}/../more -Ddfloat=double"
+    assert program_survey.others(path) == ("utils.cpp",)
+
+
+def test_constants_of_a_file_are_made_small(tmp_path):
+    path = tmp_path / "a.cpp"
+    path.write_text("#define N (1 << 20) // many\nconst int rows = 4096, columns = 9;\nf(1000000, 10000000);\n")
+    made = program_subject.sized(path, ("N=8", "rows=3", "1000000=5"))
+    assert made == f'#line 1 "{path}"\n#define N 8\nconst int rows = 3, columns = 9;\nf(5, 10000000);\n'
+    with pytest.raises(ValueError, match="no constant M"):
+        program_subject.sized(path, ("M=1",))
 
 
 # --- Verdicts ---

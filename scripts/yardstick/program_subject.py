@@ -6,6 +6,7 @@ Stages are load (its kernels read), run (the whole program), and check (the same
 import io
 import json
 import pathlib
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -87,12 +88,34 @@ def program_source(program: Program, corpus: pathlib.Path) -> pathlib.Path:
     path = corpus / program.suite / program.file
     if not path.exists():
         raise sources.MissingSource(f"{path} is not there; check out {program.suite} into {corpus / program.suite}")
-    if not (program.cases or program.argv):
+    if not (program.cases or program.argv or program.sizes or program.also):
         return path
-    made = corpus / "assembled" / program.suite / program.file.replace("/", "-")
+    made = corpus / "assembled" / program.suite / "-".join([*filter(None, [program.name]), *program.file.split("/")])
     made.parent.mkdir(parents=True, exist_ok=True)
-    made.write_text(calling(path, program.cases) if program.cases else given(path, program.argv))
+    if program.sizes:
+        smaller = made.with_name(f"small-{made.name}")
+        smaller.write_text(sized(path, program.sizes))
+        path = smaller
+    whole = calling(path, program.cases) if program.cases else given(path, program.argv) if program.argv else ""
+    made.write_text("\n".join([whole or f'#include "{path}"', *(f'#include "{name}"' for name in program.also), ""]))
     return made
+
+
+def sized(path: pathlib.Path, sizes: tuple[str, ...]) -> str:
+    """A file's text with other values of some of its constants, or of a number wherever it is written.
+
+    Raises:
+      ValueError: for a constant that the file does not have.
+    """
+    text = path.read_text(errors="replace")
+    for name, value in (size.split("=", 1) for size in sizes):
+        given = re.compile(rf"^(?P<d>\s*#\s*define\s+{name}[ \t]+).*?$|(?P<v>\b{name}\s*=\s*)[^,;]+(?=[,;])", re.M)
+        if name.isdigit():
+            given = re.compile(rf"(?P<d>)(?P<v>)\b{name}\b")
+        text, found = given.subn(rf"\g<d>\g<v>{value}", text, count=0 if name.isdigit() else 1)
+        if not found:
+            raise ValueError(f"{path} has no constant {name}")
+    return f'#line 1 "{path}"\n{text}'
 
 
 def given(path: pathlib.Path, argv: tuple[str, ...]) -> str:
@@ -101,7 +124,14 @@ def given(path: pathlib.Path, argv: tuple[str, ...]) -> str:
     names = ", ".join(f"word{k}" for k in range(len(words)))
     lines = ["#define main program_main", f'#include "{path}"', "#undef main", "", "int main()", "{", *words]
     lines += [f"    static char *words[] = {{{names}, nullptr}};"]
-    return "\n".join([*lines, f"    return program_main({len(words)}, words);", "}", ""])
+    return "\n".join([_WORDS, *lines, f"    return program_main({len(words)}, program_words{{words}});", "}", ""])
+
+
+_WORDS = """struct program_words {
+    char **words;
+    operator char **() const { return words; }
+    operator const char **() const { return (const char **)words; }
+};"""
 
 
 def calling(path: pathlib.Path, macro: str) -> str:
