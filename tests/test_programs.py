@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
 
-from yardstick import pairs, program_subject, program_survey, programs, seeds, verdicts
+from yardstick import pairs, program_subject, program_survey, programs, seeds, sources, verdicts
 from yardstick.programs import Program, Suite
 
 HOST = "int main() { q.parallel_for(n, k); %s }\n"
@@ -43,6 +43,24 @@ def test_an_unknown_key_and_a_program_described_twice_are_errors(tmp_path):
     (tmp_path / "x.toml").write_text(head + 2 * '[[program]]\nfile = "a.cpp"\n')
     with pytest.raises(ValueError, match=r"described twice: x/a\.cpp"):
         programs.read("x", tmp_path)
+
+
+# --- Sources ---
+
+
+def test_constants_of_a_file_are_made_smaller_in_their_lines(tmp_path):
+    file = tmp_path / "a.cpp"
+    file.write_text(
+        "// N = 1\n#define M 100 * 100\nconstexpr size_t N = (10 * 1024); // all\nconst int Nx = 64, Ny = 32;\n"
+        "f(7000, 70000, 7000);\n"
+    )
+    text = program_subject.smaller(file, ("M=4", "N=8 * 8", "Ny=2", "7000=6"))
+    assert (
+        text
+        == "// N = 1\n#define M 4\nconstexpr size_t N = 8 * 8; // all\nconst int Nx = 64, Ny = 2;\nf(6, 70000, 6);\n"
+    )
+    with pytest.raises(sources.MissingSource, match="defines no constant K"):
+        program_subject.smaller(file, ("K=4",))
 
 
 # --- The survey ---
@@ -94,15 +112,6 @@ def test_a_make_file_says_where_headers_are_and_which_files_belong_together(tmp_
     )
     assert program_survey.beside(path) == "-I{here}/../mis -I{here}/../more -Ddfloat=double"
     assert program_survey.others(path) == ("utils.cpp",)
-
-
-def test_constants_of_a_file_are_made_small(tmp_path):
-    path = tmp_path / "a.cpp"
-    path.write_text("#define N (1 << 20) // many\nconst int rows = 4096, columns = 9;\nf(1000000, 10000000);\n")
-    made = program_subject.sized(path, ("N=8", "rows=3", "1000000=5"))
-    assert made == f'#line 1 "{path}"\n#define N 8\nconst int rows = 3, columns = 9;\nf(5, 10000000);\n'
-    with pytest.raises(ValueError, match="no constant M"):
-        program_subject.sized(path, ("M=1",))
 
 
 # --- Verdicts ---

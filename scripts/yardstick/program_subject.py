@@ -1,8 +1,9 @@
 """Subject of programs: takes a SYCL program through xeemu and tells each stage as it is reached.
 
-Stages are load (its kernels read), run (the whole program), and check (the same, looking for faults).
+Stages are load (its kernels read), run (the whole program), compare (with SimSYCL's), and check (looking for faults).
 """
 
+import dataclasses
 import io
 import json
 import pathlib
@@ -10,6 +11,8 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 from yardstick import sources, verdicts
 from yardstick.programs import Program
@@ -45,6 +48,7 @@ class Trial:
         yield {"kernels": list(kernels)}
         result = self._timed("run", kernels.run)
         yield ran(result)
+        yield {"native": self._timed("compare", lambda: self._compared(result))}
         if check or self._program.expect:
             yield self._timed("check", lambda: self._checked(result))
 
@@ -63,6 +67,15 @@ class Trial:
 
         path = program_source(self._program, self._corpus)
         return xe.load(path, options=shlex.join(program_options(self._program, self._corpus)))
+
+    def _compared(self, result: Any) -> dict[str, Any]:
+        """How the run stands to SimSYCL's, where that was kept."""
+        from yardstick import native, native_comparison
+
+        theirs = native.known(self._program, self._corpus, 0, run_it=False)
+        arrays = [*result.arrays.values(), *(a for submitted in result.submissions for a in submitted.arguments)]
+        arrays = [array for array in map(np.asarray, arrays) if array.dtype.kind != "O"]
+        return dataclasses.asdict(native_comparison.compared(theirs, result.output, result.exit_code, arrays))
 
     def _checked(self, result: Any) -> dict[str, Any]:
         """What is found in each kernel that was submitted, the first time, and in the order of the commands."""
@@ -88,34 +101,45 @@ def program_source(program: Program, corpus: pathlib.Path) -> pathlib.Path:
     path = corpus / program.suite / program.file
     if not path.exists():
         raise sources.MissingSource(f"{path} is not there; check out {program.suite} into {corpus / program.suite}")
-    if not (program.cases or program.argv or program.sizes or program.also):
-        return path
-    made = corpus / "assembled" / program.suite / "-".join([*filter(None, [program.name]), *program.file.split("/")])
+    made = corpus / "assembled" / program.suite / program.file.replace("/", "-")
     made.parent.mkdir(parents=True, exist_ok=True)
-    if program.sizes:
-        smaller = made.with_name(f"small-{made.name}")
-        smaller.write_text(sized(path, program.sizes))
-        path = smaller
-    whole = calling(path, program.cases) if program.cases else given(path, program.argv) if program.argv else ""
-    made.write_text("\n".join([whole or f'#include "{path}"', *(f'#include "{name}"' for name in program.also), ""]))
-    return made
+    if program.constants:
+        path = written(made.with_stem(made.stem + "-small"), smaller(path, program.constants))
+    if program.cases or program.argv or program.also:
+        whole = calling(path, program.cases) if program.cases else given(path, program.argv) if program.argv else ""
+        parts = [whole or f'#include "{path}"', *(f'#include "{name}"' for name in program.also), ""]
+        path = written(made, "\n".join(parts))
+    return path
 
 
-def sized(path: pathlib.Path, sizes: tuple[str, ...]) -> str:
-    """A file's text with other values of some of its constants, or of a number wherever it is written.
+def written(path: pathlib.Path, text: str) -> pathlib.Path:
+    """A file of a text."""
+    path.write_text(text)
+    return path
+
+
+_MACRO = r"(?P<before>^[ \t]*#[ \t]*define[ \t]+NAME[ \t]+)[^\n]+"
+_NUMBER = r"(?P<before>)\bNAME\b"
+_VARIABLE = r"(?P<before>\b(?:const|constexpr|size_t|int|unsigned|long)\b[^;()\n]*\bNAME\s*=\s*)[^,;\n]+"
+
+
+def smaller(path: pathlib.Path, constants: tuple[str, ...]) -> str:
+    """A file's text, line by line the same, in which constants have other values.
 
     Raises:
-      ValueError: for a constant that the file does not have.
+      MissingSource: for a constant that it does not define.
     """
     text = path.read_text(errors="replace")
-    for name, value in (size.split("=", 1) for size in sizes):
-        given = re.compile(rf"^(?P<d>\s*#\s*define\s+{name}[ \t]+).*?$|(?P<v>\b{name}\s*=\s*)[^,;]+(?=[,;])", re.M)
-        if name.isdigit():
-            given = re.compile(rf"(?P<d>)(?P<v>)\b{name}\b")
-        text, found = given.subn(rf"\g<d>\g<v>{value}", text, count=0 if name.isdigit() else 1)
-        if not found:
-            raise ValueError(f"{path} has no constant {name}")
-    return f'#line 1 "{path}"\n{text}'
+    for constant in constants:
+        name, _, value = constant.partition("=")
+        for form in (_NUMBER,) if name.isdigit() else (_MACRO, _VARIABLE):
+            pattern = form.replace("NAME", re.escape(name))
+            text, found = re.subn(pattern, rf"\g<before>{value}", text, count=not name.isdigit(), flags=re.M)
+            if found:
+                break
+        else:
+            raise sources.MissingSource(f"{path} defines no constant {name}; correct `constants` in the manifest")
+    return text
 
 
 def given(path: pathlib.Path, argv: tuple[str, ...]) -> str:
