@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 MOST_STEPS = 2_000_000
 """The calls and iterations of the host's code that are carried out one by one."""
 
+_WORDS = 256
+"""Of 32 bits, that are kept of what each work-item prints."""
+
 
 def run(kernels: "SyclKernels", on: str | Device, arguments: Sequence[object], given: Mapping[str, Any]) -> Result:
     """Runs a program.
@@ -178,8 +181,11 @@ class _Run:
         submitted = Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device)
         self.submitted.append(submitted)
         if kernel.interface is not None and kernel.interface.printing is not None:
-            changed, text = printed(kernel, nd_range, self.device)(*arguments)
-            machine.output.append(str(text))
+            words = _WORDS if lowered.prints(entry.function, ("printf",)) else 2  # an assertion takes one
+            changed, text = printed(kernel, nd_range, self.device, words)(*arguments)
+            machine.output.append("".join(str(line) for line in text if not line.failed))
+            if failed := next((line for line in text if line.failed), None):
+                raise Stopped(1, f"work-item {failed.work_item} of {name}: {failed}  at {failed.file}:{failed.line}")
         else:
             changed = self._launched(name, entry, sharing, nd_range, arguments)
         if machine.commands.open:
