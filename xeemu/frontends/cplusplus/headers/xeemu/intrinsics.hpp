@@ -116,6 +116,9 @@ double now();
 void failed(const char *assertion);
 void unsupported(const char *what);  // the front end refuses what calls it
 [[noreturn]] void leave(int status);
+unsigned caught();  // the number of the exception that is being handled, 0 for none
+[[noreturn]] void rethrow(unsigned number);
+template <class C> void ends_by(void (*end)(C *));  // what is done where an object of the class ends
 double number_of(const char *text);
 size spell(char *to, long long number);  // gives the number of letters
 size spell(char *to, unsigned long long number);
