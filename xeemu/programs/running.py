@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xeemu.devices.device import Device, device
-from xeemu.errors import Error, KernelArgumentError, KernelError
+from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocationError
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
 from xeemu.frontends.cplusplus.destructors import Destructors
@@ -80,7 +80,10 @@ class _Run:
         races.over = True
         lent = frozenset(self.lent)
         self.given.check(machine, lent)
-        arrays = naming.arrays(machine, lent)
+        try:
+            arrays = naming.arrays(machine, lent)
+        except MemoryError as error:
+            raise _too_large(error, machine) from None
         return Result("".join(machine.output), arrays, tuple(self.submitted), code, races.findings())
 
     def _main(self) -> Function:
@@ -113,6 +116,8 @@ class _Run:
             raise machine.refuse("the host divides an integer by zero; test the divisor before") from None
         except Outside as outside:
             raise machine.refuse(str(outside)) from None
+        except MemoryError as error:
+            raise _too_large(error, machine) from None
         return int(found) if isinstance(found, int) else 0
 
     def _begin(self, machine: Machine) -> None:
@@ -153,14 +158,20 @@ class _Run:
         self.lent |= used
         self.given.place(machine, used)
         _check(machine, entry, nd_range, values)
-        self._carry_out(machine, name, entry, nd_range, values)
+        constants = [
+            launches.value(machine, leaf, leaf.variable.type, machine.static(leaf.variable), 0)
+            for leaf in parameters.leaves(entry.constants)
+        ]
+        self._carry_out(machine, name, entry, nd_range, values, constants)
 
-    def _carry_out(self, machine: Machine, name: str, entry: Entry, nd_range: NDRange, values: list[Any]) -> None:
+    def _carry_out(
+        self, machine: Machine, name: str, entry: Entry, nd_range: NDRange, values: list[Any], constants: list[Any]
+    ) -> None:
         sharing: Sharing | None = None
         if not launches.is_plain(values, lowered.written(entry.function)):
             sharing = launches.sharing(values)
         kernel, variables = self._kernel(name, entry, sharing)
-        values = values if sharing is None else sharing.values(values, variables)
+        values = [*(values if sharing is None else sharing.values(values, variables)), *constants]
         arguments = launches.arrays(values)
         place = machine.place
         submitted = Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device)
@@ -195,6 +206,15 @@ class _Run:
         for one, data in _changed(values, written, changed):
             assert one.memory is not None
             transfers.put(one.memory, one.element, np.asarray(data))
+
+
+def _too_large(error: MemoryError, machine: Machine) -> MemoryAllocationError:
+    """What to do where the program's arrays do not fit the machine that runs it."""
+    refused = machine.refuse(
+        f"this machine has no memory for what the host's code allocates ({error}); make its arrays smaller, by -D if "
+        "the size is a macro, or by an argument"
+    )
+    return MemoryAllocationError(str(refused))
 
 
 def _command_line(machine: Machine, words: Sequence[str]) -> Memory:

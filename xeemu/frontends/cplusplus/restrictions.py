@@ -4,12 +4,14 @@ import dataclasses
 from collections.abc import Set
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.callees import COPY, DESTROY, MOVE, POINTED, VIRTUAL
+from xeemu.frontends.callees import COPY, DESTROY, MOVE, POINTED, SIZED_LATE, VIRTUAL
+from xeemu.frontends.cplusplus import specializations
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.tree import Function, Place, Variable
 
 _HEAP = "declare an array, or a local_accessor"
 _OF_THE_HOST = {
+    SIZED_LATE: "an array whose size is not a constant; give it one that the kernel never exceeds",
     "new": f"new; kernels have no heap, {_HEAP}",
     "delete": "delete; kernels have no heap, what is allocated by the host is freed there",
     "throw": "throw; kernels have no exceptions, write a flag to memory",
@@ -62,7 +64,7 @@ class _Check:
             raise refusals.at(place, f"{function.name}: {error}") from None
         nodes = list(effects.nodes(block))
         for node in nodes:
-            if isinstance(node, tree.Name) and node.variable.space == "global":
+            if isinstance(node, tree.Name) and node.variable.space == "global" and not _is_given(node.variable):
                 raise refusals.at(node.place if node.place.line else place, _outer(node.variable))
             if isinstance(node, tree.Try):
                 raise refusals.at(
@@ -99,6 +101,11 @@ class _Check:
         """The function of a header that the user calls, before what is wrong in it."""
         ours = [f.name for f in self.path if not f.place.line]
         return f"{ours[0]}: " if ours else ""
+
+
+def _is_given(variable: Variable) -> bool:
+    """Whether a launch gives a kernel the variable's value."""
+    return specializations.is_constant(variable.type)
 
 
 def _outer(variable: Variable) -> str:

@@ -363,6 +363,7 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "unsupported": _unsupported,
     "leave": _leave,
     "new": _new,
+    callees.SIZED_LATE: _new,
     "delete": _delete,
     "throw": _throw,
     "caught": _caught,
