@@ -32,6 +32,7 @@ from xeemu.programs.launches import Pointed, Sharing
 from xeemu.programs.loops import Loops
 from xeemu.programs.naming import Given
 from xeemu.programs.races import Races
+from xeemu.programs.raising import Raising
 from xeemu.programs.results import Result, Submitted
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ class _Run:
         try:
             self._launch(machine, name, function, kernel)
         except Error as error:
+            Raising(self.kernels.instances).throw(machine, error)
             raise _placed(error, machine) from None
 
     def _name(self, function: Function) -> str:

@@ -87,7 +87,7 @@ def _is_ours(body: Body, declaration: Cursor) -> bool:
 
 def _written(body: Body, declaration: Cursor) -> Cursor | None:
     """The copy constructor of a user's class, of an instance of a template that of the template."""
-    if _is_ours(body, declaration):
+    if _is_ours(body, declaration) and clang.template(declaration) is not None:
         return None
     for c in (clang.template(declaration) or declaration).get_children():
         if clang.kind(c) == "CONSTRUCTOR" and c.is_copy_constructor() and not c.is_default_method():

@@ -38,7 +38,7 @@ def find(machine: Machine, node: tree.Call) -> Carried:
 
 COMMANDS = (
     "new_queue", "begin_command", "command_depends", "command_uses", "end_command", "wait_event", "wait_queue",
-    "wait_memory", "profiled", "device_info", "device_text",
+    "wait_memory", "hold", "release", "view", "end_view", "profiled", "device_info", "device_text",
 )  # fmt: skip
 """What goes to the queues and devices of a program."""
 

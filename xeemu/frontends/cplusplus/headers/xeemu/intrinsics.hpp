@@ -134,6 +134,10 @@ unsigned long end_command();
 void wait_event(unsigned long event);
 void wait_queue(unsigned queue);
 void wait_memory(const void *memory);
+void hold(const void *memory, size bytes);  // a buffer begins, with the host's memory
+void release(const void *memory);
+void view(const void *memory, int mode);  // a host accessor begins, which waits for the commands that it conflicts with
+void end_view(const void *memory, int mode);
 unsigned long profiled(unsigned long event, int what);
 unsigned long device_info(int which);
 const char *device_text(int which);
