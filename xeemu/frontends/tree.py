@@ -327,6 +327,22 @@ class Continue:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Goto:
+    """Goes on at a label of a block that it is in; only the host can."""
+
+    place: Place
+    label: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Label:
+    """Where a `goto` goes on; the statement itself does nothing."""
+
+    place: Place
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Return:
     place: Place
     value: Expression | None
@@ -355,7 +371,9 @@ class Try:
     handlers: tuple[Handler, ...]
 
 
-Statement: TypeAlias = Block | Declaration | Evaluate | If | Loop | Switch | Break | Continue | Return | Try
+Statement: TypeAlias = (
+    Block | Declaration | Evaluate | If | Loop | Switch | Break | Continue | Goto | Label | Return | Try
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

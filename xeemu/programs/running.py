@@ -11,7 +11,7 @@ from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocati
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
 from xeemu.frontends.cplusplus.destructors import Destructors
-from xeemu.frontends.hosting import lifetimes, ranges
+from xeemu.frontends.hosting import layouts, lifetimes, ranges
 from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped, Thrown
 from xeemu.frontends.hosting.memories import NULL, Memory, Outside
 from xeemu.frontends.hosting.ordering import Access
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 2_000_000
 """The calls and iterations of the host's code that are carried out one by one."""
+
+_WORDS = 256
+"""Of 32 bits, that are kept of what each work-item prints."""
 
 
 def run(kernels: "SyclKernels", on: str | Device, arguments: Sequence[object], given: Mapping[str, Any]) -> Result:
@@ -100,7 +103,7 @@ class _Run:
         arguments = [len(self.arguments) + 1, (line, 0), NULL][: len(main.parameters)]
         try:
             self._begin(machine)
-            found = machine.call(main, arguments)
+            found = host.called(machine, main, arguments)
             lifetimes.end_program(machine)
         except Stopped as stopped:
             if stopped.message:
@@ -113,10 +116,12 @@ class _Run:
                 f"the host's code has taken {MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
                 "launch the kernel by name"
             ) from None
+        except RecursionError:
+            raise machine.refuse("the host's calls are nested too deep; write the recursion as a loop") from None
         except ZeroDivisionError:
             raise machine.refuse("the host divides an integer by zero; test the divisor before") from None
         except Outside as outside:
-            raise machine.refuse(str(outside)) from None
+            raise machine.refuse(_beyond(machine, outside)) from None
         except MemoryError as error:
             raise _too_large(error, machine) from None
         return int(found) if isinstance(found, int) else 0
@@ -152,6 +157,7 @@ class _Run:
         nd_range = _nd_range(machine, function)
         memory, at = machine.behind(kernel)
         assert memory is not None
+        self._check_alone(machine, name)
         values = []
         for leaf in parameters.leaves(entry.captures):
             of, offset = launches.located(whole.pointee, leaf.path)
@@ -166,6 +172,15 @@ class _Run:
         ]
         self._carry_out(machine, name, entry, nd_range, values, constants)
 
+    def _check_alone(self, machine: Machine, name: str) -> None:
+        """Refuses a second kernel in a command group."""
+        before = machine.commands.open[-1].launched if machine.commands.open else []
+        if before:
+            raise KernelError(
+                f"the command group has launched {before[0].name} in line {before[0].line} already, and launches "
+                f"{name} here; one group is one command (SYCL 2020, 4.9.4), submit {name} by a q.submit of its own"
+            )
+
     def _carry_out(
         self, machine: Machine, name: str, entry: Entry, nd_range: NDRange, values: list[Any], constants: list[Any]
     ) -> None:
@@ -179,8 +194,11 @@ class _Run:
         submitted = Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device)
         self.submitted.append(submitted)
         if kernel.interface is not None and kernel.interface.printing is not None:
-            changed, text = printed(kernel, nd_range, self.device)(*arguments)
-            machine.output.append(str(text))
+            words = _WORDS if lowered.prints(entry.function, ("printf",)) else 2  # an assertion takes one
+            changed, text = printed(kernel, nd_range, self.device, words)(*arguments)
+            machine.output.append("".join(str(line) for line in text if not line.failed))
+            if failed := next((line for line in text if line.failed), None):
+                raise Stopped(1, f"work-item {failed.work_item} of {name}: {failed}  at {failed.file}:{failed.line}")
         else:
             changed = launch(kernel, nd_range, device=self.device)(*arguments)
         if machine.commands.open:
@@ -208,6 +226,19 @@ class _Run:
         for one, data in _changed(values, written, changed):
             assert one.memory is not None
             transfers.put(one.memory, one.element, np.asarray(data))
+
+
+def _beyond(machine: Machine, outside: Outside) -> str:
+    """What is said of an access beyond a memory, with the name and the elements where they are known."""
+    for name, (memory, of, _) in naming.memories(machine).items():
+        step = layouts.size(of)
+        if memory is outside.memory and step and outside.at % step == 0:
+            count, what = memory.size // step, f"{name}[{outside.at // step}]"
+            valid = f"0 to {count - 1}" if count else "none"
+            return (
+                f"the host accesses {what}, but {name} has {count} elements, {valid}; allocate more, or test the index"
+            )
+    return f"{outside}; allocate more, or test the index"
 
 
 def _too_large(error: MemoryError, machine: Machine) -> MemoryAllocationError:

@@ -13,6 +13,7 @@ int take(A a) { return a.get(); }
 int early(int k) { A a(k); for (int i = 0; i < 4; i++) { A l(10 + i); if (i == 1) continue;
     if (i == k) return i; if (i == 3) break; } return -1; }
 static A global(99);
+void back() { int k = 0; A before(40); again: A inner(41 + k); if (++k < 3) goto again; printf("%d ", k); }
 void line() { printf("\n"); }
 int main() {
   { A a(1); A b(2); } line();
@@ -31,5 +32,6 @@ int main() {
   switch (1) { case 1: { A s(18); break; } default: printf("no"); } line();
   { A x(1); x = A(2); printf("%d ", x.x); } line();
   for (A i(0); i.x < 2; i.x++) printf("i%d ", i.x); line();
+  back(); line();
   return 0;
 }

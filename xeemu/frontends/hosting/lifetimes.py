@@ -58,6 +58,11 @@ def scoped(machine: Machine, variables: Sequence[Variable], run: Run, given: boo
     return within
 
 
+def leave(machine: Machine, variables: Sequence[Variable], frame: Frame) -> None:
+    """Ends those of the variables that there are, where a `goto` goes back to before them."""
+    _end_all(machine, variables, frame)
+
+
 def _is_ended(machine: Machine, variable: Variable) -> bool:
     return needed(machine, variable.type) or _extends(machine, variable)
 
