@@ -34,6 +34,7 @@ from xeemu.programs.naming import Given
 from xeemu.programs.races import Races
 from xeemu.programs.raising import Raising
 from xeemu.programs.results import Result, Submitted
+from xeemu.programs.varying import Varying
 
 if TYPE_CHECKING:
     from xeemu.frontends.sycl.collection import SyclKernels
@@ -69,6 +70,7 @@ class _Run:
     given: Given
     submitted: list[Submitted] = dataclasses.field(default_factory=list)
     lent: set[Memory] = dataclasses.field(default_factory=set)
+    varying: Varying = dataclasses.field(default_factory=Varying)
     _names: dict[int, str] = dataclasses.field(default_factory=dict)
     _made: dict[Any, tuple[Kernel, Sequence[Variable]]] = dataclasses.field(default_factory=dict)
 
@@ -200,22 +202,38 @@ class _Run:
             if failed := next((line for line in text if line.failed), None):
                 raise Stopped(1, f"work-item {failed.work_item} of {name}: {failed}  at {failed.file}:{failed.line}")
         else:
-            changed = launch(kernel, nd_range, device=self.device)(*arguments)
+            changed = self._launched(name, entry, sharing, nd_range, arguments)
         if machine.commands.open:
             command = machine.commands.open[-1]
             command.launched.append(submitted)
             command.accesses += _accesses(submitted, values, arguments, changed)
         self._take(kernel, values, changed)
 
-    def _kernel(self, name: str, entry: Entry, sharing: Sharing | None) -> tuple[Kernel, Sequence[Variable]]:
+    def _launched(
+        self, name: str, entry: Entry, sharing: Sharing | None, nd_range: NDRange, arguments: list[Any]
+    ) -> Any:
+        """What a launch changes; numbers that vary are left open where the kernel can be traced so."""
+        kernel, variables = self._kernel(name, entry, sharing)
+        key = name, sharing, nd_range
+        open_ = self.varying.of(key, variables, arguments)
+        if open_:
+            try:
+                return launch(self._kernel(name, entry, sharing, open_)[0], nd_range, device=self.device)(*arguments)
+            except Error:
+                self.varying.refused.add(key)
+        return launch(kernel, nd_range, device=self.device)(*arguments)
+
+    def _kernel(
+        self, name: str, entry: Entry, sharing: Sharing | None, open_: frozenset[str] = frozenset()
+    ) -> tuple[Kernel, Sequence[Variable]]:
         """The kernel that takes its leaves, with its parameters; one for each way in which they share memories."""
-        key = name, sharing
+        key = name, sharing, open_
         if key not in self._made:
             if sharing is not None:
                 entry = self.kernels.entry_of(name, sharing.parts)
             program = Program(self.kernels.file, {}, [entry.function], [])
-            identity = (*self.kernels.identity, name, repr(sharing))
-            kernel = binding.kernel(program, entry.function, SYCL_CPP, identity)
+            identity = (*self.kernels.identity, name, repr(sharing), *sorted(open_))
+            kernel = binding.kernel(program, entry.function, SYCL_CPP, identity, open_=open_)
             self._made[key] = kernel, entry.function.parameters
         return self._made[key]
 
