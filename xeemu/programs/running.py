@@ -8,7 +8,7 @@ import numpy as np
 
 from xeemu.devices.device import Device, device
 from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocationError
-from xeemu.frontends import binding, types
+from xeemu.frontends import types
 from xeemu.frontends.cplusplus import submissions
 from xeemu.frontends.hosting import layouts, ranges
 from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
@@ -18,15 +18,14 @@ from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import kernels as lowered
 from xeemu.frontends.sycl import host, parameters
 from xeemu.frontends.sycl.entries import Entry
-from xeemu.frontends.tree import Function, Place, Program, Variable
+from xeemu.frontends.tree import Function, Place
 from xeemu.frontends.types import Pointer, Record
-from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
-from xeemu.launching.launch import launch
 from xeemu.launching.printing import printed
 from xeemu.programs import launches, naming, transfers
+from xeemu.programs.changing import Variants
 from xeemu.programs.launches import Pointed, Sharing
 from xeemu.programs.loops import Loops
 from xeemu.programs.naming import Given
@@ -65,7 +64,7 @@ class _Run:
     submitted: list[Submitted] = dataclasses.field(default_factory=list)
     lent: set[Memory] = dataclasses.field(default_factory=set)
     _names: dict[int, str] = dataclasses.field(default_factory=dict)
-    _made: dict[Any, tuple[Kernel, Sequence[Variable]]] = dataclasses.field(default_factory=dict)
+    _made: dict[Any, Variants] = dataclasses.field(default_factory=dict)
 
     def result(self) -> Result:
         main = self._main()
@@ -169,7 +168,8 @@ class _Run:
         sharing: Sharing | None = None
         if not launches.is_plain(values, lowered.written(entry.function)):
             sharing = launches.sharing(values)
-        kernel, variables = self._kernel(name, entry, sharing)
+        variants = self._variants(name, entry, sharing)
+        kernel, variables = variants.kernel, variants.variables
         values = [*(values if sharing is None else sharing.values(values, variables)), *constants]
         arguments = launches.arrays(values)
         place = machine.place
@@ -179,23 +179,21 @@ class _Run:
             changed, text = printed(kernel, nd_range, self.device)(*arguments)
             machine.output.append(str(text))
         else:
-            changed = launch(kernel, nd_range, device=self.device)(*arguments)
+            changed = variants.launch(nd_range, arguments, self.device)
         if machine.commands.open:
             command = machine.commands.open[-1]
             command.launched.append(submitted)
             command.accesses += _accesses(submitted, values, arguments, changed)
         self._take(kernel, values, changed)
 
-    def _kernel(self, name: str, entry: Entry, sharing: Sharing | None) -> tuple[Kernel, Sequence[Variable]]:
-        """The kernel that takes its leaves, with its parameters; one for each way in which they share memories."""
+    def _variants(self, name: str, entry: Entry, sharing: Sharing | None) -> Variants:
+        """The kernel that takes its leaves; one for each way in which they share memories."""
         key = name, sharing
         if key not in self._made:
             if sharing is not None:
                 entry = self.kernels.entry_of(name, sharing.parts)
-            program = Program(self.kernels.file, {}, [entry.function], [])
             identity = (*self.kernels.identity, name, repr(sharing))
-            kernel = binding.kernel(program, entry.function, SYCL_CPP, identity)
-            self._made[key] = kernel, entry.function.parameters
+            self._made[key] = Variants(self.kernels.file, entry.function, identity)
         return self._made[key]
 
     def _take(self, kernel: Kernel, values: list[Any], changed: Any) -> None:
