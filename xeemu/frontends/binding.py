@@ -68,7 +68,7 @@ def kernel(
     identity: tuple[str, ...] = (),
     signature: Signature | None = None,
     nd_range: NDRange | None = None,
-    free: frozenset[str] = frozenset(),
+    open_: frozenset[str] = frozenset(),
 ) -> Kernel:
     """A kernel of a program, to be launched.
 
@@ -79,11 +79,9 @@ def kernel(
       identity: texts that tell the program from others in every process.
       signature: how it is called; None: with the values of its parameters.
       nd_range: of its launch, where that is known.
-      free: integers that are not known as it is traced, whatever hangs on them.
-
-    Errors: a launch with `free` raises `xe.KernelError` where the language needs one of them to be known.
+      open_: parameters whose numbers are left open as the kernel is traced, though a launch gives them.
     """
-    binding = _Binding(program, function, dialect, (*identity, *sorted(free)), signature, free)
+    binding = _Binding(program, function, dialect, identity, signature, open_)
     names = signature.names if signature is not None else tuple(p.name for p in function.parameters)
     return Kernel(
         _function(function.name, function.place, binding.refuse),
@@ -119,7 +117,7 @@ class _Binding:
     dialect: Dialect
     identity: tuple[str, ...]
     signature: Signature | None = None
-    free: frozenset[str] = frozenset()
+    open_: frozenset[str] = frozenset()
     _traced: dict[Any, Kernel] = dataclasses.field(default_factory=dict)
     _granules: dict[Any, Mapping[Any, int]] = dataclasses.field(default_factory=dict)
     pieces: Pieces = dataclasses.field(default_factory=Pieces)
@@ -186,7 +184,7 @@ class _Binding:
     @functools.cached_property
     def deciding(self) -> frozenset[str]:
         """The scalars that are known as the kernel is traced, where a launch gives their values."""
-        return kernels.deciding(self.program, self.function) - self.free
+        return kernels.deciding(self.program, self.function) - self.open_
 
     def printing(self, kernel: Kernel, words: int) -> Kernel:
         """The kernel whose results are its own and what its work-items have printed."""

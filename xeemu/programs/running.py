@@ -8,35 +8,42 @@ import numpy as np
 
 from xeemu.devices.device import Device, device
 from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocationError
-from xeemu.frontends import types
+from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
-from xeemu.frontends.hosting import layouts, ranges
-from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
+from xeemu.frontends.cplusplus.destructors import Destructors
+from xeemu.frontends.hosting import layouts, lifetimes, ranges
+from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped, Thrown
 from xeemu.frontends.hosting.memories import NULL, Memory, Outside
 from xeemu.frontends.hosting.ordering import Access
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import kernels as lowered
 from xeemu.frontends.sycl import host, parameters
 from xeemu.frontends.sycl.entries import Entry
-from xeemu.frontends.tree import Function, Place
+from xeemu.frontends.tree import Function, Place, Program, Variable
 from xeemu.frontends.types import Pointer, Record
+from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
+from xeemu.launching.launch import launch
 from xeemu.launching.printing import printed
 from xeemu.programs import launches, naming, transfers
-from xeemu.programs.changing import Variants
 from xeemu.programs.launches import Pointed, Sharing
 from xeemu.programs.loops import Loops
 from xeemu.programs.naming import Given
 from xeemu.programs.races import Races
+from xeemu.programs.raising import Raising
 from xeemu.programs.results import Result, Submitted
+from xeemu.programs.varying import Varying
 
 if TYPE_CHECKING:
     from xeemu.frontends.sycl.collection import SyclKernels
 
 MOST_STEPS = 2_000_000
 """The calls and iterations of the host's code that are carried out one by one."""
+
+_WORDS = 256
+"""Of 32 bits, that are kept of what each work-item prints."""
 
 
 def run(kernels: "SyclKernels", on: str | Device, arguments: Sequence[object], given: Mapping[str, Any]) -> Result:
@@ -63,8 +70,9 @@ class _Run:
     given: Given
     submitted: list[Submitted] = dataclasses.field(default_factory=list)
     lent: set[Memory] = dataclasses.field(default_factory=set)
+    varying: Varying = dataclasses.field(default_factory=Varying)
     _names: dict[int, str] = dataclasses.field(default_factory=dict)
-    _made: dict[Any, Variants] = dataclasses.field(default_factory=dict)
+    _made: dict[Any, tuple[Kernel, Sequence[Variable]]] = dataclasses.field(default_factory=dict)
 
     def result(self) -> Result:
         main = self._main()
@@ -72,6 +80,7 @@ class _Run:
         races = Races(machine)
         machine.hasten, machine.touch = Loops().hasten, races.touched
         machine.commands.ordering.found = races.found
+        machine.ends = Destructors(self.kernels.instances).of
         with host.deep(), np.errstate(all="ignore"):
             code = self._call(machine, main)
         races.over = True
@@ -95,11 +104,15 @@ class _Run:
         line = _command_line(machine, ("program", *self.arguments))
         arguments = [len(self.arguments) + 1, (line, 0), NULL][: len(main.parameters)]
         try:
+            self._begin(machine)
             found = host.called(machine, main, arguments)
+            lifetimes.end_program(machine)
         except Stopped as stopped:
             if stopped.message:
                 raise machine.refuse(f"the program ends with an error: {stopped.message}") from None
             found = stopped.status
+        except Thrown as thrown:
+            raise machine.refuse(f"the program ends with an error: {thrown.text}") from None
         except Exhausted:
             raise machine.refuse(
                 f"the host's code has taken {MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
@@ -115,6 +128,13 @@ class _Run:
             raise _too_large(error, machine) from None
         return int(found) if isinstance(found, int) else 0
 
+    def _begin(self, machine: Machine) -> None:
+        """Makes the objects of namespace scope at whose end something is done, in their order."""
+        for cursor in submissions.variables(self.kernels.instances):
+            variable = self.kernels.instances.outer(cursor)
+            if variable is not None and lifetimes.needed(machine, variable.type):
+                machine.static(variable)
+
     # --- Submissions ---
 
     def _submit(self, machine: Machine, function: Function, kernel: Any) -> None:
@@ -122,6 +142,7 @@ class _Run:
         try:
             self._launch(machine, name, function, kernel)
         except Error as error:
+            Raising(self.kernels.instances).throw(machine, error)
             raise _placed(error, machine) from None
 
     def _name(self, function: Function) -> str:
@@ -168,32 +189,52 @@ class _Run:
         sharing: Sharing | None = None
         if not launches.is_plain(values, lowered.written(entry.function)):
             sharing = launches.sharing(values)
-        variants = self._variants(name, entry, sharing)
-        kernel, variables = variants.kernel, variants.variables
+        kernel, variables = self._kernel(name, entry, sharing)
         values = [*(values if sharing is None else sharing.values(values, variables)), *constants]
         arguments = launches.arrays(values)
         place = machine.place
         submitted = Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device)
         self.submitted.append(submitted)
         if kernel.interface is not None and kernel.interface.printing is not None:
-            changed, text = printed(kernel, nd_range, self.device)(*arguments)
-            machine.output.append(str(text))
+            words = _WORDS if lowered.prints(entry.function, ("printf",)) else 2  # an assertion takes one
+            changed, text = printed(kernel, nd_range, self.device, words)(*arguments)
+            machine.output.append("".join(str(line) for line in text if not line.failed))
+            if failed := next((line for line in text if line.failed), None):
+                raise Stopped(1, f"work-item {failed.work_item} of {name}: {failed}  at {failed.file}:{failed.line}")
         else:
-            changed = variants.launch(nd_range, arguments, self.device)
+            changed = self._launched(name, entry, sharing, nd_range, arguments)
         if machine.commands.open:
             command = machine.commands.open[-1]
             command.launched.append(submitted)
             command.accesses += _accesses(submitted, values, arguments, changed)
         self._take(kernel, values, changed)
 
-    def _variants(self, name: str, entry: Entry, sharing: Sharing | None) -> Variants:
-        """The kernel that takes its leaves; one for each way in which they share memories."""
-        key = name, sharing
+    def _launched(
+        self, name: str, entry: Entry, sharing: Sharing | None, nd_range: NDRange, arguments: list[Any]
+    ) -> Any:
+        """What a launch changes; numbers that vary are left open where the kernel can be traced so."""
+        kernel, variables = self._kernel(name, entry, sharing)
+        key = name, sharing, nd_range
+        open_ = self.varying.of(key, variables, arguments)
+        if open_:
+            try:
+                return launch(self._kernel(name, entry, sharing, open_)[0], nd_range, device=self.device)(*arguments)
+            except Error:
+                self.varying.refused.add(key)
+        return launch(kernel, nd_range, device=self.device)(*arguments)
+
+    def _kernel(
+        self, name: str, entry: Entry, sharing: Sharing | None, open_: frozenset[str] = frozenset()
+    ) -> tuple[Kernel, Sequence[Variable]]:
+        """The kernel that takes its leaves, with its parameters; one for each way in which they share memories."""
+        key = name, sharing, open_
         if key not in self._made:
             if sharing is not None:
                 entry = self.kernels.entry_of(name, sharing.parts)
-            identity = (*self.kernels.identity, name, repr(sharing))
-            self._made[key] = Variants(self.kernels.file, entry.function, identity)
+            program = Program(self.kernels.file, {}, [entry.function], [])
+            identity = (*self.kernels.identity, name, repr(sharing), *sorted(open_))
+            kernel = binding.kernel(program, entry.function, SYCL_CPP, identity, open_=open_)
+            self._made[key] = kernel, entry.function.parameters
         return self._made[key]
 
     def _take(self, kernel: Kernel, values: list[Any], changed: Any) -> None:
