@@ -20,7 +20,7 @@ import numpy as np
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.commands import notation, programs, rules, runs, targets
+from xeemu.commands import notation, programs, rules, runs, submissions, targets
 from xeemu.commands.notation import UsageError
 from xeemu.commands.runs import Run
 from xeemu.commands.targets import KernelOptions, SweepOptions
@@ -197,7 +197,8 @@ def _profile(given: argparse.Namespace) -> int:
     launch = xe.profile(example.kernel, example.nd_range(size), device=given.device, sample=given.sample)
     with phase(f"{example.name}: counting"):
         _, report = launch(*example.inputs(size), **example.static)
-    return _told(report, given)
+    _told(report, given)
+    return _print_others(example.kernel, example.nd_range(size), given.json)
 
 
 def _estimate(given: argparse.Namespace) -> int:
@@ -206,7 +207,8 @@ def _estimate(given: argparse.Namespace) -> int:
     launch = xe.estimate(example.kernel, example.nd_range(size), device=given.device)
     with phase(f"{example.name}: estimating"):
         report = launch(*example.inputs(size), **example.static)
-    return _told(report, given)
+    _told(report, given)
+    return _print_others(example.kernel, example.nd_range(size), given.json)
 
 
 def _diff(given: argparse.Namespace) -> int:
@@ -240,7 +242,15 @@ def _check(given: argparse.Namespace) -> int:
         print(f"{example.name}: {_launch(example.kernel, nd_range, device)}, device {device.name}\n\n{findings}\n")
         _print_sites("proved", findings.proved)
         _print_sites("watched", findings.watched)
+    _print_others(example.kernel, nd_range, given.json)
     return _FOUND if findings.faults else 0
+
+
+def _print_others(kernel: xe.Kernel, nd_range: xe.NDRange, data: bool) -> int:
+    """Tells, if not for a program, that the host code launches the kernel over other sizes, too."""
+    if not data and (told := submissions.others(kernel, nd_range)):
+        print(f"\n{told}")
+    return 0
 
 
 def _tune(given: argparse.Namespace) -> int:
@@ -352,7 +362,7 @@ def _occupancy(given: argparse.Namespace) -> int:
     return 0
 
 
-def _told(report: xe.Report, given: argparse.Namespace) -> int:
+def _told(report: xe.Report, given: argparse.Namespace) -> None:
     """Prints a report, and writes it into the files that are asked for."""
     with _writing():
         if given.save:
@@ -360,7 +370,6 @@ def _told(report: xe.Report, given: argparse.Namespace) -> int:
         if given.html:
             report.to_html(given.html)
     print(json.dumps(report.to_dict(), indent=2) if given.json else report)
-    return 0
 
 
 @contextlib.contextmanager

@@ -154,8 +154,8 @@ class Watch:
 
     @functools.cached_property
     def initialised(self) -> tuple[Allocation, ...]:
-        """The memories of which it is kept what was written."""
-        return tuple(dict.fromkeys(self.proofs.place(key).memory for key in self.proofs.unwritten))
+        """The memories of which it is kept what was written, in the order of the program."""
+        return tuple(dict.fromkeys(spot.place.memory for spot in self.unwritten))
 
     @functools.cached_property
     def bounds(self) -> tuple[Spot, ...]:

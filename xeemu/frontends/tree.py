@@ -329,12 +329,28 @@ class Continue:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Goto:
+    """Goes on at a label of a block that it is in; only the host can."""
+
+    place: Place
+    label: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Label:
+    """Where a `goto` goes on; the statement itself does nothing."""
+
+    place: Place
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Return:
     place: Place
     value: Expression | None
 
 
-Statement: TypeAlias = Block | Declaration | Evaluate | If | Loop | Switch | Break | Continue | Return
+Statement: TypeAlias = Block | Declaration | Evaluate | If | Loop | Switch | Break | Continue | Goto | Label | Return
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

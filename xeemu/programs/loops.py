@@ -280,7 +280,7 @@ def _needs_host(node: Any) -> bool:
     """Whether a part of a loop does what a kernel cannot do."""
     place = tree.Place("", 0, 0)
     around = Function("", (), types.VOID, place, False, read=lambda: tree.Block(place, (node,)))
-    if any(isinstance(part, tree.Return) for part in effects.nodes(node)):
+    if any(isinstance(part, tree.Return | tree.Goto) for part in effects.nodes(node)):
         return True
     parts = (part for function in effects.functions(around) for part in effects.nodes(function.body))
     return any(isinstance(p, tree.Call) and p.function is None and p.name in _OUTSIDE for p in parts)

@@ -65,6 +65,9 @@ class _Check:
                 raise refusals.at(node.place if node.place.line else place, _outer(node.variable))
             if isinstance(node, tree.Declaration) and self.ending and node.place.line:
                 self._declared(node)
+            if isinstance(node, tree.Goto):
+                hint = "write a loop with break and continue, or a flag"
+                raise refusals.at(node.place if node.place.line else place, f"goto in a kernel; {hint}")
         for node in nodes:
             if isinstance(node, tree.Call):
                 self._call(node, node.place if node.place.line else place)

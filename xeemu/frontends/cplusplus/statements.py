@@ -12,8 +12,6 @@ from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Statement, Variable
 
 _REFUSED = {
-    "GOTO_STMT": "goto; write a loop with break and continue, or a flag",
-    "LABEL_STMT": "a label for goto; write a loop with break and continue, or a flag",
     "ASM_STMT": "inline assembly; write it in C++",
     "CASE_STMT": "a case label inside of another statement; write each case's statements out",
     "DEFAULT_STMT": "a default label inside of another statement; write each case's statements out",
@@ -34,7 +32,21 @@ def read(body: Body, cursor: Cursor) -> Statement:
 
 def block(body: Body, cursor: Cursor) -> tree.Block:
     place = body.at(cursor)
-    return tree.Block(place, tuple(read(body, c) for c in clang.children(cursor)))
+    return tree.Block(place, tuple(s for c in clang.children(cursor) for s in _labelled(body, c)))
+
+
+def _labelled(body: Body, cursor: Cursor) -> list[Statement]:
+    """A statement of a block behind its labels."""
+    before: list[Statement] = []
+    while clang.kind(cursor) == "LABEL_STMT":
+        before.append(tree.Label(body.at(cursor), cursor.spelling))
+        (cursor,) = clang.children(cursor)
+    return [*before, read(body, cursor)]
+
+
+def _goto(body: Body, cursor: Cursor) -> Statement:
+    label = next(c for c in cursor.get_children() if c.kind.name == "LABEL_REF")
+    return tree.Goto(body.at(cursor), label.spelling)
 
 
 def _declaration(body: Body, cursor: Cursor) -> Statement:
@@ -213,6 +225,8 @@ _READERS: dict[str, Callable[[Body, Cursor], Statement]] = {
     "BREAK_STMT": lambda body, cursor: tree.Break(body.at(cursor)),
     "CONTINUE_STMT": lambda body, cursor: tree.Continue(body.at(cursor)),
     "RETURN_STMT": _return,
+    "GOTO_STMT": _goto,
+    "LABEL_STMT": lambda body, cursor: tree.Block(body.at(cursor), tuple(_labelled(body, cursor))),
     "NULL_STMT": lambda body, cursor: tree.Block(body.at(cursor), ()),
     "CXX_TRY_STMT": _try,
     "UNEXPOSED_STMT": _attributed,

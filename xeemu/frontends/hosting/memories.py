@@ -353,11 +353,11 @@ class Words(Memory):
     def _check(self, at: Any, of: Type) -> None:
         size = layouts.size(of)
         if not 0 <= at <= self.size - size:
-            raise Outside(at, size, self.size)
+            raise Outside(at, size, self)
 
     def fill(self, at: Any, byte: Any, size: Any) -> None:
         if not 0 <= at <= at + size <= self.size:
-            raise Outside(at, size, self.size)
+            raise Outside(at, size, self)
         self._own()
         self.bytes[at : at + size] = byte & 0xFF
         for k in [k for k in self.others if at <= k < at + size]:
@@ -389,10 +389,16 @@ class Words(Memory):
 
 
 class Outside(KernelError):
-    """An access of the host beyond a memory."""
+    """An access of the host beyond a memory.
 
-    def __init__(self, at: int, size: int, whole: int):
-        super().__init__(f"the host accesses {size} bytes at {at} of a memory of {whole} bytes")
+    Attributes:
+      memory: that is accessed.
+      at, size: of the access, in bytes.
+    """
+
+    def __init__(self, at: int, size: int, memory: Memory):
+        super().__init__(f"the host accesses {size} bytes at {at} of a memory of {memory.size} bytes")
+        self.memory, self.at, self.size = memory, at, size
 
 
 def zero(of: Type) -> Any:

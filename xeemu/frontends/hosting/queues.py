@@ -101,7 +101,8 @@ class Queues:
         return UNKNOWN if which is UNKNOWN else _information(self.device).get(which, 0)
 
     def device_text(self, which: Any) -> Any:
-        text = {0: self.device.full_name, 1: "Intel(R) Corporation", 2: "1.0", 3: "3.0", 70: "xeemu"}.get(which, "")
+        name, vendor = self.device.full_name, "Intel(R) Corporation"
+        text = {0: name, 1: vendor, 2: "1.0", 3: "3.0", 70: "xeemu, as Level-Zero"}.get(which, "")
         made = Cells(len(text) + 1)
         made.element = types.CHAR
         made.cells.update(enumerate([*text.encode("latin-1", "replace"), 0]))

@@ -1,10 +1,10 @@
 """Statements: what carries out the statements of the host.
 
-Each gives None, or how it is left: `BREAK`, `CONTINUE` or `RETURN`.
+Each gives None, or how it is left: `BREAK`, `CONTINUE`, `RETURN` or by a `goto`.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from xeemu.errors import Error
@@ -26,8 +26,20 @@ Run: TypeAlias = Callable[[Frame], str | None]
 def body(machine: Machine, function: Function) -> Run:
     """The body of a function."""
     if function not in machine.compiled:
-        machine.compiled[function] = statement(machine, function.body)
+        machine.compiled[function] = _whole(machine, statement(machine, function.body))
     return machine.compiled[function]
+
+
+def _whole(machine: Machine, carried: Run) -> Run:
+    """A function's statements, of which none goes to a label that is in no block around it."""
+
+    def run(frame: Frame) -> str | None:
+        left = carried(frame)
+        if left is not None and left.startswith(_gone("")):
+            raise machine.refuse(f"{left}, a label inside of another statement; write a loop with break and continue")
+        return left
+
+    return run
 
 
 def statement(machine: Machine, node: Statement) -> Run:
@@ -58,6 +70,8 @@ def _when_reached(machine: Machine, node: Statement) -> Run:
 
 def _block(machine: Machine, node: tree.Block) -> Run:
     parts = [statement(machine, s) for s in node.statements]
+    if labels := {_gone(s.name): k for k, s in enumerate(node.statements) if isinstance(s, tree.Label)}:
+        return _labelled(machine, parts, labels)
     if len(parts) == 1:
         return parts[0]
 
@@ -69,6 +83,34 @@ def _block(machine: Machine, node: tree.Block) -> Run:
         return None
 
     return run
+
+
+def _labelled(machine: Machine, parts: list[Run], labels: Mapping[str, int]) -> Run:
+    """A block with labels, at which it goes on where a statement of it is left by a `goto`."""
+
+    def run(frame: Frame) -> str | None:
+        k = 0
+        while k < len(parts):
+            left = parts[k](frame)
+            k += 1
+            if left is not None:
+                if left not in labels:
+                    return left
+                machine.step()
+                k = labels[left]
+        return None
+
+    return run
+
+
+def _gone(label: str) -> str:
+    """How a statement is left that goes to a label."""
+    return f"goto {label}"
+
+
+def _goto(machine: Machine, node: tree.Goto) -> Run:
+    left = _gone(node.label)
+    return lambda frame: left
 
 
 def _declaration(machine: Machine, node: tree.Declaration) -> Run:
@@ -231,6 +273,8 @@ _MAKERS: dict[type, Callable[[Machine, Any], Run]] = {
     tree.Break: lambda machine, node: lambda frame: BREAK,
     tree.Continue: lambda machine, node: lambda frame: CONTINUE,
     tree.Return: _return,
+    tree.Goto: _goto,
+    tree.Label: lambda machine, node: lambda frame: None,
 }
 
 

@@ -89,7 +89,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
     tree.Evaluate: ("expression",), tree.If: ("condition", "then", "otherwise"),
     tree.Loop: ("first", "condition", "step", "body"), tree.Return: ("value",), tree.Braced: ("block",),
     tree.Constant: (), tree.Text: (), tree.Callee: (),
-    Name: (), tree.Break: (), tree.Continue: (),
+    Name: (), tree.Break: (), tree.Continue: (), tree.Goto: (), tree.Label: (),
 }  # fmt: skip
 
 
