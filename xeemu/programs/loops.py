@@ -8,7 +8,7 @@ import numpy as np
 
 from xeemu.errors import Error
 from xeemu.frontends import binding, tree, types
-from xeemu.frontends.hosting import intrinsics, layouts
+from xeemu.frontends.hosting import intrinsics, layouts, lifetimes
 from xeemu.frontends.hosting.machine import Frame, Machine
 from xeemu.frontends.hosting.memories import LOCAL, Memory
 from xeemu.frontends.hosting.rewriting import Rewriter
@@ -45,6 +45,9 @@ class Loops:
     def hasten(self, machine: Machine, node: tree.Loop, frame: Frame) -> bool:
         """Carries out what is left of a loop that is about to test its condition; False if it cannot."""
         if node in self.refused:
+            return False
+        if lifetimes.is_eventful(machine, node):
+            self.refused.add(node)
             return False
         try:
             return _Making(machine, node, frame).run()

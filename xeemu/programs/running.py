@@ -10,8 +10,9 @@ from xeemu.devices.device import Device, device
 from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocationError
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
-from xeemu.frontends.hosting import layouts, ranges
-from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
+from xeemu.frontends.cplusplus.destructors import Destructors
+from xeemu.frontends.hosting import layouts, lifetimes, ranges
+from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped, Thrown
 from xeemu.frontends.hosting.memories import NULL, Memory, Outside
 from xeemu.frontends.hosting.ordering import Access
 from xeemu.frontends.hosting.unknowns import UNKNOWN
@@ -31,7 +32,9 @@ from xeemu.programs.launches import Pointed, Sharing
 from xeemu.programs.loops import Loops
 from xeemu.programs.naming import Given
 from xeemu.programs.races import Races
+from xeemu.programs.raising import Raising
 from xeemu.programs.results import Result, Submitted
+from xeemu.programs.varying import Varying
 
 if TYPE_CHECKING:
     from xeemu.frontends.sycl.collection import SyclKernels
@@ -67,6 +70,7 @@ class _Run:
     given: Given
     submitted: list[Submitted] = dataclasses.field(default_factory=list)
     lent: set[Memory] = dataclasses.field(default_factory=set)
+    varying: Varying = dataclasses.field(default_factory=Varying)
     _names: dict[int, str] = dataclasses.field(default_factory=dict)
     _made: dict[Any, tuple[Kernel, Sequence[Variable]]] = dataclasses.field(default_factory=dict)
 
@@ -76,6 +80,7 @@ class _Run:
         races = Races(machine)
         machine.hasten, machine.touch = Loops().hasten, races.touched
         machine.commands.ordering.found = races.found
+        machine.ends = Destructors(self.kernels.instances).of
         with host.deep(), np.errstate(all="ignore"):
             code = self._call(machine, main)
         races.over = True
@@ -99,11 +104,15 @@ class _Run:
         line = _command_line(machine, ("program", *self.arguments))
         arguments = [len(self.arguments) + 1, (line, 0), NULL][: len(main.parameters)]
         try:
+            self._begin(machine)
             found = host.called(machine, main, arguments)
+            lifetimes.end_program(machine)
         except Stopped as stopped:
             if stopped.message:
                 raise machine.refuse(f"the program ends with an error: {stopped.message}") from None
             found = stopped.status
+        except Thrown as thrown:
+            raise machine.refuse(f"the program ends with an error: {thrown.text}") from None
         except Exhausted:
             raise machine.refuse(
                 f"the host's code has taken {MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
@@ -119,6 +128,13 @@ class _Run:
             raise _too_large(error, machine) from None
         return int(found) if isinstance(found, int) else 0
 
+    def _begin(self, machine: Machine) -> None:
+        """Makes the objects of namespace scope at whose end something is done, in their order."""
+        for cursor in submissions.variables(self.kernels.instances):
+            variable = self.kernels.instances.outer(cursor)
+            if variable is not None and lifetimes.needed(machine, variable.type):
+                machine.static(variable)
+
     # --- Submissions ---
 
     def _submit(self, machine: Machine, function: Function, kernel: Any) -> None:
@@ -126,6 +142,7 @@ class _Run:
         try:
             self._launch(machine, name, function, kernel)
         except Error as error:
+            Raising(self.kernels.instances).throw(machine, error)
             raise _placed(error, machine) from None
 
     def _name(self, function: Function) -> str:
@@ -185,22 +202,38 @@ class _Run:
             if failed := next((line for line in text if line.failed), None):
                 raise Stopped(1, f"work-item {failed.work_item} of {name}: {failed}  at {failed.file}:{failed.line}")
         else:
-            changed = launch(kernel, nd_range, device=self.device)(*arguments)
+            changed = self._launched(name, entry, sharing, nd_range, arguments)
         if machine.commands.open:
             command = machine.commands.open[-1]
             command.launched.append(submitted)
             command.accesses += _accesses(submitted, values, arguments, changed)
         self._take(kernel, values, changed)
 
-    def _kernel(self, name: str, entry: Entry, sharing: Sharing | None) -> tuple[Kernel, Sequence[Variable]]:
+    def _launched(
+        self, name: str, entry: Entry, sharing: Sharing | None, nd_range: NDRange, arguments: list[Any]
+    ) -> Any:
+        """What a launch changes; numbers that vary are left open where the kernel can be traced so."""
+        kernel, variables = self._kernel(name, entry, sharing)
+        key = name, sharing, nd_range
+        open_ = self.varying.of(key, variables, arguments)
+        if open_:
+            try:
+                return launch(self._kernel(name, entry, sharing, open_)[0], nd_range, device=self.device)(*arguments)
+            except Error:
+                self.varying.refused.add(key)
+        return launch(kernel, nd_range, device=self.device)(*arguments)
+
+    def _kernel(
+        self, name: str, entry: Entry, sharing: Sharing | None, open_: frozenset[str] = frozenset()
+    ) -> tuple[Kernel, Sequence[Variable]]:
         """The kernel that takes its leaves, with its parameters; one for each way in which they share memories."""
-        key = name, sharing
+        key = name, sharing, open_
         if key not in self._made:
             if sharing is not None:
                 entry = self.kernels.entry_of(name, sharing.parts)
             program = Program(self.kernels.file, {}, [entry.function], [])
-            identity = (*self.kernels.identity, name, repr(sharing))
-            kernel = binding.kernel(program, entry.function, SYCL_CPP, identity)
+            identity = (*self.kernels.identity, name, repr(sharing), *sorted(open_))
+            kernel = binding.kernel(program, entry.function, SYCL_CPP, identity, open_=open_)
             self._made[key] = kernel, entry.function.parameters
         return self._made[key]
 
