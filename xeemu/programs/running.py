@@ -8,13 +8,15 @@ import numpy as np
 
 from xeemu.devices.device import Device, device
 from xeemu.errors import Error, KernelArgumentError, KernelError
+from xeemu.faults.findings import Findings
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
 from xeemu.frontends.hosting import ranges
 from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
-from xeemu.frontends.hosting.memories import NULL, Memory, Outside
+from xeemu.frontends.hosting.memories import NULL, Memory
 from xeemu.frontends.hosting.ordering import Access
 from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.hosting.words import Outside
 from xeemu.frontends.lowering import kernels as lowered
 from xeemu.frontends.sycl import host, parameters
 from xeemu.frontends.sycl.entries import Entry
@@ -26,11 +28,14 @@ from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
 from xeemu.launching.launch import launch
 from xeemu.launching.printing import printed
-from xeemu.programs import launches, naming, transfers
+from xeemu.programs import launches, naming
+from xeemu.programs.contents import Contents
 from xeemu.programs.launches import Pointed, Sharing
+from xeemu.programs.lifetimes import Lifetimes
 from xeemu.programs.loops import Loops
 from xeemu.programs.naming import Given
 from xeemu.programs.races import Races
+from xeemu.programs.reads import Reads
 from xeemu.programs.results import Result, Submitted
 
 if TYPE_CHECKING:
@@ -70,8 +75,11 @@ class _Run:
     def result(self) -> Result:
         main = self._main()
         machine = host.machine(self._submit, self.device, strict=True, most=MOST_STEPS)
-        races = Races(machine)
-        machine.hasten, machine.touch = Loops().hasten, races.touched
+        lifetimes, read = Lifetimes(machine), Reads(machine)
+        races = Races(machine, lifetimes)
+        machine.hasten, machine.touch = Loops(read).hasten, races.touched
+        machine.free, machine.stale, machine.overlapped = lifetimes.freed, lifetimes.used, lifetimes.overlapped
+        machine.missed = read.missed
         machine.commands.ordering.found = races.found
         with host.deep(), np.errstate(all="ignore"):
             code = self._call(machine, main)
@@ -79,7 +87,8 @@ class _Run:
         lent = frozenset(self.lent)
         self.given.check(machine, lent)
         arrays = naming.arrays(machine, lent)
-        return Result("".join(machine.output), arrays, tuple(self.submitted), code, races.findings())
+        found = Findings([*races.findings(), *lifetimes.seen.values(), *read.findings()])
+        return Result("".join(machine.output), arrays, tuple(self.submitted), code, found, lifetimes.leaks())
 
     def _main(self) -> Function:
         for cursor in submissions.functions(self.kernels.instances):
@@ -106,7 +115,7 @@ class _Run:
         except ZeroDivisionError:
             raise machine.refuse("the host divides an integer by zero; test the divisor before") from None
         except Outside as outside:
-            raise machine.refuse(str(outside)) from None
+            raise machine.refuse(outside.told(naming.name_of(machine, outside.memory) or "a memory")) from None
         return int(found) if isinstance(found, int) else 0
 
     # --- Submissions ---
@@ -148,20 +157,25 @@ class _Run:
             sharing = launches.sharing(values)
         kernel, variables = self._kernel(name, entry, sharing)
         values = values if sharing is None else sharing.values(values, variables)
-        arguments = launches.arrays(values)
+        contents = Contents.of(values)
         place = machine.place
-        submitted = Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device)
+        submitted = Submitted(
+            name, place.file, place.line, nd_range, contents.arguments, kernel, self.device, contents.unset,
+            _origins(values),
+        )  # fmt: skip
         self.submitted.append(submitted)
-        if kernel.interface is not None and kernel.interface.printing is not None:
-            changed, text = printed(kernel, nd_range, self.device)(*arguments)
+        launched = launch(kernel, nd_range, device=self.device)
+        assert kernel.interface is not None
+        if kernel.interface.printing is not None:
+            changed, text = printed(kernel, nd_range, self.device)(*contents.arguments)
             machine.output.append(str(text))
         else:
-            changed = launch(kernel, nd_range, device=self.device)(*arguments)
+            changed = launched(*contents.arguments)
         if machine.commands.open:
             command = machine.commands.open[-1]
             command.launched.append(submitted)
-            command.accesses += _accesses(submitted, values, arguments, changed)
-        self._take(kernel, values, changed)
+            command.accesses += _accesses(submitted, contents, changed)
+        contents.take(kernel.interface.written, changed, lambda others: launched(*others))
 
     def _kernel(self, name: str, entry: Entry, sharing: Sharing | None) -> tuple[Kernel, Sequence[Variable]]:
         """The kernel that takes its leaves, with its parameters; one for each way in which they share memories."""
@@ -174,14 +188,6 @@ class _Run:
             kernel = binding.kernel(program, entry.function, SYCL_CPP, identity)
             self._made[key] = kernel, entry.function.parameters
         return self._made[key]
-
-    def _take(self, kernel: Kernel, values: list[Any], changed: Any) -> None:
-        """Puts what a launch has changed into the host's memories."""
-        assert kernel.interface is not None
-        written = kernel.interface.written
-        for one, data in _changed(values, written, changed):
-            assert one.memory is not None
-            transfers.put(one.memory, one.element, np.asarray(data))
 
 
 def _command_line(machine: Machine, words: Sequence[str]) -> Memory:
@@ -215,25 +221,24 @@ def _placed(error: Error, machine: Machine) -> Error:
     return refused if type(error) is KernelError else type(error)(str(refused))
 
 
-def _changed(values: list[Any], written: Sequence[str], changed: Any) -> list[tuple[Pointed, Any]]:
-    """The memories that a launch has changed, each with its contents."""
-    pointed = [v for v in values if isinstance(v, Pointed) and v.memory is not None and v.variable.name in written]
-    return list(zip(pointed, changed if isinstance(changed, tuple) else (changed,), strict=False))
-
-
-def _accesses(submitted: Submitted, values: list[Any], arguments: list[Any], changed: Any) -> list[Access]:
+def _accesses(submitted: Submitted, contents: Contents, changed: Any) -> list[Access]:
     """What a launch does with memories that others may access, too."""
     assert submitted.kernel.interface is not None
-    after = {id(one): data for one, data in _changed(values, submitted.kernel.interface.written, changed)}
+    after = contents.changed(submitted.kernel.interface.written, changed)
     place = Place(submitted.file, submitted.line, 1)
     found = []
-    for one, before in zip(values, arguments, strict=True):
+    for one, before in zip(contents.values, contents.arguments, strict=True):
         if isinstance(one, Pointed) and one.memory is not None:
-            writes = id(one) in after
-            contents = (before, after[id(one)]) if writes else None
             name = one.variable.name
-            found.append(Access(name, f"kernel {submitted.name}", place, one.memory, writes, one.at, contents))
+            both = (before, after[name]) if name in after else None
+            found.append(Access(name, f"kernel {submitted.name}", place, one.memory, name in after, one.at, both))
     return found
+
+
+def _origins(values: Sequence[Any]) -> dict[str, Place]:
+    """Where the memories of parameters have been allocated, by the parameters' names."""
+    pointed = [v for v in values if isinstance(v, Pointed) and v.memory is not None]
+    return {v.variable.name: v.memory.made for v in pointed if v.memory is not None and v.memory.made is not None}
 
 
 def _check(machine: Machine, entry: Entry, nd_range: NDRange, values: Sequence[Any]) -> None:

@@ -6,8 +6,9 @@ import numpy as np
 
 from xeemu.frontends import types
 from xeemu.frontends.hosting import layouts
-from xeemu.frontends.hosting.memories import Memory, Words
+from xeemu.frontends.hosting.memories import Cells, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.hosting.words import Words, poisoned
 from xeemu.frontends.types import Pointer, Record, Scalar, Type, Vector
 
 
@@ -18,7 +19,7 @@ def dtype_of(element: Type) -> np.dtype:
 
 
 def array(memory: Memory, element: Type) -> np.ndarray:
-    """The contents of a memory, which do not change, as one dimension."""
+    """The contents of a memory, which do not change, as one dimension; poison where nobody has written."""
     dtype = dtype_of(element)
     if isinstance(memory, Words):
         return memory.lend(dtype)
@@ -26,10 +27,11 @@ def array(memory: Memory, element: Type) -> np.ndarray:
 
 
 def _of_cells(memory: Memory, element: Type) -> np.ndarray:
-    """Bytes of what is known, zeros for the rest."""
+    """Bytes of what is known, poison for the rest."""
     step = layouts.size(element)
     count = memory.size // max(step, 1)
     made = np.zeros(count * step, np.uint8)
+    poisoned(made, _unset_cells(memory, element)[: made.size], dtype_of(element))
     leaves = layouts.leaves(element)
     for start in range(0, count * step, step):
         for offset, leaf in leaves:
@@ -40,17 +42,101 @@ def _of_cells(memory: Memory, element: Type) -> np.ndarray:
     return made
 
 
-def put(memory: Memory, element: Type, data: np.ndarray) -> None:
-    """Takes new contents."""
+# --- What nobody has written ---
+
+
+def unset(memory: Memory, element: Type) -> np.ndarray | None:
+    """`[bytes]` which bytes of numbers nobody has written, so as they stay; None if all have been."""
     if isinstance(memory, Words):
-        memory.replace(data)
+        found = memory.unwritten()
+    else:
+        found = _unset_cells(memory, element) if isinstance(memory, Cells) else None
+    if found is None or not found.any():
+        return None
+    numbers = _numbers(element)
+    if numbers.all():
+        return found.copy()
+    made, count = np.zeros(found.size, bool), found.size // numbers.size
+    made[: count * numbers.size] = (found[: count * numbers.size].reshape(count, -1) & numbers).reshape(-1)
+    return made if made.any() else None
+
+
+def _unset_cells(memory: Memory, element: Type) -> np.ndarray:
+    step, made = layouts.size(element), np.zeros(memory.size, bool)
+    for start in range(0, memory.size // max(step, 1) * step, step):
+        for offset, leaf in layouts.leaves(element):
+            if isinstance(leaf, Scalar) and memory.get(start + offset, leaf) is UNKNOWN:
+                made[start + offset : start + offset + leaf.size] = True
+    return made
+
+
+def _numbers(element: Type) -> np.ndarray:
+    """`[bytes]` which bytes of an element are of numbers: those between fields are not."""
+    found = np.zeros(max(layouts.size(element), 1), bool)
+    for offset, leaf in layouts.leaves(element):
+        found[offset : offset + layouts.size(leaf)] = True
+    return found if not (isinstance(element, Record) and element.union) else np.ones_like(found)
+
+
+def remaining(mask: np.ndarray, element: Type, before: np.ndarray, after: np.ndarray) -> np.ndarray | None:
+    """Which of the bytes that nobody has written are so still: those of numbers that are as they were."""
+    same = _same(element, before, after)
+    found: np.ndarray | None = np.zeros(mask.size, bool)
+    assert found is not None
+    found[: same.size] = mask[: same.size] & same
+    return found if found.any() else None
+
+
+def _same(element: Type, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """`[bytes]` whether the number to which a byte belongs is as it was."""
+    scalar = element.element if isinstance(element, Vector) else element
+    a, b = (np.ascontiguousarray(x).reshape(-1).view(np.uint8) for x in (before, after))
+    if isinstance(scalar, Scalar):
+        kind = np.dtype(f"u{scalar.size}")
+        equal = a[: a.size // scalar.size * scalar.size].view(kind) == b[: b.size // scalar.size * scalar.size].view(
+            kind
+        )
+        return np.repeat(equal, scalar.size) if equal.any() else np.zeros(equal.size * scalar.size, bool)
+    step = max(layouts.size(element), 1)
+    rows = (a == b)[: a.size // step * step].reshape(-1, step)
+    for offset, leaf in layouts.leaves(element):
+        part = slice(offset, offset + layouts.size(leaf))
+        rows[:, part] = rows[:, part].all(1, keepdims=True)
+    return rows.reshape(-1)
+
+
+def both(mask: np.ndarray, other: np.ndarray | None) -> np.ndarray | None:
+    """Which bytes are in two masks, None if none is."""
+    found = None if other is None else mask & other
+    return found if found is not None and found.any() else None
+
+
+def smallest(element: Type) -> int:
+    """The bytes of the smallest number of an element."""
+    return min((layouts.size(leaf) for _, leaf in layouts.leaves(element)), default=1)
+
+
+def other(data: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Contents with other poison."""
+    made = data.copy()
+    poisoned(made.view(np.uint8), mask[: made.nbytes], data.dtype, other=True)
+    return made
+
+
+# --- Back ---
+
+
+def put(memory: Memory, element: Type, data: np.ndarray, left: np.ndarray | None = None) -> None:
+    """Takes new contents; what is `left` is as nobody has written it."""
+    if isinstance(memory, Words):
+        memory.replace(data, left)
         return
     step, leaves = layouts.size(element), layouts.leaves(element)
     raw = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
     for start in range(0, raw.size // step * step, step):
         for offset, leaf in leaves:
-            if isinstance(leaf, Scalar):
-                at = start + offset
+            at = start + offset
+            if isinstance(leaf, Scalar) and (left is None or not left[at]):
                 memory.put(at, leaf, _plain(raw[at : at + leaf.size], leaf))
 
 

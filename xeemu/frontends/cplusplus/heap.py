@@ -18,7 +18,8 @@ def new(body: Body, cursor: Cursor) -> Expression:
     parts = clang.children(cursor)
     array = _is_array(cursor)
     count = expressions.read(body, parts.pop(0)) if array and parts else number(types.INT, place, 1)
-    made = tree.Call(of, place, "new", (count,), None)
+    zeroed = (number(types.INT, place, 1),) if array and _is_initialised(cursor) else ()
+    made = tree.Call(of, place, "new", (count, *zeroed), None)
     first = parts[-1] if parts else None
     if array and (first is None or clang.kind(first) != "INIT_LIST_EXPR"):
         value = initializers.by_class(body, cursor.type.get_canonical().get_pointee(), of.pointee)
@@ -74,6 +75,14 @@ def _is_array(cursor: Cursor) -> bool:
             return True
         depth += (token.spelling in "(<{") - (token.spelling in ")>}")
     return False
+
+
+def _is_initialised(cursor: Cursor) -> bool:
+    """Whether parentheses or braces follow an array's size: elements without a value of their own are 0 then."""
+    words = [token.spelling for token in cursor.get_tokens()]
+    while words and words[-1] not in (")", "}", "]"):
+        words.pop()
+    return bool(words) and words[-1] != "]"
 
 
 def delete(body: Body, cursor: Cursor) -> Expression:

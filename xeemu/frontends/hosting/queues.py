@@ -5,7 +5,7 @@ from typing import Any
 
 from xeemu.devices.device import Device
 from xeemu.frontends import types
-from xeemu.frontends.hosting import memories
+from xeemu.frontends.hosting import words
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import Cells, Memory
 from xeemu.frontends.hosting.ordering import Access, Command, Ordering
@@ -26,6 +26,7 @@ class Queues:
       ordering: the commands.
       open: the commands that are being put together.
       in_order: of each queue whether it is.
+      contexts: how many the program has made; 0 is the platform's.
     """
 
     machine: Machine
@@ -33,6 +34,7 @@ class Queues:
     ordering: Ordering = dataclasses.field(default_factory=lambda: Ordering(lambda a, b: None))
     open: list[Command] = dataclasses.field(default_factory=list)
     in_order: list[bool] = dataclasses.field(default_factory=list)
+    contexts: int = 0
 
     @property
     def commands(self) -> list[Command]:
@@ -41,6 +43,10 @@ class Queues:
     def new_queue(self, in_order: Any) -> int:
         self.in_order.append(bool(in_order) if in_order is not UNKNOWN else True)
         return len(self.in_order) - 1
+
+    def new_context(self) -> int:
+        self.contexts += 1
+        return self.contexts
 
     def begin_command(self, queue: Any) -> None:
         self.open.append(Command(0, queue, self.machine.place))
@@ -84,7 +90,7 @@ class Queues:
         if not any(a.memory is memory and a.writes >= writes for a in accesses):
             accesses.append(Access("", "a copy or fill", self.machine.place, memory, writes))
             if self.machine.strict:
-                memories.watch(memory, self.machine.touch)
+                words.watch(memory, self.machine.touch)
         return None
 
     def profiled(self, event: Any, what: Any) -> Any:
