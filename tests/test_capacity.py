@@ -1,6 +1,7 @@
 """Memory: what a launch takes beside its arguments and results, and the refusal of what cannot fit."""
 
 import re
+import resource
 
 import jax
 import jax.numpy as jnp
@@ -314,3 +315,24 @@ def test_a_launch_beyond_the_bound_is_cut_in_chunks_whatever_it_is():
     taken_bytes, chunk = compiled_bytes(scale, xe.NDRange(1 << 28, 64), shapes, {}, None)
     assert chunk < 1 << 22
     assert taken_bytes <= 16 << 20
+
+
+def test_the_limits_of_the_process(system, monkeypatch):
+    limits = {resource.RLIMIT_AS: resource.RLIM_INFINITY, resource.RLIMIT_DATA: 700 * 1024}
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (limits[which], resource.RLIM_INFINITY))
+    status = {"proc/meminfo": MEMINFO, "proc/self/status": "Name:\tpython\nVmSize:\t900 kB\nVmData:\t300 kB\n"}
+    assert system(status) == 400 * 1024
+    limits[resource.RLIMIT_AS] = 1000 * 1024
+    assert system(status) == 100 * 1024
+
+
+@pytest.mark.parametrize("error", [ValueError, MemoryError, jax.errors.JaxRuntimeError])
+def test_an_allocation_that_fails_all_the_same_is_a_refusal(error):
+    said = "did not get the memory that it takes: Out of memory alloc"
+    with pytest.raises(xe.MemoryAllocationError, match=said), capacity.refusing():
+        raise error("RESOURCE_EXHAUSTED: Out of memory allocating 4096 bytes.")
+
+
+def test_other_errors_pass():
+    with pytest.raises(ValueError, match="another"), capacity.refusing():
+        raise ValueError("another")

@@ -510,3 +510,45 @@ def test_options_of_the_command_line(arguments, output):
       printf("%d %d %d", n, v, optind);
     }"""
     assert xe.load(text).run(arguments=arguments).output == output
+
+
+def test_arrays_of_computed_sizes_and_variables_that_their_first_values_name():
+    result = xe.load(
+        _HEAD
+        + """#include <functional>
+    struct seven { int n = 7; };
+    int total(int n) {
+      float *rows[n];
+      seven many[n + 1];
+      int pairs[n][2];
+      for (int i = 0; i < n; ++i) { rows[i] = new float[2]; rows[i][0] = i; pairs[i][1] = 3; }
+      int sum = 0;
+      for (int i = 0; i < n; ++i) sum += rows[i][0] + many[i + 1].n + pairs[i][1];
+      return sum;
+    }
+    int main() {
+      sycl::queue q;
+      int n = 4;
+      sycl::event done[n];
+      int *x = x = sycl::malloc_shared<int>(4, q);
+      for (int i = 0; i < n; ++i) done[i] = q.single_task([=] { x[i] = i; });
+      for (int i = 0; i < n; ++i) done[i].wait();
+      std::function<int(int)> fibonacci = [&](int k) { return k < 2 ? k : fibonacci(k - 1) + fibonacci(k - 2); };
+      printf("%d %d %d", total(n), x[3], fibonacci(7));
+    }"""
+    ).run()
+    assert result.output == f"{6 + 4 * 7 + 4 * 3} 3 13"
+
+
+def test_a_kernel_has_no_array_of_a_computed_size():
+    kernels = xe.load(
+        _HEAD
+        + """int main() {
+      sycl::queue q;
+      int n = 4;
+      int *x = sycl::malloc_shared<int>(4, q);
+      q.parallel_for(4, [=](sycl::id<1> i) { int y[n]; y[0] = 1; x[i] = y[0]; }).wait();
+    }"""
+    )
+    with pytest.raises(xe.KernelError, match=r"size is not a constant; give it one(.|\n)*int y\[n\]"):
+        kernels.run()

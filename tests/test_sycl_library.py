@@ -360,3 +360,26 @@ int main() {{
         kernels.run()
     assert words in str(refused.value)
     assert ":8:" in str(refused.value)
+
+
+def test_a_span_is_reduced_element_by_element():
+    program = """
+#include <sycl/sycl.hpp>
+using namespace sycl;
+int main() {
+  queue q;
+  int *bins = malloc_shared<int>(4, q);
+  float *most = malloc_shared<float>(2, q);
+  for (int i = 0; i < 4; ++i) bins[i] = 100;
+  auto counted = reduction(span<int, 4>(bins, 4), plus<>());
+  property::reduction::initialize_to_identity anew;
+  auto largest = reduction(span<float, 2>(most, 2), -1.0f, maximum<float>(), anew);
+  q.parallel_for(range<1>(18), counted, [=](id<1> i, auto &b) { b[i % 4] += 2; b[0]++; }).wait();
+  q.parallel_for(nd_range<1>(32, 16), largest, [=](nd_item<1> it, auto &m) {
+     m[it.get_local_id(0) % 2].combine(it.get_global_id(0));
+  }).wait();
+}
+"""
+    arrays = xe.load(program).run().arrays
+    np.testing.assert_array_equal(arrays["bins"], [100 + 10 + 18, 110, 108, 108])
+    np.testing.assert_array_equal(arrays["most"], [30, 31])

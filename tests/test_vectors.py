@@ -1,10 +1,13 @@
 """Vectors: which private elements one instruction accesses."""
 
 import functools
+import math
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
@@ -22,13 +25,13 @@ def spread(wg, table, memory, *, index):
     return memory.at[index(wg, table)].set(1)
 
 
-def vector(index, dtype="float32"):
+def vector(index, dtype="float32", kernel=spread):
     """Width and alignment of a store to the places that `index(wg, table)` gives."""
     arguments = np.zeros(64, np.int32), np.zeros(4096, dtype)
-    static = spread.bind_static({"index": index})
+    static = kernel.bind_static({"index": index})
     options = Options(None, False, False, "cpu")
     descriptions = tuple(map(Description.of, arguments))
-    prepared = prepare(spread, xe.NDRange(64, SIZE), xe.device("max1550"), descriptions, static, options)
+    prepared = prepare(kernel, xe.NDRange(64, SIZE), xe.device("max1550"), descriptions, static, options)
     plan = schedule.of_program(prepared.program, prepared.plan, (None, None))
     store = next(o for o in plan.root.operations() if o.place.op == "store")
     meter = census.meter(store, xe.device("max1550"), plan.geometry)
@@ -165,10 +168,10 @@ def test_a_vector_of_which_some_elements_take_no_part_is_accessed_element_by_ele
         """The same places and mask, by work-group."""
         return by_group(wg, place[:, 0].astype(np.int32)), by_group(wg, live.astype(np.int32))
 
-    for given in (constant, None):
-        out, report = xe.profile(kernel, xe.NDRange(64, SIZE))(*arguments, constant=given)
+    for way in (constant, None):
+        out, report = xe.profile(kernel, xe.NDRange(64, SIZE))(*arguments, constant=way)
         (site,) = [site for site in report.sites if site.op == "store"]
-        assert site.closed_form == (given is not None)
+        assert site.closed_form == (way is not None)
         assert (site.lanes, site.requests) == issued(place, live)
         assert kernel is cut_local or out.sum() == site.lanes
 
@@ -253,3 +256,65 @@ def test_a_bank_map_shows_single_elements_where_vectors_are_taken_apart():
         report = xe.estimate(store, xe.NDRange(SIZE, SIZE))(np.zeros(1, np.float32), first=first)
         assert report.sites[0].bank_map.width_bytes == width
         assert len(report.sites[0].bank_map.addresses) == 16 // width
+
+
+# --- One address written in many ways: as a sum of terms in any order, each broadcast early or late ---
+
+
+@xe.kernel(sub_group_size=16)
+def looped(wg, table, memory, *, index):
+    return lax.fori_loop(0, 3, lambda j, memory: memory.at[index(wg, j)].set(1), memory)
+
+
+def everywhere(values):
+    return jnp.broadcast_to(values, (SIZE, 4))
+
+
+ITEMS = {
+    "expanded": lambda wg, n: n * wg.local_id()[:, None],
+    "multiplied later": lambda wg, n: wg.local_id()[:, None] * n,
+    "added up": lambda wg, n: sum((wg.local_id()[:, None] for _ in range(n)), jnp.zeros((SIZE, 1), jnp.int32)),
+    "reshaped": lambda wg, n: (n * wg.local_id()).reshape(SIZE, 1),
+    "repeated": lambda wg, n: jnp.repeat(n * wg.local_id(), 4).reshape(SIZE, 4),
+    "transposed": lambda wg, n: jnp.broadcast_to(n * wg.local_id(), (4, SIZE)).T,
+    "a constant": lambda wg, n: n * np.arange(SIZE, dtype=np.int32)[:, None],
+}
+TURNS = {
+    "a scalar": lambda j, n: n * j,
+    "expanded": lambda j, n: (n * j)[None, None],
+    "with elements": lambda j, n: (n * j + jnp.zeros(4, jnp.int32))[None],
+    "broadcast": lambda j, n: everywhere(n * j),
+}
+ELEMENTS = {
+    "a row": lambda n: n * jnp.arange(4)[None],
+    "a row of one's own": lambda n: (n * FOUR)[None],
+    "in two parts": lambda n: FOUR[None] + (n - 1) * FOUR[None],
+    "for each work-item": lambda n: everywhere(n * FOUR),
+    "rank 1, added to a scalar": lambda n: (jnp.int32(5) + n * FOUR)[None] - 5,
+    "turned twice": lambda n: (n * FOUR[::-1])[::-1][None],
+}
+
+
+@given(
+    st.permutations(range(4)),
+    st.tuples(*(st.sampled_from(sorted(ways)) for ways in (ITEMS, TURNS, ELEMENTS))),
+    st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(0, 2), st.integers(0, 4)),
+)
+def test_the_vectors_of_an_address_do_not_depend_on_how_it_is_written(order, ways, factors):
+    a, b, c, first = factors
+
+    def index(wg, j):
+        terms = [ITEMS[ways[0]](wg, a), TURNS[ways[1]](j, b), ELEMENTS[ways[2]](c), jnp.int32(first)]
+        return everywhere(sum((terms[k] for k in order), jnp.int32(0)))
+
+    width = 4 if c == 1 else 1
+    assert vector(index, kernel=looped) == (width, math.gcd(a, b, first) % width == 0)
+
+
+@pytest.mark.parametrize("written", ["or", "add"])
+def test_a_disjunction_of_bits_that_are_free_is_a_sum(written):
+    join = jnp.bitwise_or if written == "or" else jnp.add
+    assert vector(lambda wg, table: join(4 * lid(wg), FOUR[None])) == (4, True)
+    assert vector(lambda wg, table: join(2 * table[wg.local_id()][:, None], FOUR[None]))[0] == (
+        1 if written == "or" else 4
+    )

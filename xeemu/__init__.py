@@ -1,5 +1,8 @@
 """xeemu: a vectorised emulator of SYCL work-group kernels for Intel Xe GPUs."""
 
+import importlib
+from typing import Any
+
 from xeemu.cost.costing import estimate, profile
 from xeemu.cost.report import Report
 from xeemu.devices.device import Device, device, devices
@@ -27,6 +30,7 @@ from xeemu.launching.printing import printed
 from xeemu.memory_model.litmus import litmus
 from xeemu.sweeps.ranking import Row, Table
 from xeemu.sweeps.tuning import tune
+from xeemu.version import version
 
 __all__ = [
     "Device",
@@ -65,3 +69,12 @@ __all__ = [
     "trace",
     "tune",
 ]
+
+__version__ = version()
+
+
+def __getattr__(name: str) -> Any:
+    """`xe.plot` and `xe.testing`, which need packages that xeemu itself does not, and are imported when asked for."""
+    if name in ("plot", "testing"):
+        return importlib.import_module(f"xeemu.{name}")
+    raise AttributeError(f"module 'xeemu' has no attribute {name!r}")

@@ -6,6 +6,7 @@ are load, trace, launch, compare, check, estimate and speed.
 """
 
 import dataclasses
+import gc
 import json
 import pathlib
 import resource
@@ -37,7 +38,9 @@ def serve(requests: TextIO, answers: TextIO, corpus: pathlib.Path) -> None:
             program = next(p for p in programs.read(name).programs if p.key == asked["key"])
             whole = program_subject.Trial(program, corpus, lambda what: tell(answers, what))
             tell(answers, {"done": whole.run(asked["check"])})
+            del whole
             jax.clear_caches()
+            gc.collect()  # a program's machine holds its arrays, and is a part of what it holds
             continue
         if name not in suites:
             suites[name] = {e.key: e for e in manifest.read(name).entries}

@@ -4,7 +4,6 @@ import argparse
 import collections
 import dataclasses
 import functools
-import importlib.metadata
 import json
 import os
 import platform
@@ -707,7 +706,7 @@ class _Version(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         print(
-            f"xeemu {importlib.metadata.version('xeemu')} (JAX {jax.__version__}, NumPy {np.__version__}, "
+            f"xeemu {xe.__version__} (JAX {jax.__version__}, NumPy {np.__version__}, "
             f"Python {platform.python_version()})"
         )
         parser.exit()

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import importlib.metadata
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
@@ -33,6 +32,7 @@ from xeemu.launching.arguments import (
 from xeemu.launching.fitting import Watched
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
+from xeemu.version import version
 
 
 def profile(
@@ -146,7 +146,7 @@ def _report(counted: Counted, state: Mapping[str, Any] | None) -> Report:
         counted.prepared,
         counted.ledger,
         counting.counts(counted.ledger, state),
-        version=_version(),
+        version=version(),
         source=_lines(counted.prepared.program.kernel),
     )
 
@@ -160,11 +160,3 @@ def _lines(kernel: Kernel) -> tuple[tuple[int, str], ...]:
     except (OSError, TypeError):
         return ()
     return tuple((first + k, line.rstrip("\n")) for k, line in enumerate(lines))
-
-
-def _version() -> str:
-    """Of xeemu, which need not be installed to be used."""
-    try:
-        return importlib.metadata.version("xeemu")
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"

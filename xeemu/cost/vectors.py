@@ -23,16 +23,29 @@ class Vector(NamedTuple):
     aligned: bool
 
 
-class _Private(NamedTuple):
-    """How a value differs between the private elements of a work-item.
+class _Split(NamedTuple):
+    """An integer of the program as the sum of what is known of each of its elements and of a rest.
 
     Attributes:
-      offsets: what each private element adds, of the private axes' shape; None if that differs between work-items.
+      known: the known part of each element, int64, of the value's shape.
+      axes: the axes of the value along which the rest may differ.
       multiple: what the rest is a multiple of; 0 for the number 0.
     """
 
-    offsets: np.ndarray | None
+    known: np.ndarray
+    axes: frozenset[int]
     multiple: int
+
+    @property
+    def varies(self) -> frozenset[int]:
+        """The axes along which the value may differ."""
+        steps = {a for a in range(self.known.ndim) if _differs(self.known, a)}
+        return self.axes | steps
+
+    @property
+    def divisor(self) -> int:
+        """What all elements are multiples of; 0 if all are 0."""
+        return math.gcd(self.multiple, int(np.gcd.reduce(np.abs(self.known), axis=None, initial=0)))
 
 
 def of_access(index: Expression, shape: tuple[int, ...], rank: int, itemsize: int) -> Vector:
@@ -47,14 +60,17 @@ def of_access(index: Expression, shape: tuple[int, ...], rank: int, itemsize: in
     private = math.prod(shape[rank:])
     if not shape or private == 1:
         return Vector(1, True)
-    offsets, multiple = _of(index, rank)
-    if offsets is None:
+    split = _of(index)
+    if any(axis >= rank for axis in split.axes):
         return Vector(1, True)
-    flat = np.broadcast_to(offsets, shape[rank:]).reshape(-1)
+    known = np.broadcast_to(split.known, shape).reshape(-1, private)
+    offsets = known - known[:, :1]
+    if (offsets != offsets[:1]).any():
+        return Vector(1, True)
     width = max(1, WIDEST_BYTES // itemsize)
-    while width > 1 and not (private % width == 0 and _together(flat, width)):
+    while width > 1 and not (private % width == 0 and _together(offsets[0], width)):
         width //= 2
-    starts = np.gcd.reduce(flat[::width], initial=multiple)
+    starts = np.gcd.reduce(np.abs(known[:, ::width]), axis=None, initial=split.multiple)
     return Vector(width, bool(starts % width == 0))
 
 
@@ -69,63 +85,85 @@ def _together(offsets: np.ndarray, width: int) -> bool:
     return bool((np.diff(offsets.reshape(-1, width)) == 1).all())
 
 
-def _of(index: Expression, rank: int) -> _Private:
-    found: dict[int, _Private] = {}
+def _differs(array: np.ndarray, axis: int) -> bool:
+    return bool((np.diff(array, axis=axis) != 0).any())
+
+
+def _of(index: Expression) -> _Split:
+    found: dict[int, _Split] = {}
     for e in expressions.ordered(index, {}):
-        found[id(e)] = _expression(e, rank, [_operand(o, rank, found) for o in e.operands])
-    return _operand(index, rank, found)
+        found[id(e)] = _expression(e, [_operand(o, found) for o in e.operands])
+    return _operand(index, found)
 
 
-def _operand(e: Expression, rank: int, found: dict[int, _Private]) -> _Private:
-    return _constant(e.array, rank) if e.op == CONSTANT else found[id(e)]
+def _operand(e: Expression, found: dict[int, _Split]) -> _Split:
+    return _Split(e.array.astype(np.int64), frozenset(), 0) if e.op == CONSTANT else found[id(e)]
 
 
-def _constant(array: np.ndarray, rank: int) -> _Private:
-    values = array.astype(np.int64)
-    one_each = (slice(None),) * rank + (slice(0, 1),) * (values.ndim - rank)
-    base = values[one_each] if values.ndim > rank else values
-    offsets = (values - base).reshape(-1, *values.shape[rank:]) if values.ndim > rank else np.zeros((1, 1), np.int64)
-    same = values.size and (offsets == offsets[:1]).all()
-    return _Private(offsets[0] if same else None, int(np.gcd.reduce(np.abs(base).reshape(-1), initial=0)))
-
-
-_ALIKE = np.zeros((), np.int64)
-
-
-def _expression(e: Expression, rank: int, operands: list[_Private]) -> _Private:
+def _expression(e: Expression, operands: list[_Split]) -> _Split:
     """Wrapping around changes neither what lies side by side nor what is a multiple of a power of two."""
-    if not operands:
-        alike = e.op == AXIS or math.prod(e.shape[rank:]) == 1
-        return _Private(_ALIKE if alike else None, 1)
-    alike = all(o.offsets is not None and not o.offsets.any() for o in operands)
-    a, b = operands[0], operands[-1]
-    if e.op in ("add", "sub") and a.offsets is not None and b.offsets is not None:
-        return _Private(
-            a.offsets + b.offsets if e.op == "add" else a.offsets - b.offsets, math.gcd(a.multiple, b.multiple)
-        )
+    if e.op in ("add", "sub"):
+        return _sum(e, *operands)
     if e.op == "convert_element_type":
-        return a
+        return operands[0]
     if e.op in ("mul", "shift_left"):
-        return _scaled(e, a, b, alike)
-    if e.op in expressions.MOVES and math.prod(e.operands[0].shape[rank:]) == 1:
-        return _Private(_ALIKE, a.multiple)
-    if e.op == "and" and alike:
-        return _Private(_ALIKE, max(_lowest_bit(a.multiple), _lowest_bit(b.multiple)))
-    return _Private(_ALIKE if alike else None, 1)
+        return _product(e, *operands)
+    if e.op in expressions.MOVES:
+        return _moved(e, operands[0])
+    if e.op == "or" and (added := _filled(e, *operands)) is not None:
+        return added
+    multiple = _left_by_mask(*operands) if e.op == "and" else 1
+    return _Split(np.zeros(e.shape, np.int64), _axes(e, operands), multiple)
 
 
-def _scaled(e: Expression, a: _Private, b: _Private, alike: bool) -> _Private:
-    x, y = e.operands
-    if e.op == "mul" and x.constant and not y.constant:
-        x, y, a, b = y, x, b, a
-    if y.constant and y.array.size and (y.array == y.array.flat[0]).all() and a.offsets is not None:
-        factor = int(y.array.flat[0])
-        factor = 1 << factor if e.op == "shift_left" else factor
-        return _Private(a.offsets * factor, abs(a.multiple * factor))
-    multiple = a.multiple * b.multiple if e.op == "mul" else a.multiple
-    return _Private(_ALIKE if alike else None, multiple)
+def _axes(e: Expression, operands: Sequence[_Split]) -> frozenset[int]:
+    """The axes along which the result of an operation on elements in the same place may differ."""
+    if e.op == AXIS or (operands and all(o.known.ndim in (0, len(e.shape)) for o in operands)):
+        return frozenset().union(*(o.varies for o in operands))
+    return frozenset(axis for axis, size in enumerate(e.shape) if size > 1)
+
+
+def _sum(e: Expression, a: _Split, b: _Split) -> _Split:
+    known = a.known + b.known if e.op == "add" else a.known - b.known
+    return _Split(np.broadcast_to(known, e.shape), a.axes | b.axes, math.gcd(a.multiple, b.multiple))
+
+
+def _product(e: Expression, a: _Split, b: _Split) -> _Split:
+    if e.op == "mul" and a.multiple == 0:
+        a, b = b, a
+    if b.multiple:  # a power of two times the first operand, or a product of two that are not known
+        multiple = a.divisor if e.op == "shift_left" else a.divisor * b.divisor
+        return _Split(np.zeros(e.shape, np.int64), a.varies | b.varies, multiple)
+    factor = 1 << b.known if e.op == "shift_left" else b.known
+    times = _Split(factor, frozenset(), 0)
+    axes = a.axes | times.varies if a.multiple else frozenset()
+    return _Split(np.broadcast_to(a.known * factor, e.shape), axes, a.multiple * times.divisor)
+
+
+def _moved(e: Expression, a: _Split) -> _Split:
+    """Elements in other places; an axis of the result is one of the rest's if elements along it come from along one."""
+    places = expressions.places(e)
+    shape = e.operands[0].shape
+    coordinates = np.unravel_index(places, shape) if shape else ()
+    axes = {axis for axis in range(places.ndim) for source in a.axes if _differs(coordinates[source], axis)}
+    return _Split(a.known.reshape(-1)[places], frozenset(axes), a.multiple)
+
+
+def _filled(e: Expression, a: _Split, b: _Split) -> _Split | None:
+    """A disjunction that is a sum, as one operand has the bits alone that are 0 in the other."""
+    if a.multiple == 0:
+        a, b = b, a
+    free = _lowest_bit(a.divisor)
+    if b.multiple or not b.known.size or not (b.known.min() >= 0 and b.known.max() < free):
+        return None
+    return _Split(np.broadcast_to(a.known + b.known, e.shape), a.axes, a.multiple)
+
+
+def _left_by_mask(a: _Split, b: _Split) -> int:
+    """What a conjunction is a multiple of: the greater of the powers of two that its operands are multiples of."""
+    return max(_lowest_bit(a.divisor), _lowest_bit(b.divisor))
 
 
 def _lowest_bit(number: int) -> int:
-    """The greatest power of two that divides a number: what a conjunction with it leaves is a multiple of that too."""
+    """The greatest power of two that divides a number."""
     return number & -number if number else 1 << 62

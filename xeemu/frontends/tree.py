@@ -217,6 +217,8 @@ POINTED = "<pointer>"
 """The name of a call through a pointer, which is its first argument."""
 COPY = "<copy>"
 """The name of a call that copies a container of the standard library, which is its only argument."""
+SIZED_LATE = "<sized late>"
+"""The name of a call that gives the memory of an array whose size is computed, of so many elements."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

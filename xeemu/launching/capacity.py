@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import resource
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -124,12 +125,44 @@ def available_bytes(device: jax.Device) -> int | None:
     return None
 
 
+@contextlib.contextmanager
+def refusing() -> Iterator[None]:
+    """Makes an allocation that fails all the same, as while others take memory, an error that says so.
+
+    Raises:
+      MemoryAllocationError: what is run here could not get its memory.
+    """
+    try:
+        yield
+    except (MemoryError, ValueError, jax.errors.JaxRuntimeError) as error:
+        if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        reason = str(error).removeprefix("RESOURCE_EXHAUSTED: ").partition("\n")[0].rstrip(".")
+        raise MemoryAllocationError(
+            f"the launch did not get the memory that it takes: {reason}. Launch a part of the work at a time, on "
+            "smaller arrays"
+        ) from None
+
+
 def host_bytes(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """The memory, swap included, that the system and the control groups of this process leave it; None if not known."""
+    """The memory, swap included, that the system, the control groups of this process and its own limits leave it.
+
+    None if that is not known.
+    """
     told = _figures(proc / "meminfo")
     left = [1024 * (told["MemAvailable"] + told.get("SwapFree", 0))] if "MemAvailable" in told else []
     left += _left_by_control_groups(proc / "self" / "cgroup", groups)
+    left += _left_by_limits(proc / "self" / "status")
     return max(min(left), 0) if left else None
+
+
+def _left_by_limits(status: Path) -> Iterator[int]:
+    """What the limits of this process leave, as `ulimit -v` and `ulimit -d` set them."""
+    told = _figures(status)
+    for limit, taken in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        most, _ = resource.getrlimit(limit)
+        if most != resource.RLIM_INFINITY and taken in told:
+            yield most - 1024 * told[taken]
 
 
 def _left_by_control_groups(membership: Path, root: Path) -> Iterator[int]:

@@ -137,15 +137,23 @@ class Threaded:
 
     def _program(self, given: Sequence[Any]) -> jax.stages.Compiled:
         """It for arguments from where they are: a thread would trace it anew."""
-        like = [jax.ShapeDtypeStruct(*self._part(k)) if k in self._overwritten else a for k, a in enumerate(given)]
-        committed = [a.sharding if isinstance(a, jax.Array) and a.committed else None for a in like]
+        committed = [a.sharding if isinstance(a, jax.Array) and a.committed else None for a in self._like(given)]
         where = (jax.config.jax_default_device, *committed)  # type: ignore[attr-defined]
         if where not in self._programs:
-            options = compiling.single(self.shared.prepared.compiler_options)
-            jitted = compiling.compiled(self._piece, options, sorted(1 + k for k in self._donated))
-            with jax.core.eval_context(), jax.disable_jit(False):
-                self._programs[where] = jitted.lower(np.int32(0), *like).compile()  # type: ignore[attr-defined]
+            self._programs[where] = self.lowered(given).compile()
         return self._programs[where]
+
+    def lowered(self, given: Sequence[Any]) -> jax.stages.Lowered:
+        """It before it is compiled; of the arguments shapes and dtypes do."""
+        options = compiling.single(self.shared.prepared.compiler_options)
+        jitted = compiling.compiled(self._piece, options, sorted(1 + k for k in self._donated))
+        with jax.core.eval_context(), jax.disable_jit(False):
+            lowered: jax.stages.Lowered = jitted.lower(np.int32(0), *self._like(given))  # type: ignore[attr-defined]
+        return lowered
+
+    def _like(self, given: Sequence[Any]) -> list[Any]:
+        """The arguments that it takes: of a result that is overwritten a part alone, whatever is in it."""
+        return [jax.ShapeDtypeStruct(*self._part(k)) if k in self._overwritten else a for k, a in enumerate(given)]
 
     def _piece(self, piece: jax.Array, *arguments: jax.Array) -> list[jax.Array]:
         """What a piece makes of the arguments: its part of a result, or a copy of it."""

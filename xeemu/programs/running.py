@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xeemu.devices.device import Device, device
-from xeemu.errors import Error, KernelArgumentError, KernelError
+from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocationError
 from xeemu.faults.findings import Findings
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
@@ -86,7 +86,10 @@ class _Run:
         races.over = True
         lent = frozenset(self.lent)
         self.given.check(machine, lent)
-        arrays = naming.arrays(machine, lent)
+        try:
+            arrays = naming.arrays(machine, lent)
+        except MemoryError as error:
+            raise _too_large(error, machine) from None
         found = Findings([*races.findings(), *lifetimes.seen.values(), *read.findings()])
         return Result("".join(machine.output), arrays, tuple(self.submitted), code, found, lifetimes.leaks())
 
@@ -116,6 +119,8 @@ class _Run:
             raise machine.refuse("the host divides an integer by zero; test the divisor before") from None
         except Outside as outside:
             raise machine.refuse(outside.told(naming.name_of(machine, outside.memory) or "a memory")) from None
+        except MemoryError as error:
+            raise _too_large(error, machine) from None
         return int(found) if isinstance(found, int) else 0
 
     # --- Submissions ---
@@ -149,14 +154,20 @@ class _Run:
         self.lent |= used
         self.given.place(machine, used)
         _check(machine, entry, nd_range, values)
-        self._carry_out(machine, name, entry, nd_range, values)
+        constants = [
+            launches.value(machine, leaf, leaf.variable.type, machine.static(leaf.variable), 0)
+            for leaf in parameters.leaves(entry.constants)
+        ]
+        self._carry_out(machine, name, entry, nd_range, values, constants)
 
-    def _carry_out(self, machine: Machine, name: str, entry: Entry, nd_range: NDRange, values: list[Any]) -> None:
+    def _carry_out(
+        self, machine: Machine, name: str, entry: Entry, nd_range: NDRange, values: list[Any], constants: list[Any]
+    ) -> None:
         sharing: Sharing | None = None
         if not launches.is_plain(values, lowered.written(entry.function)):
             sharing = launches.sharing(values)
         kernel, variables = self._kernel(name, entry, sharing)
-        values = values if sharing is None else sharing.values(values, variables)
+        values = [*(values if sharing is None else sharing.values(values, variables)), *constants]
         contents = Contents.of(values)
         place = machine.place
         submitted = Submitted(
@@ -188,6 +199,15 @@ class _Run:
             kernel = binding.kernel(program, entry.function, SYCL_CPP, identity)
             self._made[key] = kernel, entry.function.parameters
         return self._made[key]
+
+
+def _too_large(error: MemoryError, machine: Machine) -> MemoryAllocationError:
+    """What to do where the program's arrays do not fit the machine that runs it."""
+    refused = machine.refuse(
+        f"this machine has no memory for what the host's code allocates ({error}); make its arrays smaller, by -D if "
+        "the size is a macro, or by an argument"
+    )
+    return MemoryAllocationError(str(refused))
 
 
 def _command_line(machine: Machine, words: Sequence[str]) -> Memory:

@@ -1,8 +1,11 @@
-"""Heap: `new`, `delete` and `throw`, as calls of functions that the host knows and no device has."""
+"""Heap: `new`, `delete` and `throw`, as calls of functions that the host knows and no device has.
+
+So are arrays whose size is computed, which compilers take: they are memory of the heap.
+"""
 
 import dataclasses
 
-from xeemu.frontends import tree, types
+from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import expressions, initializers
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.parsing import clang
@@ -65,6 +68,26 @@ def _repeated(made: tree.Call, count: Expression, value: Expression) -> Expressi
         tree.Evaluate(place, name),
     )
     return tree.Braced(made.type, place, tree.Block(place, steps))
+
+
+def is_sized_late(cursor: Cursor) -> bool:
+    """Whether a variable is an array whose size is no constant."""
+    return bool(cursor.type.get_canonical().kind.name == "VARIABLEARRAY")
+
+
+def late(body: Body, cursor: Cursor, of: types.Type) -> Expression:
+    """The memory of an array whose size is computed where it is declared."""
+    assert isinstance(of, types.Pointer)
+    place, element = body.at(cursor), cursor.type.get_canonical().element_type
+    if element.kind.name == "VARIABLEARRAY":
+        what = "an array of several sizes that are no constants"
+        raise refusals.at(place, f"{what}; write one of all elements, or a std::vector")
+    first = clang.initializer(cursor)
+    sizes = [c for c in clang.children(cursor) if first is None or c != first]  # the innermost one first
+    count = expressions.read(body, sizes[-1])
+    made = tree.Call(of, place, tree.SIZED_LATE, (count,), None)
+    value = initializers.by_class(body, element, of.pointee)
+    return made if value is None else _repeated(made, count, value)
 
 
 def _is_array(cursor: Cursor) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from xeemu.errors import KernelError
 from xeemu.frontends import tree, types
-from xeemu.frontends.cplusplus import closures, constructors, initializers, statements, substitution
+from xeemu.frontends.cplusplus import closures, constructors, initializers, specializations, statements, substitution
 from xeemu.frontends.cplusplus.bodies import NOWHERE, Body, is_header
 from xeemu.frontends.cplusplus.records import Records, is_reference
 from xeemu.frontends.parsing import clang
@@ -116,7 +116,12 @@ class Instances:
             space = "constant" if _is_constant(cursor) else "global"
             first = clang.initializer(cursor)
             read = (lambda: None) if first is None else (lambda: initializers.value(body, first, cursor))
-            self._outer[key] = Variable(cursor.spelling, of, space, place, read)
+            name = (
+                specializations.named(first)
+                if specializations.is_constant(of) and first is not None
+                else cursor.spelling
+            )
+            self._outer[key] = Variable(name, of, space, place, read)
         return self._outer[key]
 
     def body_outside(self, place: Place) -> Body:

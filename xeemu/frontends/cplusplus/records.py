@@ -56,7 +56,7 @@ class Records(Layouts):
         kind = of.kind.name
         if kind in _REFERENCES:
             return self._pointer(of, cursor, place)
-        if kind == "INCOMPLETEARRAY":  # of a parameter, which is a pointer
+        if kind in ("INCOMPLETEARRAY", "VARIABLEARRAY"):  # of a parameter, which is a pointer; or memory of the heap
             return self.decayed(of, cursor, place)
         if kind == "NULLPTR":
             return types.Pointer(types.VOID, "generic")

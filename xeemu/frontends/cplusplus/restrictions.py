@@ -4,11 +4,13 @@ import dataclasses
 from collections.abc import Iterator, Set
 
 from xeemu.frontends import refusals, tree, types
+from xeemu.frontends.cplusplus import specializations
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.tree import COPY, POINTED, Function, Place, Variable
+from xeemu.frontends.tree import COPY, POINTED, SIZED_LATE, Function, Place, Variable
 
 _HEAP = "declare an array, or a local_accessor"
 _OF_THE_HOST = {
+    SIZED_LATE: "an array whose size is not a constant; give it one that the kernel never exceeds",
     "new": f"new; kernels have no heap, {_HEAP}",
     "delete": "delete; kernels have no heap, what is allocated by the host is freed there",
     "throw": "throw; kernels have no exceptions, write a flag to memory",
@@ -59,7 +61,7 @@ class _Check:
             raise refusals.at(place, f"{function.name}: {error}") from None
         nodes = list(effects.nodes(block))
         for node in nodes:
-            if isinstance(node, tree.Name) and node.variable.space == "global":
+            if isinstance(node, tree.Name) and node.variable.space == "global" and not _is_given(node.variable):
                 raise refusals.at(node.place if node.place.line else place, _outer(node.variable))
             if isinstance(node, tree.Declaration) and self.ending and node.place.line:
                 self._declared(node)
@@ -99,6 +101,11 @@ def _classes(of: types.Type) -> Iterator[str]:
         yield of.name
         for field in of.fields:
             yield from _classes(field.type)
+
+
+def _is_given(variable: Variable) -> bool:
+    """Whether a launch gives a kernel the variable's value."""
+    return specializations.is_constant(variable.type)
 
 
 def _outer(variable: Variable) -> str:

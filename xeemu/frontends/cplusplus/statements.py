@@ -4,12 +4,12 @@ import dataclasses
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import bindings, expressions, initializers, ranges
+from xeemu.frontends.cplusplus import bindings, expressions, heap, initializers, ranges
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import address
 from xeemu.frontends.parsing import clang, switches, unrolling
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Statement, Variable
+from xeemu.frontends.tree import Expression, Statement, Variable
 
 _REFUSED = {
     "GOTO_STMT": "goto; write a loop with break and continue, or a flag",
@@ -53,11 +53,15 @@ def variable(body: Body, cursor: Cursor) -> list[Variable]:
     if cursor.storage_class.name == "STATIC":
         body.outer(cursor)
         return []
-    first = clang.initializer(cursor)
-    value = None if first is None else initializers.value(body, first, cursor)
     place, of = body.at(cursor), body.type(cursor)
-    made = Variable(cursor.spelling, of, "private", place, lambda: value)
-    body.variables[clang.key(cursor)] = made
+    values: list[Expression | None] = []
+    made = Variable(cursor.spelling, of, "private", place, lambda: values[0])
+    body.variables[clang.key(cursor)] = made  # its first value may name it
+    first = clang.initializer(cursor)
+    if heap.is_sized_late(cursor):
+        values.append(heap.late(body, cursor, of))
+    else:
+        values.append(None if first is None else initializers.value(body, first, cursor))
     return [made]
 
 

@@ -311,6 +311,7 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "unsupported": _unsupported,
     "leave": _leave,
     "new": _new,
+    tree.SIZED_LATE: _new,
     "delete": _deallocate,
     "throw": _stop,
     tree.POINTED: _pointed,

@@ -3,6 +3,7 @@
 Each gives None, or how it is left: `BREAK`, `CONTINUE` or `RETURN`.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -13,6 +14,7 @@ from xeemu.frontends.hosting.expressions import value
 from xeemu.frontends.hosting.machine import RESULT, Frame, Machine, Value, store
 from xeemu.frontends.hosting.memories import Cells, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.lowering import effects
 from xeemu.frontends.tree import Expression, Function, Statement, Variable
 
 BREAK, CONTINUE, RETURN = "break", "continue", "return"
@@ -84,6 +86,9 @@ def declare(machine: Machine, variable: Variable, frame: Frame) -> None:
     made: Memory
     if first is None:
         made = machine.fresh(variable.type)
+    elif _names_itself(variable):
+        frame[variable] = made = machine.fresh(variable.type)
+        store(variable.type)(made, 0, value(machine, first)(frame))
     else:
         given = value(machine, first)(frame)
         made = given if isinstance(given, Memory) else machine.fresh(variable.type)
@@ -92,6 +97,12 @@ def declare(machine: Machine, variable: Variable, frame: Frame) -> None:
     frame[variable] = made
     if variable.place.line:
         machine.note(variable, made)
+
+
+@functools.lru_cache(maxsize=4096)
+def _names_itself(variable: Variable) -> bool:
+    """Whether a variable's first value names it, as a function object that calls itself does."""
+    return any(isinstance(n, tree.Name) and n.variable is variable for n in effects.nodes(variable.initializer))
 
 
 def begin(machine: Machine) -> Callable[[Memory, Variable, Frame], None]:

@@ -290,7 +290,11 @@ def parse(
     try:
         unit = index.parse(name, args=list(arguments), unsaved_files=unsaved)
     except bindings().TranslationUnitLoadError:
-        raise KernelError(f"clang cannot parse {name} with {' '.join(arguments)}") from None
+        raise KernelError(
+            f"libclang gave up on {name} without saying what is wrong: either it takes none of the options "
+            f"{' '.join(arguments)}, or this process had no memory left (it needs some 100 MiB); try the options one "
+            "by one, or a fresh process"
+        ) from None
     found = [d for d in unit.diagnostics if d.severity >= _ERROR]
     return unit, Errors(len(found), tuple(_shown(d) for d in found[:_MOST_ERRORS]))  # shown while the unit is there
 

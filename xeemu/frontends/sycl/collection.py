@@ -122,7 +122,7 @@ class SyclKernels(Mapping[str, Kernel]):
         entry, submission, plan = self.entry(name), self._submissions[name], self.plan(name)
         program = Program(self.file, {}, [entry.function], [])
         of = ranges.of(submission)
-        signature = Signature(name, entry.captures, plan, _lines(self.instances, submission), of)
+        signature = Signature(name, (*entry.captures, *entry.constants), plan, _lines(self.instances, submission), of)
         nd_range = of.launch(plan)
         return binding.kernel(program, entry.function, SYCL_CPP, (*self._identity, name), signature, nd_range)
 
@@ -143,7 +143,8 @@ class SyclKernels(Mapping[str, Kernel]):
             return [f"kernel {name}, {place}", f"    cannot be read: {str(error).partition(chr(10))[0]}"]
         plan = self.plan(name)
         lines = [f"kernel {name}, {place}: {ranges.of(submission).described(plan)}"]
-        lines += [f"    {text}" for c in entry.captures for text in _capture(c, stored, plan)]
+        every = (*entry.captures, *entry.constants)
+        lines += [f"    {text}" for c in every for text in _capture(c, stored, plan)]
         return lines + [f"    requires {text}" for text in _required(entry)]
 
 

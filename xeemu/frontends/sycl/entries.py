@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from xeemu.errors import KernelError
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import restrictions
+from xeemu.frontends.cplusplus import restrictions, specializations
 from xeemu.frontends.cplusplus.bodies import is_header
 from xeemu.frontends.cplusplus.closures import Closure
 from xeemu.frontends.cplusplus.instances import Instances
@@ -26,12 +26,14 @@ class Entry:
     """A kernel.
 
     Attributes:
-      function: takes the leaves of all captures.
+      function: takes the leaves of all captures, then the constants.
       captures: in the order of the function object.
+      constants: the specialization constants that it reads.
     """
 
     function: Function
     captures: tuple[Parameter, ...]
+    constants: tuple[Parameter, ...] = ()
 
 
 def entry(
@@ -69,7 +71,9 @@ def entry(
         sub_group_size=required.sub_group_size,
     )
     restrictions.check(function, instances.records.ending)
-    return Entry(function, tuple(captures))
+    constants = specializations.used(function)
+    function = dataclasses.replace(function, parameters=(*taken, *constants))
+    return Entry(function, tuple(captures), tuple(map(parameters.of_constant, constants)))
 
 
 def _object(

@@ -11,7 +11,7 @@ import numpy as np
 from xeemu.devices.device import Device
 from xeemu.errors import Error
 from xeemu.frontends import types
-from xeemu.frontends.cplusplus import submissions
+from xeemu.frontends.cplusplus import specializations, submissions
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.hosting import captures, intrinsics, layouts, ranges, statements
 from xeemu.frontends.hosting.captures import Leaf
@@ -19,6 +19,7 @@ from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
 from xeemu.frontends.hosting.memories import LOCAL, Memory, Nowhere
 from xeemu.frontends.hosting.queues import Queues
 from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.sycl import parameters
 from xeemu.frontends.tree import Function, Place, Variable
 from xeemu.frontends.types import Pointer, Record, Scalar, Vector
 from xeemu.language.local import Local
@@ -104,6 +105,7 @@ class _Dry:
         assert isinstance(whole, Pointer)
         assert isinstance(whole.pointee, Record)
         known = {leaf.name: _known(leaf, memory, at + leaf.offset) for leaf in captures.leaves(whole.pointee)}
+        known |= self._constants(function)
         planned = Planned(
             self._instances.key(function),
             _sizes(sizes),
@@ -115,6 +117,14 @@ class _Dry:
         self._found.append(planned)
         for leaf in captures.leaves(whole.pointee):
             _written(leaf, memory, at + leaf.offset)
+
+    def _constants(self, function: Function) -> dict[str, Any]:
+        """What is known of a kernel's specialization constants."""
+        with contextlib.suppress(Error):
+            constants = specializations.used(function)
+            memories = ((parameters.constant_path(v), v.type, self.machine.static(v)) for v in constants)
+            return {path: record_bytes(of, memory, 0) for path, of, memory in memories}
+        return {}
 
 
 def _written(leaf: Leaf, memory: Memory, at: Any) -> None:

@@ -104,6 +104,19 @@ def of_capture(name: str, of: Type, place: Place, path: str = "") -> tuple[Expre
     return value, Parameter(name.rpartition(".")[2], of, kind, declared, tuple(leaves))
 
 
+def of_constant(variable: Variable) -> Parameter:
+    """A specialization constant as a parameter, which is the variable itself."""
+    of = variable.type
+    assert isinstance(of, types.Record)
+    declared = _declared(of.fields[0].type, variable.name)
+    return Parameter(variable.name, of, VALUE, declared, (Leaf(constant_path(variable), variable),))
+
+
+def constant_path(variable: Variable) -> str:
+    """The path of a specialization constant, which is in no function object."""
+    return f"constant {variable.name}"
+
+
 def _kind(of: Type) -> str:
     if isinstance(of, types.Pointer):
         return POINTER

@@ -334,11 +334,18 @@ template <class Q> inline typename Q::return_type answer() {
 }  // namespace detail
 
 struct platform;
+struct device;
+namespace detail {
+// What rates devices: a function object, also one whose call operator is not const.
+template <class S>
+concept rates_devices = std::is_invocable_v<const S &, const device &> || std::is_invocable_v<S &, const device &>;
+}  // namespace detail
+
 struct device {
   int number;
   device() : number(0) {}
   template <class S>
-    requires std::is_invocable_v<const S &, const device &>
+    requires detail::rates_devices<S>
   explicit device(const S &) : number(0) {}
   bool is_cpu() const { return false; }
   bool is_gpu() const { return true; }
@@ -367,7 +374,7 @@ struct device {
 struct platform {
   platform() {}
   template <class S>
-    requires std::is_invocable_v<const S &, const device &>
+    requires detail::rates_devices<S>
   explicit platform(const S &) {}
   template <class Q> typename Q::return_type get_info() const { return detail::answer<Q>(); }
   std::vector<device> get_devices(info::device_type = info::device_type::all) const { return std::vector<device>(1); }

@@ -90,6 +90,8 @@ struct kernel_id;
 template <bundle_state s> struct kernel_bundle;
 
 class handler {
+  __xeemu::setting *constants = nullptr;
+
  public:
   void depends_on(event e) { __xeemu::command_depends(e.number); }
   void depends_on(const std::vector<event> &all) {
@@ -249,11 +251,27 @@ class handler {
     __xeemu::unsupported("a graph of commands; submit them to the queue");
   }
 
-  template <auto &name> auto get_specialization_constant() const { return name.value; }
-  template <auto &name, class T> void set_specialization_constant(T x) {
-    __xeemu::stop("a specialization constant is set as the program runs");
+  template <auto &name> auto get_specialization_constant() const { return __xeemu::current<name>(); }
+  template <auto &name> void set_specialization_constant(typename std::remove_cvref_t<decltype(name)>::value_type x) {
+    constants = __xeemu::set_constant<name>(x, constants);
+    __xeemu::copy_bytes(constants->at, constants->given, constants->bytes);
   }
-  template <class B> void use_kernel_bundle(const B &) {}
+  template <bundle_state s> void use_kernel_bundle(const kernel_bundle<s> &b) { use(b.constants); }
+  // What was set holds for this command alone.
+  void end() {
+    for (; constants != nullptr; constants = constants->before)
+      __xeemu::copy_bytes(constants->at, constants->otherwise, constants->bytes);
+  }
+
+ private:
+  void use(const __xeemu::setting *set) {
+    for (; set != nullptr; set = set->before) {
+      constants = new __xeemu::setting{set->at, set->given, set->otherwise, set->bytes, constants};
+      __xeemu::copy_bytes(set->at, set->given, set->bytes);
+    }
+  }
+
+ public:
   template <class T> void set_arg(int, T &&) {}
   template <class... T> void set_args(T &&...) {}
 };
@@ -277,22 +295,22 @@ struct queue {
     make(p.in_order, c.number);
   }
   template <class S>
-    requires std::is_invocable_v<const S &, const device &>
+    requires detail::rates_devices<S>
   explicit queue(const S &, const property_list &p = {}) {
     make(p.in_order);
   }
   template <class S>
-    requires std::is_invocable_v<const S &, const device &>
+    requires detail::rates_devices<S>
   explicit queue(const S &, const async_handler &, const property_list &p = {}) {
     make(p.in_order);
   }
   template <class S>
-    requires std::is_invocable_v<const S &, const device &>
+    requires detail::rates_devices<S>
   explicit queue(const context &c, const S &, const property_list &p = {}) {
     make(p.in_order, c.number);
   }
   template <class S>
-    requires std::is_invocable_v<const S &, const device &>
+    requires detail::rates_devices<S>
   explicit queue(const context &c, const S &, const async_handler &, const property_list &p = {}) {
     make(p.in_order, c.number);
   }
@@ -316,6 +334,7 @@ struct queue {
     __xeemu::begin_command(number);
     handler h;
     f(h);
+    h.end();
     return event(__xeemu::end_command());
   }
   template <class E, class F> event command_after(const E &e, F &&f) {
@@ -323,6 +342,7 @@ struct queue {
     handler h;
     h.depends_on(e);
     f(h);
+    h.end();
     return event(__xeemu::end_command());
   }
   template <class F> event submit(F f) { return command(f); }

@@ -8,8 +8,11 @@
 #include <sycl/detail/accessors.hpp>
 #include <sycl/detail/buffers.hpp>
 #include <sycl/detail/items.hpp>
+#include <span>
 
 namespace sycl {
+
+using std::span, std::dynamic_extent;
 
 template <class T, class Op> struct reducer {
   typedef T value_type;
@@ -67,6 +70,53 @@ template <class T, class Op> struct reducer {
 
 namespace detail {
 
+// An element of a reducer of several: what is combined goes to the work-item's own copy.
+template <class T, class Op> struct reducer_element {
+  T *at;
+  const reducer_element &combine(const T &x) const {
+    *at = Op()(*at, x);
+    return *this;
+  }
+  T identity() const { return identity_of<Op, T>(); }
+#define XEEMU_COMBINES(sign, k)                              \
+  const reducer_element &operator sign##=(const T &x) const  \
+    requires(kind_of<Op> == operation::k)                    \
+  {                                                          \
+    *at = *at sign x;                                        \
+    return *this;                                            \
+  }
+  XEEMU_COMBINES(+, add)
+  XEEMU_COMBINES(*, mul)
+  XEEMU_COMBINES(&, and_)
+  XEEMU_COMBINES(|, or_)
+  XEEMU_COMBINES(^, xor_)
+#undef XEEMU_COMBINES
+  const reducer_element &operator++() const
+    requires(kind_of<Op> == operation::add)
+  {
+    *at = *at + 1;
+    return *this;
+  }
+  void operator++(int) const
+    requires(kind_of<Op> == operation::add)
+  {
+    *at = *at + 1;
+  }
+};
+
+// The reducer of a span.
+template <class T, class Op, size_t n> struct span_reducer {
+  typedef T value_type;
+  typedef Op binary_operation;
+  T value[n];
+  explicit span_reducer(T x) {
+    for (size_t i = 0; i < n; ++i) value[i] = x;
+  }
+  span_reducer(const span_reducer &) = delete;
+  reducer_element<T, Op> operator[](size_t i) { return reducer_element<T, Op>{value + i}; }
+  T identity() const { return identity_of<Op, T>(); }
+};
+
 // x combined with what is in memory, for others to see.
 template <class T, class Op> inline void combine_atomically(T *p, T x) {
   constexpr operation k = kind_of<Op>;
@@ -100,6 +150,22 @@ template <class T, class Op> struct reduction_of {
       T total = reduce_over_group(group<dimensions_of<Item>>(), x, Op());
       if (__xeemu::get_local_linear_id() == 0) combine_atomically<T, Op>(result, total);
     } else combine_atomically<T, Op>(result, x);
+  }
+};
+
+// Of the elements of a span, each by itself.
+template <class T, class Op, size_t n> struct span_reduction_of {
+  typedef span_reducer<T, Op, n> reducer_type;
+  reduction_of<T, Op> one;
+  T identity;
+
+  void begin() const {
+    for (size_t i = 0; i < n; ++i)
+      if (one.initialized) one.result[i] = identity;
+  }
+  template <class Item> void finish(const T *x) const {
+    for (size_t i = 0; i < n; ++i)
+      reduction_of<T, Op>{one.result + i, identity, false, nullptr}.template finish<Item>(x[i]);
   }
 };
 
@@ -193,6 +259,17 @@ template <class T, class A, class Op>
 inline detail::reduction_of<T, Op> reduction(buffer<T, 1, A> b, handler &, const std::type_identity_t<T> &identity, Op,
                                              const property_list &o = {}) {
   return detail::reduction_of<T, Op>{b.data, identity, o.initialized, b.data};
+}
+template <class T, size_t n, class Op>
+  requires(n != dynamic_extent)
+inline detail::span_reduction_of<T, Op, n> reduction(span<T, n> x, Op o, const property_list &p = {}) {
+  return detail::span_reduction_of<T, Op, n>{reduction(x.data(), o, p), detail::identity_of<Op, T>()};
+}
+template <class T, size_t n, class Op>
+  requires(n != dynamic_extent)
+inline detail::span_reduction_of<T, Op, n> reduction(span<T, n> x, const std::type_identity_t<T> &identity, Op o,
+                                                     const property_list &p = {}) {
+  return detail::span_reduction_of<T, Op, n>{reduction(x.data(), identity, o, p), identity};
 }
 // Of an accessor, as before SYCL 2020.
 template <class T, int D, access_mode m, target t, access::placeholder h, class Op>

@@ -1,5 +1,4 @@
-// Specializations: constants of a kernel that have their default values, and kernel bundles as far as a program names
-// them.
+// Specializations: constants of a kernel that a launch may set, and kernel bundles as far as a program names them.
 #ifndef XEEMU_SYCL_SPECIALIZATIONS_HPP
 #define XEEMU_SYCL_SPECIALIZATIONS_HPP
 
@@ -13,8 +12,46 @@ template <class T> struct specialization_id {
   template <class... X> explicit constexpr specialization_id(X... x) : value(x...) {}
 };
 
+}  // namespace sycl
+
+namespace __xeemu {
+// What a specialization constant is at present; a launch takes it as an argument.
+template <class T> struct specialized {
+  T value;
+};
+template <auto &name> auto &current() {
+  static specialized<typename std::remove_cvref_t<decltype(name)>::value_type> held{name.value};
+  return held.value;
+}
+// A constant that was set, as bytes.
+struct setting {
+  void *at;
+  void *given;
+  const void *otherwise;
+  size_t bytes;
+  setting *before;
+};
+template <auto &name, class T> setting *set_constant(const T &x, setting *before) {
+  typedef typename std::remove_cvref_t<decltype(name)>::value_type value_type;
+  setting *made = new setting;
+  made->at = &current<name>();
+  made->given = new value_type(x);
+  made->otherwise = &name.value;
+  made->bytes = sizeof(value_type);
+  made->before = before;
+  return made;
+}
+template <class T> const T *find_constant(const T *at, const setting *from) {
+  for (; from != nullptr; from = from->before)
+    if (from->at == at) return (const T *)from->given;
+  return nullptr;
+}
+}  // namespace __xeemu
+
+namespace sycl {
+
 struct kernel_handler {
-  template <auto &name> auto get_specialization_constant() const { return name.value; }
+  template <auto &name> auto get_specialization_constant() const { return __xeemu::current<name>(); }
 };
 
 struct interop_handle {
@@ -44,16 +81,57 @@ struct kernel {
   context get_context() const { return context(); }
 };
 template <bundle_state s> struct kernel_bundle {
+  __xeemu::setting *constants = nullptr;
+  template <auto &name> void set_specialization_constant(
+      typename std::remove_cvref_t<decltype(name)>::value_type x) {
+    for (__xeemu::setting *one = constants; one != nullptr; one = one->before)
+      if (one->at == &__xeemu::current<name>()) {
+        __xeemu::copy_bytes(one->given, &x, one->bytes);
+        return;
+      }
+    constants = __xeemu::set_constant<name>(x, constants);
+  }
+  template <auto &name> auto get_specialization_constant() const {
+    const auto *found = __xeemu::find_constant(&__xeemu::current<name>(), constants);
+    return found == nullptr ? name.value : *found;
+  }
+  bool contains_specialization_constants() const { return true; }
+  bool native_specialization_constant() const { return true; }
+  bool empty() const { return false; }
+  backend get_backend() const { return backend::ext_oneapi_level_zero; }
+  context get_context() const { return context(); }
+  std::vector<device> get_devices() const { return std::vector<device>(1); }
   kernel get_kernel(kernel_id) const { return kernel(); }
   template <class Name> kernel get_kernel() const { return kernel(); }
   bool has_kernel(kernel_id) const { return true; }
   std::vector<kernel_id> get_kernel_ids() const { return std::vector<kernel_id>(); }
 };
 template <class Name> inline kernel_id get_kernel_id() { return kernel_id(); }
-template <bundle_state s, class... X> inline kernel_bundle<s> get_kernel_bundle(X...) { return kernel_bundle<s>(); }
-template <class Name, bundle_state s, class... X> inline kernel_bundle<s> get_kernel_bundle(X...) {
+template <bundle_state s, class... X> inline kernel_bundle<s> get_kernel_bundle(const context &, const X &...) {
   return kernel_bundle<s>();
 }
+template <bundle_state s> inline kernel_bundle<s> get_kernel_bundle(const context &, const std::vector<kernel_id> &) {
+  return kernel_bundle<s>();
+}
+template <bundle_state s>
+inline kernel_bundle<s> get_kernel_bundle(const context &, const std::vector<device> &,
+                                          const std::vector<kernel_id> &) {
+  return kernel_bundle<s>();
+}
+template <class Name, bundle_state s, class... X> inline kernel_bundle<s> get_kernel_bundle(const X &...) {
+  return kernel_bundle<s>();
+}
+template <bundle_state s, class... X> inline bool has_kernel_bundle(const X &...) { return true; }
+template <class Name, bundle_state s, class... X> inline bool has_kernel_bundle(const X &...) { return true; }
+#define XEEMU_MADE(name, from, to)                                                                           \
+  template <class... X>                                                                                      \
+  inline kernel_bundle<bundle_state::to> name(const kernel_bundle<bundle_state::from> &b, const X &...) {    \
+    return kernel_bundle<bundle_state::to>{b.constants};                                                     \
+  }
+XEEMU_MADE(compile, input, object)
+XEEMU_MADE(link, object, executable)
+XEEMU_MADE(build, input, executable)
+#undef XEEMU_MADE
 
 }  // namespace sycl
 

@@ -11,7 +11,11 @@ template <graph_state s = graph_state::modifiable> struct command_graph {
   template <class... X> explicit command_graph(X &&...) {
     __xeemu::unsupported("a graph of commands; submit them to the queue");
   }
+  command_graph(const context &, const device &, const property_list & = {}) {
+    __xeemu::unsupported("a graph of commands; submit them to the queue");
+  }
   template <class... X> node add(X &&...) { return node(); }
+  template <class F, class P> node add(F &&, std::initializer_list<P>) { return node(); }
   template <class... X> void make_edge(X &&...) {}
   template <class... X> command_graph<graph_state::executable> finalize(X &&...) const {
     return command_graph<graph_state::executable>();
@@ -21,6 +25,8 @@ template <graph_state s = graph_state::modifiable> struct command_graph {
   template <class Q> void end_recording(Q &&) {}
   template <class... X> void update(X &&...) {}
 };
+command_graph(const context &, const device &, const property_list & = {})
+    -> command_graph<graph_state::modifiable>;
 namespace property {
 namespace node {
 struct depends_on {
