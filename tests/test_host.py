@@ -552,3 +552,22 @@ def test_a_kernel_has_no_array_of_a_computed_size():
     )
     with pytest.raises(xe.KernelError, match=r"size is not a constant; give it one(.|\n)*int y\[n\]"):
         kernels.run()
+
+
+def test_the_host_has_the_devices_functions_of_mathematics():
+    result = xe.load(
+        _HEAD
+        + """int main() {
+      sycl::queue q;
+      sycl::float3 a(1, 2, 2), b(3, 0, -1), c = sycl::cross(a, b);
+      int e;
+      float whole, unset = sycl::sincos(0.0f, &whole);
+      double x = std::frexp(40.0, &e);
+      printf("%g %g %g %g|", sycl::distance(a, b), sycl::dot(a, b), sycl::length(a), c.x() + c.y() * c.z());
+      printf("%g %d %g %g|", x, e, unset, whole);
+      printf("%d %u %d %lu", sycl::clz(16), sycl::rotate(0x80000001u, 1u), sycl::hadd(3, 6),
+             sycl::mul_hi(1ul << 40, 1ul << 40));
+      q.single_task([] {});
+    }"""
+    ).run()
+    assert result.output == f"{17**0.5:.6g} 1 3 -44|0.625 6 0 1|27 3 4 {2**16}"

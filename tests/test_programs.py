@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
 
-from yardstick import pairs, program_subject, program_survey, programs, seeds, verdicts
+from yardstick import pairs, program_subject, program_survey, programs, seeds, sources, verdicts
 from yardstick.programs import Program, Suite
 
 HOST = "int main() { q.parallel_for(n, k); %s }\n"
@@ -43,6 +43,20 @@ def test_an_unknown_key_and_a_program_described_twice_are_errors(tmp_path):
     (tmp_path / "x.toml").write_text(head + 2 * '[[program]]\nfile = "a.cpp"\n')
     with pytest.raises(ValueError, match=r"described twice: x/a\.cpp"):
         programs.read("x", tmp_path)
+
+
+# --- Sources ---
+
+
+def test_constants_of_a_file_are_made_smaller_in_their_lines(tmp_path):
+    file = tmp_path / "a.cpp"
+    file.write_text(
+        "// N = 1\n#define M 100 * 100\nconstexpr size_t N = (10 * 1024); // all\nconst int Nx = 64, Ny = 32;\n"
+    )
+    text = program_subject.smaller(file, ("M=4", "N=8 * 8", "Ny=2"))
+    assert text == "// N = 1\n#define M 4\nconstexpr size_t N = 8 * 8; // all\nconst int Nx = 64, Ny = 2;\n"
+    with pytest.raises(sources.MissingSource, match="defines no constant K"):
+        program_subject.smaller(file, ("K=4",))
 
 
 # --- The survey ---

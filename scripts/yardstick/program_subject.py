@@ -1,14 +1,18 @@
 """Subject of programs: takes a SYCL program through xeemu and tells each stage as it is reached.
 
-Stages are load (its kernels read), run (the whole program), and check (the same, looking for faults).
+Stages are load (its kernels read), run (the whole program), compare (with SimSYCL's), and check (looking for faults).
 """
 
+import dataclasses
 import io
 import json
 import pathlib
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 from yardstick import sources, verdicts
 from yardstick.programs import Program
@@ -44,6 +48,7 @@ class Trial:
         yield {"kernels": list(kernels)}
         result = self._timed("run", kernels.run)
         yield ran(result)
+        yield {"native": self._timed("compare", lambda: self._compared(result))}
         if check or self._program.expect:
             yield self._timed("check", lambda: self._checked(result))
 
@@ -62,6 +67,15 @@ class Trial:
 
         path = program_source(self._program, self._corpus)
         return xe.load(path, options=shlex.join(program_options(self._program, self._corpus)))
+
+    def _compared(self, result: Any) -> dict[str, Any]:
+        """How the run stands to SimSYCL's, where that was kept."""
+        from yardstick import native, native_comparison
+
+        theirs = native.known(self._program, self._corpus, 0, run_it=False)
+        arrays = [*result.arrays.values(), *(a for submitted in result.submissions for a in submitted.arguments)]
+        arrays = [array for array in map(np.asarray, arrays) if array.dtype.kind != "O"]
+        return dataclasses.asdict(native_comparison.compared(theirs, result.output, result.exit_code, arrays))
 
     def _checked(self, result: Any) -> dict[str, Any]:
         """What is found in each kernel that was submitted, the first time, and in the order of the commands."""
@@ -87,12 +101,42 @@ def program_source(program: Program, corpus: pathlib.Path) -> pathlib.Path:
     path = corpus / program.suite / program.file
     if not path.exists():
         raise sources.MissingSource(f"{path} is not there; check out {program.suite} into {corpus / program.suite}")
-    if not (program.cases or program.argv):
-        return path
     made = corpus / "assembled" / program.suite / program.file.replace("/", "-")
     made.parent.mkdir(parents=True, exist_ok=True)
-    made.write_text(calling(path, program.cases) if program.cases else given(path, program.argv))
-    return made
+    if program.constants:
+        path = written(made.with_stem(made.stem + "-small"), smaller(path, program.constants))
+    if program.cases or program.argv:
+        path = written(made, calling(path, program.cases) if program.cases else given(path, program.argv))
+    return path
+
+
+def written(path: pathlib.Path, text: str) -> pathlib.Path:
+    """A file of a text."""
+    path.write_text(text)
+    return path
+
+
+_MACRO = r"(?P<before>^[ \t]*#[ \t]*define[ \t]+NAME[ \t]+)[^\n]+"
+_VARIABLE = r"(?P<before>\b(?:const|constexpr|size_t|int|unsigned|long)\b[^;()\n]*\bNAME\s*=\s*)[^,;\n]+"
+
+
+def smaller(path: pathlib.Path, constants: tuple[str, ...]) -> str:
+    """A file's text, line by line the same, in which constants have other values.
+
+    Raises:
+      MissingSource: for a constant that it does not define.
+    """
+    text = path.read_text(errors="replace")
+    for constant in constants:
+        name, _, value = constant.partition("=")
+        for form in (_MACRO, _VARIABLE):
+            pattern = form.replace("NAME", re.escape(name))
+            text, found = re.subn(pattern, rf"\g<before>{value}", text, count=1, flags=re.M)
+            if found:
+                break
+        else:
+            raise sources.MissingSource(f"{path} defines no constant {name}; correct `constants` in the manifest")
+    return text
 
 
 def given(path: pathlib.Path, argv: tuple[str, ...]) -> str:

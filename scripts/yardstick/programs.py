@@ -11,6 +11,7 @@ One TOML file a suite, in manifest/sycl/:
     file = "path/in/the/repository.cpp"
     options = "-DN=4"              beside the suite's
     argv = ["100", "1"]            what `main` is given
+    constants = ["N=1024"]         what constants of the file itself are given for their own values, to make it small
     cases = "TEST_CASE"            the file has no `main`: this macro begins each of its tests
     passes = "PASS"                what it prints where its own check finds its results right; "return" says that it
                                    returns 0 then, "assert" that an assertion fails otherwise, "" that it has no check
@@ -37,6 +38,7 @@ class Program:
     file: str
     options: str = ""
     argv: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
     cases: str = ""
     passes: str = ""
     fails: str = FAILS

@@ -19,6 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
+from xeemu.ir import ops
+from xeemu.ir.table import Kind
 from xeemu.knowledge import intervals
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.schedule import Frame, Key, Meeting
@@ -37,68 +39,9 @@ UNROLLED = 4
 _ITERATION = {"i32": 2.0, "control": 1.0}
 _BRANCH = {"control": 1.0}
 
-_MOVES = frozenset(
-    [
-        "broadcast_in_dim",
-        "reshape",
-        "squeeze",
-        "expand_dims",
-        "transpose",
-        "slice",
-        "rev",
-        "copy",
-        "iota",
-        "concatenate",
-        "pad",
-        "gather",
-        "dynamic_slice",
-        "dynamic_update_slice",
-        "stop_gradient",
-        "optimization_barrier",
-        "bitcast_convert_type",
-        "split",
-    ]
-)
-_SPECIAL = frozenset(
-    [
-        "exp",
-        "exp2",
-        "expm1",
-        "log",
-        "log1p",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "sinh",
-        "cosh",
-        "tanh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "sqrt",
-        "rsqrt",
-        "cbrt",
-        "erf",
-        "erfc",
-        "erf_inv",
-        "logistic",
-        "pow",
-        "lgamma",
-        "digamma",
-    ]
-)
-_CROSSING = frozenset(["sort", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"])
-
 # Of Threefry-2x32, by which JAX draws random bits, for a word: 20 rounds of an addition, a rotation and an exclusive
 # or, with 18 additions of keys, make two (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 _RANDOM_BITS = 39
-
-# Of the language's operations those that are more than a request to memory.
-_COUNTED = frozenset({primitives.barrier_p, primitives.collective_p, primitives.fence_p, primitives.atomic_p})
 
 Counter = dict[str, float]
 
@@ -145,7 +88,7 @@ class _Count:
             level = depth if pinned and eqn.invars else level
             levels |= dict.fromkeys(eqn.outvars, level)
             key = _key(eqn)
-            if pinned and eqn.primitive not in _COUNTED:
+            if pinned and not _is_counted(eqn):
                 continue
             words = max((needed.get(v, 0) for v in eqn.outvars), default=1)
             if key in seen or id(eqn) in fused or not (words or pinned):
@@ -262,6 +205,11 @@ def _needed_words(body: Body, plan: Plan) -> dict[Any, int]:
     return needed
 
 
+def _is_counted(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether an operation of the language is more than a request to memory."""
+    return ops.of(eqn).kind in (Kind.ORDER, Kind.COLLECTIVE) or eqn.primitive is primitives.atomic_p
+
+
 def _has_effects(eqn: jex_core.JaxprEqn) -> bool:
     return eqn.primitive in primitives.LANGUAGE or jaxprs.structure(eqn) is not None
 
@@ -273,7 +221,7 @@ def _operand_words(eqn: jex_core.JaxprEqn, plan: Plan, result: int) -> Iterator[
     if chosen is not None:
         operands = [operands[1 + min(max(chosen, 0), len(operands) - 2)]]
     for atom in operands:
-        if name in _LOW_WORDS or chosen is not None:
+        if ops.of(eqn).low_word or chosen is not None:
             yield atom, result
         elif name == "convert_element_type":
             yield atom, _words(eqn.outvars[0].aval.dtype)
@@ -281,10 +229,6 @@ def _operand_words(eqn: jex_core.JaxprEqn, plan: Plan, result: int) -> Iterator[
             yield atom, 1
         else:
             yield atom, 2
-
-
-# Operations the low word of whose result follows from the low words of the operands.
-_LOW_WORDS = frozenset({"add", "sub", "mul", "neg", "and", "or", "xor", "not", "shift_left", *_MOVES})
 
 
 def _words(dtype: Any) -> int:
@@ -324,7 +268,8 @@ def of_equation(
     if eqn.primitive is primitives.collective_p:
         return {"shuffle": float(_steps(eqn, geometry) * _elements(eqn.invars[0].aval.shape, geometry))}
     name = eqn.primitive.name
-    if eqn.primitive in primitives.LANGUAGE or name in _MOVES or not eqn.outvars:
+    op = ops.of(eqn)
+    if eqn.primitive in primitives.LANGUAGE or op.free or not eqn.outvars:
         return {}
     known = plan.values.get(eqn.outvars[0])
     if known is not None and known.form is not None and (in_loop or not known.varying):
@@ -335,7 +280,7 @@ def of_equation(
     elements = _elements(shape, geometry)
     if name.startswith("random_"):
         return _random(eqn, elements)
-    if name in _CROSSING or _is_group_reduction(eqn, geometry):
+    if op.shuffles or _is_group_reduction(eqn, geometry):
         return {"shuffle": float(max(1, math.ceil(math.log2(geometry.sub_group_size))) * elements)}
     return _arithmetic(eqn, plan, elements, words)
 
@@ -376,7 +321,7 @@ def _arithmetic(eqn: jex_core.JaxprEqn, plan: Plan, elements: int, words: int) -
         known = plan.values.get(eqn.outvars[0])
         free = (known is not None and known.form is not None) or (not floating and np.dtype(dtype).kind in "iu")
         return {} if free else {"i32": float(elements)}
-    if name in _SPECIAL or (name == "div" and floating):
+    if ops.of(eqn).special or (name == "div" and floating):
         return {"special": float(elements)}
     if floating:
         return {"f64" if operand.itemsize == 8 else "f32": float(elements)}
@@ -410,4 +355,4 @@ def _steps(eqn: jex_core.JaxprEqn, geometry: Geometry) -> int:
 def _is_group_reduction(eqn: jex_core.JaxprEqn, geometry: Geometry) -> bool:
     axes, rank = eqn.params.get("axes", ()), len(geometry.local_range)
     per_item = bool(eqn.invars) and eqn.invars[0].aval.shape[:rank] == geometry.local_range
-    return eqn.primitive.name.startswith(("reduce_", "arg")) and per_item and any(axis < rank for axis in axes)
+    return ops.of(eqn).is_reduction and per_item and any(axis < rank for axis in axes)

@@ -66,7 +66,7 @@ class _History:
     needed: set[int] = dataclasses.field(default_factory=set)
 
     def follow(self, number: int, eqn: jex_core.JaxprEqn, places_of: Callable[[Any], np.ndarray | None]) -> None:
-        if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
+        if eqn.primitive in primitives.ORDERING:
             return
         if eqn.primitive is primitives.load_p:
             store = self._source(places_of(eqn))

@@ -22,6 +22,7 @@ from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer, Passage, Result
 from xeemu.emission.values import Buffer, Chunk, Emitted, Origin
 from xeemu.emission.ways import Way, Ways
+from xeemu.ir import ops
 from xeemu.knowledge import quotients
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import jaxprs, primitives
@@ -146,6 +147,8 @@ class _Interpreter:
         if eqn.primitive is primitives.uniform_p:
             operands = list(map(as_value, equation.operands))
             return operations.uniform(plan, eqn, operands, self.context.chunk, self.context.present)
+        if eqn.primitive is not primitives.collective_p:
+            raise ops.unhandled(eqn, "the interpreter")
         if eqn.params["collective"].masked:
             passage = Passage(plan, equation.number, as_value(equation.operands[-1]), equation.active)
             self.context.observer.on_barrier(passage, self.context.chunk)

@@ -20,7 +20,8 @@ from xeemu.emission.comparing import Comparison
 from xeemu.emission.items import Item, as_value, named
 from xeemu.emission.locating import Lanes
 from xeemu.emission.values import Chunk, Emitted, Shared, Some, Split
-from xeemu.knowledge import forms, lanewise
+from xeemu.ir import ops
+from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import jaxprs
 
@@ -172,7 +173,7 @@ def _shared(
 
 def _applies_to_chunks(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> bool:
     """Whether an operation does for all groups at once what it does for one, as `vmap` would find out slowly."""
-    if eqn.primitive.name not in lanewise.ELEMENTWISE or len(eqn.outvars) != 1:
+    if not ops.of(eqn).is_elementwise or len(eqn.outvars) != 1:
         return False
     shape = eqn.outvars[0].aval.shape
     return all(o.shape == shape or (_takes_scalars(eqn) and not o.shape and not o.known.varying) for o in operands)

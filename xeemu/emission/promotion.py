@@ -20,7 +20,6 @@ from xeemu.language import jaxprs, primitives
 from xeemu.language.jaxprs import Body
 
 _PLAIN = frozenset({"load", "store"})
-_PASSING = frozenset({primitives.barrier_p, primitives.fence_p})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -131,7 +130,7 @@ class _Walk:
     ) -> list[Any]:
         if eqn.primitive in primitives.ACCESSES:
             return self._access(plan, number, eqn, operands, outermost)
-        if eqn.primitive in _PASSING:
+        if eqn.primitive in primitives.ORDERING:
             roots = [o for o in operands if isinstance(o, _Root)]
             if outermost and len(roots) == len(eqn.outvars):
                 self._used(number, roots)

@@ -38,7 +38,7 @@ _UNROLLED, _LARGEST_UNROLLED = 8, 192
 
 _AS = {op: op for op in collectives.OPERATIONS} | {"sub": "add"}
 _SHAPING = frozenset({"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy"})
-_ALLOWED = updating.READING | {primitives.store_p, primitives.barrier_p, primitives.fence_p}
+_ALLOWED = updating.READING | primitives.ORDERING | {primitives.store_p}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _results(eqn: jex_core.JaxprEqn, operands: list[_Combined | None]) -> list[_
     called = jaxprs.structure(eqn)
     if isinstance(called, jaxprs.Call):
         return _followed(called.body, operands)
-    if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
+    if eqn.primitive in primitives.ORDERING:
         return operands[: len(eqn.outvars)]
     one = _result(eqn, operands) if any(operands) or eqn.primitive is primitives.store_p else None
     return [one] * len(eqn.outvars)

@@ -19,7 +19,7 @@ from jax.extend import core as jex_core
 
 from xeemu.emission.comparing import Comparison
 from xeemu.emission.values import Chunk, Emitted, materialise
-from xeemu.knowledge import folding
+from xeemu.ir import ops
 from xeemu.language import collectives, jaxprs, primitives
 from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
@@ -175,9 +175,8 @@ def _results(eqn: jex_core.JaxprEqn, operands: Sequence[_Lanes], geometry: Geome
             return [*after[:carries], *[None] * (len(after) - carries)]
         case jaxprs.While(body=body, predicate_consts=first):
             return _followed(body, operands[first:], geometry)
-    name = eqn.primitive.name
     one = alike(eqn, geometry) if eqn.primitive is primitives.collective_p else None
-    # Not those of floats too: a loop with one `exp` of what a sub-group shares took a third longer so.
-    if name in folding.ELEMENTWISE or name in _SHAPES:
+    # Not all that are elementwise: a loop with one `exp` of what a sub-group shares took a third longer so.
+    if ops.of(eqn).folds or eqn.primitive.name in _SHAPES:
         one = next((lanes for lanes in operands if lanes is not None), None)
     return [one] * len(eqn.outvars)

@@ -17,7 +17,8 @@ import numpy as np
 from jax.extend import core as jex_core
 
 from xeemu.emission import opacity
-from xeemu.knowledge import lanewise, lattices
+from xeemu.ir import ops
+from xeemu.knowledge import lattices
 from xeemu.knowledge.lattices import Axis, Lattice
 from xeemu.language import jaxprs
 from xeemu.language.jaxprs import Body
@@ -134,7 +135,7 @@ def _results(eqn: jex_core.JaxprEqn, operands: list[_Turned]) -> list[_Turned]:
         moved = _moved(eqn, operands[0]) if len(operands) == 1 else None
         if moved is not None:
             return [moved]
-        if eqn.primitive.name in lanewise.ELEMENTWISE:
+        if ops.of(eqn).is_elementwise:
             return [_computed(eqn, operands)]
     if eqn.primitive.name == "dynamic_update_slice" and operands[0].shape == operands[1].shape:
         given = [operand.array for operand in operands]  # of which nothing is left but what is written

@@ -19,6 +19,8 @@ from jax.extend import core as jex_core
 from xeemu.emission import accumulation, hazards, joining, streaming
 from xeemu.emission.accumulation import Sum
 from xeemu.emission.values import Update
+from xeemu.ir import ops
+from xeemu.ir.table import Kind
 from xeemu.knowledge import growing
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import jaxprs, primitives
@@ -30,16 +32,9 @@ MOST_TURNS = 64
 _OFTEN = 4
 
 READING = frozenset(
-    {
-        primitives.load_p,
-        primitives.local_id_p,
-        primitives.group_id_p,
-        primitives.collective_p,
-        primitives.uniform_p,
-        primitives.region_p,
-    }
+    p for p in primitives.LANGUAGE - primitives.UPDATES if ops.named(p.name).kind is not Kind.ALLOCATION
 )
-"""What changes no memory."""
+"""What changes no memory and makes none."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.knowledge import analysis, folding, lanewise
+from xeemu.ir import ops
+from xeemu.knowledge import analysis, folding
 from xeemu.language import collectives, jaxprs, primitives, source
 from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
@@ -186,15 +187,15 @@ def _ordinary(eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> _Value:
     name, aval, p = eqn.primitive.name, eqn.outvars[0].aval, eqn.params
     if name == "iota":
         return _constant(folding.iota(p).astype(aval.dtype)) if math.prod(aval.shape) <= _MOST_ELEMENTS else _BLANK
-    if name in folding.MOVES:
+    if ops.of(eqn).moves:
         return operands[0].mapped(functools.partial(folding.MOVES[name], p))
     if name == "select_n":
         return _selected(operands, aval.shape)
-    if name in lanewise.ELEMENTWISE:
+    if ops.of(eqn).is_elementwise:
         return _elementwise(eqn, operands)
-    if name.startswith(("reduce_", "arg")) and "axes" in p and operands[0].origin is not None:
+    if ops.of(eqn).is_reduction and operands[0].origin is not None:
         return _Value(origin=operands[0].origin.max(axis=tuple(p["axes"]), initial=0))
-    if name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp") and operands[0].origin is not None:
+    if ops.of(eqn).is_scan and operands[0].origin is not None:
         turn = np.flip if p["reverse"] else lambda array, axis: array
         return _Value(origin=turn(np.maximum.accumulate(turn(operands[0].origin, p["axis"]), p["axis"]), p["axis"]))
     return _BLANK
@@ -203,10 +204,10 @@ def _ordinary(eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> _Value:
 def _elementwise(eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> _Value:
     name, aval = eqn.primitive.name, eqn.outvars[0].aval
     array = known = None
-    if aval.dtype.kind in "biu" and name in folding.ELEMENTWISE and all(o.array is not None for o in operands):
+    if aval.dtype.kind in "biu" and ops.of(eqn).folds and all(o.array is not None for o in operands):
         values = [np.asarray(o.array) for o in operands]
         known = functools.reduce(np.logical_and, [np.asarray(o.known) for o in operands])
-        if name in ("div", "rem") or name.startswith("shift"):
+        if ops.of(eqn).partial:
             sane = (
                 values[1] != 0 if name in ("div", "rem") else (values[1] >= 0) & (values[1] < 8 * aval.dtype.itemsize)
             )
@@ -319,8 +320,11 @@ class _Run:
             return [self._collective(eqn, operands)]
         if eqn.primitive in primitives.ACCESSES:
             self._access(eqn, operands)
-        elif eqn.primitive is primitives.barrier_p and p["masked"]:
-            self._use(eqn, "mask", operands[-1], True)
+        elif eqn.primitive in primitives.ORDERING:
+            if eqn.primitive is primitives.barrier_p and p["masked"]:
+                self._use(eqn, "mask", operands[-1], True)
+        elif eqn.primitive not in (primitives.allocate_p, primitives.region_p):
+            raise ops.unhandled(eqn, "the search for absent lanes")
         return [_BLANK] * len(eqn.outvars)
 
     def _access(self, eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> None:

@@ -13,14 +13,11 @@ from xeemu.faults import marks
 from xeemu.faults.marks import Mark
 from xeemu.faults.paths import Graph
 from xeemu.faults.ranges import Ranges, operation
-from xeemu.knowledge import folding, intervals, lanewise
+from xeemu.ir import ops
+from xeemu.knowledge import intervals
 from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.schedule import Key
 from xeemu.language import jaxprs, primitives
-
-_REDUCTIONS = frozenset(
-    ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor")
-)
 
 
 def sources(ranges: Ranges) -> Mapping[Key, jex_core.JaxprEqn]:
@@ -56,10 +53,10 @@ class Undefined:
     decides, exact, inside = True, False, False
 
     def passing(self, eqn: jex_core.JaxprEqn) -> Sequence[int]:
-        name = eqn.primitive.name
-        if name in lanewise.ELEMENTWISE:
+        op = ops.of(eqn)
+        if op.is_elementwise:
             return range(len(eqn.invars))
-        return (0,) if name in folding.MOVES or name in _REDUCTIONS else ()
+        return (0,) if op.moves or op.collective else ()
 
     def mattering(self, eqn: jex_core.JaxprEqn) -> Sequence[int]:
         """All but the memory, and what a masked load gives to the others."""
@@ -103,9 +100,9 @@ def _passed(
     if all(mark is None for mark in operands):
         return None
     name = eqn.primitive.name
-    if name in folding.MOVES:
+    if ops.of(eqn).moves:
         return marks.moved(lambda x: jaxprs.bound(eqn, [x])[0], _known(operands[0]))._replace(value=result)
-    if name in _REDUCTIONS:
+    if ops.of(eqn).collective:
         return _reduced(_known(operands[0]), tuple(axis + 1 for axis in eqn.params["axes"]), result)
     if name == "select_n":
         return _selected(values, operands, result)

@@ -20,7 +20,7 @@ from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.faults import marks
 from xeemu.faults.marks import Mark
 from xeemu.faults.paths import Kept, Node, Paths, Rule
-from xeemu.knowledge import lanewise
+from xeemu.ir import ops
 from xeemu.knowledge.schedule import Key
 from xeemu.language import jaxprs, primitives
 
@@ -169,7 +169,7 @@ class Trail:
             for a, value in zip(told.eqn.invars, values, strict=True)
         ]
         result = jnp.broadcast_to(result, (max(a.shape[0] for a in [*values, result]), *result.shape[1:]))
-        if told.eqn.primitive.name in lanewise.ELEMENTWISE or number is not None:
+        if ops.of(told.eqn).is_elementwise or number is not None:
             values = [_beside(value, result) for value in values]
             operands = [o and marks.each(lambda a: _beside(a, result), o) for o in operands]
         mark = self.following.rule.mark(told.eqn, number, values, operands, result, inside)

@@ -12,12 +12,12 @@ from jax.extend import core as jex_core
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.faults.paths import Graph, Node
 from xeemu.faults.ranges import Ranges
-from xeemu.knowledge import folding, intervals
+from xeemu.ir import ops
+from xeemu.knowledge import intervals
 from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.schedule import Key
 from xeemu.language import jaxprs
 
-_SAME = frozenset((*folding.MOVES, "select_n", "max", "min", "clamp"))
 # After so many turns in which what a loop carries grows, it is taken to grow alike in as many as a check lets it have.
 _PATIENCE = 3
 
@@ -108,8 +108,9 @@ class _Landing:
         if after not in self.graph.made or values is None:
             return values
         key, eqn = self.graph.made[after]
-        name = eqn.primitive.name
-        passed = values if name in _SAME or name == "convert_element_type" else self._computed(key, eqn, node, values)
+        op = ops.of(eqn)
+        same = op.moves or op.chooses or op.name == "convert_element_type"
+        passed = values if same else self._computed(key, eqn, node, values)
         return passed if intervals.within(passed, intervals.of_dtype(eqn.outvars[0].aval.dtype)) else None
 
     def _computed(self, key: Key, eqn: jex_core.JaxprEqn, node: Node, values: Interval) -> Interval | None:

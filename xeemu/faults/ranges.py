@@ -8,6 +8,7 @@ from typing import Any
 
 from jax.extend import core as jex_core
 
+from xeemu.ir import ops
 from xeemu.knowledge import intervals
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Expression
@@ -17,13 +18,6 @@ from xeemu.language import jaxprs
 
 _DIVIDING = {"floor_divide": "div", "remainder": "rem", "fmod": "rem"}
 """What functions of `jax.numpy` compute by more than one operation, of which the user wrote one."""
-
-_OPERATIONS = frozenset(
-    (
-        "add", "sub", "mul", "neg", "abs", "convert_element_type", "div", "rem", "shift_left",
-        "shift_right_arithmetic", "shift_right_logical",
-    )
-)  # fmt: skip
 
 
 class Ranges:
@@ -48,7 +42,7 @@ class Ranges:
         elif (name := operation(eqn)) is not None:
             if jaxprs.bodies(eqn):
                 self._written.update(plan.inner[number])
-            if name in _OPERATIONS and eqn.outvars[0].aval.dtype.kind in "iu":
+            if (ops.named(name).wraps or ops.named(name).partial) and eqn.outvars[0].aval.dtype.kind in "iu":
                 self._note((plan, number), eqn, operands)
 
     def _note(self, key: Key, eqn: jex_core.JaxprEqn, operands: Sequence[Any]) -> None:

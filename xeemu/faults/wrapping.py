@@ -19,14 +19,13 @@ from xeemu.faults import landings, marks
 from xeemu.faults.marks import Mark
 from xeemu.faults.paths import Graph
 from xeemu.faults.ranges import Ranges, operation
-from xeemu.knowledge import folding, intervals
+from xeemu.ir import ops
+from xeemu.knowledge import intervals
 from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.schedule import Key
 from xeemu.language import jaxprs, primitives
 
-_ARITHMETIC = frozenset(("add", "sub", "mul", "neg", "abs", "convert_element_type"))
 _SHIFTS = frozenset(("shift_right_logical", "shift_right_arithmetic"))
-_CHOICES = frozenset(("select_n", "max", "min", "clamp"))
 
 # The least that a value of 8 bits is off by; and what float64 may leave of it, beside the number itself.
 _LEAST, _ROUNDING = 128.0, 2.0**-40
@@ -48,7 +47,7 @@ def _scales(eqn: jex_core.JaxprEqn, operands: Sequence[Interval | None]) -> bool
 
 
 def _may_wrap(eqn: jex_core.JaxprEqn, operands: Sequence[Interval | None]) -> bool:
-    if eqn.primitive.name not in _ARITHMETIC or any(v.aval.dtype.kind not in "iu" for v in eqn.invars):
+    if not ops.of(eqn).wraps or any(v.aval.dtype.kind not in "iu" for v in eqn.invars):
         return False
     limits = intervals.of_dtype(eqn.outvars[0].aval.dtype)
     given = [o or intervals.of_dtype(v.aval.dtype) for o, v in zip(operands, eqn.invars, strict=True)]
@@ -69,15 +68,15 @@ class Wrapped:
         self._ranges, self._fixed_point = ranges, fixed_point
 
     def passing(self, eqn: jex_core.JaxprEqn) -> Sequence[int]:
-        name, dtype = eqn.primitive.name, eqn.outvars[0].aval.dtype
+        op, name, dtype = ops.of(eqn), eqn.primitive.name, eqn.outvars[0].aval.dtype
         if getattr(dtype, "kind", "") not in ("i", "u"):
             return ()
-        if name in _ARITHMETIC or name in ("max", "min", "clamp"):
-            return [k for k, v in enumerate(eqn.invars) if v.aval.dtype.kind in "iu"]
         if name == "select_n":
             return range(1, len(eqn.invars))
+        if op.wraps or op.chooses:
+            return [k for k, v in enumerate(eqn.invars) if v.aval.dtype.kind in "iu"]
         shifts = self._fixed_point and name in _SHIFTS
-        return (0,) if name in folding.MOVES or shifts or (name == "div" and dtype.kind == "i") else ()
+        return (0,) if op.moves or shifts or (name == "div" and dtype.kind == "i") else ()
 
     def mattering(self, eqn: jex_core.JaxprEqn) -> Sequence[int]:
         return range(1, 1 + len(primitives.indices(eqn)))
@@ -99,9 +98,9 @@ class Wrapped:
         if jaxprs.bodies(eqn) or name is None:
             return inside
         given = [marks.of(v, m, exact=True) for v, m in zip(values, operands, strict=True)]
-        if name in folding.MOVES:
+        if ops.named(name).moves:
             return marks.moved(lambda x: jaxprs.bound(eqn, [x])[0], given[0])._replace(value=result)
-        if name in _CHOICES:
+        if ops.named(name).chooses:
             return _chosen(name, given, result)
         return _computed(name, number, given, result)
 

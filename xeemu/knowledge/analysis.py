@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex_core
 
+from xeemu.ir import ops
 from xeemu.knowledge import forms, intervals, quotients
 from xeemu.knowledge.forms import BaseRule, Form
 from xeemu.knowledge.intervals import Interval
@@ -223,11 +224,16 @@ class _Analysis:
             return [self._uniform(plan, eqn, operands)]
         if eqn.primitive is primitives.region_p:
             return []
-        if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
+        if eqn.primitive in primitives.ORDERING:
             return [o for o in operands if o.space]
-        memory = operands[0]
+        if eqn.primitive in primitives.ACCESSES:
+            return self._access(eqn, operands)
+        raise ops.unhandled(eqn, "the analysis")
+
+    def _access(self, eqn: jex_core.JaxprEqn, operands: list[Value]) -> list[Value]:
+        memory, p = operands[0], eqn.params
         # A load from what groups share by an index that they share gives each of them the same.
-        loaded = _unknown(eqn.outvars[0].aval, any(o.varying for o in operands), dimensions)
+        loaded = _unknown(eqn.outvars[0].aval, any(o.varying for o in operands), self.dimensions)
         if eqn.primitive is primitives.load_p:
             return [loaded]
         if eqn.primitive is primitives.store_p:

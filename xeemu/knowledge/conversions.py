@@ -7,6 +7,8 @@ of 64 bits in a kernel that is traced with 64-bit types, which must be so wide o
 import numpy as np
 from jax.extend import core as jex_core
 
+from xeemu.ir import ops
+from xeemu.ir.table import Kind
 from xeemu.knowledge import intervals
 from xeemu.knowledge.analysis import Plan, Value
 from xeemu.language import jaxprs, operands, primitives, source
@@ -81,14 +83,8 @@ class _Check:
     def _makes(self, eqn: jex_core.JaxprEqn, given: list[bool]) -> bool:
         """Whether a 64-bit result of `eqn` carries 64-bit data."""
         if eqn.primitive in primitives.LANGUAGE:
-            ids = eqn.primitive in (primitives.local_id_p, primitives.group_id_p)
-            memory = eqn.primitive in (
-                primitives.load_p,
-                primitives.atomic_p,
-                primitives.store_p,
-                primitives.allocate_p,
-            )
-            return ids or memory or any(given)
+            kind = ops.of(eqn).kind
+            return kind in (Kind.ID, Kind.ACCESS, Kind.ALLOCATION) or any(given)
         narrow = all(v.aval.dtype.itemsize < _WIDE for v in eqn.invars)
         if eqn.primitive.name == "bitcast_convert_type":
             return True

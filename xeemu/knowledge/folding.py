@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from xeemu.ir import ops
+
 Fold = Callable[..., Any]
 """Of an equation's parameters and its operands as arrays, the result; the operands of `ELEMENTWISE` ones broadcast."""
 
 
 def defined(name: str, values: Sequence[np.ndarray]) -> bool:
     """Whether NumPy and XLA agree: division by zero and shifts beyond the width are left to XLA."""
+    if not ops.named(name).partial:
+        return True
     if name in ("div", "rem"):
         return bool((values[1] != 0).all())
-    if name.startswith("shift"):
-        return bool(((values[1] >= 0) & (values[1] < 8 * values[0].dtype.itemsize)).all())
-    return True
+    return bool(((values[1] >= 0) & (values[1] < 8 * values[0].dtype.itemsize)).all())
 
 
 def iota(params: Mapping[str, Any]) -> np.ndarray:

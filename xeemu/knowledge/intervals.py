@@ -15,6 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
+from xeemu.ir import table
+
 Interval = tuple[int, int]
 _Known = Sequence[Interval | None]
 
@@ -236,29 +238,8 @@ def _power(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
     return (min(ends), max(ends))
 
 
-# Operations whose results are among the elements of their first operand.
-_MOVED = frozenset(
-    {
-        "broadcast_in_dim",
-        "copy",
-        "cummax",
-        "cummin",
-        "dynamic_slice",
-        "expand_dims",
-        "reduce_max",
-        "reduce_min",
-        "reshape",
-        "rev",
-        "slice",
-        "split",
-        "squeeze",
-        "stop_gradient",
-        "transpose",
-    }
-)
-
 _RULES: dict[str, Callable[[jex_core.JaxprEqn, _Known], Interval | None]] = {
-    **dict.fromkeys(_MOVED, _same),
+    **{name: _same for name, op in table.OPS.items() if op.among},
     "concatenate": _join_all,
     "pad": _join_all,
     "add": _corners(lambda x, y: x + y),

@@ -9,22 +9,9 @@ from typing import Any
 
 from jax.extend import core as jex_core
 
+from xeemu.ir import ops
 from xeemu.language import collectives, jaxprs, primitives
 from xeemu.language.jaxprs import Body
-
-# One element of the result for one of each operand, at the same place.
-ELEMENTWISE = frozenset(
-    (
-        "abs", "acos", "acosh", "add", "and", "asin", "asinh", "atan", "atan2", "atanh", "bitcast_convert_type", "cbrt",
-        "ceil", "clamp", "clz", "convert_element_type", "copy", "copy_p", "cos", "cosh", "digamma", "div", "eq", "erf",
-        "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "fma", "ge", "gt", "integer_pow", "is_finite", "le",
-        "lgamma",
-        "log", "log1p", "logistic", "lt", "max", "min", "mul", "ne", "neg", "nextafter", "not", "optimization_barrier",
-        "or", "population_count", "pow", "real", "reduce_precision", "rem", "round", "rsqrt", "select_n", "shift_left",
-        "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square", "stop_gradient",
-        "sub", "tan", "tanh", "xor",
-    )
-)  # fmt: skip
 
 
 def keeps_apart(eqn: jex_core.JaxprEqn, lanewise: Sequence[bool], rank: int) -> bool:
@@ -38,13 +25,15 @@ def keeps_apart(eqn: jex_core.JaxprEqn, lanewise: Sequence[bool], rank: int) -> 
     local = next(v.aval.shape[:rank] for v, lanes in zip(eqn.invars, lanewise, strict=True) if lanes)
     if any(v.aval.shape[:rank] != local for v in eqn.outvars):
         return False
-    name, p = eqn.primitive.name, eqn.params
+    op, p = ops.of(eqn), eqn.params
     shape = eqn.invars[0].aval.shape
-    if name in ELEMENTWISE:
+    if op.is_elementwise:
         return all(not v.aval.shape or v.aval.shape == eqn.outvars[0].aval.shape for v in eqn.invars)
-    if name.startswith("reduce_") or name in ("argmax", "argmin"):
-        return "axes" in p and min(p["axes"], default=rank) >= rank
-    match name:
+    if op.is_reduction:
+        return min(p["axes"], default=rank) >= rank
+    if op.is_scan:
+        return p["axis"] >= rank
+    match op.name:
         case "broadcast_in_dim":
             return tuple(p["broadcast_dimensions"][:rank]) == tuple(range(rank))
         case "reshape":
@@ -55,8 +44,6 @@ def keeps_apart(eqn: jex_core.JaxprEqn, lanewise: Sequence[bool], rank: int) -> 
             return min(p["dimensions"], default=rank) >= rank
         case "transpose":
             return tuple(p["permutation"][:rank]) == tuple(range(rank))
-        case "cumsum" | "cumprod" | "cummax" | "cummin" | "cumlogsumexp":
-            return p["axis"] >= rank
         case "sort" | "concatenate":
             return p["dimension"] >= rank
         case "rev":
@@ -156,7 +143,6 @@ def of_body(body: Body, inputs: Sequence[bool], rank: int) -> list[bool]:
 
 
 def _language(eqn: jex_core.JaxprEqn) -> list[bool]:
-    values = [False] * len(eqn.outvars)
     if eqn.primitive is primitives.collective_p:
         chosen = eqn.params["collective"]
         return [chosen.level != collectives.GROUP or chosen.kind not in ("reduce", "broadcast")]
@@ -165,6 +151,11 @@ def _language(eqn: jex_core.JaxprEqn) -> list[bool]:
         return [False]
     if eqn.primitive is primitives.local_id_p:
         return [True]
-    if eqn.primitive is primitives.load_p or (eqn.primitive is primitives.atomic_p and eqn.params["fetch"]):
-        values[0] = bool(eqn.params["access"].shape)
-    return values
+    values = [False] * len(eqn.outvars)
+    if eqn.primitive in primitives.ACCESSES:
+        is_asked = eqn.primitive is primitives.load_p or eqn.params.get("fetch", False)
+        return [bool(eqn.params["access"].shape), *values[1:]] if is_asked else values
+    # A group's id is one value, a memory none of a work-item, and of a region there is no result.
+    if eqn.primitive in (primitives.group_id_p, primitives.allocate_p, primitives.region_p, *primitives.ORDERING):
+        return values
+    raise ops.unhandled(eqn, "the analysis of what is lanewise")

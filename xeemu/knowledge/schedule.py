@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from jax.extend import core as jex_core
 
+from xeemu.ir import ops
 from xeemu.knowledge import analysis, expressions, folding, intervals, presence, progressions
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Axis, Expression
@@ -339,9 +340,11 @@ class _Walk:
         elif eqn.primitive is primitives.collective_p:
             mask = values[-1] if p["collective"].masked else None
             frame.steps.append(Meeting(eqn, key, frame, p["collective"].level, self._shared, mask))
-        else:
+        elif eqn.primitive in primitives.ORDERING:
             mask = values[0] if p.get("masked") else None
             frame.steps.append(Meeting(eqn, key, frame, p.get("level"), tuple(memories), mask))
+        else:
+            raise ops.unhandled(eqn, "the schedule")
         renewed = memories if eqn.primitive in primitives.UPDATES and p.get("op") != "load" else []
         return [*(_unknown(frame.plan, v) for v in eqn.outvars[: len(eqn.outvars) - len(renewed)]), *renewed]
 
@@ -642,7 +645,7 @@ def _operation(plan: Plan, eqn: jex_core.JaxprEqn, v: jex_core.Var, operands: Se
         return expressions.apply("min", (least, high), {}, aval.shape, aval.dtype, interval, True)
     bound = intervals.of_equation(eqn, [o.interval for o in values])
     fits = intervals.within(bound, intervals.of_dtype(aval.dtype))
-    exact = name in _NEVER_OVERFLOWS or fits
+    exact = ops.of(eqn).fits or fits
     # The launch's scalars and the loops' counters are known here, and not to the analysis.
     if fits and intervals.within(bound, interval):
         interval = bound
@@ -654,9 +657,6 @@ def _part(x: Expression, first: int, count: int) -> Expression:
     return expressions.apply("slice", (x,), params, (count,), x.dtype, x.interval, True)
 
 
-_NEVER_OVERFLOWS = frozenset(
-    {*folding.MOVES, "and", "or", "xor", "not", "eq", "ne", "lt", "le", "gt", "ge", "min", "max", "select_n", "rem"}
-)
 _LARGEST_CONSTANT = 1 << 20
 
 

@@ -4,15 +4,14 @@ import math
 
 from jax.extend import core as jex_core
 
+from xeemu.ir import ops
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import jaxprs, primitives
 from xeemu.language.jaxprs import Body
 
-# What one element takes: of arithmetic, in vectors and fused, and of what takes many instructions; of an access to
-# places that are known, in a loop and elsewhere, where it goes through caches; of one that only data tell.
+# What one element takes: of arithmetic, in vectors and fused, and of what takes many instructions (`Op.slow`); of an
+# access to places that are known, in a loop and elsewhere, where it goes through caches; of one that only data tell.
 _COMPUTED, _COSTLY, _LOOPED, _SLICED, _LOOKED_UP = 1, 32, 2, 40, 256
-_ROOTS = frozenset(["cbrt", "div", "pow", "rem", "rsqrt", "sqrt"])
-_MANY = _ROOTS | {"atan2", "cos", "erf", "exp", "exp2", "expm1", "log", "log1p", "logistic", "sin", "tan", "tanh"}
 # A loop that tests a predicate is taken to go round so many times.
 _TURNS = 32
 
@@ -49,7 +48,7 @@ def _of_operation(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, looped: b
     if eqn.primitive in primitives.ACCESSES:
         return math.prod(eqn.params["access"].shape) * _of_access(eqn, plan, dimensions, looped)
     computed = [v for v in eqn.outvars if plan.values[v].space is None and plan.values[v].form is None]
-    each = _COSTLY if eqn.primitive.name in _MANY else _COMPUTED
+    each = _COSTLY if ops.of(eqn).slow else _COMPUTED
     return each * sum(math.prod(v.aval.shape) for v in computed)
 
 

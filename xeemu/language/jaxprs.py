@@ -12,6 +12,9 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
+from xeemu.ir import ops
+from xeemu.ir.table import Kind
+
 Atom: TypeAlias = jex_core.Var | jex_core.Literal
 
 
@@ -78,25 +81,17 @@ class Call:
 
 
 Structure = Scan | While | Cond | Call
-_CALLS = frozenset(
-    {
-        "checkpoint",
-        "closed_call",
-        "core_call",
-        "custom_jvp_call",
-        "custom_vjp_call",
-        "custom_vjp_call_jaxpr",
-        "eval_jaxpr",
-        "jit",
-        "pjit",
-        "remat2",
-    }
-)
 _CALLED = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 
 
 def structure(eqn: jex_core.JaxprEqn) -> Structure | None:
-    """What `eqn` contains, or None if it is a plain operation."""
+    """What `eqn` contains, or None if it is a plain operation.
+
+    Raises:
+      KernelError: it is an operation of which nothing is known.
+    """
+    if ops.of(eqn).kind is not Kind.CONTROL:
+        return None
     name, params = eqn.primitive.name, eqn.params
     if name == "scan":
         return _scan(params)
@@ -106,7 +101,7 @@ def structure(eqn: jex_core.JaxprEqn) -> Structure | None:
         )
     if name == "cond":
         return Cond(tuple(Body(branch) for branch in params["branches"]))
-    return _call(params) if name in _CALLS else None
+    return _call(params)
 
 
 def is_bound_again(eqn: jex_core.JaxprEqn) -> bool:

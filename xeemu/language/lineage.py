@@ -26,7 +26,7 @@ def of_equation(eqn: jex_core.JaxprEqn, operands: Sequence[Any]) -> list[Any]:
     """For each result of an equation the operand that it is, or a later version of, or None."""
     count = len(eqn.outvars)
     if eqn.primitive in primitives.UPDATES:
-        if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
+        if eqn.primitive in primitives.ORDERING:
             return list(operands[:count])
         renewed = [] if eqn.params.get("op") == "load" else [operands[0]]
         return [None] * (count - len(renewed)) + renewed

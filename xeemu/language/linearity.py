@@ -12,6 +12,7 @@ from typing import Any
 
 from jax.extend import core as jex_core
 
+from xeemu.ir import ops
 from xeemu.language import jaxprs, primitives, source
 from xeemu.language.jaxprs import Body
 from xeemu.language.source import Site, kernel_error
@@ -161,7 +162,7 @@ class _Walk:
 
     def _update(self, eqn: jex_core.JaxprEqn, operands: Versions) -> Versions:
         """A store, atomic, barrier or fence: the next version of every memory that goes in."""
-        writes = eqn.primitive in (primitives.store_p, primitives.atomic_p)
+        writes = ops.of(eqn).writes
         if writes and len(eqn.outvars) == 1 and eqn.params.get("op") == "load":
             return [None]
         memories = list(filter(None, operands))

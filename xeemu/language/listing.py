@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex_core
 
+from xeemu.ir import ops
 from xeemu.language import divergence, jaxprs, primitives, source
 from xeemu.language.jaxprs import Atom, Body
 from xeemu.language.linearity import Allocation
@@ -265,7 +266,7 @@ class _Writer:
         if eqn.primitive is primitives.allocate_p:
             names[eqn.outvars[0]] = p["name"]
             return f"{p['name']} = {p['space']} {_type(p['dtype'])}[{_sizes(p['shape'], ', ')}]"
-        if eqn.primitive in (primitives.barrier_p, primitives.fence_p):
+        if eqn.primitive in primitives.ORDERING:
             return self._ordered(eqn, given, names)
         if eqn.primitive is primitives.region_p:
             return "for all work-items:" if given[0] == "True" else f"for the work-items {given[0]}:"
@@ -277,7 +278,9 @@ class _Writer:
         if eqn.primitive in (primitives.local_id_p, primitives.group_id_p):
             dim = "linear" if p["dim"] is None else p["dim"]
             return self._named(eqn, names, f"{eqn.primitive.name.removeprefix('xe_')} {dim}")
-        return self._access(eqn, given, names)
+        if eqn.primitive in primitives.ACCESSES:
+            return self._access(eqn, given, names)
+        raise ops.unhandled(eqn, "the listing")
 
     def _ordered(self, eqn: jex_core.JaxprEqn, given: list[str], names: dict[Any, str]) -> str:
         names |= dict(zip(eqn.outvars, given, strict=False))

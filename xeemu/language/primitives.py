@@ -26,6 +26,8 @@ import numpy as np
 from jax.extend import core as jex_core
 from jax.interpreters import ad, batching
 
+from xeemu.ir import ops
+from xeemu.ir.table import Kind
 from xeemu.language import source
 from xeemu.language.orders import Ordering
 
@@ -104,9 +106,6 @@ def _atomic_results(memory: jax.core.ShapedArray, *_: Any, op: str, fetch: bool,
 
 atomic_p = _primitive("atomic", _atomic_results)
 
-# What turns a memory into its next version; the operands that are memories come first.
-UPDATES = frozenset({store_p, atomic_p, barrier_p, fence_p})
-ACCESSES = frozenset({load_p, store_p, atomic_p})
 LANGUAGE = frozenset(
     {
         local_id_p,
@@ -122,6 +121,11 @@ LANGUAGE = frozenset(
         region_p,
     }
 )
+UPDATES = frozenset(p for p in LANGUAGE if ops.named(p.name).updates)
+"""What turns a memory into its next version; the operands that are memories come first."""
+
+ACCESSES = frozenset(p for p in LANGUAGE if ops.named(p.name).kind is Kind.ACCESS)
+ORDERING = frozenset(p for p in LANGUAGE if ops.named(p.name).kind is Kind.ORDER)
 
 
 def operation(eqn: jex_core.JaxprEqn) -> str:

@@ -9,7 +9,8 @@ import jax
 import numpy as np
 
 from xeemu.errors import Error, KernelError
-from xeemu.language import diagnosis, linearity, primitives, separation, source, waiting
+from xeemu.ir import ops
+from xeemu.language import diagnosis, jaxprs, linearity, primitives, separation, source, waiting
 from xeemu.language.geometry import Geometry
 from xeemu.language.interface import Retrace
 from xeemu.language.jaxprs import Body
@@ -139,6 +140,7 @@ def _trace(
         Allocation(name, "global", a.shape, np.dtype(a.dtype), definition) if a.shape else None
         for a, name in zip(arguments, kernel.parameters, strict=True)
     )
+    _check_known(body)
     usage = linearity.check(body, memories, definition)
     waiting.check(body, memories)
     separation.check_divergent(body, geometry)
@@ -158,6 +160,21 @@ def _trace(
         wide,
         bool(group._asked),
     )
+
+
+def _check_known(body: Body) -> None:
+    """Checks that all that reads a program knows its operations.
+
+    Raises:
+      KernelError: it has one that is not in the table.
+    """
+    for eqn in jaxprs.equations(body):
+        if not ops.is_known(eqn):
+            raise source.kernel_error(
+                f"the operation {eqn.primitive.name} of JAX is none that xeemu knows (xeemu/ir/table.py); write the "
+                "kernel with other operations of jax.numpy and jax.lax",
+                source.of_equation(eqn),
+            )
 
 
 def _widened(argument: jax.ShapeDtypeStruct, wide: bool) -> jax.ShapeDtypeStruct:

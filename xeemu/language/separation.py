@@ -12,6 +12,7 @@ from typing import Any
 from jax.extend import core as jex_core
 
 from xeemu.errors import KernelArgumentError
+from xeemu.ir import ops
 from xeemu.language import jaxprs, primitives, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.jaxprs import Body
@@ -115,7 +116,7 @@ class _Walk:
             return
         axes = frozenset().union(*(self._mixed(eqn, n) for n in range(len(eqn.invars))))
         if axes:
-            collective = eqn.primitive.name in _COLLECTIVES and axes == self._wide
+            collective = ops.of(eqn).collective and axes == self._wide
             self.found[Mixing(site, eqn.primitive.name.removeprefix("reduce_"), collective)] = None
             self.reductions |= {id(eqn)} if collective else set()
         if any(self._differs(a) for a in eqn.invars):
@@ -156,17 +157,13 @@ class _Walk:
         return frozenset(axis for axis, size in enumerate(self.local_range) if size > 1)
 
 
-# Reductions that a group algorithm does.
-_COLLECTIVES = frozenset(f"reduce_{op}" for op in ("sum", "prod", "max", "min", "and", "or", "xor"))
-
-
 def _axes(eqn: jex_core.JaxprEqn, operand: int) -> tuple[int, ...]:
     """The axes along which an operation combines or moves the elements of an operand."""
-    name, p = eqn.primitive.name, eqn.params
+    op, name, p = ops.of(eqn), eqn.primitive.name, eqn.params
     shape = eqn.invars[operand].aval.shape
-    if name.startswith(("reduce_", "arg")) and "axes" in p:
+    if op.is_reduction:
         return tuple(p["axes"])
-    if name.startswith("cum"):
+    if op.is_scan:
         return (p["axis"],)
     if name in ("sort", "top_k"):
         return (p.get("dimension", len(shape) - 1),)

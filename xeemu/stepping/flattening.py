@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
+from xeemu.ir import ops
 from xeemu.knowledge import endings, lanewise
 from xeemu.language import collectives, jaxprs, primitives, separation, source
 from xeemu.language.collectives import Collective
@@ -192,6 +193,8 @@ class _Writer:
             return [self._collective(eqn, [_value(o) for o in operands])]
         if eqn.primitive in primitives.ACCESSES:
             return self._access(eqn, operands)
+        if eqn.primitive not in primitives.ORDERING:
+            raise ops.unhandled(eqn, "the stepping through a program")
         memories = tuple(o for o in operands if isinstance(o, Allocation))
         where = _value(operands[-1]) if p["masked"] else None
         if eqn.primitive is primitives.fence_p:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.hosting import containers, functions, layouts
+from xeemu.frontends.hosting import containers, devicewise, functions, layouts
 from xeemu.frontends.hosting.machine import Machine, Stopped, copy_bytes
 from xeemu.frontends.hosting.memories import LOCAL, OWN, USM, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
@@ -23,7 +23,8 @@ def find(machine: Machine, node: tree.Call) -> Carried:
     command = getattr(machine.commands, node.name, None) if node.name in COMMANDS else None
     if command is not None:
         return command
-    computed = functions.find(node.name, node.type, [a.type for a in node.arguments])
+    given = [a.type for a in node.arguments]
+    computed = functions.find(node.name, node.type, given) or devicewise.find(machine, node.name, node.type, given)
     if computed is not None:
         return computed
     name, place = node.name, node.place

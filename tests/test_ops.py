@@ -1,0 +1,137 @@
+"""The table of operations: it is complete, its consumers' rules are for what is in it, and what is not is an error."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.extend import core as jex_core
+from launches import prepared
+
+import xeemu as xe
+from xeemu.cost import instructions
+from xeemu.devices import aspects
+from xeemu.faults import absence, alignment
+from xeemu.ir import table
+from xeemu.ir.table import Kind, Op
+from xeemu.knowledge import analysis, conversions, folding, forms, intervals, lanewise, progressions, schedule, work
+from xeemu.language import lineage, linearity, listing, primitives, separation, source
+from xeemu.launching import preparation
+from xeemu.stepping import flattening
+
+ITEMS = 24  # the second sub-group has lanes that are absent
+RANGE = xe.NDRange(ITEMS, ITEMS)
+
+# --- What is in the table ---
+
+
+def test_it_has_every_operation_of_the_language_and_no_other():
+    language = {name for name in table.OPS if name.startswith("xe_")}
+    assert language == {p.name for p in primitives.LANGUAGE}
+
+
+def test_it_has_what_jax_lets_a_kernel_compute_with():
+    public = jex_core.primitives
+    names = {p.name for p in vars(public).values() if isinstance(p, jex_core.Primitive)}
+    # They are about several devices, the order of effects, or memories of JAX's own.
+    others = {
+        "addupdate", "after_all", "all_gather", "all_to_all", "axis_index", "create_token", "get", "pmax", "pmin",
+        "ppermute", "psum", "ragged_all_to_all", "sharding_constraint", "swap",
+    }  # fmt: skip
+    assert names - others <= table.OPS.keys()
+
+
+@pytest.mark.parametrize(
+    ("rules", "holds"),
+    [(folding.ELEMENTWISE, "folds"), (folding.MOVES, "moves")],
+    ids=["folding.ELEMENTWISE", "folding.MOVES"],
+)
+def test_rules_are_for_the_operations_that_the_table_says(rules, holds):
+    assert rules.keys() == {name for name, op in table.OPS.items() if getattr(op, holds)}
+
+
+@pytest.mark.parametrize(
+    "rules", [intervals._RULES, forms._RULES, listing._SIGNS], ids=["intervals", "forms", "listing"]
+)
+def test_other_rules_are_for_known_operations(rules):
+    assert rules.keys() <= table.OPS.keys()
+
+
+@pytest.mark.parametrize("rules", [alignment._RULES, progressions._RULES], ids=["alignment", "progressions"])
+def test_rules_of_expressions_are_for_known_operations(rules):
+    assert rules.keys() <= table.OPS.keys() | {"element"}
+
+
+# --- What is not ---
+
+
+def _primitive(name):
+    made = jex_core.Primitive(name)
+    made.multiple_results = True
+    made.def_abstract_eval(lambda x: [jax.core.ShapedArray(x.shape, x.dtype)])
+    return made
+
+
+mystery_p = _primitive("mystery")
+
+
+@xe.kernel(sub_group_size=16)
+def with_mystery(wg, x):
+    i = wg.local_id()
+    return x.at[i].set(wg.sub_group.shift_left(mystery_p.bind(x[i])[0], 1))
+
+
+@pytest.fixture
+def ready(monkeypatch):
+    """The launch of a kernel with an operation that was known, as one that is elementwise, until it was prepared."""
+    with monkeypatch.context() as patch:
+        patch.setitem(table.OPS, "mystery", Op("mystery", Kind.ELEMENTWISE))
+        yield prepared(with_mystery, RANGE, [np.zeros(ITEMS, np.int32)], device="max1550")
+        preparation._prepared.cache_clear()
+
+
+def _equation(ready):
+    return next(e for e in ready.program.body.eqns if e.primitive is mystery_p)
+
+
+CONSUMERS = {
+    "analysis": lambda ready: analysis.analyse(ready.program),
+    "schedule": lambda ready: schedule.of_program(ready.program, ready.plan, (None,)),
+    "listing": lambda ready: str(ready.program),
+    "interpreter": lambda ready: jax.make_jaxpr(ready.emit)(jnp.zeros(ITEMS, jnp.int32)),
+    "stepping": lambda ready: flattening.of_program(ready.program),
+    "absent lanes": lambda ready: absence.uses(ready.program, (None,)),
+    "lanewise": lambda ready: lanewise.results(_equation(ready), [True], 1),
+}
+OTHERS = {
+    "work": lambda ready: work.of_body(ready.program.body, ready.plan, 1),
+    "conversions": lambda ready: conversions.check(ready.program, ready.plan),
+    "lineage": lambda ready: lineage.of_body(ready.program.body),
+    "linearity": lambda ready: linearity.check(ready.program.body, ready.program.arguments, source.UNKNOWN),
+    "separation": lambda ready: separation.of_program(ready.program.body, ready.program.geometry),
+    "aspects": lambda ready: aspects.check(ready.program, dataclasses.replace(xe.device("max1550"), fp64=False)),
+    "instructions": lambda ready: instructions.of_equation(_equation(ready), ready.plan, ready.program.geometry),
+}
+
+
+def test_a_kernel_with_an_unknown_operation_is_refused_with_its_line():
+    with pytest.raises(
+        xe.KernelError, match=r"the operation mystery of JAX is none that xeemu knows(?s:.)*test_ops\.py"
+    ):
+        xe.trace(with_mystery, RANGE)(jax.ShapeDtypeStruct((ITEMS,), jnp.int32))
+
+
+@pytest.mark.parametrize("consumer", [*CONSUMERS.items(), *OTHERS.items()], ids=lambda item: item[0])
+def test_an_operation_that_is_not_in_the_table_is_an_error_that_names_it(consumer, ready, monkeypatch):
+    monkeypatch.delitem(table.OPS, "mystery")
+    with pytest.raises(xe.KernelError, match="the operation mystery"):
+        consumer[1](ready)
+
+
+@pytest.mark.parametrize("consumer", CONSUMERS.items(), ids=lambda item: item[0])
+def test_one_of_the_language_without_a_rule_is_taken_for_no_other(consumer, ready, monkeypatch):
+    monkeypatch.setattr(primitives, "LANGUAGE", primitives.LANGUAGE | {mystery_p})
+    monkeypatch.setitem(table.OPS, "mystery", Op("mystery", Kind.STEERING))
+    with pytest.raises(NotImplementedError, match="has no rule for the operation mystery"):
+        consumer[1](ready)

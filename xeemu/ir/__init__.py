@@ -1,0 +1,1 @@
+"""What a program consists of, for all rooms that read one."""
