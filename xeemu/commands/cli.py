@@ -19,7 +19,7 @@ import numpy as np
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.commands import notation, programs, rules, runs, targets
+from xeemu.commands import notation, programs, rules, runs, submissions, targets
 from xeemu.commands.notation import UsageError
 from xeemu.commands.runs import Run
 from xeemu.commands.targets import KernelOptions, SweepOptions
@@ -196,7 +196,8 @@ def _profile(given: argparse.Namespace) -> int:
     launch = xe.profile(example.kernel, example.nd_range(size), device=given.device, sample=given.sample)
     with phase(f"{example.name}: counting"):
         _, report = launch(*example.inputs(size), **example.static)
-    return _print_report(report, given.json)
+    _print_report(report, given.json)
+    return _print_others(example.kernel, example.nd_range(size), given.json)
 
 
 def _estimate(given: argparse.Namespace) -> int:
@@ -205,7 +206,8 @@ def _estimate(given: argparse.Namespace) -> int:
     launch = xe.estimate(example.kernel, example.nd_range(size), device=given.device)
     with phase(f"{example.name}: estimating"):
         report = launch(*example.inputs(size), **example.static)
-    return _print_report(report, given.json)
+    _print_report(report, given.json)
+    return _print_others(example.kernel, example.nd_range(size), given.json)
 
 
 def _check(given: argparse.Namespace) -> int:
@@ -222,7 +224,15 @@ def _check(given: argparse.Namespace) -> int:
         print(f"{example.name}: {_launch(example.kernel, nd_range, device)}, device {device.name}\n\n{findings}\n")
         _print_sites("proved", findings.proved)
         _print_sites("watched", findings.watched)
+    _print_others(example.kernel, nd_range, given.json)
     return _FOUND if findings.faults else 0
+
+
+def _print_others(kernel: xe.Kernel, nd_range: xe.NDRange, data: bool) -> int:
+    """Tells, if not for a program, that the host code launches the kernel over other sizes, too."""
+    if not data and (told := submissions.others(kernel, nd_range)):
+        print(f"\n{told}")
+    return 0
 
 
 def _tune(given: argparse.Namespace) -> int:

@@ -154,19 +154,14 @@ class Watch:
 
     @functools.cached_property
     def initialised(self) -> tuple[Allocation, ...]:
-<<<<<<< HEAD
-        """The memories of which it is kept what was written; those of the launch come first."""
-        found = dict.fromkeys(self.proofs.place(key).memory for key in self.proofs.unwritten)
+        """The memories of which it is kept what was written; those of the launch first, in the order of the program."""
+        found = dict.fromkeys(spot.place.memory for spot in self.unwritten)
         return tuple(sorted(found, key=lambda memory: memory.space != "global"))
 
     @functools.cached_property
     def present(self) -> tuple[Allocation, ...]:
         """Those of global memory, of which something has been written before the launch."""
         return tuple(memory for memory in self.initialised if memory.space == "global")
-=======
-        """The memories of which it is kept what was written, in the order of the program."""
-        return tuple(dict.fromkeys(spot.place.memory for spot in self.unwritten))
->>>>>>> main
 
     @functools.cached_property
     def bounds(self) -> tuple[Spot, ...]:

@@ -11,7 +11,7 @@ from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocati
 from xeemu.faults.findings import Findings
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
-from xeemu.frontends.hosting import ranges
+from xeemu.frontends.hosting import layouts, ranges
 from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
 from xeemu.frontends.hosting.memories import NULL, Memory
 from xeemu.frontends.hosting.ordering import Access
@@ -105,7 +105,7 @@ class _Run:
         line = _command_line(machine, ("program", *self.arguments))
         arguments = [len(self.arguments) + 1, (line, 0), NULL][: len(main.parameters)]
         try:
-            found = machine.call(main, arguments)
+            found = host.called(machine, main, arguments)
         except Stopped as stopped:
             if stopped.message:
                 raise machine.refuse(f"the program ends with an error: {stopped.message}") from None
@@ -115,10 +115,12 @@ class _Run:
                 f"the host's code has taken {MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
                 "launch the kernel by name"
             ) from None
+        except RecursionError:
+            raise machine.refuse("the host's calls are nested too deep; write the recursion as a loop") from None
         except ZeroDivisionError:
             raise machine.refuse("the host divides an integer by zero; test the divisor before") from None
         except Outside as outside:
-            raise machine.refuse(outside.told(naming.name_of(machine, outside.memory) or "a memory")) from None
+            raise machine.refuse(_beyond(machine, outside)) from None
         except MemoryError as error:
             raise _too_large(error, machine) from None
         return int(found) if isinstance(found, int) else 0
@@ -146,6 +148,7 @@ class _Run:
         nd_range = _nd_range(machine, function)
         memory, at = machine.behind(kernel)
         assert memory is not None
+        self._check_alone(machine, name)
         values = []
         for leaf in parameters.leaves(entry.captures):
             of, offset = launches.located(whole.pointee, leaf.path)
@@ -159,6 +162,15 @@ class _Run:
             for leaf in parameters.leaves(entry.constants)
         ]
         self._carry_out(machine, name, entry, nd_range, values, constants)
+
+    def _check_alone(self, machine: Machine, name: str) -> None:
+        """Refuses a second kernel in a command group."""
+        before = machine.commands.open[-1].launched if machine.commands.open else []
+        if before:
+            raise KernelError(
+                f"the command group has launched {before[0].name} in line {before[0].line} already, and launches "
+                f"{name} here; one group is one command (SYCL 2020, 4.9.4), submit {name} by a q.submit of its own"
+            )
 
     def _carry_out(
         self, machine: Machine, name: str, entry: Entry, nd_range: NDRange, values: list[Any], constants: list[Any]
@@ -199,6 +211,19 @@ class _Run:
             kernel = binding.kernel(program, entry.function, SYCL_CPP, identity)
             self._made[key] = kernel, entry.function.parameters
         return self._made[key]
+
+
+def _beyond(machine: Machine, outside: Outside) -> str:
+    """What is said of an access beyond a memory, with the name and the elements where they are known."""
+    for name, (memory, of, _) in naming.memories(machine).items():
+        step = layouts.size(of)
+        if memory is outside.memory and step and outside.at % step == 0:
+            count, what = memory.size // step, f"{name}[{outside.at // step}]"
+            valid = f"0 to {count - 1}" if count else "none"
+            return (
+                f"the host accesses {what}, but {name} has {count} elements, {valid}; allocate more, or test the index"
+            )
+    return f"{outside}; allocate more, or test the index"
 
 
 def _too_large(error: MemoryError, machine: Machine) -> MemoryAllocationError:

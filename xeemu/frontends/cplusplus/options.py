@@ -10,7 +10,7 @@ HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "headers")
 _STANDARDS = ("c++17", "c++20", "c++23")
 _OF_HEADERS = "c++20"
 """Our own headers use its concepts; programs of C++17 are programs of it as well."""
-_FOR_CLANG = ("-ffast-math",)
+_FOR_CLANG = ("-ffast-math", "-Wno-narrowing", "-Wno-c++11-narrowing")
 # Of other compilers, or of no effect on a program's meaning.
 _IGNORED = ("-std=", "-f", "-W", "-O", "-g", "-m", "-w", "-v", "-X", "-q", "-c", "-pthread", "-l", "-L")
 

@@ -196,22 +196,16 @@ class Outside(KernelError):
     """An access of the host beyond a memory.
 
     Attributes:
-      memory: the memory.
+      memory: that is accessed.
+      at, size: of the access, in bytes; `UNKNOWN` of one that depends on a value that nobody has set.
     """
 
     def __init__(self, at: Any, size: Any, memory: Memory):
-        self.at, self.size, self.memory = at, size, memory
-        super().__init__(self.told("a memory"))
-
-    def told(self, name: str) -> str:
-        """What has happened, with the memory's name."""
-        if UNKNOWN in (self.at, self.size):
-            return f"the host accesses {name} at an index, or with a size, that nobody has set; initialise it"
-        made = f" that has been allocated on line {self.memory.made.line}" if self.memory.made is not None else ""
-        return (
-            f"the host accesses {self.size} bytes at {self.at} of {name} of {self.memory.size} bytes{made}; see that "
-            "the index, or the size of the copy, is within it"
-        )
+        self.memory, self.at, self.size = memory, at, size
+        if UNKNOWN in (at, size):
+            super().__init__("the host accesses memory at an index, or by a size, that nobody has set")
+        else:
+            super().__init__(f"the host accesses {size} bytes at {at} of a memory of {memory.size} bytes")
 
 
 # --- Poison ---

@@ -16,6 +16,7 @@ from xeemu.frontends.lowering import (
     memories,
     places,
     printing,
+    spaces,
     synchronisation,
     vectors,
     workitems,
@@ -38,6 +39,7 @@ _ROOMS = (
     printing,
     groupmemories,
     bytecopies,
+    spaces,
 )
 
 

@@ -1,5 +1,6 @@
 """Collection: the kernels that a file of SYCL C++ submits, by name."""
 
+import dataclasses
 import functools
 import linecache
 import re
@@ -124,7 +125,8 @@ class SyclKernels(Mapping[str, Kernel]):
         of = ranges.of(submission)
         signature = Signature(name, (*entry.captures, *entry.constants), plan, _lines(self.instances, submission), of)
         nd_range = of.launch(plan)
-        return binding.kernel(program, entry.function, SYCL_CPP, (*self._identity, name), signature, nd_range)
+        made = binding.kernel(program, entry.function, SYCL_CPP, (*self._identity, name), signature, nd_range)
+        return dataclasses.replace(made, nd_ranges=of.launches(plan))
 
     # --- Text ---
 

@@ -11,12 +11,13 @@ typedef _Float16 half;
 
 // ---- work-items ----
 
-size get_global_id(unsigned dimension);
-size get_local_id(unsigned dimension);
-size get_group_id(unsigned dimension);
-size get_global_size(unsigned dimension);
-size get_local_size(unsigned dimension);
-size get_num_groups(unsigned dimension);
+// Dimensions count from the contiguous one, which is SYCL's last; what SYCL does not have is below 0.
+size get_global_id(int dimension);
+size get_local_id(int dimension);
+size get_group_id(int dimension);
+size get_global_size(int dimension);
+size get_local_size(int dimension);
+size get_num_groups(int dimension);
 size get_global_offset(unsigned dimension);
 size get_global_linear_id();
 size get_local_linear_id();
@@ -86,6 +87,9 @@ template <class T> T intel_sub_group_block_read(const T *p);
 template <class T> void intel_sub_group_block_write(T *p, T x);
 typedef unsigned lanes __attribute__((ext_vector_type(4)));
 lanes sub_group_ballot(int predicate);
+
+// The access::address_space that a reference is declared with.
+void refers_to(const void *p, int space);
 
 // Local memory of a kernel, another one by each call.
 template <class T> T *group_memory();
