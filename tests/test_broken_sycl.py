@@ -58,8 +58,8 @@ REFUSED = [
         "held{g}",
         "an object of Guard, whose destructor has statements; write what it does as a function",
     ),
-    ("", "again: g[0]++; if (g[0] < 3) goto again;", "again: g", "a label for goto; write a loop"),
-    ("", "if (g[0]) goto out; g[0] = 1; out: ;", "goto out", "goto; write a loop with break and continue, or a flag"),
+    ("", "again: g[0]++; if (g[0] < 3) goto again;", "goto again", "goto in a kernel; write a loop with break"),
+    ("", "if (g[0]) goto out; g[0] = 1; out: ;", "goto out", "goto in a kernel; write a loop with break"),
     (
         "struct Shape { virtual ~Shape() {} }; struct Round : Shape {};",
         "Shape s; g[0] = dynamic_cast<Round *>(&s) == nullptr;",

@@ -412,6 +412,11 @@ def test_a_loop_of_the_host_that_does_not_end_is_refused(monkeypatch):
         ("int n = 0; q.parallel_for(8 % n, [=](sycl::id<1> i) { x[i] = n; });", xe.KernelError, "integer by zero"),
         ("int *p = nullptr; *p = 1;", xe.KernelError, "null pointer"),
         ("oneapi::mkl::blas::scal(q, 8, 2.0f, (float *)x, 1);", xe.KernelError, "oneMKL's blas::scal; write the ker"),
+        (
+            "q.parallel_for(8, [=](sycl::id<1> i) { assert(i < 8); assert(i % 4 < 3); x[i] = 1; });",
+            xe.KernelError,
+            r"work-item \(3,\) of main:\d+: the assertion i % 4 < 3 does not hold",
+        ),
         ("assert(x == nullptr);", xe.KernelError, "the assertion .* does not hold"),
         ('std::ifstream f("a.txt"); f >> x[0];', xe.KernelError, "input is read"),
         ("int n = atoi(argv[1]); x[n] = 1;", xe.KernelError, "command line, which is empty"),
@@ -510,6 +515,58 @@ def test_options_of_the_command_line(arguments, output):
       printf("%d %d %d", n, v, optind);
     }"""
     assert xe.load(text).run(arguments=arguments).output == output
+
+
+def test_goto_goes_on_at_a_label_of_a_block_around_it():
+    result = ran("""
+    int pair(const int *x, int n, int sum) {
+      int i, j;
+      for (i = 0; i < n; i++) for (j = 0; j < n; j++) if (x[i] + x[j] == sum) goto found;
+      return -1;
+    found:
+      return 10 * i + j;
+    }
+    int main() {
+      int x[3] = {1, 5, 7}, tries = 0;
+    again: tries++;
+      if (tries < 3) goto again;
+      switch (tries) { case 3: { if (pair(x, 3, 12) < 0) goto end; std::cout << pair(x, 3, 12); } default: goto end; }
+      std::cout << "never";
+    end:
+      std::cout << pair(x, 3, 3) << tries;
+    }""")
+    assert result.output == "12-13"
+    with pytest.raises(xe.KernelError, match=r"goto in, a label inside of another statement.*\n  at <sycl"):
+        ran("int main(int argc, char **) { goto in; if (argc) { in: return 1; } return 0; }")
+
+
+def test_the_host_computes_what_it_has_no_form_for_as_kernels_do():
+    result = ran("""
+    #include <cmath>
+    int main() {
+      int e; double m = frexp(12.5, &e); float whole, part = modff(3.25f, &whole); sycl::float2 v(3, 4);
+      std::cout << sycl::bit_cast<int>(1.5f) << " " << m << " " << e << " " << part << " " << whole << " "
+                << (int)sycl::clz(1u) << " " << sycl::rotate(1u, 3u) << " " << sycl::mix(1.0f, 2.0f, 0.5f) << " "
+                << sycl::mul_hi(1u << 31, 6u) << " " << sycl::length(v) << " " << sycl::dot(v, v);
+    }""")
+    assert result.output == "1069547520 0.78125 4 0.25 3 31 8 1.5 3 5 25"
+
+
+def test_kernels_point_into_strings_and_into_parameters_declared_as_arrays():
+    result = ran("""
+    struct Key {
+      int sum;
+      static int first(const unsigned char *a) { return a[0] + 256 * a[1]; }
+      Key(const unsigned char key[4]) { sum = first(key + 0 * 4) + first(key + 2); }
+    };
+    int main() {
+      sycl::queue q; auto *x = sycl::malloc_shared<int>(8, q); auto *k = sycl::malloc_shared<unsigned char>(8, q);
+      for (int i = 0; i < 8; i++) k[i] = i;
+      q.parallel_for(4, [=](sycl::id<1> i) {
+        auto *s = (const unsigned char *)"hello wo"; x[i] = *(s + 2) + s[i]; x[4 + i] = Key(k).sum; }).wait();
+      std::cout << x[0] << " " << x[3] << " " << x[4];
+    }""")
+    assert result.output == f"{ord('l') + ord('h')} {2 * ord('l')} {0 + 256 + 2 + 768}"
 
 
 def test_arrays_of_computed_sizes_and_variables_that_their_first_values_name():

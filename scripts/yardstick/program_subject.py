@@ -105,8 +105,10 @@ def program_source(program: Program, corpus: pathlib.Path) -> pathlib.Path:
     made.parent.mkdir(parents=True, exist_ok=True)
     if program.constants:
         path = written(made.with_stem(made.stem + "-small"), smaller(path, program.constants))
-    if program.cases or program.argv:
-        path = written(made, calling(path, program.cases) if program.cases else given(path, program.argv))
+    if program.cases or program.argv or program.also:
+        whole = calling(path, program.cases) if program.cases else given(path, program.argv) if program.argv else ""
+        parts = [whole or f'#include "{path}"', *(f'#include "{name}"' for name in program.also), ""]
+        path = written(made, "\n".join(parts))
     return path
 
 
@@ -117,6 +119,7 @@ def written(path: pathlib.Path, text: str) -> pathlib.Path:
 
 
 _MACRO = r"(?P<before>^[ \t]*#[ \t]*define[ \t]+NAME[ \t]+)[^\n]+"
+_NUMBER = r"(?P<before>)\bNAME\b"
 _VARIABLE = r"(?P<before>\b(?:const|constexpr|size_t|int|unsigned|long)\b[^;()\n]*\bNAME\s*=\s*)[^,;\n]+"
 
 
@@ -129,9 +132,9 @@ def smaller(path: pathlib.Path, constants: tuple[str, ...]) -> str:
     text = path.read_text(errors="replace")
     for constant in constants:
         name, _, value = constant.partition("=")
-        for form in (_MACRO, _VARIABLE):
+        for form in (_NUMBER,) if name.isdigit() else (_MACRO, _VARIABLE):
             pattern = form.replace("NAME", re.escape(name))
-            text, found = re.subn(pattern, rf"\g<before>{value}", text, count=1, flags=re.M)
+            text, found = re.subn(pattern, rf"\g<before>{value}", text, count=not name.isdigit(), flags=re.M)
             if found:
                 break
         else:
@@ -145,7 +148,14 @@ def given(path: pathlib.Path, argv: tuple[str, ...]) -> str:
     names = ", ".join(f"word{k}" for k in range(len(words)))
     lines = ["#define main program_main", f'#include "{path}"', "#undef main", "", "int main()", "{", *words]
     lines += [f"    static char *words[] = {{{names}, nullptr}};"]
-    return "\n".join([*lines, f"    return program_main({len(words)}, words);", "}", ""])
+    return "\n".join([_WORDS, *lines, f"    return program_main({len(words)}, program_words{{words}});", "}", ""])
+
+
+_WORDS = """struct program_words {
+    char **words;
+    operator char **() const { return words; }
+    operator const char **() const { return (const char **)words; }
+};"""
 
 
 def calling(path: pathlib.Path, macro: str) -> str:

@@ -5,6 +5,7 @@ integers have 32 bits.
 """
 
 import dataclasses
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -212,6 +213,16 @@ def base_path(derived: Type, base: Type) -> list[str]:
             if inner or field.type == base:
                 return [field.name, *inner]
     return []
+
+
+def classes(of: Type) -> Iterator[str]:
+    """The names of the classes of which an object holds objects."""
+    if isinstance(of, Array):
+        yield from classes(of.element)
+    elif isinstance(of, Record):
+        yield of.name
+        for field in of.fields:
+            yield from classes(field.type)
 
 
 def promoted(of: Scalar) -> Scalar:

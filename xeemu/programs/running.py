@@ -11,8 +11,9 @@ from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocati
 from xeemu.faults.findings import Findings
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
-from xeemu.frontends.hosting import layouts, ranges
-from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
+from xeemu.frontends.cplusplus.destructors import Destructors
+from xeemu.frontends.hosting import layouts, lifetimes, ranges
+from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped, Thrown
 from xeemu.frontends.hosting.memories import NULL, Memory
 from xeemu.frontends.hosting.ordering import Access
 from xeemu.frontends.hosting.unknowns import UNKNOWN
@@ -30,19 +31,24 @@ from xeemu.launching.launch import launch
 from xeemu.launching.printing import printed
 from xeemu.programs import launches, naming
 from xeemu.programs.contents import Contents
+from xeemu.programs.frees import Frees
 from xeemu.programs.launches import Pointed, Sharing
-from xeemu.programs.lifetimes import Lifetimes
 from xeemu.programs.loops import Loops
 from xeemu.programs.naming import Given
 from xeemu.programs.races import Races
+from xeemu.programs.raising import Raising
 from xeemu.programs.reads import Reads
 from xeemu.programs.results import Result, Submitted
+from xeemu.programs.varying import Varying
 
 if TYPE_CHECKING:
     from xeemu.frontends.sycl.collection import SyclKernels
 
 MOST_STEPS = 2_000_000
 """The calls and iterations of the host's code that are carried out one by one."""
+
+_WORDS = 256
+"""Of 32 bits, that are kept of what each work-item prints."""
 
 
 def run(kernels: "SyclKernels", on: str | Device, arguments: Sequence[object], given: Mapping[str, Any]) -> Result:
@@ -69,18 +75,20 @@ class _Run:
     given: Given
     submitted: list[Submitted] = dataclasses.field(default_factory=list)
     lent: set[Memory] = dataclasses.field(default_factory=set)
+    varying: Varying = dataclasses.field(default_factory=Varying)
     _names: dict[int, str] = dataclasses.field(default_factory=dict)
     _made: dict[Any, tuple[Kernel, Sequence[Variable]]] = dataclasses.field(default_factory=dict)
 
     def result(self) -> Result:
         main = self._main()
         machine = host.machine(self._submit, self.device, strict=True, most=MOST_STEPS)
-        lifetimes, read = Lifetimes(machine), Reads(machine)
-        races = Races(machine, lifetimes)
+        frees, read = Frees(machine), Reads(machine)
+        races = Races(machine, frees)
         machine.hasten, machine.touch = Loops(read).hasten, races.touched
-        machine.free, machine.stale, machine.overlapped = lifetimes.freed, lifetimes.used, lifetimes.overlapped
+        machine.free, machine.stale, machine.overlapped = frees.freed, frees.used, frees.overlapped
         machine.missed = read.missed
         machine.commands.ordering.found = races.found
+        machine.ends = Destructors(self.kernels.instances).of
         with host.deep(), np.errstate(all="ignore"):
             code = self._call(machine, main)
         races.over = True
@@ -90,8 +98,8 @@ class _Run:
             arrays = naming.arrays(machine, lent)
         except MemoryError as error:
             raise _too_large(error, machine) from None
-        found = Findings([*races.findings(), *lifetimes.seen.values(), *read.findings()])
-        return Result("".join(machine.output), arrays, tuple(self.submitted), code, found, lifetimes.leaks())
+        found = Findings([*races.findings(), *frees.seen.values(), *read.findings()])
+        return Result("".join(machine.output), arrays, tuple(self.submitted), code, found, frees.leaks())
 
     def _main(self) -> Function:
         for cursor in submissions.functions(self.kernels.instances):
@@ -105,11 +113,15 @@ class _Run:
         line = _command_line(machine, ("program", *self.arguments))
         arguments = [len(self.arguments) + 1, (line, 0), NULL][: len(main.parameters)]
         try:
+            self._begin(machine)
             found = host.called(machine, main, arguments)
+            lifetimes.end_program(machine)
         except Stopped as stopped:
             if stopped.message:
                 raise machine.refuse(f"the program ends with an error: {stopped.message}") from None
             found = stopped.status
+        except Thrown as thrown:
+            raise machine.refuse(f"the program ends with an error: {thrown.text}") from None
         except Exhausted:
             raise machine.refuse(
                 f"the host's code has taken {MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
@@ -125,6 +137,13 @@ class _Run:
             raise _too_large(error, machine) from None
         return int(found) if isinstance(found, int) else 0
 
+    def _begin(self, machine: Machine) -> None:
+        """Makes the objects of namespace scope at whose end something is done, in their order."""
+        for cursor in submissions.variables(self.kernels.instances):
+            variable = self.kernels.instances.outer(cursor)
+            if variable is not None and lifetimes.needed(machine, variable.type):
+                machine.static(variable)
+
     # --- Submissions ---
 
     def _submit(self, machine: Machine, function: Function, kernel: Any) -> None:
@@ -132,6 +151,7 @@ class _Run:
         try:
             self._launch(machine, name, function, kernel)
         except Error as error:
+            Raising(self.kernels.instances).throw(machine, error)
             raise _placed(error, machine) from None
 
     def _name(self, function: Function) -> str:
@@ -187,28 +207,50 @@ class _Run:
             _origins(values),
         )  # fmt: skip
         self.submitted.append(submitted)
-        launched = launch(kernel, nd_range, device=self.device)
+
+        def launched(arguments: Sequence[Any]) -> Any:
+            return self._launched(name, entry, sharing, nd_range, arguments)
+
         assert kernel.interface is not None
         if kernel.interface.printing is not None:
-            changed, text = printed(kernel, nd_range, self.device)(*contents.arguments)
-            machine.output.append(str(text))
+            words = _WORDS if lowered.prints(entry.function, ("printf",)) else 2  # an assertion takes one
+            changed, text = printed(kernel, nd_range, self.device, words)(*contents.arguments)
+            machine.output.append("".join(str(line) for line in text if not line.failed))
+            if failed := next((line for line in text if line.failed), None):
+                raise Stopped(1, f"work-item {failed.work_item} of {name}: {failed}  at {failed.file}:{failed.line}")
         else:
-            changed = launched(*contents.arguments)
+            changed = launched(contents.arguments)
         if machine.commands.open:
             command = machine.commands.open[-1]
             command.launched.append(submitted)
             command.accesses += _accesses(submitted, contents, changed)
-        contents.take(kernel.interface.written, changed, lambda others: launched(*others))
+        contents.take(kernel.interface.written, changed, launched)
 
-    def _kernel(self, name: str, entry: Entry, sharing: Sharing | None) -> tuple[Kernel, Sequence[Variable]]:
+    def _launched(
+        self, name: str, entry: Entry, sharing: Sharing | None, nd_range: NDRange, arguments: Sequence[Any]
+    ) -> Any:
+        """What a launch changes; numbers that vary are left open where the kernel can be traced so."""
+        kernel, variables = self._kernel(name, entry, sharing)
+        key = name, sharing, nd_range
+        open_ = self.varying.of(key, variables, arguments)
+        if open_:
+            try:
+                return launch(self._kernel(name, entry, sharing, open_)[0], nd_range, device=self.device)(*arguments)
+            except Error:
+                self.varying.refused.add(key)
+        return launch(kernel, nd_range, device=self.device)(*arguments)
+
+    def _kernel(
+        self, name: str, entry: Entry, sharing: Sharing | None, open_: frozenset[str] = frozenset()
+    ) -> tuple[Kernel, Sequence[Variable]]:
         """The kernel that takes its leaves, with its parameters; one for each way in which they share memories."""
-        key = name, sharing
+        key = name, sharing, open_
         if key not in self._made:
             if sharing is not None:
                 entry = self.kernels.entry_of(name, sharing.parts)
             program = Program(self.kernels.file, {}, [entry.function], [])
-            identity = (*self.kernels.identity, name, repr(sharing))
-            kernel = binding.kernel(program, entry.function, SYCL_CPP, identity)
+            identity = (*self.kernels.identity, name, repr(sharing), *sorted(open_))
+            kernel = binding.kernel(program, entry.function, SYCL_CPP, identity, open_=open_)
             self._made[key] = kernel, entry.function.parameters
         return self._made[key]
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from xeemu.errors import KernelError
 from xeemu.frontends import types
 from xeemu.frontends.hosting import layouts
 from xeemu.frontends.hosting.memories import Cells, Memory
@@ -27,18 +28,19 @@ def array(memory: Memory, element: Type) -> np.ndarray:
 
 
 def _of_cells(memory: Memory, element: Type) -> np.ndarray:
-    """Bytes of what is known, poison for the rest."""
+    """Bytes of what is known, poison for the rest, zeros for pointers."""
     step = layouts.size(element)
     count = memory.size // max(step, 1)
     made = np.zeros(count * step, np.uint8)
     poisoned(made, _unset_cells(memory, element)[: made.size], dtype_of(element))
-    leaves = layouts.leaves(element)
+    leaves, unseen = layouts.leaves(element), _pointers(memory)
     for start in range(0, count * step, step):
         for offset, leaf in leaves:
-            value = memory.get(start + offset, leaf)
+            at = start + offset
+            value = UNKNOWN if at in unseen else memory.get(at, leaf)
             if isinstance(leaf, Scalar) and value is not UNKNOWN:
                 data = np.frombuffer(leaf.dtype.type(value).tobytes(), np.uint8)
-                made[start + offset : start + offset + leaf.size] = data
+                made[at : at + leaf.size] = data
     return made
 
 
@@ -62,11 +64,12 @@ def unset(memory: Memory, element: Type) -> np.ndarray | None:
 
 
 def _unset_cells(memory: Memory, element: Type) -> np.ndarray:
-    step, made = layouts.size(element), np.zeros(memory.size, bool)
+    step, made, unseen = layouts.size(element), np.zeros(memory.size, bool), _pointers(memory)
     for start in range(0, memory.size // max(step, 1) * step, step):
         for offset, leaf in layouts.leaves(element):
-            if isinstance(leaf, Scalar) and memory.get(start + offset, leaf) is UNKNOWN:
-                made[start + offset : start + offset + leaf.size] = True
+            at = start + offset
+            if isinstance(leaf, Scalar) and at not in unseen and memory.get(at, leaf) is UNKNOWN:
+                made[at : at + leaf.size] = True
     return made
 
 
@@ -127,17 +130,38 @@ def other(data: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def put(memory: Memory, element: Type, data: np.ndarray, left: np.ndarray | None = None) -> None:
-    """Takes new contents; what is `left` is as nobody has written it."""
+    """Takes new contents, but for pointers, which kernels do not see; what is `left` is as nobody has written it.
+
+    Raises:
+      KernelError: there is something else where a pointer was.
+    """
     if isinstance(memory, Words):
         memory.replace(data, left)
         return
     step, leaves = layouts.size(element), layouts.leaves(element)
     raw = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+    kept = _pointers(memory)
     for start in range(0, raw.size // step * step, step):
         for offset, leaf in leaves:
             at = start + offset
-            if isinstance(leaf, Scalar) and (left is None or not left[at]):
-                memory.put(at, leaf, _plain(raw[at : at + leaf.size], leaf))
+            if not isinstance(leaf, Scalar) or (left is not None and left[at]):
+                continue
+            new = raw[at : at + leaf.size]
+            if kept.isdisjoint(range(at, at + leaf.size)):
+                memory.put(at, leaf, _plain(new, leaf))
+            elif new.any():
+                raise KernelError(
+                    f"the kernel writes {new.size} bytes over a pointer of an object of the host, at its byte {at}; "
+                    "give the kernel an array of its own"
+                )
+
+
+def _pointers(memory: Memory) -> frozenset[int]:
+    """The bytes of an object that pointers, or functions, take."""
+    held = memory.cells.items() if isinstance(memory, Cells) else ()
+    numbers = (int, float, np.generic)
+    starts = [at for at, value in held if value is not UNKNOWN and not isinstance(value, numbers)]
+    return frozenset(byte for at in starts for byte in range(at, at + layouts.POINTER))
 
 
 def _plain(raw: np.ndarray, of: Scalar) -> Any:

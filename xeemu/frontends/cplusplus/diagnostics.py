@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from xeemu.errors import KernelError
-from xeemu.frontends.cplusplus.bodies import is_header
+from xeemu.frontends.cplusplus.options import is_header
 
 _ERROR = 3
 _MOST, _MOST_NOTES = 10, 4

@@ -48,6 +48,20 @@ class Stopped(Exception):
         self.status, self.message = status, message
 
 
+class Thrown(Exception):
+    """An exception of the program.
+
+    Attributes:
+      memory: holds its value.
+      type: of the value.
+      text: what the program throws, as its source says it.
+    """
+
+    def __init__(self, memory: "Memory", of: Type, text: str):
+        super().__init__(text)
+        self.memory, self.type, self.text = memory, of, text
+
+
 class Exhausted(Exception):
     """The program has taken as many steps as it may."""
 
@@ -77,6 +91,13 @@ class Machine:
       stale: called with memory that has been freed, and with what uses it.
       missed: called when the host reads memory that nobody has written, with the offset and the type.
       hasten: carries out what is left of a long loop, if it can, and says so.
+      ends: the function, of an object's address, that ends an object of a class; None where nothing is done then.
+      told: the functions by which instances of our headers' templates end, as they have said.
+      temporaries: temporary objects that end with their full expressions, and their types.
+      lasting: the static objects in the order in which they were made.
+      handled: the exceptions that are being handled, the last one first at the end.
+      exceptions: those that the program has pointers to, by their numbers less one.
+      trying: the handlers of the blocks that are being tried.
       failed: what went wrong and was left out, where not all has to be known.
     """
 
@@ -98,6 +119,13 @@ class Machine:
     quiet: bool = False
     output: list[str] = dataclasses.field(default_factory=list)
     failed: list[Exception] = dataclasses.field(default_factory=list)
+    ends: Callable[[Type], Function | None] = dataclasses.field(default=lambda _: None)
+    told: dict[Type, Function] = dataclasses.field(default_factory=dict)
+    temporaries: list[tuple[Memory, Type]] = dataclasses.field(default_factory=list)
+    lasting: list[tuple[Memory, Type]] = dataclasses.field(default_factory=list)
+    handled: list[Thrown] = dataclasses.field(default_factory=list)
+    exceptions: list[Thrown] = dataclasses.field(default_factory=list)
+    trying: list[Sequence[tree.Handler]] = dataclasses.field(default_factory=list)
     body: Callable[["Machine", Function], Callable[[Frame], Any]] = dataclasses.field(default=lambda *_: lambda _: None)
     commands: Any = None
     shared: list[Words] = dataclasses.field(default_factory=list)
@@ -161,6 +189,7 @@ class Machine:
             else:
                 self.begin(made, variable, {})
             self.note(variable, made)
+            self.lasting.append((made, variable.type))
         return self.statics[variable]
 
     begin: Callable[[Memory, Variable, Frame], None] = dataclasses.field(default=lambda *_: None)

@@ -124,6 +124,9 @@ double now();
 void failed(const char *assertion);
 void unsupported(const char *what);  // the front end refuses what calls it
 [[noreturn]] void leave(int status);
+unsigned caught();  // the number of the exception that is being handled, 0 for none
+[[noreturn]] void rethrow(unsigned number);
+template <class C> void ends_by(void (*end)(C *));  // what is done where an object of the class ends
 double number_of(const char *text);
 size spell(char *to, long long number);  // gives the number of letters
 size spell(char *to, unsigned long long number);
@@ -140,6 +143,10 @@ unsigned long end_command();
 void wait_event(unsigned long event);
 void wait_queue(unsigned queue);
 void wait_memory(const void *memory);
+void hold(const void *memory, size bytes);  // a buffer begins, with the host's memory
+void release(const void *memory);
+void view(const void *memory, int mode);  // a host accessor begins, which waits for the commands that it conflicts with
+void end_view(const void *memory, int mode);
 unsigned long profiled(unsigned long event, int what);
 unsigned long device_info(int which);
 const char *device_text(int which);

@@ -1,4 +1,4 @@
-"""Lifetimes: what a program frees and uses of its memories, and what of that is wrong."""
+"""Frees: what a program frees and uses of its memories, and what of that is wrong."""
 
 import dataclasses
 from typing import Any
@@ -28,7 +28,7 @@ _START = "Free the pointer that the allocation gave, and nothing else."
 
 
 @dataclasses.dataclass(eq=False)
-class Lifetimes:
+class Frees:
     """What is found while a program runs.
 
     Attributes:
