@@ -255,6 +255,7 @@ class Machine:
         return refusals.at(place if place is not None and place.line else self.place, message)
 
 
+@functools.cache
 def load(of: Type) -> Callable[[Memory, Any], Any]:
     """What reads a value of a type from a memory and an offset."""
     from xeemu.frontends import types
@@ -271,6 +272,7 @@ def load(of: Type) -> Callable[[Memory, Any], Any]:
     return lambda memory, at: UNKNOWN
 
 
+@functools.cache
 def store(of: Type) -> Callable[[Memory, Any, Any], None]:
     """What writes a value of a type."""
     from xeemu.frontends import types

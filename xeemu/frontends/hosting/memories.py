@@ -170,7 +170,7 @@ class Cells(Memory):
             self.forget()
             return
         if self.kinds.get(at) is not of:
-            if self.kinds.get(at) != of:
+            if self.cells and self.kinds.get(at) != of:
                 self.clear(at, layouts.size(of))
             self.kinds[at] = of
         self.cells[at] = value

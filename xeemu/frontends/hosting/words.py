@@ -121,15 +121,20 @@ class Words(Memory):
         """The bytes there have been written, by no pointer."""
         if self.unset is not None:
             self.unset[at : at + size] = False
-        for k in [k for k in self.others if at <= k < at + size]:
+        for k in self.others_in(at, size):
             del self.others[k]
+
+    def others_in(self, at: int, size: int) -> list[int]:
+        """The offsets of the pointers that are among some bytes."""
+        others, wanted = self.others, range(at, at + size)
+        return [k for k in wanted if k in others] if size < len(others) else [k for k in others if k in wanted]
 
     def take(self, at: int, memory: "Words", source: int, size: int) -> None:
         """Copies bytes of another memory, or of this one, with what is kept beside them."""
         self.check(at, size)
         memory.check(source, size)
         data = memory.bytes[source : source + size].copy()
-        others = {k - source + at: v for k, v in memory.others.items() if source <= k < source + size}
+        others = {k - source + at: memory.others[k] for k in memory.others_in(source, size)}
         unset = None if memory.unset is None else memory.unset[source : source + size].copy()
         self._own()
         self.bytes[at : at + size] = data
