@@ -133,7 +133,7 @@ def smaller(path: pathlib.Path, constants: tuple[str, ...]) -> str:
     text = path.read_text(errors="replace")
     for constant in constants:
         name, _, value = constant.partition("=")
-        for form in (_NUMBER,) if name.isdigit() else (_MACRO, _VARIABLE):
+        for form in (_NUMBER,) if name.isdigit() else (_MACRO, _CONSTANT, _VARIABLE):
             pattern = form.replace("NAME", re.escape(name))
             text, found = re.subn(pattern, rf"\g<before>{value}", text, count=not name.isdigit(), flags=re.M)
             if found:
