@@ -633,6 +633,22 @@ def test_the_host_has_the_devices_functions_of_mathematics():
     assert result.output == f"{17**0.5:.6g} 1 3 -44|0.625 6 0 1|27 3 4 {2**16}"
 
 
+def test_bytes_that_overlap_are_moved_and_pointers_with_them():
+    result = ran("""
+    #include <cstring>
+    struct Big { int x[200]; };
+    int main() {
+      int *a = new int[6]; int n = 5, **p = new int *[300];
+      for (int i = 0; i < 6; i++) a[i] = i + 1;
+      for (int i = 0; i < 300; i++) p[i] = &n;
+      memmove(a + 1, a, 5 * sizeof(int));
+      memmove(p + 1, p, 2 * sizeof(int *)); memset(p, 0, sizeof(int *));
+      Big *b = new Big[1]; b[0].x[7] = 3; b[0] = *b;
+      std::cout << a[0] << a[1] << a[5] << *p[1] << *p[299] << (p[0] == nullptr) << b->x[7];
+    }""")
+    assert result.output == "1155513"
+
+
 def test_a_kernel_whose_numbers_change_is_traced_once_for_all_of_them(monkeypatch):
     text = """#include <sycl/sycl.hpp>
 int main() {

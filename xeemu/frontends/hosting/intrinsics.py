@@ -31,7 +31,8 @@ def find(machine: Machine, node: tree.Call) -> Carried:
 
     def missing(*_: Any) -> Any:
         if machine.strict:
-            raise machine.refuse(f"{name} has no body that the host could run; define it in the file", place)
+            hint = "define it in the file, or include the file that does"
+            raise machine.refuse(f"{name} has no body that the host could run; {hint}", place)
         return UNKNOWN
 
     return missing

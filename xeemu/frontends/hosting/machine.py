@@ -234,6 +234,7 @@ class Machine:
         return refusals.at(place if place is not None and place.line else self.place, message)
 
 
+@functools.cache
 def load(of: Type) -> Callable[[Memory, Any], Any]:
     """What reads a value of a type from a memory and an offset."""
     from xeemu.frontends import types
@@ -250,6 +251,7 @@ def load(of: Type) -> Callable[[Memory, Any], Any]:
     return lambda memory, at: UNKNOWN
 
 
+@functools.cache
 def store(of: Type) -> Callable[[Memory, Any, Any], None]:
     """What writes a value of a type."""
     from xeemu.frontends import types
@@ -301,8 +303,9 @@ def copy(to: Memory, to_at: Any, memory: Memory, at: Any, of: Type) -> None:
     """Copies an object."""
     size = layouts.size(of)
     if size > _MANY and isinstance(to, Words) and isinstance(memory, Words) and not memory.others:
+        data = memory.bytes[at : at + size].copy()  # the two may overlap
         to.fill(to_at, 0, size)
-        to.bytes[to_at : to_at + size] = memory.bytes[at : at + size]
+        to.bytes[to_at : to_at + size] = data
     elif size > 64 * _MANY and not (isinstance(to, Words) or isinstance(memory, Words)):
         to.forget()
     else:
@@ -315,10 +318,11 @@ def copy_bytes(to: Memory, to_at: Any, memory: Memory, at: Any, size: Any) -> No
     if UNKNOWN in (to_at, at, size) or isinstance(memory, Nowhere):
         to.forget()
     elif isinstance(memory, Words) and isinstance(to, Words):
+        data = memory.bytes[at : at + size].copy()  # the two may overlap
+        others = {k - at + to_at: memory.others[k] for k in memory.others_in(at, size)}
         to.fill(to_at, 0, size)
-        data = memory.bytes[at : at + size]
         to.bytes[to_at : to_at + size] = data
-        to.others.update({k - at + to_at: v for k, v in memory.others.items() if at <= k < at + size})
+        to.others.update(others)
     elif isinstance(memory, Cells):
         _copy_cells(to, to_at, memory, at, size)
     else:

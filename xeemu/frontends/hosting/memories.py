@@ -161,7 +161,7 @@ class Cells(Memory):
             self.forget()
             return
         if self.kinds.get(at) is not of:
-            if self.kinds.get(at) != of:
+            if self.cells and self.kinds.get(at) != of:
                 self.clear(at, layouts.size(of))
             self.kinds[at] = of
         self.cells[at] = value
@@ -360,8 +360,13 @@ class Words(Memory):
             raise Outside(at, size, self)
         self._own()
         self.bytes[at : at + size] = byte & 0xFF
-        for k in [k for k in self.others if at <= k < at + size]:
+        for k in self.others_in(at, size):
             del self.others[k]
+
+    def others_in(self, at: int, size: int) -> list[int]:
+        """The offsets of the pointers, and of what is not known, that are among some bytes."""
+        others, wanted = self.others, range(at, at + size)
+        return [k for k in wanted if k in others] if size < len(others) else [k for k in others if k in wanted]
 
     def forget(self) -> None:
         pass
