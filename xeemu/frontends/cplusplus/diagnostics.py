@@ -113,11 +113,10 @@ def _of_sycl(name: str, scope: str) -> str:
     extension = next((e for e in _EXTENSIONS if e == name or e in scope.split("::")), None)
     if extension is not None:
         return _EXTENSIONS[extension]
+    apart = "or keep it apart by #ifndef SYCL_XEEMU"
     if scope.startswith("sycl::ext"):
-        return "xeemu does not have this extension; write it with what SYCL 2020 has, or keep it apart by #ifndef SYCL_XEEMU"
-    return (
-        "xeemu's headers have no such name; look at its spelling in SYCL 2020, or keep it apart by #ifndef SYCL_XEEMU"
-    )
+        return f"xeemu does not have this extension; write it with what SYCL 2020 has, {apart}"
+    return f"xeemu's headers have no such name; look at its spelling in SYCL 2020, {apart}"
 
 
 def _of_library(file: str) -> str:
