@@ -677,3 +677,37 @@ int main(int count, char **words) {
         code, _, errors = xeemu("program", str(tmp_path / "mine.cl"))
         assert code == 2
         assert "is no SYCL C++, whose host code could be run" in errors
+
+
+class TestFiles:
+    """Reports and findings that are written into files."""
+
+    def test_two_reports_are_compared(self, xeemu, tmp_path):
+        before, after = (str(tmp_path / name) for name in ("before.json", "after.json"))
+        for file, name in (before, "slm_bank_1"), (after, "slm_bank_16"):
+            assert xeemu("estimate", name, "--size", "32", "--save", file)[0] == 0
+        code, out, _ = xeemu("diff", before, after)
+        assert code == 0
+        assert "slm.passes" in out
+        assert xeemu("diff", before, before) == (0, "no figure differs\n", "")
+
+    def test_a_cost_that_has_risen_is_the_exit_code(self, xeemu, tmp_path):
+        before, after = (str(tmp_path / name) for name in ("before.json", "after.json"))
+        for file, name in (before, "slm_bank_1"), (after, "slm_bank_16"):
+            xeemu("estimate", name, "--size", "32", "--save", file)
+        code, _, err = xeemu("diff", before, after, "--fail-above", "5%")
+        assert code == 1
+        assert err.startswith("risen by more than 5 %: ")
+        assert xeemu("diff", after, before, "--fail-above", "5%")[0] == 0
+
+    def test_pages_are_written(self, xeemu, tmp_path):
+        costs, faults = tmp_path / "costs.html", tmp_path / "faults.html"
+        xeemu("estimate", "slm_bank_16", "--size", "32", "--html", str(costs))
+        xeemu("check", "reduction_racy", "--size", "64", "--html", str(faults))
+        assert "bank conflict" in costs.read_text()
+        assert "data-race" in faults.read_text()
+
+    def test_a_file_that_cannot_be_written_is_told(self, xeemu, tmp_path):
+        code, _, err = xeemu("estimate", "slm_bank_16", "--size", "32", "--save", str(tmp_path / "none" / "r.json"))
+        assert code == 2
+        assert "cannot write" in err

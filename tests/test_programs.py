@@ -27,7 +27,7 @@ def test_every_manifest_is_read():
 
 def test_a_manifest_is_read_as_it_was_written(tmp_path):
     programs_ = (
-        Program("some", "a.cpp", "-I{here} -DN=4", ("100", "1"), passes=r"\bPASS\b"),
+        Program("some", "a.cpp", "-I{here} -DN=4", ("100", "1"), ("M=2",), ("b.cpp",), passes=r"\bPASS\b"),
         Program("some", "a.cpp", "-I{here}", expect="race", origin="its test", name="host", why='a "reason"'),
     )
     suite = Suite("some", "owner/some", "abc", "-I{here}", programs_)
@@ -37,8 +37,8 @@ def test_a_manifest_is_read_as_it_was_written(tmp_path):
 
 def test_an_unknown_key_and_a_program_described_twice_are_errors(tmp_path):
     head = 'repository = "a/b"\ncommit = "c"\n'
-    (tmp_path / "x.toml").write_text(head + '[[program]]\nfile = "a.cpp"\nsizes = 4\n')
-    with pytest.raises(ValueError, match="there is no key sizes"):
+    (tmp_path / "x.toml").write_text(head + '[[program]]\nfile = "a.cpp"\nsize = 4\n')
+    with pytest.raises(ValueError, match="there is no key size"):
         programs.read("x", tmp_path)
     (tmp_path / "x.toml").write_text(head + 2 * '[[program]]\nfile = "a.cpp"\n')
     with pytest.raises(ValueError, match=r"described twice: x/a\.cpp"):
@@ -52,9 +52,13 @@ def test_constants_of_a_file_are_made_smaller_in_their_lines(tmp_path):
     file = tmp_path / "a.cpp"
     file.write_text(
         "// N = 1\n#define M 100 * 100\nconstexpr size_t N = (10 * 1024); // all\nconst int Nx = 64, Ny = 32;\n"
+        "f(7000, 70000, 7000);\n"
     )
-    text = program_subject.smaller(file, ("M=4", "N=8 * 8", "Ny=2"))
-    assert text == "// N = 1\n#define M 4\nconstexpr size_t N = 8 * 8; // all\nconst int Nx = 64, Ny = 2;\n"
+    text = program_subject.smaller(file, ("M=4", "N=8 * 8", "Ny=2", "7000=6"))
+    assert (
+        text
+        == "// N = 1\n#define M 4\nconstexpr size_t N = 8 * 8; // all\nconst int Nx = 64, Ny = 2;\nf(6, 70000, 6);\n"
+    )
     with pytest.raises(sources.MissingSource, match="defines no constant K"):
         program_subject.smaller(file, ("K=4",))
 
@@ -96,6 +100,18 @@ def test_repetitions_and_sizes_are_small(tmp_path):
     text = 'printf("Usage: %s <number of elements> <radius> <repeat>\\n");'
     assert program_survey.argv(text, makefile) == (str(program_survey.LARGEST), "16", "1")
     assert program_survey.argv(text, tmp_path / "none") == ()
+
+
+def test_a_make_file_says_where_headers_are_and_which_files_belong_together(tmp_path):
+    path = tmp_path / "main.cpp"
+    path.write_text('#include "kernels.cpp"\n')
+    assert (program_survey.beside(path), program_survey.others(path)) == ("", ())
+    (tmp_path / "Makefile").write_text(
+        "inc = ../mis\nsource = main.cpp kernels.cpp utils.cpp\nCFLAGS := -Ddfloat=double -I. -I$(inc) -Wall \\\n"
+        "  -I../more\nifeq ($(DEBUG), yes)\n  CFLAGS += -DDEBUG\nendif\n"
+    )
+    assert program_survey.beside(path) == "-I{here}/../mis -I{here}/../more -Ddfloat=double"
+    assert program_survey.others(path) == ("utils.cpp",)
 
 
 # --- Verdicts ---

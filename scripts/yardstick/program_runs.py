@@ -3,9 +3,11 @@
 import argparse
 import pathlib
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
-from yardstick import pairs, program_survey, programs, results, verdicts, workers
+from yardstick import native, native_build, pairs, program_survey, programs, results, verdicts, workers
 from yardstick.programs import Program
 
 PAGE = pathlib.Path(__file__).parent / "results-sycl.md"
@@ -18,6 +20,8 @@ def main(names: Sequence[str], told: argparse.Namespace, corpus: pathlib.Path, c
         for name in names:
             missed = program_survey.written(name, corpus)
             print(f"{name}: {len(programs.read(name).programs)} programs, {len(missed)} files without one")
+    elif told.reference:
+        refer(names, told, corpus)
     elif told.pairs:
         for line in compared(corpus, told.kernel or ""):
             print(line, flush=True)
@@ -56,15 +60,44 @@ def print_outcome(program: Program, outcome: verdicts.Outcome, progress: str, fu
     said = [verdicts.verdict(program, outcome) or verdicts.state(outcome)]
     said += [", ".join(outcome["findings"])] if outcome.get("findings") else []
     said += [outcome["judged"]] if outcome.get("judged") not in (None, "runs") else []
+    said += like_native(outcome)
     said += [f"{seconds:.1f} s {stage}" for stage, seconds in outcome["seconds"].items() if seconds >= 1]
     print(f"{progress:>9}  {program.key}  {'; '.join(said)}")
     if "failed" in outcome:
         text = outcome["message"]
         print(f"           {outcome['failed']}: {outcome['error']}: " + (text if full else text.split("\n")[0][:WIDTH]))
+    for text in outcome.get("native", {}).get("differences", ()):
+        print(f"           SimSYCL: {text}")
     if full or said[0] == "wrong":
         print("           " + outcome.get("text", "")[-2000:].replace("\n", "\n           "))
     for text in outcome.get("texts", []) if full else []:
         print(f"           {text}")
+
+
+def like_native(outcome: verdicts.Outcome) -> list[str]:
+    """How a run stands to SimSYCL's, in a few words."""
+    native = outcome.get("native", {"said": "no native result"})
+    if native["said"] == "no native result":
+        return []
+    return [f"{native['said']} ({native['lines']} lines, {native['found']} of {native['memories']} memories)"]
+
+
+def refer(names: Sequence[str], told: argparse.Namespace, corpus: pathlib.Path) -> None:
+    """Runs SimSYCL on what has no result yet, and says what it makes of each program."""
+    try:
+        native_build.built(corpus)
+    except native_build.NoSimSYCL as reason:
+        sys.exit(f"error: {reason}")
+    for name in names:
+        those = [p for p in selected(name, told, {}) if (corpus / name / p.file).exists()]
+        errors = 0
+        with ThreadPoolExecutor(told.jobs) as pool:
+            for program, found in zip(
+                those, pool.map(lambda p: native.known(p, corpus, told.limit), those), strict=True
+            ):
+                errors += bool(found.error)
+                print(f"{program.key}: {found.error or f'{found.seconds:.2f} s'}"[:WIDTH], flush=True)
+        print(f"{name}: {len(those) - errors} of {len(those)} programs have SimSYCL's results", flush=True)
 
 
 # --- Tables ---
@@ -129,11 +162,13 @@ def disagreements(corpus: pathlib.Path, names: Sequence[str], reasons: Mapping[s
 
 
 def disagreement(program: Program, outcome: verdicts.Outcome) -> str:
-    """What is to be explained: its own check, or its label; "" if nothing is."""
+    """What is to be explained: its own check, SimSYCL's result, or its label; "" if nothing is."""
     found = []
-    if verdicts.verdict(program, outcome) == "wrong":
+    if verdicts.by_itself(program, outcome) == "wrong":
         told = re.search(f".*({program.fails}).*", outcome.get("text", ""))
         found.append(f"its own check: {told[0] if told else 'returned ' + str(outcome['status'])}")
+    if outcome.get("native", {}).get("said") == "differs":
+        found.append(f"SimSYCL: {outcome['native']['differences'][0]}")
     if outcome.get("judged") in ("missed", "false alarm", "other kind"):
         found.append(f"{outcome['judged']}: found {', '.join(outcome.get('findings', ())) or 'nothing'}")
     return ". ".join(found)
@@ -192,7 +227,9 @@ INTRODUCTION = """# Real SYCL C++: results
 
 Written by `scripts/corpus --sycl --write`; the reasons in the last table are by hand and kept. Programs are run whole,
 as they stand, with small arguments. *read*: the file is parsed and its kernels are found. *ran*: `main` came to its
-end. *right* and *wrong* are what the program's own check says of its results (what it prints, returns or asserts); *no
-check*: it has none. *kernels run* and *kernels right*: kernels that were submitted, and those in programs whose check
-is content.
+end. *right* and *wrong* are what the program's own check says of its results (what it prints, returns or asserts), or
+where it has none, SimSYCL: another implementation, on the processor, whose output and memories are compared by the
+rules in native_comparison.py; *no check*: neither says anything. *agrees with SimSYCL* and *differs* are over all
+programs that both run. *kernels run* and *kernels right*: kernels that were submitted, and those in programs that are
+right.
 """

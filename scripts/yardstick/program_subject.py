@@ -1,8 +1,9 @@
 """Subject of programs: takes a SYCL program through xeemu and tells each stage as it is reached.
 
-Stages are load (its kernels read), run (the whole program), and check (the same, looking for faults).
+Stages are load (its kernels read), run (the whole program), compare (with SimSYCL's), and check (looking for faults).
 """
 
+import dataclasses
 import io
 import json
 import pathlib
@@ -10,6 +11,8 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 from yardstick import sources, verdicts
 from yardstick.programs import Program
@@ -45,6 +48,7 @@ class Trial:
         yield {"kernels": list(kernels)}
         result = self._timed("run", kernels.run)
         yield ran(result)
+        yield {"native": self._timed("compare", lambda: self._compared(result))}
         if check or self._program.expect:
             yield self._timed("check", lambda: self._checked(result))
 
@@ -63,6 +67,15 @@ class Trial:
 
         path = program_source(self._program, self._corpus)
         return xe.load(path, options=shlex.join(program_options(self._program, self._corpus)))
+
+    def _compared(self, result: Any) -> dict[str, Any]:
+        """How the run stands to SimSYCL's, where that was kept."""
+        from yardstick import native, native_comparison
+
+        theirs = native.known(self._program, self._corpus, 0, run_it=False)
+        arrays = [*result.arrays.values(), *(a for submitted in result.submissions for a in submitted.arguments)]
+        arrays = [array for array in map(np.asarray, arrays) if array.dtype.kind != "O"]
+        return dataclasses.asdict(native_comparison.compared(theirs, result.output, result.exit_code, arrays))
 
     def _checked(self, result: Any) -> dict[str, Any]:
         """What is found in each kernel that was submitted, the first time, and in the order of the commands."""
@@ -92,8 +105,10 @@ def program_source(program: Program, corpus: pathlib.Path) -> pathlib.Path:
     made.parent.mkdir(parents=True, exist_ok=True)
     if program.constants:
         path = written(made.with_stem(made.stem + "-small"), smaller(path, program.constants))
-    if program.cases or program.argv:
-        path = written(made, calling(path, program.cases) if program.cases else given(path, program.argv))
+    if program.cases or program.argv or program.also:
+        whole = calling(path, program.cases) if program.cases else given(path, program.argv) if program.argv else ""
+        parts = [whole or f'#include "{path}"', *(f'#include "{name}"' for name in program.also), ""]
+        path = written(made, "\n".join(parts))
     return path
 
 
@@ -104,6 +119,7 @@ def written(path: pathlib.Path, text: str) -> pathlib.Path:
 
 
 _MACRO = r"(?P<before>^[ \t]*#[ \t]*define[ \t]+NAME[ \t]+)[^\n]+"
+_NUMBER = r"(?P<before>)\bNAME\b"
 _VARIABLE = r"(?P<before>\b(?:const|constexpr|size_t|int|unsigned|long)\b[^;()\n]*\bNAME\s*=\s*)[^,;\n]+"
 
 
@@ -116,9 +132,9 @@ def smaller(path: pathlib.Path, constants: tuple[str, ...]) -> str:
     text = path.read_text(errors="replace")
     for constant in constants:
         name, _, value = constant.partition("=")
-        for form in (_MACRO, _VARIABLE):
+        for form in (_NUMBER,) if name.isdigit() else (_MACRO, _VARIABLE):
             pattern = form.replace("NAME", re.escape(name))
-            text, found = re.subn(pattern, rf"\g<before>{value}", text, count=1, flags=re.M)
+            text, found = re.subn(pattern, rf"\g<before>{value}", text, count=not name.isdigit(), flags=re.M)
             if found:
                 break
         else:
@@ -132,7 +148,14 @@ def given(path: pathlib.Path, argv: tuple[str, ...]) -> str:
     names = ", ".join(f"word{k}" for k in range(len(words)))
     lines = ["#define main program_main", f'#include "{path}"', "#undef main", "", "int main()", "{", *words]
     lines += [f"    static char *words[] = {{{names}, nullptr}};"]
-    return "\n".join([*lines, f"    return program_main({len(words)}, words);", "}", ""])
+    return "\n".join([_WORDS, *lines, f"    return program_main({len(words)}, program_words{{words}});", "}", ""])
+
+
+_WORDS = """struct program_words {
+    char **words;
+    operator char **() const { return words; }
+    operator const char **() const { return (const char **)words; }
+};"""
 
 
 def calling(path: pathlib.Path, macro: str) -> str:

@@ -139,22 +139,38 @@ def described(name: str, file: str, text: str, path: pathlib.Path, plan: Plan) -
         file,
         options=f"{plan.options} {beside(path)}".strip(),
         argv=argv(text, path.parent / "Makefile"),
+        also=others(path),
         cases="" if _MAIN.search(text) else plan.cases,
         passes="return" if plan.judged and plan.judged in text else own_check(text),
     )
 
 
 def beside(path: pathlib.Path) -> str:
-    """The option for the folder of HeCBench whose headers a program shares."""
-    folder = path.parent
-    if folder.name.endswith("-sycl") and folder.with_name(folder.name.replace("-sycl", "-cuda")).is_dir():
-        return "-I{here}/../" + folder.name.replace("-sycl", "-cuda")
-    return ""
+    """The options of a program's make file that say where headers are and what macros stand for."""
+    flags = made(path.parent / "Makefile", "CFLAGS")
+    folders = [f"-I{{here}}/{flag[2:]}" for flag in flags if flag.startswith("-I") and flag != "-I."]
+    return " ".join([*folders, *(flag for flag in flags if flag.startswith("-D"))])
+
+
+def others(path: pathlib.Path) -> tuple[str, ...]:
+    """The files that a program's make file compiles beside it, but for those that it includes."""
+    text = path.read_text(errors="replace")
+    files = made(path.parent / "Makefile", "source")
+    return tuple(f for f in files if path.name in files and f != path.name and f'"{f}"' not in text)
+
+
+def made(makefile: pathlib.Path, name: str) -> list[str]:
+    """The words that a make file gives a variable at first, with its other variables put in."""
+    text = makefile.read_text(errors="replace").replace("\\\n", " ") if makefile.exists() else ""
+    given: dict[str, str] = {}
+    for variable, words in re.findall(r"^(\w+) *:?= *(.*)$", text, re.M):
+        given.setdefault(variable, words)
+    return re.sub(r"\$\((\w+)\)", lambda m: given.get(m[1], ""), given.get(name, "")).split()
 
 
 def argv(text: str, makefile: pathlib.Path) -> tuple[str, ...]:
     """What a program is given."""
-    run = _RUN.search(makefile.read_text(errors="replace")) if makefile.exists() else None
+    run = _RUN.search(makefile.read_text(errors="replace").replace("\\\n", " ")) if makefile.exists() else None
     given = run[1].split() if run else []
     usage = _USAGE.search(text)
     names = _ARGUMENT.findall(usage[1]) if usage else []

@@ -12,12 +12,15 @@ One TOML file a suite, in manifest/sycl/:
     options = "-DN=4"              beside the suite's
     argv = ["100", "1"]            what `main` is given
     constants = ["N=1024"]         what constants of the file itself are given for their own values, to make it small
+                                   or a number in place of another wherever that is written: "1000000=64"
+    also = ["kernels.cpp"]         other files of the program, beside it, read into the one unit after it
     cases = "TEST_CASE"            the file has no `main`: this macro begins each of its tests
     passes = "PASS"                what it prints where its own check finds its results right; "return" says that it
                                    returns 0 then, "assert" that an assertion fails otherwise, "" that it has no check
     fails = "FAIL"                 what it prints otherwise, where it is none of the usual words
     expect = "race"                a label of the suite, as for kernels of C; see labels.py
-    origin = "host"                by hand; "survey": by the survey's rule
+    origin = "host"                by hand; "survey": by the survey's rule; "held out": drawn by a rule and not looked
+                                   at before its first run was counted
     why = "..."                    what is to be known of the outcome
 """
 
@@ -39,6 +42,7 @@ class Program:
     options: str = ""
     argv: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     cases: str = ""
     passes: str = ""
     fails: str = FAILS

@@ -1,8 +1,9 @@
 """Verdicts: what came of a SYCL program, from what `subject` tells of it, and its kernels.
 
 An outcome is a dictionary of: seconds (by stage), kernels (their names), launched (names of the kernels
-that `run` submitted), text (what the program printed), status (what `main` returned), findings, texts, judged; and
-failed, error and message for one that did not get to the end.
+that `run` submitted), text (what the program printed), status (what `main` returned), native (how these stand to what
+SimSYCL makes of the program: see native_comparison.Likeness), findings, texts, judged; and failed, error and message
+for one that did not get to the end.
 """
 
 import collections
@@ -17,6 +18,21 @@ Outcome = Mapping[str, Any]
 
 
 def verdict(program: Program, outcome: Outcome) -> str:
+    """`right`, `wrong` or `no check`, by the program's own check, else by SimSYCL; "" of one that did not run."""
+    own = by_itself(program, outcome)
+    return by_reference(outcome) if own == "no check" else own
+
+
+def by_reference(outcome: Outcome) -> str:
+    """What SimSYCL says of the results: `right` where lines with numbers or all memories were compared and agree."""
+    native = outcome.get("native", {})
+    if native.get("said") == "differs":
+        return "wrong"
+    every = native.get("memories", 0) > 0 and native["found"] == native["memories"]
+    return "right" if native.get("said") == "agrees" and (native["lines"] or every) else "no check"
+
+
+def by_itself(program: Program, outcome: Outcome) -> str:
     """What the program's own check says: `right`, `wrong` or `no check`; "" of one that did not run."""
     if "status" not in outcome:
         return ""
@@ -67,6 +83,8 @@ HEADER = (
     "right",
     "wrong",
     "no check",
+    "agrees with SimSYCL",
+    "differs",
     "refused",
     "failed",
     "slow",
@@ -90,6 +108,8 @@ def row(name: str, pairs: Iterable[tuple[Program, Outcome]]) -> tuple[str, ...]:
     times = sorted(o["seconds"]["load"] + o["seconds"].get("trace", 0) for _, o in pairs if "load" in o["seconds"])
     cells = [name, len(pairs), inside["read"], sum("kernels" in o for _, o in pairs), states["ran"]]
     cells += [said[k] for k in ("right", "wrong", "no check")]
+    natives = collections.Counter(o["native"]["said"] for _, o in pairs if "native" in o)
+    cells += [natives[k] for k in ("agrees", "differs")]
     cells += [states[k] for k in ("refused", "failed", "slow", "crash")]
     return (*map(str, cells), *spread(times), str(inside["run"]), str(inside["right"]))
 

@@ -2,6 +2,7 @@
 
 import argparse
 import collections
+import contextlib
 import dataclasses
 import functools
 import json
@@ -11,7 +12,7 @@ import sys
 import textwrap
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -19,7 +20,7 @@ import numpy as np
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.commands import notation, programs, rules, runs, targets
+from xeemu.commands import notation, programs, rules, runs, submissions, targets
 from xeemu.commands.notation import UsageError
 from xeemu.commands.runs import Run
 from xeemu.commands.targets import KernelOptions, SweepOptions
@@ -196,7 +197,8 @@ def _profile(given: argparse.Namespace) -> int:
     launch = xe.profile(example.kernel, example.nd_range(size), device=given.device, sample=given.sample)
     with phase(f"{example.name}: counting"):
         _, report = launch(*example.inputs(size), **example.static)
-    return _print_report(report, given.json)
+    _told(report, given)
+    return _print_others(example.kernel, example.nd_range(size), given.json)
 
 
 def _estimate(given: argparse.Namespace) -> int:
@@ -205,7 +207,22 @@ def _estimate(given: argparse.Namespace) -> int:
     launch = xe.estimate(example.kernel, example.nd_range(size), device=given.device)
     with phase(f"{example.name}: estimating"):
         report = launch(*example.inputs(size), **example.static)
-    return _print_report(report, given.json)
+    _told(report, given)
+    return _print_others(example.kernel, example.nd_range(size), given.json)
+
+
+def _diff(given: argparse.Namespace) -> int:
+    before, after = xe.Report.load(given.before), xe.Report.load(given.after)
+    comparison = after.diff(before)
+    if given.json:
+        print(json.dumps(comparison.to_dict(), indent=2))
+    else:
+        print(comparison if comparison else "no figure differs")
+    if given.fail_above is None or not (risen := comparison.risen(given.fail_above)):
+        return 0
+    names = ", ".join(row.figure for row in risen)
+    print(f"risen by more than {100 * given.fail_above:g} %: {names}", file=sys.stderr)
+    return _DIFFERENT
 
 
 def _check(given: argparse.Namespace) -> int:
@@ -215,6 +232,9 @@ def _check(given: argparse.Namespace) -> int:
     launch = xe.check(example.kernel, nd_range, device=given.device, max_iterations=given.max_iterations)
     with phase(f"{example.name}: checking"):
         _, findings = launch(*example.inputs(size), **example.static)
+    if given.html:
+        with _writing():
+            findings.to_html(given.html, title=f"{example.name}: what is wrong")
     if given.json:
         print(json.dumps(findings.to_dict(), indent=2))
     else:
@@ -222,7 +242,15 @@ def _check(given: argparse.Namespace) -> int:
         print(f"{example.name}: {_launch(example.kernel, nd_range, device)}, device {device.name}\n\n{findings}\n")
         _print_sites("proved", findings.proved)
         _print_sites("watched", findings.watched)
+    _print_others(example.kernel, nd_range, given.json)
     return _FOUND if findings.faults else 0
+
+
+def _print_others(kernel: xe.Kernel, nd_range: xe.NDRange, data: bool) -> int:
+    """Tells, if not for a program, that the host code launches the kernel over other sizes, too."""
+    if not data and (told := submissions.others(kernel, nd_range)):
+        print(f"\n{told}")
+    return 0
 
 
 def _tune(given: argparse.Namespace) -> int:
@@ -334,9 +362,23 @@ def _occupancy(given: argparse.Namespace) -> int:
     return 0
 
 
-def _print_report(report: xe.Report, as_json: bool) -> int:
-    print(json.dumps(report.to_dict(), indent=2) if as_json else report)
-    return 0
+def _told(report: xe.Report, given: argparse.Namespace) -> None:
+    """Prints a report, and writes it into the files that are asked for."""
+    with _writing():
+        if given.save:
+            report.save(given.save)
+        if given.html:
+            report.to_html(given.html)
+    print(json.dumps(report.to_dict(), indent=2) if given.json else report)
+
+
+@contextlib.contextmanager
+def _writing() -> Iterator[None]:
+    """Tells of files that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
 
 
 def _target(given: argparse.Namespace, options: KernelOptions) -> targets.Target:
@@ -559,6 +601,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="give up a loop that tests a predicate after so many (default: %(default)s)",
     )
+    check.add_argument("--html", metavar="FILE", help="write the findings as a page of HTML that needs nothing else")
     _add_json(check)
 
     for name, command, help_ in (
@@ -567,6 +610,8 @@ def _parser() -> argparse.ArgumentParser:
     ):
         costing = add(name, command, help_)
         _add_target(costing)
+        costing.add_argument("--save", metavar="FILE", help="write the report into a file that xeemu diff reads")
+        costing.add_argument("--html", metavar="FILE", help="write it as a page of HTML that needs nothing else")
         _add_json(costing)
         if name == "profile":
             costing.add_argument(
@@ -575,6 +620,17 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="GROUPS",
                 help="count what depends on data on so many work-groups, drawn at random (default: on all)",
             )
+
+    diff = add("diff", _diff, "tell which figures of two saved reports differ")
+    diff.add_argument("before", metavar="BEFORE", help="a file that xeemu profile --save has written")
+    diff.add_argument("after", metavar="AFTER", help="another one, of the same kernel later on")
+    diff.add_argument(
+        "--fail-above",
+        type=_share,
+        metavar="P%",
+        help="exit with 1 if a cost of the launch has risen by more than so many per cent",
+    )
+    _add_json(diff)
 
     _add_tune(add("tune", _tune, "predict the time of many configurations of a launch, the best first"))
     litmus = add("litmus", _litmus, "tell what a small program may print under SYCL's memory model")
@@ -681,6 +737,17 @@ def _add_occupancy(parser: argparse.ArgumentParser) -> None:
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+
+
+def _share(text: str) -> float:
+    """A share written in per cent, with the sign or without."""
+    try:
+        share = float(text.removesuffix("%")) / 100
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of per cent; write such as 5%") from None
+    if share < 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0; write such as 5%")
+    return share
 
 
 def _count(text: str) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import xeemu as xe
 from xeemu.commands.notation import UsageError
 from xeemu.devices.device import Device
+from xeemu.programs import telling
 
 if TYPE_CHECKING:
     from xeemu.programs.results import Result, Submitted
@@ -24,10 +25,10 @@ def run(path: str, arguments: Sequence[str], device: Device, build: str, std: st
 
 def told(result: "Result", checked: bool) -> str:
     """What a program has printed, its launches with their times on the modelled device, and what is wrong with them."""
-    parts = [result.output.rstrip("\n"), _table([_row(s) for s in result.submissions])]
+    parts = [result.output.rstrip("\n"), _table([_row(s, n) for s, n in telling.runs(result.submissions)])]
     parts += [str(finding) for finding in result.findings]
     if checked:
-        parts += [f"{s.name}, line {s.line}: {finding}" for s in result.submissions for finding in s.findings]
+        parts += _findings(result.submissions)
     if result.exit_code:
         parts.append(f"main gives {result.exit_code}")
     return "\n\n".join(part for part in parts if part)
@@ -39,16 +40,21 @@ def is_faulty(result: "Result", checked: bool) -> bool:
     return bool(result.exit_code) or any(findings.errors for findings in found)
 
 
-def _row(submitted: "Submitted") -> tuple[str, ...]:
+def _findings(submissions: "Sequence[Submitted]") -> list[str]:
+    """What is wrong with the launches; of several of one kernel each finding at the same lines once."""
+    found: dict[object, str] = {}
+    for s in submissions:
+        for finding in s.findings:
+            key = s.name, s.line, finding.kind, finding.memory, finding.sites
+            found.setdefault(key, f"{s.name}, line {s.line}: {finding}")
+    return list(found.values())
+
+
+def _row(submitted: "Submitted", count: int) -> tuple[str, ...]:
+    """A launch, with the time of the first of those in a row that differ in their arguments alone."""
     time_s = submitted.time_s
-    sizes = submitted.nd_range
-    local = "" if sizes.local_size is None else f", local {_sizes(sizes.local_size)}"
-    launch = f"global {_sizes(sizes.global_size)}{local}"
-    return submitted.name, str(submitted.line), launch, "?" if time_s is None else f"{time_s * 1e6:.4g} us"
-
-
-def _sizes(sizes: tuple[int, ...]) -> str:
-    return "x".join(map(str, sizes))
+    time = "?" if time_s is None else f"{time_s * 1e6:.4g} us"
+    return submitted.name, str(submitted.line), telling.launches(submitted, count), time
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:

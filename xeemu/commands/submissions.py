@@ -20,6 +20,8 @@ from xeemu.frontends.sycl.plans import Plan
 if TYPE_CHECKING:
     from xeemu.commands.targets import KernelOptions
 
+_MOST_SHOWN = 8
+
 
 def launch(path: str, name: str, options: "KernelOptions") -> tuple[xe.Kernel, xe.NDRange, tuple[Any, ...]]:
     """A kernel of a file, its sizes and its arguments.
@@ -48,6 +50,18 @@ def _sizes(kernel: xe.Kernel, options: "KernelOptions") -> xe.NDRange:
             "as --global 4096 --local 64"
         )
     return own if options.local_size is None else xe.NDRange(own.global_size, options.local_size)
+
+
+def others(kernel: xe.Kernel, nd_range: xe.NDRange) -> str:
+    """What is said where a kernel's host code launches it with other sizes, too; empty where it does not."""
+    rest = [one for one in kernel.nd_ranges if one != nd_range]
+    if not rest or nd_range not in kernel.nd_ranges:
+        return ""
+    listed = "; ".join(ranges.told(one) for one in rest[:_MOST_SHOWN]) + "; ..." * (len(rest) > _MOST_SHOWN)
+    return (
+        f"This is {kernel.name} over {ranges.told(nd_range)}, with what it captures at first. The host code also "
+        f"launches it over\n  {listed}\nxeemu program FILE tells of each; --global, --local and --arg choose one."
+    )
 
 
 class _Given:

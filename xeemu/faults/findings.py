@@ -1,10 +1,13 @@
 """Findings: what is wrong with a kernel, as values; the only place where faults are put into words."""
 
 import dataclasses
+import os
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from xeemu.faults import page
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.interface import Extent
 from xeemu.language.source import Site
@@ -154,6 +157,13 @@ class Findings(tuple[Finding, ...]):
             "proved": [dataclasses.asdict(site) for site in self.proved],
             "watched": [dataclasses.asdict(site) for site in self.watched],
         }
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, title: str = "Findings") -> str:
+        """The same as one page of HTML that needs nothing else; written into a file too, if one is given."""
+        made = page.of_findings(self, title)
+        if path is not None:
+            Path(path).write_text(made, encoding="utf-8")
+        return made
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self)) or "no findings"

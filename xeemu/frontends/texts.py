@@ -49,11 +49,12 @@ class Argument:
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """A call of `printf`, as far as it is known before the kernel runs."""
+    """A call of `printf`, as far as it is known before the kernel runs, or an `assert`, which is told if it fails."""
 
     format: str
     place: Place
     arguments: tuple[Argument, ...]
+    failed: bool = False
 
     @property
     def words(self) -> int:
@@ -119,12 +120,14 @@ class Line:
       text: with its line break, if it has one.
       work_item: the global id, in the order of the nd-range's dimensions.
       file, line: of the call.
+      failed: that it is of an `assert` that does not hold.
     """
 
     text: str
     work_item: tuple[int, ...]
     file: str
     line: int
+    failed: bool = False
 
     def __str__(self) -> str:
         return self.text
@@ -159,14 +162,14 @@ def of_rows(rows: np.ndarray, pieces: Pieces, shape: tuple[int, ...]) -> Printed
     lines: list[Line] = []
     for item in np.flatnonzero(rows[:, 0]).tolist():
         at = tuple(int(k) for k in np.unravel_index(item, shape))
-        lines += [Line(text, at, place.file, place.line) for text, place in _of_row(rows[item, :-1], pieces)]
+        lines += [Line(text, at, p.place.file, p.place.line, p.failed) for text, p in _of_row(rows[item, :-1], pieces)]
     lost = np.flatnonzero(rows[:, -1]).tolist()
     return Printed(lines, [tuple(int(k) for k in np.unravel_index(item, shape)) for item in lost])
 
 
-def _of_row(row: np.ndarray, pieces: Pieces) -> Iterator[tuple[str, Place]]:
+def _of_row(row: np.ndarray, pieces: Pieces) -> Iterator[tuple[str, Piece]]:
     start = 0
     while start < len(row) and row[start]:
         piece = pieces[int(row[start])]
-        yield piece.text(iter(row[start + 1 : start + piece.words])), piece.place
+        yield piece.text(iter(row[start + 1 : start + piece.words])), piece
         start += piece.words

@@ -26,6 +26,7 @@ class Kernel:
       work_group_size: the work-group size that it requires (SYCL's `reqd_work_group_size`), or None.
       interface: of a kernel of another language, how it is called; None: as its function is.
       nd_range: of a kernel of SYCL C++ the sizes with which the host code launches it first; None if not known.
+      nd_ranges: the different sizes of all its launches there that are known, the first one's first.
     """
 
     function: Callable[..., Any]
@@ -33,6 +34,7 @@ class Kernel:
     work_group_size: tuple[int, ...] | None = None
     interface: Interface | None = None
     nd_range: NDRange | None = None
+    nd_ranges: tuple[NDRange, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.function, types.FunctionType):

@@ -94,7 +94,9 @@ def _sizes(what: str, value: int | Sequence[int], least: int) -> tuple[int, ...]
             f"the {what} {value!r} is not made of integers; write for example NDRange(1024, 64)"
         ) from None
     if min(sizes) < least:
-        raise NDRangeError(f"the {what} {sizes} has a dimension of {min(sizes)}; the least is {least}")
+        found = min(sizes)
+        where = f"{sizes} is {found} in dimension {sizes.index(found)}" if len(sizes) > 1 else f"is {found}"
+        raise NDRangeError(f"the {what} {where}; the least is {least}")
     # An empty dimension does not make the others any smaller.
     if math.prod(max(size, 1) for size in sizes) > _MOST_ITEMS:
         raise NDRangeError(

@@ -1,6 +1,7 @@
 """Launches: what the host submits as a launch of a kernel over arrays."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,6 +41,7 @@ class Pointed:
         return self.variable.type.pointee
 
 
+@functools.lru_cache(maxsize=4096)
 def located(whole: Record, path: str) -> tuple[Type, int]:
     """The type and offset of a part of a record, by names of fields and numbers of elements, as in `a.r.v[0]`."""
     of: Type = whole

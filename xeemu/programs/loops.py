@@ -8,7 +8,7 @@ import numpy as np
 
 from xeemu.errors import Error
 from xeemu.frontends import binding, tree, types
-from xeemu.frontends.hosting import intrinsics, layouts
+from xeemu.frontends.hosting import intrinsics, layouts, lifetimes
 from xeemu.frontends.hosting.machine import Frame, Machine
 from xeemu.frontends.hosting.memories import LOCAL, Memory
 from xeemu.frontends.hosting.rewriting import Rewriter
@@ -45,6 +45,9 @@ class Loops:
     def hasten(self, machine: Machine, node: tree.Loop, frame: Frame) -> bool:
         """Carries out what is left of a loop that is about to test its condition; False if it cannot."""
         if node in self.refused:
+            return False
+        if lifetimes.is_eventful(machine, node):
+            self.refused.add(node)
             return False
         try:
             return _Making(machine, node, frame).run()
@@ -280,7 +283,7 @@ def _needs_host(node: Any) -> bool:
     """Whether a part of a loop does what a kernel cannot do."""
     place = tree.Place("", 0, 0)
     around = Function("", (), types.VOID, place, False, read=lambda: tree.Block(place, (node,)))
-    if any(isinstance(part, tree.Return) for part in effects.nodes(node)):
+    if any(isinstance(part, tree.Return | tree.Goto) for part in effects.nodes(node)):
         return True
     parts = (part for function in effects.functions(around) for part in effects.nodes(function.body))
     return any(isinstance(p, tree.Call) and p.function is None and p.name in _OUTSIDE for p in parts)

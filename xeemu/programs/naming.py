@@ -70,7 +70,7 @@ def _range(of: Record, memory: Memory) -> tuple[int, ...]:
         if field.name in ("r", "count"):
             at = layouts.at(of, field.name)
             sizes = tuple(memory.get(at + o, leaf) for o, leaf in layouts.leaves(field.type))
-            return () if UNKNOWN in sizes else sizes
+            return sizes if all(isinstance(n, int) and n >= 0 for n in sizes) else ()
     return ()
 
 

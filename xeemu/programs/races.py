@@ -5,6 +5,7 @@ import linecache
 
 from xeemu.faults.findings import DATA_RACE, ERROR, Finding, Findings
 from xeemu.frontends.hosting import memories
+from xeemu.frontends.hosting.holding import Held
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import DEVICE, Memory
 from xeemu.frontends.hosting.ordering import Access
@@ -15,6 +16,7 @@ from xeemu.programs import naming
 _AFTER = (
     "give the second one the event of the first, h.depends_on(event), wait between them, or make the queue in_order"
 )
+BUFFER, VIEW = "a buffer", "a host accessor"
 
 
 @dataclasses.dataclass(eq=False)
@@ -57,10 +59,23 @@ class Races:
                 f"the host accesses {name or 'memory'} of malloc_device, which only kernels can (SYCL 2020, 4.8.2); "
                 "copy it by q.memcpy(...).wait(), or allocate it by malloc_shared"
             )
-        if pending is not None:
+        held = queues.holding.conflict(memory, writes)
+        if held is not None:
+            self._held(held, memory, writes)
+        elif queues.holding.is_held(memory):
+            return
+        elif pending is not None:
             self.found(pending, Access("", "the host", self.machine.place, memory, writes))
         else:
             memories.watch(memory, None)
+
+    def _held(self, held: Held, memory: Memory, writes: bool) -> None:
+        """The host accesses a buffer's memory, which shows what is in the buffer when that has ended."""
+        since = held.views[-1][0] if held.late is not None else held.place
+        assert since is not None
+        first = held.late or held.written or Access("", BUFFER, since, memory, True)
+        by = VIEW if held.late is not None else "the host"
+        self.found(first, Access("", by, self.machine.place, memory, writes, since=since))
 
     def findings(self) -> Findings:
         return Findings([_finding(first, second, key[2], n) for key, (first, second, n) in self.seen.items()])
@@ -73,6 +88,8 @@ class Races:
 
 
 def _finding(first: Access, second: Access, name: str, count: int) -> Finding:
+    if second.since is not None:
+        return _held_by(first, second, second.since, name, count)
     host = second.by == "the host"
     head = f"{first.by} {_does(first)} {name or 'memory'}, and {second.by} {_does(second)} it"
     why = "before it has waited for the command" if host else "and nothing orders the two"
@@ -81,6 +98,21 @@ def _finding(first: Access, second: Access, name: str, count: int) -> Finding:
     lines = "\n".join(f"  {site}" for site in sites)
     text = f"data race: {head}{' ' if host else ', '}{why}\n{lines}\n  {what}"
     return Finding(DATA_RACE, ERROR, "global", name, sites, None, (), (), count, text)
+
+
+def _held_by(first: Access, second: Access, since: Place, name: str, count: int) -> Finding:
+    """The host's access to memory that a buffer has."""
+    what = f"data race: the host {_does(second)} {name or 'memory'}"
+    after = "" if first.by == BUFFER else f", after {first.by} has written to it"
+    head = f"{what} while the buffer of line {since.line} has it{after}"
+    advice = "the buffer writes back where it ends; use sycl::host_accessor, or end the buffer's scope before"
+    if second.by == VIEW:
+        waits = f"{first.by} has been submitted, which waits for the accessor's end"
+        head = f"{what} by the host accessor of line {since.line}, after {waits}"
+        advice = "end the host accessor's scope before the kernel is submitted"
+    sites = tuple(dict.fromkeys((_site(since), _site(first.place), _site(second.place))))
+    lines = "\n".join(f"  {site}" for site in sites)
+    return Finding(DATA_RACE, ERROR, "global", name, sites, None, (), (), count, f"{head}\n{lines}\n  {advice}")
 
 
 def _does(access: Access) -> str:

@@ -16,6 +16,7 @@ from xeemu.faults.checking import check
 from xeemu.faults.findings import Findings
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
+from xeemu.programs import telling
 
 _SAMPLE = 64
 
@@ -84,4 +85,4 @@ class Result:
     findings: Findings
 
     def __str__(self) -> str:
-        return self.output
+        return telling.result(self)

@@ -10,8 +10,9 @@ from xeemu.devices.device import Device, device
 from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocationError
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
-from xeemu.frontends.hosting import ranges
-from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
+from xeemu.frontends.cplusplus.destructors import Destructors
+from xeemu.frontends.hosting import layouts, lifetimes, ranges
+from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped, Thrown
 from xeemu.frontends.hosting.memories import NULL, Memory, Outside
 from xeemu.frontends.hosting.ordering import Access
 from xeemu.frontends.hosting.unknowns import UNKNOWN
@@ -31,13 +32,18 @@ from xeemu.programs.launches import Pointed, Sharing
 from xeemu.programs.loops import Loops
 from xeemu.programs.naming import Given
 from xeemu.programs.races import Races
+from xeemu.programs.raising import Raising
 from xeemu.programs.results import Result, Submitted
+from xeemu.programs.varying import Varying
 
 if TYPE_CHECKING:
     from xeemu.frontends.sycl.collection import SyclKernels
 
 MOST_STEPS = 2_000_000
 """The calls and iterations of the host's code that are carried out one by one."""
+
+_WORDS = 256
+"""Of 32 bits, that are kept of what each work-item prints."""
 
 
 def run(kernels: "SyclKernels", on: str | Device, arguments: Sequence[object], given: Mapping[str, Any]) -> Result:
@@ -64,6 +70,7 @@ class _Run:
     given: Given
     submitted: list[Submitted] = dataclasses.field(default_factory=list)
     lent: set[Memory] = dataclasses.field(default_factory=set)
+    varying: Varying = dataclasses.field(default_factory=Varying)
     _names: dict[int, str] = dataclasses.field(default_factory=dict)
     _made: dict[Any, tuple[Kernel, Sequence[Variable]]] = dataclasses.field(default_factory=dict)
 
@@ -73,6 +80,7 @@ class _Run:
         races = Races(machine)
         machine.hasten, machine.touch = Loops().hasten, races.touched
         machine.commands.ordering.found = races.found
+        machine.ends = Destructors(self.kernels.instances).of
         with host.deep(), np.errstate(all="ignore"):
             code = self._call(machine, main)
         races.over = True
@@ -96,23 +104,36 @@ class _Run:
         line = _command_line(machine, ("program", *self.arguments))
         arguments = [len(self.arguments) + 1, (line, 0), NULL][: len(main.parameters)]
         try:
-            found = machine.call(main, arguments)
+            self._begin(machine)
+            found = host.called(machine, main, arguments)
+            lifetimes.end_program(machine)
         except Stopped as stopped:
             if stopped.message:
                 raise machine.refuse(f"the program ends with an error: {stopped.message}") from None
             found = stopped.status
+        except Thrown as thrown:
+            raise machine.refuse(f"the program ends with an error: {thrown.text}") from None
         except Exhausted:
             raise machine.refuse(
                 f"the host's code has taken {MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
                 "launch the kernel by name"
             ) from None
+        except RecursionError:
+            raise machine.refuse("the host's calls are nested too deep; write the recursion as a loop") from None
         except ZeroDivisionError:
             raise machine.refuse("the host divides an integer by zero; test the divisor before") from None
         except Outside as outside:
-            raise machine.refuse(str(outside)) from None
+            raise machine.refuse(_beyond(machine, outside)) from None
         except MemoryError as error:
             raise _too_large(error, machine) from None
         return int(found) if isinstance(found, int) else 0
+
+    def _begin(self, machine: Machine) -> None:
+        """Makes the objects of namespace scope at whose end something is done, in their order."""
+        for cursor in submissions.variables(self.kernels.instances):
+            variable = self.kernels.instances.outer(cursor)
+            if variable is not None and lifetimes.needed(machine, variable.type):
+                machine.static(variable)
 
     # --- Submissions ---
 
@@ -121,6 +142,7 @@ class _Run:
         try:
             self._launch(machine, name, function, kernel)
         except Error as error:
+            Raising(self.kernels.instances).throw(machine, error)
             raise _placed(error, machine) from None
 
     def _name(self, function: Function) -> str:
@@ -137,6 +159,7 @@ class _Run:
         nd_range = _nd_range(machine, function)
         memory, at = machine.behind(kernel)
         assert memory is not None
+        self._check_alone(machine, name)
         values = []
         for leaf in parameters.leaves(entry.captures):
             of, offset = launches.located(whole.pointee, leaf.path)
@@ -151,6 +174,15 @@ class _Run:
         ]
         self._carry_out(machine, name, entry, nd_range, values, constants)
 
+    def _check_alone(self, machine: Machine, name: str) -> None:
+        """Refuses a second kernel in a command group."""
+        before = machine.commands.open[-1].launched if machine.commands.open else []
+        if before:
+            raise KernelError(
+                f"the command group has launched {before[0].name} in line {before[0].line} already, and launches "
+                f"{name} here; one group is one command (SYCL 2020, 4.9.4), submit {name} by a q.submit of its own"
+            )
+
     def _carry_out(
         self, machine: Machine, name: str, entry: Entry, nd_range: NDRange, values: list[Any], constants: list[Any]
     ) -> None:
@@ -164,25 +196,44 @@ class _Run:
         submitted = Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device)
         self.submitted.append(submitted)
         if kernel.interface is not None and kernel.interface.printing is not None:
-            changed, text = printed(kernel, nd_range, self.device)(*arguments)
-            machine.output.append(str(text))
+            words = _WORDS if lowered.prints(entry.function, ("printf",)) else 2  # an assertion takes one
+            changed, text = printed(kernel, nd_range, self.device, words)(*arguments)
+            machine.output.append("".join(str(line) for line in text if not line.failed))
+            if failed := next((line for line in text if line.failed), None):
+                raise Stopped(1, f"work-item {failed.work_item} of {name}: {failed}  at {failed.file}:{failed.line}")
         else:
-            changed = launch(kernel, nd_range, device=self.device)(*arguments)
+            changed = self._launched(name, entry, sharing, nd_range, arguments)
         if machine.commands.open:
             command = machine.commands.open[-1]
             command.launched.append(submitted)
             command.accesses += _accesses(submitted, values, arguments, changed)
         self._take(kernel, values, changed)
 
-    def _kernel(self, name: str, entry: Entry, sharing: Sharing | None) -> tuple[Kernel, Sequence[Variable]]:
+    def _launched(
+        self, name: str, entry: Entry, sharing: Sharing | None, nd_range: NDRange, arguments: list[Any]
+    ) -> Any:
+        """What a launch changes; numbers that vary are left open where the kernel can be traced so."""
+        kernel, variables = self._kernel(name, entry, sharing)
+        key = name, sharing, nd_range
+        open_ = self.varying.of(key, variables, arguments)
+        if open_:
+            try:
+                return launch(self._kernel(name, entry, sharing, open_)[0], nd_range, device=self.device)(*arguments)
+            except Error:
+                self.varying.refused.add(key)
+        return launch(kernel, nd_range, device=self.device)(*arguments)
+
+    def _kernel(
+        self, name: str, entry: Entry, sharing: Sharing | None, open_: frozenset[str] = frozenset()
+    ) -> tuple[Kernel, Sequence[Variable]]:
         """The kernel that takes its leaves, with its parameters; one for each way in which they share memories."""
-        key = name, sharing
+        key = name, sharing, open_
         if key not in self._made:
             if sharing is not None:
                 entry = self.kernels.entry_of(name, sharing.parts)
             program = Program(self.kernels.file, {}, [entry.function], [])
-            identity = (*self.kernels.identity, name, repr(sharing))
-            kernel = binding.kernel(program, entry.function, SYCL_CPP, identity)
+            identity = (*self.kernels.identity, name, repr(sharing), *sorted(open_))
+            kernel = binding.kernel(program, entry.function, SYCL_CPP, identity, open_=open_)
             self._made[key] = kernel, entry.function.parameters
         return self._made[key]
 
@@ -193,6 +244,19 @@ class _Run:
         for one, data in _changed(values, written, changed):
             assert one.memory is not None
             transfers.put(one.memory, one.element, np.asarray(data))
+
+
+def _beyond(machine: Machine, outside: Outside) -> str:
+    """What is said of an access beyond a memory, with the name and the elements where they are known."""
+    for name, (memory, of, _) in naming.memories(machine).items():
+        step = layouts.size(of)
+        if memory is outside.memory and step and outside.at % step == 0:
+            count, what = memory.size // step, f"{name}[{outside.at // step}]"
+            valid = f"0 to {count - 1}" if count else "none"
+            return (
+                f"the host accesses {what}, but {name} has {count} elements, {valid}; allocate more, or test the index"
+            )
+    return f"{outside}; allocate more, or test the index"
 
 
 def _too_large(error: MemoryError, machine: Machine) -> MemoryAllocationError:

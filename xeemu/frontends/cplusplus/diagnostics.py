@@ -6,12 +6,30 @@ from collections.abc import Iterator
 from typing import Any
 
 from xeemu.errors import KernelError
-from xeemu.frontends.cplusplus.bodies import is_header
+from xeemu.frontends.cplusplus.options import is_header
 
 _ERROR = 3
 _MOST, _MOST_NOTES = 10, 4
 _CALLED = re.compile(r"no matching function for call to object of type")
 _CONVERSION = re.compile(r"no known conversion from '(.+?)' to '(.+?)' for 1st argument")
+_ADVICE = (
+    (
+        re.compile(r"cannot assign to return value because function 'operator\[\]' returns a const value"),
+        "an accessor of read_only cannot be written: make it read_write or write_only",
+    ),
+    (
+        re.compile(r"no (?:type|member|template) named '.+' in namespace 'sycl::ext(?:::|')"),
+        "an extension that xeemu does not have; write what SYCL 2020 has for it",
+    ),
+    (
+        re.compile(r"no matching constructor for initialization of '(?:sycl::)?local_accessor<"),
+        "local memory takes its range and the handler, as in local_accessor<float, 1> tile(64, h)",
+    ),
+    (
+        re.compile(r"incompatible pointer to integer conversion|expression is not assignable"),
+        "an element of an accessor of two dimensions takes two indices, a[i][j], or an id<2>",
+    ),
+)
 _INSTANCE = re.compile(r"in instantiation of .* requested here")
 _MISSING = re.compile(r"'(.+)' file not found")
 _LIBRARIES = {
@@ -74,11 +92,13 @@ def _message(diagnostic: Any) -> str:
         return f"{text}; {_of_library(missing[1])}"
     conversions = filter(None, (_CONVERSION.search(n.spelling) for n in diagnostic.children))
     if _CALLED.search(text) and (first := next(conversions, None)) is not None:
+        given = first[1].replace("<>", "<1>")
         return (
-            f"the kernel takes {first[2]}, but is given {first[1]}; an nd_range gives nd_item, a range item or id, of "
-            "as many dimensions as it has"
+            f"the kernel takes {first[2]}, but is given {given}; an nd_range gives nd_item, a range item or id, of as "
+            "many dimensions as it has"
         )
-    return text
+    advice = next((told for pattern, told in _ADVICE if pattern.search(text)), None)
+    return text if advice is None else f"{text}; {advice}"
 
 
 def _of_library(file: str) -> str:

@@ -182,6 +182,8 @@ def _binary(body: Body, cursor: Cursor) -> Expression:
     if op in (".*", "->*", "<=>", ""):
         raise refusals.at(place, f"the operator {op or 'of one compiler'}; write it otherwise")
     of = right.type if op == "," else type_of(body, cursor)
+    if isinstance(of, types.Array):  # libclang's type of a sum with a parameter that is declared as an array
+        of = next((side.type for side in (left, right) if isinstance(side.type, types.Pointer)), of)
     return tree.Binary(of, place, op, left, right)
 
 
@@ -282,8 +284,10 @@ def _unexposed(body: Body, cursor: Cursor) -> Expression:
         return _initializer_list(value, of)
     if isinstance(value.type, types.Vector) and isinstance(of, types.Scalar | types.Vector) and of != value.type:
         return _swizzled(body, cursor, value, of)
-    if isinstance(of, types.Opaque) or (isinstance(value.type, types.Array) and isinstance(of, types.Array)):
-        return value
+    if isinstance(of, types.Opaque) or (
+        isinstance(of, types.Array) and isinstance(value.type, types.Array | types.Pointer)
+    ):
+        return value  # also a parameter that is declared as an array, and is a pointer
     return converted(value, of)
 
 

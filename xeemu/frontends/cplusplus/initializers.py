@@ -67,10 +67,15 @@ def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Pla
         return tree.Initializer(of, place, (*items, *_rest(body, of, of.count - len(items))))
     assert isinstance(of, types.Record)
     given: dict[str, Expression] = {}
+    references = _references(body, of)
     for field in of.fields:
         if left and (name := _designated(left[0])) and name != field.name:
             continue
-        if left:
+        if left and field.name in references:
+            first = left.pop(0)
+            item = clang.children(first)[-1] if _designated(first) else first
+            given[field.name] = value(body, item, references[field.name])
+        elif left:
             given[field.name] = _next(body, left, field.type, cursor, place)
     if of.union:
         name, item = next(iter(given.items()), ("", None))
@@ -80,6 +85,13 @@ def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Pla
     named, declaration = frozenset(given), body.records.declared.get(of)
     own = cursor.type if declaration is None else declaration.type  # a list within one has no type
     return objects.made(of, place, lambda whole: defaults(body.within(whole), own, of, named) | given)
+
+
+def _references(body: Body, of: types.Record) -> dict[str, Cursor]:
+    """The declarations of a class's members that are references, by their names."""
+    declaration = body.records.declared.get(of)
+    fields = [] if declaration is None else declaration.type.get_canonical().get_fields()
+    return {field.spelling: field for field in fields if is_reference(field.type)}
 
 
 def _rest(body: Body, of: types.Array, count: int) -> tuple[Expression, ...]:

@@ -1,5 +1,6 @@
 """Options: a compiler's options as clang's arguments for C++ with SYCL."""
 
+import functools
 import os
 from collections.abc import Sequence
 
@@ -10,7 +11,7 @@ HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "headers")
 _STANDARDS = ("c++17", "c++20", "c++23")
 _OF_HEADERS = "c++20"
 """Our own headers use its concepts; programs of C++17 are programs of it as well."""
-_FOR_CLANG = ("-ffast-math",)
+_FOR_CLANG = ("-ffast-math", "-Wno-narrowing", "-Wno-c++11-narrowing")
 # Of other compilers, or of no effect on a program's meaning.
 _IGNORED = ("-std=", "-f", "-W", "-O", "-g", "-m", "-w", "-v", "-X", "-q", "-c", "-pthread", "-l", "-L")
 
@@ -32,3 +33,9 @@ def arguments(folder: str, options: Sequence[str], std: str) -> list[str]:
         *("-w", "-ferror-limit=0", "-ftemplate-depth=1024", "-fexceptions", "-fcxx-exceptions"),
         *("-I", folder or os.curdir, *taken(options, _FOR_CLANG, _IGNORED, "of a compiler's"), "-isystem", HEADERS),
     ]
+
+
+@functools.cache
+def is_header(file: str) -> bool:
+    """Whether a file is one of our own headers, which the user does not know."""
+    return file.startswith(HEADERS)

@@ -46,6 +46,20 @@ class Stopped(Exception):
         self.status, self.message = status, message
 
 
+class Thrown(Exception):
+    """An exception of the program.
+
+    Attributes:
+      memory: holds its value.
+      type: of the value.
+      text: what the program throws, as its source says it.
+    """
+
+    def __init__(self, memory: "Memory", of: Type, text: str):
+        super().__init__(text)
+        self.memory, self.type, self.text = memory, of, text
+
+
 class Exhausted(Exception):
     """The program has taken as many steps as it may."""
 
@@ -70,6 +84,13 @@ class Machine:
       output: what is printed.
       shared: memories that host and device, or the device alone, can access.
       hasten: carries out what is left of a long loop, if it can, and says so.
+      ends: the function, of an object's address, that ends an object of a class; None where nothing is done then.
+      told: the functions by which instances of our headers' templates end, as they have said.
+      temporaries: temporary objects that end with their full expressions, and their types.
+      lasting: the static objects in the order in which they were made.
+      handled: the exceptions that are being handled, the last one first at the end.
+      exceptions: those that the program has pointers to, by their numbers less one.
+      trying: the handlers of the blocks that are being tried.
       failed: what went wrong and was left out, where not all has to be known.
     """
 
@@ -90,6 +111,13 @@ class Machine:
     quiet: bool = False
     output: list[str] = dataclasses.field(default_factory=list)
     failed: list[Exception] = dataclasses.field(default_factory=list)
+    ends: Callable[[Type], Function | None] = dataclasses.field(default=lambda _: None)
+    told: dict[Type, Function] = dataclasses.field(default_factory=dict)
+    temporaries: list[tuple[Memory, Type]] = dataclasses.field(default_factory=list)
+    lasting: list[tuple[Memory, Type]] = dataclasses.field(default_factory=list)
+    handled: list[Thrown] = dataclasses.field(default_factory=list)
+    exceptions: list[Thrown] = dataclasses.field(default_factory=list)
+    trying: list[Sequence[tree.Handler]] = dataclasses.field(default_factory=list)
     body: Callable[["Machine", Function], Callable[[Frame], Any]] = dataclasses.field(default=lambda *_: lambda _: None)
     commands: Any = None
     shared: list[Words] = dataclasses.field(default_factory=list)
@@ -140,6 +168,7 @@ class Machine:
             else:
                 self.begin(made, variable, {})
             self.note(variable, made)
+            self.lasting.append((made, variable.type))
         return self.statics[variable]
 
     begin: Callable[[Memory, Variable, Frame], None] = dataclasses.field(default=lambda *_: None)
@@ -205,6 +234,7 @@ class Machine:
         return refusals.at(place if place is not None and place.line else self.place, message)
 
 
+@functools.cache
 def load(of: Type) -> Callable[[Memory, Any], Any]:
     """What reads a value of a type from a memory and an offset."""
     from xeemu.frontends import types
@@ -221,6 +251,7 @@ def load(of: Type) -> Callable[[Memory, Any], Any]:
     return lambda memory, at: UNKNOWN
 
 
+@functools.cache
 def store(of: Type) -> Callable[[Memory, Any, Any], None]:
     """What writes a value of a type."""
     from xeemu.frontends import types
@@ -272,8 +303,9 @@ def copy(to: Memory, to_at: Any, memory: Memory, at: Any, of: Type) -> None:
     """Copies an object."""
     size = layouts.size(of)
     if size > _MANY and isinstance(to, Words) and isinstance(memory, Words) and not memory.others:
+        data = memory.bytes[at : at + size].copy()  # the two may overlap
         to.fill(to_at, 0, size)
-        to.bytes[to_at : to_at + size] = memory.bytes[at : at + size]
+        to.bytes[to_at : to_at + size] = data
     elif size > 64 * _MANY and not (isinstance(to, Words) or isinstance(memory, Words)):
         to.forget()
     else:
@@ -286,10 +318,11 @@ def copy_bytes(to: Memory, to_at: Any, memory: Memory, at: Any, size: Any) -> No
     if UNKNOWN in (to_at, at, size) or isinstance(memory, Nowhere):
         to.forget()
     elif isinstance(memory, Words) and isinstance(to, Words):
+        data = memory.bytes[at : at + size].copy()  # the two may overlap
+        others = {k - at + to_at: memory.others[k] for k in memory.others_in(at, size)}
         to.fill(to_at, 0, size)
-        data = memory.bytes[at : at + size]
         to.bytes[to_at : to_at + size] = data
-        to.others.update({k - at + to_at: v for k, v in memory.others.items() if at <= k < at + size})
+        to.others.update(others)
     elif isinstance(memory, Cells):
         _copy_cells(to, to_at, memory, at, size)
     else:

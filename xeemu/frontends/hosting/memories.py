@@ -161,7 +161,7 @@ class Cells(Memory):
             self.forget()
             return
         if self.kinds.get(at) is not of:
-            if self.kinds.get(at) != of:
+            if self.cells and self.kinds.get(at) != of:
                 self.clear(at, layouts.size(of))
             self.kinds[at] = of
         self.cells[at] = value
@@ -353,15 +353,20 @@ class Words(Memory):
     def _check(self, at: Any, of: Type) -> None:
         size = layouts.size(of)
         if not 0 <= at <= self.size - size:
-            raise Outside(at, size, self.size)
+            raise Outside(at, size, self)
 
     def fill(self, at: Any, byte: Any, size: Any) -> None:
         if not 0 <= at <= at + size <= self.size:
-            raise Outside(at, size, self.size)
+            raise Outside(at, size, self)
         self._own()
         self.bytes[at : at + size] = byte & 0xFF
-        for k in [k for k in self.others if at <= k < at + size]:
+        for k in self.others_in(at, size):
             del self.others[k]
+
+    def others_in(self, at: int, size: int) -> list[int]:
+        """The offsets of the pointers, and of what is not known, that are among some bytes."""
+        others, wanted = self.others, range(at, at + size)
+        return [k for k in wanted if k in others] if size < len(others) else [k for k in others if k in wanted]
 
     def forget(self) -> None:
         pass
@@ -389,10 +394,16 @@ class Words(Memory):
 
 
 class Outside(KernelError):
-    """An access of the host beyond a memory."""
+    """An access of the host beyond a memory.
 
-    def __init__(self, at: int, size: int, whole: int):
-        super().__init__(f"the host accesses {size} bytes at {at} of a memory of {whole} bytes")
+    Attributes:
+      memory: that is accessed.
+      at, size: of the access, in bytes.
+    """
+
+    def __init__(self, at: int, size: int, memory: Memory):
+        super().__init__(f"the host accesses {size} bytes at {at} of a memory of {memory.size} bytes")
+        self.memory, self.at, self.size = memory, at, size
 
 
 def zero(of: Type) -> Any:

@@ -44,6 +44,11 @@ def start(walk: Walk, variable: Variable) -> Any:
     return Table(variable.type, walk.constants[variable], values.constant(0, types.INT))
 
 
+def characters(text: str) -> Any:
+    """A pointer to the first character of a string."""
+    return Table(types.CHAR, _characters(text, types.CHAR), values.constant(0, types.INT))
+
+
 def flat(walk: Walk, node: Expression | None, of: Type) -> tuple[np.generic, ...]:
     """The numbers of an initialiser, zeros where it gives none."""
     if node is None:

@@ -66,6 +66,8 @@ def children(node: Node) -> list[Node]:
             return [v.initializer for v in variables if v.initializer is not None]
         case tree.Switch(value=value, cases=cases):
             return [value, *(s for case in cases for s in case.statements)]
+        case tree.Try(block=block, handlers=handlers):
+            return [block, *(h.block for h in handlers)]
     found: list[Node] = []
     for name in _PARTS[type(node)]:
         part = getattr(node, name)
@@ -89,7 +91,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
     tree.Evaluate: ("expression",), tree.If: ("condition", "then", "otherwise"),
     tree.Loop: ("first", "condition", "step", "body"), tree.Return: ("value",), tree.Braced: ("block",),
     tree.Constant: (), tree.Text: (), tree.Callee: (),
-    Name: (), tree.Break: (), tree.Continue: (),
+    Name: (), tree.Break: (), tree.Continue: (), tree.Goto: (), tree.Label: (),
 }  # fmt: skip
 
 

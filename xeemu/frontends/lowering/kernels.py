@@ -209,10 +209,10 @@ def written(function: Function) -> tuple[str, ...]:
     return tuple(p.name for p in function.parameters if p in stored and _is_global(p.type))
 
 
-def prints(function: Function) -> bool:
-    """Whether a kernel calls `printf`."""
+def prints(function: Function, names: Collection[str] = printing.PRINTING) -> bool:
+    """Whether a kernel calls `printf`, or has an `assert`."""
     parts = (node for part in effects.functions(function) for node in effects.nodes(part.body))
-    return any(isinstance(node, Call) and node.name == "printf" for node in parts)
+    return any(isinstance(node, Call) and node.name in names for node in parts)
 
 
 def _is_global(of: types.Type) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends import values
-from xeemu.frontends.lowering import carrying, counting, effects, expressions
+from xeemu.frontends.lowering import carrying, counting, effects, endless, expressions
 from xeemu.frontends.lowering.counting import Counter
 from xeemu.frontends.lowering.walk import NOBODY, Binding, Jumps, Walk
 from xeemu.frontends.tree import (
@@ -235,6 +235,8 @@ def _repeated(walk: Walk, node: Loop) -> None:
     start = np.bool_(True) if node.after else _truth(walk, node.condition)
     if isinstance(start, np.generic) and not start:
         return
+    if (never := endless.told(node.condition)) is not None and not jumps(node.body):
+        raise walk.refuse(never, node.place)
     outer, known = walk.live, carrying.learnt(walk, node)
     known.divergent |= start.ndim > 0
     while True:

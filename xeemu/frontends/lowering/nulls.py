@@ -9,8 +9,9 @@ import dataclasses
 import numpy as np
 
 from xeemu.frontends import types, values
+from xeemu.frontends.lowering import constants
 from xeemu.frontends.lowering.walk import Layout, Walk
-from xeemu.frontends.values import Null, Pointing, Value
+from xeemu.frontends.values import Handle, Null, Pointing, Value
 from xeemu.language.interface import Retrace
 
 KEY = "null pointer"
@@ -48,7 +49,9 @@ def pointing(walk: Walk, pointer: Value) -> Value:
 
 
 def place(walk: Walk, pointer: Value) -> Value:
-    """A null pointer as one into a memory; anything else is refused."""
+    """A null pointer as one into a memory, and a string as one to its characters; anything else is refused."""
+    if isinstance(pointer, Handle) and isinstance(pointer.what, str):
+        return constants.characters(pointer.what)
     if not isinstance(pointer, Null):
         raise walk.refuse("a value is used as a pointer that is none; give it the address of something first")
     return pointing(walk, pointer)

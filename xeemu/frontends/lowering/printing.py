@@ -5,7 +5,7 @@ kernel runs is kept apart, as a `texts.Piece`.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -44,7 +44,7 @@ class Printer:
 
 def find(name: str) -> Builtin | None:
     """What prints, or None if the function does not."""
-    return _printf if name == "printf" else None
+    return _PRINTING.get(name)
 
 
 def prepare(walk: Walk, rows: Memory, pieces: Pieces) -> None:
@@ -67,6 +67,14 @@ def _printf(walk: Walk, node: Call, used: bool) -> Value:
     if walk.printer is not None:
         piece = Piece(_string(form) or "", walk.place, tuple(argument for argument, _ in found))
         _keep(walk, walk.printer, piece, [word for _, words in found for word in words])
+    return values.constant(0, INT)
+
+
+def _failed(walk: Walk, node: Call, used: bool) -> Value:
+    """What our header's `assert` calls where it does not hold: its work-item goes on, and whoever prints tells it."""
+    if walk.printer is not None:
+        text = f"the assertion {_string(walk.evaluate(node.arguments[0]))} does not hold\n".replace("%", "%%")
+        _keep(walk, walk.printer, Piece(text, walk.place, (), failed=True), [])
     return values.constant(0, INT)
 
 
@@ -134,3 +142,8 @@ def _keep(walk: Walk, printer: Printer, piece: Piece, words: Sequence[Any]) -> N
         more = lax.bitwise_not(fits)
         walk.memories[MEMORY] = rows.at[row, np.int32(printer.words - 1)].set(np.uint32(1), where=more)
     walk.assign(printer.position, arithmetic.binary("+", position, values.constant(piece.words, INT), INT))
+
+
+_PRINTING: Mapping[str, Builtin] = {"printf": _printf, "failed": _failed}
+PRINTING = tuple(_PRINTING)
+"""The functions that print."""

@@ -12,6 +12,7 @@ from xeemu.frontends.tree import (
     Declaration,
     Evaluate,
     Expression,
+    Goto,
     If,
     Initializer,
     Loop,
@@ -49,6 +50,8 @@ def execute(walk: Walk, node: Statement) -> None:
             jumps.continued = values.disjunction(jumps.continued, walk.leave())
         case Return():
             _return(walk, node)
+        case Goto():
+            raise walk.refuse("goto in a kernel; write a loop with break and continue, or a flag", node.place)
 
 
 def declare(walk: Walk, variable: Variable) -> None:

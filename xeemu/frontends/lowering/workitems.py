@@ -46,6 +46,11 @@ def _type(node: Call) -> Scalar:
 
 def _in_dimension(walk: Walk, name: str, asked: int, of: Scalar) -> Number:
     dimensions = len(walk.shape)
+    if asked < 0:  # by a header of SYCL, which counts from the other end
+        raise walk.refuse(
+            f"dimension {dimensions - 1 - asked} is asked for, and the launch has {dimensions}, counted from 0; write "
+            f"{'0' if dimensions == 1 else f'0 to {dimensions - 1}'}"
+        )
     if not 0 <= asked < dimensions:
         return values.constant(0 if name.endswith(("_id", "_offset")) else 1, of)
     return _BY_DIMENSION[name](walk, dimensions - 1 - asked, of)

@@ -1,5 +1,6 @@
 """Collection: the kernels that a file of SYCL C++ submits, by name."""
 
+import dataclasses
 import functools
 import linecache
 import re
@@ -124,7 +125,8 @@ class SyclKernels(Mapping[str, Kernel]):
         of = ranges.of(submission)
         signature = Signature(name, (*entry.captures, *entry.constants), plan, _lines(self.instances, submission), of)
         nd_range = of.launch(plan)
-        return binding.kernel(program, entry.function, SYCL_CPP, (*self._identity, name), signature, nd_range)
+        made = binding.kernel(program, entry.function, SYCL_CPP, (*self._identity, name), signature, nd_range)
+        return dataclasses.replace(made, nd_ranges=of.launches(plan))
 
     # --- Text ---
 
@@ -198,7 +200,7 @@ def _lines(instances: Instances, submission: Submission) -> tuple[tuple[int, str
 
 def _texts(instances: Instances) -> list[str]:
     """The contents of the user's files."""
-    from xeemu.frontends.cplusplus.bodies import is_header
+    from xeemu.frontends.cplusplus.options import is_header
 
     included = [str(i.include.name) for i in instances.unit.get_includes()]
     files = dict.fromkeys([str(instances.unit.spelling), *(f for f in included if not is_header(f))])

@@ -1,9 +1,10 @@
 """Host: what the host's code of a SYCL program submits."""
 
 import contextlib
+import ctypes
 import dataclasses
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ class _Dry:
             function = self._instances.function(cursor)
             if function is not None:
                 self.machine.steps, self.machine.limit = 0, None
-                self.machine.call(function, [self._argument(p) for p in function.parameters])
+                called(self.machine, function, [self._argument(p) for p in function.parameters])
 
     def _argument(self, parameter: Variable) -> Any:
         """An argument of which nothing is known; of a reference the object is there."""
@@ -192,6 +193,19 @@ def machine(submit: Any, device: str | Device, strict: bool, most: int) -> Machi
     made.begin = statements.begin(made)
     made.commands = Queues(made, devices.device(device))
     return made
+
+
+def called(machine: Machine, function: Function, arguments: Sequence[Any]) -> Any:
+    """What a function of the host gives.
+
+    Errors: `RecursionError` where calls are nested deeper than Python's can be.
+    """
+    try:
+        return machine.call(function, arguments)
+    except ctypes.ArgumentError as error:  # by which a call of libclang tells the same
+        if RecursionError.__name__ in str(error):
+            raise RecursionError from None
+        raise
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ _KINDS = {
     "local_accessor": LOCAL,
     "multi_ptr": POINTER,
     "reduction_of": REDUCTION,
+    "partial_reduction_of": REDUCTION,
 }
 _ELEMENTS = "elements"
 _MOST_BYTES = 64
@@ -173,7 +174,7 @@ def _made(making: _Making, path: str, of: Type) -> Expression:
         return tree.Member(of, making.place, making.leaf(path, whole, space), _ELEMENTS, False)
     if making.kind == VALUE:
         return making.leaf(path, of)
-    if making.kind == REDUCTION and path.endswith((".whole", ".initialized")):
+    if making.kind == REDUCTION and path.endswith((".whole", ".initialized", ".count")):
         return zero(of, making.place)  # of the host alone
     match of:
         case types.Record(union=False):

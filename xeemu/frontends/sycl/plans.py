@@ -13,6 +13,7 @@ from xeemu.frontends.types import Type
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
 
+Sizes = tuple[int, ...]
 Extent = tuple[np.dtype, int]
 """An array of which the elements' dtype and number are known."""
 
@@ -25,11 +26,20 @@ class Plan:
       global_size, local_size: in SYCL's order; None where they are not known, the latter also of a plain range.
       known: by the path of a leaf a number, a vector's tuple, a struct's bytes, an `xe.Local`, an `Extent`,
         or the text `nullptr`.
+      sizes: the global and local sizes of all its launches, each pair once.
     """
 
     global_size: tuple[int, ...] | None = None
     local_size: tuple[int, ...] | None = None
     known: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    sizes: tuple[tuple[Sizes | None, Sizes | None], ...] = ()
+
+    def nd_ranges(self, plain: bool) -> tuple[NDRange, ...]:
+        """The sizes of all launches that are known, in the order in which they come first."""
+        each = (
+            dataclasses.replace(self, global_size=whole, local_size=part).nd_range(plain) for whole, part in self.sizes
+        )
+        return tuple(dict.fromkeys(found for found in each if found is not None))
 
     def nd_range(self, plain: bool) -> NDRange | None:
         """The launch's sizes, of a plain range without a local one; None where they are not known."""
@@ -82,5 +92,8 @@ def plans(instances: Instances) -> dict[int, Plan]:
     except Error:
         return {}  # what it says is said by a run of the program
     for one in planned:
-        found.setdefault(one.entry, Plan(one.global_size, one.local_size, one.captures))
+        made = found.setdefault(one.entry, Plan(one.global_size, one.local_size, one.captures))
+        sizes = one.global_size, one.local_size
+        if sizes not in made.sizes:
+            found[one.entry] = dataclasses.replace(made, sizes=(*made.sizes, sizes))
     return found

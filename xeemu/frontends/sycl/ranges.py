@@ -7,6 +7,9 @@ from xeemu.frontends.cplusplus.submissions import Submission
 from xeemu.frontends.sycl.plans import Plan
 from xeemu.language.ndrange import NDRange
 
+_MOST = 3
+"""So many other sizes of a kernel's launches are listed."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Range:
@@ -28,14 +31,25 @@ class Range:
         known = self.launch(plan)
         if known is None or self.kind == "single_task":
             return str(self)
-        local = "" if known.local_size is None else f", local {_sizes(known.local_size)}"
-        return f"{self}, global {_sizes(known.global_size)}{local}"
+        others = [told(one) for one in self.launches(plan)[1:]]
+        more = f"; later {'; '.join(others[:_MOST])}{'; ...' if len(others) > _MOST else ''}" if others else ""
+        return f"{self}, {told(known)}{more}"
+
+    def launches(self, plan: Plan) -> tuple[NDRange, ...]:
+        """The different sizes of all launches that are known."""
+        return () if self.kind == "single_task" else plan.nd_ranges(plain=self.kind == "range")
 
     def launch(self, plan: Plan) -> NDRange | None:
         """The sizes of a launch; None where they are not known."""
         if self.kind == "single_task":
             return NDRange(1, 1)
         return plan.nd_range(plain=self.kind == "range")
+
+
+def told(nd_range: NDRange) -> str:
+    """The sizes of a launch."""
+    local = "" if nd_range.local_size is None else f", local {_sizes(nd_range.local_size)}"
+    return f"global {_sizes(nd_range.global_size)}{local}"
 
 
 def _sizes(sizes: tuple[int, ...]) -> str:

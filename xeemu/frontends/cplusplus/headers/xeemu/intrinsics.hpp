@@ -11,12 +11,13 @@ typedef _Float16 half;
 
 // ---- work-items ----
 
-size get_global_id(unsigned dimension);
-size get_local_id(unsigned dimension);
-size get_group_id(unsigned dimension);
-size get_global_size(unsigned dimension);
-size get_local_size(unsigned dimension);
-size get_num_groups(unsigned dimension);
+// Dimensions count from the contiguous one, which is SYCL's last; what SYCL does not have is below 0.
+size get_global_id(int dimension);
+size get_local_id(int dimension);
+size get_group_id(int dimension);
+size get_global_size(int dimension);
+size get_local_size(int dimension);
+size get_num_groups(int dimension);
 size get_global_offset(unsigned dimension);
 size get_global_linear_id();
 size get_local_linear_id();
@@ -87,6 +88,9 @@ template <class T> void intel_sub_group_block_write(T *p, T x);
 typedef unsigned lanes __attribute__((ext_vector_type(4)));
 lanes sub_group_ballot(int predicate);
 
+// The access::address_space that a reference is declared with.
+void refers_to(const void *p, int space);
+
 // Local memory of a kernel, another one by each call.
 template <class T> T *group_memory();
 
@@ -116,6 +120,9 @@ double now();
 void failed(const char *assertion);
 void unsupported(const char *what);  // the front end refuses what calls it
 [[noreturn]] void leave(int status);
+unsigned caught();  // the number of the exception that is being handled, 0 for none
+[[noreturn]] void rethrow(unsigned number);
+template <class C> void ends_by(void (*end)(C *));  // what is done where an object of the class ends
 double number_of(const char *text);
 size spell(char *to, long long number);  // gives the number of letters
 size spell(char *to, unsigned long long number);
@@ -131,6 +138,10 @@ unsigned long end_command();
 void wait_event(unsigned long event);
 void wait_queue(unsigned queue);
 void wait_memory(const void *memory);
+void hold(const void *memory, size bytes);  // a buffer begins, with the host's memory
+void release(const void *memory);
+void view(const void *memory, int mode);  // a host accessor begins, which waits for the commands that it conflicts with
+void end_view(const void *memory, int mode);
 unsigned long profiled(unsigned long event, int what);
 unsigned long device_info(int which);
 const char *device_text(int which);

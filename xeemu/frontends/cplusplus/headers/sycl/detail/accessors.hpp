@@ -241,9 +241,19 @@ template <class T, int D, access_mode m> struct host_accessor {
   E *data;
   range<D> r, part;
   id<D> from;
+  detail::view seen;
 
   host_accessor() : data(nullptr) {}
-  template <class A> host_accessor(buffer<T, D, A> &b) : data(b.data), r(b.r), part(b.r) { __xeemu::wait_memory(data); }
+  host_accessor(const host_accessor &) = default;
+  host_accessor &operator=(const host_accessor &o) {
+    data = o.data;
+    r = o.r;
+    part = o.part;
+    from = o.from;
+    seen = o.seen;
+    return *this;
+  }
+  template <class A> host_accessor(buffer<T, D, A> &b) : data(b.data), r(b.r), part(b.r), seen(data, (int)m) {}
   template <class A, class P> host_accessor(buffer<T, D, A> &b, P) : host_accessor(b) {}
   template <class A, class P, class Q> host_accessor(buffer<T, D, A> &b, P, Q) : host_accessor(b) {}
   template <class A> host_accessor(buffer<T, D, A> &b, range<D> n) : host_accessor(b) { part = n; }
@@ -277,6 +287,55 @@ template <class T, int D, access_mode m> struct host_accessor {
   const T *cbegin() const { return begin(); }
   const T *cend() const { return end(); }
 };
+
+// Of the oneAPI compiler before SYCL 2020: an index gives an atomic_ref.
+namespace ext::oneapi {
+template <memory_order o> struct order_tag_t {
+  explicit order_tag_t() = default;
+};
+template <memory_scope s> struct scope_tag_t {
+  explicit scope_tag_t() = default;
+};
+inline constexpr order_tag_t<memory_order::relaxed> relaxed_order{};
+inline constexpr order_tag_t<memory_order::acquire> acquire_order{};
+inline constexpr order_tag_t<memory_order::release> release_order{};
+inline constexpr order_tag_t<memory_order::acq_rel> acq_rel_order{};
+inline constexpr order_tag_t<memory_order::seq_cst> seq_cst_order{};
+inline constexpr scope_tag_t<memory_scope::work_item> work_item_scope{};
+inline constexpr scope_tag_t<memory_scope::sub_group> sub_group_scope{};
+inline constexpr scope_tag_t<memory_scope::work_group> work_group_scope{};
+inline constexpr scope_tag_t<memory_scope::device> device_scope{};
+inline constexpr scope_tag_t<memory_scope::system> system_scope{};
+
+template <class T, int D, memory_order O, memory_scope S, target t = target::device,
+          access::placeholder h = access::placeholder::false_t>
+struct atomic_accessor {
+  static constexpr access::address_space space =
+      t == target::local ? access::address_space::local_space : access::address_space::global_space;
+  typedef T value_type;
+  typedef sycl::atomic_ref<T, O, S, space> reference;
+  static constexpr int dimensions = D;
+  accessor<T, D, access_mode::read_write, t, h> plain;
+
+  template <class A, class... X>
+  atomic_accessor(buffer<T, D, A> &b, handler &c, order_tag_t<O>, scope_tag_t<S>, const X &...x) : plain(b, c, x...) {}
+  template <class A, class... X> atomic_accessor(buffer<T, D, A> &b, handler &c, const X &...x) : plain(b, c, x...) {}
+  atomic_accessor(range<D> size, handler &c)
+    requires(t == target::local)
+      : plain(size, c) {}
+  reference operator[](const id<D> &i) const {
+    if constexpr (D == 1) return reference(plain[i.v[0]]);
+    else return reference(plain[i]);
+  }
+  range<D> get_range() const { return plain.get_range(); }
+  size_t size() const { return plain.size(); }
+  size_t get_count() const { return plain.size(); }
+};
+template <class T, int D, class A, memory_order O, memory_scope S>
+atomic_accessor(buffer<T, D, A>, handler &, order_tag_t<O>, scope_tag_t<S>) -> atomic_accessor<T, D, O, S>;
+template <class T, int D, class A, memory_order O, memory_scope S, class P>
+atomic_accessor(buffer<T, D, A>, handler &, order_tag_t<O>, scope_tag_t<S>, P) -> atomic_accessor<T, D, O, S>;
+}  // namespace ext::oneapi
 
 // What the arguments of an accessor without its own template arguments say.
 template <class T, int D, class A> accessor(buffer<T, D, A> &)

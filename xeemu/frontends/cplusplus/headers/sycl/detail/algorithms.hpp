@@ -236,25 +236,27 @@ namespace ext::oneapi {
 template <Group G, class T, class... X> inline T broadcast(G g, T x, X... where) {
   return group_broadcast(g, x, where...);
 }
-template <Group G, class T, class Op> inline T reduce(G g, T x, Op op) { return reduce_over_group(g, x, op); }
-template <Group G, class V, class T, class Op> inline T reduce(G g, V x, T init, Op op) {
-  return reduce_over_group(g, x, init, op);
+// One name for what a group's work-items hold and for what is in memory, between two pointers.
+#define XEEMU_OF_BOTH(name, of_values, of_memory)                                          \
+  template <Group G, class T, class... X> inline auto name(G g, T x, X... more) {          \
+    if constexpr (requires { of_values(g, x, more...); }) return of_values(g, x, more...); \
+    else return of_memory(g, detail::plain_pointer(x), detail::pointer_or_value(more)...); \
+  }
+XEEMU_OF_BOTH(reduce, reduce_over_group, joint_reduce)
+XEEMU_OF_BOTH(inclusive_scan, inclusive_scan_over_group, joint_inclusive_scan)
+XEEMU_OF_BOTH(exclusive_scan, exclusive_scan_over_group, joint_exclusive_scan)
+XEEMU_OF_BOTH(any_of, any_of_group, joint_any_of)
+XEEMU_OF_BOTH(all_of, all_of_group, joint_all_of)
+XEEMU_OF_BOTH(none_of, none_of_group, joint_none_of)
+#undef XEEMU_OF_BOTH
+template <Group G, class P, class F> inline F for_each(G g, P first, P last, F f) {
+  return joint_for_each(g, first, last, f);
 }
-template <Group G, class T, class Op> inline T inclusive_scan(G g, T x, Op op) {
-  return inclusive_scan_over_group(g, x, op);
-}
-template <Group G, class T, class Op> inline T exclusive_scan(G g, T x, Op op) {
-  return exclusive_scan_over_group(g, x, op);
-}
-template <Group G, class V, class T, class Op> inline T exclusive_scan(G g, V x, T init, Op op) {
-  return exclusive_scan_over_group(g, x, init, op);
-}
-template <Group G, class... X> inline bool any_of(G g, X... x) { return any_of_group(g, x...); }
-template <Group G, class... X> inline bool all_of(G g, X... x) { return all_of_group(g, x...); }
-template <Group G, class... X> inline bool none_of(G g, X... x) { return none_of_group(g, x...); }
-template <Group G> inline bool leader(G g) { return g.leader(); }
 }  // namespace ext::oneapi
 template <Group G> inline bool leader(G g) { return g.leader(); }
+namespace ext::oneapi {
+using sycl::leader;
+}
 
 }  // namespace sycl
 

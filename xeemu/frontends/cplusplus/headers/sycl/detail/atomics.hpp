@@ -30,7 +30,10 @@ struct atomic_ref {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 2, "an atomic_ref is of 4 or 8 bytes");
   T *p;
 
-  explicit atomic_ref(T &x) : p(&x) {}
+  explicit atomic_ref(T &x) : p(&x) {
+    if constexpr (A == access::address_space::global_space || A == access::address_space::local_space)
+      __xeemu::refers_to(p, (int)A);
+  }
   atomic_ref(const atomic_ref &) = default;
   atomic_ref &operator=(const atomic_ref &) = delete;
 

@@ -270,6 +270,8 @@ XEEMU_QUESTION(reference_count, 80, unsigned)
 namespace kernel {
 XEEMU_QUESTION(num_args, 80, unsigned)
 XEEMU_QUESTION(function_name, 0, std::string)
+XEEMU_QUESTION(attributes, 4, std::string)
+XEEMU_QUESTION(reference_count, 80, unsigned)
 }  // namespace kernel
 namespace kernel_device_specific {
 XEEMU_QUESTION(work_group_size, 11, size_t)
@@ -281,6 +283,7 @@ XEEMU_QUESTION(compile_num_sub_groups, 80, unsigned)
 XEEMU_QUESTION(compile_sub_group_size, 80, unsigned)
 }  // namespace kernel_device_specific
 namespace kernel_work_group = kernel_device_specific;
+namespace kernel_sub_group = kernel_device_specific;
 namespace event {
 XEEMU_QUESTION(command_execution_status, 3, event_command_status)
 XEEMU_QUESTION(reference_count, 80, unsigned)
@@ -352,7 +355,11 @@ struct device {
   bool is_accelerator() const { return false; }
   bool is_host() const { return false; }
   bool has(aspect a) const { return detail_has(a); }
-  bool has_extension(const std::string &) const { return false; }
+  // By the names of OpenCL what an aspect says too.
+  bool has_extension(const std::string &name) const {
+    return name == "cl_khr_fp16" || name == "cl_khr_fp64" || name == "cl_khr_int64_base_atomics" ||
+           name == "cl_khr_int64_extended_atomics" || name == "cl_intel_subgroups" || name == "cl_khr_subgroups";
+  }
   template <class A> bool ext_oneapi_architecture_is(A) const { return false; }
   template <class D> bool ext_oneapi_can_access_peer(const D &, int = 0) const { return false; }
   template <class D> void ext_oneapi_enable_peer_access(const D &) const {}
@@ -413,7 +420,7 @@ template <int which> struct selector {
 }  // namespace detail
 struct device_selector {
   virtual int operator()(const device &) const { return 1; }
-  virtual device select_device() const { return device(); }
+  device select_device() const { return device(); }
 };
 struct default_selector : device_selector {};
 struct gpu_selector : device_selector {};

@@ -151,26 +151,36 @@ struct sub_group {
   template <class T, class Op> T reduce(T x, T init, Op op) const { return reduce_over_group(*this, x, init, op); }
   template <class T, class Op> T inclusive_scan(T x, Op op) const { return inclusive_scan_over_group(*this, x, op); }
   template <class T, class Op> T exclusive_scan(T x, Op op) const { return exclusive_scan_over_group(*this, x, op); }
-  template <class T> std::remove_cv_t<T> load(T *p) const { return p[__xeemu::get_sub_group_local_id()]; }
+  template <class T> std::remove_cv_t<T> load(T *p) const {
+    return ((std::remove_cv_t<T> *)p)[__xeemu::get_sub_group_local_id()];
+  }
   template <class T, access::address_space s, access::decorated d>
   std::remove_cv_t<T> load(multi_ptr<T, s, d> p) const {
-    return p.p[__xeemu::get_sub_group_local_id()];
+    return load(p.p);
   }
   template <int n, class T> vec<std::remove_cv_t<T>, n> load(T *p) const {
     vec<std::remove_cv_t<T>, n> x;
     unsigned lane = __xeemu::get_sub_group_local_id(), size = __xeemu::get_max_sub_group_size();
-    for (int i = 0; i < n; ++i) x[i] = p[i * size + lane];
+    for (int i = 0; i < n; ++i) x[i] = ((std::remove_cv_t<T> *)p)[i * size + lane];
     return x;
   }
   template <int n, class T, access::address_space s, access::decorated d> auto load(multi_ptr<T, s, d> p) const {
     return load<n>(p.p);
   }
-  template <class P, class T> void store(P p, const T &x) const {
-    detail::plain_pointer(p)[__xeemu::get_sub_group_local_id()] = x;
+  template <class T> void store(T *p, const std::type_identity_t<T> &x) const {
+    p[__xeemu::get_sub_group_local_id()] = x;
   }
-  template <int n, class P, class T> void store(P p, const vec<T, n> &x) const {
+  template <class T, access::address_space s, access::decorated d>
+  void store(multi_ptr<T, s, d> p, const std::type_identity_t<T> &x) const {
+    store<T>(p.p, x);
+  }
+  template <int n, class T> void store(T *p, const vec<T, n> &x) const {
     unsigned lane = __xeemu::get_sub_group_local_id(), size = __xeemu::get_max_sub_group_size();
-    for (int i = 0; i < n; ++i) detail::plain_pointer(p)[i * size + lane] = x[i];
+    for (int i = 0; i < n; ++i) p[i * size + lane] = x[i];
+  }
+  template <int n, class T, access::address_space s, access::decorated d>
+  void store(multi_ptr<T, s, d> p, const vec<T, n> &x) const {
+    store<n>(p.p, x);
   }
   friend bool operator==(const sub_group &, const sub_group &) { return true; }
 };

@@ -51,7 +51,9 @@ enum class address_space : int {
   local_space = 3,
   generic_space = 4,
   ext_intel_global_device_space = 5,
-  ext_intel_global_host_space = 6
+  ext_intel_global_host_space = 6,
+  global_device_space = 5,
+  global_host_space = 6
 };
 enum class placeholder { false_t, true_t };
 enum class decorated : int { no, yes, legacy };

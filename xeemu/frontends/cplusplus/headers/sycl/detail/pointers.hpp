@@ -29,7 +29,7 @@ struct multi_ptr {
       : p(o.p) {}
   template <class A>
     requires requires(const A &a) { a.template get_multi_ptr<access::decorated::no>(); }
-  multi_ptr(const A &a) : p(a.get_pointer_plain()) {}
+  multi_ptr(const A &a) : p((T *)a.get_pointer_plain()) {}
   T &operator*() const { return *p; }
   T *operator->() const { return p; }
   T &operator[](ptrdiff_t i) const { return p[i]; }
@@ -73,7 +73,7 @@ template <access::address_space space, access::decorated decoration> struct mult
   void *p;
   multi_ptr() : p(nullptr) {}
   template <class T> multi_ptr(T *q) : p((void *)q) {}
-  template <class T, access::decorated d> multi_ptr(multi_ptr<T, space, d> o) : p((void *)o.p) {}
+  template <class T, access::address_space s, access::decorated d> multi_ptr(multi_ptr<T, s, d> o) : p((void *)o.p) {}
   void *get() const { return p; }
   operator void *() const { return p; }
   template <class U, access::decorated d> explicit operator multi_ptr<U, space, d>() const {
@@ -83,6 +83,8 @@ template <access::address_space space, access::decorated decoration> struct mult
 
 template <class T, access::decorated d = access::decorated::legacy> using global_ptr =
     multi_ptr<T, access::address_space::global_space, d>;
+template <class T> using device_ptr = multi_ptr<T, access::address_space::ext_intel_global_device_space>;
+template <class T> using host_ptr = multi_ptr<T, access::address_space::ext_intel_global_host_space>;
 template <class T, access::decorated d = access::decorated::legacy> using local_ptr =
     multi_ptr<T, access::address_space::local_space, d>;
 template <class T, access::decorated d = access::decorated::legacy> using constant_ptr =
@@ -107,6 +109,10 @@ template <access::address_space s, access::decorated d = access::decorated::lega
 inline multi_ptr<T, s, d> make_ptr(T *p) {
   return multi_ptr<T, s, d>(p);
 }
+template <class T, access::address_space s, access::decorated d = access::decorated::legacy>
+inline multi_ptr<T, s, d> make_ptr(T *p) {
+  return multi_ptr<T, s, d>(p);
+}
 namespace ext::oneapi::experimental {
 template <access::address_space s, access::decorated d, class T> inline multi_ptr<T, s, d> static_address_cast(T *p) {
   return multi_ptr<T, s, d>(p);
@@ -120,6 +126,10 @@ namespace detail {
 template <class T> inline T *plain_pointer(T *p) { return p; }
 template <class T, access::address_space s, access::decorated d> inline T *plain_pointer(multi_ptr<T, s, d> p) {
   return p.p;
+}
+template <class P> inline auto pointer_or_value(P x) {
+  if constexpr (requires { plain_pointer(x); }) return plain_pointer(x);
+  else return x;
 }
 template <class P> inline constexpr bool is_local_pointer = false;
 template <class T, access::decorated d>

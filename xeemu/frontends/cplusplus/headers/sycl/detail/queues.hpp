@@ -85,10 +85,6 @@ template <class P, class K> struct with_properties {
 };
 }  // namespace detail
 
-struct kernel;
-struct kernel_id;
-template <bundle_state s> struct kernel_bundle;
-
 class handler {
   __xeemu::setting *constants = nullptr;
 
@@ -116,21 +112,30 @@ class handler {
     __xeemu::launch<Name, item<D>>(r, detail::shifted<D, K>{k, from});                                                 \
   }                                                                                                                    \
   template <class Name = __xeemu::unnamed, reduction_like R, class K> void parallel_for(range<D> r, R a, const K &k) { \
-    a.begin();                                                                                                         \
-    __xeemu::launch<Name, item<D>>(r, detail::reducing<item<D>, K, R>{k, a});                                          \
+    auto a_ = a.begin(r);                                                                                              \
+    __xeemu::launch<Name, item<D>>(                                                                                    \
+        r, detail::reducing<item<D>, K, decltype(a_)>{k, a_});                                                         \
+    a_.end();                                                                                                          \
   }                                                                                                                    \
   template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, class K>                                \
   void parallel_for(range<D> r, R a, S b, const K &k) {                                                                \
-    a.begin();                                                                                                         \
-    b.begin();                                                                                                         \
-    __xeemu::launch<Name, item<D>>(r, detail::reducing2<item<D>, K, R, S>{k, a, b});                                   \
+    auto a_ = a.begin(r);                                                                                              \
+    auto b_ = b.begin(r);                                                                                              \
+    __xeemu::launch<Name, item<D>>(                                                                                    \
+        r, detail::reducing2<item<D>, K, decltype(a_), decltype(b_)>{k, a_, b_});                                      \
+    a_.end();                                                                                                          \
+    b_.end();                                                                                                          \
   }                                                                                                                    \
   template <class Name = __xeemu::unnamed, reduction_like R, reduction_like S, reduction_like T, class K>              \
   void parallel_for(range<D> r, R a, S b, T c, const K &k) {                                                           \
-    a.begin();                                                                                                         \
-    b.begin();                                                                                                         \
-    c.begin();                                                                                                         \
-    __xeemu::launch<Name, item<D>>(r, detail::reducing3<item<D>, K, R, S, T>{k, a, b, c});                             \
+    auto a_ = a.begin(r);                                                                                              \
+    auto b_ = b.begin(r);                                                                                              \
+    auto c_ = c.begin(r);                                                                                              \
+    __xeemu::launch<Name, item<D>>(                                                                                    \
+        r, detail::reducing3<item<D>, K, decltype(a_), decltype(b_), decltype(c_)>{k, a_, b_, c_});                    \
+    a_.end();                                                                                                          \
+    b_.end();                                                                                                          \
+    c_.end();                                                                                                          \
   }
   XEEMU_LAUNCHES(1)
   XEEMU_LAUNCHES(2)
@@ -141,40 +146,75 @@ class handler {
   }
   template <class Name = __xeemu::unnamed, int D, reduction_like R, class K>
   void parallel_for(nd_range<D> r, R a, const K &k) {
-    a.begin();
-    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing<nd_item<D>, K, R>{k, a});
+    auto a_ = a.begin(r);
+    __xeemu::launch<Name, nd_item<D>>(
+        r, detail::reducing<nd_item<D>, K, decltype(a_)>{k, a_});
+    a_.end();
   }
   template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, class K>
   void parallel_for(nd_range<D> r, R a, S b, const K &k) {
-    a.begin();
-    b.begin();
-    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing2<nd_item<D>, K, R, S>{k, a, b});
+    auto a_ = a.begin(r);
+    auto b_ = b.begin(r);
+    __xeemu::launch<Name, nd_item<D>>(
+        r, detail::reducing2<nd_item<D>, K, decltype(a_), decltype(b_)>{k, a_, b_});
+    a_.end();
+    b_.end();
   }
   template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, reduction_like T, class K>
   void parallel_for(nd_range<D> r, R a, S b, T c, const K &k) {
-    a.begin();
-    b.begin();
-    c.begin();
-    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing3<nd_item<D>, K, R, S, T>{k, a, b, c});
+    auto a_ = a.begin(r);
+    auto b_ = b.begin(r);
+    auto c_ = c.begin(r);
+    __xeemu::launch<Name, nd_item<D>>(
+        r, detail::reducing3<nd_item<D>, K, decltype(a_), decltype(b_), decltype(c_)>{k, a_, b_, c_});
+    a_.end();
+    b_.end();
+    c_.end();
   }
   template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, reduction_like T,
             reduction_like U, class K>
   void parallel_for(nd_range<D> r, R a, S b, T c, U d, const K &k) {
-    a.begin();
-    b.begin();
-    c.begin();
-    d.begin();
-    __xeemu::launch<Name, nd_item<D>>(r, detail::reducing4<nd_item<D>, K, R, S, T, U>{k, a, b, c, d});
+    auto a_ = a.begin(r);
+    auto b_ = b.begin(r);
+    auto c_ = c.begin(r);
+    auto d_ = d.begin(r);
+    __xeemu::launch<Name, nd_item<D>>(
+        r, detail::reducing4<nd_item<D>, K, decltype(a_), decltype(b_),
+               decltype(c_), decltype(d_)>{k, a_, b_, c_, d_});
+    a_.end();
+    b_.end();
+    c_.end();
+    d_.end();
   }
   template <class Name = __xeemu::unnamed, int D, reduction_like R, reduction_like S, reduction_like T,
             reduction_like U, class K>
   void parallel_for(range<D> r, R a, S b, T c, U d, const K &k) {
-    a.begin();
-    b.begin();
-    c.begin();
-    d.begin();
-    __xeemu::launch<Name, item<D>>(r, detail::reducing4<item<D>, K, R, S, T, U>{k, a, b, c, d});
+    auto a_ = a.begin(r);
+    auto b_ = b.begin(r);
+    auto c_ = c.begin(r);
+    auto d_ = d.begin(r);
+    __xeemu::launch<Name, item<D>>(
+        r, detail::reducing4<item<D>, K, decltype(a_), decltype(b_),
+               decltype(c_), decltype(d_)>{k, a_, b_, c_, d_});
+    a_.end();
+    b_.end();
+    c_.end();
+    d_.end();
   }
+  // By a kernel's object and its function, as before SYCL 2020.
+  template <class Name = __xeemu::unnamed, class R, class K> void parallel_for(const kernel &, R r, const K &k) {
+    parallel_for<Name>(r, k);
+  }
+  template <class Name = __xeemu::unnamed, int D, class K>
+  void parallel_for(const kernel &, range<D> r, id<D> from, const K &k) {
+    parallel_for<Name>(r, from, k);
+  }
+  template <class Name = __xeemu::unnamed, class K> void single_task(const kernel &, const K &k) {
+    __xeemu::launch_task<Name>(k);
+  }
+  template <int D> void parallel_for(range<D>, const kernel &k) { k.refuse(); }
+  template <int D> void parallel_for(nd_range<D>, const kernel &k) { k.refuse(); }
+  void single_task(const kernel &k) { k.refuse(); }
   // With properties of a kernel, which the front end reads from the type.
   template <class Name = __xeemu::unnamed, class R, class P, class K>
     requires requires { typename P::kernel_properties; }
@@ -250,6 +290,10 @@ class handler {
   template <class G> void ext_oneapi_graph(const G &) {
     __xeemu::unsupported("a graph of commands; submit them to the queue");
   }
+  void ext_oneapi_barrier() {}
+  void ext_oneapi_barrier(const std::vector<event> &all) { depends_on(all); }
+  void barrier() {}
+  void barrier(const std::vector<event> &all) { depends_on(all); }
 
   template <auto &name> auto get_specialization_constant() const { return __xeemu::current<name>(); }
   template <auto &name> void set_specialization_constant(typename std::remove_cvref_t<decltype(name)>::value_type x) {
@@ -473,6 +517,8 @@ struct queue {
   event ext_oneapi_submit_barrier(const std::vector<event> &e) {
     return command_after(e, [&](handler &) {});
   }
+  event submit_barrier() { return ext_oneapi_submit_barrier(); }
+  event submit_barrier(const std::vector<event> &e) { return ext_oneapi_submit_barrier(e); }
   event ext_oneapi_memcpy2d(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                             size_t height) {
     return command([&](handler &h) {
@@ -487,5 +533,31 @@ struct queue {
 };
 
 }  // namespace sycl
+
+namespace std {
+template <> struct hash<sycl::event> {
+  size_t operator()(const sycl::event &e) const { return e.number; }
+};
+template <> struct hash<sycl::queue> {
+  size_t operator()(const sycl::queue &q) const { return q.number; }
+};
+// There is one of each.
+#define XEEMU_HASH(T)                                \
+  template <> struct hash<T> {                       \
+    size_t operator()(const T &) const { return 1; } \
+  };
+XEEMU_HASH(sycl::device)
+XEEMU_HASH(sycl::platform)
+XEEMU_HASH(sycl::context)
+XEEMU_HASH(sycl::kernel)
+#undef XEEMU_HASH
+template <class T, int D, class A> struct hash<sycl::buffer<T, D, A>> {
+  size_t operator()(const sycl::buffer<T, D, A> &b) const { return (size_t)b.data; }
+};
+template <class T, int D, sycl::access_mode m, sycl::target t, sycl::access::placeholder h>
+struct hash<sycl::accessor<T, D, m, t, h>> {
+  size_t operator()(const sycl::accessor<T, D, m, t, h> &a) const { return (size_t)a.data; }
+};
+}  // namespace std
 
 #endif

@@ -28,43 +28,37 @@ template <class T, class Op> struct reducer {
   reducer &operator+=(const T &x)
     requires(detail::kind_of<Op> == detail::operation::add)
   {
-    value = value + x;
-    return *this;
+    return combine(x);
   }
   reducer &operator*=(const T &x)
     requires(detail::kind_of<Op> == detail::operation::mul)
   {
-    value = value * x;
-    return *this;
+    return combine(x);
   }
   reducer &operator&=(const T &x)
     requires(detail::kind_of<Op> == detail::operation::and_)
   {
-    value = value & x;
-    return *this;
+    return combine(x);
   }
   reducer &operator|=(const T &x)
     requires(detail::kind_of<Op> == detail::operation::or_)
   {
-    value = value | x;
-    return *this;
+    return combine(x);
   }
   reducer &operator^=(const T &x)
     requires(detail::kind_of<Op> == detail::operation::xor_)
   {
-    value = value ^ x;
-    return *this;
+    return combine(x);
   }
   reducer &operator++()
     requires(detail::kind_of<Op> == detail::operation::add)
   {
-    value = value + 1;
-    return *this;
+    return combine(T(1));
   }
   void operator++(int)
     requires(detail::kind_of<Op> == detail::operation::add)
   {
-    value = value + 1;
+    combine(T(1));
   }
 };
 
@@ -117,21 +111,43 @@ template <class T, class Op, size_t n> struct span_reducer {
   T identity() const { return identity_of<Op, T>(); }
 };
 
+// Whether atomics are there for numbers of a type.
+template <class T> inline constexpr bool has_atomics = std::is_arithmetic_v<T> && sizeof(T) >= 4;
+
 // x combined with what is in memory, for others to see.
 template <class T, class Op> inline void combine_atomically(T *p, T x) {
   constexpr operation k = kind_of<Op>;
-  constexpr bool simple = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) >= 4;
-  if constexpr (simple && k == operation::add) __xeemu::atomic_fetch_add_explicit(p, x, 0, 2);
-  else if constexpr (simple && k == operation::min) __xeemu::atomic_fetch_min_explicit(p, x, 0, 2);
-  else if constexpr (simple && k == operation::max) __xeemu::atomic_fetch_max_explicit(p, x, 0, 2);
-  else if constexpr (simple && k == operation::and_) __xeemu::atomic_fetch_and_explicit(p, x, 0, 2);
-  else if constexpr (simple && k == operation::or_) __xeemu::atomic_fetch_or_explicit(p, x, 0, 2);
-  else if constexpr (simple && k == operation::xor_) __xeemu::atomic_fetch_xor_explicit(p, x, 0, 2);
+  if constexpr (k == operation::add) __xeemu::atomic_fetch_add_explicit(p, x, 0, 2);
+  else if constexpr (k == operation::min) __xeemu::atomic_fetch_min_explicit(p, x, 0, 2);
+  else if constexpr (k == operation::max) __xeemu::atomic_fetch_max_explicit(p, x, 0, 2);
+  else if constexpr (k == operation::and_) __xeemu::atomic_fetch_and_explicit(p, x, 0, 2);
+  else if constexpr (k == operation::or_) __xeemu::atomic_fetch_or_explicit(p, x, 0, 2);
+  else if constexpr (k == operation::xor_) __xeemu::atomic_fetch_xor_explicit(p, x, 0, 2);
   else {
     T old = __xeemu::atomic_load_explicit(p, 0, 2);
     while (!__xeemu::atomic_compare_exchange_strong_explicit(p, &old, (T)Op()(old, x), 0, 0, 2)) {}
   }
 }
+
+template <int D> inline size_t items_of(const range<D> &r) { return r.size(); }
+template <int D> inline size_t items_of(const nd_range<D> &r) { return r.get_global_range().size(); }
+
+// Of what has no atomics: what each work-item has combined goes to an element of its own, and the host combines these
+// with the result after the launch.
+template <class T, class Op> struct partial_reduction_of {
+  typedef reducer<T, Op> reducer_type;
+  T *result;
+  T identity;
+  T *whole;
+  size_t count;
+
+  template <class Item> void finish(const T &x) const { result[__xeemu::get_global_linear_id()] = x; }
+  void end() const {
+    T total = *whole;
+    for (size_t i = 0; i < count; ++i) total = Op()(total, result[i]);
+    *whole = total;
+  }
+};
 
 template <class T, class Op> struct reduction_of {
   typedef reducer<T, Op> reducer_type;
@@ -141,12 +157,18 @@ template <class T, class Op> struct reduction_of {
   const void *whole;
 
   // On the host, before the launch.
-  void begin() const {
+  template <class R> auto begin(const R &r) const {
     if (whole != nullptr) __xeemu::command_uses(whole, sizeof(T), 2);
     if (initialized) *result = identity;
+    if constexpr (has_atomics<T>) return *this;
+    else {
+      const size_t count = items_of(r);
+      return partial_reduction_of<T, Op>{(T *)__xeemu::allocate(count * sizeof(T), 2), identity, result, count};
+    }
   }
+  void end() const {}
   template <class Item> void finish(T x) const {
-    if constexpr (dimensions_of<Item> != 0 && kind_of<Op> != operation::other && std::is_arithmetic_v<T>) {
+    if constexpr (dimensions_of<Item> != 0 && kind_of<Op> != operation::other) {
       T total = reduce_over_group(group<dimensions_of<Item>>(), x, Op());
       if (__xeemu::get_local_linear_id() == 0) combine_atomically<T, Op>(result, total);
     } else combine_atomically<T, Op>(result, x);
@@ -159,10 +181,12 @@ template <class T, class Op, size_t n> struct span_reduction_of {
   reduction_of<T, Op> one;
   T identity;
 
-  void begin() const {
+  template <class R> span_reduction_of begin(const R &) const {
     for (size_t i = 0; i < n; ++i)
       if (one.initialized) one.result[i] = identity;
+    return *this;
   }
+  void end() const {}
   template <class Item> void finish(const T *x) const {
     for (size_t i = 0; i < n; ++i)
       reduction_of<T, Op>{one.result + i, identity, false, nullptr}.template finish<Item>(x[i]);
@@ -239,7 +263,12 @@ template <int D, class K> struct hierarchical {
 template <int D, class K> struct shifted {
   K kernel;
   id<D> from;
-  void operator()(item<D> it) const { kernel(it.get_id() + from); }
+  void operator()(item<D> it) const {
+    if constexpr (std::is_invocable_v<const K &, id<D>>) kernel(it.get_id() + from);
+    else
+      __xeemu::unsupported(
+          "an item of a kernel that begins at an offset; leave the offset out, and add it to the id in the kernel");
+  }
 };
 
 }  // namespace detail
