@@ -409,10 +409,7 @@ def test_a_loop_of_the_host_that_does_not_end_is_refused(monkeypatch):
         ("int *d = sycl::malloc_device<int>(8, q); d[3] = 1;", xe.KernelError, "host accesses d of malloc_device"),
         ("int n; q.parallel_for(n, [=](sycl::id<1> i) { x[i] = 1; });", xe.KernelError, "range of the launch"),
         ("std::vector<int> v(4); v[7] = 1;", xe.KernelError, r"v\[7\], but v has 4 elements, 0 to 3"),
-        ("sycl::free(x, q); q.parallel_for(8, [=](sycl::id<1> i) { x[i] = 1; });", xe.KernelError, "has been freed"),
-        ("sycl::free(x, q); x[0] = 1;", xe.KernelError, "x is accessed here, but has been freed"),
-        ("sycl::free(x, q); q.fill(x, 1, 8);", xe.KernelError, "x is accessed here, but has been freed"),
-        ("assert(x[1] == 2 + 0);", xe.KernelError, r"assertion x\[1\] == 2 \+ 0 does not hold"),
+        ("x[1] = 0; assert(x[1] == 2 + 0);", xe.KernelError, r"assertion x\[1\] == 2 \+ 0 does not hold"),
         ("int n = 0; q.parallel_for(8 % n, [=](sycl::id<1> i) { x[i] = n; });", xe.KernelError, "integer by zero"),
         ("int *p = nullptr; *p = 1;", xe.KernelError, "null pointer"),
         ("oneapi::mkl::blas::scal(q, 8, 2.0f, (float *)x, 1);", xe.KernelError, "oneMKL's blas::scal; write the ker"),
@@ -492,11 +489,12 @@ def test_elements_of_the_heap_are_made_by_their_default_constructor():
     struct Q { int x = 5; };
     int main(int argc, char **) {
       int n = argc + 2;
-      P *p = new P[n]; Q *q = new Q[n]; int *r = new int[n];
+      P *p = new P[n]; Q *q = new Q[n]; int *r = new int[n](), *l = new int[n]{7};
       std::vector<Q> v(n); v.resize(n + 1); static Q s[2];
-      std::cout << p[n - 1].x << p[0].y << q[n - 1].x << v[n - 1].x << v[n].x << s[1].x << r[0];
+      std::cout << p[n - 1].x << p[0].y << q[n - 1].x << v[n - 1].x << v[n].x << s[1].x << r[0] << l[0] << l[1];
     }""")
-    assert result.output == "3455550"
+    assert result.output == "345555070"
+    assert not result.findings
 
 
 @pytest.mark.parametrize(
