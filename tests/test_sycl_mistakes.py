@@ -7,7 +7,8 @@ from xeemu.commands import cli
 
 pytest.importorskip("clang.cindex")
 
-HEAD = "#include <sycl/sycl.hpp>\n#include <algorithm>\n#include <cstdio>\n#include <functional>\n#include <vector>\nusing namespace sycl;\n"
+INCLUDED = "sycl/sycl.hpp", "algorithm", "cstdio", "functional", "vector"
+HEAD = "".join(f"#include <{name}>\n" for name in INCLUDED) + "using namespace sycl;\n"
 ND = "q.parallel_for(nd_range<1>(64, {local}), [=](nd_item<1> it) {{ {body} }}).wait();"
 REFERENCE = "atomic_ref<int, memory_order::relaxed, memory_scope::work_group, access::address_space::{}_space>"
 GROUP = (
@@ -21,7 +22,8 @@ def nd(body, local="64"):
 
 
 def program(body, before=""):
-    return f"{HEAD}{before}\nint main() {{\n  queue q;\n  int *a = malloc_shared<int>(64, q); std::fill_n(a, 64, 0);\n  {body}\n}}\n"
+    array = "int *a = malloc_shared<int>(64, q); std::fill_n(a, 64, 0);"
+    return f"{HEAD}{before}\nint main() {{\n  queue q;\n  {array}\n  {body}\n}}\n"
 
 
 # The body of main, the beginning of the message, and a part of what it says to write.
