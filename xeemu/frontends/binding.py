@@ -68,6 +68,7 @@ def kernel(
     identity: tuple[str, ...] = (),
     signature: Signature | None = None,
     nd_range: NDRange | None = None,
+    open_: frozenset[str] = frozenset(),
 ) -> Kernel:
     """A kernel of a program, to be launched.
 
@@ -78,8 +79,9 @@ def kernel(
       identity: texts that tell the program from others in every process.
       signature: how it is called; None: with the values of its parameters.
       nd_range: of its launch, where that is known.
+      open_: parameters whose numbers are left open as the kernel is traced, though a launch gives them.
     """
-    binding = _Binding(program, function, dialect, identity, signature)
+    binding = _Binding(program, function, dialect, identity, signature, open_)
     names = signature.names if signature is not None else tuple(p.name for p in function.parameters)
     return Kernel(
         _function(function.name, function.place, binding.refuse),
@@ -115,6 +117,7 @@ class _Binding:
     dialect: Dialect
     identity: tuple[str, ...]
     signature: Signature | None = None
+    open_: frozenset[str] = frozenset()
     _traced: dict[Any, Kernel] = dataclasses.field(default_factory=dict)
     _granules: dict[Any, Mapping[Any, int]] = dataclasses.field(default_factory=dict)
     pieces: Pieces = dataclasses.field(default_factory=Pieces)
@@ -143,6 +146,7 @@ class _Binding:
             {name: declared.extent for name, declared in self.extents.items()},
             bind,
             () if self.signature is None or bind is None else self.signature.every,
+            tuple(p.name for p in self.function.parameters if p.declared.startswith("reduction<")),
         )
 
     @functools.cached_property
@@ -181,7 +185,7 @@ class _Binding:
     @functools.cached_property
     def deciding(self) -> frozenset[str]:
         """The scalars that are known as the kernel is traced, where a launch gives their values."""
-        return kernels.deciding(self.program, self.function)
+        return kernels.deciding(self.program, self.function) - self.open_
 
     def printing(self, kernel: Kernel, words: int) -> Kernel:
         """The kernel whose results are its own and what its work-items have printed."""
