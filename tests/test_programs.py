@@ -164,6 +164,12 @@ def test_a_test_case_is_known_by_the_line_that_ends_its_head():
     assert program_subject.begun(text, "TEST_CASE") == [2, 6]
 
 
+def test_test_cases_that_submit_nothing_show_nothing():
+    program = Program("some", "a.cpp", "", cases="TEST_CASE", passes="return")
+    assert verdicts.verdict(program, {"status": 0, "text": "", "launched": []}) == "no check"
+    assert verdicts.verdict(program, {"status": 0, "text": "", "launched": ["k"]}) == "right"
+
+
 # --- Pairs ---
 
 

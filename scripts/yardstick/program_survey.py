@@ -155,6 +155,8 @@ def unfit(text: str, plan: Plan) -> str:
         return "submits no kernel"
     if not _MAIN.search(text) and not plan.cases:
         return "has no main"
+    if plan.cases and not re.search(rf"^(TEMPLATE_)?{plan.cases}\w*\s*\(", text, re.M):
+        return "has no test case"
     if library := re.search(plan.without, text):
         return f"needs {library[0]}"
     return ""
