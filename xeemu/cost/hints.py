@@ -6,10 +6,12 @@ pattern loads; a launch that another resource binds does not get faster, and the
 
 from collections.abc import Iterable, Sequence
 
-from xeemu.cost.report import AtomicTotals, Hint, OccupancyLike, SiteReport
+from xeemu.cost.report import Hint
+from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.timing import Term
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.device import Device
+from xeemu.devices.occupancy import Occupancy
 from xeemu.language.dialect import PYTHON, Dialect
 
 # What a pattern must cost before it is worth a hint: conflicts that double the passes, three quarters of the moved
@@ -27,7 +29,7 @@ _WORD_BYTES = 8
 def give(
     sites: Sequence[SiteReport],
     atomics: AtomicTotals,
-    occupancy: OccupancyLike | None,
+    occupancy: Occupancy | None,
     terms: Sequence[Term],
     groups: int,
     group_size: int,
@@ -226,7 +228,7 @@ def _contended_atomics(
     yield Hint("contended atomics", tuple(sorted(guilty, key=lambda site: -(site.sectors or 0))), text, bound)
 
 
-def _low_occupancy(occupancy: OccupancyLike | None) -> Iterable[Hint]:
+def _low_occupancy(occupancy: Occupancy | None) -> Iterable[Hint]:
     if occupancy is None or occupancy.fraction is None or not 0 < occupancy.fraction < _LOW_OCCUPANCY:
         return
     step = f" {_sentence(str(occupancy.next_step))}" if occupancy.next_step is not None else ""

@@ -9,7 +9,8 @@ from xeemu.cost import hints, instructions, requests, timing, workload
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
 from xeemu.cost.counting import Counts, Ledger
-from xeemu.cost.report import AtomicTotals, GlobalTotals, LocalTotals, Report, SiteReport
+from xeemu.cost.report import Report
+from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.devices import bankmap
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy

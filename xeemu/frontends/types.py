@@ -5,6 +5,7 @@ integers have 32 bits.
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -124,6 +125,14 @@ class Record:
 
     def field(self, name: str) -> Field:
         return next(f for f in self.fields if f.name == name)
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        """Found once, for the fields may be records of records, and what is known of types is kept by them."""
+        return hash((self.name, self.fields, self.size, self.union))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __str__(self) -> str:
         return f"{'union' if self.union else 'struct'} {self.name}"

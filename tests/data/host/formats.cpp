@@ -18,8 +18,10 @@ int main() {
   std::cout << 1.0 << ' ' << 1e-5 << ' ' << 123456789.0 << ' ' << 1.0/0 << ' '
       << std::setprecision(10) << 1.0/3 << std::showpoint << ' ' << 2.0 << std::noshowpoint << '\n';
   printf("%hhd %hhu %hd %zu %lld %llu %g %e %x %X %#x %5.2f|%-8d|%*d|%.*f|%+d|%05d|%c|%%|%s|%10s|%-10s|%.2s\n",
-      300, 300, 70000, sizeof(int), -5LL, ~0ULL, 0.0001, 12345.678, 255, 255, 255, 3.14159, 7, 6, 42, 3, 2.0/3, 5, 42, 'z', "str", "right", "left", "trunc");
-  printf("%o %i %u %ld %lu %G %E %a %f %5s|%-5c|% d|%p\n", 8, -3, -1, -1L, -1L, 1e-10, 1.5, 1.0, 1e10, "ab", 'q', 4, (void*)0);
+      300, 300, 70000, sizeof(int), -5LL, ~0ULL, 0.0001, 12345.678, 255, 255, 255, 3.14159, 7, 6, 42, 3,
+      2.0/3, 5, 42, 'z', "str", "right", "left", "trunc");
+  printf("%o %i %u %ld %lu %G %E %a %f %5s|%-5c|% d|%p\n", 8, -3, -1, -1L, -1L, 1e-10, 1.5, 1.0,
+      1e10, "ab", 'q', 4, (void*)0);
   char b[64]; int n = snprintf(b, 8, "%d-%s", 12345, "long text"); printf("%s %d\n", b, n);
   n = sprintf(b, "[%3d]", 7); printf("%s %d\n", b, n); fprintf(stdout, "out %d\n", 3); puts("puts");
       fputs("fputs\n", stdout); putchar('c'); putchar('\n');

@@ -23,7 +23,8 @@ def new(body: Body, cursor: Cursor) -> Expression:
     array, given = _is_array(cursor), _placement(cursor)
     before, parts = parts[:given], parts[given:]
     count = expressions.read(body, parts.pop(0)) if array and parts else number(types.INT, place, 1)
-    made: Expression = tree.Call(of, place, "new", (count,), None)
+    zeroed = (number(types.INT, place, 1),) if array and _is_initialised(cursor) else ()
+    made: Expression = tree.Call(of, place, "new", (count, *zeroed), None)
     at = expressions.read(body, before[0]) if len(before) == 1 else None
     if at is not None and isinstance(at.type, types.Pointer):
         made = tree.Cast(of, place, at)
@@ -115,6 +116,14 @@ def _is_array(cursor: Cursor) -> bool:
             return True
         depth += (token.spelling in "(<{") - (token.spelling in ")>}")
     return False
+
+
+def _is_initialised(cursor: Cursor) -> bool:
+    """Whether parentheses or braces follow an array's size: elements without a value of their own are 0 then."""
+    words = [token.spelling for token in cursor.get_tokens()]
+    while words and words[-1] not in (")", "}", "]"):
+        words.pop()
+    return bool(words) and words[-1] != "]"
 
 
 def delete(body: Body, cursor: Cursor) -> Expression:

@@ -346,6 +346,8 @@ def _initializer(machine: Machine, node: tree.Initializer) -> Value:
         memory = fresh(of)
         if isinstance(memory, Cells):
             memory.rest = 0
+        else:
+            memory.fill(0, 0, memory.size)
         for (offset, stored), item in zip(stores, items, strict=False):
             stored(memory, offset, item(frame))
         return (memory, 0) if array else memory
