@@ -58,5 +58,5 @@ def test_a_destructor_that_is_not_told_is_refused():
     #include <cstdio>
     template <class F> struct Defer { F f; Defer(F g) : f(g) {} ~Defer() { f(); } };
     int main() { Defer d([] { printf("end"); }); }"""
-    with pytest.raises(xe.Error, match="the destructor of Defer<.*>, an instance of a template that the parser"):
+    with pytest.raises(xe.Error, match=r"the destructor of Defer<.*>, an instance of a template that the parser"):
         xe.load(_HEAD + text).run()
