@@ -688,3 +688,20 @@ int main() {
   }
 }"""
     assert xe.load(text).run().arrays["d"][:6].tolist() == [0, 64, 128, 192, 256, 0]
+
+
+def test_a_distance_without_a_sign_leads_back_where_it_wraps():
+    result = xe.load(
+        _HEAD
+        + """int main() {
+      sycl::queue q;
+      size_t n = 8;
+      int *x = sycl::malloc_shared<int>(64, q), *y = sycl::malloc_shared<int>(4, q);
+      for (int i = 0; i < 64; ++i) x[i] = i * i;
+      int *p = x + 32, sum = 0;
+      for (size_t i = 0; i < 4; ++i) sum += p[i - n] + *(p + (i - 2 * n)) + *((i - n) + p);
+      q.parallel_for(4, [=](sycl::id<1> i) { int *p = x + 32; y[i] = p[i[0] - n] + *(p + (i[0] - 2 * n)); }).wait();
+      printf("%d %d", sum, y[3]);
+    }"""
+    ).run()
+    assert result.output == f"{sum(2 * (24 + i) ** 2 + (16 + i) ** 2 for i in range(4))} {27**2 + 19**2}"
