@@ -336,9 +336,7 @@ def _delete(machine: Machine, node: tree.Call) -> Carried:
     of, freed = _pointee(node), _deallocate(machine, node)
 
     def deleted(pointer: Any) -> None:
-        if machine.strict and pointer is not UNKNOWN and pointer[0] is not None:
-            if pointer[0].freed:
-                raise machine.refuse("delete of what has been deleted already; delete each object once")
+        if machine.strict and pointer is not UNKNOWN and pointer[0] is not None and pointer[0].freed is None:
             lifetimes.end_heap(machine, pointer, of)
         freed(pointer)
 
