@@ -678,7 +678,8 @@ def test_a_number_that_the_language_needs_is_known_for_every_launch():
     text = """#include <sycl/sycl.hpp>
 int main() {
   sycl::queue q;
-  int *d = sycl::malloc_shared<int>(64, q);
+  int *d = sycl::malloc_shared<int>(8, q);
+  for (int k = 0; k < 8; k++) d[k] = 0;
   for (int k = 0; k < 5; k++) {
     auto scope = k % 2 ? sycl::memory_scope::device : sycl::memory_scope::work_group;
     q.parallel_for(sycl::range<1>(64), [=](sycl::id<1> i) {
