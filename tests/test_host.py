@@ -409,10 +409,7 @@ def test_a_loop_of_the_host_that_does_not_end_is_refused(monkeypatch):
         ("int *d = sycl::malloc_device<int>(8, q); d[3] = 1;", xe.KernelError, "host accesses d of malloc_device"),
         ("int n; q.parallel_for(n, [=](sycl::id<1> i) { x[i] = 1; });", xe.KernelError, "range of the launch"),
         ("std::vector<int> v(4); v[7] = 1;", xe.KernelError, r"v\[7\], but v has 4 elements, 0 to 3"),
-        ("sycl::free(x, q); q.parallel_for(8, [=](sycl::id<1> i) { x[i] = 1; });", xe.KernelError, "has been freed"),
-        ("sycl::free(x, q); x[0] = 1;", xe.KernelError, "x is accessed here, but has been freed"),
-        ("sycl::free(x, q); q.fill(x, 1, 8);", xe.KernelError, "x is accessed here, but has been freed"),
-        ("assert(x[1] == 2 + 0);", xe.KernelError, r"assertion x\[1\] == 2 \+ 0 does not hold"),
+        ("x[1] = 0; assert(x[1] == 2 + 0);", xe.KernelError, r"assertion x\[1\] == 2 \+ 0 does not hold"),
         ("int n = 0; q.parallel_for(8 % n, [=](sycl::id<1> i) { x[i] = n; });", xe.KernelError, "integer by zero"),
         ("int *p = nullptr; *p = 1;", xe.KernelError, "null pointer"),
         ("oneapi::mkl::blas::scal(q, 8, 2.0f, (float *)x, 1);", xe.KernelError, "oneMKL's blas::scal; write the ker"),
@@ -492,11 +489,12 @@ def test_elements_of_the_heap_are_made_by_their_default_constructor():
     struct Q { int x = 5; };
     int main(int argc, char **) {
       int n = argc + 2;
-      P *p = new P[n]; Q *q = new Q[n]; int *r = new int[n];
+      P *p = new P[n]; Q *q = new Q[n]; int *r = new int[n](), *l = new int[n]{7};
       std::vector<Q> v(n); v.resize(n + 1); static Q s[2];
-      std::cout << p[n - 1].x << p[0].y << q[n - 1].x << v[n - 1].x << v[n].x << s[1].x << r[0];
+      std::cout << p[n - 1].x << p[0].y << q[n - 1].x << v[n - 1].x << v[n].x << s[1].x << r[0] << l[0] << l[1];
     }""")
-    assert result.output == "3455550"
+    assert result.output == "345555070"
+    assert not result.findings
 
 
 @pytest.mark.parametrize(
@@ -680,7 +678,8 @@ def test_a_number_that_the_language_needs_is_known_for_every_launch():
     text = """#include <sycl/sycl.hpp>
 int main() {
   sycl::queue q;
-  int *d = sycl::malloc_shared<int>(64, q);
+  int *d = sycl::malloc_shared<int>(8, q);
+  for (int k = 0; k < 8; k++) d[k] = 0;
   for (int k = 0; k < 5; k++) {
     auto scope = k % 2 ? sycl::memory_scope::device : sycl::memory_scope::work_group;
     q.parallel_for(sycl::range<1>(64), [=](sycl::id<1> i) {
@@ -700,10 +699,11 @@ def test_new_makes_arrays_and_objects_in_templates_too():
     template <int n, class T> void made() {
       T *h = new T[n * 2], *one = new T(7); P *p = new P[n], *r = new P, *s = new (r) P{5}; auto *v = new V<T>(9);
       for (int i = 0; i < n; i++) h[2 * i + 1] = i;
+      T *none = new T[n + 1](); printf("%" PRId64 "%5" PRIu32 " ", int64_t(none[n]), 4u);
       std::cout << h[2 * n - 1] << *one << p[n - 1].x << r->x << s->x << v->a << " ";
     }
     int main() { made<3, int>(); made<4, float>(); }""")
-    assert result.output == "273559 373559 "
+    assert result.output == "0    4 273559 0    4 373559 "
 
 
 def test_a_local_accessor_may_have_no_elements():
@@ -723,3 +723,20 @@ def test_a_local_accessor_may_have_no_elements():
       }
     }""")
     assert result.output == "63 79 "
+
+
+def test_a_distance_without_a_sign_leads_back_where_it_wraps():
+    result = xe.load(
+        _HEAD
+        + """int main() {
+      sycl::queue q;
+      size_t n = 8;
+      int *x = sycl::malloc_shared<int>(64, q), *y = sycl::malloc_shared<int>(4, q);
+      for (int i = 0; i < 64; ++i) x[i] = i * i;
+      int *p = x + 32, sum = 0;
+      for (size_t i = 0; i < 4; ++i) sum += p[i - n] + *(p + (i - 2 * n)) + *((i - n) + p);
+      q.parallel_for(4, [=](sycl::id<1> i) { int *p = x + 32; y[i] = p[i[0] - n] + *(p + (i[0] - 2 * n)); }).wait();
+      printf("%d %d", sum, y[3]);
+    }"""
+    ).run()
+    assert result.output == f"{sum(2 * (24 + i) ** 2 + (16 + i) ** 2 for i in range(4))} {27**2 + 19**2}"

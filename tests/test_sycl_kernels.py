@@ -931,3 +931,16 @@ int main() {
     def test_errors_are_still_at_the_users_lines(self):
         with pytest.raises(xe.KernelError, match=r">:2:6: error: expected unqualified-id\n     int N;\n         \^$"):
             xe.load("#include <sycl/sycl.hpp>\n int N;\n", "-DN=3")
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("sycl::ext::oneapi::experimental::matrix::use u;", "joint_matrix is not emulated; write a loop"),
+        ("auto p = sycl::ext::oneapi::experimental::nothing(3);", "does not have this extension; write it with what"),
+        ("sycl::nothing y;", "'sycl'; xeemu's headers have no such name; look at its spelling"),
+    ],
+)
+def test_a_name_that_our_headers_do_not_have_is_told_with_what_to_write(statement, said):
+    with pytest.raises(xe.KernelError, match=rf"error: no .* named .*{said}"):
+        xe.load(f"#include <sycl/sycl.hpp>\nint main() {{ {statement} }}\n")

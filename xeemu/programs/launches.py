@@ -94,10 +94,8 @@ def _pointed(machine: Machine, variable: Variable, pointer: Any) -> Pointed | Lo
     memory, at = pointer
     if memory is not None and memory.kind == LOCAL:
         return Local(memory.size - at)
-    if memory is not None and memory.freed:
-        raise machine.refuse(
-            f"the kernel captures {variable.name}, whose memory has been freed; free it after the kernel"
-        )
+    if memory is not None and memory.freed is not None:
+        machine.stale(memory, "the kernel that is submitted takes")
     return Pointed(variable, memory, at)
 
 

@@ -31,7 +31,8 @@ def new(body: Body, cursor: Cursor) -> Expression:
     array = _is_array(words[behind:])
     before, parts = parts[:given], parts[given:]
     count = expressions.read(body, parts.pop(0)) if array and parts else number(types.INT, place, 1)
-    made: Expression = tree.Call(of, place, "new", (count,), None)
+    zeroed = (number(types.INT, place, 1),) if array and _is_initialised(words[behind:]) else ()
+    made: Expression = tree.Call(of, place, "new", (count, *zeroed), None)
     at = expressions.read(body, before[0]) if len(before) == 1 else None
     if at is not None and isinstance(at.type, types.Pointer):
         made = tree.Cast(of, place, at)
@@ -132,6 +133,17 @@ def _words(cursor: Cursor) -> list[str]:
         lines = linecache.getlines(start.file.name)[start.line - 1 : start.line + _LINES]
         words = _WORD.findall("".join(lines)[start.column - 1 :])
     return words[words.index("new") + 1 :] if "new" in words else []
+
+
+def _is_initialised(words: list[str]) -> bool:
+    """Whether parentheses or braces follow an array's size: elements without a value of their own are 0 then."""
+    depth, bracket = 0, ""
+    for word in words:
+        if depth == 0 and bracket == "]" and word != "[":
+            return word in ("(", "{")
+        depth += (word in "([{") - (word in ")]}")
+        bracket = word
+    return False
 
 
 def delete(body: Body, cursor: Cursor) -> Expression:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from xeemu.frontends import callees, tree, types
-from xeemu.frontends.hosting import containers, devicewise, dispatch, functions, layouts, lifetimes, memories
+from xeemu.frontends.hosting import containers, devicewise, dispatch, functions, layouts, lifetimes
 from xeemu.frontends.hosting.machine import Machine, Stopped, Thrown, copy_bytes
-from xeemu.frontends.hosting.memories import DEVICE, LOCAL, SHARED, Memory
+from xeemu.frontends.hosting.memories import LOCAL, OWN, USM, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 
 Carried = Callable[..., Any]
@@ -39,8 +39,8 @@ def find(machine: Machine, node: tree.Call) -> Carried:
 
 
 COMMANDS = (
-    "new_queue", "begin_command", "command_depends", "command_uses", "end_command", "wait_event", "wait_queue",
-    "wait_memory", "hold", "release", "view", "end_view", "profiled", "device_info", "device_text",
+    "new_queue", "new_context", "begin_command", "command_depends", "command_uses", "end_command", "wait_event",
+    "wait_queue", "wait_memory", "hold", "release", "view", "end_view", "profiled", "device_info", "device_text",
 )  # fmt: skip
 """What goes to the queues and devices of a program."""
 
@@ -52,14 +52,37 @@ def _allocate(machine: Machine, node: tree.Call) -> Carried:
     return lambda size, kind: (machine.allocate(size, LOCAL if kind is UNKNOWN else kind), 0)
 
 
-def _deallocate(machine: Machine, node: tree.Call) -> Carried:
-    def freed(p: Any) -> None:
-        if p is not UNKNOWN and p[0] is not None:
-            p[0].freed = True
-            if machine.strict and p[0].kind in (SHARED, DEVICE):
-                memories.watch(p[0], machine.touch)
+def _allocate_in(machine: Machine, node: tree.Call) -> Carried:
+    def allocated(context: Any, size: Any, kind: Any) -> Any:
+        made = machine.allocate(size, LOCAL if kind is UNKNOWN else kind)
+        made.context = context
+        return made, 0
 
-    return freed
+    return allocated
+
+
+def _deallocate(machine: Machine, node: tree.Call) -> Carried:
+    return lambda p: None if p is UNKNOWN else machine.free(p, None)
+
+
+def _deallocate_in(machine: Machine, node: tree.Call) -> Carried:
+    return lambda context, p: None if p is UNKNOWN else machine.free(p, context)
+
+
+def _size_of(machine: Machine, node: tree.Call) -> Carried:
+    return lambda p: UNKNOWN if p is UNKNOWN else 0 if p[0] is None else p[0].size - p[1]
+
+
+def _copy_apart(machine: Machine, node: tree.Call) -> Carried:
+    copied = _copy_bytes(machine, node)
+
+    def checked(to: Any, source: Any, size: Any) -> None:
+        known = UNKNOWN not in (to, source, size) and UNKNOWN not in (to[1], source[1])
+        if known and to[0] is not None and to[0] is source[0] and abs(to[1] - source[1]) < size:
+            machine.overlapped(to, source, size)
+        copied(to, source, size)
+
+    return checked
 
 
 def _copy_bytes(machine: Machine, node: tree.Call) -> Carried:
@@ -92,7 +115,7 @@ def _set_bytes(machine: Machine, node: tree.Call) -> Carried:
 
 
 def _kind_of(machine: Machine, node: tree.Call) -> Carried:
-    return lambda p: UNKNOWN if p is UNKNOWN else 0 if p[0] is None else p[0].kind
+    return lambda p: UNKNOWN if p is UNKNOWN else p[0].kind if p[0] is not None and p[0].kind in USM else len(USM)
 
 
 # --- Text ---
@@ -339,8 +362,10 @@ def _new(machine: Machine, node: tree.Call) -> Carried:
     assert isinstance(of, types.Pointer)
     size = layouts.size(of.pointee)
 
-    def made(count: Any = 1) -> Any:
-        memory = machine.allocate(count * size, 0)
+    def made(count: Any = 1, zeroed: Any = 0) -> Any:
+        memory = machine.allocate(count * size, OWN)
+        if zeroed:
+            memory.fill(0, 0, count * size)
         memory.element = of.pointee
         return memory, 0
 
@@ -349,8 +374,12 @@ def _new(machine: Machine, node: tree.Call) -> Carried:
 
 _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "allocate": _allocate,
+    "allocate_in": _allocate_in,
     "deallocate": _deallocate,
+    "deallocate_in": _deallocate_in,
+    "size_of": _size_of,
     "kind_of": _kind_of,
+    "copy_apart": _copy_apart,
     "copy_bytes": _copy_bytes,
     "set_bytes": _set_bytes,
     "print": _print,

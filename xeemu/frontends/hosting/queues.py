@@ -5,7 +5,7 @@ from typing import Any
 
 from xeemu.devices.device import Device
 from xeemu.frontends import types
-from xeemu.frontends.hosting import holding, memories
+from xeemu.frontends.hosting import holding, words
 from xeemu.frontends.hosting.holding import Holding
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import Cells, Memory
@@ -27,6 +27,7 @@ class Queues:
       ordering: the commands.
       open: the commands that are being put together.
       in_order: of each queue whether it is.
+      contexts: how many the program has made; 0 is the platform's.
       holding: the memories that buffers have.
     """
 
@@ -35,6 +36,7 @@ class Queues:
     ordering: Ordering = dataclasses.field(default_factory=lambda: Ordering(lambda a, b: None))
     open: list[Command] = dataclasses.field(default_factory=list)
     in_order: list[bool] = dataclasses.field(default_factory=list)
+    contexts: int = 0
     holding: Holding = dataclasses.field(default_factory=Holding)
 
     @property
@@ -44,6 +46,10 @@ class Queues:
     def new_queue(self, in_order: Any) -> int:
         self.in_order.append(bool(in_order) if in_order is not UNKNOWN else True)
         return len(self.in_order) - 1
+
+    def new_context(self) -> int:
+        self.contexts += 1
+        return self.contexts
 
     def begin_command(self, queue: Any) -> None:
         self.open.append(Command(0, queue, self.machine.place))
@@ -67,7 +73,7 @@ class Queues:
                 blocked = command.blocked is not None and command.blocked.memory is access.memory
                 self.holding.used(access, blocked)
                 if blocked:
-                    memories.watch(access.memory, self.machine.touch)
+                    words.watch(access.memory, self.machine.touch)
             self.ordering.close(command, known and self.in_order[command.queue])
         else:
             self.commands.append(command)
@@ -109,14 +115,14 @@ class Queues:
         memory = holding.known(pointer)
         if self.machine.strict and memory is not None and pointer[1] == 0 and memory.size == size:
             self.holding.begin(memory, self.machine.place)
-            memories.watch(memory, self.machine.touch)
+            words.watch(memory, self.machine.touch)
 
     def release(self, pointer: Any) -> None:
         """A buffer ends: it waits for the commands that use it."""
         memory = holding.known(pointer)
         if memory is not None and self.machine.strict and self.holding.end(memory):
             self._wait(self.ordering.using(memory))
-            memories.watch(memory, None)
+            words.watch(memory, None)
 
     def view(self, pointer: Any, mode: Any) -> None:
         """A host accessor begins: it waits for the commands that use the buffer."""
@@ -124,13 +130,13 @@ class Queues:
         memory = holding.known(pointer)
         if memory is not None and self.machine.strict:
             self.holding.view(memory, self.machine.place, mode != _READ)
-            memories.watch(memory, None)
+            words.watch(memory, None)
 
     def end_view(self, pointer: Any, mode: Any) -> None:
         memory = holding.known(pointer)
         if memory is not None and self.machine.strict:
             self.holding.end_view(memory, mode != _READ)
-            memories.watch(memory, self.machine.touch if self.holding.is_held(memory) else None)
+            words.watch(memory, self.machine.touch if self.holding.is_held(memory) else None)
 
     def touch(self, memory: Memory, writes: bool) -> Access | None:
         """An access by the host's code; a command's, where one is put together. Gives the access that conflicts."""
@@ -140,7 +146,7 @@ class Queues:
         if not any(a.memory is memory and a.writes >= writes for a in accesses):
             accesses.append(Access("", "a copy or fill", self.machine.place, memory, writes))
             if self.machine.strict:
-                memories.watch(memory, self.machine.touch)
+                words.watch(memory, self.machine.touch)
         return None
 
     def profiled(self, event: Any, what: Any) -> Any:

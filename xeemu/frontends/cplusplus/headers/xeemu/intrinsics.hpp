@@ -99,12 +99,16 @@ template <class F> int fprintf(F *file, const char *format, ...);
 int sprintf(char *to, const char *format, ...);
 int snprintf(char *to, size most, const char *format, ...);
 
-// ---- host: kinds of memory are 0 host, 1 device, 2 shared, 3 local ----
+// ---- host: kinds of memory are 0 host, 1 device, 2 shared, 3 local, 4 the host's own; USM is of a context ----
 
 void *allocate(size bytes, int kind);
+void *allocate_in(unsigned context, size bytes, int kind);
 void deallocate(void *p);
-int kind_of(const void *p);
+void deallocate_in(unsigned context, void *p);
+size size_of(const void *p);  // the bytes from there on
+int kind_of(const void *p);  // 3 of what is not USM
 void copy_bytes(void *to, const void *from, size bytes);
+void copy_apart(void *to, const void *from, size bytes);  // of memories that do not overlap
 void set_bytes(void *to, int byte, size bytes);
 void print(const char *text);
 void print(char letter);
@@ -131,6 +135,7 @@ size spell(char *to, double number, int digits, int style);  // style 0 shortest
 // ---- commands: what a queue is given is one command from begin_command to end_command, which gives its event ----
 
 unsigned new_queue(bool in_order);
+unsigned new_context();
 void begin_command(unsigned queue);
 void command_depends(unsigned long event);
 void command_uses(const void *memory, size bytes, int mode);

@@ -73,7 +73,7 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
   }
   buffer(detail::part, T *p, const range<D> &size) : data(p), r(size) {}
   void keep() { held = detail::hold(data, byte_size()); }
-  void make() { data = (T *)__xeemu::allocate(r.size() * sizeof(T), 0); }
+  void make() { data = (T *)__xeemu::allocate(r.size() * sizeof(T), 4); }
   template <class I> void fill_from(I first) {
     make();
     std::remove_const_t<T> *to = (std::remove_const_t<T> *)data;
