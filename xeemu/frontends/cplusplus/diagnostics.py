@@ -55,6 +55,10 @@ _LIBRARIES = {
     "cutlass": "CUTLASS",
     "cute/": "CUTLASS",
     "boost/": "Boost",
+    "syclcompat": "SYCLcompat, CUDA's functions over SYCL",
+    "CL/cl": "OpenCL's functions of the host",
+    "level_zero/": "Level Zero",
+    "ze_api": "Level Zero",
 }
 
 
