@@ -55,7 +55,7 @@ class Report:
       file: the kernel's file.
       source: lines of the kernel with their numbers; where empty, only those with a memory operation are printed.
 
-      time_s: without the overhead of submitting the launch.
+      time_s: without the overhead of submitting the launch; a lower bound if there is something `missing`.
       cycles: the same in cycles of the device.
       bound: the binding resource.
       occupancy: an `Occupancy`.
@@ -103,6 +103,12 @@ class Report:
     not_modelled: tuple[str, ...] = ()
     sampled_groups: int | None = None
     marks: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What the launch uses and the device has no figure for: the time is then a lower bound. A resource, or `issue
+        of` a class of instructions."""
+        return tuple(name for term in self.terms if term.work for name in term.unknown)
 
     def mark(self, name: str) -> str:
         """How the figure `name` is known; one that was not marked is modelled, or not known where it is `None`."""
