@@ -402,3 +402,22 @@ int main() {
     hints = [xe.estimate(kernels[line])(*arrays[::order]).hints[0] for line, order in ((5, -1), (8, 1))]
     assert [hint.kind for hint in hints] == ["reduction over a range", "contended atomics"]
     assert "Launch the reduction over an nd_range" in hints[0].text
+
+
+def test_a_buffer_of_no_host_memory_has_its_own():
+    program = """
+#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue q;
+  int *nothing = nullptr, total = 0;
+  sycl::buffer<int> b(nothing, 4);
+  q.submit([&](sycl::handler &h) {
+    sycl::accessor a(b, h, sycl::write_only, sycl::no_init);
+    h.parallel_for(4, [=](sycl::id<1> i) { a[i] = i[0] + 1; });
+  });
+  sycl::host_accessor a(b);
+  for (int i = 0; i < 4; ++i) total += a[i];
+  return total;
+}
+"""
+    assert xe.load(program).run().exit_code == 10
