@@ -156,12 +156,16 @@ def test_what_is_found_as_a_kernel_is_traced_has_its_place():
         assert rest.startswith(words), (body, rest)
 
 
+CLOCK = ("namespace some = sycl::ext::oneapi::experimental;", "g[0] = some::clock();")
+
+
 def test_errors_of_the_compiler_have_their_line_and_not_our_headers():
-    text = text_of([("", "g[0] = x;"), ("", "const int c = 3; c = 4;"), ("", "it.nothing();"), ("", "g[0] = 1")])
+    text = text_of([("", "g[0] = x;"), ("", "const int c = 3; c = 4;"), ("", "it.nothing();"), ("", "g[0] = 1"), CLOCK])
     with pytest.raises(xe.KernelError) as refused:
         xe.load(text)
     said = str(refused.value)
     for message in ("use of undeclared identifier 'x'", "cannot assign to variable 'c'", "no member named 'nothing'"):
         assert re.search(rf"<sycl \w+>:\d+:\d+: error: .*{message}", said), said
     assert "expected ';' after expression" in said
-    assert "4 errors" in said
+    assert re.search(r"'sycl::ext::oneapi::experimental'; an extension that xeemu does not have; write what", said)
+    assert "5 errors" in said

@@ -12,7 +12,7 @@ import pytest
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.commands import cli, runs
+from xeemu.commands import cli, printing, runs
 from xeemu.kernels import EXAMPLES
 
 KERNELS = '''
@@ -269,9 +269,12 @@ class TestRunAll:
         assert "2 examples: 0 verified, 0 different, 1 refused, 1 not verified" in out
 
     def test_rows_fit_80_columns(self):
-        widest = max(EXAMPLES.values(), key=lambda e: len(cli._short_size(e.size)))
+        widest = max(EXAMPLES.values(), key=lambda e: len(printing.short_size(e.size)))
         rate = f"999 M {max((e.unit for e in EXAMPLES.values()), key=len)}/s"
-        assert len(cli._row(max(EXAMPLES, key=len), cli._short_size(widest.size), "99.9 ms", rate, "bit-equal")) <= 80
+        assert (
+            len(printing.row(max(EXAMPLES, key=len), printing.short_size(widest.size), "99.9 ms", rate, "bit-equal"))
+            <= 80
+        )
 
     @pytest.mark.long
     def test_every_example_at_the_size_of_its_text(self, xeemu):
@@ -389,7 +392,7 @@ class TestNumbers:
         [(0.0, "0.00 us"), (2.5e-5, "25.0 us"), (0.0123, "12.3 ms"), (1.0, "1.00 s"), (123.4, "123 s")],
     )
     def test_seconds(self, seconds, text):
-        assert cli._seconds(seconds) == text
+        assert printing.seconds(seconds) == text
 
     @pytest.mark.parametrize(
         ("rate", "text"),
@@ -397,7 +400,7 @@ class TestNumbers:
     )
     def test_rates(self, rate, text):
         example = dataclasses.replace(EXAMPLES["histogram_slm"], work=lambda size: rate, unit="u")
-        assert cli._rate(runs.Run(example, (1,), None, 1.0, None, None)) == text
+        assert printing.rate(runs.Run(example, (1,), None, 1.0, None, None)) == text
 
 
 class TestHelp:
@@ -677,3 +680,96 @@ int main(int count, char **words) {
         code, _, errors = xeemu("program", str(tmp_path / "mine.cl"))
         assert code == 2
         assert "is no SYCL C++, whose host code could be run" in errors
+
+
+class TestFiles:
+    """Reports and findings that are written into files."""
+
+    def test_two_reports_are_compared(self, xeemu, tmp_path):
+        before, after = (str(tmp_path / name) for name in ("before.json", "after.json"))
+        for file, name in (before, "slm_bank_1"), (after, "slm_bank_16"):
+            assert xeemu("estimate", name, "--size", "32", "--save", file)[0] == 0
+        code, out, _ = xeemu("diff", before, after)
+        assert code == 0
+        assert "slm.passes" in out
+        assert xeemu("diff", before, before) == (0, "no figure differs\n", "")
+
+    def test_a_cost_that_has_risen_is_the_exit_code(self, xeemu, tmp_path):
+        before, after = (str(tmp_path / name) for name in ("before.json", "after.json"))
+        for file, name in (before, "slm_bank_1"), (after, "slm_bank_16"):
+            xeemu("estimate", name, "--size", "32", "--save", file)
+        code, _, err = xeemu("diff", before, after, "--fail-above", "5%")
+        assert code == 1
+        assert err.startswith("risen by more than 5 %: ")
+        assert xeemu("diff", after, before, "--fail-above", "5%")[0] == 0
+
+    def test_pages_are_written(self, xeemu, tmp_path):
+        costs, faults = tmp_path / "costs.html", tmp_path / "faults.html"
+        xeemu("estimate", "slm_bank_16", "--size", "32", "--html", str(costs))
+        xeemu("check", "reduction_racy", "--size", "64", "--html", str(faults))
+        assert "bank conflict" in costs.read_text()
+        assert "data-race" in faults.read_text()
+
+    def test_a_file_that_cannot_be_written_is_told(self, xeemu, tmp_path):
+        code, _, err = xeemu("estimate", "slm_bank_16", "--size", "32", "--save", str(tmp_path / "none" / "r.json"))
+        assert code == 2
+        assert "cannot write" in err
+
+
+class TestContinuousIntegration:
+    """What a check fails for, what it accepts, and the forms that other tools read."""
+
+    NOTE = """
+import jax.numpy as jnp
+import xeemu as xe
+
+@xe.kernel
+def quotient(wg, x, out):
+    i = wg.global_id()
+    return out.at[i].set(10 // x[i])
+"""
+    SIZES = ("--global", "64", "--local", "64", "--arg", "x=int32[64]:zeros", "--arg", "out=int32[64]:zeros")
+
+    @pytest.fixture
+    def noted(self, tmp_path):
+        (tmp_path / "mine.py").write_text(self.NOTE)
+        return f"{tmp_path / 'mine.py'}:quotient"
+
+    def test_a_note_fails_a_check_only_where_it_is_told_to(self, xeemu, noted):
+        assert xeemu("check", noted, *self.SIZES)[0] == 0
+        assert xeemu("check", noted, *self.SIZES, "--fail-on", "note")[0] == 1
+
+    def test_what_a_baseline_accepts_is_left_out_though_lines_move(self, xeemu, noted, tmp_path):
+        baseline = str(tmp_path / "accepted.json")
+        xeemu("check", noted, *self.SIZES, "--write-baseline", baseline)
+        (tmp_path / "moved.py").write_text("\n\n" + self.NOTE)
+        (tmp_path / "changed.py").write_text(self.NOTE.replace("10 //", "12 //"))
+        moved, changed = (noted.replace("mine.py", name) for name in ("moved.py", "changed.py"))
+        code, out, _ = xeemu("check", moved, *self.SIZES, "--fail-on", "note", "--baseline", baseline)
+        assert (code, "no findings" in out) == (0, True)
+        assert xeemu("check", changed, *self.SIZES, "--fail-on", "note", "--baseline", baseline)[0] == 1
+
+    def test_a_file_that_is_no_baseline_is_refused(self, xeemu, noted, tmp_path):
+        (tmp_path / "other.json").write_text("{}")
+        code, _, err = xeemu("check", noted, *self.SIZES, "--baseline", str(tmp_path / "other.json"))
+        assert code == 2
+        assert "other.json is no baseline" in err
+
+    def test_annotations_name_file_and_line(self, xeemu, noted, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        _, out, _ = xeemu("check", noted, *self.SIZES, "--format", "github")
+        (line,) = out.splitlines()
+        assert line.startswith("::notice file=mine.py,line=8,title=undefined-arithmetic::note: undefined-arithmetic: ")
+        assert "%0A" in line
+
+    def test_sarif_has_a_rule_a_place_and_a_fingerprint_for_each_result(self, xeemu, tmp_path, monkeypatch):
+        _, out, _ = xeemu("check", "reduction_racy", "--size", "64", "--format", "sarif")
+        log = json.loads(out)
+        (run,) = log["runs"]
+        assert (log["version"], run["tool"]["driver"]["name"]) == ("2.1.0", "xeemu")
+        result = run["results"][0]
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "data-race"
+        assert result["level"] == "error"
+        (place,) = result["locations"]
+        assert place["physicalLocation"]["region"]["startLine"] > 0
+        assert len(result["partialFingerprints"]["finding/v1"]) == 64

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from xeemu.cost import hints
-from xeemu.cost.report import AtomicTotals, Hint, SiteReport
+from xeemu.cost.report import Hint
+from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.timing import Term
 from xeemu.devices import bankmap
 from xeemu.devices.device import device

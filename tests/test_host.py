@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import xeemu as xe
+from xeemu.frontends import binding
 from xeemu.frontends.cplusplus import units
 from xeemu.frontends.sycl import host
 from xeemu.language.local import Local
@@ -408,10 +409,7 @@ def test_a_loop_of_the_host_that_does_not_end_is_refused(monkeypatch):
         ("int *d = sycl::malloc_device<int>(8, q); d[3] = 1;", xe.KernelError, "host accesses d of malloc_device"),
         ("int n; q.parallel_for(n, [=](sycl::id<1> i) { x[i] = 1; });", xe.KernelError, "range of the launch"),
         ("std::vector<int> v(4); v[7] = 1;", xe.KernelError, r"v\[7\], but v has 4 elements, 0 to 3"),
-        ("sycl::free(x, q); q.parallel_for(8, [=](sycl::id<1> i) { x[i] = 1; });", xe.KernelError, "has been freed"),
-        ("sycl::free(x, q); x[0] = 1;", xe.KernelError, "x is accessed here, but has been freed"),
-        ("sycl::free(x, q); q.fill(x, 1, 8);", xe.KernelError, "x is accessed here, but has been freed"),
-        ("assert(x[1] == 2 + 0);", xe.KernelError, r"assertion x\[1\] == 2 \+ 0 does not hold"),
+        ("x[1] = 0; assert(x[1] == 2 + 0);", xe.KernelError, r"assertion x\[1\] == 2 \+ 0 does not hold"),
         ("int n = 0; q.parallel_for(8 % n, [=](sycl::id<1> i) { x[i] = n; });", xe.KernelError, "integer by zero"),
         ("int *p = nullptr; *p = 1;", xe.KernelError, "null pointer"),
         ("oneapi::mkl::blas::scal(q, 8, 2.0f, (float *)x, 1);", xe.KernelError, "oneMKL's blas::scal; write the ker"),
@@ -491,11 +489,12 @@ def test_elements_of_the_heap_are_made_by_their_default_constructor():
     struct Q { int x = 5; };
     int main(int argc, char **) {
       int n = argc + 2;
-      P *p = new P[n]; Q *q = new Q[n]; int *r = new int[n];
+      P *p = new P[n]; Q *q = new Q[n]; int *r = new int[n](), *l = new int[n]{7};
       std::vector<Q> v(n); v.resize(n + 1); static Q s[2];
-      std::cout << p[n - 1].x << p[0].y << q[n - 1].x << v[n - 1].x << v[n].x << s[1].x << r[0];
+      std::cout << p[n - 1].x << p[0].y << q[n - 1].x << v[n - 1].x << v[n].x << s[1].x << r[0] << l[0] << l[1];
     }""")
-    assert result.output == "3455550"
+    assert result.output == "345555070"
+    assert not result.findings
 
 
 @pytest.mark.parametrize(
@@ -630,3 +629,79 @@ def test_the_host_has_the_devices_functions_of_mathematics():
     }"""
     ).run()
     assert result.output == f"{17**0.5:.6g} 1 3 -44|0.625 6 0 1|27 3 4 {2**16}"
+
+
+def test_bytes_that_overlap_are_moved_and_pointers_with_them():
+    result = ran("""
+    #include <cstring>
+    struct Big { int x[200]; };
+    int main() {
+      int *a = new int[6]; int n = 5, **p = new int *[300];
+      for (int i = 0; i < 6; i++) a[i] = i + 1;
+      for (int i = 0; i < 300; i++) p[i] = &n;
+      memmove(a + 1, a, 5 * sizeof(int));
+      memmove(p + 1, p, 2 * sizeof(int *)); memset(p, 0, sizeof(int *));
+      Big *b = new Big[1]; b[0].x[7] = 3; b[0] = *b;
+      std::cout << a[0] << a[1] << a[5] << *p[1] << *p[299] << (p[0] == nullptr) << b->x[7];
+    }""")
+    assert result.output == "1155513"
+
+
+def test_a_kernel_whose_numbers_change_is_traced_once_for_all_of_them(monkeypatch):
+    text = """#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue q;
+  int *d = sycl::malloc_shared<int>(256, q);
+  for (int i = 0; i < 256; i++) d[i] = (i * 7919) % 100 + 1;
+  for (int k = 0; k < 16; k++)
+    q.parallel_for(sycl::range<2>(16, 16), [=](sycl::id<2> id) {
+      int i = id[0], j = id[1], through = 0;
+      for (int n = 0; n < k; n++) through += n;
+      if (d[i * 16 + k] + d[k * 16 + j] < d[i * 16 + j]) d[i * 16 + j] = d[i * 16 + k] + d[k * 16 + j];
+      if (i == k && j == k) d[i * 16 + j] += through;
+    }).wait();
+}"""
+    traced = []
+    run = binding.kernels.run
+    monkeypatch.setattr(binding.kernels, "run", lambda *given: (traced.append(given), run(*given))[1])
+    found = xe.load(text).run()
+    expected = (np.arange(256) * 7919 % 100 + 1).reshape(16, 16)
+    for k in range(16):
+        expected = np.minimum(expected, expected[:, k : k + 1] + expected[k])
+        expected[k, k] += k * (k - 1) // 2
+    np.testing.assert_array_equal(found.arrays["d"].reshape(16, 16), expected)
+    assert len({s.kernel for s in found.submissions}) == 1
+    assert len([given for given in traced if given[1].name.startswith("main")]) <= 6
+
+
+def test_a_number_that_the_language_needs_is_known_for_every_launch():
+    text = """#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue q;
+  int *d = sycl::malloc_shared<int>(64, q);
+  for (int k = 0; k < 5; k++) {
+    auto scope = k % 2 ? sycl::memory_scope::device : sycl::memory_scope::work_group;
+    q.parallel_for(sycl::range<1>(64), [=](sycl::id<1> i) {
+      sycl::atomic_ref<int, sycl::memory_order::relaxed, sycl::memory_scope::device> r(d[k]);
+      r.fetch_add(k, sycl::memory_order::relaxed, scope);
+    }).wait();
+  }
+}"""
+    assert xe.load(text).run().arrays["d"][:6].tolist() == [0, 64, 128, 192, 256, 0]
+
+
+def test_a_distance_without_a_sign_leads_back_where_it_wraps():
+    result = xe.load(
+        _HEAD
+        + """int main() {
+      sycl::queue q;
+      size_t n = 8;
+      int *x = sycl::malloc_shared<int>(64, q), *y = sycl::malloc_shared<int>(4, q);
+      for (int i = 0; i < 64; ++i) x[i] = i * i;
+      int *p = x + 32, sum = 0;
+      for (size_t i = 0; i < 4; ++i) sum += p[i - n] + *(p + (i - 2 * n)) + *((i - n) + p);
+      q.parallel_for(4, [=](sycl::id<1> i) { int *p = x + 32; y[i] = p[i[0] - n] + *(p + (i[0] - 2 * n)); }).wait();
+      printf("%d %d", sum, y[3]);
+    }"""
+    ).run()
+    assert result.output == f"{sum(2 * (24 + i) ** 2 + (16 + i) ** 2 for i in range(4))} {27**2 + 19**2}"

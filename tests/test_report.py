@@ -3,10 +3,16 @@
 import dataclasses
 import json
 from collections.abc import Mapping
+from html.parser import HTMLParser
+from pathlib import Path
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
-from xeemu.cost.report import AtomicTotals, GlobalTotals, Hint, LocalTotals, Report, SiteReport
+import xeemu as xe
+from xeemu.cost.report import Hint, Report
+from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import Term
 
 FILE = "kernels/transpose.py"
@@ -377,18 +383,93 @@ def test_to_dict_is_json_with_the_same_fields():
     assert EMPTY.to_dict()["time_s"] is None
 
 
-def test_html_is_the_text_escaped():
-    shown = NAIVE._repr_html_()
-    assert shown.startswith("<pre>transpose_naive ")
-    assert "&lt;- limit" in shown
-    assert "<-" not in shown
+# --- Files and pages ---
+
+
+def profiled(device="a770", pitch=16):
+    """The report of a small transposition through local memory."""
+    matrix = np.zeros((64, 64), np.float32)
+    return xe.profile(transpose, xe.NDRange((64, 64), (16, 16)), device=device)(matrix, matrix, pitch=pitch)[1]
+
+
+@xe.kernel(sub_group_size=16)
+def transpose(wg, source, result, *, pitch):
+    row, col = wg.local_id(0), wg.local_id(1)
+    tile = wg.local((16, pitch), jnp.float32)
+    tile = tile.at[row, col].set(source[wg.global_id(0), wg.global_id(1)])
+    tile = wg.barrier(tile)
+    return result.at[wg.group_id(1) * 16 + row, wg.group_id(0) * 16 + col].set(tile[col, row])
+
+
+def test_a_saved_report_is_read_again(tmp_path):
+    report = profiled()
+    report.save(tmp_path / "report.json")
+    loaded = Report.load(tmp_path / "report.json")
+    assert str(loaded) == str(report)
+    assert not report.diff(loaded)
+    assert loaded.sites[0].bank_map == report.sites[0].bank_map
+    assert loaded.occupancy == report.occupancy
+
+
+def test_paths_of_a_saved_report_are_those_seen_from_here(tmp_path, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parent)
+    profiled().save(tmp_path / "report.json")
+    assert Report.load(tmp_path / "report.json").file == Path(__file__).name
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"xeemu report": 0}', '{"xeemu report": 1, "kernel": "k"}'])
+def test_a_file_that_holds_no_report_is_refused(content, tmp_path):
+    file = tmp_path / "report.json"
+    file.write_text(content)
+    with pytest.raises(xe.KernelArgumentError, match=r"report\.json is no report: .*; write one by report\.save"):
+        Report.load(file)
+
+
+class Tags(HTMLParser):
+    """What a page opens and has not closed, and what it refers to."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.links, self.text = [], [], ""
+
+    def handle_starttag(self, tag, attrs):
+        self.links += [value for name, value in attrs if name in ("src", "href")]
+        if tag not in ("meta", "br", "link", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.mark.parametrize("report", [NAIVE, EMPTY, profiled()], ids=["naive", "empty", "profiled"])
+def test_a_page_needs_nothing_else_and_shows_what_the_text_does(report, tmp_path):
+    page = Tags()
+    page.feed(report.to_html(tmp_path / "report.html"))
+    assert (tmp_path / "report.html").read_text() == report.to_html()
+    assert page.open == page.links == []
+    assert "url(" not in page.text
+    for site in report.sites:
+        assert f"{site.op} {site.memory}" in page.text
+    assert all(hint.text in page.text for hint in report.hints)
+    assert report.device in page.text
+
+
+def test_a_notebook_shows_tables_and_escapes_what_it_shows():
+    shown = dataclasses.replace(NAIVE, kernel="<naive>")._repr_html_()
+    assert shown.count("<table") > 4
+    assert "&lt;naive&gt;" in shown
+    assert "<naive>" not in shown
 
 
 # --- Differences ---
 
 
 def test_a_report_does_not_differ_from_its_copy():
-    assert NAIVE.diff(dataclasses.replace(NAIVE)) == ""
+    assert not NAIVE.diff(dataclasses.replace(NAIVE))
+    assert str(NAIVE.diff(NAIVE)) == ""
 
 
 def test_diff_has_a_row_for_each_figure_that_changed_and_no_other():
@@ -403,7 +484,7 @@ def test_diff_has_a_row_for_each_figure_that_changed_and_no_other():
         time_s=1e-6,
         spill_bytes=None,
     )
-    assert padded.diff(NAIVE) == GOLDEN_DIFF.rstrip("\n")
+    assert str(padded.diff(NAIVE)) == GOLDEN_DIFF.rstrip("\n")
 
 
 GOLDEN_DIFF = """\
@@ -413,14 +494,24 @@ time_s                                      1.51 us -> 1 us  (0.662x)
 slm.passes                                  1114112 -> 131072  (0.118x)
 slm.excess                                   983040 -> 0  (0x)
 spill_bytes                                       0 -> ?
-load tile: passes                           1048576 -> 65536  (0.0625x)
-load tile: degree                                16 -> 1  (0.0625x)
+load tile: passes                           1048576 -> 65536  (0.0625x)   transpose.py:30
+load tile: degree                                16 -> 1  (0.0625x)   transpose.py:30
 hint: bank conflict load tile                 given -> -
 """
 
 
+def test_what_costs_more_than_before_has_risen():
+    padded, naive = profiled(pitch=17), profiled(pitch=16)
+    assert {"slm.passes", "slm.excess", "time_s"} <= {row.figure for row in naive.diff(padded).risen(0.05)}
+    assert padded.diff(naive).risen(0.05) == ()
+    (row,) = [row for row in naive.diff(padded) if row.figure == "load tile: passes"]
+    assert (row.before, row.after, row.factor, row.unit) == (256, 4096, 16, "passes")
+    assert row.where.startswith("test_report.py:")
+    assert dataclasses.replace(naive, time_s=None).diff(naive).risen(0.05)[0].figure == "time_s"
+
+
 def test_a_site_that_only_one_report_has_is_in_the_diff():
     longer = dataclasses.replace(NAIVE, sites=(*SITES, SITES[2]))
-    rows = longer.diff(NAIVE).splitlines()
-    assert rows[0].split() == ["load", "tile", "2:", "requests", "-", "->", "65536"]
+    rows = str(longer.diff(NAIVE)).splitlines()
+    assert rows[0].split() == ["load", "tile", "2:", "requests", "-", "->", "65536", "transpose.py:22"]
     assert all(row.startswith("load tile 2: ") for row in rows)

@@ -385,3 +385,22 @@ int main() {
     arrays = xe.load(program).run().arrays
     np.testing.assert_array_equal(arrays["bins"], [100 + 10 + 18, 110, 108, 108])
     np.testing.assert_array_equal(arrays["most"], [30, 31])
+
+
+def test_a_hint_about_a_reduction_does_not_ask_for_what_its_runtime_does():
+    text = """#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue q;
+  int *a = sycl::malloc_shared<int>(65536, q), *s = sycl::malloc_shared<int>(1, q);
+  q.parallel_for(sycl::range<1>(65536), sycl::reduction(s, sycl::plus<int>()), [=](sycl::id<1> i, auto &sum) {
+    sum += a[i];
+  }).wait();
+  q.parallel_for(sycl::range<1>(65536), [=](sycl::id<1> i) {
+    sycl::atomic_ref<int, sycl::memory_order::relaxed, sycl::memory_scope::device>(*s) += a[i];
+  }).wait();
+}"""
+    kernels = xe.load(text)
+    arrays = np.zeros(65536, np.int32), np.zeros(1, np.int32)
+    hints = [xe.estimate(kernels[line])(*arrays[::order]).hints[0] for line, order in ((5, -1), (8, 1))]
+    assert [hint.kind for hint in hints] == ["reduction over a range", "contended atomics"]
+    assert "Launch the reduction over an nd_range" in hints[0].text

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xeemu.cost.report import Report, SiteReport
+from xeemu.cost.report import Report
+from xeemu.cost.sites import SiteReport
 from xeemu.devices import bankmap
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.device import Device

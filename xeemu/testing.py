@@ -9,6 +9,7 @@
 The strategies need hypothesis (`pip install 'xeemu[testing]'`), the assertions do not.
 """
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from xeemu.commands.verdict import compare
 from xeemu.devices.device import Device
 from xeemu.devices.device import device as find_device
 from xeemu.errors import KernelArgumentError
+from xeemu.faults.baseline import Baseline
 from xeemu.faults.checking import check
 from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
@@ -43,6 +45,7 @@ def assert_clean(
     *arguments: Any,
     device: str | Device = DEFAULT_DEVICE,
     notes: bool = False,
+    baseline: str | os.PathLike[str] | None = None,
     **static: Any,
 ) -> Any:
     """Asserts that `xe.check` finds nothing that a right kernel has not.
@@ -53,6 +56,7 @@ def assert_clean(
       kernel, nd_range, device: as for `xe.check`.
       *arguments: the launch's arrays and scalars.
       notes: whether findings that are mere notes are let pass.
+      baseline: a file of findings that are accepted, as `xeemu check --write-baseline` writes it.
       **static: the kernel's static parameters.
 
     Returns:
@@ -62,6 +66,7 @@ def assert_clean(
       AssertionError: there are findings; the message holds them all.
     """
     outputs, findings = check(kernel, nd_range, device=device)(*arguments, **static)
+    findings = findings if baseline is None else Baseline.load(baseline).remaining(findings)
     found = findings.errors if notes else findings.faults
     if found:
         listed = "\n\n".join(map(str, found))

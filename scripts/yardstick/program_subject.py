@@ -120,7 +120,8 @@ def written(path: pathlib.Path, text: str) -> pathlib.Path:
 
 _MACRO = r"(?P<before>^[ \t]*#[ \t]*define[ \t]+NAME[ \t]+)[^\n]+"
 _NUMBER = r"(?P<before>)\bNAME\b"
-_VARIABLE = r"(?P<before>\b(?:const|constexpr|size_t|int|unsigned|long)\b[^;()\n]*\bNAME\s*=\s*)[^,;\n]+"
+_CONSTANT = r"(?P<before>\b(?:const|constexpr)\b[^;()\n]*\bNAME\s*=\s*)[^,;\n]+"
+_VARIABLE = _CONSTANT.replace("const|constexpr", "size_t|int|unsigned|long")
 
 
 def smaller(path: pathlib.Path, constants: tuple[str, ...]) -> str:
@@ -132,7 +133,7 @@ def smaller(path: pathlib.Path, constants: tuple[str, ...]) -> str:
     text = path.read_text(errors="replace")
     for constant in constants:
         name, _, value = constant.partition("=")
-        for form in (_NUMBER,) if name.isdigit() else (_MACRO, _VARIABLE):
+        for form in (_NUMBER,) if name.isdigit() else (_MACRO, _CONSTANT, _VARIABLE):
             pattern = form.replace("NAME", re.escape(name))
             text, found = re.subn(pattern, rf"\g<before>{value}", text, count=not name.isdigit(), flags=re.M)
             if found:

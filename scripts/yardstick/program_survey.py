@@ -170,7 +170,7 @@ def made(makefile: pathlib.Path, name: str) -> list[str]:
 
 def argv(text: str, makefile: pathlib.Path) -> tuple[str, ...]:
     """What a program is given."""
-    run = _RUN.search(makefile.read_text(errors="replace")) if makefile.exists() else None
+    run = _RUN.search(makefile.read_text(errors="replace").replace("\\\n", " ")) if makefile.exists() else None
     given = run[1].split() if run else []
     usage = _USAGE.search(text)
     names = _ARGUMENT.findall(usage[1]) if usage else []

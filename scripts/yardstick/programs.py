@@ -19,7 +19,8 @@ One TOML file a suite, in manifest/sycl/:
                                    returns 0 then, "assert" that an assertion fails otherwise, "" that it has no check
     fails = "FAIL"                 what it prints otherwise, where it is none of the usual words
     expect = "race"                a label of the suite, as for kernels of C; see labels.py
-    origin = "host"                by hand; "survey": by the survey's rule
+    origin = "host"                by hand; "survey": by the survey's rule; "held out": drawn by a rule and not looked
+                                   at before its first run was counted
     why = "..."                    what is to be known of the outcome
 """
 

@@ -6,10 +6,12 @@ pattern loads; a launch that another resource binds does not get faster, and the
 
 from collections.abc import Iterable, Sequence
 
-from xeemu.cost.report import AtomicTotals, Hint, OccupancyLike, SiteReport
+from xeemu.cost.report import Hint
+from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.timing import Term
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.device import Device
+from xeemu.devices.occupancy import Occupancy
 from xeemu.language.dialect import PYTHON, Dialect
 
 # What a pattern must cost before it is worth a hint: conflicts that double the passes, three quarters of the moved
@@ -27,7 +29,7 @@ _WORD_BYTES = 8
 def give(
     sites: Sequence[SiteReport],
     atomics: AtomicTotals,
-    occupancy: OccupancyLike | None,
+    occupancy: Occupancy | None,
     terms: Sequence[Term],
     groups: int,
     group_size: int,
@@ -62,6 +64,7 @@ def give(
     return tuple(hint for _, hint in found)
 
 
+_CONTENDED = "contended atomics"
 # The resources that each kind of hint unloads.
 _CONFLICTS = ("SLM",)
 _COPIES = ("SLM", "L1", "issue")
@@ -223,10 +226,31 @@ def _contended_atomics(
         "work-item of it update the address."
     )
     bound = f"At most {per_group}x fewer updates of the busiest address; no gain where atomics are not the bound."
-    yield Hint("contended atomics", tuple(sorted(guilty, key=lambda site: -(site.sectors or 0))), text, bound)
+    yield Hint(_CONTENDED, tuple(sorted(guilty, key=lambda site: -(site.sectors or 0))), text, bound)
 
 
-def _low_occupancy(occupancy: OccupancyLike | None) -> Iterable[Hint]:
+def by_runtime(found: Sequence[Hint], combined: Sequence[str]) -> tuple[Hint, ...]:
+    """The hints, where those about atomics of a reduction say that no line of the kernel's does them.
+
+    Args:
+      found: the hints.
+      combined: memories to which the language's runtime adds what work-items give.
+    """
+    return tuple(
+        _of_reduction(hint) if hint.kind == _CONTENDED and hint.sites[0].memory in combined else hint for hint in found
+    )
+
+
+def _of_reduction(hint: Hint) -> Hint:
+    text = (
+        f"The updates of {hint.sites[0].memory} are those of a reduction over a range without work-groups: here each "
+        "work-item makes one, while a runtime combines them in groups that it chooses, and takes less time. Launch the "
+        "reduction over an nd_range, where a work-group makes one."
+    )
+    return Hint("reduction over a range", hint.sites, text, hint.bound)
+
+
+def _low_occupancy(occupancy: Occupancy | None) -> Iterable[Hint]:
     if occupancy is None or occupancy.fraction is None or not 0 < occupancy.fraction < _LOW_OCCUPANCY:
         return
     step = f" {_sentence(str(occupancy.next_step))}" if occupancy.next_step is not None else ""

@@ -9,7 +9,8 @@ from xeemu.cost import hints, instructions, requests, timing, workload
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
 from xeemu.cost.counting import Counts, Ledger
-from xeemu.cost.report import AtomicTotals, GlobalTotals, LocalTotals, Report, SiteReport
+from xeemu.cost.report import Report
+from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.devices import bankmap
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
@@ -63,6 +64,9 @@ def tabulate(
     slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
     local, outside = ([s for s in sites if (s.space == "local") is inside] for inside in (True, False))
     ordered = tuple(sorted(sites, key=lambda site: (site.file, site.line)))
+    advice = hints.give(
+        ordered, atomics, resident, terms, geometry.groups, geometry.items, device, program.kernel.dialect
+    )
     return Report(
         kernel=program.kernel.name,
         device=device.name,
@@ -87,9 +91,7 @@ def tabulate(
         registers=registers,
         spill_bytes=spill,
         terms=terms,
-        hints=hints.give(
-            ordered, atomics, resident, terms, geometry.groups, geometry.items, device, program.kernel.dialect
-        ),
+        hints=hints.by_runtime(advice, interface.combined if (interface := program.kernel.interface) else ()),
         not_modelled=(*_NOT_MODELLED, *_missing(time)),
         sampled_groups=ledger.sample.size if ledger.sample else None,
         marks={

@@ -8,7 +8,7 @@ from xeemu.cost import caches, footprint, instructions, requests
 from xeemu.cost.caches import Loaded, Scratch, Stored, Traffic
 from xeemu.cost.census import Census
 from xeemu.cost.footprint import Footprint
-from xeemu.cost.report import AtomicTotals, SiteReport
+from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.timing import Work
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy

@@ -18,7 +18,9 @@ from xeemu.faults.ranges import Ranges
 from xeemu.faults.watching import Watch, Watching
 from xeemu.knowledge import schedule
 from xeemu.language.kernel import Kernel
+from xeemu.language.linearity import Allocation
 from xeemu.language.ndrange import NDRange
+from xeemu.language.program import Program
 from xeemu.launching import calling, fitting
 from xeemu.launching.arguments import DEFAULT_DEVICE, checked_arguments, checked_device, outside_jit, own_range, scalars
 from xeemu.launching.fitting import Watched
@@ -31,6 +33,7 @@ def check(
     nd_range: NDRange | None = None,
     device: str | Device = DEFAULT_DEVICE,
     max_iterations: int = MAX_ITERATIONS,
+    unset: Mapping[str, np.ndarray] | None = None,
 ) -> Callable[..., tuple[Any, Findings]]:
     """A kernel over an nd-range as a function that also tells what is wrong with it.
 
@@ -43,6 +46,8 @@ def check(
       nd_range: global and local size, as for `xe.launch`.
       device: the modelled device.
       max_iterations: after which a loop that tests a predicate is given up.
+      unset: by the names of parameters that are arrays which of their bytes nobody has written before the launch,
+        bools; to read these is a fault, too. Of arrays that are not named all have been.
 
     Returns:
       A function `f(*arrays, **static)` that gives the outputs, the bits of `xe.launch`, as NumPy arrays; and the
@@ -62,32 +67,61 @@ def check(
     if kernel.interface is not None and kernel.interface.checking is not None:
         kernel = kernel.interface.checking(kernel)
     if calling.is_bound(kernel):
-        return calling.function(kernel, nd_range, lambda k, r: check(k, r, modelled, max_iterations), calling.first)
+        return calling.function(
+            kernel, nd_range, lambda k, r: check(k, r, modelled, max_iterations, unset), calling.first
+        )
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
         given = outside_jit("xe.check", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
         prepared = prepare_alone(kernel, nd_range, modelled, given, static)
-        checked = _checked(prepared, scalars(given), max_iterations, alignment.is_required(modelled))
-        outputs, state = checked.run(given)
+        masks = _masks(prepared.program, unset or {})
+        checked = _checked(prepared, scalars(given), max_iterations, alignment.is_required(modelled), frozenset(masks))
+        outputs, state = checked.run(given, masks)
         found = judgement.judge(prepared.program, checked.watch, state, checked.explored(given, state))
         found = found.and_also(checked.absent)
         results = jax.tree.unflatten(prepared.program.output_tree, outputs)
 
         def at_size(size: int) -> tuple[Any, Findings]:
             requiring = dataclasses.replace(kernel, sub_group_size=size)
-            return check(requiring, nd_range, modelled, max_iterations)(*arguments, **static)
+            return check(requiring, nd_range, modelled, max_iterations, unset)(*arguments, **static)
 
         return results, sizes.of_launch(prepared.program, modelled, results, found, at_size)
 
     return call
 
 
+def _masks(program: Program, unset: Mapping[str, np.ndarray]) -> dict[Allocation, np.ndarray]:
+    """Which elements of a launch's memories nobody has written, of those of which there are any."""
+    found = {}
+    for memory in program.arguments:
+        if memory is not None and memory.elements and memory.name in unset:
+            mask = _of_elements(np.asarray(unset[memory.name]), memory.elements, memory.dtype.itemsize, memory.name)
+            if mask.any():
+                found[memory] = mask
+    return found
+
+
+def _of_elements(mask: np.ndarray, elements: int, size: int, name: str) -> np.ndarray:
+    """`[elements]` whether a mask of bytes has any of an element's, of `size` bytes each."""
+    if mask.dtype != np.bool_ or mask.size < elements * size:
+        raise KernelArgumentError(
+            f"unset has {mask.size} of {mask.dtype} for {name}, which has {elements * size} bytes; give a bool for each"
+        )
+    return np.asarray(mask.reshape(-1)[: elements * size].reshape(elements, size).any(1))
+
+
 @functools.lru_cache(maxsize=MOST_WATCHED)
-def _checked(prepared: Prepared, known: tuple[Hashable, ...], max_iterations: int, aligned: bool) -> "Checked":
+def _checked(
+    prepared: Prepared,
+    known: tuple[Hashable, ...],
+    max_iterations: int,
+    aligned: bool,
+    unset: frozenset[Allocation],
+) -> "Checked":
     program = prepared.program
     ranges = Ranges()
     steps = schedule.of_program(program, prepared.plan, known, ranges.look)
-    what = proofs.of_schedule(steps, program.written, ranges, aligned)
+    what = proofs.of_schedule(steps, program.written, ranges, aligned, unset)
     return Checked(prepared, Watch(what, max_iterations), tuple(judgement.absent_lanes(program, known)))
 
 
@@ -99,11 +133,18 @@ class Checked:
     watch: Watch
     absent: tuple[Finding, ...]
 
-    def run(self, given: Sequence[Any]) -> tuple[list[np.ndarray], Mapping[str, Any] | None]:
-        """The kernel's outputs, and what was found; nothing if all was proved."""
+    def run(
+        self, given: Sequence[Any], unset: Mapping[Allocation, np.ndarray]
+    ) -> tuple[list[np.ndarray], Mapping[str, Any] | None]:
+        """The kernel's outputs, and what was found; nothing if all was proved.
+
+        Args:
+          given: the arguments.
+          unset: of memories that are not wholly written which elements are not.
+        """
         if self.watch.proofs.complete:
             return fitting.fitted(self.prepared).run(given), None
-        outputs, state = self._watched.run(given)
+        outputs, state = self._watched.run(given, [~unset[memory] for memory in self.watch.present])
         self._check_ended(state)
         return outputs, state
 

@@ -1,10 +1,13 @@
 """Findings: what is wrong with a kernel, as values; the only place where faults are put into words."""
 
 import dataclasses
+import os
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from xeemu.faults import page
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.interface import Extent
 from xeemu.language.source import Site
@@ -14,6 +17,7 @@ BARRIER_DIVERGENCE, WRONG_FENCE, CROSS_ITEM = "barrier-divergence", "wrong-fence
 UNDEFINED_ARITHMETIC, WRAPPED_INDEX, ORDER_DEPENDENT = "undefined-arithmetic", "wrapped-index", "order-dependent"
 FORWARD_PROGRESS, SUB_GROUP_SIZE = "forward-progress", "sub-group-size"
 ABSENT_LANE, MISALIGNED_BLOCK = "absent-lane", "misaligned-block"
+INVALID_FREE, USE_AFTER_FREE, OVERLAPPING_COPY, LEAK = "invalid-free", "use-after-free", "overlapping-copy", "leak"
 KINDS = (
     DATA_RACE,
     UNINITIALIZED_READ,
@@ -28,6 +32,10 @@ KINDS = (
     SUB_GROUP_SIZE,
     ABSENT_LANE,
     MISALIGNED_BLOCK,
+    INVALID_FREE,
+    USE_AFTER_FREE,
+    OVERLAPPING_COPY,
+    LEAK,
 )
 MEANT = frozenset((ORDER_DEPENDENT, FORWARD_PROGRESS))
 """Kinds of notes that right kernels have too: what they tell is mostly meant."""
@@ -154,6 +162,13 @@ class Findings(tuple[Finding, ...]):
             "proved": [dataclasses.asdict(site) for site in self.proved],
             "watched": [dataclasses.asdict(site) for site in self.watched],
         }
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, title: str = "Findings") -> str:
+        """The same as one page of HTML that needs nothing else; written into a file too, if one is given."""
+        made = page.of_findings(self, title)
+        if path is not None:
+            Path(path).write_text(made, encoding="utf-8")
+        return made
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self)) or "no findings"
@@ -292,6 +307,11 @@ def uninitialized_read(element: Element, use: Use, count: int, written: str, dia
     remedy = dialect.clear.format(name=element.memory)
     advice = f"Store to every element before it is read, as by {remedy}"
     advice += ", with a barrier in between." if element.space == "local" else "."
+    if element.space == "global":
+        advice = (
+            f"Write {element.memory} before the launch, by a copy, a fill, a kernel or the host's code, or read only "
+            "what has been written."
+        )
     return _single(UNINITIALIZED_READ, element, use, count, head, written, advice)
 
 

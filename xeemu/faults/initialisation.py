@@ -1,4 +1,4 @@
-"""Initialisation: which reads of local and private memory are proved to find something written.
+"""Initialisation: which reads are proved to find something written: of local and private memory, and of unset global.
 
 A read finds what any work-item of its group has written earlier in the order in which the emulator executes a kernel;
 whether a barrier lies between is a question of races.
@@ -19,8 +19,16 @@ _MOST_ELEMENTS = 1 << 22
 _NEVER = np.iinfo(np.int64).max
 
 
-def doubtful_reads(schedule: Schedule, operations: Sequence[Operation]) -> frozenset[Key]:
-    """The reads of local and private memory, by their key, that are not proved to find something written."""
+def doubtful_reads(
+    schedule: Schedule, operations: Sequence[Operation], unset: frozenset[Allocation] = frozenset()
+) -> frozenset[Key]:
+    """The reads, by their key, that are not proved to find something written.
+
+    Args:
+      schedule: the program.
+      operations: its accesses.
+      unset: global memories that are not wholly written before the launch, of which nothing is proved.
+    """
     by_memory: dict[Allocation, list[Operation]] = {}
     for operation in operations:
         memory = operation.place.memory
@@ -28,9 +36,10 @@ def doubtful_reads(schedule: Schedule, operations: Sequence[Operation]) -> froze
         if memory.space != "global" and memory.elements:
             by_memory.setdefault(memory, []).append(operation)
     times = epochs.times(schedule)
-    return frozenset(
+    known = frozenset(
         operation.key for memory, uses in by_memory.items() for operation in _doubtful(memory, uses, schedule, times)
     )
+    return known | {o.key for o in operations if o.place.memory in unset and reads(o)}
 
 
 def reads(operation: Operation) -> bool:

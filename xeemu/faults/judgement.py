@@ -330,7 +330,7 @@ class _Judge:
                 yield findings.uninitialized_read(element, use, int(count), written, self.dialect)
 
     def _written(self, memory: Allocation, example: Unwritten) -> str:
-        whose = "the work-item" if memory.space == "private" else "the work-group"
+        whose = {"private": "the work-item", "local": "the work-group"}.get(memory.space, "the program")
         if not example.written:
             return f"Nothing of {memory.name} was written by then."
         first, last = (self._element(memory, n).address for n in (example.first, example.last))

@@ -91,7 +91,11 @@ class Proofs:
 
 
 def of_schedule(
-    schedule: Schedule, written: frozenset[Allocation], ranges: Ranges | None = None, aligned: bool = True
+    schedule: Schedule,
+    written: frozenset[Allocation],
+    ranges: Ranges | None = None,
+    aligned: bool = True,
+    unset: frozenset[Allocation] = frozenset(),
 ) -> Proofs:
     """What has to be watched of a program that stores to or updates some memories.
 
@@ -100,6 +104,7 @@ def of_schedule(
       written: those memories.
       ranges: of its operations.
       aligned: whether the device wants block loads and stores aligned.
+      unset: the global memories that are not wholly written before the launch.
     """
     operations = [o for o in schedule.root.operations() if o.frame.boxes]
     by_key: dict[Key, list[Operation]] = {}
@@ -114,7 +119,7 @@ def of_schedule(
             meetings={m.key: m for m in meetings},
             races=_races(schedule, operations, written),
             bounds=frozenset(o.key for o in operations if not _is_within_bounds(o, schedule)),
-            unwritten=initialisation.doubtful_reads(schedule, operations),
+            unwritten=initialisation.doubtful_reads(schedule, operations, unset),
             barriers=frozenset(m.key for m in meetings if epochs.is_of_group(m) and not _is_uniform(m)),
             endless=any(_is_endless(frame) for frame in schedule.root.frames()),
             followings=() if ranges is None else followings(schedule, ranges),

@@ -154,8 +154,14 @@ class Watch:
 
     @functools.cached_property
     def initialised(self) -> tuple[Allocation, ...]:
-        """The memories of which it is kept what was written, in the order of the program."""
-        return tuple(dict.fromkeys(spot.place.memory for spot in self.unwritten))
+        """The memories of which it is kept what was written; those of the launch first, in the order of the program."""
+        found = dict.fromkeys(spot.place.memory for spot in self.unwritten)
+        return tuple(sorted(found, key=lambda memory: memory.space != "global"))
+
+    @functools.cached_property
+    def present(self) -> tuple[Allocation, ...]:
+        """Those of global memory, of which something has been written before the launch."""
+        return tuple(memory for memory in self.initialised if memory.space == "global")
 
     @functools.cached_property
     def bounds(self) -> tuple[Spot, ...]:
@@ -194,13 +200,17 @@ class Watch:
     def operation(self, key: Key) -> Operation:
         return self.proofs.operations[key][0]
 
-    def zeros(self) -> State:
+    def zeros(self, *present: jax.Array) -> State:
         """The state in which nothing was found.
+
+        Args:
+          present: of each memory of `present` which elements have been written before the launch, bools.
 
         Keys:
           conflicts, differing: for each pair int64 `[CASES]` counts, and of how many the values stored differ.
           examples: for each pair int64 `[CASES, 7]`, see `Conflict`.
           beyond, unwritten, misaligned, parted: for each spot or barrier an int64 count and an example.
+          present: for each memory of `present` which elements have been written by then.
           exceeded: for each loop whether it was stopped.
           passed: the most barriers that a group has passed.
           shared: for each spot of global memory its stamps.
@@ -217,6 +227,7 @@ class Watch:
         return self._zeros_of_races() | {
             "beyond": [found(len(Beyond._fields) + len(s.place.memory.shape)) for s in self.bounds],
             "unwritten": [found(len(Unwritten._fields)) for _ in self.unwritten],
+            "present": list(present),
             "misaligned": [found(len(Misaligned._fields)) for _ in self.blocks],
             "parted": [found(len(Parted._fields)) for _ in self.barriers],
             "exceeded": [jnp.zeros((), bool) for _ in self.loops],
@@ -290,7 +301,7 @@ class Watching(Observer):
             "sub_epochs": [
                 jnp.zeros((groups, watch.parts), np.int64) if watch.parts else passed for _ in watch.memories
             ],
-            "written": [jnp.zeros(m.elements * copies[m.space], bool) for m in watch.initialised],
+            "written": [jnp.zeros(m.elements * copies[m.space], bool) for m in watch.initialised[len(watch.present) :]],
             "followed": [t.start(found) for t, found in zip(self.trails, state["followed"], strict=True)],
         }
         if watch.proofs.additions is not None:
@@ -409,11 +420,13 @@ class Watching(Observer):
         self._find("misaligned", number, event, misaligned, lambda at: [at.group, at.item, at.of(index)])
 
     def _check_written(self, event: Event, number: int, memory: Allocation) -> None:
-        bitmap = self._found["written"][self.watch.initialised.index(memory)]
+        bitmap = self._bitmap(self.watch.initialised.index(memory))
         missing = event.taken(self._items) & ~bitmap[self._places(event)]
 
         def example(at: "_Lane") -> list[jax.Array]:
-            if memory.space == "local":
+            if memory.space == "global":
+                row = bitmap
+            elif memory.space == "local":
                 row = bitmap.reshape(self.chunk.count, memory.elements)[at.row]
             else:
                 row = bitmap.reshape(memory.elements, -1)[:, at.row * self._items + at.item]
@@ -423,12 +436,20 @@ class Watching(Observer):
         self._find("unwritten", number, event, missing, example)
 
     def _note_written(self, event: Event, memory: int) -> None:
-        bitmap = self._found["written"][memory]
+        bitmap = self._bitmap(memory)
         shape = (self.chunk.count, event.lanes.count)
         targets = jnp.broadcast_to(
             jnp.where(event.taken(self._items), self._places(event), event.address.dtype.type(bitmap.size)), shape
         )
-        self._put("written", memory, bitmap.at[targets.reshape(-1)].set(True, mode="drop"))
+        own = memory - len(self.watch.present)
+        written = bitmap.at[targets.reshape(-1)].set(True, mode="drop")
+        self._put(*(("written", own) if own >= 0 else ("present", memory)), written)
+
+    def _bitmap(self, memory: int) -> jax.Array:
+        """Which elements have been written of a memory by its number."""
+        own = memory - len(self.watch.present)
+        bitmap: jax.Array = self._found["written"][own] if own >= 0 else self._found["present"][memory]
+        return bitmap
 
     def _check_parted(self, reached: jax.Array, running: jax.Array, number: int) -> None:
         parted = running & reached.any(1) & ~reached.all(1)

@@ -146,6 +146,7 @@ class _Binding:
             {name: declared.extent for name, declared in self.extents.items()},
             bind,
             () if self.signature is None or bind is None else self.signature.every,
+            tuple(p.name for p in self.function.parameters if p.declared.startswith("reduction<")),
         )
 
     @functools.cached_property

@@ -205,20 +205,18 @@ class Call:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Callee:
-    """A function as a value; `read` reads it when it is called."""
+    """A function as a value.
+
+    Attributes:
+      read: reads it when it is called.
+      override: of a virtual function the one that objects of a class have; None where there is none to be found.
+    """
 
     type: Type
     place: Place
     name: str
     read: Callable[[], "Function | None"] = dataclasses.field(default=lambda: None, repr=False)
-
-
-POINTED = "<pointer>"
-"""The name of a call through a pointer, which is its first argument."""
-COPY = "<copy>"
-"""The name of a call that copies a container of the standard library, which is its only argument."""
-SIZED_LATE = "<sized late>"
-"""The name of a call that gives the memory of an array whose size is computed, of so many elements."""
+    override: Callable[[Type], "Function | None"] = dataclasses.field(default=lambda _: None, repr=False)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -350,7 +348,32 @@ class Return:
     value: Expression | None
 
 
-Statement: TypeAlias = Block | Declaration | Evaluate | If | Loop | Switch | Break | Continue | Goto | Label | Return
+@dataclasses.dataclass(frozen=True, eq=False)
+class Handler:
+    """What catches exceptions of a class, or of classes derived from it.
+
+    Attributes:
+      variable: a pointer to the exception, as an object of the class; None where it has no name.
+      type: the class; None for all.
+    """
+
+    variable: Variable | None
+    type: Type | None
+    block: Block
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Try:
+    """`try`, of the host alone."""
+
+    place: Place
+    block: Block
+    handlers: tuple[Handler, ...]
+
+
+Statement: TypeAlias = (
+    Block | Declaration | Evaluate | If | Loop | Switch | Break | Continue | Goto | Label | Return | Try
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

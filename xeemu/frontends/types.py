@@ -5,6 +5,8 @@ integers have 32 bits.
 """
 
 import dataclasses
+import functools
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -124,6 +126,14 @@ class Record:
     def field(self, name: str) -> Field:
         return next(f for f in self.fields if f.name == name)
 
+    @functools.cached_property
+    def _hash(self) -> int:
+        """Found once, for the fields may be records of records, and what is known of types is kept by them."""
+        return hash((self.name, self.fields, self.size, self.union))
+
+    def __hash__(self) -> int:
+        return self._hash
+
     def __str__(self) -> str:
         return f"{'union' if self.union else 'struct'} {self.name}"
 
@@ -212,6 +222,16 @@ def base_path(derived: Type, base: Type) -> list[str]:
             if inner or field.type == base:
                 return [field.name, *inner]
     return []
+
+
+def classes(of: Type) -> Iterator[str]:
+    """The names of the classes of which an object holds objects."""
+    if isinstance(of, Array):
+        yield from classes(of.element)
+    elif isinstance(of, Record):
+        yield of.name
+        for field in of.fields:
+            yield from classes(field.type)
 
 
 def promoted(of: Scalar) -> Scalar:

@@ -163,18 +163,24 @@ class Watched:
     Attributes:
       prepared: the launch.
       watch: makes the observer of a chunk.
-      zeros: makes the state before the first chunk.
+      zeros: makes the state before the first chunk, of what else a run is given.
     """
 
     prepared: Prepared
     watch: Watch
-    zeros: Callable[[], Any]
+    zeros: Callable[..., Any]
 
-    def run(self, given: Sequence[Any]) -> tuple[list[np.ndarray], Any]:
-        """The arrays that the kernel returns, of a launch's arguments as they were given; and the state in the end."""
+    def run(self, given: Sequence[Any], more: Sequence[Any] = ()) -> tuple[list[np.ndarray], Any]:
+        """The arrays that the kernel returns, of a launch's arguments as they were given; and the state in the end.
+
+        Args:
+          given: the arguments.
+          more: what the state before the first chunk is made of.
+        """
         # Scalars in the dtypes that the program was traced for; arrays as they are.
         avals = [v.aval for v in self.prepared.program.body.invars]
         arguments = [np.asarray(a, v.dtype) if not np.shape(a) else a for a, v in zip(given, avals, strict=True)]
+        arguments += more
         # Counts pass 2^31; and it is a computation of its own, whatever else is traced.
         with jax.enable_x64(True), jax.core.eval_context(), capacity.refusing():
             self._check(arguments)
@@ -191,7 +197,12 @@ class Watched:
     @functools.cached_property
     def _measured(self) -> capacity.Measured:
         prepared = self.prepared
+        count = len(prepared.program.body.invars)
         options = effort.options(prepared.program, prepared.cut.groups, prepared.options.platform)
         return capacity.Measured(
-            compiling.compiled(lambda *arguments: prepared.watched(arguments, self.watch, self.zeros()), options, ())
+            compiling.compiled(
+                lambda *arguments: prepared.watched(arguments[:count], self.watch, self.zeros(*arguments[count:])),
+                options,
+                (),
+            )
         )

@@ -1,6 +1,7 @@
 """Launches: what the host submits as a launch of a kernel over arrays."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,6 +41,7 @@ class Pointed:
         return self.variable.type.pointee
 
 
+@functools.lru_cache(maxsize=4096)
 def located(whole: Record, path: str) -> tuple[Type, int]:
     """The type and offset of a part of a record, by names of fields and numbers of elements, as in `a.r.v[0]`."""
     of: Type = whole
@@ -92,10 +94,8 @@ def _pointed(machine: Machine, variable: Variable, pointer: Any) -> Pointed | Lo
     memory, at = pointer
     if memory is not None and memory.kind == LOCAL:
         return Local(memory.size - at)
-    if memory is not None and memory.freed:
-        raise machine.refuse(
-            f"the kernel captures {variable.name}, whose memory has been freed; free it after the kernel"
-        )
+    if memory is not None and memory.freed is not None:
+        machine.stale(memory, "the kernel that is submitted takes")
     return Pointed(variable, memory, at)
 
 

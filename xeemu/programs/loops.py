@@ -4,11 +4,11 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from xeemu.errors import Error
+from xeemu.faults.checking import check
+from xeemu.faults.findings import UNINITIALIZED_READ, Findings
 from xeemu.frontends import binding, tree, types
-from xeemu.frontends.hosting import intrinsics, layouts
+from xeemu.frontends.hosting import intrinsics, layouts, lifetimes
 from xeemu.frontends.hosting.machine import Frame, Machine
 from xeemu.frontends.hosting.memories import LOCAL, Memory
 from xeemu.frontends.hosting.rewriting import Rewriter
@@ -20,9 +20,11 @@ from xeemu.frontends.types import Array, Pointer, Record, Scalar, Type
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.ndrange import NDRange
 from xeemu.launching.launch import launch
-from xeemu.programs import launches, runs, transfers
+from xeemu.programs import runs
+from xeemu.programs.contents import Contents
 from xeemu.programs.launches import Pointed
 from xeemu.programs.leaving import Leaving, Unfit
+from xeemu.programs.reads import Reads
 
 _STATE = "random numbers"
 _MOST_ITERATIONS = (1 << 31) - 1
@@ -37,17 +39,22 @@ class Loops:
     """What has been learnt of a program's loops.
 
     Attributes:
+      reads: what the host reads of memory that nobody has written.
       refused: those that are carried out step by step.
     """
 
+    reads: Reads
     refused: set[tree.Loop] = dataclasses.field(default_factory=set)
 
     def hasten(self, machine: Machine, node: tree.Loop, frame: Frame) -> bool:
         """Carries out what is left of a loop that is about to test its condition; False if it cannot."""
         if node in self.refused:
             return False
+        if lifetimes.is_eventful(machine, node):
+            self.refused.add(node)
+            return False
         try:
-            return _Making(machine, node, frame).run()
+            return _Making(machine, node, frame, self.reads).run()
         except (_Refused, Unfit, Error, AssertionError):  # what no kernel has, the lowering refuses or asserts
             self.refused.add(node)
             return False
@@ -58,6 +65,7 @@ class _Making:
     """A loop that becomes a kernel.
 
     Attributes:
+      reads: what the host reads of memory that nobody has written.
       given: expressions for the loop's variables.
       parameters, values: of the kernel.
       first, last: statements before and after the loop.
@@ -69,6 +77,7 @@ class _Making:
     machine: Machine
     node: tree.Loop
     frame: Frame
+    reads: Reads
     given: dict[Variable, Expression] = dataclasses.field(default_factory=dict)
     parameters: list[Variable] = dataclasses.field(default_factory=list)
     values: list[Any] = dataclasses.field(default_factory=list)
@@ -122,15 +131,30 @@ class _Making:
             if isinstance(one, Pointed) and one.memory in self.machine.shared:
                 assert one.memory is not None
                 self.machine.touch(one.memory, one.variable.name in written)
-        changed = launch(kernel, NDRange(1, 1), max_iterations=_MOST_ITERATIONS)(*launches.arrays(self.values))
-        outputs = changed if isinstance(changed, tuple) else (changed,)
-        pointed = [v for v in self.values if isinstance(v, Pointed) and v.variable.name in written]
-        for one, data in zip(pointed, outputs, strict=True):
-            assert one.memory is not None
-            if one.variable.name == _STATE:
-                self.machine.random = int(np.asarray(data)[0])
-            else:
-                transfers.put(one.memory, one.element, np.asarray(data))
+        contents = Contents.of(self.values)
+        launched = launch(kernel, NDRange(1, 1), max_iterations=_MOST_ITERATIONS)
+        if contents.unset and effects.loaded(function) & {v for v in self.parameters if v.name in contents.unset}:
+            checked = check(kernel, NDRange(1, 1), max_iterations=_MOST_ITERATIONS, unset=contents.unset)
+            changed, found = checked(*contents.arguments)
+            self._note(found)
+        else:
+            changed = launched(*contents.arguments)
+        contents.take(written, changed, lambda others: launched(*others))
+        for one in self.values:
+            if isinstance(one, Pointed) and one.variable.name == _STATE:
+                assert one.memory is not None
+                self.machine.random = one.memory.get(0, types.ULONG)
+
+    def _note(self, found: Findings) -> None:
+        """Notes what a check has found of reads of what nobody has written."""
+        memories = {v.variable.name: v.memory for v in self.values if isinstance(v, Pointed)}
+        for finding in found:
+            memory = memories.get(finding.memory)
+            if finding.kind == UNINITIALIZED_READ and memory is not None and finding.address is not None:
+                here = self.machine.place
+                self.machine.place = Place(self.place.file, finding.sites[0].line, 1)
+                self.reads.count(memory, finding.address[0], finding.count)
+                self.machine.place = here
 
     # --- Variables ---
 

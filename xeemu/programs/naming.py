@@ -1,5 +1,6 @@
 """Naming: the arrays of a program by the names of the host's variables."""
 
+import linecache
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,7 +12,9 @@ from xeemu.frontends.hosting import layouts
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import LOCAL, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.tree import Place
 from xeemu.frontends.types import Pointer, Record, Type
+from xeemu.language.source import Site
 from xeemu.programs import transfers
 
 _TEXTS = ("std::basic_string", "std::ostream", "std::basic_ostream", "std::string", "<lambda", "std::function")
@@ -30,6 +33,16 @@ def memories(
         if one is not None:
             found[name] = one
     return found
+
+
+def name_of(machine: Machine, memory: Memory) -> str:
+    """The name of a variable that is or points to a memory; empty if there is none."""
+    return next((name for name, (found, _, _) in memories(machine).items() if found is memory), "")
+
+
+def site(place: Place) -> Site:
+    """A place of the program as findings have it."""
+    return Site(place.file, place.line, linecache.getline(place.file, place.line).strip())
 
 
 def _of_variable(of: Type, memory: Memory, lent: frozenset[Memory]) -> tuple[Memory, Type, tuple[int, ...]] | None:

@@ -1,20 +1,21 @@
 """Races: launches that nothing orders and that share memory, and the host's accesses before it has waited."""
 
 import dataclasses
-import linecache
 
-from xeemu.faults.findings import DATA_RACE, ERROR, Finding, Findings
-from xeemu.frontends.hosting import memories
+from xeemu.faults.findings import DATA_RACE, ERROR, Finding
+from xeemu.frontends.hosting import words
+from xeemu.frontends.hosting.holding import Held
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import DEVICE, Memory
 from xeemu.frontends.hosting.ordering import Access
 from xeemu.frontends.tree import Place
-from xeemu.language.source import Site
 from xeemu.programs import naming
+from xeemu.programs.frees import Frees
 
 _AFTER = (
     "give the second one the event of the first, h.depends_on(event), wait between them, or make the queue in_order"
 )
+BUFFER, VIEW = "a buffer", "a host accessor"
 
 
 @dataclasses.dataclass(eq=False)
@@ -23,11 +24,13 @@ class Races:
 
     Attributes:
       machine: that runs it.
+      frees: what it frees.
       seen: by the lines and the memory, how often.
       over: whether the program has ended, so that nobody accesses anything.
     """
 
     machine: Machine
+    frees: Frees
     seen: dict[tuple[Place, Place, str], tuple[Access, Access, int]] = dataclasses.field(default_factory=dict)
     over: bool = False
 
@@ -40,52 +43,75 @@ class Races:
     def touched(self, memory: Memory, writes: bool) -> None:
         """The host's code, or a command that copies or fills, accesses memory.
 
-        Errors: `xe.KernelError` for memory that the host cannot access, or that has been freed.
+        Errors: `xe.KernelError` for memory that the host cannot access.
         """
         if self.over:
             return
-        if memory.freed:
-            name = self._name_of(memory) or "memory"
-            raise self.machine.refuse(f"{name} is accessed here, but has been freed; free it after its last use")
+        if memory.freed is not None:
+            self.frees.used(memory, "a copy or fill uses" if self.machine.commands.open else "the host uses")
+            return
         queues = self.machine.commands
         pending = queues.touch(memory, writes)
         if queues.open:
             return
         if memory.kind == DEVICE:
-            name = self._name_of(memory)
+            name = naming.name_of(self.machine, memory)
             raise self.machine.refuse(
                 f"the host accesses {name or 'memory'} of malloc_device, which only kernels can (SYCL 2020, 4.8.2); "
                 "copy it by q.memcpy(...).wait(), or allocate it by malloc_shared"
             )
-        if pending is not None:
+        held = queues.holding.conflict(memory, writes)
+        if held is not None:
+            self._held(held, memory, writes)
+        elif queues.holding.is_held(memory):
+            return
+        elif pending is not None:
             self.found(pending, Access("", "the host", self.machine.place, memory, writes))
         else:
-            memories.watch(memory, None)
+            words.watch(memory, None)
 
-    def findings(self) -> Findings:
-        return Findings([_finding(first, second, key[2], n) for key, (first, second, n) in self.seen.items()])
+    def _held(self, held: Held, memory: Memory, writes: bool) -> None:
+        """The host accesses a buffer's memory, which shows what is in the buffer when that has ended."""
+        since = held.views[-1][0] if held.late is not None else held.place
+        assert since is not None
+        first = held.late or held.written or Access("", BUFFER, since, memory, True)
+        by = VIEW if held.late is not None else "the host"
+        self.found(first, Access("", by, self.machine.place, memory, writes, since=since))
+
+    def findings(self) -> list[Finding]:
+        return [_finding(first, second, key[2], n) for key, (first, second, n) in self.seen.items()]
 
     def _name(self, first: Access, second: Access) -> str:
-        return self._name_of(first.memory) or first.name or second.name
-
-    def _name_of(self, memory: Memory) -> str:
-        return next((n for n, (m, _, _) in naming.memories(self.machine).items() if m is memory), "")
+        return naming.name_of(self.machine, first.memory) or first.name or second.name
 
 
 def _finding(first: Access, second: Access, name: str, count: int) -> Finding:
+    if second.since is not None:
+        return _held_by(first, second, second.since, name, count)
     host = second.by == "the host"
     head = f"{first.by} {_does(first)} {name or 'memory'}, and {second.by} {_does(second)} it"
     why = "before it has waited for the command" if host else "and nothing orders the two"
     what = "wait first: event.wait() or q.wait()" if host else _AFTER
-    sites = (_site(first.place), _site(second.place))
+    sites = (naming.site(first.place), naming.site(second.place))
     lines = "\n".join(f"  {site}" for site in sites)
     text = f"data race: {head}{' ' if host else ', '}{why}\n{lines}\n  {what}"
     return Finding(DATA_RACE, ERROR, "global", name, sites, None, (), (), count, text)
 
 
+def _held_by(first: Access, second: Access, since: Place, name: str, count: int) -> Finding:
+    """The host's access to memory that a buffer has."""
+    what = f"data race: the host {_does(second)} {name or 'memory'}"
+    after = "" if first.by == BUFFER else f", after {first.by} has written to it"
+    head = f"{what} while the buffer of line {since.line} has it{after}"
+    advice = "the buffer writes back where it ends; use sycl::host_accessor, or end the buffer's scope before"
+    if second.by == VIEW:
+        waits = f"{first.by} has been submitted, which waits for the accessor's end"
+        head = f"{what} by the host accessor of line {since.line}, after {waits}"
+        advice = "end the host accessor's scope before the kernel is submitted"
+    sites = tuple(dict.fromkeys(map(naming.site, (since, first.place, second.place))))
+    lines = "\n".join(f"  {site}" for site in sites)
+    return Finding(DATA_RACE, ERROR, "global", name, sites, None, (), (), count, f"{head}\n{lines}\n  {advice}")
+
+
 def _does(access: Access) -> str:
     return "writes" if access.writes else "reads"
-
-
-def _site(place: Place) -> Site:
-    return Site(place.file, place.line, linecache.getline(place.file, place.line).strip())

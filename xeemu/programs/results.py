@@ -14,9 +14,10 @@ from xeemu.devices.device import Device
 from xeemu.errors import Error
 from xeemu.faults.checking import check
 from xeemu.faults.findings import Findings
+from xeemu.frontends.tree import Place
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.programs import telling
+from xeemu.programs import reads, telling
 
 _SAMPLE = 64
 
@@ -30,6 +31,8 @@ class Submitted:
       file, line: of the submission.
       nd_range: of the launch.
       arguments: of the launch, as they were before it.
+      unset: by the names of parameters which bytes of their memories nobody had written.
+      origins: by the names of parameters where their memories have been allocated.
       kernel: takes the arguments.
       device: the modelled device.
     """
@@ -41,6 +44,8 @@ class Submitted:
     arguments: Sequence[Any] = dataclasses.field(repr=False)
     kernel: Kernel = dataclasses.field(repr=False)
     device: str | Device = dataclasses.field(repr=False)
+    unset: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict, repr=False)
+    origins: Mapping[str, Place] = dataclasses.field(default_factory=dict, repr=False)
 
     @functools.cached_property
     def report(self) -> Report:
@@ -50,7 +55,8 @@ class Submitted:
     @functools.cached_property
     def findings(self) -> Findings:
         """What `xe.check` finds in the launch."""
-        return check(self.kernel, self.nd_range, device=self.device)(*self.arguments)[1]
+        found = check(self.kernel, self.nd_range, device=self.device, unset=self.unset)(*self.arguments)[1]
+        return reads.located(found, self.origins)
 
     @property
     def time_s(self) -> float | None:
@@ -75,7 +81,8 @@ class Result:
       arrays: the contents of its arrays at the end, by the names of the host's variables.
       submissions: its kernels, in order.
       exit_code: what `main` gives.
-      findings: what is wrong with the order of its commands.
+      findings: what is wrong with the order of its commands, and with what the host reads and frees.
+      leaks: notes of the USM that it has not freed.
     """
 
     output: str
@@ -83,6 +90,7 @@ class Result:
     submissions: tuple[Submitted, ...]
     exit_code: int
     findings: Findings
+    leaks: Findings = dataclasses.field(repr=False)
 
     def __str__(self) -> str:
         return telling.result(self)

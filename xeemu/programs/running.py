@@ -8,13 +8,16 @@ import numpy as np
 
 from xeemu.devices.device import Device, device
 from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocationError
+from xeemu.faults.findings import Findings
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus import submissions
-from xeemu.frontends.hosting import layouts, ranges
-from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
-from xeemu.frontends.hosting.memories import NULL, Memory, Outside
+from xeemu.frontends.cplusplus.destructors import Destructors
+from xeemu.frontends.hosting import layouts, lifetimes, ranges
+from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped, Thrown
+from xeemu.frontends.hosting.memories import NULL, Memory
 from xeemu.frontends.hosting.ordering import Access
 from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.hosting.words import Outside
 from xeemu.frontends.lowering import kernels as lowered
 from xeemu.frontends.sycl import host, parameters
 from xeemu.frontends.sycl.entries import Entry
@@ -26,11 +29,15 @@ from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
 from xeemu.launching.launch import launch
 from xeemu.launching.printing import printed
-from xeemu.programs import launches, naming, transfers
+from xeemu.programs import launches, naming
+from xeemu.programs.contents import Contents
+from xeemu.programs.frees import Frees
 from xeemu.programs.launches import Pointed, Sharing
 from xeemu.programs.loops import Loops
 from xeemu.programs.naming import Given
 from xeemu.programs.races import Races
+from xeemu.programs.raising import Raising
+from xeemu.programs.reads import Reads
 from xeemu.programs.results import Result, Submitted
 from xeemu.programs.varying import Varying
 
@@ -75,9 +82,13 @@ class _Run:
     def result(self) -> Result:
         main = self._main()
         machine = host.machine(self._submit, self.device, strict=True, most=MOST_STEPS)
-        races = Races(machine)
-        machine.hasten, machine.touch = Loops().hasten, races.touched
+        frees, read = Frees(machine), Reads(machine)
+        races = Races(machine, frees)
+        machine.hasten, machine.touch = Loops(read).hasten, races.touched
+        machine.free, machine.stale, machine.overlapped = frees.freed, frees.used, frees.overlapped
+        machine.missed = read.missed
         machine.commands.ordering.found = races.found
+        machine.ends = Destructors(self.kernels.instances).of
         with host.deep(), np.errstate(all="ignore"):
             code = self._call(machine, main)
         races.over = True
@@ -87,7 +98,8 @@ class _Run:
             arrays = naming.arrays(machine, lent)
         except MemoryError as error:
             raise _too_large(error, machine) from None
-        return Result("".join(machine.output), arrays, tuple(self.submitted), code, races.findings())
+        found = Findings([*races.findings(), *frees.seen.values(), *read.findings()])
+        return Result("".join(machine.output), arrays, tuple(self.submitted), code, found, frees.leaks())
 
     def _main(self) -> Function:
         for cursor in submissions.functions(self.kernels.instances):
@@ -101,11 +113,15 @@ class _Run:
         line = _command_line(machine, ("program", *self.arguments))
         arguments = [len(self.arguments) + 1, (line, 0), NULL][: len(main.parameters)]
         try:
+            self._begin(machine)
             found = host.called(machine, main, arguments)
+            lifetimes.end_program(machine)
         except Stopped as stopped:
             if stopped.message:
                 raise machine.refuse(f"the program ends with an error: {stopped.message}") from None
             found = stopped.status
+        except Thrown as thrown:
+            raise machine.refuse(f"the program ends with an error: {thrown.text}") from None
         except Exhausted:
             raise machine.refuse(
                 f"the host's code has taken {MOST_STEPS} steps here, more than xeemu follows; give it less to do, or "
@@ -121,6 +137,13 @@ class _Run:
             raise _too_large(error, machine) from None
         return int(found) if isinstance(found, int) else 0
 
+    def _begin(self, machine: Machine) -> None:
+        """Makes the objects of namespace scope at whose end something is done, in their order."""
+        for cursor in submissions.variables(self.kernels.instances):
+            variable = self.kernels.instances.outer(cursor)
+            if variable is not None and lifetimes.needed(machine, variable.type):
+                machine.static(variable)
+
     # --- Submissions ---
 
     def _submit(self, machine: Machine, function: Function, kernel: Any) -> None:
@@ -128,6 +151,7 @@ class _Run:
         try:
             self._launch(machine, name, function, kernel)
         except Error as error:
+            Raising(self.kernels.instances).throw(machine, error)
             raise _placed(error, machine) from None
 
     def _name(self, function: Function) -> str:
@@ -176,26 +200,34 @@ class _Run:
             sharing = launches.sharing(values)
         kernel, variables = self._kernel(name, entry, sharing)
         values = [*(values if sharing is None else sharing.values(values, variables)), *constants]
-        arguments = launches.arrays(values)
+        contents = Contents.of(values)
         place = machine.place
-        submitted = Submitted(name, place.file, place.line, nd_range, arguments, kernel, self.device)
+        submitted = Submitted(
+            name, place.file, place.line, nd_range, contents.arguments, kernel, self.device, contents.unset,
+            _origins(values),
+        )  # fmt: skip
         self.submitted.append(submitted)
-        if kernel.interface is not None and kernel.interface.printing is not None:
+
+        def launched(arguments: Sequence[Any]) -> Any:
+            return self._launched(name, entry, sharing, nd_range, arguments)
+
+        assert kernel.interface is not None
+        if kernel.interface.printing is not None:
             words = _WORDS if lowered.prints(entry.function, ("printf",)) else 2  # an assertion takes one
-            changed, text = printed(kernel, nd_range, self.device, words)(*arguments)
+            changed, text = printed(kernel, nd_range, self.device, words)(*contents.arguments)
             machine.output.append("".join(str(line) for line in text if not line.failed))
             if failed := next((line for line in text if line.failed), None):
                 raise Stopped(1, f"work-item {failed.work_item} of {name}: {failed}  at {failed.file}:{failed.line}")
         else:
-            changed = self._launched(name, entry, sharing, nd_range, arguments)
+            changed = launched(contents.arguments)
         if machine.commands.open:
             command = machine.commands.open[-1]
             command.launched.append(submitted)
-            command.accesses += _accesses(submitted, values, arguments, changed)
-        self._take(kernel, values, changed)
+            command.accesses += _accesses(submitted, contents, changed)
+        contents.take(kernel.interface.written, changed, launched)
 
     def _launched(
-        self, name: str, entry: Entry, sharing: Sharing | None, nd_range: NDRange, arguments: list[Any]
+        self, name: str, entry: Entry, sharing: Sharing | None, nd_range: NDRange, arguments: Sequence[Any]
     ) -> Any:
         """What a launch changes; numbers that vary are left open where the kernel can be traced so."""
         kernel, variables = self._kernel(name, entry, sharing)
@@ -221,14 +253,6 @@ class _Run:
             kernel = binding.kernel(program, entry.function, SYCL_CPP, identity, open_=open_)
             self._made[key] = kernel, entry.function.parameters
         return self._made[key]
-
-    def _take(self, kernel: Kernel, values: list[Any], changed: Any) -> None:
-        """Puts what a launch has changed into the host's memories."""
-        assert kernel.interface is not None
-        written = kernel.interface.written
-        for one, data in _changed(values, written, changed):
-            assert one.memory is not None
-            transfers.put(one.memory, one.element, np.asarray(data))
 
 
 def _beyond(machine: Machine, outside: Outside) -> str:
@@ -284,25 +308,24 @@ def _placed(error: Error, machine: Machine) -> Error:
     return refused if type(error) is KernelError else type(error)(str(refused))
 
 
-def _changed(values: list[Any], written: Sequence[str], changed: Any) -> list[tuple[Pointed, Any]]:
-    """The memories that a launch has changed, each with its contents."""
-    pointed = [v for v in values if isinstance(v, Pointed) and v.memory is not None and v.variable.name in written]
-    return list(zip(pointed, changed if isinstance(changed, tuple) else (changed,), strict=False))
-
-
-def _accesses(submitted: Submitted, values: list[Any], arguments: list[Any], changed: Any) -> list[Access]:
+def _accesses(submitted: Submitted, contents: Contents, changed: Any) -> list[Access]:
     """What a launch does with memories that others may access, too."""
     assert submitted.kernel.interface is not None
-    after = {id(one): data for one, data in _changed(values, submitted.kernel.interface.written, changed)}
+    after = contents.changed(submitted.kernel.interface.written, changed)
     place = Place(submitted.file, submitted.line, 1)
     found = []
-    for one, before in zip(values, arguments, strict=True):
+    for one, before in zip(contents.values, contents.arguments, strict=True):
         if isinstance(one, Pointed) and one.memory is not None:
-            writes = id(one) in after
-            contents = (before, after[id(one)]) if writes else None
             name = one.variable.name
-            found.append(Access(name, f"kernel {submitted.name}", place, one.memory, writes, one.at, contents))
+            both = (before, after[name]) if name in after else None
+            found.append(Access(name, f"kernel {submitted.name}", place, one.memory, name in after, one.at, both))
     return found
+
+
+def _origins(values: Sequence[Any]) -> dict[str, Place]:
+    """Where the memories of parameters have been allocated, by the parameters' names."""
+    pointed = [v for v in values if isinstance(v, Pointed) and v.memory is not None]
+    return {v.variable.name: v.memory.made for v in pointed if v.memory is not None and v.memory.made is not None}
 
 
 def _check(machine: Machine, entry: Entry, nd_range: NDRange, values: Sequence[Any]) -> None:

@@ -1,12 +1,12 @@
 """Bodies: what the readers share while one instance of a function is read, and expressions made of others."""
 
 import dataclasses
-import functools
 from collections.abc import Callable
 
 from xeemu.frontends import refusals
 from xeemu.frontends.cplusplus.closures import THIS, Closure, Site, site
 from xeemu.frontends.cplusplus.lvalues import dereferenced, member
+from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.cplusplus.records import Records
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
@@ -32,6 +32,7 @@ class Body:
       reference: whether the function gives a reference.
       variables: those declared so far, by their declaration's key.
       given: parameters that stand for an expression, by their declaration's key.
+      scopes: the blocks in which they are declared, by their declaration's key.
       place: of what was read last; what has no place of its own has this one.
     """
 
@@ -45,6 +46,7 @@ class Body:
     reference: bool = False
     variables: dict[int, Variable] = dataclasses.field(default_factory=dict)
     given: dict[int, Expression] = dataclasses.field(default_factory=dict)
+    scopes: dict[int, Cursor] = dataclasses.field(default_factory=dict)
     place: Place = NOWHERE
 
     def at(self, cursor: Cursor) -> Place:
@@ -96,11 +98,3 @@ class Body:
         if found is None:
             raise refusals.at(self.place, "this, which a kernel cannot have; copy the members to variables first")
         return found
-
-
-@functools.cache
-def is_header(file: str) -> bool:
-    """Whether a file is one of our own headers, which the user does not know."""
-    from xeemu.frontends.cplusplus.options import HEADERS
-
-    return file.startswith(HEADERS)

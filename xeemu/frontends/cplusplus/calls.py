@@ -2,10 +2,19 @@
 
 from typing import Any
 
-from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import constructors, copies, expressions, initializers, substitution
+from xeemu.frontends import callees, refusals, tree, types
+from xeemu.frontends.cplusplus import constructors, copies, expressions, initializers, substitution, virtuals
 from xeemu.frontends.cplusplus.bodies import NOWHERE, Body
-from xeemu.frontends.cplusplus.lvalues import address, converted, dereferenced, is_simple, lvalue, temporary
+from xeemu.frontends.cplusplus.lvalues import (
+    address,
+    converted,
+    dereferenced,
+    is_lvalue,
+    is_simple,
+    lvalue,
+    materialized,
+    temporary,
+)
 from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang, substitutes
 from xeemu.frontends.parsing.clang import Cursor
@@ -27,17 +36,33 @@ def read(body: Body, cursor: Cursor) -> Expression:
     if kind == "CONSTRUCTOR":
         return constructors.called(body, cursor, callee, place)
     if kind == "DESTRUCTOR":
-        return tree.Cast(types.VOID, place, tree.Constant(types.INT, place, 0))
+        return _ended(body, cursor, place)
     if kind not in (*_METHODS, "FUNCTION_DECL"):
         return _pointed(body, cursor, place)
     if callee.spelling == "operator=" and constructors.is_implicit(callee):
         target, value = (expressions.read(body, a) for a in cursor.get_arguments())
+        if not is_lvalue(value) and ends(body, value.type):
+            value = materialized(value)
         value = converted(value, target.type)
         if _copies(callee):
-            value = copies.copied(body, value, callee.semantic_parent.type)
+            value = copies.assigned(body, value, callee.semantic_parent.type)
         return tree.Assignment(target.type, place, "", lvalue(target), value)
     made = _direct(body, cursor, callee, place)
     return dereferenced(made) if is_reference(callee.result_type) else made
+
+
+def ends(body: Body, of: types.Type) -> bool:
+    """Whether something may be done at the end of an object."""
+    return any(name in body.records.ending for name in types.classes(of))
+
+
+def _ended(body: Body, cursor: Cursor, place: Place) -> Expression:
+    """A call of a destructor."""
+    pointer = _object(body, clang.children(cursor)[0])
+    assert isinstance(pointer.type, types.Pointer)
+    if ends(body, pointer.type.pointee):
+        return tree.Call(types.VOID, place, callees.DESTROY, (pointer,), None)
+    return tree.Cast(types.VOID, place, tree.Constant(types.INT, place, 0))
 
 
 def _copies(operator: Cursor) -> bool:
@@ -48,7 +73,6 @@ def _copies(operator: Cursor) -> bool:
 
 def _direct(body: Body, cursor: Cursor, callee: Cursor, place: Place) -> Expression:
     """A call of a function, method or operator that is known."""
-    _check_dispatch(body, cursor, callee)
     known = clang.evaluated(cursor) if callee.spelling.startswith("__builtin_") else None
     of = body.records.type(callee.result_type, cursor, place)
     if known is not None and isinstance(of, types.Scalar):
@@ -59,6 +83,8 @@ def _direct(body: Body, cursor: Cursor, callee: Cursor, place: Place) -> Express
     arguments = _arguments(body, cursor, callee)
     if function is None and callee.spelling in _SAME and callee.semantic_parent.spelling == "std":
         return arguments[0]
+    if virtuals.is_chosen(cursor, callee):
+        return tree.Call(of, place, callees.VIRTUAL, (virtuals.callee(body, callee), *arguments), None)
     whole = _given_object(arguments[0], callee) if arguments else None
     own = None if whole is None else body.method(callee, whole)
     if own is not None:
@@ -80,7 +106,7 @@ def _pointed(body: Body, cursor: Cursor, place: Place) -> Expression:
     if isinstance(pointer, tree.Callee):
         made = called(pointer.name, type_, place, arguments, pointer.read())
     else:
-        made = tree.Call(type_, place, tree.POINTED, (pointer, *arguments), None)
+        made = tree.Call(type_, place, callees.POINTED, (pointer, *arguments), None)
     return dereferenced(made) if is_reference(result) else made
 
 
@@ -110,18 +136,6 @@ def _expanded(name: str, function: Function, arguments: list[Expression], place:
         return substitution.expanded(function, arguments, place)
     except refusals.Unplaced as error:
         raise refusals.at(place, f"{name}: {error}") from None
-
-
-def _check_dispatch(body: Body, cursor: Cursor, callee: Cursor) -> None:
-    """An error where the object's class, known at run time alone, chooses the function."""
-    if clang.kind(callee) != "CXX_METHOD" or not callee.is_virtual_method():
-        return
-    named = clang.children(cursor)[0]
-    inner = [c for c in clang.children(named) if clang.begins_with(named, c)]
-    of = inner[-1].referenced if inner and clang.kind(inner[-1]) == "DECL_REF_EXPR" else None
-    if of is None or is_reference(of.type) or of.type.get_canonical().kind.name == "POINTER":
-        hint = "write a template, or call the class's own function by its name"
-        raise refusals.at(body.at(cursor), f"the virtual function {callee.spelling}, chosen at run time; {hint}")
 
 
 def _arguments(body: Body, cursor: Cursor, callee: Cursor) -> list[Expression]:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import calls, copies, expressions, initializers, objects, statements
 from xeemu.frontends.cplusplus.bases import base_name
-from xeemu.frontends.cplusplus.bodies import Body, is_header
+from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import converted
+from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Place
@@ -31,7 +32,9 @@ def _called(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) 
     given = list(cursor.get_arguments())
     if is_implicit(callee) and (callee.is_copy_constructor() or callee.is_move_constructor()):
         value = converted(expressions.read(body, given[0]), of)
-        return copies.copied(body, value, callee.semantic_parent.type) if callee.is_copy_constructor() else value
+        if callee.is_copy_constructor():
+            return copies.copied(body, value, callee.semantic_parent.type)
+        return copies.moved(body, value)
     if is_implicit(callee) and not given:
         return default(body, cursor, of, place)
     if (inherited := _inherited(body, callee, place)) is not None:

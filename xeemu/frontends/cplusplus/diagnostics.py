@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from xeemu.errors import KernelError
-from xeemu.frontends.cplusplus.bodies import is_header
+from xeemu.frontends.cplusplus.options import is_header
 
 _ERROR = 3
 _MOST, _MOST_NOTES = 10, 4
@@ -16,6 +16,10 @@ _ADVICE = (
     (
         re.compile(r"cannot assign to return value because function 'operator\[\]' returns a const value"),
         "an accessor of read_only cannot be written: make it read_write or write_only",
+    ),
+    (
+        re.compile(r"no (?:type|member|template) named '.+' in namespace 'sycl::ext(?:::|')"),
+        "an extension that xeemu does not have; write what SYCL 2020 has for it",
     ),
     (
         re.compile(r"no matching constructor for initialization of '(?:sycl::)?local_accessor<"),

@@ -4,8 +4,9 @@ So are arrays whose size is computed, which compilers take: they are memory of t
 """
 
 import dataclasses
+import itertools
 
-from xeemu.frontends import refusals, tree, types
+from xeemu.frontends import callees, refusals, tree, types
 from xeemu.frontends.cplusplus import expressions, initializers
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.parsing import clang
@@ -19,19 +20,37 @@ def new(body: Body, cursor: Cursor) -> Expression:
     place, of = body.at(cursor), body.type(cursor)
     assert isinstance(of, types.Pointer)
     parts = clang.children(cursor)
-    array = _is_array(cursor)
+    array, given = _is_array(cursor), _placement(cursor)
+    before, parts = parts[:given], parts[given:]
     count = expressions.read(body, parts.pop(0)) if array and parts else number(types.INT, place, 1)
-    made = tree.Call(of, place, "new", (count,), None)
+    zeroed = (number(types.INT, place, 1),) if array and _is_initialised(cursor) else ()
+    made: Expression = tree.Call(of, place, "new", (count, *zeroed), None)
+    at = expressions.read(body, before[0]) if len(before) == 1 else None
+    if at is not None and isinstance(at.type, types.Pointer):
+        made = tree.Cast(of, place, at)
     first = parts[-1] if parts else None
     if array and (first is None or clang.kind(first) != "INIT_LIST_EXPR"):
         value = initializers.by_class(body, cursor.type.get_canonical().get_pointee(), of.pointee)
-        return made if value is None else _repeated(made, count, value)
+        return made if value is None or not isinstance(made, tree.Call) else _repeated(made, count, value)
     if first is None:
         return made
     return _filled(body, made, first, types.Array(of.pointee, len(clang.children(first))) if array else of.pointee)
 
 
-def _filled(body: Body, made: tree.Call, first: Cursor, of: types.Type) -> Expression:
+def _placement(cursor: Cursor) -> int:
+    """How many arguments stand between `new` and the type."""
+    words = [t.spelling for t in cursor.get_tokens()]
+    start = words.index("new") + 1 if "new" in words else len(words)
+    depth, commas = 0, 0
+    for word, after in itertools.pairwise((*words[start:], ")")):
+        depth += (word in "([{") - (word in ")]}")
+        commas += word == "," and depth == 1
+        if depth == 0:
+            return commas + 1 if word == ")" and (after in ("(", "::") or after[:1].isidentifier()) else 0
+    return 0
+
+
+def _filled(body: Body, made: Expression, first: Cursor, of: types.Type) -> Expression:
     """A pointer to new memory that holds a value."""
     place = made.place
     value = initializers.of_type(body, first, of)
@@ -84,7 +103,7 @@ def late(body: Body, cursor: Cursor, of: types.Type) -> Expression:
     first = clang.initializer(cursor)
     sizes = [c for c in clang.children(cursor) if first is None or c != first]  # the innermost one first
     count = expressions.read(body, sizes[-1])
-    made = tree.Call(of, place, tree.SIZED_LATE, (count,), None)
+    made = tree.Call(of, place, callees.SIZED_LATE, (count,), None)
     value = initializers.by_class(body, element, of.pointee)
     return made if value is None else _repeated(made, count, value)
 
@@ -99,6 +118,14 @@ def _is_array(cursor: Cursor) -> bool:
     return False
 
 
+def _is_initialised(cursor: Cursor) -> bool:
+    """Whether parentheses or braces follow an array's size: elements without a value of their own are 0 then."""
+    words = [token.spelling for token in cursor.get_tokens()]
+    while words and words[-1] not in (")", "}", "]"):
+        words.pop()
+    return bool(words) and words[-1] != "]"
+
+
 def delete(body: Body, cursor: Cursor) -> Expression:
     place = body.at(cursor)
     pointer = expressions.read(body, clang.children(cursor)[-1])
@@ -106,8 +133,9 @@ def delete(body: Body, cursor: Cursor) -> Expression:
 
 
 def throw(body: Body, cursor: Cursor) -> Expression:
-    """An exception as the text of it in the source."""
+    """An exception: the text of it in the source, and its value unless it is one that is caught already."""
     place = body.at(cursor)
     words = " ".join(t.spelling for t in cursor.get_tokens())
     text = tree.Text(types.Array(types.CHAR, len(words) + 1), place, words)
-    return tree.Call(types.VOID, place, "throw", (text,), None)
+    given = [expressions.read(body, c) for c in clang.children(cursor)]
+    return tree.Call(types.VOID, place, "throw", (text, *given), None)

@@ -6,7 +6,8 @@ from typing import Any
 from xeemu.errors import KernelError
 from xeemu.frontends import tree, types
 from xeemu.frontends.cplusplus import closures, constructors, initializers, specializations, statements, substitution
-from xeemu.frontends.cplusplus.bodies import NOWHERE, Body, is_header
+from xeemu.frontends.cplusplus.bodies import NOWHERE, Body
+from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.cplusplus.records import Records, is_reference
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
@@ -84,7 +85,7 @@ class Instances:
         closure = self.closure(cursor)
         reference = clang.kind(cursor) != "CONSTRUCTOR" and is_reference(cursor.result_type)
         outside = self.body_outside(place)
-        return dataclasses.replace(outside, closure=closure, reference=reference, variables={}, given={})
+        return dataclasses.replace(outside, closure=closure, reference=reference, variables={}, given={}, scopes={})
 
     def closure(self, cursor: Cursor) -> closures.Closure | None:
         """The lambda whose call operator a function is."""
@@ -103,7 +104,10 @@ class Instances:
         return NOWHERE if is_header(place.file) else place
 
     def _body(self, body: Body, cursor: Cursor) -> tree.Block:
-        return statements.block(body, _block(cursor))
+        inner = _block(cursor)
+        if clang.kind(inner) == "CXX_TRY_STMT":
+            return tree.Block(body.place, (statements.tried(body, inner),))
+        return statements.block(body, inner)
 
     def outer(self, cursor: Cursor) -> Variable | None:
         """A variable of namespace scope, or a static one."""
@@ -144,10 +148,8 @@ def _named(cursor: Cursor) -> str:
 
 def _block(cursor: Cursor) -> Cursor:
     for child in cursor.get_children():
-        if clang.kind(child) == "COMPOUND_STMT":
+        if clang.kind(child) in ("COMPOUND_STMT", "CXX_TRY_STMT"):
             return child
-        if clang.kind(child) == "CXX_TRY_STMT":
-            return clang.children(child)[0]
     raise KernelError(f"the function {cursor.spelling} has no body that can be read")
 
 

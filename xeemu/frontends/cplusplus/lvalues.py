@@ -1,11 +1,10 @@
 """Lvalues: places of the tree made of others: through pointers, members and bases, conversions and temporaries."""
 
 from xeemu.frontends import tree, types
+from xeemu.frontends.callees import TEMPORARY
 from xeemu.frontends.parsing.literals import number, zero
 from xeemu.frontends.tree import Expression, Place, Variable
 from xeemu.frontends.types import Type
-
-_TEMPORARY = "<temporary>"
 
 
 def dereferenced(pointer: Expression) -> Expression:
@@ -63,7 +62,7 @@ def temporary(value: Expression) -> Expression | None:
         return None
     first = value.block.statements[0]
     assert isinstance(first, tree.Declaration)
-    return first.variables[0].initializer if first.variables[0].name == _TEMPORARY else None
+    return first.variables[0].initializer if first.variables[0].name == TEMPORARY else None
 
 
 def is_simple(node: Expression) -> bool:
@@ -125,7 +124,7 @@ def is_lvalue(value: Expression) -> bool:
 
 def materialized(value: Expression) -> Expression:
     """A temporary object, as an lvalue."""
-    variable = Variable(_TEMPORARY, value.type, "private", value.place, lambda: value)
+    variable = Variable(TEMPORARY, value.type, "private", value.place, lambda: value)
     name = tree.Name(value.type, value.place, variable)
     statements = (tree.Declaration(value.place, (variable,)), tree.Evaluate(value.place, name))
     return tree.Braced(value.type, value.place, tree.Block(value.place, statements))

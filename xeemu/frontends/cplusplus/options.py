@@ -1,5 +1,6 @@
 """Options: a compiler's options as clang's arguments for C++ with SYCL."""
 
+import functools
 import os
 from collections.abc import Sequence
 
@@ -32,3 +33,9 @@ def arguments(folder: str, options: Sequence[str], std: str) -> list[str]:
         *("-w", "-ferror-limit=0", "-ftemplate-depth=1024", "-fexceptions", "-fcxx-exceptions"),
         *("-I", folder or os.curdir, *taken(options, _FOR_CLANG, _IGNORED, "of a compiler's"), "-isystem", HEADERS),
     ]
+
+
+@functools.cache
+def is_header(file: str) -> bool:
+    """Whether a file is one of our own headers, which the user does not know."""
+    return file.startswith(HEADERS)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from xeemu.frontends import refusals, types
+from xeemu.frontends.cplusplus import options
 from xeemu.frontends.cplusplus.bases import Bases, base_name
 from xeemu.frontends.cplusplus.closures import Closure, closure, record
 from xeemu.frontends.parsing import clang
@@ -36,6 +37,7 @@ class Records(Layouts):
       bases: the classes that others are derived from.
       declared: the declarations of the classes read so far.
       ending: the names of those whose destructor does something.
+      refused: the names of the user's among them, of which a kernel has no objects.
     """
 
     def __init__(self) -> None:
@@ -44,6 +46,7 @@ class Records(Layouts):
         self.bases = Bases()
         self.declared: dict[Type, Cursor] = {}
         self.ending: set[str] = set()
+        self.refused: set[str] = set()
 
     def add(self, cursor: Cursor) -> Closure:
         """The class of a lambda expression."""
@@ -91,6 +94,8 @@ class Records(Layouts):
         self.declared[made] = declaration
         if isinstance(made, types.Record) and _ends(clang.template(declaration) or declaration):
             self.ending.add(made.name)
+            if not options.is_header(clang.place(clang.template(declaration) or declaration).file):
+                self.refused.add(made.name)
         return made
 
     def _closure(self, closure: Closure, place: Place) -> Type:

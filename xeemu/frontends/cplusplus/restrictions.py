@@ -1,12 +1,13 @@
 """Restrictions: what C++ has and kernels have not (SYCL 2020, 5.4), found in all that a kernel reaches."""
 
 import dataclasses
-from collections.abc import Iterator, Set
+from collections.abc import Set
 
 from xeemu.frontends import refusals, tree, types
+from xeemu.frontends.callees import COPY, DESTROY, MOVE, POINTED, SIZED_LATE, VIRTUAL
 from xeemu.frontends.cplusplus import specializations
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.tree import COPY, POINTED, SIZED_LATE, Function, Place, Variable
+from xeemu.frontends.tree import Function, Place, Variable
 
 _HEAP = "declare an array, or a local_accessor"
 _OF_THE_HOST = {
@@ -22,6 +23,8 @@ _OF_THE_HOST = {
     "random": "a random number of the host's; write a generator whose state each work-item has",
     "seed": "a random number of the host's; write a generator whose state each work-item has",
     "now": "the host's clock; measure by the event's profiling information",
+    DESTROY: "a call of a destructor with statements; write what it does as a function",
+    MOVE: f"a container, whose elements are on the heap; kernels have none, {_HEAP}",
     COPY: f"a copy of a container, whose elements are on the heap; kernels have none, {_HEAP}",
     POINTED: "a call through a pointer to a function; call functions by name, chosen by if or switch, or a template",
 }
@@ -63,6 +66,10 @@ class _Check:
         for node in nodes:
             if isinstance(node, tree.Name) and node.variable.space == "global" and not _is_given(node.variable):
                 raise refusals.at(node.place if node.place.line else place, _outer(node.variable))
+            if isinstance(node, tree.Try):
+                raise refusals.at(
+                    node.place if node.place.line else place, "try; kernels have no exceptions, test before"
+                )
             if isinstance(node, tree.Declaration) and self.ending and node.place.line:
                 self._declared(node)
             if isinstance(node, tree.Goto):
@@ -75,7 +82,7 @@ class _Check:
 
     def _declared(self, node: tree.Declaration) -> None:
         for variable in node.variables:
-            for name in self.ending & set(_classes(variable.type)):
+            for name in self.ending & set(types.classes(variable.type)):
                 hint = "write what it does as a function, and call it at the end"
                 raise refusals.at(variable.place, f"an object of {name}, whose destructor has statements; {hint}")
 
@@ -83,6 +90,9 @@ class _Check:
         if node.function is None:
             if node.name in _OF_THE_HOST:
                 raise refusals.at(place, self._inside(place) + _OF_THE_HOST[node.name])
+            if node.name == VIRTUAL and isinstance(node.arguments[0], tree.Callee):
+                hint = "write a template, or call the class's own function by its name"
+                raise refusals.at(place, f"the virtual function {node.arguments[0].name}, chosen at run time; {hint}")
         elif node.function in self.path:
             chain = " -> ".join(f.name for f in [*self.path[self.path.index(node.function) :], node.function])
             hint = "kernels have none, write a loop with an array of what is left to do, or a template"
@@ -94,16 +104,6 @@ class _Check:
         """The function of a header that the user calls, before what is wrong in it."""
         ours = [f.name for f in self.path if not f.place.line]
         return f"{ours[0]}: " if ours else ""
-
-
-def _classes(of: types.Type) -> Iterator[str]:
-    """The names of the classes of which an object holds objects."""
-    if isinstance(of, types.Array):
-        yield from _classes(of.element)
-    elif isinstance(of, types.Record):
-        yield of.name
-        for field in of.fields:
-            yield from _classes(field.type)
 
 
 def _is_given(variable: Variable) -> bool:

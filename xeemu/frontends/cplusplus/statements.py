@@ -4,9 +4,10 @@ import dataclasses
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import bindings, expressions, heap, initializers, ranges
+from xeemu.frontends.cplusplus import bindings, calls, copies, expressions, heap, initializers, ranges
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import address
+from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang, switches, unrolling
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, Statement, Variable
@@ -32,7 +33,11 @@ def read(body: Body, cursor: Cursor) -> Statement:
 
 def block(body: Body, cursor: Cursor) -> tree.Block:
     place = body.at(cursor)
-    return tree.Block(place, tuple(s for c in clang.children(cursor) for s in _labelled(body, c)))
+    parts = clang.children(cursor)
+    for declared in (d for c in parts if clang.kind(c) == "DECL_STMT" for d in clang.children(c)):
+        if clang.kind(declared) == "VAR_DECL" and declared.storage_class.name != "STATIC":
+            body.scopes[clang.key(declared)] = cursor
+    return tree.Block(place, tuple(s for c in parts for s in _labelled(body, c)))
 
 
 def _labelled(body: Body, cursor: Cursor) -> list[Statement]:
@@ -52,12 +57,24 @@ def _goto(body: Body, cursor: Cursor) -> Statement:
 def _declaration(body: Body, cursor: Cursor) -> Statement:
     place = body.at(cursor)
     found: list[Variable] = []
+    first: list[Statement] = []
     for declared in clang.children(cursor):
-        if clang.kind(declared) == "VAR_DECL":
+        if clang.kind(declared) == "VAR_DECL" and declared.storage_class.name == "STATIC":
+            first += _static(body, declared)
+        elif clang.kind(declared) == "VAR_DECL":
             found += variable(body, declared)
         elif bindings.is_binding(declared):
             found += bindings.variables(body, declared)
-    return tree.Declaration(place, tuple(found))
+    made = tree.Declaration(place, tuple(found))
+    return tree.Block(place, (*first, made)) if first else made
+
+
+def _static(body: Body, cursor: Cursor) -> list[Statement]:
+    """A static variable; one at whose end something is done begins where it is declared, others when they are used."""
+    made = body.outer(cursor)
+    if made is None or not calls.ends(body, made.type):
+        return []
+    return [tree.Evaluate(body.at(cursor), address(tree.Name(made.type, body.place, made)))]
 
 
 def variable(body: Body, cursor: Cursor) -> list[Variable]:
@@ -194,8 +211,32 @@ def _return(body: Body, cursor: Cursor) -> Statement:
     given = clang.children(cursor)
     if not given:
         return tree.Return(place, None)
-    value = expressions.read(body, given[0])
+    elided = None if body.reference else _elided(body, given[0])
+    value = expressions.read(body, given[0] if elided is None else elided)
     return tree.Return(place, address(value) if body.reference else value)
+
+
+def _elided(body: Body, cursor: Cursor) -> Cursor | None:
+    """The variable that a function returns itself, without a copy: the one that each return in its block names."""
+    name = _returned(cursor)
+    if name is None or (scope := body.scopes.get(clang.key(name.referenced))) is None:
+        return None
+    others = clang.parts(scope, frozenset(("RETURN_STMT",)), frozenset(("LAMBDA_EXPR",)))
+    named = [_returned(c) for r in others for c in clang.children(r)[:1]]
+    same = all(n is not None and clang.key(n.referenced) == clang.key(name.referenced) for n in named)
+    return name if same else None
+
+
+def _returned(cursor: Cursor) -> Cursor | None:
+    """The variable of which a returned object is a copy of the same class."""
+    of = cursor.type.get_canonical()
+    while clang.kind(cursor) in ("CALL_EXPR", "UNEXPOSED_EXPR") and len(parts := clang.children(cursor)) == 1:
+        callee = cursor.referenced
+        if clang.kind(cursor) == "CALL_EXPR" and (callee is None or clang.kind(callee) != "CONSTRUCTOR"):
+            return None
+        cursor = parts[0]
+    same = cursor.type.get_canonical() == of and of.kind.name == "RECORD"
+    return cursor if same and clang.kind(cursor) == "DECL_REF_EXPR" else None
 
 
 def _attributed(body: Body, cursor: Cursor) -> Statement:
@@ -208,9 +249,28 @@ def _attributed(body: Body, cursor: Cursor) -> Statement:
     return dataclasses.replace(statement, unroll=unroll) if isinstance(statement, tree.Loop) else statement
 
 
-def _try(body: Body, cursor: Cursor) -> Statement:
-    """What is tried; exceptions are errors of the whole program."""
-    return read(body, clang.children(cursor)[0])
+def tried(body: Body, cursor: Cursor) -> Statement:
+    place = body.at(cursor)
+    first, *handlers = clang.children(cursor)
+    return tree.Try(place, block(body, first), tuple(_handler(body, c) for c in handlers))
+
+
+def _handler(body: Body, cursor: Cursor) -> tree.Handler:
+    parts = clang.children(cursor)
+    inner = parts[-1]
+    if len(parts) == 1:
+        return tree.Handler(None, None, block(body, inner))
+    declared = parts[0]
+    variable = body.declare(declared)
+    if is_reference(declared.type) and isinstance(variable.type, types.Pointer):
+        return tree.Handler(variable, variable.type.pointee, block(body, inner))
+    place, of = body.place, variable.type
+    caught = Variable("<caught>", types.Pointer(of, "generic"), "private", place)
+    name = tree.Name(caught.type, place, caught)
+    value = copies.copied(body, tree.Unary(of, place, "*", name), declared.type)
+    own = dataclasses.replace(variable, read=lambda: value)
+    body.variables[clang.key(declared)] = own
+    return tree.Handler(caught, of, tree.Block(place, (tree.Declaration(place, (own,)), block(body, inner))))
 
 
 _READERS: dict[str, Callable[[Body, Cursor], Statement]] = {
@@ -228,6 +288,6 @@ _READERS: dict[str, Callable[[Body, Cursor], Statement]] = {
     "GOTO_STMT": _goto,
     "LABEL_STMT": lambda body, cursor: tree.Block(body.at(cursor), tuple(_labelled(body, cursor))),
     "NULL_STMT": lambda body, cursor: tree.Block(body.at(cursor), ()),
-    "CXX_TRY_STMT": _try,
+    "CXX_TRY_STMT": tried,
     "UNEXPOSED_STMT": _attributed,
 }

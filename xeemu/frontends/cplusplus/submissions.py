@@ -4,8 +4,8 @@ import dataclasses
 import re
 from collections.abc import Iterator
 
-from xeemu.frontends.cplusplus.bodies import is_header
 from xeemu.frontends.cplusplus.instances import FUNCTIONS, Instances
+from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Place
@@ -43,16 +43,28 @@ def submissions(instances: Instances) -> list[Submission]:
 
 def functions(instances: Instances) -> Iterator[Cursor]:
     """The functions that the user's files define, without templates, which have no instance by themselves."""
+    for cursor in _declared(instances):
+        if clang.kind(cursor) in FUNCTIONS and cursor.is_definition():
+            yield cursor
+
+
+def variables(instances: Instances) -> Iterator[Cursor]:
+    """The variables of namespace scope, and static members of classes, that the user's files define."""
+    for cursor in _declared(instances):
+        if clang.kind(cursor) == "VAR_DECL" and cursor.is_definition():
+            yield cursor
+
+
+def _declared(instances: Instances) -> Iterator[Cursor]:
+    """What the user's files declare, in namespaces and classes too."""
     pending = list(instances.unit.cursor.get_children())[::-1]
     while pending:
         cursor = pending.pop()
         file = cursor.location.file
         if file is None or is_header(file.name):
             continue
-        kind = clang.kind(cursor)
-        if kind in FUNCTIONS and cursor.is_definition():
-            yield cursor
-        elif kind in _SCOPES:
+        yield cursor
+        if clang.kind(cursor) in _SCOPES:
             pending += list(cursor.get_children())[::-1]
 
 

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from xeemu.frontends import tree, types
+from xeemu.frontends import callees, tree, types
 from xeemu.frontends.cplusplus.bodies import NOWHERE
 from xeemu.frontends.cplusplus.lvalues import address, converted, dereferenced, is_simple, member, subscript, temporary
 from xeemu.frontends.tree import Expression, Function, Place, Statement, Variable
@@ -152,7 +152,7 @@ class _Copy:
 
 def _direct(node: tree.Call, place: Place, arguments: tuple[Expression, ...]) -> Expression:
     """A call with other arguments; one through a pointer to a function that is known is one of that function."""
-    if node.name == tree.POINTED and isinstance(arguments[0], tree.Callee):
+    if node.name == callees.POINTED and isinstance(arguments[0], tree.Callee):
         callee = arguments[0]
         return tree.Call(node.type, place, callee.name, arguments[1:], callee.read())
     return dataclasses.replace(node, place=place, arguments=arguments)

@@ -5,11 +5,12 @@ from typing import Any
 from xeemu.frontends import types
 from xeemu.frontends.hosting import layouts
 from xeemu.frontends.hosting.machine import Machine, copy, copy_bytes
-from xeemu.frontends.hosting.memories import Cells, Memory
+from xeemu.frontends.hosting.memories import Cells, Memory, zero
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.types import Record, Type
 
 _NAMES = ("std::vector<", "std::basic_string<")
+_SHARED = "std::shared_ptr<"
 
 
 def copied(machine: Machine, given: Any, of: Type) -> Any:
@@ -18,6 +19,7 @@ def copied(machine: Machine, given: Any, of: Type) -> Any:
         return UNKNOWN
     memory, at = given if isinstance(given, tuple) else (given, 0)
     made = Cells(layouts.size(of))
+    made.element = of
     copy(made, 0, memory, at, of)
     _part(machine, made, 0, of)
     return made
@@ -31,6 +33,8 @@ def _part(machine: Machine, memory: Memory, at: int, of: Type) -> None:
                 _part(machine, memory, at + k * layouts.size(element), element)
         case Record() if of.name.startswith(_NAMES):
             _separate(machine, memory, at, of)
+        case Record() if of.name.startswith(_SHARED):
+            _share(memory, at, of)
         case Record(fields=fields, union=False) if _holds(of):
             for field in fields:
                 _part(machine, memory, at + layouts.at(of, field.name), field.type)
@@ -42,8 +46,21 @@ def _holds(of: Type) -> bool:
         case types.Array(element=element):
             return _holds(element)
         case Record(name=name, fields=fields):
-            return name.startswith(_NAMES) or any(_holds(f.type) for f in fields)
+            return name.startswith((*_NAMES, _SHARED)) or any(_holds(f.type) for f in fields)
     return False
+
+
+def _share(memory: Memory, at: int, of: Record) -> None:
+    """Counts one more pointer to an object."""
+    uses = of.field("uses")
+    assert isinstance(uses.type, types.Pointer)
+    found = memory.get(at + layouts.at(of, "uses"), uses.type)
+    if found is UNKNOWN or found[0] is None:
+        return
+    assert isinstance(uses.type.pointee, Record)
+    counter, start = found
+    count = start + layouts.at(uses.type.pointee, "uses")
+    counter.put(count, types.LONG, counter.get(count, types.LONG) + 1)
 
 
 def _separate(machine: Machine, memory: Memory, at: int, of: Record) -> None:
@@ -63,3 +80,31 @@ def _separate(machine: Machine, memory: Memory, at: int, of: Record) -> None:
     for k in range(count if _holds(element) else 0):
         _part(machine, made, k * size, element)
     memory.put(at + layouts.at(of, "first"), first.type, (made, 0))
+
+
+_OWNERS = ("std::vector<", "std::unique_ptr<", "std::shared_ptr<", "std::weak_ptr<", "std::optional<")
+
+
+def moved(given: Any, of: Type) -> Any:
+    """An object taken over from another one, in which what owns something is empty afterwards."""
+    if given is UNKNOWN:
+        return UNKNOWN
+    memory, at = given if isinstance(given, tuple) else (given, 0)
+    made = Cells(layouts.size(of))
+    made.element = of
+    copy(made, 0, memory, at, of)
+    _empty(memory, at, of)
+    return made
+
+
+def _empty(memory: Memory, at: int, of: Type) -> None:
+    match of:
+        case types.Array(element=element, count=count):
+            for k in range(count):
+                _empty(memory, at + k * layouts.size(element), element)
+        case Record(name=name) if name.startswith(_OWNERS):
+            for offset, leaf in layouts.leaves(of):
+                memory.put(at + offset, leaf, zero(leaf))
+        case Record(fields=fields, union=False):
+            for field in fields:
+                _empty(memory, at + layouts.at(of, field.name), field.type)

@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from xeemu.frontends import tree, types
-from xeemu.frontends.hosting import containers, devicewise, functions, layouts, memories
-from xeemu.frontends.hosting.machine import Machine, Stopped, copy_bytes
-from xeemu.frontends.hosting.memories import DEVICE, LOCAL, SHARED, Memory
+from xeemu.frontends import callees, tree, types
+from xeemu.frontends.hosting import containers, devicewise, dispatch, functions, layouts, lifetimes
+from xeemu.frontends.hosting.machine import Machine, Stopped, Thrown, copy_bytes
+from xeemu.frontends.hosting.memories import LOCAL, OWN, USM, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 
 Carried = Callable[..., Any]
@@ -31,15 +31,16 @@ def find(machine: Machine, node: tree.Call) -> Carried:
 
     def missing(*_: Any) -> Any:
         if machine.strict:
-            raise machine.refuse(f"{name} has no body that the host could run; define it in the file", place)
+            hint = "define it in the file, or include the file that does"
+            raise machine.refuse(f"{name} has no body that the host could run; {hint}", place)
         return UNKNOWN
 
     return missing
 
 
 COMMANDS = (
-    "new_queue", "begin_command", "command_depends", "command_uses", "end_command", "wait_event", "wait_queue",
-    "wait_memory", "profiled", "device_info", "device_text",
+    "new_queue", "new_context", "begin_command", "command_depends", "command_uses", "end_command", "wait_event",
+    "wait_queue", "wait_memory", "hold", "release", "view", "end_view", "profiled", "device_info", "device_text",
 )  # fmt: skip
 """What goes to the queues and devices of a program."""
 
@@ -51,14 +52,37 @@ def _allocate(machine: Machine, node: tree.Call) -> Carried:
     return lambda size, kind: (machine.allocate(size, LOCAL if kind is UNKNOWN else kind), 0)
 
 
-def _deallocate(machine: Machine, node: tree.Call) -> Carried:
-    def freed(p: Any) -> None:
-        if p is not UNKNOWN and p[0] is not None:
-            p[0].freed = True
-            if machine.strict and p[0].kind in (SHARED, DEVICE):
-                memories.watch(p[0], machine.touch)
+def _allocate_in(machine: Machine, node: tree.Call) -> Carried:
+    def allocated(context: Any, size: Any, kind: Any) -> Any:
+        made = machine.allocate(size, LOCAL if kind is UNKNOWN else kind)
+        made.context = context
+        return made, 0
 
-    return freed
+    return allocated
+
+
+def _deallocate(machine: Machine, node: tree.Call) -> Carried:
+    return lambda p: None if p is UNKNOWN else machine.free(p, None)
+
+
+def _deallocate_in(machine: Machine, node: tree.Call) -> Carried:
+    return lambda context, p: None if p is UNKNOWN else machine.free(p, context)
+
+
+def _size_of(machine: Machine, node: tree.Call) -> Carried:
+    return lambda p: UNKNOWN if p is UNKNOWN else 0 if p[0] is None else p[0].size - p[1]
+
+
+def _copy_apart(machine: Machine, node: tree.Call) -> Carried:
+    copied = _copy_bytes(machine, node)
+
+    def checked(to: Any, source: Any, size: Any) -> None:
+        known = UNKNOWN not in (to, source, size) and UNKNOWN not in (to[1], source[1])
+        if known and to[0] is not None and to[0] is source[0] and abs(to[1] - source[1]) < size:
+            machine.overlapped(to, source, size)
+        copied(to, source, size)
+
+    return checked
 
 
 def _copy_bytes(machine: Machine, node: tree.Call) -> Carried:
@@ -91,7 +115,7 @@ def _set_bytes(machine: Machine, node: tree.Call) -> Carried:
 
 
 def _kind_of(machine: Machine, node: tree.Call) -> Carried:
-    return lambda p: UNKNOWN if p is UNKNOWN else 0 if p[0] is None else p[0].kind
+    return lambda p: UNKNOWN if p is UNKNOWN else p[0].kind if p[0] is not None and p[0].kind in USM else len(USM)
 
 
 # --- Text ---
@@ -213,6 +237,101 @@ def _stop(machine: Machine, node: tree.Call) -> Carried:
     return stopped
 
 
+def _throw(machine: Machine, node: tree.Call) -> Carried:
+    """Throws an exception, its text and its value; without a value the one that is handled."""
+    of = node.arguments[1].type if len(node.arguments) > 1 else None
+
+    def thrown(text: Any, *values: Any) -> Any:
+        words = text_at(machine, text)
+        if not machine.strict:
+            raise Stopped(1, words)
+        if of is None:
+            if not machine.handled:
+                raise Stopped(1, f"{words}: no exception is being handled")
+            raise machine.handled[-1]
+        raise Thrown(machine.holding(of, values[0]), of, words)
+
+    return thrown
+
+
+def _caught(machine: Machine, node: tree.Call) -> Carried:
+    """The number of the exception that is handled, 0 for none."""
+
+    def caught() -> int:
+        if not machine.handled:
+            return 0
+        if machine.handled[-1] not in machine.exceptions:
+            machine.exceptions.append(machine.handled[-1])
+        return machine.exceptions.index(machine.handled[-1]) + 1
+
+    return caught
+
+
+def _rethrow(machine: Machine, node: tree.Call) -> Carried:
+    def rethrown(number: Any) -> Any:
+        if number is UNKNOWN or not 0 < number <= len(machine.exceptions):
+            raise Stopped(1, "std::rethrow_exception of a null pointer")
+        raise machine.exceptions[number - 1]
+
+    return rethrown
+
+
+def _ends_by(machine: Machine, node: tree.Call) -> Carried:
+    """By which instances of our headers' templates say how their objects end."""
+
+    def told(callee: Any) -> None:
+        function = callee.read() if isinstance(callee, tree.Callee) else None
+        if function is not None and machine.strict:
+            of = function.parameters[0].type
+            assert isinstance(of, types.Pointer)
+            machine.told[of.pointee] = function
+
+    return told
+
+
+def _end_of(machine: Machine, node: tree.Call) -> Carried:
+    of = _pointee(node)
+
+    def ended(pointer: Any) -> None:
+        function = machine.told.get(of)
+        if function is not None:
+            machine.call(function, [pointer])
+
+    return ended
+
+
+def _destroy(machine: Machine, node: tree.Call) -> Carried:
+    of = _pointee(node)
+
+    def destroyed(pointer: Any) -> None:
+        if machine.strict:
+            memory, at = machine.behind(pointer)
+            assert memory is not None
+            lifetimes.end(machine, memory, at, of)
+
+    return destroyed
+
+
+def _pointee(node: tree.Call) -> types.Type:
+    of = node.arguments[0].type
+    assert isinstance(of, types.Pointer)
+    return of.pointee
+
+
+def _delete(machine: Machine, node: tree.Call) -> Carried:
+    """Ends what a pointer points to, the elements of an array from the last one on, and frees the memory."""
+    of, freed = _pointee(node), _deallocate(machine, node)
+
+    def deleted(pointer: Any) -> None:
+        if machine.strict and pointer is not UNKNOWN and pointer[0] is not None:
+            if pointer[0].freed:
+                raise machine.refuse("delete of what has been deleted already; delete each object once")
+            lifetimes.end_heap(machine, pointer, of)
+        freed(pointer)
+
+    return deleted
+
+
 def _failed(machine: Machine, node: tree.Call) -> Carried:
     def failed(assertion: Any) -> Any:
         raise Stopped(1, f"the assertion {text_at(machine, assertion)} does not hold")
@@ -243,32 +362,24 @@ def _new(machine: Machine, node: tree.Call) -> Carried:
     assert isinstance(of, types.Pointer)
     size = layouts.size(of.pointee)
 
-    def made(count: Any = 1) -> Any:
-        memory = machine.allocate(count * size, 0)
+    def made(count: Any = 1, zeroed: Any = 0) -> Any:
+        memory = machine.allocate(count * size, OWN)
+        if zeroed:
+            memory.fill(0, 0, count * size)
         memory.element = of.pointee
         return memory, 0
 
     return made
 
 
-def _pointed(machine: Machine, node: tree.Call) -> Carried:
-    """A call through a pointer to a function."""
-
-    def called(pointer: Any, *arguments: Any) -> Any:
-        function = pointer.read() if isinstance(pointer, tree.Callee) else None
-        if function is not None:
-            return machine.call(function, arguments)
-        if machine.strict:
-            raise machine.refuse("a call through a pointer to no function", node.place)
-        return UNKNOWN
-
-    return called
-
-
 _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "allocate": _allocate,
+    "allocate_in": _allocate_in,
     "deallocate": _deallocate,
+    "deallocate_in": _deallocate_in,
+    "size_of": _size_of,
     "kind_of": _kind_of,
+    "copy_apart": _copy_apart,
     "copy_bytes": _copy_bytes,
     "set_bytes": _set_bytes,
     "print": _print,
@@ -283,11 +394,18 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "unsupported": _unsupported,
     "leave": _leave,
     "new": _new,
-    tree.SIZED_LATE: _new,
-    "delete": _deallocate,
-    "throw": _stop,
-    tree.POINTED: _pointed,
-    tree.COPY: lambda machine, node: lambda given: containers.copied(machine, given, node.type),
+    callees.SIZED_LATE: _new,
+    "delete": _delete,
+    "throw": _throw,
+    "caught": _caught,
+    "rethrow": _rethrow,
+    "ends_by": _ends_by,
+    callees.END_OF: _end_of,
+    callees.DESTROY: _destroy,
+    callees.MOVE: lambda machine, node: lambda given: containers.moved(given, node.type),
+    callees.POINTED: dispatch.pointed,
+    callees.VIRTUAL: dispatch.virtual,
+    callees.COPY: lambda machine, node: lambda given: containers.copied(machine, given, node.type),
     "__builtin_addressof": lambda machine, node: lambda p: p,
 }
 

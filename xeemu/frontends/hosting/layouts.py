@@ -6,7 +6,7 @@ here. All others have the compiler's layout, which a kernel's memories have too.
 
 import functools
 
-from xeemu.frontends.types import Array, Field, Opaque, Pointer, Record, Scalar, Type, Vector
+from xeemu.frontends.types import Array, Field, Opaque, Pointer, Record, Scalar, Type, Vector, base_path
 
 POINTER = 8
 
@@ -96,3 +96,13 @@ def holds_pointer(of: Type) -> bool:
 
 def _up(n: int, step: int) -> int:
     return -(-n // step) * step
+
+
+def base_offset(of: Type, to: Type) -> int:
+    """Where the part of an object that is of a base class begins; 0 where the class is the object's own."""
+    found = 0
+    for name in [] if of == to else base_path(of, to):
+        assert isinstance(of, Record)
+        found += at(of, name)
+        of = of.field(name).type
+    return found

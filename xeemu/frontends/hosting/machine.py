@@ -6,13 +6,15 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
+import numpy as np
+
 from xeemu.errors import KernelError
 from xeemu.frontends import refusals, tree
 from xeemu.frontends.hosting import layouts
 from xeemu.frontends.hosting.memories import (
     DEVICE,
-    HOST,
     LOCAL,
+    OWN,
     SHARED,
     Address,
     Cells,
@@ -21,9 +23,9 @@ from xeemu.frontends.hosting.memories import (
     Noted,
     Nowhere,
     Registry,
-    Words,
 )
 from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.hosting.words import Words
 from xeemu.frontends.tree import Function, Place, Variable
 from xeemu.frontends.types import Scalar, Type
 
@@ -46,6 +48,20 @@ class Stopped(Exception):
         self.status, self.message = status, message
 
 
+class Thrown(Exception):
+    """An exception of the program.
+
+    Attributes:
+      memory: holds its value.
+      type: of the value.
+      text: what the program throws, as its source says it.
+    """
+
+    def __init__(self, memory: "Memory", of: Type, text: str):
+        super().__init__(text)
+        self.memory, self.type, self.text = memory, of, text
+
+
 class Exhausted(Exception):
     """The program has taken as many steps as it may."""
 
@@ -64,12 +80,24 @@ class Machine:
       stack: the calls that have not returned.
       steps: how many calls and iterations there were.
       allocated: the bytes of the heap.
+      heap: the memories that have been allocated.
       limit: how many there may be till the end of a loop.
       quiet: whether nothing is to be submitted.
       most: how many there may be.
       output: what is printed.
       shared: memories that host and device, or the device alone, can access.
+      free: called with an address whose memory is freed, and the number of the context where it is one of USM's.
+      overlapped: called with where, from where and how many bytes are copied whose source and target overlap.
+      stale: called with memory that has been freed, and with what uses it.
+      missed: called when the host reads memory that nobody has written, with the offset and the type.
       hasten: carries out what is left of a long loop, if it can, and says so.
+      ends: the function, of an object's address, that ends an object of a class; None where nothing is done then.
+      told: the functions by which instances of our headers' templates end, as they have said.
+      temporaries: temporary objects that end with their full expressions, and their types.
+      lasting: the static objects in the order in which they were made.
+      handled: the exceptions that are being handled, the last one first at the end.
+      exceptions: those that the program has pointers to, by their numbers less one.
+      trying: the handlers of the blocks that are being tried.
       failed: what went wrong and was left out, where not all has to be known.
     """
 
@@ -86,27 +114,39 @@ class Machine:
     stack: list[tuple[Function, Frame]] = dataclasses.field(default_factory=list)
     steps: int = 0
     allocated: int = 0
+    heap: list[Memory] = dataclasses.field(default_factory=list)
     limit: int | None = None
     quiet: bool = False
     output: list[str] = dataclasses.field(default_factory=list)
     failed: list[Exception] = dataclasses.field(default_factory=list)
+    ends: Callable[[Type], Function | None] = dataclasses.field(default=lambda _: None)
+    told: dict[Type, Function] = dataclasses.field(default_factory=dict)
+    temporaries: list[tuple[Memory, Type]] = dataclasses.field(default_factory=list)
+    lasting: list[tuple[Memory, Type]] = dataclasses.field(default_factory=list)
+    handled: list[Thrown] = dataclasses.field(default_factory=list)
+    exceptions: list[Thrown] = dataclasses.field(default_factory=list)
+    trying: list[Sequence[tree.Handler]] = dataclasses.field(default_factory=list)
     body: Callable[["Machine", Function], Callable[[Frame], Any]] = dataclasses.field(default=lambda *_: lambda _: None)
     commands: Any = None
     shared: list[Words] = dataclasses.field(default_factory=list)
     random: Any = 1
     hasten: "Callable[[Machine, tree.Loop, Frame], bool] | None" = None
     touch: Callable[[Memory, bool], None] = dataclasses.field(default=lambda *_: None)
+    free: Callable[[Address, int | None], None] = dataclasses.field(default=lambda *_: None)
+    overlapped: Callable[[Address, Address, int], None] = dataclasses.field(default=lambda *_: None)
+    stale: Callable[[Memory, str], None] = dataclasses.field(default=lambda *_: None)
+    missed: Callable[[Memory, int, Type], None] = dataclasses.field(default=lambda *_: None)
 
     # --- Memories ---
 
-    def cells(self, size: Any, kind: int = HOST) -> Cells:
+    def cells(self, size: Any, kind: int = OWN) -> Cells:
         return Cells(size, kind) if self.strict else Noted(size, kind, self.journal)
 
     def fresh(self, of: Type) -> Memory:
         """A variable without a value."""
         size = layouts.size(of)
         if self.strict and size > _MANY and not layouts.holds_pointer(of):
-            made: Memory = Words(size)
+            made: Memory = self._words(size, OWN)
         else:
             made = self.cells(size)
         made.element = of
@@ -122,12 +162,21 @@ class Machine:
                 f"the host's arrays take {self.allocated / 2**30:.1f} GiB, and half of this machine's memory is "
                 f"{_LARGEST / 2**30:.1f}; make them smaller, by -D if the size is a macro"
             )
-        made = Words(size, kind)
+        made = self._words(size, kind)
+        made.made = self.place
+        self.heap.append(made)
         if kind in (DEVICE, SHARED):
             made.watch = self.touch
             self.shared.append(made)
         if kind == LOCAL and self.commands is not None:
             self.commands.command_uses((made, 0), size, 1)
+        return made
+
+    def _words(self, size: int, kind: int) -> Words:
+        """Memory that nobody has written."""
+        made = Words(size, kind)
+        made.unset = np.ones(size, bool)
+        made.missed = self.missed
         return made
 
     def static(self, variable: Variable) -> Memory:
@@ -140,6 +189,7 @@ class Machine:
             else:
                 self.begin(made, variable, {})
             self.note(variable, made)
+            self.lasting.append((made, variable.type))
         return self.statics[variable]
 
     begin: Callable[[Memory, Variable, Frame], None] = dataclasses.field(default=lambda *_: None)
@@ -205,6 +255,7 @@ class Machine:
         return refusals.at(place if place is not None and place.line else self.place, message)
 
 
+@functools.cache
 def load(of: Type) -> Callable[[Memory, Any], Any]:
     """What reads a value of a type from a memory and an offset."""
     from xeemu.frontends import types
@@ -213,7 +264,7 @@ def load(of: Type) -> Callable[[Memory, Any], Any]:
         case Scalar() | types.Pointer() | types.Opaque():
             return lambda memory, at: memory.get(at, of)
         case types.Vector(element=element, count=count):
-            return lambda memory, at: tuple(memory.get(at + k * element.size, element) for k in range(count))
+            return lambda memory, at: tuple(memory.peek(at + k * element.size, element) for k in range(count))
         case types.Array():
             return lambda memory, at: (memory, at)
         case types.Record():
@@ -221,6 +272,7 @@ def load(of: Type) -> Callable[[Memory, Any], Any]:
     return lambda memory, at: UNKNOWN
 
 
+@functools.cache
 def store(of: Type) -> Callable[[Memory, Any, Any], None]:
     """What writes a value of a type."""
     from xeemu.frontends import types
@@ -259,9 +311,10 @@ def memory_like(memory: Memory, of: Type) -> Memory:
     size = layouts.size(of)
     made: Memory
     if isinstance(memory, Noted):
-        made = Noted(size, HOST, memory.journal)
+        made = Noted(size, OWN, memory.journal)
     elif isinstance(memory, Words) and size > _MANY and not layouts.holds_pointer(of):
         made = Words(size)
+        made.missed = memory.missed
     else:
         made = Cells(size)
     made.element = of
@@ -272,13 +325,12 @@ def copy(to: Memory, to_at: Any, memory: Memory, at: Any, of: Type) -> None:
     """Copies an object."""
     size = layouts.size(of)
     if size > _MANY and isinstance(to, Words) and isinstance(memory, Words) and not memory.others:
-        to.fill(to_at, 0, size)
-        to.bytes[to_at : to_at + size] = memory.bytes[at : at + size]
+        to.take(to_at, memory, at, size)
     elif size > 64 * _MANY and not (isinstance(to, Words) or isinstance(memory, Words)):
         to.forget()
     else:
         for offset, leaf in layouts.leaves(of):
-            to.put(to_at + offset, leaf, memory.get(at + offset, leaf))
+            to.put(to_at + offset, leaf, memory.peek(at + offset, leaf))
 
 
 def copy_bytes(to: Memory, to_at: Any, memory: Memory, at: Any, size: Any) -> None:
@@ -286,10 +338,7 @@ def copy_bytes(to: Memory, to_at: Any, memory: Memory, at: Any, size: Any) -> No
     if UNKNOWN in (to_at, at, size) or isinstance(memory, Nowhere):
         to.forget()
     elif isinstance(memory, Words) and isinstance(to, Words):
-        to.fill(to_at, 0, size)
-        data = memory.bytes[at : at + size]
-        to.bytes[to_at : to_at + size] = data
-        to.others.update({k - at + to_at: v for k, v in memory.others.items() if at <= k < at + size})
+        to.take(to_at, memory, at, size)
     elif isinstance(memory, Cells):
         _copy_cells(to, to_at, memory, at, size)
     else:
@@ -310,6 +359,10 @@ def _copy_cells(to: Memory, to_at: int, memory: Cells, at: int, size: int) -> No
         to.fill(to_at, 0, size)
     elif isinstance(to, Cells):
         to.clear(to_at, size)
+    elif isinstance(to, Words):
+        to.fill(to_at, UNKNOWN, size)
+        for low, high in ((max(a, at), min(b, at + size)) for a, b in memory.zeros):
+            to.fill(low - at + to_at, 0, max(high - low, 0))
     for k, kind, value in [*whole, *apart]:
         to.put(k - at + to_at, kind, value)
 
@@ -348,4 +401,4 @@ def _copy_words(to: Memory, to_at: int, memory: Memory, at: int, size: int) -> N
 
     of = memory.element if isinstance(memory.element, Scalar) else types.UCHAR
     for k in range(0, size, of.size):
-        to.put(to_at + k, of, memory.get(at + k, of))
+        to.put(to_at + k, of, memory.peek(at + k, of))

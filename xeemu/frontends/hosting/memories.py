@@ -1,7 +1,7 @@
 """Memories: what variables and allocations of the host hold.
 
 A pointer is a memory and an offset in bytes. Variables and small things are `Cells`, which hold any value at any
-offset; what is allocated and holds numbers alone is `Words`, one array of NumPy's.
+offset; what is allocated and holds numbers alone is `words.Words`, one array of NumPy's.
 """
 
 import abc
@@ -11,14 +11,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from xeemu.errors import KernelError
 from xeemu.frontends import types
 from xeemu.frontends.hosting import layouts, scalars
 from xeemu.frontends.hosting.unknowns import UNKNOWN
+from xeemu.frontends.tree import Place
 from xeemu.frontends.types import Scalar, Type
 
-HOST, DEVICE, SHARED, LOCAL = range(4)
-"""Kinds of memory, as `__xeemu::allocate` takes them."""
+HOST, DEVICE, SHARED, LOCAL, OWN = range(5)
+"""Kinds of memory, as `__xeemu::allocate` takes them: three of USM, the work-group's, and the host's own."""
+USM = (HOST, DEVICE, SHARED)
 
 
 class Memory(abc.ABC):
@@ -28,22 +29,30 @@ class Memory(abc.ABC):
       size: how many, `UNKNOWN` where that is not known.
       kind: who can reach them.
       element: what a pointer to them was first converted to, None of one to `void`.
+      made: where it has been allocated; None of a variable.
+      freed: where it has been freed; None as long as it has not.
+      context: of USM the number of its context.
       watch: of `Words` and `Watched` called when the host accesses them, with whether it writes.
     """
 
-    __slots__ = ("element", "freed", "kind", "number", "size", "watch")
+    __slots__ = ("context", "element", "freed", "kind", "made", "number", "size", "watch")
 
     watch: Callable[["Memory", bool], None] | None
 
-    def __init__(self, size: Any, kind: int = HOST):
+    def __init__(self, size: Any, kind: int = OWN):
         self.size, self.kind = size, kind
         self.element: Type | None = None
-        self.number = 0
-        self.freed = False
+        self.number = self.context = 0
+        self.made: Place | None = None
+        self.freed: Place | None = None
 
     @abc.abstractmethod
     def get(self, at: Any, of: Type) -> Any:
         """The number, pointer or function at an offset."""
+
+    def peek(self, at: Any, of: Type) -> Any:
+        """The same for a copy: `UNKNOWN` if nobody has written it, which is a fault only where it is used."""
+        return self.get(at, of)
 
     @abc.abstractmethod
     def put(self, at: Any, of: Type, value: Any) -> None:
@@ -94,7 +103,7 @@ class Cells(Memory):
 
     __slots__ = ("cells", "kinds", "rest", "zeros")
 
-    def __init__(self, size: Any, kind: int = HOST):
+    def __init__(self, size: Any, kind: int = OWN):
         super().__init__(size, kind)
         self.cells: dict[int, Any] = {}
         self.kinds: dict[int, Type] = {}
@@ -161,7 +170,7 @@ class Cells(Memory):
             self.forget()
             return
         if self.kinds.get(at) is not of:
-            if self.kinds.get(at) != of:
+            if self.cells and self.kinds.get(at) != of:
                 self.clear(at, layouts.size(of))
             self.kinds[at] = of
         self.cells[at] = value
@@ -214,17 +223,6 @@ class Watched(Cells):
         if self.watch is not None:
             self.watch(self, True)
         Cells.put(self, at, of, value)
-
-
-def watch(memory: Memory, called: Callable[[Memory, bool], None] | None) -> None:
-    """Has the host's accesses to a memory watched, or, with None, watched no more."""
-    if isinstance(memory, Words):
-        memory.watch = called
-    elif type(memory) is Cells and called is not None:
-        memory.watch = called
-        memory.__class__ = Watched
-    elif type(memory) is Watched and called is None:
-        memory.__class__ = Cells  # type: ignore[assignment]
 
 
 def _punned(found: Any, of: Scalar) -> Any:
@@ -291,114 +289,6 @@ class Noted(Cells):
             self.cells.pop(at, None)
         else:
             self.cells[at] = value
-
-
-class Words(Memory):
-    """An array of NumPy's; pointers and what is not known are kept beside it.
-
-    Attributes:
-      bytes: the contents.
-      others: pointers and what is not known, by offset.
-      lent: whether somebody else has the contents, which must not change then.
-      watch: None where nobody cares for the host's accesses.
-    """
-
-    __slots__ = ("_views", "bytes", "lent", "others")
-
-    def __init__(self, size: int, kind: int = HOST):
-        super().__init__(size, kind)
-        self.bytes = np.zeros(-(-size // 8) * 8, np.uint8)
-        self.others: dict[int, Any] = {}
-        self.lent = False
-        self.watch = None
-        self._views: dict[np.dtype, np.ndarray] = {}
-
-    def get(self, at: Any, of: Type) -> Any:
-        if self.watch is not None:
-            self.watch(self, False)
-        if self.others and at in self.others:
-            return self.others[at]
-        if not isinstance(of, Scalar):
-            return NULL
-        self._check(at, of)
-        dtype = of.dtype
-        view = self._views.get(dtype)
-        if view is None:
-            view = self._views[dtype] = self.bytes.view(dtype)
-        index, odd = divmod(at, dtype.itemsize)
-        found = view[index] if not odd else self.bytes[at : at + dtype.itemsize].view(dtype)[0]
-        return found if dtype.kind == "f" and dtype.itemsize < 8 else +found.item()
-
-    def put(self, at: Any, of: Type, value: Any) -> None:
-        if self.watch is not None:
-            self.watch(self, True)
-        self._check(at, of)
-        if not isinstance(of, Scalar) or value is UNKNOWN:
-            self.others[at] = value
-            return
-        if self.others:
-            self.others.pop(at, None)
-        if self.lent:
-            self._own()
-        dtype = of.dtype
-        view = self._views.get(dtype)
-        if view is None:
-            view = self._views[dtype] = self.bytes.view(dtype)
-        index, odd = divmod(at, dtype.itemsize)
-        if odd:
-            self.bytes[at : at + dtype.itemsize] = np.frombuffer(dtype.type(value).tobytes(), np.uint8)
-        else:
-            view[index] = value
-
-    def _check(self, at: Any, of: Type) -> None:
-        size = layouts.size(of)
-        if not 0 <= at <= self.size - size:
-            raise Outside(at, size, self)
-
-    def fill(self, at: Any, byte: Any, size: Any) -> None:
-        if not 0 <= at <= at + size <= self.size:
-            raise Outside(at, size, self)
-        self._own()
-        self.bytes[at : at + size] = byte & 0xFF
-        for k in [k for k in self.others if at <= k < at + size]:
-            del self.others[k]
-
-    def forget(self) -> None:
-        pass
-
-    def _own(self) -> None:
-        """Makes a copy of what others look at, before it changes."""
-        if self.lent:
-            self.bytes, self.lent = self.bytes.copy(), False
-            self._views.clear()
-
-    def lend(self, dtype: np.dtype) -> np.ndarray:
-        """The contents, which will not change."""
-        self.lent = True
-        return self.bytes[: self.size // dtype.itemsize * dtype.itemsize].view(dtype)
-
-    def replace(self, data: np.ndarray) -> None:
-        """Takes new contents, from the beginning on."""
-        raw = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-        if raw.size == self.bytes.size and raw.ctypes.data % 8 == 0:
-            self.bytes, self.lent = raw, True
-        else:
-            self._own()
-            self.bytes[: raw.size] = raw[: self.bytes.size]
-        self._views.clear()
-
-
-class Outside(KernelError):
-    """An access of the host beyond a memory.
-
-    Attributes:
-      memory: that is accessed.
-      at, size: of the access, in bytes.
-    """
-
-    def __init__(self, at: int, size: int, memory: Memory):
-        super().__init__(f"the host accesses {size} bytes at {at} of a memory of {memory.size} bytes")
-        self.memory, self.at, self.size = memory, at, size
 
 
 def zero(of: Type) -> Any:

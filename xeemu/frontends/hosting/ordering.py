@@ -24,6 +24,7 @@ class Access:
       memory: the memory.
       writes: whether it is changed.
       at: where what is accessed begins, in bytes.
+      since: of the host's, where the buffer begins that has the memory.
       contents: of what a kernel writes the bytes before and after it, None where they are not at hand.
     """
 
@@ -34,6 +35,7 @@ class Access:
     writes: bool
     at: int = 0
     contents: tuple[Any, Any] | None = None
+    since: Place | None = None
 
     def changed(self) -> np.ndarray | None:
         """Which bytes have been changed; None where that is not known."""
@@ -41,6 +43,21 @@ class Access:
             return None
         before, after = (np.asarray(c).reshape(-1).view(np.uint8) for c in self.contents)
         return before != after if before.size == after.size else None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Block:
+    """A host accessor for whose end a command waits.
+
+    Attributes:
+      memory: the buffer's.
+      writes: whether the command writes to it.
+      place: where the host accessor begins.
+    """
+
+    memory: Memory
+    writes: bool
+    place: Place
 
 
 @dataclasses.dataclass(eq=False)
@@ -55,6 +72,7 @@ class Command:
       uses: the memories of its accessors, and those made for it, each with whether it is changed.
       launched: the kernels that it has launched, each with its `time_s`.
       accesses: what it does with memories.
+      blocked: the host accessor for whose end it waits.
     """
 
     number: int
@@ -64,6 +82,7 @@ class Command:
     uses: list[tuple[Memory, bool]] = dataclasses.field(default_factory=list)
     launched: list[Any] = dataclasses.field(default_factory=list)
     accesses: list[Access] = dataclasses.field(default_factory=list)
+    blocked: Block | None = None
 
 
 @dataclasses.dataclass(eq=False)

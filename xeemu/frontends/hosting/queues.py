@@ -5,10 +5,11 @@ from typing import Any
 
 from xeemu.devices.device import Device
 from xeemu.frontends import types
-from xeemu.frontends.hosting import memories
+from xeemu.frontends.hosting import holding, words
+from xeemu.frontends.hosting.holding import Holding
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import Cells, Memory
-from xeemu.frontends.hosting.ordering import Access, Command, Ordering
+from xeemu.frontends.hosting.ordering import Access, Block, Command, Ordering
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 
 END = 2
@@ -26,6 +27,8 @@ class Queues:
       ordering: the commands.
       open: the commands that are being put together.
       in_order: of each queue whether it is.
+      contexts: how many the program has made; 0 is the platform's.
+      holding: the memories that buffers have.
     """
 
     machine: Machine
@@ -33,6 +36,8 @@ class Queues:
     ordering: Ordering = dataclasses.field(default_factory=lambda: Ordering(lambda a, b: None))
     open: list[Command] = dataclasses.field(default_factory=list)
     in_order: list[bool] = dataclasses.field(default_factory=list)
+    contexts: int = 0
+    holding: Holding = dataclasses.field(default_factory=Holding)
 
     @property
     def commands(self) -> list[Command]:
@@ -41,6 +46,10 @@ class Queues:
     def new_queue(self, in_order: Any) -> int:
         self.in_order.append(bool(in_order) if in_order is not UNKNOWN else True)
         return len(self.in_order) - 1
+
+    def new_context(self) -> int:
+        self.contexts += 1
+        return self.contexts
 
     def begin_command(self, queue: Any) -> None:
         self.open.append(Command(0, queue, self.machine.place))
@@ -54,11 +63,17 @@ class Queues:
     def command_uses(self, memory: Any, size: Any, mode: Any) -> None:
         if self.open and memory is not UNKNOWN and memory[0] is not None:
             self.open[-1].uses.append((memory[0], mode != _READ))
+            self.open[-1].blocked = self.open[-1].blocked or self._blocked(memory[0], mode != _READ)
 
     def end_command(self) -> int:
         command = self.open.pop() if self.open else Command(0, UNKNOWN, self.machine.place)
         known = isinstance(command.queue, int) and command.queue < len(self.in_order)
         if self.machine.strict:
+            for access in command.accesses:
+                blocked = command.blocked is not None and command.blocked.memory is access.memory
+                self.holding.used(access, blocked)
+                if blocked:
+                    words.watch(access.memory, self.machine.touch)
             self.ordering.close(command, known and self.in_order[command.queue])
         else:
             self.commands.append(command)
@@ -67,14 +82,61 @@ class Queues:
 
     def wait_event(self, event: Any) -> None:
         if event is not UNKNOWN:
-            self.ordering.wait({event})
+            self._wait({event})
 
     def wait_queue(self, queue: Any) -> None:
-        self.ordering.wait(self.ordering.of_queue(queue))
+        self._wait(self.ordering.of_queue(queue))
 
     def wait_memory(self, memory: Any) -> None:
         if memory is not UNKNOWN and memory[0] is not None:
-            self.ordering.wait(self.ordering.using(memory[0]))
+            self._wait(self.ordering.using(memory[0]))
+
+    def _wait(self, numbers: set[int]) -> None:
+        """Waits for commands, unless one of them waits for a host accessor that there still is."""
+        for number in numbers if self.machine.strict else ():
+            command = self.commands[number - 1] if 0 < number <= len(self.commands) else None
+            if command is not None and command.blocked is not None and number not in self.ordering.done:
+                self._check_hang(command, command.blocked)
+        self.ordering.wait(numbers)
+
+    def _check_hang(self, command: Command, blocked: Block) -> None:
+        if self._blocked(blocked.memory, blocked.writes) is not None:
+            raise self.machine.refuse(
+                f"the program hangs here: it waits for the command of line {command.place.line}, which waits for the "
+                f"end of the host accessor of line {blocked.place.line}; end that accessor's scope before the wait"
+            )
+
+    def _blocked(self, memory: Memory, writes: bool) -> Block | None:
+        place = self.holding.viewed(memory, writes)
+        return None if place is None else Block(memory, writes, place)
+
+    def hold(self, pointer: Any, size: Any) -> None:
+        """A buffer begins that has the host's memory, all of it, till it ends."""
+        memory = holding.known(pointer)
+        if self.machine.strict and memory is not None and pointer[1] == 0 and memory.size == size:
+            self.holding.begin(memory, self.machine.place)
+            words.watch(memory, self.machine.touch)
+
+    def release(self, pointer: Any) -> None:
+        """A buffer ends: it waits for the commands that use it."""
+        memory = holding.known(pointer)
+        if memory is not None and self.machine.strict and self.holding.end(memory):
+            self._wait(self.ordering.using(memory))
+            words.watch(memory, None)
+
+    def view(self, pointer: Any, mode: Any) -> None:
+        """A host accessor begins: it waits for the commands that use the buffer."""
+        self.wait_memory(pointer)
+        memory = holding.known(pointer)
+        if memory is not None and self.machine.strict:
+            self.holding.view(memory, self.machine.place, mode != _READ)
+            words.watch(memory, None)
+
+    def end_view(self, pointer: Any, mode: Any) -> None:
+        memory = holding.known(pointer)
+        if memory is not None and self.machine.strict:
+            self.holding.end_view(memory, mode != _READ)
+            words.watch(memory, self.machine.touch if self.holding.is_held(memory) else None)
 
     def touch(self, memory: Memory, writes: bool) -> Access | None:
         """An access by the host's code; a command's, where one is put together. Gives the access that conflicts."""
@@ -84,7 +146,7 @@ class Queues:
         if not any(a.memory is memory and a.writes >= writes for a in accesses):
             accesses.append(Access("", "a copy or fill", self.machine.place, memory, writes))
             if self.machine.strict:
-                memories.watch(memory, self.machine.touch)
+                words.watch(memory, self.machine.touch)
         return None
 
     def profiled(self, event: Any, what: Any) -> Any:

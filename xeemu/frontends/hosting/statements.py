@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from xeemu.errors import Error
-from xeemu.frontends import tree
-from xeemu.frontends.hosting import guesses, layouts
+from xeemu.frontends import callees, tree, types
+from xeemu.frontends.hosting import guesses, handling, layouts, lifetimes
 from xeemu.frontends.hosting.expressions import value
 from xeemu.frontends.hosting.machine import RESULT, Frame, Machine, Value, store
 from xeemu.frontends.hosting.memories import Cells, Memory
@@ -26,7 +26,8 @@ Run: TypeAlias = Callable[[Frame], str | None]
 def body(machine: Machine, function: Function) -> Run:
     """The body of a function."""
     if function not in machine.compiled:
-        machine.compiled[function] = _whole(machine, statement(machine, function.body))
+        run = lifetimes.scoped(machine, function.parameters, statement(machine, function.body), True)
+        machine.compiled[function] = _whole(machine, run)
     return machine.compiled[function]
 
 
@@ -70,10 +71,11 @@ def _when_reached(machine: Machine, node: Statement) -> Run:
 
 def _block(machine: Machine, node: tree.Block) -> Run:
     parts = [statement(machine, s) for s in node.statements]
+    variables = lifetimes.declared(node.statements)
     if labels := {_gone(s.name): k for k, s in enumerate(node.statements) if isinstance(s, tree.Label)}:
-        return _labelled(machine, parts, labels)
+        return lifetimes.scoped(machine, variables, _labelled(machine, node, parts, labels))
     if len(parts) == 1:
-        return parts[0]
+        return lifetimes.scoped(machine, variables, parts[0])
 
     def run(frame: Frame) -> str | None:
         for part in parts:
@@ -82,11 +84,12 @@ def _block(machine: Machine, node: tree.Block) -> Run:
                 return left
         return None
 
-    return run
+    return lifetimes.scoped(machine, variables, run)
 
 
-def _labelled(machine: Machine, parts: list[Run], labels: Mapping[str, int]) -> Run:
+def _labelled(machine: Machine, node: tree.Block, parts: list[Run], labels: Mapping[str, int]) -> Run:
     """A block with labels, at which it goes on where a statement of it is left by a `goto`."""
+    behind = {name: lifetimes.declared(node.statements[k:]) for name, k in labels.items()}
 
     def run(frame: Frame) -> str | None:
         k = 0
@@ -97,6 +100,8 @@ def _labelled(machine: Machine, parts: list[Run], labels: Mapping[str, int]) -> 
                 if left not in labels:
                     return left
                 machine.step()
+                if labels[left] < k:
+                    lifetimes.leave(machine, behind[left], frame)
                 k = labels[left]
         return None
 
@@ -114,12 +119,12 @@ def _goto(machine: Machine, node: tree.Goto) -> Run:
 
 
 def _declaration(machine: Machine, node: tree.Declaration) -> Run:
-    def run(frame: Frame) -> str | None:
-        for variable in node.variables:
-            declare(machine, variable, frame)
-        return None
+    return lifetimes.full(machine, node, lambda frame: _declare_all(machine, node, frame))
 
-    return run
+
+def _declare_all(machine: Machine, node: tree.Declaration, frame: Frame) -> None:
+    for variable in node.variables:
+        declare(machine, variable, frame)
 
 
 def declare(machine: Machine, variable: Variable, frame: Frame) -> None:
@@ -132,13 +137,18 @@ def declare(machine: Machine, variable: Variable, frame: Frame) -> None:
         frame[variable] = made = machine.fresh(variable.type)
         store(variable.type)(made, 0, value(machine, first)(frame))
     else:
+        mark = len(machine.temporaries)
         given = value(machine, first)(frame)
+        if len(machine.temporaries) > mark and isinstance(variable.type, types.Pointer):
+            lifetimes.keep(machine, variable, given, frame, mark)
         made = given if isinstance(given, Memory) else machine.fresh(variable.type)
         if made is not given:
             store(variable.type)(made, 0, given)
     frame[variable] = made
     if variable.place.line:
         machine.note(variable, made)
+    if variable.name == callees.TEMPORARY and lifetimes.needed(machine, variable.type):
+        machine.temporaries.append((made, variable.type))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -163,17 +173,20 @@ def begin(machine: Machine) -> Callable[[Memory, Variable, Frame], None]:
 
 
 def _evaluate(machine: Machine, node: tree.Evaluate) -> Run:
-    computed = value(machine, node.expression)
+    computed, of = value(machine, node.expression), node.expression.type
+    dropped = isinstance(node.expression, tree.Call) and lifetimes.needed(machine, of)
 
     def run(frame: Frame) -> str | None:
-        computed(frame)
+        found = computed(frame)
+        if dropped and isinstance(found, Memory):
+            lifetimes.end(machine, found, 0, of)
         return None
 
-    return run
+    return lifetimes.full(machine, node.expression, run)
 
 
 def _if(machine: Machine, node: tree.If) -> Run:
-    condition, then = value(machine, node.condition), statement(machine, node.then)
+    condition, then = _condition(machine, node.condition), statement(machine, node.then)
     otherwise = None if node.otherwise is None else statement(machine, node.otherwise)
     truth = machine.truth
 
@@ -190,8 +203,8 @@ def _if(machine: Machine, node: tree.If) -> Run:
 
 def _loop(machine: Machine, node: tree.Loop) -> Run:
     first = None if node.first is None else statement(machine, node.first)
-    condition = None if node.condition is None else value(machine, node.condition)
-    step = None if node.step is None else value(machine, node.step)
+    condition = None if node.condition is None else _condition(machine, node.condition)
+    step = None if node.step is None else _condition(machine, node.step)
     repeated = statement(machine, node.body)
     repeat = guesses.repeat if not machine.strict else _repeat
 
@@ -200,7 +213,11 @@ def _loop(machine: Machine, node: tree.Loop) -> Run:
             first(frame)
         return repeat(machine, node, frame, condition, step, repeated)
 
-    return run
+    return lifetimes.scoped(machine, lifetimes.declared([node.first]), run)
+
+
+def _condition(machine: Machine, node: Expression) -> Value:
+    return lifetimes.full(machine, node, value(machine, node))
 
 
 def _repeat(
@@ -224,7 +241,7 @@ def _repeat(
 
 
 def _switch(machine: Machine, node: tree.Switch) -> Run:
-    chosen = value(machine, node.value)
+    chosen = _condition(machine, node.value)
     cases = [[statement(machine, s) for s in case.statements] for case in node.cases]
 
     def run(frame: Frame) -> str | None:
@@ -240,7 +257,7 @@ def _switch(machine: Machine, node: tree.Switch) -> Run:
                 return None if left == BREAK else left
         return None
 
-    return run
+    return lifetimes.scoped(machine, lifetimes.declared([s for case in node.cases for s in case.statements]), run)
 
 
 def _case(node: tree.Switch, x: int) -> int:
@@ -254,10 +271,23 @@ def _case(node: tree.Switch, x: int) -> int:
 def _return(machine: Machine, node: tree.Return) -> Run:
     if node.value is None:
         return lambda frame: RETURN
-    computed = value(machine, node.value)
+    if isinstance(node.value, tree.Name) and lifetimes.needed(machine, node.value.type):
+        return _given_away(node.value.variable, value(machine, node.value))
+    computed = _condition(machine, node.value)
 
     def run(frame: Frame) -> str | None:
         frame[RESULT] = computed(frame)
+        return RETURN
+
+    return run
+
+
+def _given_away(variable: Variable, computed: Value) -> Run:
+    """Returns a variable itself, which does not end in the function then."""
+
+    def run(frame: Frame) -> str | None:
+        found = frame.pop(variable, None)
+        frame[RESULT] = computed(frame) if found is None else found
         return RETURN
 
     return run
@@ -273,6 +303,7 @@ _MAKERS: dict[type, Callable[[Machine, Any], Run]] = {
     tree.Break: lambda machine, node: lambda frame: BREAK,
     tree.Continue: lambda machine, node: lambda frame: CONTINUE,
     tree.Return: _return,
+    tree.Try: handling.tried,
     tree.Goto: _goto,
     tree.Label: lambda machine, node: lambda frame: None,
 }
@@ -281,7 +312,7 @@ _MAKERS: dict[type, Callable[[Machine, Any], Run]] = {
 def braced(machine: Machine, block: tree.Block, last: Callable[[Machine, Expression], Value]) -> Value:
     """Statements in an expression, of which the last one is its value or place."""
     *before, end = block.statements or (tree.Block(block.place, ()),)
-    parts = [statement(machine, s) for s in before]
+    parts = [_within(machine, s) for s in before]
     if not isinstance(end, tree.Evaluate):
         final = statement(machine, end)
         return lambda frame: [p(frame) for p in (*parts, final)] and UNKNOWN
@@ -293,6 +324,15 @@ def braced(machine: Machine, block: tree.Block, last: Callable[[Machine, Express
         return result(frame)
 
     return run
+
+
+def _within(machine: Machine, node: Statement) -> Run:
+    """A statement in an expression, with which temporary objects do not end."""
+    if isinstance(node, tree.Declaration):
+        return lambda frame: _declare_all(machine, node, frame)
+    if isinstance(node, tree.Evaluate):
+        return value(machine, node.expression)
+    return statement(machine, node)
 
 
 def unset(machine: Machine, frame: Frame, variable: Variable) -> None:

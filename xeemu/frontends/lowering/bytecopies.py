@@ -17,7 +17,7 @@ _MOST = 256
 
 
 def find(name: str) -> Callable[[Walk, Call, bool], Value] | None:
-    return {"copy_bytes": _copied, "set_bytes": _filled}.get(name)
+    return {"copy_apart": _copied, "copy_bytes": _copied, "set_bytes": _filled}.get(name)
 
 
 def _copied(walk: Walk, node: Call, _used: bool) -> Value:

@@ -89,4 +89,5 @@ def _unknown(node: Call) -> str:
         return f"not supported: {tree.text(node.arguments[0])}"
     if name.startswith("__builtin_"):
         return f"{name} is the compiler's own; use the function of OpenCL C that does the same"
-    return f"{name} has no body, and is no built-in function that xeemu knows; define it in the file"
+    hint = "define it in the file, or include the file that does"
+    return f"{name} has no body, and is no built-in function that xeemu knows; {hint}"

@@ -66,6 +66,8 @@ def children(node: Node) -> list[Node]:
             return [v.initializer for v in variables if v.initializer is not None]
         case tree.Switch(value=value, cases=cases):
             return [value, *(s for case in cases for s in case.statements)]
+        case tree.Try(block=block, handlers=handlers):
+            return [block, *(h.block for h in handlers)]
     found: list[Node] = []
     for name in _PARTS[type(node)]:
         part = getattr(node, name)
@@ -336,3 +338,43 @@ def reached(kernel: Function) -> frozenset[Variable]:
             found.add(variable)
             pending.extend(given.get(variable, ()))
     return frozenset(found)
+
+
+@functools.lru_cache(maxsize=512)
+def loaded(kernel: Function) -> frozenset[Variable]:
+    """The variables through which a kernel loads something, and those that their pointers come from."""
+    given, bodies = flows(kernel), [nodes(function.body) for function in functions(kernel)]
+    pending = [v for body in bodies for node in set(body) - _unread(body) for v in _read(node)]
+    found: set[Variable] = set()
+    while pending:
+        variable = pending.pop()
+        if variable not in found:
+            found.add(variable)
+            pending.extend(given.get(variable, ()))
+    return frozenset(found)
+
+
+def _unread(body: tuple[Node, ...]) -> set[Node]:
+    """The lvalues that are only written, or of which the address is taken."""
+    found: set[Node] = set()
+    for node in body:
+        target = node.target if isinstance(node, Assignment) and not node.op else None
+        if isinstance(node, Unary) and node.op == "&":
+            target = node.operand
+        while target is not None:
+            found.add(target)
+            inside = isinstance(target, Member) and not target.arrow
+            target = target.base if inside or isinstance(target, Swizzle) else None  # type: ignore[union-attr]
+    return found
+
+
+def _read(node: Node) -> frozenset[Variable]:
+    """The variables through which an expression loads."""
+    match node:
+        case Subscript(base=base, index=index):
+            return sources(base) | sources(index)
+        case Unary(op="*", operand=base) | Member(base=base, arrow=True):
+            return sources(base)
+        case Call(function=None, arguments=arguments):
+            return frozenset(v for a in arguments if isinstance(a.type, types.Pointer) for v in sources(a))
+    return frozenset()

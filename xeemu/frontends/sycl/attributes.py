@@ -15,8 +15,8 @@ from typing import Any
 
 from xeemu.frontends import refusals
 from xeemu.frontends.cplusplus import closures, submissions
-from xeemu.frontends.cplusplus.bodies import is_header
 from xeemu.frontends.cplusplus.instances import Instances
+from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.cplusplus.submissions import Submission
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor

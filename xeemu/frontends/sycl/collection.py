@@ -200,7 +200,7 @@ def _lines(instances: Instances, submission: Submission) -> tuple[tuple[int, str
 
 def _texts(instances: Instances) -> list[str]:
     """The contents of the user's files."""
-    from xeemu.frontends.cplusplus.bodies import is_header
+    from xeemu.frontends.cplusplus.options import is_header
 
     included = [str(i.include.name) for i in instances.unit.get_includes()]
     files = dict.fromkeys([str(instances.unit.spelling), *(f for f in included if not is_header(f))])

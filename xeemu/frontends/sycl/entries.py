@@ -8,9 +8,9 @@ from typing import TypeAlias
 from xeemu.errors import KernelError
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.cplusplus import restrictions, specializations
-from xeemu.frontends.cplusplus.bodies import is_header
 from xeemu.frontends.cplusplus.closures import Closure
 from xeemu.frontends.cplusplus.instances import Instances
+from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.cplusplus.submissions import Submission
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
@@ -70,7 +70,7 @@ def entry(
         work_group_size=required.work_group_size,
         sub_group_size=required.sub_group_size,
     )
-    restrictions.check(function, instances.records.ending)
+    restrictions.check(function, instances.records.refused)
     constants = specializations.used(function)
     function = dataclasses.replace(function, parameters=(*taken, *constants))
     return Entry(function, tuple(captures), tuple(map(parameters.of_constant, constants)))

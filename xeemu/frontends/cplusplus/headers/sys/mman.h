@@ -7,6 +7,6 @@
 #define MAP_PRIVATE 2
 #define MAP_ANONYMOUS 32
 #define MAP_FAILED ((void *)-1)
-inline void *mmap(void *, unsigned long bytes, int, int, int, long) { return __xeemu::allocate(bytes, 0); }
+inline void *mmap(void *, unsigned long bytes, int, int, int, long) { return __xeemu::allocate(bytes, 4); }
 inline int munmap(void *, unsigned long) { return 0; }
 #endif

@@ -99,12 +99,16 @@ template <class F> int fprintf(F *file, const char *format, ...);
 int sprintf(char *to, const char *format, ...);
 int snprintf(char *to, size most, const char *format, ...);
 
-// ---- host: kinds of memory are 0 host, 1 device, 2 shared, 3 local ----
+// ---- host: kinds of memory are 0 host, 1 device, 2 shared, 3 local, 4 the host's own; USM is of a context ----
 
 void *allocate(size bytes, int kind);
+void *allocate_in(unsigned context, size bytes, int kind);
 void deallocate(void *p);
-int kind_of(const void *p);
+void deallocate_in(unsigned context, void *p);
+size size_of(const void *p);  // the bytes from there on
+int kind_of(const void *p);  // 3 of what is not USM
 void copy_bytes(void *to, const void *from, size bytes);
+void copy_apart(void *to, const void *from, size bytes);  // of memories that do not overlap
 void set_bytes(void *to, int byte, size bytes);
 void print(const char *text);
 void print(char letter);
@@ -120,6 +124,9 @@ double now();
 void failed(const char *assertion);
 void unsupported(const char *what);  // the front end refuses what calls it
 [[noreturn]] void leave(int status);
+unsigned caught();  // the number of the exception that is being handled, 0 for none
+[[noreturn]] void rethrow(unsigned number);
+template <class C> void ends_by(void (*end)(C *));  // what is done where an object of the class ends
 double number_of(const char *text);
 size spell(char *to, long long number);  // gives the number of letters
 size spell(char *to, unsigned long long number);
@@ -128,6 +135,7 @@ size spell(char *to, double number, int digits, int style);  // style 0 shortest
 // ---- commands: what a queue is given is one command from begin_command to end_command, which gives its event ----
 
 unsigned new_queue(bool in_order);
+unsigned new_context();
 void begin_command(unsigned queue);
 void command_depends(unsigned long event);
 void command_uses(const void *memory, size bytes, int mode);
@@ -135,6 +143,10 @@ unsigned long end_command();
 void wait_event(unsigned long event);
 void wait_queue(unsigned queue);
 void wait_memory(const void *memory);
+void hold(const void *memory, size bytes);  // a buffer begins, with the host's memory
+void release(const void *memory);
+void view(const void *memory, int mode);  // a host accessor begins, which waits for the commands that it conflicts with
+void end_view(const void *memory, int mode);
 unsigned long profiled(unsigned long event, int what);
 unsigned long device_info(int which);
 const char *device_text(int which);

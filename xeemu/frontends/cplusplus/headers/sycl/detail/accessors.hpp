@@ -241,9 +241,19 @@ template <class T, int D, access_mode m> struct host_accessor {
   E *data;
   range<D> r, part;
   id<D> from;
+  detail::view seen;
 
   host_accessor() : data(nullptr) {}
-  template <class A> host_accessor(buffer<T, D, A> &b) : data(b.data), r(b.r), part(b.r) { __xeemu::wait_memory(data); }
+  host_accessor(const host_accessor &) = default;
+  host_accessor &operator=(const host_accessor &o) {
+    data = o.data;
+    r = o.r;
+    part = o.part;
+    from = o.from;
+    seen = o.seen;
+    return *this;
+  }
+  template <class A> host_accessor(buffer<T, D, A> &b) : data(b.data), r(b.r), part(b.r), seen(data, (int)m) {}
   template <class A, class P> host_accessor(buffer<T, D, A> &b, P) : host_accessor(b) {}
   template <class A, class P, class Q> host_accessor(buffer<T, D, A> &b, P, Q) : host_accessor(b) {}
   template <class A> host_accessor(buffer<T, D, A> &b, range<D> n) : host_accessor(b) { part = n; }

@@ -1,4 +1,5 @@
-// Buffers: the host's memory itself, or some of their own; nothing is copied back at their end.
+// Buffers: the host's memory itself, or some of their own; nothing is copied back at their end. Until then the host may
+// look at that memory by host accessors alone, which the front end watches.
 #ifndef XEEMU_SYCL_BUFFERS_HPP
 #define XEEMU_SYCL_BUFFERS_HPP
 
@@ -17,6 +18,42 @@ struct accessor;
 template <class T, int D = 1, access_mode m = access_mode::read_write> struct host_accessor;
 template <class T = char> using buffer_allocator = std::allocator<T>;
 
+namespace detail {
+// What a buffer has of the host's memory until the last of its copies ends, which waits for the commands.
+struct hold {
+  const void *p;
+  size_t bytes;
+  hold() : p(nullptr), bytes(0) {}
+  hold(const void *q, size_t n) : p(q), bytes(n) { __xeemu::hold(p, bytes); }
+  hold(const hold &o) : p(o.p), bytes(o.bytes) { __xeemu::hold(p, bytes); }
+  ~hold() { __xeemu::release(p); }
+  hold &operator=(const hold &o) {
+    __xeemu::hold(o.p, o.bytes);
+    __xeemu::release(p);
+    p = o.p;
+    bytes = o.bytes;
+    return *this;
+  }
+};
+// What a host accessor has of a buffer's memory until the last of its copies ends.
+struct view {
+  const void *p;
+  int mode;
+  view() : p(nullptr), mode(0) {}
+  view(const void *q, int m) : p(q), mode(m) { __xeemu::view(p, mode); }
+  view(const view &o) : p(o.p), mode(o.mode) { __xeemu::view(p, mode); }
+  ~view() { __xeemu::end_view(p, mode); }
+  view &operator=(const view &o) {
+    __xeemu::view(o.p, o.mode);
+    __xeemu::end_view(p, mode);
+    p = o.p;
+    mode = o.mode;
+    return *this;
+  }
+};
+struct part {};
+}  // namespace detail
+
 template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>> struct buffer {
   typedef T value_type;
   typedef T &reference;
@@ -25,8 +62,18 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
   static constexpr int dimensions = D;
   T *data;
   range<D> r;
+  detail::hold held;
 
-  void make() { data = (T *)__xeemu::allocate(r.size() * sizeof(T), 0); }
+  buffer(const buffer &) = default;
+  buffer &operator=(const buffer &o) {
+    data = o.data;
+    r = o.r;
+    held = o.held;
+    return *this;
+  }
+  buffer(detail::part, T *p, const range<D> &size) : data(p), r(size) {}
+  void keep() { held = detail::hold(data, byte_size()); }
+  void make() { data = (T *)__xeemu::allocate(r.size() * sizeof(T), 4); }
   template <class I> void fill_from(I first) {
     make();
     std::remove_const_t<T> *to = (std::remove_const_t<T> *)data;
@@ -39,22 +86,28 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
 
   buffer(const range<D> &size, const property_list & = {}) : r(size) { make(); }
   buffer(const range<D> &size, A, const property_list & = {}) : r(size) { make(); }
-  buffer(T *p, const range<D> &size, const property_list & = {}) : data(p), r(size) {}
-  buffer(T *p, const range<D> &size, A, const property_list & = {}) : data(p), r(size) {}
+  buffer(T *p, const range<D> &size, const property_list & = {}) : data(p), r(size) { keep(); }
+  buffer(T *p, const range<D> &size, A, const property_list & = {}) : data(p), r(size) { keep(); }
   buffer(const T *p, const range<D> &size, const property_list & = {})
     requires(!std::is_const_v<T>)
       : r(size) {
     copy_from(p);
   }
-  buffer(const std::shared_ptr<T> &p, const range<D> &size, const property_list & = {}) : data(p.get()), r(size) {}
-  buffer(const std::shared_ptr<T[]> &p, const range<D> &size, const property_list & = {}) : data(p.get()), r(size) {}
+  buffer(const std::shared_ptr<T> &p, const range<D> &size, const property_list & = {}) : data(p.get()), r(size) {
+    keep();
+  }
+  buffer(const std::shared_ptr<T[]> &p, const range<D> &size, const property_list & = {}) : data(p.get()), r(size) {
+    keep();
+  }
   template <class C>
     requires(D == 1 &&
              requires(C &c) {
                c.data();
                c.size();
              } && std::is_convertible_v<decltype(std::declval<C &>().data()), T *>)
-  buffer(C &c, const property_list & = {}) : data(c.data()), r(c.size()) {}
+  buffer(C &c, const property_list & = {}) : data(c.data()), r(c.size()) {
+    keep();
+  }
   template <class C>
     requires(D == 1 &&
              requires(C &c) {
@@ -105,10 +158,13 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
   // own.
   void move_to(T *to) {
     if (to == data) return;
+    held = detail::hold();
     __xeemu::copy_bytes((void *)to, data, byte_size());
     data = to;
+    keep();
   }
   void set_final_data(decltype(nullptr) = nullptr) {
+    held = detail::hold();
     T *from = data;
     make();
     __xeemu::copy_bytes((void *)data, from, byte_size());
@@ -118,12 +174,14 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
     else if constexpr (requires { to.get(); }) move_to((T *)to.get());
     else move_to((T *)&*to);
   }
-  void set_write_back(bool = true) {}
+  void set_write_back(bool back = true) {
+    if (!back) set_final_data();
+  }
   template <class P> bool has_property() const { return false; }
-  template <class U, int E = D> buffer<U, E> reinterpret(range<E> size) const { return buffer<U, E>((U *)data, size); }
+  template <class U, int E = D> buffer<U, E> reinterpret(range<E> size) const { return buffer<U, E>(detail::part(), (U *)data, size); }
   template <class U, int E = D> buffer<U, E> reinterpret() const {
-    if constexpr (E == 1) return buffer<U, E>((U *)data, range<1>(byte_size() / sizeof(U)));
-    else return buffer<U, E>((U *)data, r);
+    if constexpr (E == 1) return buffer<U, E>(detail::part(), (U *)data, range<1>(byte_size() / sizeof(U)));
+    else return buffer<U, E>(detail::part(), (U *)data, r);
   }
   friend bool operator==(const buffer &a, const buffer &b) { return a.data == b.data; }
 };

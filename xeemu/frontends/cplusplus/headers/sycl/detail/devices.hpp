@@ -396,20 +396,22 @@ inline platform device::get_platform() const { return platform(); }
 typedef std::function<void(exception_list)> async_handler;
 
 struct context {
-  context(const property_list & = {}) {}
-  context(const device &, const property_list & = {}) {}
-  context(const device &, async_handler, const property_list & = {}) {}
-  context(const platform &, const property_list & = {}) {}
-  context(const std::vector<device> &, const property_list & = {}) {}
-  context(const std::vector<device> &, async_handler, const property_list & = {}) {}
-  context(async_handler, const property_list & = {}) {}
+  unsigned number;  // 0 of the platform's default one
+  context(const property_list & = {}) : number(__xeemu::new_context()) {}
+  context(const device &, const property_list & = {}) : number(__xeemu::new_context()) {}
+  context(const device &, async_handler, const property_list & = {}) : number(__xeemu::new_context()) {}
+  context(const platform &, const property_list & = {}) : number(__xeemu::new_context()) {}
+  context(const std::vector<device> &, const property_list & = {}) : number(__xeemu::new_context()) {}
+  context(const std::vector<device> &, async_handler, const property_list & = {}) : number(__xeemu::new_context()) {}
+  context(async_handler, const property_list & = {}) : number(__xeemu::new_context()) {}
+  context(decltype(nullptr), unsigned n) : number(n) {}
   template <class Q> typename Q::return_type get_info() const { return detail::answer<Q>(); }
   bool is_host() const { return false; }
   device get_device() const { return device(); }
   platform get_platform() const { return platform(); }
   std::vector<device> get_devices() const { return std::vector<device>(1); }
   backend get_backend() const { return backend::ext_oneapi_level_zero; }
-  friend bool operator==(const context &, const context &) { return true; }
+  friend bool operator==(const context &a, const context &b) { return a.number == b.number; }
 };
 
 // Selectors: whatever is chosen is the device that is modelled.

@@ -94,4 +94,9 @@ template <> struct is_error_code_enum<sycl::errc> : true_type {};
 template <> struct is_error_condition_enum<sycl::errc> : true_type {};
 }  // namespace std
 
+namespace __xeemu {
+// What breaks a rule of SYCL, as programs catch it.
+[[noreturn]] inline void raise(int code, const char *text) { throw sycl::exception((sycl::errc)code, text); }
+}  // namespace __xeemu
+
 #endif

@@ -240,9 +240,9 @@ class handler {
   }
   template <class K> void codeplay_host_task(const K &f) { host_task(f); }
 
-  void memcpy(void *to, const void *from, size_t bytes) { __xeemu::copy_bytes(to, from, bytes); }
+  void memcpy(void *to, const void *from, size_t bytes) { __xeemu::copy_apart(to, from, bytes); }
   void memset(void *to, int byte, size_t bytes) { __xeemu::set_bytes(to, byte, bytes); }
-  template <class T> void copy(const T *from, T *to, size_t count) { __xeemu::copy_bytes(to, from, count * sizeof(T)); }
+  template <class T> void copy(const T *from, T *to, size_t count) { __xeemu::copy_apart(to, from, count * sizeof(T)); }
   template <class T, class V>
     requires std::is_convertible_v<V, T>
   void fill(T *to, const V &x, size_t count) {
@@ -321,11 +321,12 @@ class handler {
 };
 
 struct queue {
-  unsigned number;
+  unsigned number, context_number;
   bool in_order;
 
-  void make(bool order) {
+  void make(bool order, unsigned of = 0) {
     in_order = order;
+    context_number = of;
     number = __xeemu::new_queue(order);
   }
   queue() { make(false); }
@@ -333,9 +334,9 @@ struct queue {
   explicit queue(const async_handler &, const property_list &p = {}) { make(p.in_order); }
   explicit queue(const device &, const property_list &p = {}) { make(p.in_order); }
   explicit queue(const device &, const async_handler &, const property_list &p = {}) { make(p.in_order); }
-  explicit queue(const context &, const device &, const property_list &p = {}) { make(p.in_order); }
-  explicit queue(const context &, const device &, const async_handler &, const property_list &p = {}) {
-    make(p.in_order);
+  explicit queue(const context &c, const device &, const property_list &p = {}) { make(p.in_order, c.number); }
+  explicit queue(const context &c, const device &, const async_handler &, const property_list &p = {}) {
+    make(p.in_order, c.number);
   }
   template <class S>
     requires detail::rates_devices<S>
@@ -349,17 +350,17 @@ struct queue {
   }
   template <class S>
     requires detail::rates_devices<S>
-  explicit queue(const context &, const S &, const property_list &p = {}) {
-    make(p.in_order);
+  explicit queue(const context &c, const S &, const property_list &p = {}) {
+    make(p.in_order, c.number);
   }
   template <class S>
     requires detail::rates_devices<S>
-  explicit queue(const context &, const S &, const async_handler &, const property_list &p = {}) {
-    make(p.in_order);
+  explicit queue(const context &c, const S &, const async_handler &, const property_list &p = {}) {
+    make(p.in_order, c.number);
   }
 
   device get_device() const { return device(); }
-  context get_context() const { return context(); }
+  context get_context() const { return context(nullptr, context_number); }
   backend get_backend() const { return backend::ext_oneapi_level_zero; }
   bool is_in_order() const { return in_order; }
   bool is_host() const { return false; }

@@ -1,0 +1,53 @@
+"""Lifetimes: where the objects of a host's program end, and what its exceptions do, as a compiler of C++ has them."""
+
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+import xeemu as xe
+
+_COMPILER = shutil.which("g++") or shutil.which("clang++")
+_PROGRAMS = pathlib.Path(__file__).parent / "data" / "host"
+_HEAD = "#include <sycl/sycl.hpp>\n"
+
+
+@pytest.mark.skipif(_COMPILER is None, reason="no compiler of C++")
+@pytest.mark.parametrize("path", sorted(_PROGRAMS.glob("*.cpp")), ids=lambda path: path.stem)
+def test_programs_print_what_a_compiler_has_them_print(path, tmp_path):
+    subprocess.run([_COMPILER, "-std=c++20", "-w", "-o", tmp_path / "program", path], check=True)
+    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True)
+    found = xe.load(path).run()
+    assert (found.output.splitlines(), found.exit_code) == (done.stdout.splitlines(), done.returncode)
+
+
+def test_long_loops_end_their_objects():
+    found = xe.load(
+        _HEAD
+        + """
+    #include <cstdio>
+    struct A { int x; A(int a) : x(a) {} ~A() { ended++; } static int ended; };
+    int A::ended = 0;
+    int main() {
+      long sum = 0;
+      for (int i = 0; i < 40000; i++) { A a(i); sum += a.x; }
+      printf("%d %ld", A::ended, sum);
+    }"""
+    ).run()
+    assert found.output == "40000 799980000"
+
+
+def test_an_exception_that_nobody_catches_ends_the_program():
+    text = """
+    #include <stdexcept>
+    int main() {
+      try { throw std::runtime_error("not found"); } catch (int) { return 1; }
+    }"""
+    with pytest.raises(xe.Error, match=r'the program ends with an error: throw std :: runtime_error \( "not found" \)'):
+        xe.load(_HEAD + text).run()
+
+
+def test_what_is_deleted_twice_is_refused():
+    with pytest.raises(xe.Error, match="delete of what has been deleted already"):
+        xe.load(_HEAD + "int main() { int *p = new int(1);\n delete p;\n delete p; }").run()

@@ -1,0 +1,284 @@
+"""Parser: what a command line of `xeemu` may hold."""
+
+import argparse
+import platform
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+import xeemu as xe
+from xeemu.commands import checks, notation, printing, rules
+from xeemu.emission.observer import MAX_ITERATIONS
+from xeemu.launching.arguments import DEFAULT_DEVICE
+
+Command = Callable[[argparse.Namespace], int]
+"""Carries out what was parsed and gives the exit code."""
+
+_EXIT_CODES = (
+    "exit code: 0 done, 1 a result differs from its reference or a check finds faults, 2 the command or the launch was "
+    "refused"
+)
+
+
+def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
+    """The parser of the command line.
+
+    Args:
+      commands: what carries out each command, by its name.
+    """
+    parser = argparse.ArgumentParser(
+        prog="xeemu",
+        description="Runs SYCL work-group kernels as they would run on an Intel Xe GPU, on JAX.",
+        epilog=_EXIT_CODES,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the versions of xeemu and what it runs on")
+    found = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, help_: str) -> argparse.ArgumentParser:
+        return _add_command(found, name, commands[name], help_)
+
+    devices = add("devices", "list the modelled devices, or every figure of one")
+    devices.add_argument("name", nargs="?", metavar="NAME", help="print this device's figures with their sources")
+
+    add("kernels", "list the examples")
+
+    list_ = add("list", "list the kernels of a file of your own, Python, OpenCL C or SYCL C++")
+    list_.add_argument("file", metavar="FILE", help="path.cl, path.cpp or path.py")
+    _add_build(list_)
+
+    program = add("program", "run a program of SYCL C++ as a whole, its host code and all its kernels")
+    program.add_argument("file", metavar="FILE", help="path.cpp")
+    program.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="of the program's own command line")
+    program.add_argument("--device", default=DEFAULT_DEVICE, help="the modelled device (default: %(default)s)")
+    program.add_argument("--check", action="store_true", help="check each launch too")
+    _add_build(program)
+
+    run = add("run", "run an example or a kernel of your own, and verify the result")
+    _add_target(run)
+    run.add_argument("--all", action="store_true", help="run every example at its own size")
+    run.add_argument(
+        "--verify", action=argparse.BooleanOptionalAction, default=True, help="compare with the reference (default)"
+    )
+    run.add_argument(
+        "--repeat",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="runs after the first, which compiles; the fastest counts (default: 1)",
+    )
+    run.add_argument(
+        "--schedule",
+        type=_count,
+        metavar="KEY",
+        help="run it once, in an order drawn from this number, as SYCL permits it; slow, so give a small --size",
+    )
+    run.add_argument(
+        "--max-iterations",
+        type=_positive,
+        metavar="N",
+        help=f"give up a loop that need not end after so many (default: {MAX_ITERATIONS}, fewer with --schedule)",
+    )
+    run.add_argument("--show", action="store_true", help="print the outputs, with their values as bars")
+
+    _add_target(add("trace", "print the program of an example or a kernel of your own"))
+
+    check = add("check", "run an example or a kernel of your own, and tell what is wrong with it")
+    _add_target(check)
+    check.add_argument(
+        "--max-iterations",
+        type=_positive,
+        default=MAX_ITERATIONS,
+        metavar="N",
+        help="give up a loop that tests a predicate after so many (default: %(default)s)",
+    )
+    check.add_argument(
+        "--fail-on",
+        choices=("error", "note"),
+        default="error",
+        help="exit with 1 for an error (default), or for a note too of which a right kernel has none",
+    )
+    check.add_argument("--baseline", metavar="FILE", help="leave out the findings that this file accepts")
+    check.add_argument("--write-baseline", metavar="FILE", help="write a file that accepts these findings")
+    check.add_argument(
+        "--format",
+        choices=tuple(checks.FORMATS),
+        default="text",
+        help="text (default), JSON, annotations of GitHub's workflows, or SARIF 2.1.0",
+    )
+    check.add_argument("--html", metavar="FILE", help="write the findings as a page of HTML that needs nothing else")
+    _add_json(check)
+
+    for name, help_ in (
+        ("profile", "run an example or a kernel of your own, and report what it costs"),
+        ("estimate", "report what it costs as far as shapes tell, without running it"),
+    ):
+        costing = add(name, help_)
+        _add_target(costing)
+        costing.add_argument("--save", metavar="FILE", help="write the report into a file that xeemu diff reads")
+        costing.add_argument("--html", metavar="FILE", help="write it as a page of HTML that needs nothing else")
+        _add_json(costing)
+        if name == "profile":
+            costing.add_argument(
+                "--sample",
+                type=_count,
+                metavar="GROUPS",
+                help="count what depends on data on so many work-groups, drawn at random (default: on all)",
+            )
+
+    diff = add("diff", "tell which figures of two saved reports differ")
+    diff.add_argument("before", metavar="BEFORE", help="a file that xeemu profile --save has written")
+    diff.add_argument("after", metavar="AFTER", help="another one, of the same kernel later on")
+    diff.add_argument(
+        "--fail-above",
+        type=_share,
+        metavar="P%",
+        help="exit with 1 if a cost of the launch has risen by more than so many per cent",
+    )
+    _add_json(diff)
+
+    _add_tune(add("tune", "predict the time of many configurations of a launch, the best first"))
+    litmus = add("litmus", "tell what a small program may print under SYCL's memory model")
+    litmus.add_argument("name", nargs="?", metavar="NAME", help="a litmus test; without it they are listed")
+    litmus.add_argument("--all", action="store_true", help="print an execution for every outcome")
+    litmus.add_argument("--plot", metavar="FILE", help="draw the execution that is printed, with matplotlib")
+
+    _add_occupancy(add("occupancy", "tell how many work-groups an Xe core holds, and what limits them"))
+    return parser
+
+
+def _add_command(commands: Any, name: str, command: Command, help_: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=help_,
+        description=f"{help_[0].upper()}{help_[1:]}.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(command=command)
+    return parser
+
+
+def _add_target(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = f"{notation.SYNTAX}\n\n{rules.SYNTAX}\n\n{textwrap.fill(_EXIT_CODES, printing.WIDTH)}"
+    parser.add_argument("name", nargs="?", metavar="NAME", help=_NAME_HELP)
+    parser.add_argument("--size", type=notation.sizes, metavar="A[xB...]", help="size of an example (default: its own)")
+    parser.add_argument("--device", default=DEFAULT_DEVICE, help="the modelled device (default: %(default)s)")
+    own = parser.add_argument_group("a kernel of your own", _OWN)
+    own.add_argument(
+        "--global-size", "--global", type=notation.sizes, metavar="A[xB[xC]]", help="work-items of the launch"
+    )
+    own.add_argument(
+        "--local-size", "--local", type=notation.sizes, metavar="A[xB[xC]]", help="work-items of a work-group"
+    )
+    own.add_argument("--arg", action="append", default=[], metavar="[NAME=]VALUE", help="an argument, see below")
+    own.add_argument("--static", action="append", default=[], metavar="NAME=VALUE", help="a static parameter")
+    _add_build(own)
+
+
+_NAME_HELP = "an example, or path.py:NAME, path.cl:NAME or path.cpp:NAME in a file of your own"
+_OWN = """\
+path.py:NAME, sizes in SYCL's order: the last dimension is contiguous;
+path.cpp:NAME, which needs none where the host code tells its sizes, NAME the
+kernel's class, FUNCTION:LINE, FUNCTION or LINE; or
+path.cl:NAME, sizes in OpenCL's order: the first one is"""
+
+
+def _add_build(parser: Any) -> None:
+    parser.add_argument("--options", default="", metavar="TEXT", help="of the compiler, such as '-DN=4 -I folder'")
+    parser.add_argument("--std", metavar="VERSION", help="of the language, such as CL2.0 or c++17")
+
+
+def _add_tune(parser: argparse.ArgumentParser) -> None:
+    syntax = f"{notation.SPACE_SYNTAX}\n\n{notation.SYNTAX}\n\n{rules.SYNTAX}"
+    parser.epilog = f"{syntax}\n\n{textwrap.fill(_EXIT_CODES, printing.WIDTH)}"
+    parser.add_argument("name", metavar="NAME", help=_NAME_HELP)
+    parser.add_argument("--size", type=notation.sizes, metavar="A[xB...]", help="size of an example (default: its own)")
+    parser.add_argument(
+        "--device", default=DEFAULT_DEVICE, metavar="D[,...]", help="modelled devices (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--local-size",
+        "--local",
+        type=notation.size_choices,
+        metavar="A[xB[xC]][,...]",
+        help="work-items of a work-group (default: the example's)",
+    )
+    parser.add_argument("--sub-group", type=notation.size_choices, metavar="N[,...]", help="work-items of a sub-group")
+    parser.add_argument("--static", action="append", default=[], metavar="NAME=V[,...]", help="a static parameter")
+    parser.add_argument(
+        "--global-size",
+        "--global",
+        type=notation.global_size,
+        metavar="A[,...]|EXPRESSION",
+        help="work-items of the launch (default: the example's)",
+    )
+    parser.add_argument(
+        "--arg", action="append", default=[], metavar="[NAME=]VALUE", help="an argument of a kernel of your own"
+    )
+    _add_build(parser)
+    parser.add_argument(
+        "--sample", type=_count, metavar="GROUPS", help="count what depends on data on so many work-groups"
+    )
+    parser.add_argument("--save", metavar="FILE", help="write each row as it comes, and go on with those that it holds")
+    parser.add_argument("--top", type=_count, metavar="N", help="print the first N rows (default: all)")
+    _add_json(parser)
+
+
+def _add_occupancy(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", default=DEFAULT_DEVICE, help="the modelled device (default: %(default)s)")
+    parser.add_argument(
+        "--local-size", type=notation.sizes, required=True, metavar="A[xB[xC]]", help="work-items of a work-group"
+    )
+    parser.add_argument("--slm", type=int, default=0, metavar="BYTES", help="local memory of a work-group (default: 0)")
+    parser.add_argument("--sub-group", type=int, metavar="N", help="work-items of a sub-group (default: the device's)")
+    parser.add_argument("--registers", type=int, metavar="N", help="32-bit registers of a work-item")
+    parser.add_argument(
+        "--barriers", action=argparse.BooleanOptionalAction, default=True, help="the kernel has barriers (default)"
+    )
+    _add_json(parser)
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+
+
+def _share(text: str) -> float:
+    """A share written in per cent, with the sign or without."""
+    try:
+        share = float(text.removesuffix("%")) / 100
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of per cent; write such as 5%") from None
+    if share < 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0; write such as 5%")
+    return share
+
+
+def _count(text: str) -> int:
+    return _whole(text, 0)
+
+
+def _positive(text: str) -> int:
+    return _whole(text, 1)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number; write one from {least}") from None
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{number} is less than {least}; write a whole number from {least}")
+    return number
+
+
+class _Version(argparse.Action):
+    """Prints versions, which are looked up only where they are asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(
+            f"xeemu {xe.__version__} (JAX {jax.__version__}, NumPy {np.__version__}, "
+            f"Python {platform.python_version()})"
+        )
+        parser.exit()

@@ -1,0 +1,171 @@
+"""Printing: what commands print, in 80 columns."""
+
+import dataclasses
+import os
+import sys
+import textwrap
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+import xeemu as xe
+from xeemu import kernels
+from xeemu.commands.runs import Run
+from xeemu.commands.verdict import describe
+from xeemu.devices.device import Device
+from xeemu.devices.limits import sub_group_size
+from xeemu.kernels.example import Example
+from xeemu.language.source import Site
+
+WIDTH = 80
+_LABEL = 16
+_BAR_ROWS = 16
+_BAR_WIDTH = 40
+
+_CONFIDENCE = (
+    "[H] a vendor's own table or a raw measurement  [M] a third party's measurement",
+    "[L] recalled or contradicted elsewhere  [D] derived from others  [C] chosen",
+    "?   not known, or not a thing of this device",
+)
+
+
+def print_device(device: Device) -> None:
+    """Every figure of a device with its source."""
+    print("\n".join(kernels.device_info(device)))
+    print(f"architecture  : {device.architecture}\n")
+    identity = ("name", "full_name", "architecture", "sources")
+    for field in (f.name for f in dataclasses.fields(device) if f.name not in identity):
+        value = f"{field:30} {figure(getattr(device, field))}"
+        print(textwrap.fill(value, WIDTH, subsequent_indent=" " * 31))
+        if source := device.source(field):
+            print(textwrap.fill(source, WIDTH, initial_indent="    ", subsequent_indent="    "))
+    print("\n" + "\n".join(_CONFIDENCE))
+
+
+def figure(value: object) -> str:
+    """A figure of a device as words; `?` where none is known."""
+    if value is None:
+        return "?"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def print_run(run: Run, device: Device, verdict: str) -> None:
+    """What was run, how fast, and what came of it."""
+    example, nd_range = run.example, run.example.nd_range(run.size)
+    first = f"first run, with compilation: {seconds(run.first_s)}"
+    title = f"{example.name}: {example.summary}" if example.summary else example.name
+    print(textwrap.fill(title, WIDTH, subsequent_indent="    "))
+    print_labelled("size", named_size(example, run.size))
+    print_labelled("launch" if example.run is None else "first launch", launch_text(example.kernel, nd_range, device))
+    print_labelled("device", f"{device.name}, emulated on {jax.devices()[0].device_kind} by JAX {jax.__version__}")
+    print_labelled("time", first if run.again_s is None else f"{seconds(run.again_s)} ({first})")
+    print_labelled("rate", rate(run))
+    if memory := peak_memory():
+        print_labelled("peak memory", memory)
+    print_labelled("verdict", verdict)
+
+
+def print_sites(label: str, sites: Sequence[Site]) -> None:
+    """Lines of sources, by file."""
+    files: dict[str, list[str]] = {}
+    for site in sorted(sites, key=lambda site: site.line):
+        files.setdefault(os.path.basename(site.file), []).append(str(site.line))
+    text = "; ".join(f"{file} line{'s' * (len(lines) > 1)} {', '.join(lines)}" for file, lines in files.items())
+    print_labelled(label, text or "nothing")
+
+
+def launch_text(kernel: xe.Kernel, nd_range: xe.NDRange, device: Device) -> str:
+    """The sizes of a launch, in the order of the kernel's language."""
+    local = nd_range.local_size or kernel.required_size(nd_range.dimensions)
+    lanes = sub_group_size(device, kernel.sub_group_size)
+    turn = -1 if kernel.dialect.first_is_contiguous else 1
+    shown = short_size(local[::turn]) if local else "chosen by the runtime"
+    order = " (OpenCL's order)" if turn < 0 and nd_range.dimensions > 1 else ""
+    return f"global {short_size(nd_range.global_size[::turn])}, local {shown}{order}, sub-group {lanes}"
+
+
+def print_outputs(outputs: Any, show: bool) -> None:
+    """The first values of each output and a checksum of them all; with `show`, also bars."""
+    for k, output in enumerate(jax.tree.leaves(outputs)):
+        flat = output.ravel()
+        values = " ".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in flat[:8].tolist())
+        more = " ..." if flat.size > 8 else ""
+        checksum = zlib.crc32(output.tobytes())
+        print_labelled(f"output {k}", f"{describe(output)}, crc32 {checksum:08x}: {values}{more}")
+        if show and flat.size > 1:
+            _print_bars(flat.astype(np.float64))
+
+
+def _print_bars(values: np.ndarray) -> None:
+    """The elements added up in rows, as bars from 0."""
+    if not (values.size and np.isfinite(values).all() and values.min() >= 0):
+        print_labelled("", "no bars: they are for finite values that are not negative")
+        return
+    low, high = np.argmin(values), np.argmax(values)
+    print_labelled("", f"sum {values.sum():.12g}, least {values[low]:.9g} at {low}, most {values[high]:.9g} at {high}")
+    parts = np.array_split(np.arange(values.size), min(_BAR_ROWS, values.size))
+    sums = [values[part].sum() for part in parts]
+    for part, total in zip(parts, sums, strict=True):
+        label = f"{part[0]}" if part.size == 1 else f"{part[0]}-{part[-1]}"
+        bar = "#" * round(_BAR_WIDTH * total / (max(sums) or 1))
+        print(f"{label:>{_LABEL - 1}} {total:>12.9g} {bar}".rstrip())
+
+
+def print_labelled(label: str, text: str) -> None:
+    """A text behind a label."""
+    print(textwrap.fill(text, WIDTH, initial_indent=f"{label:{_LABEL}}", subsequent_indent=" " * _LABEL))
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Rows under a header, in columns."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for cells in (header, *rows):
+        print("  ".join(f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip())
+
+
+def row(name: str, size: str, time_: str, rate: str, brief: str) -> str:
+    """A row of the table of all examples."""
+    return f"{name:25} {size:>12} {time_:>7} {rate:>22}  {brief}"
+
+
+def named_size(example: Example, size: Sequence[int]) -> str:
+    """The size of an example with the names of its parts."""
+    return ", ".join(f"{name} = {number}" for name, number in zip(example.size_names, size, strict=True))
+
+
+def short_size(size: Sequence[int]) -> str:
+    """Sizes as `64x64`."""
+    return "x".join(map(str, size))
+
+
+def seconds(time_s: float) -> str:
+    """A time to three digits."""
+    unit, factor = next(((u, f) for u, f in (("s", 1.0), ("ms", 1e-3)) if time_s >= f), ("us", 1e-6))
+    return f"{_three_digits(time_s / factor)} {unit}"
+
+
+def rate(run: Run) -> str:
+    """The rate of a run, in units of its example."""
+    power = next((p for p in (4, 3, 2, 1) if run.rate >= 1000**p), 0)
+    return f"{_three_digits(run.rate / 1000**power)} {('', 'k ', 'M ', 'G ', 'T ')[power]}{run.example.unit}/s"
+
+
+def _three_digits(number: float) -> str:
+    return f"{number:.{2 if number < 10 else 1 if number < 100 else 0}f}"
+
+
+def peak_memory() -> str:
+    """The most memory that the process has had; nothing where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return ""
+    unit_bytes = 1 if sys.platform == "darwin" else 1024
+    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit_bytes / 2**30:.2f} GiB"

@@ -1,0 +1,150 @@
+"""Comparison: the figures of two reports, a row for each that differs."""
+
+import dataclasses
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from xeemu.cost import figures
+from xeemu.cost.storage import plain
+
+if TYPE_CHECKING:
+    from xeemu.cost.report import Report
+
+_SITE_FIGURES = ("requests", "passes", "ideal_passes", "degree", "lines", "sectors", "bytes_used", "bytes_moved")
+_TEXTS = ("hints", "source", "marks", "not_modelled", "file")
+_COSTS = ("time_s", "cycles", "slm", "global_", "atomics", "barriers", "instructions", "registers", "spill_bytes")
+_NO_COSTS = ("bytes_used", "ideal_passes", "efficiency", "bytes")
+ABSENT = "-"
+"""A figure of one report that the other does not have."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A figure that differs.
+
+    Attributes:
+      figure: its name, such as `slm.passes` or `load tile: passes`.
+      before, after: the figure of the earlier and of the later report; None if it is not known, `ABSENT` if it is none.
+      unit: such as `passes`, `bytes` or `s`; empty for numbers without one and for words.
+      where: file and line of a site, in the later report or else in the earlier; empty for the whole launch.
+    """
+
+    figure: str
+    before: Any
+    after: Any
+    unit: str = ""
+    where: str = ""
+
+    @property
+    def factor(self) -> float | None:
+        """How many times as much it is; None if one of the two is no number, or the earlier one is 0."""
+        return self.after / self.before if _is_number(self.before, self.after) and self.before else None
+
+    @property
+    def is_cost(self) -> bool:
+        """Whether more of it is worse for the launch as a whole."""
+        first, *rest = self.figure.split(".")
+        return first in _COSTS and not any(name in _NO_COSTS for name in rest)
+
+    def has_risen(self, share: float) -> bool:
+        """Whether it is a cost that has risen by more than a share of what it was, or is not known any more."""
+        if not self.is_cost or self.before is None:
+            return False
+        return not _is_number(self.before, self.after) or self.after > self.before * (1 + share)
+
+    def __str__(self) -> str:
+        factor = "" if self.factor is None else f"  ({self.factor:.3g}x)"
+        change = f"{_shown(self.before, self.unit):>14} -> {_shown(self.after, self.unit)}{factor}"
+        where = f"   {self.where}" if self.where else ""
+        return figures.ascii_only(f"{figures.cut(self.figure, 36):36} {change}{where}")
+
+
+class Comparison(tuple[Row, ...]):
+    """The rows of two reports that differ; `str(comparison)` is a table, and empty where none does.
+
+    A site is the same in both if its operation, its memory and its place among the like are, so that lines may have
+    moved.
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    def risen(self, share: float) -> tuple[Row, ...]:
+        """The costs of the launch that have risen by more than a share (0.05 is 5 %), or are not known any more."""
+        return tuple(row for row in self if row.has_risen(share))
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """The same as plain data."""
+        return [plain(row) for row in self]
+
+
+def compare(before: "Report", after: "Report") -> Comparison:
+    """The figures of a later report that differ from those of an earlier one."""
+    old, new = _figures(before), _figures(after)
+    places = _places(before) | _places(after)
+    rows = ((name, old.get(name, ABSENT), new.get(name, ABSENT)) for name in dict.fromkeys([*old, *new]))
+    return Comparison(Row(name, a, b, _unit(name), places.get(name.split(":")[0], "")) for name, a, b in rows if a != b)
+
+
+def _figures(report: "Report") -> dict[str, Any]:
+    """Every figure by a name that two reports share: `slm.passes`, `load tile 2: degree`."""
+    data = {name: value for name, value in plain(report).items() if name not in _TEXTS}
+    sites, terms = data.pop("sites"), data.pop("terms")
+    found = dict(_flat(data)) | {f"{term['resource']} cycles": term["cycles"] for term in terms}
+    for name, site in zip(_names(sites), sites, strict=True):
+        found |= {f"{name}: {figure}": site[figure] for figure in _SITE_FIGURES}
+    return found | {_hint_name(hint): "given" for hint in report.hints}
+
+
+def _names(sites: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the sites are called in both reports: operation, memory and, from the second of the like on, a number."""
+    counts: dict[str, int] = {}
+    names = []
+    for site in sites:
+        kind = f"{site['op']} {site['memory']}"
+        counts[kind] = counts.get(kind, 0) + 1
+        names.append(f"{kind} {counts[kind]}" if counts[kind] > 1 else kind)
+    return names
+
+
+def _places(report: "Report") -> dict[str, str]:
+    """Where the sites are, by their names."""
+    sites = [plain(site) for site in report.sites]
+    return {n: f"{os.path.basename(s['file'])}:{s['line']}" for n, s in zip(_names(sites), sites, strict=True)}
+
+
+def _hint_name(hint: Any) -> str:
+    where = f" {hint.sites[0].op} {hint.sites[0].memory}" if hint.sites else ""
+    return f"hint: {hint.kind}{where}"
+
+
+def _flat(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", "x".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _unit(name: str) -> str:
+    last = name.replace(": ", ".").replace(" ", ".").split(".")[-1]
+    if last in ("passes", "ideal_passes", "excess", "local_passes"):
+        return "passes"
+    if last.startswith("bytes") or last.endswith("bytes"):
+        return "bytes"
+    if last.endswith("_s"):
+        return "s"
+    return last if last in ("requests", "lines", "sectors", "cycles") else ""
+
+
+def _is_number(*values: Any) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def _shown(value: Any, unit: str) -> str:
+    if value is None:
+        return "?"
+    if isinstance(value, bool | str):
+        return figures.cut(str(value), 14)
+    return figures.seconds(value) if unit == "s" else figures.number(value)

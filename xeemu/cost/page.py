@@ -1,0 +1,228 @@
+"""Page: a report as HTML: the verdict, the time by resource, the source with its costs, banks, memories, occupancy."""
+
+import dataclasses
+import math
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xeemu.cost import figures, text
+from xeemu.cost.sites import GlobalTotals, LocalTotals, SiteReport, ratio
+from xeemu.pages import listing, rendering
+from xeemu.pages.listing import Cell, Line
+
+if TYPE_CHECKING:
+    from xeemu.cost.report import Hint, Report
+
+_RULE = (
+    "Each resource would take its cycles alone. They overlap, not perfectly: the launch takes the cube root of the sum "
+    "of their cubes, and its bound is the largest."
+)
+_COLUMNS = ("requests", "bank passes", "excess", "lines", "bytes moved")
+_MEMORIES = ("L1", "L2", "DRAM")
+_MOST_ROWS = 16
+
+
+def of_report(report: "Report") -> str:
+    """The page of a report, which needs nothing else."""
+    return rendering.render("report.html", report=report, view=_view(report))
+
+
+def fragment(report: "Report") -> str:
+    """The same for a notebook; as text where Jinja is not installed."""
+    if not rendering.is_there():
+        return f"<pre>{figures.escaped(str(report))}</pre>"
+    return rendering.render("report_fragment.html", report=report, view=_view(report))
+
+
+@dataclasses.dataclass(frozen=True)
+class _TableRow:
+    """A row of a table: its cells, and its class."""
+
+    cells: tuple[Cell, ...]
+    kind: str = ""
+
+
+def _view(report: "Report") -> Mapping[str, Any]:
+    """What the template shows, in words."""
+    local = [site for site in report.sites if site.space == "local"]
+    outside = [site for site in report.sites if site.space != "local"]
+    return {
+        **_verdict(report),
+        "places": _places,
+        "terms": _terms(report),
+        "rule": _RULE,
+        "levels": _levels(report),
+        "columns": _COLUMNS,
+        "listings": _listings(report),
+        "local": _rows(local, report.slm, ("requests", "passes", "ideal_passes", "degree", "excess")),
+        "maps": _maps(local),
+        "outside": _rows(
+            outside, report.global_, ("requests", "lines", "sectors", "bytes_used", "bytes_moved", "efficiency")
+        ),
+        "atomics": text.of_atomics(report.atomics) if report.atomics.global_operations else "",
+        "instructions": _instructions(report),
+        "constraints": _constraints(report),
+    }
+
+
+def _verdict(report: "Report") -> dict[str, str]:
+    occupancy = report.occupancy
+    binding = next((term for term in report.terms if term.resource == report.bound), None)
+    items = math.prod(report.local_size)
+    sizes = (
+        f"nd-range {'x'.join(map(str, report.global_size))}, {report.groups} work-groups of {items} work-items, "
+        f"sub-groups of {report.sub_group_size}, {figures.size(report.slm_bytes)} of local memory each"
+    )
+    return {
+        "sizes": sizes,
+        "file": os.path.basename(report.file),
+        "time": figures.seconds(report.time_s),
+        "cycles": figures.number(report.cycles),
+        "bound": "" if binding is None else f"{figures.number(binding.work)} {binding.unit}",
+        "occupancy": figures.percent(occupancy.fraction if occupancy else None),
+        "limiter": f"limited by {occupancy.limiter}" if occupancy and occupancy.limiter else "",
+    }
+
+
+def _places(hint: "Hint") -> list[str]:
+    return [text.place(site) for site in hint.sites[:3]]
+
+
+def _terms(report: "Report") -> list[dict[str, Any]]:
+    most = max((term.cycles or 0.0 for term in report.terms), default=0.0)
+    return [
+        {
+            "name": term.resource,
+            "binds": term.resource == report.bound,
+            "length": (term.cycles or 0.0) / most if most else 0.0,
+            "is_known": term.cycles is not None,
+            "share": figures.percent(term.share),
+            "cycles": figures.number(term.cycles),
+            "work": f"{figures.number(term.work)} {term.unit}",
+            "peak": figures.number(term.peak),
+        }
+        for term in report.terms
+        if term.cycles != 0
+    ]
+
+
+def _levels(report: "Report") -> list[dict[str, Any]]:
+    """The memories from the registers outwards, each with the bytes that go between it and the one before."""
+    moved = {term.resource: term.work for term in report.terms if term.unit == "bytes"}
+    known = [(name, moved[name]) for name in _MEMORIES if name in moved]
+    most = max((amount or 0.0 for _, amount in known), default=0.0)
+    if not most:
+        return []
+    levels = [{"name": name, "share": (n or 0.0) / most, "bytes": figures.amount(n)} for name, n in known]
+    return [{"name": "work-items", "share": 0.0, "bytes": ""}, *levels]
+
+
+def _listings(report: "Report") -> list[tuple[str, list[Line]]]:
+    """For each file of the report its lines with what they cost."""
+    files = dict.fromkeys([report.file, *(site.file for site in report.sites)])
+    numbered: dict[SiteReport, list[tuple[str, str]]] = defaultdict(list)
+    for number, hint in enumerate(report.hints, 1):
+        for site in hint.sites[:1]:
+            numbered[site].append((f"H{number} {hint.kind}", hint.text))
+    found = []
+    for file in files:
+        sites = [site for site in report.sites if site.file == file]
+        texts = dict(report.source) if file == report.file else {}
+        texts = texts or _read(file, sites) or {site.line: site.source for site in sites}
+        notes = {site.line: numbered[site] for site in sites if site in numbered}
+        found.append((os.path.basename(file), listing.lines(texts, _columns(report, sites), notes)))
+    return found
+
+
+def _read(file: str, sites: Sequence[SiteReport]) -> dict[int, str]:
+    """The lines of a file around its sites, where it is at hand."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    numbers = [site.line for site in sites if 0 < site.line <= len(lines)]
+    first, last = max(min(numbers, default=1) - 5, 1), min(max(numbers, default=0) + 5, len(lines))
+    return {n: lines[n - 1] for n in range(first, last + 1)}
+
+
+def _columns(report: "Report", sites: Sequence[SiteReport]) -> list[dict[int, Cell]]:
+    """What the lines cost, a column for each of `_COLUMNS`, with the share of the launch's as heat."""
+    by_line: dict[int, list[SiteReport]] = defaultdict(list)
+    for site in sites:
+        by_line[site.line].append(site)
+    everything = _costs(report.sites)
+    costs = {line: _costs(here) for line, here in by_line.items()}
+    columns = []
+    for k in range(len(_COLUMNS)):
+        known = {line: cost[k] for line, cost in costs.items() if cost[k] != 0}
+        shown = {line: figures.number(figure) for line, figure in known.items()}
+        columns.append(listing.cells(known, everything[k] or 0, shown))
+    return columns
+
+
+def _costs(sites: Iterable[SiteReport]) -> tuple[float | None, ...]:
+    """The figures of `_COLUMNS` of some sites together."""
+    sites = list(sites)
+    slm, outside = LocalTotals.of(sites), GlobalTotals.of(sites)
+    requests = None if None in (slm.requests, outside.requests) else (slm.requests or 0) + (outside.requests or 0)
+    return requests, slm.passes, slm.excess, outside.lines, outside.bytes_moved
+
+
+def _rows(sites: Sequence[SiteReport], totals: Any, names: Sequence[str]) -> list[_TableRow]:
+    found = [
+        _TableRow((Cell(f"{site.op} {site.memory}"), _cell(site.line), *_cells(site, names)), "") for site in sites
+    ]
+    if len(sites) > 1:
+        found.append(_TableRow((Cell("all"), Cell(), *_cells(totals, names)), "total"))
+    return found
+
+
+def _cells(counts: Any, names: Sequence[str]) -> list[Cell]:
+    degree = ratio(counts.passes, counts.requests) if "degree" in names else None
+    return [_cell(degree if name == "degree" else getattr(counts, name), name) for name in names]
+
+
+def _cell(value: float | None, name: str = "") -> Cell:
+    shown = figures.percent(value) if name == "efficiency" else figures.number(value)
+    return Cell(shown, number=-1.0 if value is None else value)
+
+
+def _maps(sites: Sequence[SiteReport]) -> list[dict[str, Any]]:
+    """The bank map of the site with the most excess passes."""
+    mapped = [site for site in sites if site.bank_map is not None and site.excess]
+    if not mapped:
+        return []
+    worst = max(mapped, key=lambda site: site.excess or 0)
+    drawn = worst.bank_map
+    assert drawn is not None
+    rows = drawn.rows[:_MOST_ROWS]
+    return [
+        {
+            "title": f"What each bank serves, request by request: {worst.op} of {worst.memory}, line {worst.line}",
+            "banks": drawn.banks,
+            "rows": rows,
+            "most": max(max(row) for row in drawn.rows),
+            "hidden": len(drawn.rows) - len(rows) + drawn.left_out,
+        }
+    ]
+
+
+def _instructions(report: "Report") -> list[_TableRow]:
+    counts: dict[str, float | None] = {
+        **(report.instructions or {"?": None}),
+        "barriers, by work-groups": report.barriers,
+        "registers of a work-item, bytes": report.registers,
+        "of them spilled": report.spill_bytes,
+    }
+    return [_TableRow((Cell(name), _cell(count))) for name, count in counts.items()]
+
+
+def _constraints(report: "Report") -> list[_TableRow]:
+    if report.occupancy is None:
+        return []
+    limiter = report.occupancy.limiter
+    each = report.occupancy.constraints.items()
+    return [_TableRow((Cell(name), _cell(groups)), "binds" if name == limiter else "") for name, groups in each]

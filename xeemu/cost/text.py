@@ -1,0 +1,250 @@
+"""Text: a report in ASCII and 80 columns, section by section; a figure that is not known is `?`, and never 0.
+
+Nothing is computed while a report is printed beyond quotients and differences of its own figures.
+"""
+
+import math
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from xeemu.cost.figures import WIDTH, ascii_only, cut, marked, number, percent, seconds, size, wrap
+from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport, ratio, total
+
+if TYPE_CHECKING:
+    from xeemu.cost.report import Report
+
+
+def of_report(report: "Report") -> str:
+    """The whole of a report."""
+    sections = (_header, _verdict, _hints, _source, _banks, _global, _instructions, _occupancy, _bound, _assumed)
+    blocks = (section(report) for section in sections)
+    return "\n\n".join("\n".join(ascii_only(line) for line in block) for block in blocks if block)
+
+
+# --- Sections: a list of lines, or an empty one ---
+
+
+def _header(report: "Report") -> list[str]:
+    local = "x".join(map(str, report.local_size))
+    sizes = [
+        f"nd-range {'x'.join(map(str, report.global_size))}",
+        f"work-group {local} = {math.prod(report.local_size)} items",
+        f"sub-group {report.sub_group_size}",
+        f"SLM {size(report.slm_bytes)}",
+    ]
+    title = f"xeemu {report.version}   device {report.device}"
+    name = cut(report.kernel, WIDTH - len(title) - 2)
+    plural = "" if report.groups == 1 else "s"
+    place = [f"{cut(os.path.basename(report.file), 50)}   {report.groups} work-group{plural}"]
+    return [f"{name}{title:>{WIDTH - len(name)}}", *wrap("   ".join(sizes)), *place]
+
+
+def _verdict(report: "Report") -> list[str]:
+    lines = ["VERDICT"]
+    time = f"{seconds(report.time_s)} = {number(report.cycles)} cycles, after the launch was submitted"
+    lines.append(marked(f"  time       {time}", report.mark("time_s")))
+    binding = next((term for term in report.terms if term.resource == report.bound), None)
+    what = "?"
+    if binding is not None:
+        what = f"{binding.resource}: {number(binding.work)} {binding.unit}, {percent(binding.share)} of the time"
+    lines.append(marked(f"  bound      {what}", report.mark("bound")))
+    if report.hints:
+        first = report.hints[0]
+        where = f" ({place(first.sites[0])})" if first.sites else ""
+        lines.append(f"  lever      {cut(f'H1 {first.kind}{where}', WIDTH - 13)}")
+    return lines
+
+
+def _hints(report: "Report") -> list[str]:
+    lines = ["HINTS"] if report.hints else []
+    for k, hint in enumerate(report.hints, 1):
+        heads = [f"{place(site)}   {site.source}" for site in hint.sites[:3]] or ["the whole launch"]
+        lines.append(cut(f"  H{k} {hint.kind}   {heads[0]}", WIDTH))
+        indent = " " * len(f"  H{k} {hint.kind}   ")
+        lines += [cut(f"{indent}{head}", WIDTH) for head in heads[1:]]
+        if len(hint.sites) > 3:
+            lines.append(f"{indent}{len(hint.sites) - 3} more")
+        lines += wrap(hint.text, "     ") + wrap(hint.bound, "     ")
+    return lines
+
+
+def _source(report: "Report") -> list[str]:
+    if not report.sites and not report.source:
+        return []
+    lines = [f"{'SOURCE':41}{'req':>9}{'passes':>9}{'ideal':>8}{'lines':>8}{'eff':>5}"]
+    for file in dict.fromkeys([report.file, *(site.file for site in report.sites)]):
+        if file != report.file:
+            lines.append(f"      {cut(os.path.basename(file), 34)}")
+        sites = [site for site in report.sites if site.file == file]
+        lines += _listing(sites, dict(report.source) if file == report.file else {})
+    return lines
+
+
+def _listing(sites: list[SiteReport], texts: Mapping[int, str]) -> list[str]:
+    by_line: dict[int, list[SiteReport]] = {}
+    for site in sites:
+        by_line.setdefault(site.line, []).append(site)
+    lines = []
+    for line in sorted({*texts, *by_line}):
+        here = by_line.get(line, [])
+        text = texts[line] if line in texts else here[0].source
+        lines.append(f"{line:>4}  {cut(text, 34):35}{_gutter(here) if here else ''}")
+    return lines
+
+
+def _gutter(sites: list[SiteReport]) -> str:
+    slm, outside = LocalTotals.of(sites), GlobalTotals.of(sites)
+    local = any(site.space == "local" for site in sites)
+    far = any(site.space != "local" for site in sites)
+    passes = (number(slm.passes), number(slm.ideal_passes)) if local else (".", ".")
+    lines = (number(outside.lines), percent(outside.efficiency)) if far else (".", ".")
+    requests = number(total(site.requests for site in sites))
+    return f"{requests:>9}{passes[0]:>9}{passes[1]:>8}{lines[0]:>8}{lines[1]:>5}"
+
+
+def _banks(report: "Report") -> list[str]:
+    sites = [site for site in report.sites if site.space == "local"]
+    if not sites:
+        return []
+    heads = f"{'requests':>10}{'passes':>10}{'ideal':>10}{'degree':>8}{'excess':>10}"
+    lines = [marked(f"{'SLM BANKS':28}{heads}", report.mark("slm"))]
+    for site in sites:
+        lines.append(f"{_label(site)}{_bank_figures(site)}")
+        lines += _errors(site, ("requests", "passes", "ideal_passes"), 10)
+    if len(sites) > 1:
+        lines.append(f"{'  all':28}{_bank_figures(report.slm)}")
+    return lines + _footnote(report, sites) + _worst_map(sites)
+
+
+def _worst_map(sites: list[SiteReport]) -> list[str]:
+    """The bank map of the site with the most excess passes."""
+    worst = max((site for site in sites if site.bank_map), key=lambda site: site.excess or 0, default=None)
+    if worst is None or worst.bank_map is None or not worst.excess:
+        return []
+    which = "the worst execution" if worst.closed_form else "an execution"
+    title = (
+        f"{which} of the {worst.op} in line {worst.line} by a work-group: a row for each request with what each bank "
+        "has to serve, and its passes"
+    )
+    return ["", *wrap(title, "  "), *(f"     {line}" for line in worst.bank_map.lines())]
+
+
+def _errors(site: SiteReport, names: tuple[str, ...], width: int) -> list[str]:
+    """A row with the standard errors of a site's figures, in per cent, under them."""
+    if site.errors is None:
+        return []
+    shown = (_relative(site.errors.get(name), getattr(site, name)) for name in names)
+    return [f"{'      standard error':28}{''.join(f'{figure:>{width}}' for figure in shown)}"]
+
+
+def _relative(error: float | None, figure: int | None) -> str:
+    if error is None or figure is None or not math.isfinite(error):
+        return "?"
+    return f"{100 * error / figure if figure else 0:.2g}%"
+
+
+def _bank_figures(counts: SiteReport | LocalTotals) -> str:
+    degree = ratio(counts.passes, counts.requests)
+    shown = "?" if degree is None else f"{degree:.2f}"
+    figures = f"{number(counts.requests):>10}{number(counts.passes):>10}{number(counts.ideal_passes):>10}"
+    return f"{figures}{shown:>8}{number(counts.excess):>10}"
+
+
+def _global(report: "Report") -> list[str]:
+    sites = [site for site in report.sites if site.space != "local"]
+    if not sites:
+        return []
+    heads = f"{'requests':>9}{'lines':>9}{'sectors':>9}{'used':>9}{'moved':>9}{'eff':>5}"
+    lines = [marked(f"{'GLOBAL MEMORY':28}{heads}", report.mark("global_"))]
+    for site in sites:
+        lines.append(f"{_label(site)}{_line_figures(site)}")
+        lines += _errors(site, ("requests", "lines", "sectors", "bytes_used", "bytes_moved"), 9)
+    if len(sites) > 1:
+        lines.append(f"{'  all':28}{_line_figures(report.global_)}")
+    lines += _footnote(report, sites)
+    if report.atomics.global_operations != 0:
+        lines += wrap(of_atomics(report.atomics), "  ")
+    return lines
+
+
+def _line_figures(counts: SiteReport | GlobalTotals) -> str:
+    figures = f"{number(counts.requests):>9}{number(counts.lines):>9}{number(counts.sectors):>9}"
+    used, moved = number(counts.bytes_used), number(counts.bytes_moved)
+    return f"{figures}{used:>9}{moved:>9}{percent(counts.efficiency):>5}"
+
+
+def _footnote(report: "Report", sites: list[SiteReport]) -> list[str]:
+    labels = {_how(site) for site in sites}
+    lines = ["     * counted as the kernel ran; the others follow from the source"] if "*" in labels else []
+    if "~" in labels:
+        lines.append(f"     ~ estimated from {report.sampled_groups} of {report.groups} work-groups, drawn at random")
+    return lines
+
+
+def of_atomics(atomics: AtomicTotals) -> str:
+    """What a launch's atomic operations on global memory come to, in a sentence."""
+    lanes, updates = number(atomics.global_operations), number(atomics.global_sectors)
+    busiest = f"the busiest address takes {number(atomics.contention)} lanes"
+    return f"atomics: {lanes} lanes in {updates} updates of a sector; {busiest}"
+
+
+def _instructions(report: "Report") -> list[str]:
+    classes = report.instructions or {}
+    shown = "   ".join(f"{name} {number(count)}" for name, count in classes.items()) if classes else "none"
+    counted = "?" if report.instructions is None else shown
+    registers = f"{number(report.registers)} bytes of a work-item, {number(report.spill_bytes)} of them spilled"
+    return [
+        marked("INSTRUCTIONS", report.mark("instructions")),
+        *wrap(f"by class   {counted}", "  "),
+        marked(f"  barriers   {number(report.barriers)} by work-groups", report.mark("barriers")),
+        marked(f"  registers  {registers}", report.mark("registers")),
+    ]
+
+
+def _occupancy(report: "Report") -> list[str]:
+    occupancy = report.occupancy
+    if occupancy is None:
+        return ["OCCUPANCY  ?"]
+    lines = ["OCCUPANCY                work-groups per Xe core"]
+    for name, groups in occupancy.constraints.items():
+        limit = "   <- limit" if name == occupancy.limiter else ""
+        lines.append(f"  {cut(name, 24):24}{number(groups):>8}{limit}")
+    shares = f"{percent(occupancy.fraction)} in the steady state, {percent(occupancy.average)} on average"
+    lines.append(marked(f"  occupancy  {shares}, {percent(occupancy.peak)} at the peak", report.mark("occupancy")))
+    if occupancy.next_step is not None:
+        lines += wrap(f"next step  {occupancy.next_step}", "  ")
+    return lines
+
+
+def _bound(report: "Report") -> list[str]:
+    if not report.terms:
+        return []
+    lines = [marked(f"{'BOUND':17}{'work':>12} {'':15}{'per cycle':>11}{'cycles':>11}{'share':>7}", "~")]
+    for term in report.terms:
+        if term.cycles == 0:
+            continue
+        limit = " <-" if term.resource == report.bound else ""
+        figures = f"{number(term.work):>12} {term.unit:15}{number(term.peak):>11}{number(term.cycles):>11}"
+        lines.append(f"  {term.resource:15}{figures}{percent(term.share):>7}{limit}")
+    return lines
+
+
+def _assumed(report: "Report") -> list[str]:
+    return ["NOT MODELLED", *wrap("; ".join(report.not_modelled), "  ")] if report.not_modelled else []
+
+
+def _label(site: SiteReport) -> str:
+    return f"{site.line:>5}{_how(site)}{site.op:7}{cut(site.memory, 14):15}"
+
+
+def _how(site: SiteReport) -> str:
+    """A sign for how the counts of a site are known."""
+    if site.closed_form:
+        return " "
+    return "*" if site.errors is None else "~"
+
+
+def place(site: SiteReport) -> str:
+    """File and line of a site."""
+    return f"{os.path.basename(site.file)}:{site.line}"

@@ -1,0 +1,72 @@
+"""Page: findings as HTML: each with its message, its lines in the source, and who met whom."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xeemu.pages import listing, rendering
+from xeemu.pages.listing import Line
+
+if TYPE_CHECKING:
+    from xeemu.faults.findings import Finding, Findings
+    from xeemu.language.source import Site
+
+_AROUND = 3
+
+
+def of_findings(findings: "Findings", title: str) -> str:
+    """The page of a check's findings, which needs nothing else; `title` says of what."""
+    return rendering.render(
+        "findings.html",
+        title=title,
+        findings=list(map(_view, findings)),
+        proved=_places(findings.proved),
+        watched=_places(findings.watched),
+    )
+
+
+def _view(finding: "Finding") -> Mapping[str, Any]:
+    head, *rest = str(finding).splitlines()
+    return {
+        "severity": finding.severity,
+        "head": head,
+        "rest": "\n".join(rest),
+        "who": _who(finding),
+        "listings": _listings(finding),
+    }
+
+
+def _who(finding: "Finding") -> list[dict[str, str]]:
+    """Each work-item of the example, with the line that it executes where each has its own."""
+    lines = finding.sites if len(finding.sites) == len(finding.work_items) else (None,) * len(finding.work_items)
+    return [
+        {"item": str(item), "line": "" if site is None else f"{_name(site)}: {site.source}"}
+        for item, site in zip(finding.work_items, lines, strict=True)
+    ]
+
+
+def _listings(finding: "Finding") -> list[tuple[str, list[Line]]]:
+    """The lines of each file around those of the finding."""
+    files = dict.fromkeys(site.file for site in finding.sites)
+    return [(os.path.basename(file), _around([s for s in finding.sites if s.file == file])) for file in files]
+
+
+def _around(sites: Sequence["Site"]) -> list[Line]:
+    numbers = [site.line for site in sites]
+    texts = {site.line: site.source for site in sites}
+    try:
+        lines = Path(sites[0].file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        lines = []
+    near = {n for at in numbers for n in range(at - _AROUND, at + _AROUND + 1) if 0 < n <= len(lines)}
+    texts |= {n: lines[n - 1] for n in near if lines[n - 1].strip() or min(numbers) < n < max(numbers)}
+    return listing.lines(texts, (), {}, frozenset(numbers))
+
+
+def _places(sites: Sequence["Site"]) -> list[str]:
+    return list(dict.fromkeys(_name(site) for site in sorted(sites, key=lambda site: (site.file, site.line))))
+
+
+def _name(site: "Site") -> str:
+    return f"{os.path.basename(site.file)}:{site.line}"

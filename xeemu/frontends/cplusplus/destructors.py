@@ -1,0 +1,119 @@
+"""Destructors: what happens where an object of a class ends: its destructor's body, then its members and bases."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from xeemu.frontends import tree, types
+from xeemu.frontends.callees import END_OF
+from xeemu.frontends.cplusplus.bodies import NOWHERE
+from xeemu.frontends.cplusplus.instances import Instances
+from xeemu.frontends.cplusplus.lvalues import address
+from xeemu.frontends.cplusplus.options import is_header
+from xeemu.frontends.parsing import clang
+from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.literals import number
+from xeemu.frontends.tree import Expression, Function, Statement, Variable
+from xeemu.frontends.types import Pointer, Record, Type
+
+ENDS = "ends_"
+"""How the functions of a unit are called that destroy an object of an instance of a template each."""
+
+
+class Destructors:
+    """The destructors of a unit's classes, each made when it is asked for."""
+
+    def __init__(self, instances: Instances) -> None:
+        self._instances = instances
+        self._known: dict[Type, Function | None] = {}
+        self._of_templates: dict[int, Cursor] | None = None
+
+    def of(self, of: Type) -> Function | None:
+        """The function, of an object's address, that ends it; None for classes of which nothing is done at the end."""
+        if not isinstance(of, Record) or of.union:
+            return None
+        if of not in self._known:
+            self._known[of] = None  # of a class that holds pointers to itself
+            self._known[of] = self._made(of)
+        return self._known[of]
+
+    def needed(self, of: Type) -> bool:
+        """Whether something is done at the end of an object or array."""
+        if isinstance(of, types.Array):
+            return self.needed(of.element)
+        return self.of(of) is not None
+
+    def _made(self, of: Record) -> Function | None:
+        own = self._own(of)
+        if own is None and not any(self.needed(f.type) for f in of.fields):
+            return None
+        this = Variable("this", Pointer(of, "generic"), "private", NOWHERE)
+        name = tree.Name(this.type, NOWHERE, this)
+        whole = tree.Unary(of, NOWHERE, "*", name)
+
+        def read() -> tree.Block:
+            first: list[Statement] = []
+            if own is not None:
+                callee = None if own is _BY_HEADER else self._instances.function(own)
+                called = END_OF if own is _BY_HEADER else f"~{of.name}"
+                first.append(_done(tree.Call(types.VOID, NOWHERE, called, (name,), callee)))
+            parts = (tree.Member(f.type, NOWHERE, whole, f.name, False) for f in reversed(of.fields))
+            return tree.Block(NOWHERE, (*first, *(s for part in parts for s in self._ended(part))))
+
+        return Function(f"~{of.name}", (this,), types.VOID, NOWHERE, False, read=read)
+
+    def _ended(self, part: Expression) -> Iterator[Statement]:
+        """What ends a member, of an array element by element, the last one first."""
+        if isinstance(part.type, types.Array):
+            for k in reversed(range(part.type.count if self.needed(part.type) else 0)):
+                index = number(types.INT, NOWHERE, k)
+                yield from self._ended(tree.Subscript(part.type.element, NOWHERE, part, index))
+        elif (function := self.of(part.type)) is not None:
+            yield _done(tree.Call(types.VOID, NOWHERE, function.name, (address(part),), function))
+
+    def _own(self, of: Record) -> Any:
+        """The destructor that a class itself has; `_BY_HEADER` of one that our headers say as they run."""
+        declaration = self._instances.records.declared.get(of)
+        if declaration is None:
+            return None
+        pattern = clang.template(declaration)
+        written = _written(pattern or declaration)
+        if pattern is None or written is None:
+            return written
+        if is_header(clang.place(pattern, self._instances.files).file):
+            return _BY_HEADER
+        return self._instance_of(declaration) or _BY_HEADER
+
+    def _instance_of(self, declaration: Cursor) -> Cursor | None:
+        """The destructor of an instance of a template, which the unit names for us."""
+        if self._of_templates is None:
+            self._of_templates = dict(_named(self._instances.unit.cursor))
+        return self._of_templates.get(clang.key(declaration))
+
+
+_BY_HEADER = object()
+
+
+def _done(call: Expression) -> Statement:
+    return tree.Evaluate(NOWHERE, call)
+
+
+def _written(declaration: Cursor) -> Cursor | None:
+    """The definition of a class's destructor, None where that does nothing."""
+    for part in declaration.get_children():
+        if clang.kind(part) == "DESTRUCTOR":
+            definition = part if part.is_definition() else part.get_definition()
+            blocks = [] if definition is None else definition.get_children()
+            if any(clang.kind(b) == "COMPOUND_STMT" and clang.children(b) for b in blocks):
+                return definition
+    return None
+
+
+def _named(unit: Cursor) -> Iterator[tuple[int, Cursor]]:
+    """The destructors that the unit's functions for that call, by the class's key."""
+    for space in unit.get_children():
+        if clang.kind(space) == "NAMESPACE" and space.spelling == "__xeemu":
+            for function in space.get_children():
+                if function.spelling.startswith(ENDS):
+                    for call in clang.parts(function, frozenset(("CALL_EXPR",))):
+                        if call.referenced is not None and clang.kind(call.referenced) == "DESTRUCTOR":
+                            yield clang.key(call.referenced.semantic_parent), call.referenced

@@ -1,0 +1,1 @@
+"""Pages: what xeemu tells as HTML that needs nothing else, no network either."""

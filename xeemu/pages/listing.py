@@ -1,0 +1,65 @@
+"""Listing: lines of a source with figures beside them, as heat, and notes under them."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """A figure beside a line.
+
+    Attributes:
+      text: the figure; empty where the line has none.
+      heat: its share of the column's total, 0 to 1.
+      number: what the column is sorted by.
+    """
+
+    text: str = ""
+    heat: float = 0.0
+    number: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A line of a source.
+
+    Attributes:
+      number: in its file.
+      text: with its indentation.
+      cells: a figure for each column.
+      notes: what is said of the line, as (label, text).
+      marked: whether it stands out.
+    """
+
+    number: int
+    text: str
+    cells: tuple[Cell, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
+    marked: bool = False
+
+
+def cells(figures: Mapping[int, float | None], total: float, shown: Mapping[int, str]) -> dict[int, Cell]:
+    """For each line of one column its cell; a figure that is not known has no heat."""
+    return {
+        line: Cell(shown[line], 0.0 if figure is None or not total else figure / total, figure or 0.0)
+        for line, figure in figures.items()
+    }
+
+
+def lines(
+    texts: Mapping[int, str],
+    columns: Sequence[Mapping[int, Cell]],
+    notes: Mapping[int, Sequence[tuple[str, str]]],
+    marked: frozenset[int] = frozenset(),
+) -> list[Line]:
+    """The lines in their order, each with its cell of each column and its notes."""
+    return [
+        Line(
+            number,
+            text,
+            tuple(column.get(number, Cell()) for column in columns),
+            tuple(notes.get(number, ())),
+            number in marked,
+        )
+        for number, text in sorted(texts.items())
+    ]
