@@ -305,7 +305,7 @@ HOST = {
 def test_a_host_prints_what_the_libraries_say():
     # Each statement is a scope of its own.
     statements = "\n".join(f'{{ {s} }} std::cout << "\\n";' for s in HOST)
-    names = "array complex functional iomanip iostream map memory numeric queue set sstream string tuple unordered_map"
+    names = "array complex fstream functional iomanip iostream map memory numeric queue set sstream string tuple unordered_map"
     text = "".join(f"#include <{name}>\n" for name in ["sycl/sycl.hpp", *names.split()])
     text += f"""
 using namespace sycl;
@@ -330,7 +330,7 @@ REFUSED = {
     "a hierarchical kernel": (
         "q.submit([&](handler &h) { h.parallel_for_work_group(range<1>(4), range<1>(16), [=](group<1> g) {"
         " g.parallel_for_work_item([&](h_item<1> it) { p[it.get_global_id(0)] = 1; }); }); });",
-        "parallel_for_work_group); write an nd_range kernel",
+        "parallel_for_work_group); write parallel_for over nd_range",
     ),
     "an atomic of a pointer": (
         "q.parallel_for(64, [=](id<1> i) { int *z = p; "
