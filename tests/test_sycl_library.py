@@ -305,7 +305,8 @@ HOST = {
 def test_a_host_prints_what_the_libraries_say():
     # Each statement is a scope of its own.
     statements = "\n".join(f'{{ {s} }} std::cout << "\\n";' for s in HOST)
-    names = "array complex fstream functional iomanip iostream map memory numeric queue set sstream string tuple unordered_map"
+    names = "array complex fstream functional iomanip iostream map memory numeric queue set sstream"
+    names += " string tuple unordered_map"
     text = "".join(f"#include <{name}>\n" for name in ["sycl/sycl.hpp", *names.split()])
     text += f"""
 using namespace sycl;
