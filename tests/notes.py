@@ -25,5 +25,5 @@ def followed(kernel, nd_range, *arguments):
     from xeemu.launching.preparation import prepare_alone
 
     prepared = prepare_alone(kernel, nd_range, checked_device(kernel, nd_range, "max1550"), arguments, {})
-    watch = checking._checked(prepared, scalars(arguments), 1000, True).watch
+    watch = checking._checked(prepared, scalars(arguments), 1000, True, frozenset()).watch
     return [type(following.rule).__name__ for following in watch.proofs.followings]

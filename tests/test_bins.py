@@ -4,12 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hosts import take
 from jax import lax
 from threaded import counts, on_a_cpu, three_cores
 
 import xeemu as xe
 from xeemu.emission import bins
-from xeemu.launching import cores, sharing
+from xeemu.launching import cores
 
 __all__ = ["counts", "on_a_cpu", "three_cores"]
 
@@ -20,7 +21,7 @@ RNG = np.random.default_rng(11)
 @pytest.fixture(autouse=True)
 def any_results(monkeypatch):
     """Launches are shared that have as many results as updates."""
-    monkeypatch.setattr(sharing, "_MERGED_NS", 1e-9)
+    take(monkeypatch, "threads", merged_ns=1e-9)
 
 
 @xe.kernel
@@ -99,7 +100,7 @@ def test_what_is_counted_is_what_is_added(case, counts, monkeypatch):
     wanted = expected(x, before, items=items, **given)
     found = []
     added = bins.added
-    monkeypatch.setattr(bins, "added", lambda buffer, updates: found.extend(updates) or added(buffer, updates))
+    monkeypatch.setattr(bins, "added", lambda b, updates, figures: found.extend(updates) or added(b, updates, figures))
     with jax.enable_x64(dtype == "int64"):
         result = xe.launch(counting, xe.NDRange(GROUPS * items, items))(x, before, **given)
     np.testing.assert_array_equal(result, wanted)
@@ -111,7 +112,7 @@ def test_updates_of_some_work_items_are_counted_for_themselves(counts, monkeypat
     """Their numbers are known beforehand, so that fewer are looked at."""
     found = []
     added = bins.added
-    monkeypatch.setattr(bins, "added", lambda buffer, updates: found.extend(updates) or added(buffer, updates))
+    monkeypatch.setattr(bins, "added", lambda b, updates, figures: found.extend(updates) or added(b, updates, figures))
 
     @xe.kernel
     def kernel(wg, x, out):
@@ -139,7 +140,7 @@ def updates(case, monkeypatch):
     given = {"turns": 64, "size": 16, "space": "private"} | case
     x, before = RNG.integers(0, 2**31, GROUPS * 64 * 16, np.int32), np.zeros(given["size"], given.get("dtype", "int32"))
     found = []
-    monkeypatch.setattr(bins, "added", lambda buffer, updates: found.extend(updates) or buffer.data)
+    monkeypatch.setattr(bins, "added", lambda buffer, updates, _: found.extend(updates) or buffer.data)
     jax.block_until_ready(xe.launch(counting, xe.NDRange(GROUPS * 16, 16))(x, before, **given))
     return len(found)
 

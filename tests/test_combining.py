@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import COMBINE
 
+from xeemu.devices.target import CPU, GPU
 from xeemu.emission import combining
 
 
@@ -29,7 +30,7 @@ def numbers(shape, dtype="int32"):
 def test_rows(op, dtype, length):
     with jax.enable_x64(dtype == "int64"):
         x = numbers((2, length), dtype)
-        found = combining.reduced(jnp.asarray(x), op, (1,), on_cpu=True)
+        found = combining.reduced(jnp.asarray(x), op, (1,), target=CPU)
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, expected(x, op, (1,)))
 
@@ -42,35 +43,35 @@ def test_any_axes(data):
         shape.pop()
     axes = data.draw(st.lists(st.integers(0, len(shape) - 1), unique=True, max_size=len(shape)), label="axes")
     op, x = data.draw(st.sampled_from(sorted(COMBINE)), label="op"), numbers(shape)
-    for on_cpu in True, False:
-        np.testing.assert_array_equal(combining.reduced(jnp.asarray(x), op, axes, on_cpu), expected(x, op, axes))
+    for host in CPU, GPU:
+        np.testing.assert_array_equal(combining.reduced(jnp.asarray(x), op, axes, host), expected(x, op, axes))
 
 
 @pytest.mark.parametrize("op", ["and", "or", "xor"])
 def test_truth(op):
     x = np.random.default_rng(0).random((3, 5000)) < 0.5
-    found = combining.reduced(jnp.asarray(x), op, (1,), on_cpu=True)
+    found = combining.reduced(jnp.asarray(x), op, (1,), target=CPU)
     np.testing.assert_array_equal(found, COMBINE[op].reduce(x, axis=1))
 
 
 def test_rows_of_none():
     for shape in (0, 300), (300, 0):
-        found = combining.reduced(jnp.zeros(shape, jnp.int32), "add", (1,), on_cpu=True)
+        found = combining.reduced(jnp.zeros(shape, jnp.int32), "add", (1,), target=CPU)
         np.testing.assert_array_equal(found, np.zeros(shape[0]))
 
 
 def test_floats_are_left_to_the_compiler():
     x = np.arange(70_000, dtype=np.float32)
-    text = str(jax.make_jaxpr(lambda x: combining.reduced(x, "max", (0,), on_cpu=True))(x))
+    text = str(jax.make_jaxpr(lambda x: combining.reduced(x, "max", (0,), target=CPU))(x))
     assert f"f32[{combining.PARTS}]" not in text
-    assert combining.reduced(jnp.asarray(x), "max", (0,), on_cpu=True) == 69_999
+    assert combining.reduced(jnp.asarray(x), "max", (0,), target=CPU) == 69_999
 
 
 @pytest.mark.parametrize("shape", [(2**20,), (4, 2**18), (2**20 + 4321,)])
 def test_a_row_of_what_is_computed_takes_no_memory(shape):
     """XLA would write all that is computed, and then a thirty-second of it."""
     x = numbers(shape)
-    row = jax.jit(lambda x: combining.reduced(x * 3 + (x >> 2), "add", (x.ndim - 1,), on_cpu=True))
+    row = jax.jit(lambda x: combining.reduced(x * 3 + (x >> 2), "add", (x.ndim - 1,), target=CPU))
     assert launches.temporary_bytes(row, x) < 1 << 14
 
 

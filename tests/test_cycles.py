@@ -5,12 +5,14 @@ from unittest import mock
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hosts import cpu_with, take
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
 from threaded import on_a_cpu
 
 import xeemu as xe
+from xeemu.devices import target
 from xeemu.emission import cycles
 from xeemu.launching import cores
 
@@ -22,7 +24,7 @@ ITEMS, GROUPS = 48, 64
 
 @pytest.fixture(autouse=True)
 def short_rounds(monkeypatch):
-    monkeypatch.setattr(cycles, "_FEWEST", 64)
+    take(monkeypatch, "cycles", fewest=64)
 
 
 @pytest.fixture
@@ -65,7 +67,7 @@ def test_lookups_are_those_of_a_gather(divisor, offset, backwards, shift, items,
         rest = (i + shift) % divisor
         return divisor - 1 + offset - rest if backwards else rest + offset
 
-    with mock.patch.object(cycles, "_FEWEST", 64):
+    with mock.patch.object(target, "TARGETS", cpu_with("cycles", fewest=64)):
         for memory_bytes in None, 1 << 15:
             result, expected = launched(index, table, items, 40, memory_bytes, local)
             np.testing.assert_array_equal(result, expected)

@@ -7,6 +7,7 @@ import pytest
 from jax import lax
 
 import xeemu as xe
+from xeemu.devices import target
 from xeemu.emission import effort
 from xeemu.launching.arguments import DEFAULT_DEVICE, Description, checked_device
 from xeemu.launching.options import Options
@@ -32,7 +33,7 @@ def options_of(kernel, size, platform="cpu", **static):
     prepared = prepare(
         kernel, nd_range, device, given, kernel.bind_static(static), Options(None, False, False, platform)
     )
-    return effort.options(prepared.program, prepared.cut.groups, platform)
+    return effort.options(prepared.program, prepared.cut.groups, target.of_platform(platform))
 
 
 @pytest.mark.skipif(not effort._takes_little(), reason="this XLA does not know all of the options")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
+from xeemu.devices.target import CPU
 from xeemu.emission.values import Chunk, materialise
 from xeemu.knowledge import analysis, forms
 from xeemu.knowledge.analysis import Plan, local_id
@@ -158,7 +159,7 @@ def check_program(traced_: program.Program, plan: Plan, scalar: np.generic) -> i
     sizes = traced_.geometry
     groups = list(np.ndindex(sizes.group_range))
     rows = [computed(traced_.body, sizes, scalar, group, k) for k, group in enumerate(groups)]
-    chunk = Chunk(sizes, 0, sizes.groups, on_cpu=True, deterministic=False)
+    chunk = Chunk(sizes, 0, sizes.groups, target=CPU, deterministic=False)
     bases: dict[Any, Any] = {}
     found = 0
     for variable in rows[0]:

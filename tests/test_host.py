@@ -678,7 +678,8 @@ def test_a_number_that_the_language_needs_is_known_for_every_launch():
     text = """#include <sycl/sycl.hpp>
 int main() {
   sycl::queue q;
-  int *d = sycl::malloc_shared<int>(64, q);
+  int *d = sycl::malloc_shared<int>(8, q);
+  for (int k = 0; k < 8; k++) d[k] = 0;
   for (int k = 0; k < 5; k++) {
     auto scope = k % 2 ? sycl::memory_scope::device : sycl::memory_scope::work_group;
     q.parallel_for(sycl::range<1>(64), [=](sycl::id<1> i) {
@@ -688,3 +689,54 @@ int main() {
   }
 }"""
     assert xe.load(text).run().arrays["d"][:6].tolist() == [0, 64, 128, 192, 256, 0]
+
+
+def test_new_makes_arrays_and_objects_in_templates_too():
+    result = ran("""
+    #include <new>
+    struct P { int x = 3; };
+    template <class T> struct V { T a; V(T b = 2) : a(b) {} };
+    template <int n, class T> void made() {
+      T *h = new T[n * 2], *one = new T(7); P *p = new P[n], *r = new P, *s = new (r) P{5}; auto *v = new V<T>(9);
+      for (int i = 0; i < n; i++) h[2 * i + 1] = i;
+      T *none = new T[n + 1](); printf("%" PRId64 "%5" PRIu32 " ", int64_t(none[n]), 4u);
+      std::cout << h[2 * n - 1] << *one << p[n - 1].x << r->x << s->x << v->a << " ";
+    }
+    int main() { made<3, int>(); made<4, float>(); }""")
+    assert result.output == "0    4 273559 0    4 373559 "
+
+
+def test_a_local_accessor_may_have_no_elements():
+    result = ran("""
+    int main() {
+      sycl::queue q;
+      int *x = sycl::malloc_shared<int>(64, q);
+      for (int n : {0, 16}) {
+        q.submit([&](sycl::handler &h) {
+          sycl::local_accessor<int, 1> s(sycl::range<1>(n), h);
+          h.parallel_for(sycl::nd_range<1>(64, 16), [=](sycl::nd_item<1> it) {
+            int i = it.get_global_id(0), l = it.get_local_id(0);
+            if (n) s[l] = i + n;
+            x[i] = n ? s[l] : i; });
+        }).wait();
+        std::cout << x[63] << " ";
+      }
+    }""")
+    assert result.output == "63 79 "
+
+
+def test_a_distance_without_a_sign_leads_back_where_it_wraps():
+    result = xe.load(
+        _HEAD
+        + """int main() {
+      sycl::queue q;
+      size_t n = 8;
+      int *x = sycl::malloc_shared<int>(64, q), *y = sycl::malloc_shared<int>(4, q);
+      for (int i = 0; i < 64; ++i) x[i] = i * i;
+      int *p = x + 32, sum = 0;
+      for (size_t i = 0; i < 4; ++i) sum += p[i - n] + *(p + (i - 2 * n)) + *((i - n) + p);
+      q.parallel_for(4, [=](sycl::id<1> i) { int *p = x + 32; y[i] = p[i[0] - n] + *(p + (i[0] - 2 * n)); }).wait();
+      printf("%d %d", sum, y[3]);
+    }"""
+    ).run()
+    assert result.output == f"{sum(2 * (24 + i) ** 2 + (16 + i) ** 2 for i in range(4))} {27**2 + 19**2}"

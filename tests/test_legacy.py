@@ -167,6 +167,23 @@ int main() {
     assert xe.load(program).run().output == "1277"
 
 
+@pytest.mark.parametrize(
+    ("declared", "name"),
+    [('std::array<std::string, 2> a{"one", "two"};', "basic_string"), ("held h{{10}};", "sycl::buffer<int>")],
+)
+def test_constructors_of_items_that_the_parser_does_not_tell_are_refused(declared, name):
+    program = f"""
+#include <sycl/sycl.hpp>
+#include <array>
+struct held {{ sycl::buffer<int> b; }};
+int main() {{
+  {declared}
+}}
+"""
+    with pytest.raises(xe.KernelError, match=rf"{name}.* by a constructor that is not told; write .*\(\.\.\.\)"):
+        xe.load(program).run()
+
+
 def test_a_kernel_given_a_member_leaves_the_object_s_pointers():
     program = """
 #include <sycl/sycl.hpp>

@@ -12,6 +12,7 @@ from launches import prepared
 import xeemu as xe
 from xeemu.cost import instructions
 from xeemu.devices import aspects
+from xeemu.devices.target import CPU
 from xeemu.faults import absence, alignment
 from xeemu.ir import table
 from xeemu.ir.table import Kind, Op
@@ -105,7 +106,7 @@ CONSUMERS = {
     "lanewise": lambda ready: lanewise.results(_equation(ready), [True], 1),
 }
 OTHERS = {
-    "work": lambda ready: work.of_body(ready.program.body, ready.plan, 1),
+    "work": lambda ready: work.of_body(ready.program.body, ready.plan, 1, CPU.threads),
     "conversions": lambda ready: conversions.check(ready.program, ready.plan),
     "lineage": lambda ready: lineage.of_body(ready.program.body),
     "linearity": lambda ready: linearity.check(ready.program.body, ready.program.arguments, source.UNKNOWN),

@@ -51,13 +51,13 @@ def test_an_unknown_key_and_a_program_described_twice_are_errors(tmp_path):
 def test_constants_of_a_file_are_made_smaller_in_their_lines(tmp_path):
     file = tmp_path / "a.cpp"
     file.write_text(
-        "// N = 1\n#define M 100 * 100\nconstexpr size_t N = (10 * 1024); // all\nconst int Nx = 64, Ny = 32;\n"
+        "int N = f();\n#define M 100\nconstexpr size_t N = (10 * 1024); // all\nconst int Nx = 8, Ny = 32;\n"
         "f(7000, 70000, 7000);\n"
     )
     text = program_subject.smaller(file, ("M=4", "N=8 * 8", "Ny=2", "7000=6"))
     assert (
         text
-        == "// N = 1\n#define M 4\nconstexpr size_t N = 8 * 8; // all\nconst int Nx = 64, Ny = 2;\nf(6, 70000, 6);\n"
+        == "int N = f();\n#define M 4\nconstexpr size_t N = 8 * 8; // all\nconst int Nx = 8, Ny = 2;\nf(6, 70000, 6);\n"
     )
     with pytest.raises(sources.MissingSource, match="defines no constant K"):
         program_subject.smaller(file, ("K=4",))
@@ -156,6 +156,18 @@ def test_test_cases_are_called_by_their_lines(tmp_path):
     path.write_text('#include <x>\nTEST_CASE("a") {\n}\n\nTEST_CASE("b") {\n}\n')
     made = program_subject.calling(path, "TEST_CASE")
     assert "test_case_2();\n    test_case_5();\n    return 0;" in made
+
+
+def test_a_test_case_is_known_by_the_line_that_ends_its_head():
+    text = 'TEST_CASE("a",\n          "[a]") {\n}\n// TEST_CASE("b")\n'
+    text += 'TEMPLATE_TEST_CASE_SIG("c", "", ((int n), n),\n 1, 2) {}\n'
+    assert program_subject.begun(text, "TEST_CASE") == [2, 6]
+
+
+def test_test_cases_that_submit_nothing_show_nothing():
+    program = Program("some", "a.cpp", "", cases="TEST_CASE", passes="return")
+    assert verdicts.verdict(program, {"status": 0, "text": "", "launched": []}) == "no check"
+    assert verdicts.verdict(program, {"status": 0, "text": "", "launched": ["k"]}) == "right"
 
 
 # --- Pairs ---

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import launches
 import numpy as np
 import pytest
+from hosts import take
 from jax import lax
 from threaded import counts, on_a_cpu, three_cores
 
@@ -24,7 +25,7 @@ SIZES = [(48, 16), (240, 16), (1000, 16), (1000, 10), (4096, 16)]
 @pytest.fixture(autouse=True)
 def short_pieces(monkeypatch):
     """Several for each thread, and many chunks."""
-    monkeypatch.setattr(sharing, "_PIECE_NS", 1e3)
+    take(monkeypatch, "threads", piece_ns=1e3)
 
 
 def alone(monkeypatch, launched, *arrays, **static):
@@ -148,7 +149,7 @@ def test_tiles_of_matrices(n, m, counts, monkeypatch):
 
 
 def test_results_in_parts_and_results_that_are_merged(counts, monkeypatch):
-    monkeypatch.setattr(sharing, "_MERGED_NS", 1e-9)
+    take(monkeypatch, "threads", merged_ns=1e-9)
 
     @xe.kernel
     def kernel(wg, x, y, count, largest):
@@ -304,7 +305,7 @@ def test_every_group_is_in_one_piece_and_every_element_in_one_part():
 
 
 def test_a_piece_makes_no_more_than_fits_the_working_set(monkeypatch):
-    monkeypatch.setattr(sharing, "_PIECE_NS", 1e12)
+    take(monkeypatch, "threads", piece_ns=1e12)
     size = 1 << 20
     for memory_bytes in None, 1 << 18, 1 << 14:
         found = shared(summed, xe.NDRange(size, 64), *2 * [np.zeros(size, np.float32)], memory_bytes=memory_bytes)
@@ -315,8 +316,8 @@ def test_a_piece_makes_no_more_than_fits_the_working_set(monkeypatch):
 def test_what_is_moved_for_little_work_is_not_shared(monkeypatch):
     arguments = xe.NDRange(4096, ITEMS), *2 * [np.zeros(4096, np.int32)]
     assert shared(summed, *arguments).count == 3
-    monkeypatch.setattr(sharing, "_MOVED_NS", 1e3)
+    take(monkeypatch, "threads", moved_ns=1e3)
     assert shared(summed, *arguments) is None
-    monkeypatch.setattr(sharing, "_MOVED_NS", 0)
-    monkeypatch.setattr(sharing, "_LEAST_NS", 1e9)
+    take(monkeypatch, "threads", moved_ns=0)
+    take(monkeypatch, "threads", thread_ns=1e9)
     assert shared(summed, *arguments) is None

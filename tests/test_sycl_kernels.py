@@ -652,7 +652,7 @@ class TestErrors:
 
     @pytest.mark.parametrize(
         ("file", "library"),
-        [("oneapi/ccl.hpp", "oneCCL"), ("cuda.h", "CUDA"), ("mine.hpp", "options=")],
+        [("oneapi/ccl.hpp", "oneCCL"), ("cuda.h", "CUDA"), ("CL/cl.h", "OpenCL's functions"), ("mine.hpp", "options=")],
     )
     def test_of_files_that_are_not_there_name_the_library(self, file, library):
         with pytest.raises(xe.KernelError, match=rf"2:10: error: '{file}' file not found; .*{library}"):
@@ -931,3 +931,16 @@ int main() {
     def test_errors_are_still_at_the_users_lines(self):
         with pytest.raises(xe.KernelError, match=r">:2:6: error: expected unqualified-id\n     int N;\n         \^$"):
             xe.load("#include <sycl/sycl.hpp>\n int N;\n", "-DN=3")
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("sycl::ext::oneapi::experimental::matrix::use u;", "joint_matrix is not emulated; write a loop"),
+        ("auto p = sycl::ext::oneapi::experimental::nothing(3);", "does not have this extension; write it with what"),
+        ("sycl::nothing y;", "'sycl'; xeemu's headers have no such name; look at its spelling"),
+    ],
+)
+def test_a_name_that_our_headers_do_not_have_is_told_with_what_to_write(statement, said):
+    with pytest.raises(xe.KernelError, match=rf"error: no .* named .*{said}"):
+        xe.load(f"#include <sycl/sycl.hpp>\nint main() {{ {statement} }}\n")

@@ -10,14 +10,16 @@ import jax.numpy as jnp
 import launches
 import numpy as np
 import pytest
+from hosts import cpu_with, take
 from jax import lax
 from threaded import counts, on_a_cpu, three_cores
 
 import xeemu as xe
-from xeemu.launching import cores, fitting, sharing, threads
+from xeemu.devices import target
+from xeemu.launching import cores, fitting, threads
 from xeemu.launching.launch import _launched
 
-__all__ = ["counts", "on_a_cpu", "three_cores"]
+__all__ = ["counts", "cpu_with", "on_a_cpu", "target", "three_cores"]
 
 BINS, ITEMS = 8, 16
 RNG = np.random.default_rng(7)
@@ -170,7 +172,7 @@ def test_elements_of_64_bits_keep_them(counts):
 
 @pytest.mark.parametrize("groups", [3, 4, 7, 97])
 def test_groups_that_are_left_are_carried_out_once(groups, counts, monkeypatch):
-    monkeypatch.setattr(sharing, "_MERGED_NS", 1e-9)
+    take(monkeypatch, "threads", merged_ns=1e-9)
     x = X[: groups * ITEMS]
     result = xe.launch(updated, xe.NDRange(x.size, ITEMS))(x, BEFORE)
     expected = BEFORE.copy()
@@ -201,7 +203,7 @@ def test_threads_share_the_bound_of_memory(memory_bytes):
     "kernel", [told, two_memories, old_values, exchanged, added_and_kept_large, stored, also_returned]
 )
 def test_what_may_depend_on_the_others_is_not_shared(kernel, counts, monkeypatch):
-    monkeypatch.setattr(sharing, "_MERGED_NS", 1e-9)
+    take(monkeypatch, "threads", merged_ns=1e-9)
     jax.block_until_ready(xe.launch(kernel, SPREAD)(X, BEFORE))
     assert not counts
 
@@ -219,7 +221,7 @@ def test_floats_are_added_in_one_order(counts):
 
 
 def test_small_launches_are_not_shared(counts, monkeypatch):
-    monkeypatch.setattr(sharing, "_LEAST_NS", 1e6)
+    take(monkeypatch, "threads", thread_ns=1e6)
     jax.block_until_ready(xe.launch(updated, SPREAD)(X, BEFORE))
     assert not counts
 
@@ -289,7 +291,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import test_threads as t
-t.cores.count, t.sharing._LEAST_NS = lambda: 3, 1e-9
+t.cores.count, t.target.TARGETS = lambda: 3, t.cpu_with("threads", thread_ns=1e-9)
 launch = t.xe.launch(t.updated, t.SPREAD)
 """
     command = [sys.executable, "-c", begin + script, str(Path(__file__).parent), *sys.path]

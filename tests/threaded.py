@@ -2,8 +2,9 @@
 
 import jax
 import pytest
+from hosts import take
 
-from xeemu.launching import cores, fitting, sharing, threads
+from xeemu.launching import cores, fitting, threads
 from xeemu.launching.launch import _launched
 
 
@@ -18,8 +19,7 @@ def on_a_cpu():
 def three_cores(monkeypatch):
     """Whatever the machine has; and launches so small are shared."""
     monkeypatch.setattr(cores, "count", lambda: 3)
-    for limit in "_LEAST_NS", "_MOVED_NS":
-        monkeypatch.setattr(sharing, limit, 1e-9)
+    take(monkeypatch, "threads", thread_ns=1e-9, moved_ns=1e-9)
     for cached in (_launched, fitting.fitted):
         cached.cache_clear()
     yield

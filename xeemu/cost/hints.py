@@ -64,6 +64,7 @@ def give(
     return tuple(hint for _, hint in found)
 
 
+_CONTENDED = "contended atomics"
 # The resources that each kind of hint unloads.
 _CONFLICTS = ("SLM",)
 _COPIES = ("SLM", "L1", "issue")
@@ -225,7 +226,28 @@ def _contended_atomics(
         "work-item of it update the address."
     )
     bound = f"At most {per_group}x fewer updates of the busiest address; no gain where atomics are not the bound."
-    yield Hint("contended atomics", tuple(sorted(guilty, key=lambda site: -(site.sectors or 0))), text, bound)
+    yield Hint(_CONTENDED, tuple(sorted(guilty, key=lambda site: -(site.sectors or 0))), text, bound)
+
+
+def by_runtime(found: Sequence[Hint], combined: Sequence[str]) -> tuple[Hint, ...]:
+    """The hints, where those about atomics of a reduction say that no line of the kernel's does them.
+
+    Args:
+      found: the hints.
+      combined: memories to which the language's runtime adds what work-items give.
+    """
+    return tuple(
+        _of_reduction(hint) if hint.kind == _CONTENDED and hint.sites[0].memory in combined else hint for hint in found
+    )
+
+
+def _of_reduction(hint: Hint) -> Hint:
+    text = (
+        f"The updates of {hint.sites[0].memory} are those of a reduction over a range without work-groups: here each "
+        "work-item makes one, while a runtime combines them in groups that it chooses, and takes less time. Launch the "
+        "reduction over an nd_range, where a work-group makes one."
+    )
+    return Hint("reduction over a range", hint.sites, text, hint.bound)
 
 
 def _low_occupancy(occupancy: Occupancy | None) -> Iterable[Hint]:

@@ -22,7 +22,8 @@ class Hint:
     """What could be written instead.
 
     Attributes:
-      kind: `bank conflict`, `table copy`, `uncoalesced`, `contended atomics` or `low occupancy`.
+      kind: `bank conflict`, `table copy`, `uncoalesced`, `contended atomics`, `reduction over a range` or
+        `low occupancy`.
       sites: where, the costliest first; empty where it is about the whole launch.
       text: the pattern with its numbers, and what to write instead.
       bound: what it gains at most.

@@ -64,6 +64,9 @@ def tabulate(
     slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
     local, outside = ([s for s in sites if (s.space == "local") is inside] for inside in (True, False))
     ordered = tuple(sorted(sites, key=lambda site: (site.file, site.line)))
+    advice = hints.give(
+        ordered, atomics, resident, terms, geometry.groups, geometry.items, device, program.kernel.dialect
+    )
     return Report(
         kernel=program.kernel.name,
         device=device.name,
@@ -88,9 +91,7 @@ def tabulate(
         registers=registers,
         spill_bytes=spill,
         terms=terms,
-        hints=hints.give(
-            ordered, atomics, resident, terms, geometry.groups, geometry.items, device, program.kernel.dialect
-        ),
+        hints=hints.by_runtime(advice, interface.combined if (interface := program.kernel.interface) else ()),
         not_modelled=(*_NOT_MODELLED, *_missing(time)),
         sampled_groups=ledger.sample.size if ledger.sample else None,
         marks={

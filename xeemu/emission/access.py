@@ -72,7 +72,7 @@ def loaded(
     unmasked = bool(where.count) and where.mask is None
     if isinstance(values, Shared):
         # A GPU's compiler does better with the values written out.
-        if chunk.on_cpu and unmasked and where.all and varying and values.own != values.block:
+        if chunk.target.keeps_shared and unmasked and where.all and varying and values.own != values.block:
             shared = dataclasses.replace(values, values=values.values.reshape(-1, *where.shape))
         values = values.of_groups(values.values)
     if unmasked and not where.all:
@@ -83,7 +83,7 @@ def loaded(
 def _some(values: jax.Array, where: Lanes, other: Emitted | None, apart: bool, chunk: Chunk) -> Some:
     """The values of the elements that take part, and of all others where these are better computed `apart`."""
     rest, (first, last) = None, where.chosen[[0, -1]]
-    if apart and other is not None and chunk.on_cpu and last - first == where.count - 1:
+    if apart and other is not None and chunk.target.joins_by_branches and last - first == where.count - 1:
         rest = where.beside.array(other, chunk).astype(values.dtype)
         rest = jnp.broadcast_to(rest, (rest.shape[0], where.beside.count))
     return Some(where.chosen, jnp.broadcast_to(values, (values.shape[0], where.count)), rest)
@@ -129,10 +129,10 @@ def _read(
 def may_fit(buffer: Buffer, address: Address, part: slices.Part, chunk: Chunk) -> bool:
     """Whether the program itself may find that a window is within bounds.
 
-    Only on a CPU, where a branch costs less than a gather.
+    Only where a branch costs less than a gather.
     """
     flat = buffer.space == "global" and len(buffer.shape) == 1
-    return chunk.on_cpu and flat and address.exact and part.may_fit(buffer.held_elements)
+    return chunk.target.skips_branches and flat and address.exact and part.may_fit(buffer.held_elements)
 
 
 def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, missing: np.ndarray) -> jax.Array:
@@ -148,7 +148,7 @@ def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, missin
 
 def _run(buffer: Buffer, address: Address, chunk: Chunk) -> int:
     """How many elements at a time are known to follow each other, in all of an access; 1 where that does not help."""
-    if not (chunk.on_cpu and address.proved and address.form is not None) or buffer.space == "private":
+    if not (chunk.target.gathers_one_by_one and address.proved) or address.form is None or buffer.space == "private":
         return 1
     pattern = address.form.pattern
     return math.gcd(len(pattern), *(np.flatnonzero(np.diff(pattern) != 1) + 1).tolist())
@@ -211,7 +211,7 @@ def _written(buffer: Buffer, address: Address, where: Lanes, values: jax.Array, 
         part = slices.part(buffer, address, where, True, chunk)
     else:
         missing = poison(buffer.data.dtype)
-        part = slices.box(buffer, address, where, True, chunk, missing) if chunk.on_cpu else None
+        part = slices.box(buffer, address, where, True, chunk, missing) if chunk.target.skips_branches else None
     written = None if part is None else part.written(contents(buffer), values, where.mask)
     if part is None or written is None:
         return None
@@ -286,12 +286,11 @@ def atomic(
     arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
     if not joined and (data := _combined(buffer, op, address, arrays, where, chunk)) is not None:
         return buffer.holding(data)
-    # On a CPU a scatter is sequential.
-    any_order = chunk.on_cpu or not (chunk.deterministic and rounds(buffer, op))
+    any_order = chunk.target.scatters_in_order or not (chunk.deterministic and rounds(buffer, op))
     if op in ("store", "add", "min", "max", "sub") and any_order:
         update = _update(buffer, op, address, arrays[0], where, chunk)
         if chunk.single and (update.own or buffer.space == "local"):
-            update = dataclasses.replace(update, few=bins.few(buffer, op, address, values[0]))
+            update = dataclasses.replace(update, few=bins.few(buffer, op, address, values[0], chunk.target.counting))
         waiting = dataclasses.replace(buffer, pending=(*buffer.pending, update), stored=())
         return waiting if joined else carried_out(waiting, chunk)
     _, data = _in_order(buffer, op, _target(buffer, address, where, chunk), arrays, chunk)
@@ -332,17 +331,18 @@ def _combined(
     if buffer.space == "private" or buffer.pending or op not in serial.COMBINE or in_order or not address.proved:
         return None
     part = slices.part(buffer, address, where, True, chunk)
-    return part.combined(contents(buffer), op, arrays[0], where.mask, chunk.on_cpu) if part else None
+    return part.combined(contents(buffer), op, arrays[0], where.mask, chunk.target) if part else None
 
 
 def carried_out(buffer: Buffer, chunk: Chunk) -> Buffer:
     """A memory after the updates that wait for it, all by one operation.
 
-    A CPU takes the elements of a scatter one after the other anyway.
+    They are joined in one scatter unless that takes its elements one after the other anyway.
     """
-    counted = bins.of_updates(buffer.pending)
-    data, updates = bins.added(buffer, counted), [u for u in buffer.pending if u not in counted]
-    for update in updates if chunk.on_cpu else _joined(updates, data):
+    figures = chunk.target.counting
+    counted = bins.of_updates(buffer.pending, figures)
+    data, updates = bins.added(buffer, counted, figures), [u for u in buffer.pending if u not in counted]
+    for update in updates if chunk.target.scatters_in_order else _joined(updates, data):
         data = _scatter(data, update.op, _positions(update, data), update.values, update.always)
     return buffer.holding(data)
 

@@ -12,36 +12,32 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from xeemu.devices.target import Counting
 from xeemu.emission import streaming, together
 from xeemu.emission.locating import Address
 from xeemu.emission.values import Buffer, Emitted, Few, Update
 from xeemu.knowledge import forms
 
-# Elements: comparisons with twice as many take as long as a scatter, which is faster in a group's memory.
-_MOST = {"private": 64, "local": 32}
-# Turns at least: with fewer, to add up what was counted would take as long.
-_LEAST = 16
-# Arrays whose rows are counted together. LLVM vectorises no loop over more than eight that it must tell apart.
-_TOGETHER = 8
 # Counts have eight bits for a while.
 _COUNTED = 255
 
 
-def few(buffer: Buffer, op: str, address: Address, value: Emitted) -> Few | None:
+def few(buffer: Buffer, op: str, address: Address, value: Emitted, figures: Counting) -> Few | None:
     """What an update of a local or private memory adds, and to which elements, if they are few and it is one number."""
     number, interval = value.known.only, address.interval
     if buffer.data.dtype.kind not in "iu" or op not in ("add", "sub") or number is None or interval is None:
         return None
     size = interval[1] - interval[0] + 1
-    return Few(interval[0], size, -number if op == "sub" else number) if size <= _MOST[buffer.space] else None
+    most = figures.most_private if buffer.space == "private" else figures.most_local
+    return Few(interval[0], size, -number if op == "sub" else number) if size <= most else None
 
 
-def of_updates(updates: Sequence[Update]) -> list[Update]:
+def of_updates(updates: Sequence[Update], figures: Counting) -> list[Update]:
     """Those of a block of iterations that are better counted than scattered."""
-    return [u for u in updates if u.few is not None and u.target.ndim == 3 and u.target.shape[0] >= _LEAST]
+    return [u for u in updates if u.few is not None and u.target.ndim == 3 and u.target.shape[0] >= figures.fewest]
 
 
-def added(buffer: Buffer, updates: Sequence[Update]) -> jax.Array:
+def added(buffer: Buffer, updates: Sequence[Update], figures: Counting) -> jax.Array:
     """The contents of a local or private memory after such updates."""
     data = buffer.data
     by_what = collections.defaultdict[tuple[Few, tuple[int, ...]], list[Update]](list)
@@ -49,9 +45,9 @@ def added(buffer: Buffer, updates: Sequence[Update]) -> jax.Array:
         assert update.few is not None
         by_what[update.few, update.target.shape].append(update)
     for (what, _), alike in by_what.items():
-        for k in range(0, len(alike), _TOGETHER):
-            chosen = [_chosen(update, buffer, what) for update in alike[k : k + _TOGETHER]]
-            counts = _counts(chosen, what.size, data.dtype)
+        for k in range(0, len(alike), figures.together):
+            chosen = [_chosen(update, buffer, what) for update in alike[k : k + figures.together]]
+            counts = _counts(chosen, what.size, data.dtype, figures.together)
             data = _plus(data, counts * forms.wrapped(what.number, data.dtype), buffer.space, what.first)
     return data
 
@@ -68,10 +64,10 @@ def _chosen(update: Update, buffer: Buffer, what: Few) -> jax.Array:
     return number.astype(np.uint8).reshape(number.shape[0], -1)
 
 
-def _counts(chosen: list[jax.Array], size: int, dtype: np.dtype) -> jax.Array:
-    """`[size, n]`: how often each of so many numbers is in each column of some arrays of one shape."""
+def _counts(chosen: list[jax.Array], size: int, dtype: np.dtype, most: int) -> jax.Array:
+    """`[size, n]`: how often each of so many numbers is in each column of some arrays, at most so many at once."""
     length, columns = chosen[0].shape
-    parts = max(1, _TOGETHER // len(chosen))
+    parts = max(1, most // len(chosen))
     while length % parts:
         parts -= 1
     rows = length // parts

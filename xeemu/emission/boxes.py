@@ -25,11 +25,6 @@ from xeemu.knowledge import lattices
 from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.lattices import Axis, Lattice
 
-# A rectangle around neighbours may have this many times as many elements as one of them, and no more than all of them.
-_WIDEST = 4
-# So few are read one by one where all groups are one chunk: it is known then where each lies, and they fuse.
-_FEW = 12
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Edged(Frame):
@@ -38,7 +33,7 @@ class Edged(Frame):
     Attributes:
       margins: along each dimension how far it does at most, below and above.
       missing: what lies beyond the memory reads as.
-      branches: whether branches pay, as on a CPU.
+      branches: whether branches pay.
     """
 
     margins: tuple[tuple[int, int], ...]
@@ -145,13 +140,17 @@ class Among(Frame):
 def _among(edged: Edged, neighbour: Neighbour | None, buffer: Buffer, chunk: Chunk) -> Frame:
     """A rectangle of a memory, as one among its neighbours if one around them all is worth it."""
     # The neighbours are those along each dimension of the memory, of which a division may have joined some.
-    if neighbour is None or not chunk.on_cpu or buffer.origin is not None or len(edged.sizes) != len(neighbour.spread):
+    target = chunk.target
+    if neighbour is None or not target.gathers_one_by_one or buffer.origin is not None:
         return edged
-    if chunk.count == chunk.geometry.groups and neighbour.count <= _FEW:
+    if len(edged.sizes) != len(neighbour.spread):
+        return edged
+    if chunk.count == chunk.geometry.groups and neighbour.count <= target.windows.fewest_neighbours:
         return edged
     sizes = tuple(n + further for n, further in zip(edged.sizes, neighbour.spread, strict=True))
     margins = _margins(neighbour.bounds, buffer.shape, sizes)
-    if margins is None or math.prod(sizes) > min(_WIDEST, neighbour.count) * math.prod(edged.sizes):
+    widest = min(target.windows.widest_around, neighbour.count)
+    if margins is None or math.prod(sizes) > widest * math.prod(edged.sizes):
         return edged
     starts = tuple(lax.sub(s, s.dtype.type(n)) for s, n in zip(edged.starts, neighbour.offset, strict=True))
     around = dataclasses.replace(edged, starts=starts, sizes=sizes, values=sizes, margins=margins)
@@ -195,7 +194,8 @@ def of_address(
     margins = margins_of(address, buffer.shape, sizes)
     if margins is None:
         return None
-    edged = Edged(starts, sizes, buffer.held_shape, lattice.extents, True, margins, missing, chunk.on_cpu)
+    branches = chunk.target.skips_branches
+    edged = Edged(starts, sizes, buffer.held_shape, lattice.extents, True, margins, missing, branches)
     return lattice, _among(edged, neighbour, buffer, chunk)
 
 

@@ -113,8 +113,8 @@ def _masked(
         return after, observer.state
 
     before = (packed, observer.state)
-    # On a CPU a branch that no group of the chunk takes is skipped; on a GPU that would stop the launch to look.
-    on_cpu = context.chunk.on_cpu
-    after = lax.cond(running.any(), run, lambda unchanged: unchanged, before) if on_cpu else run(before)
+    # Of a branch that no group of the chunk takes.
+    skips = context.chunk.target.skips_branches
+    after = lax.cond(running.any(), run, lambda unchanged: unchanged, before) if skips else run(before)
     results, observer.state = after
     return results

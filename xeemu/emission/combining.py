@@ -16,6 +16,7 @@ import jax
 import numpy as np
 from jax import lax
 
+from xeemu.devices.target import Target
 from xeemu.language import collectives
 
 # What XLA reduces in one pass.
@@ -28,13 +29,13 @@ PARTS = 16
 _FOLDED, _LONG = 8, 256
 
 
-def reduced(values: jax.Array, op: str, axes: Sequence[int], on_cpu: bool) -> jax.Array:
+def reduced(values: jax.Array, op: str, axes: Sequence[int], target: Target) -> jax.Array:
     """Values combined along some axes."""
     combine, neutral = collectives.COMBINE[op], collectives.identity(op, values.dtype)
-    if on_cpu and _are_rows(values, axes):
+    if target.reduces_slowly and _are_rows(values, axes):
         kept, lengths = ([n for k, n in enumerate(values.shape) if (k in axes) is along] for along in (False, True))
         return _rows_reduced(values.reshape(math.prod(kept), math.prod(lengths)), op).reshape(kept)
-    each = _folded(values, combine, axes) if on_cpu else values
+    each = _folded(values, combine, axes) if target.reduces_slowly else values
     return lax.reduce(each, neutral, combine, axes)
 
 

@@ -7,14 +7,13 @@ from typing import Any
 import jax
 from jax.extend import core as jex_core
 
+from xeemu.devices.target import Target
 from xeemu.emission import locating
 from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import primitives
 from xeemu.language.program import Program
 
-# XLA uses half of AVX-512's registers unless told otherwise; a CPU without them ignores it.
-_WIDE = {"xla_cpu_prefer_vector_width": 512}
 # XLA would divide parts of a program among threads that wait for each other: by this pass, and in its libraries.
 _SINGLE = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner", "xla_cpu_multi_thread_eigen": False}
 
@@ -41,16 +40,16 @@ def _state_outside() -> Any:
         return jex_core.get_opaque_trace_state()
 
 
-def options(program: Program, plan: Plan, platform: str) -> Mapping[str, Any]:
+def options(program: Program, plan: Plan, target: Target) -> Mapping[str, Any]:
     """XLA's options for a program.
 
     Args:
       program: of a launch.
       plan: its analysis.
-      platform: of JAX, where it will run.
+      target: where it will run.
     """
-    wide = platform == "cpu" and not _gathers(program, plan) and _takes_wide()
-    return _WIDE if wide else {}
+    wide = target.vector_bits is not None and not _gathers(program, plan) and _takes_vectors(target.vector_bits)
+    return _vectors(target.vector_bits) if wide else {}
 
 
 def single(options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -71,9 +70,14 @@ def _is_gather(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
     return locating.foreseen(eqn, plan, dimensions)[1] is None
 
 
+def _vectors(bits: int | None) -> Mapping[str, Any]:
+    """The option for vectors of so many bits; a CPU without such ignores it."""
+    return {"xla_cpu_prefer_vector_width": bits}
+
+
 @functools.cache
-def _takes_wide() -> bool:
-    return takes(_WIDE)
+def _takes_vectors(bits: int) -> bool:
+    return takes(_vectors(bits))
 
 
 @functools.cache

@@ -15,13 +15,6 @@ from xeemu.emission import locating, opacity
 from xeemu.emission.locating import Lanes
 from xeemu.emission.values import Chunk, Emitted
 
-# Elements of the rounds that are found: copies of fewer, or of no whole vectors of so many, take longer on a CPU.
-_FEWEST, _VECTOR = 1 << 14, 16
-# So many copies at least make up for finding them.
-_COPIES = 4
-# XLA divides a gather among all cores of a CPU, and copies among few; sixteen gather in 0.4 of the time.
-_MOST_CORES = 4
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Cycle:
@@ -33,6 +26,7 @@ class Cycle:
       offset, sign: the place is `offset + sign * remainder`.
       groups: how many there are.
       elements: of a group.
+      found: elements of the rounds that are found: whole rounds, and whole vectors.
     """
 
     first: jax.Array
@@ -41,12 +35,7 @@ class Cycle:
     sign: int
     groups: int
     elements: int
-
-    @property
-    def found(self) -> int:
-        """Elements of the rounds that are found: whole rounds, and whole vectors."""
-        both = math.lcm(self.divisor, _VECTOR)
-        return both * -(-_FEWEST // both)
+    found: int
 
     def read(self, data: jax.Array) -> jax.Array:
         """`[groups, elements]` of a memory."""
@@ -66,10 +55,10 @@ def of_index(index: Emitted, where: Lanes, chunk: Chunk) -> Cycle | None:
       where: the elements of the access.
       chunk: the work-groups.
     """
-    split = index.split
+    split, figures = index.split, chunk.target.cycles
     if (
-        not chunk.on_cpu
-        or chunk.cores > _MOST_CORES
+        figures is None
+        or chunk.cores > figures.most_cores
         or split is None
         or not split.remains
         or not where.all
@@ -85,5 +74,8 @@ def of_index(index: Emitted, where: Lanes, chunk: Chunk) -> Cycle | None:
         return None
     number = locating.start(form, split.of.base, split.of.dtype, chunk)
     first = lax.rem(number, number.dtype.type(split.divisor)).astype(np.int32)
-    cycle = Cycle(first, split.divisor, split.offset, split.sign, chunk.count, where.count)
-    return cycle if _COPIES * cycle.found <= chunk.count * where.count else None
+    both = math.lcm(split.divisor, figures.vector)
+    found = both * -(-figures.fewest // both)
+    if figures.copies * found > chunk.count * where.count:
+        return None
+    return Cycle(first, split.divisor, split.offset, split.sign, chunk.count, where.count, found)

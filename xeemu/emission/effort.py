@@ -9,6 +9,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from xeemu.devices.target import Target
 from xeemu.emission import compiling
 from xeemu.language import jaxprs
 from xeemu.language.jaxprs import Body
@@ -20,26 +21,24 @@ _LITTLE = {
     "xla_cpu_use_fusion_emitters": False,
     "xla_cpu_parallel_codegen_split_count": 1,
 }
-# Operations of work-items up to which compiling takes longer than what is gained: some milliseconds.
-_FEW_OPERATIONS = 2**22
 # Iterations of a loop whose number nobody knows.
 _USUAL_ITERATIONS = 64
 
 
-def options(program: Program, groups: int, platform: str) -> Mapping[str, Any]:
+def options(program: Program, groups: int, target: Target) -> Mapping[str, Any]:
     """XLA's options for a program that observers see.
 
     Args:
       program: of a launch.
       groups: the number of work-groups that are emulated.
-      platform: of JAX, where it will run.
+      target: where it will run.
     """
-    return little(groups * program.geometry.items * _operations(program.body), platform)
+    return little(groups * program.geometry.items * _operations(program.body), target)
 
 
-def little(operations: int, platform: str) -> Mapping[str, Any]:
-    """Options for a computation of so many operations of work-items; none where it takes long or is for no CPU."""
-    return _LITTLE if operations <= _FEW_OPERATIONS and platform == "cpu" and _takes_little() else {}
+def little(operations: int, target: Target) -> Mapping[str, Any]:
+    """Options for a computation of so many operations of work-items; none where it takes long."""
+    return _LITTLE if operations <= target.short_operations and _takes_little() else {}
 
 
 def _operations(body: Body) -> int:

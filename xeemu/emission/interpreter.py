@@ -52,7 +52,7 @@ def run(
       For each result of the kernel the flat global memory after the chunk.
     """
     found = buffers(program, dict(enumerate(arguments)), origins)
-    if chunk.on_cpu and not observer.watches:
+    if chunk.target.gathers_one_by_one and not observer.watches:
         for k, shape in rowwise.of_program(program, plan, chunk, found).items():
             found[k] = dataclasses.replace(found[k], rows=shape)
     scalars = ((k, v) for k, v in enumerate(program.body.invars) if k not in found)

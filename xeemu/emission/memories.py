@@ -46,7 +46,7 @@ def after_barrier(equation: Equation, context: Context) -> list[Item]:
 
 def _settled(buffer: Buffer, known: Value, chunk: Chunk) -> Buffer:
     """A memory at a barrier; what all groups fill alike is then read by all of them."""
-    if not known.alike or isinstance(buffer, Held) or not chunk.on_cpu:
+    if not known.alike or isinstance(buffer, Held) or not chunk.target.computes_again:
         return buffer
     return buffer.holding(opacity.settled(buffer.data))
 

@@ -94,7 +94,7 @@ def _carried_out(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], ch
     """Its lane form if it has one, else the operation itself, lifted over the groups."""
     if (formed := _formed(plan, eqn, operands)) is not None:
         return [formed]
-    if chunk.on_cpu and (divisor := _only_divisor(plan, eqn, operands, chunk)) is not None:
+    if chunk.target.divides_slowly and (divisor := _only_divisor(plan, eqn, operands, chunk)) is not None:
         result = dividing.divided(eqn.primitive.name, operands[0].array(chunk), divisor)
         return named(plan, eqn.outvars, [result])
     if len(operands) == 1 and (array := subgroups.widened(eqn, operands[0], chunk)) is not None:

@@ -21,9 +21,6 @@ from xeemu.emission.locating import Address, Lanes
 from xeemu.emission.values import Buffer, Chunk, Shared
 from xeemu.knowledge.lattices import Axis, Lattice
 
-# What the groups cover, and each rectangle, may have this many times as many elements as are used.
-_WIDEST = 2
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Cover(Edged):
@@ -103,14 +100,13 @@ def of_address(
       missing: what elements out of bounds read as.
     """
     block = chunk.block() if varying else [1]
-    if not chunk.on_cpu or block is None or not boxes.may_be(buffer, address, where):
+    if not chunk.target.gathers_one_by_one or block is None or not boxes.may_be(buffer, address, where):
         return None
     patterns = np.stack([c.form.pattern for c in address.components], axis=1)
     least = patterns.min(axis=0)
     tile = tuple((patterns.max(axis=0) - least + 1).tolist())
-    chosen = (
-        np.ravel_multi_index(tuple((patterns - least).T), tile) if math.prod(tile) <= _WIDEST * where.count else None
-    )
+    fits = math.prod(tile) <= chunk.target.windows.widest_overlap * where.count
+    chosen = np.ravel_multi_index(tuple((patterns - least).T), tile) if fits else None
     if chosen is None or not locating.is_sliced(tile, chosen):
         return None
     steps = [c.form.steps if varying else (0,) for c in address.components]
@@ -141,7 +137,7 @@ def _cover(
     """
     sizes = tuple(lattice.span + n - 1 for lattice, n in zip(groups, tile, strict=True))
     margins = ((0, 0),) * len(sizes) if address.proved else boxes.margins_of(address, buffer.shape, sizes)
-    widest = _WIDEST * math.prod(groups[0].sizes) * math.prod(tile)
+    widest = chunk.target.windows.widest_overlap * math.prod(groups[0].sizes) * math.prod(tile)
     if margins is None or (not address.proved and math.prod(sizes) > widest):
         return None
     further = [int(more) + lattice.least for more, lattice in zip(before, groups, strict=True)]

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from xeemu.devices.target import Target
 from xeemu.emission import access, serial, slices
 from xeemu.emission.locating import Address, Lanes
 from xeemu.emission.slices import Part
@@ -22,13 +23,13 @@ class Place:
       part: of the memory.
       op: the operation; `store` if what is there does not count.
       elements: that one of the updates has in a group.
-      on_cpu: where the program will run.
+      target: where the program will run.
     """
 
     part: Part
     op: str
     elements: int
-    on_cpu: bool
+    target: Target
 
     def after(self, data: jax.Array, made: "Made") -> jax.Array:
         """The memory's data after all updates."""
@@ -36,7 +37,7 @@ class Place:
         if self.op == "store":
             found = self.part.written(data, values, mask)
         else:
-            found = self.part.combined(data, self.op, values, mask, self.on_cpu)
+            found = self.part.combined(data, self.op, values, mask, self.target)
         assert found is not None
         return found
 
@@ -79,7 +80,7 @@ def of_updates(buffer: Buffer, op: str, address: Address, where: Lanes, axis: Ax
     if part is None or part.frame is None:
         return None
     fits = op != "store" or (bool(axis.stride) and part.writable(where.mask))
-    return Place(part, op, where.count, chunk.on_cpu) if fits else None
+    return Place(part, op, where.count, chunk.target) if fits else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
+from xeemu.devices.target import Target
 from xeemu.emission import combining, streaming, together, updating
 from xeemu.emission.together import Together, Window
 from xeemu.emission.values import Chunk
@@ -22,19 +23,6 @@ from xeemu.knowledge import analysis, growing
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import collectives, jaxprs, primitives
 from xeemu.language.jaxprs import Body
-
-# Elements of a block's arrays: on a 2-core CPU 2^15 to 2^17 take 5 to 8 % less than 2^14 for a sum of 2^22 elements,
-# and as long for other reductions. On a GPU, which was not measured, a block is a few kernels, however long.
-_ELEMENTS = {"cpu": 1 << 15, "gpu": 1 << 20}
-# Iterations of a block of single elements, along which a CPU goes in one pass.
-_ROW = 1 << 22
-# An iteration that computes more elements has work enough of its own; one that streams, sooner.
-_MOST_LANES = 128
-_MOST_STREAMED_LANES = {"cpu": 4, "gpu": 128}
-_FEWEST_TURNS = 32
-# Blocks that are emitted one after the other, so that accumulators are gone over once for all of them; fewer of larger
-# bodies, in equations.
-_UNROLLED, _LARGEST_UNROLLED = 8, 192
 
 _AS = {op: op for op in collectives.OPERATIONS} | {"sub": "add"}
 _SHAPING = frozenset({"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy"})
@@ -184,17 +172,18 @@ def blocks(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]
       moves: for the number of a load how much further it starts in each iteration.
       streams: whether it could be emitted as one that streams.
     """
-    where, size = "cpu" if chunk.on_cpu else "gpu", together.size(scan, plan, chunk, moves)
-    if size.lanes > (_MOST_STREAMED_LANES[where] if streams else _MOST_LANES):
+    target, size = chunk.target, together.size(scan, plan, chunk, moves)
+    figures = target.blocks
+    if size.lanes > (figures.most_streamed_lanes if streams else figures.most_lanes):
         return Blocks(1)
     reduced = _reduced(scan, plan)
-    if chunk.on_cpu and size.lanes == 1 and all(combining.takes(v.aval.dtype) for v in reduced):
+    if target.reduces_slowly and size.lanes == 1 and all(combining.takes(v.aval.dtype) for v in reduced):
         fuses = len(reduced) == 1 and _fuses(scan, plan, chunk, moves)
-        most = _ROW if fuses else size.turns(_ROW, chunk)
+        most = figures.row if fuses else size.turns(figures.row, chunk)
         if row := combining.longest(min(most, scan.length)):
             return Blocks(row, rows=True)
-    most = min(size.turns(_ELEMENTS[where], chunk), scan.length)
-    return Blocks(together.evenly(scan.length, most) if most >= _FEWEST_TURNS else 1)
+    most = min(size.turns(figures.reduced_elements, chunk), scan.length)
+    return Blocks(together.evenly(scan.length, most) if most >= figures.fewest_reduced else 1)
 
 
 def _reduced(scan: jaxprs.Scan, plan: Plan) -> list[jex_core.Var]:
@@ -226,7 +215,7 @@ class Loop:
       reductions: of it.
       blocks: how it is cut.
       moves: for the number of a load how much further it starts in each iteration.
-      on_cpu: where the program will run.
+      target: where the program will run.
     """
 
     iterate: Callable[[Together, list[Any]], list[Any]]
@@ -234,7 +223,7 @@ class Loop:
     reductions: Reductions
     blocks: Blocks
     moves: Mapping[int, int]
-    on_cpu: bool
+    target: Target
 
     def windows(self, carries: list[Any], turns: int) -> dict[int, Window]:
         """By number of their load the windows of some iterations; the compiler drops what else is computed."""
@@ -269,7 +258,8 @@ class Loop:
         """
         state = first, {k: self._accumulators(first[k], op) for k, op in self._ops(first).items()}
         step = functools.partial(self._block, dropped)
-        unrolled = max(1, min(_UNROLLED, _LARGEST_UNROLLED // len(self.scan.body.eqns)))
+        figures = self.target.blocks
+        unrolled = max(1, min(figures.unrolled, figures.largest_unrolled // len(self.scan.body.eqns)))
         turns, rows = self.blocks.turns, self.blocks.rows
         last, accumulators = streaming.by_blocks(step, self.scan.length, turns, state, 1 if rows else unrolled)
         total = combining.of_parts if rows else self._reduced
@@ -285,7 +275,7 @@ class Loop:
 
     def _reduced(self, found: jax.Array, op: str) -> jax.Array:
         """What some iterations combine with a carry."""
-        return combining.reduced(found, op, (0,), self.on_cpu)
+        return combining.reduced(found, op, (0,), self.target)
 
     def _block(self, dropped: frozenset[int], turns: int, state: _State) -> _State:
         """What is carried after some iterations, and the accumulators, which a shorter last block leaves alone."""

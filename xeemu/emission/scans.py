@@ -24,9 +24,6 @@ from xeemu.knowledge import analysis, growing
 from xeemu.knowledge.analysis import Plan
 from xeemu.language.jaxprs import Scan
 
-# More iterations at a time would make the code of what watches them too long.
-_WATCHED_TURNS = 8
-
 
 def results(emitter: Emitter, equation: Equation, scan: Scan) -> list[Item]:
     """The results of a loop.
@@ -92,8 +89,9 @@ class _Loop:
         """How many iterations to emit at a time."""
         scan, dimensions = self.scan, self.emitter.context.dimensions
         users, chunk = self.carried.users, self.chunk
+        figures = chunk.target.unrolling
         return unrolling.factor(
-            scan.body, self.plan, scan.consts, scan.length, dimensions, users, chunk.on_cpu, chunk.few, chunk.many
+            scan.body, self.plan, scan.consts, scan.length, dimensions, users, figures, chunk.few, chunk.many
         )
 
     def within(self, **changes: Any) -> "_Loop":
@@ -127,7 +125,7 @@ def _one_by_one(loop: _Loop, elements: Sequence[Emitted]) -> list[Item]:
         return (loop.carried.packed(outputs[: scan.carries], chunk), observer.state), stacked
 
     rows = [_rows(e.array(chunk), e.known.varying, 1, 0) for e in elements]
-    unroll = min(loop.turns, _WATCHED_TURNS)
+    unroll = min(loop.turns, loop.chunk.target.watched_iterations)
     first = (loop.first(), observer.state)
     (last, observer.state), stacked = lax.scan(
         step, first, rows, length=scan.length, reverse=scan.reverse, unroll=unroll
@@ -181,9 +179,8 @@ def _reduction(loop: _Loop, streams: bool) -> reducing.Loop | None:
     def iterate(together: Together, packed: list[Any]) -> list[Any]:
         return loop.within(together=together).iterated(packed)
 
-    reduction = reducing.Loop(iterate, loop.scan, reductions, blocks, loop.moves, loop.chunk.on_cpu)
-    # A CPU gathers one element after the other, which is slower than slices.
-    if streams and loop.chunk.on_cpu and not reduction.is_sliced(loop.first()):
+    reduction = reducing.Loop(iterate, loop.scan, reductions, blocks, loop.moves, loop.chunk.target)
+    if streams and loop.chunk.target.gathers_one_by_one and not reduction.is_sliced(loop.first()):
         return None
     return reduction
 
@@ -195,15 +192,14 @@ def _streamed(loop: _Loop) -> list[Any]:
         return loop.within(block=block).iterated(packed)
 
     stream, first = Stream(iterate, loop.scan.length, loop.moves, loop.turns), loop.first()
-    # On a GPU a branch would stop the launch to look.
-    last: list[Any] = stream.run_checked(first) if loop.chunk.on_cpu else stream.run(first)
+    last: list[Any] = stream.run_checked(first) if loop.chunk.target.skips_branches else stream.run(first)
     return last
 
 
 def _updated(loop: _Loop, updates: Updates) -> list[Any]:
     """What a loop that only updates memories carries in the end."""
     chunk, length = loop.chunk, loop.scan.length
-    often = updating.updates_often(loop.scan, loop.plan, updates, chunk.geometry.items)
+    often = updating.updates_often(loop.scan, loop.plan, updates, chunk.geometry.items, chunk.target.blocks.often)
     parts = strands.of_chunk(chunk if often else dataclasses.replace(chunk, strands=1))
     iterations = [_of_strand(loop, part, updates) for part in parts]
     last = updating.Loop(iterations, updates, length, chunk.turns).run()

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.extend import core as jex_core
 
+from xeemu.devices.target import Target, Windows
 from xeemu.emission import boxes, combining, frames, locating, serial
 from xeemu.emission.frames import Frame, Start
 from xeemu.emission.locating import Address, Lanes
@@ -22,10 +23,6 @@ from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.lattices import Axis, Lattice
 from xeemu.language import collectives, primitives
-
-# A window that is read may have this many times as many elements as are used. One that is written has no others:
-# putting those between the elements back takes longer than a scatter, and XLA copies the memory for it.
-WIDEST = 16
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -98,7 +95,7 @@ class Part:
         return self.frame is not None and (mask is None or not self._repeated)
 
     def combined(
-        self, data: jax.Array, op: str, values: jax.Array, mask: jax.Array | None, on_cpu: bool
+        self, data: jax.Array, op: str, values: jax.Array, mask: jax.Array | None, target: Target
     ) -> jax.Array | None:
         """The data after an atomic operation has put all values for an element together with it, in any order.
 
@@ -109,7 +106,7 @@ class Part:
         within = "add" if op == "sub" else op
         neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
-        total = self._window(combining.reduced(self._laid_out(taking_part), within, self._repeated, on_cpu))
+        total = self._window(combining.reduced(self._laid_out(taking_part), within, self._repeated, target))
         old = self.frame.read(data)
         new = serial.COMBINE[op](old, total)
         if within == "add":
@@ -208,7 +205,9 @@ def _line(
     frame = _rows(start, buffer, address, lattice, chunk)
     data = (buffer.held_elements,) if buffer.space == "global" else buffer.data.shape
     frame = frame or frames.flat(lattice, start, data, outer)
-    if frame is None and lattice.span > WIDEST * lattice.distinct:
+    # One that is written has no others: putting those between the elements back takes longer than a scatter, and XLA
+    # copies the memory for it.
+    if frame is None and lattice.span > chunk.target.windows.widest * lattice.distinct:
         return None
     starts, sizes = (*[zero] * len(outer), start), (*outer, lattice.span)
     return Part(starts, sizes, len(outer), chunk.count if outer else rows, outer, lattice, frame)
@@ -253,7 +252,7 @@ def rows_of_store(eqn: jex_core.JaxprEqn, plan: Plan, chunk: Chunk, buffer: Buff
 
 def _rows(index: jax.Array, buffer: Buffer, address: Address, lattice: Lattice, chunk: Chunk) -> Frame | None:
     """The frame of rows of rows, where compilers profit from it."""
-    if not chunk.on_cpu or (not buffer.alone and buffer.rows is None):
+    if not chunk.target.gathers_one_by_one or (not buffer.alone and buffer.rows is None):
         return None
     if address.form is None or address.base is not None:
         return None
@@ -296,6 +295,7 @@ class View:
       windows: under `number` the window with the slices of all iterations, once the first one has been emitted.
       number: of the load.
       apart: whether each slice is cut for itself: on a CPU many work-items take up to twice as long with a window.
+      figures: of the host.
     """
 
     move: int
@@ -304,6 +304,11 @@ class View:
     windows: dict[int, jax.Array]
     number: int
     apart: bool
+    figures: Windows
+
+    def is_longer(self, size: int) -> bool:
+        """Whether a window would be more than the compiler keeps at hand, beside slices of a size."""
+        return self.reach > max(self.figures.longest_streamed * size, self.figures.short_streamed)
 
     @property
     def reach(self) -> int:
@@ -323,13 +328,8 @@ class View:
         return lax.slice_in_dim(self.windows[self.number], place, place + sizes[axis], axis=axis)
 
 
-# A window this many times as long as one slice would be more than the compiler keeps at hand.
-_LONGEST_WINDOW = 2
-_SHORT_WINDOW = 512
-
-
 def _cut(data: jax.Array, starts: Sequence[jax.Array], sizes: Sequence[int], axis: int, view: View | None) -> jax.Array:
     """A slice of a buffer, along an axis on which further iterations of a loop may go on."""
-    if view is None or view.apart or view.reach > max(_LONGEST_WINDOW * sizes[axis], _SHORT_WINDOW):
+    if view is None or view.apart or view.is_longer(sizes[axis]):
         return lax.dynamic_slice(data, starts, sizes, allow_negative_indices=False)
     return view.cut(data, starts, sizes, axis)

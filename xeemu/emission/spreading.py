@@ -22,10 +22,6 @@ from xeemu.knowledge.analysis import Plan
 from xeemu.language import jaxprs, primitives
 from xeemu.language.jaxprs import Body
 
-# Elements of a block's arrays: on a 2-core CPU 2^12 to 2^16 are about as good, on an H200 2^18 to 2^24.
-_ELEMENTS = {"cpu": 1 << 14, "gpu": 1 << 22}
-_FEWEST_TURNS = 4
-
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
@@ -167,6 +163,6 @@ def turns(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int])
       chunk: the work-groups.
       moves: for the number of an access how much further it starts in each iteration.
     """
-    elements = _ELEMENTS["cpu" if chunk.on_cpu else "gpu"]
-    most = min(together.size(scan, plan, chunk, moves).turns(elements, chunk), scan.length)
-    return together.evenly(scan.length, most) if most >= _FEWEST_TURNS else 1
+    figures = chunk.target.blocks
+    most = min(together.size(scan, plan, chunk, moves).turns(figures.spread_elements, chunk), scan.length)
+    return together.evenly(scan.length, most) if most >= figures.fewest_spread else 1

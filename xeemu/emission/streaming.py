@@ -84,18 +84,18 @@ class Block:
         """The iterations along which an access moves."""
         return Axis(self.turns, self.moves[number]) if self.moves.get(number) else None
 
-    def view(self, number: int, apart: bool) -> View | None:
-        """Of a load that moves its slice in this iteration, cut apart from the others or not."""
+    def view(self, number: int, chunk: Chunk) -> View | None:
+        """Of a load that moves its slice in this iteration."""
         if number not in self.moves:
             return None
-        return View(self.moves[number], self.turn, self.turns, self.windows, number, apart)
+        return View(self.moves[number], self.turn, self.turns, self.windows, number, chunk.many, chunk.target.windows)
 
     def located(
         self, number: int, buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk
     ) -> tuple[Address, View | None, bool]:
         """Of a load the address with what is known of it, its window, and whether to gather it."""
         private = buffer.space == "private"  # whose elements lie apart
-        if private or (view := self.view(number, apart=chunk.many)) is None:
+        if private or (view := self.view(number, chunk)) is None:
             return address, None, False
         if address.proved or number in self.trusted:
             return address.trusted(), view, False

@@ -131,8 +131,9 @@ def size(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]) 
     lanes = max(1, *sizes) if sizes else 1
     bytes_each = sum(n * v.aval.dtype.itemsize for n, v in zip(sizes, values, strict=True))
     # Windows have elements that are not used.
+    widest = chunk.target.windows.widest
     memories = [(scan.body.eqns[n].invars[0], move) for n, move in moves.items()]
-    bytes_each += sum(min(abs(move), slices.WIDEST * lanes) * m.aval.dtype.itemsize for m, move in memories)
+    bytes_each += sum(min(abs(move), widest * lanes) * m.aval.dtype.itemsize for m, move in memories)
     return Size(lanes, bytes_each)
 
 

@@ -11,26 +11,13 @@ from typing import Any
 
 from jax.extend import core as jex_core
 
+from xeemu.devices.target import CPU, Unrolling
 from xeemu.emission import locating
 from xeemu.knowledge import analysis, lattices
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.lattices import Axis, Lattice
 from xeemu.language import jaxprs, primitives
 from xeemu.language.jaxprs import Body
-
-# Iterations at a time, found by measuring on a 2-core CPU and on an H200: the convolution of the collection and, as it
-# carries a value in place of a memory, its serial reduction; of loops that fill a memory the convolution again, which
-# takes twice as long on the CPU from 12 on. Larger bodies have fewer, which compile sooner. With 64 the H200 would be
-# faster by a tenth, and compile for half as long again.
-_MOST = {"cpu": 64, "gpu": 32}
-# A CPU has too few registers for the places and factors of more.
-_MOST_OF_MANY = 16
-_MOST_OF_FILLS = {"cpu": 8, "gpu": 32}
-# Each of them looks whether its slice is within bounds and else gathers: more compile for seconds and run no faster.
-_MOST_BRANCHING = 8
-# For few groups a GPU waits for its kernels rather than for what they compute.
-_MOST_OF_FEW = {"cpu": 4, "gpu": 16}
-_LARGEST_BODY, _LARGEST_BLOCK = 24, 768
 
 
 def factor(
@@ -40,7 +27,7 @@ def factor(
     length: int,
     dimensions: int,
     values: frozenset[int] = frozenset(),
-    on_cpu: bool = True,
+    figures: Unrolling = CPU.unrolling,
     few: bool = False,
     many: bool = False,
 ) -> int:
@@ -53,22 +40,22 @@ def factor(
       length: iterations.
       dimensions: of the nd-range.
       values: numbers of the operations that access what the loop carries as values (see `promotion`).
-      on_cpu: where the program will run.
+      figures: of the host.
       few: whether it will for few groups, so that short code is worth more than fast code.
-      many: whether it is a CPU that takes much longer for an iteration of all work-items than to begin it.
+      many: whether it takes much longer for an iteration of all work-items than to begin it.
     """
     accesses = any(e.primitive in (primitives.load_p, primitives.store_p) for e in body.eqns)
-    if not accesses or len(body.eqns) > _LARGEST_BODY:
+    if not accesses or len(body.eqns) > figures.largest_body:
         return 1
     others = [n for n, eqn in enumerate(body.eqns) if n not in values and not _streams(eqn, plan, dimensions)]
     steps = moves(body, plan, consts)
-    platform = "cpu" if on_cpu else "gpu"
-    most = _MOST_OF_FILLS[platform] if others else _MOST_OF_MANY if many else _MOST[platform]
-    if on_cpu and any(_branches(n, eqn, plan, steps, dimensions) for n, eqn in enumerate(body.eqns)):
-        most = min(most, _MOST_BRANCHING)
+    most = figures.most_of_fills if others else figures.most_of_many if many else figures.most
+    branching = (_branches(n, eqn, plan, steps, dimensions) for n, eqn in enumerate(body.eqns))
+    if figures.most_branching < most and any(branching):
+        most = figures.most_branching
     if few:
-        most = min(most, _MOST_OF_FEW[platform])
-    turns = min(most, _LARGEST_BLOCK // len(body.eqns), max(length, 1))
+        most = min(most, figures.most_of_few)
+    turns = min(most, figures.largest_block // len(body.eqns), max(length, 1))
     filled = all(_is_filled(body, body.eqns[n], plan, dimensions, Axis(turns, steps.get(n, 0))) for n in others)
     return turns if filled else 1
 

@@ -26,11 +26,6 @@ from xeemu.knowledge.analysis import Plan
 from xeemu.language import jaxprs, primitives
 from xeemu.language.jaxprs import Body
 
-# Iterations of a block, found by measuring on a 2-core CPU: for the histograms of the collection 64 to 256 are as good.
-MOST_TURNS = 64
-# Updates for each element of a memory from which on it may be copied for them.
-_OFTEN = 4
-
 READING = frozenset(
     p for p in primitives.LANGUAGE - primitives.UPDATES if ops.named(p.name).kind is not Kind.ALLOCATION
 )
@@ -124,7 +119,7 @@ def found_bytes(body: Body, updates: Updates) -> int:
     return found
 
 
-def updates_often(scan: jaxprs.Scan, plan: Plan, updates: Updates, items: int) -> bool:
+def updates_often(scan: jaxprs.Scan, plan: Plan, updates: Updates, items: int, often: int) -> bool:
     """Whether a loop updates far more than its memories have elements, so that strands are worth copies of them.
 
     Args:
@@ -132,11 +127,12 @@ def updates_often(scan: jaxprs.Scan, plan: Plan, updates: Updates, items: int) -
       plan: the analysis of its body.
       updates: of it.
       items: work-items of a group, each of which has its own private memories.
+      often: updates for each element from which on it does.
     """
     found = sum(math.prod(scan.body.eqns[n].params["access"].shape) for n in updates.all)
     memories = [scan.body.eqns[chain[0]].invars[0] for chain in updates.users.values()]
     elements = sum(m.aval.size * (items if plan.values[m].space == "private" else 1) for m in memories)
-    return bool(scan.length * found >= _OFTEN * elements)
+    return bool(scan.length * found >= often * elements)
 
 
 Found = dict[int, list[Update]]

@@ -9,13 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from xeemu.devices.target import Target
 from xeemu.knowledge.analysis import Value, group_strides, local_id
 from xeemu.knowledge.forms import Form, wrapped
 from xeemu.knowledge.lattices import Axis
 from xeemu.language.geometry import Geometry
-
-# On a 2-core CPU, of the sums and products of a convolution.
-_MANY_ITEMS = 1 << 12
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -26,7 +24,7 @@ class Chunk:
       geometry: the sizes of the launch.
       first: linear id of the first group, a traced scalar or an int.
       count: number of groups, `G`.
-      on_cpu: whether the emulation runs on a CPU, where branches and slices pay.
+      target: the host that the emulation runs on.
       deterministic: whether float atomics are applied in one order.
       turns: the most iterations of a loop that find together what they update (see `updating`).
       strands: the most parts of the chunk that do so side by side.
@@ -41,7 +39,7 @@ class Chunk:
     geometry: Geometry
     first: Any
     count: int
-    on_cpu: bool
+    target: Target
     deterministic: bool
     turns: int = 1
     strands: int = 1
@@ -56,8 +54,9 @@ class Chunk:
 
     @property
     def many(self) -> bool:
-        """Whether a CPU takes much longer for what all the work-items do than to begin it."""
-        return self.on_cpu and self.count * self.geometry.items >= _MANY_ITEMS
+        """Whether the host takes much longer for what all the work-items do than to begin it."""
+        least = self.target.many_items
+        return least is not None and self.count * self.geometry.items >= least
 
     def linear_ids(self) -> jax.Array:
         """`[G]` linear group ids."""

@@ -89,8 +89,7 @@ def of_body(body: Body, plan: Plan, context: Context) -> Ways:
     alone = not watches and not context.waiting and context.together is None
     careful = {n for n in found.entangled | found.waits.keys() if body.eqns[n].primitive is primitives.store_p}
     rows = joining.rows(body, plan, chunk.deterministic, context.dimensions, careful) if alone else {}
-    # On a CPU a scatter takes its elements one after the other anyway.
-    joined = frozenset() if chunk.on_cpu else joining.of_body(body, chunk.deterministic, rows)
+    joined = frozenset() if chunk.target.scatters_in_order else joining.of_body(body, chunk.deterministic, rows)
     guarded = frozenset() if watches else guarding.of_body(body, plan, context.dimensions)
     among = alone and context.block is None
     return Ways(

@@ -4,36 +4,37 @@ import math
 
 from jax.extend import core as jex_core
 
+from xeemu.devices.target import Threads
 from xeemu.ir import ops
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import jaxprs, primitives
 from xeemu.language.jaxprs import Body
 
-# What one element takes: of arithmetic, in vectors and fused, and of what takes many instructions (`Op.slow`); of an
-# access to places that are known, in a loop and elsewhere, where it goes through caches; of one that only data tell.
-_COMPUTED, _COSTLY, _LOOPED, _SLICED, _LOOKED_UP = 1, 32, 2, 40, 256
 # A loop that tests a predicate is taken to go round so many times.
 _TURNS = 32
 
 
-def of_body(body: Body, plan: Plan, dimensions: int, looped: bool = False) -> int:
+def of_body(body: Body, plan: Plan, dimensions: int, figures: Threads, looped: bool = False) -> int:
     """The work of one group in a (sub)program, the longest of branches counted.
 
     Args:
       body: the (sub)program.
       plan: its analysis.
       dimensions: of the launch.
+      figures: what operations take.
       looped: whether it is in a loop.
     """
-    return sum(_of_equation(number, eqn, plan, dimensions, looped) for number, eqn in enumerate(body.eqns))
+    return sum(_of_equation(number, eqn, plan, dimensions, figures, looped) for number, eqn in enumerate(body.eqns))
 
 
-def _of_equation(number: int, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, looped: bool) -> int:
+def _of_equation(
+    number: int, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, figures: Threads, looped: bool
+) -> int:
     structure = jaxprs.structure(eqn)
     if structure is None:
-        return _of_operation(eqn, plan, dimensions, looped)
+        return _of_operation(eqn, plan, dimensions, figures, looped)
     looped |= isinstance(structure, jaxprs.Scan | jaxprs.While)
-    inner = [of_body(body, known, dimensions, looped) for body, known in plan.within(number, eqn)]
+    inner = [of_body(body, known, dimensions, figures, looped) for body, known in plan.within(number, eqn)]
     match structure:
         case jaxprs.Scan(length=length):
             return length * sum(inner)
@@ -44,15 +45,15 @@ def _of_equation(number: int, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: in
     return sum(inner)
 
 
-def _of_operation(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, looped: bool) -> int:
+def _of_operation(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, figures: Threads, looped: bool) -> int:
     if eqn.primitive in primitives.ACCESSES:
-        return math.prod(eqn.params["access"].shape) * _of_access(eqn, plan, dimensions, looped)
+        return math.prod(eqn.params["access"].shape) * _of_access(eqn, plan, dimensions, figures, looped)
     computed = [v for v in eqn.outvars if plan.values[v].space is None and plan.values[v].form is None]
-    each = _COSTLY if ops.of(eqn).slow else _COMPUTED
+    each = figures.costly if ops.of(eqn).slow else 1
     return each * sum(math.prod(v.aval.shape) for v in computed)
 
 
-def _of_access(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, looped: bool) -> int:
+def _of_access(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, figures: Threads, looped: bool) -> int:
     if all(plan.value(a, dimensions).form is not None for a in primitives.indices(eqn)):
-        return _LOOPED if looped else _SLICED
-    return _LOOKED_UP
+        return figures.looped if looped else figures.sliced
+    return figures.looked_up

@@ -78,6 +78,7 @@ class Interface:
       extents: those arrays, by the names of such memories.
       bind: makes the form that is traced of a launch's nd-range, arguments and keywords; None where that is this one.
       every: names of all that may be given by position, `parameters` among them; empty where that is all.
+      combined: names of the memories to which the language's runtime adds what work-items give, as `sycl::reduction`.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Interface:
     extents: Mapping[str, Extent] = dataclasses.field(default_factory=dict)
     bind: "Callable[[Kernel, NDRange, Sequence[Any], Mapping[str, Any]], Bound] | None" = None
     every: tuple[str, ...] = ()
+    combined: tuple[str, ...] = ()
 
 
 def of_signature(signature: inspect.Signature) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from xeemu.devices import target
 from xeemu.errors import MemoryAllocationError
 
 # What takes less is not looked at: to ask the system costs as much as a small launch.
@@ -60,7 +61,7 @@ def check(need: Need, device: jax.Device, advice: str, copies: int = 1) -> None:
     there_bytes = available_bytes(device)
     if there_bytes is None or total_bytes <= there_bytes:
         return
-    where = "this machine" if device.platform == "cpu" else f"device {device}"
+    where = "this machine" if target.of_platform(device.platform).has_system_memory else f"device {device}"
     each = f" on each of {copies} devices that share it" if copies > 1 else ""
     raise MemoryAllocationError(
         f"the launch takes {_shown(total_bytes)} of memory, and {_shown(there_bytes)} are available on {where}: "
@@ -116,7 +117,7 @@ def beyond(analysis: Any, results_bytes: int) -> int:
 
 def available_bytes(device: jax.Device) -> int | None:
     """The memory of a device that is not in use; None where it is not known."""
-    if device.platform == "cpu":
+    if target.of_platform(device.platform).has_system_memory:
         return host_bytes()
     with contextlib.suppress(jax.errors.JaxRuntimeError):
         figures = device.memory_stats() or {}

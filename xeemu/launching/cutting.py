@@ -5,7 +5,6 @@ import functools
 import math
 from collections.abc import Sequence
 
-from xeemu.emission.updating import MOST_TURNS
 from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Plan, Value
 from xeemu.language import primitives
@@ -14,8 +13,6 @@ from xeemu.launching import working
 from xeemu.launching.analysed import Analysed, Task
 from xeemu.launching.options import Options
 
-# Groups that at least are emulated together: rather that than long blocks of iterations.
-_FEWEST = 4
 _INT32_LIMIT = 2**31
 # Chunks that a device of a mesh has at least if some are emulated for themselves, unless each has so few work-items.
 _SHARED = 8
@@ -129,7 +126,7 @@ class Cut:
 
 def of_launch(analysed: Analysed, options: Options) -> Cut:
     """How a launch is cut of which nobody watches the accesses."""
-    return _parted(analysed, options, evenly(analysed, options, MOST_TURNS))
+    return _parted(analysed, options, evenly(analysed, options, options.target.blocks.updates))
 
 
 def evenly(analysed: Analysed, options: Options, turns: int) -> Cut:
@@ -139,7 +136,7 @@ def evenly(analysed: Analysed, options: Options, turns: int) -> Cut:
     chunk = _chunk(program, options, options.chunk_bytes // max(per_group, 1))
     if turns == 1 or per_group == working.group_bytes(program, plan, 1, analysed.watched):
         return Cut(program.geometry.groups, chunk)
-    if _FEWEST * per_group > options.chunk_bytes:
+    if options.target.fewest_groups * per_group > options.chunk_bytes:
         return evenly(analysed, options, max(turns // 2, 1))
     return Cut(program.geometry.groups, chunk, turns)
 
@@ -148,13 +145,13 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
     """A cut with the groups at one or both ends for themselves, if more is known of all others then.
 
     There work-items are often more than elements, and have no neighbours. The program is emitted twice then. A launch
-    whose chunks are smaller than a row of groups stays as it is, and so does one that is a single chunk, unless a GPU
-    would have to carry out branches of groups at the ends for all of them.
+    whose chunks are smaller than a row of groups stays as it is, and so does one that is a single chunk, unless
+    branches of groups at the ends would be carried out for all of them.
     """
     program, (rows, *others) = analysed.program, analysed.program.geometry.group_range
     row, ragged = math.prod(others), 0 in program.geometry.ragged
     single = cut.chunk * options.shards >= cut.groups
-    if (single and options.platform == "cpu") or not cut.groups or rows < 2 or cut.chunk < row:
+    if (single and options.target.skips_branches) or not cut.groups or rows < 2 or cut.chunk < row:
         return cut
     count = analysis.branches if single else analysis.undecided
 

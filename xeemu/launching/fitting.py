@@ -17,8 +17,6 @@ from xeemu.launching.preparation import Prepared, Watch
 from xeemu.launching.threads import Threaded
 
 _MOST_FITTINGS = 4  # One or two do; what does not grow with the chunk is little.
-# Of a launch that would take no more if nothing were fused it is tried whether the compiler needs chunks at all.
-_WHOLE_BYTES = 256 << 20
 
 _SMALLER = "Launch a part of the work at a time, on the part of the arrays that it needs"
 _DONATE = f"{_SMALLER}; donate=True lets results take the place of arguments that may be lost"
@@ -143,12 +141,12 @@ def fitted(prepared: Prepared) -> Fitted:
 def _whole(prepared: Prepared) -> Prepared | None:
     """The launch as a single chunk, if that may need no more memory; without a loop over chunks all may fuse.
 
-    No copies are made then either of arguments for a loop to change. It is for a CPU alone, and as the user says
-    nothing about memory.
+    No copies are made then either of arguments for a loop to change. Only as the user says nothing about
+    memory.
     """
     cut, options, task = prepared.cut, prepared.options, prepared.analysed.task
-    chosen = options.platform != "cpu" or options.memory_bytes is not None or cut.chunk >= cut.regular
-    if chosen or cut.regular * working.group_bytes(task.program, task.plan, 1) > _WHOLE_BYTES:
+    chosen = not options.target.whole_bytes or options.memory_bytes is not None or cut.chunk >= cut.regular
+    if chosen or cut.regular * working.group_bytes(task.program, task.plan, 1) > options.target.whole_bytes:
         return None
     if cut.inner is not None:
         task = cut.inner.task
@@ -198,7 +196,7 @@ class Watched:
     def _measured(self) -> capacity.Measured:
         prepared = self.prepared
         count = len(prepared.program.body.invars)
-        options = effort.options(prepared.program, prepared.cut.groups, prepared.options.platform)
+        options = effort.options(prepared.program, prepared.cut.groups, prepared.options.target)
         return capacity.Measured(
             compiling.compiled(
                 lambda *arguments: prepared.watched(arguments[:count], self.watch, self.zeros(*arguments[count:])),

@@ -33,8 +33,6 @@ from xeemu.launching.options import MOST_KEPT, Options
 Watch = Callable[[Chunk, Any], Observer]
 _Carry = tuple[list[jax.Array], Any]
 
-# Of a CPU, as few as keep two cores busy: the code grows with them. What shares a launch has cores of its own.
-_STRANDS = 2
 # Groups that are left behind the full chunks are few if all are so many times as many.
 _FEW = 16
 
@@ -220,15 +218,15 @@ class Prepared:
 
     def _chunk(self, first: Any, left: int, share: Share | None) -> Chunk:
         """A full chunk, or the groups that are left behind those, from a first group on."""
-        on_cpu, cut = self.options.platform == "cpu", self.cut
+        target, cut = self.options.target, self.cut
         return Chunk(
             self.program.geometry,
             first,
             left or cut.chunk,
-            on_cpu,
+            target,
             self.options.deterministic,
             cut.turns,
-            _STRANDS if on_cpu and share is None else 1,
+            target.strands if share is None else 1,
             cut.alignment(left),
             few=bool(left) and left * _FEW <= cut.regular,
             single=share is not None and share.single,
@@ -295,7 +293,7 @@ class Prepared:
     def compiler_options(self) -> Mapping[str, Any]:
         """What XLA is asked for, where the launch is a computation of its own."""
         task = self.cut.inner.task if self.cut.inner else self.analysed.task
-        return compiling.options(task.program, task.plan, self.options.platform)
+        return compiling.options(task.program, task.plan, self.options.target)
 
 
 def prepare_alone(

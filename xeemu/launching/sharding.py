@@ -239,7 +239,7 @@ class Sharded:
     def _check_fits(self, need: capacity.Need) -> None:
         """Refuses what does not fit the memory of a device, or the memory that devices of one process share."""
         device = self.mesh.local_devices[0]
-        copies = len(self.mesh.local_devices) if device.platform == "cpu" else 1
+        copies = len(self.mesh.local_devices) if self.prepared.options.target.has_system_memory else 1
         capacity.check(need, device, _TOO_LARGE, copies)
 
     @property

@@ -12,20 +12,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from xeemu.devices.target import Threads
 from xeemu.knowledge import schedule, work
 from xeemu.knowledge.schedule import Operation, Schedule
 from xeemu.language.linearity import Allocation
 from xeemu.launching import cores, merging, parting
 from xeemu.launching.preparation import Prepared
-
-# What one core takes: for a unit of work, and for each byte of arguments and results, which come from memory once.
-_UNIT_NS, _BYTE_NS = 0.005, 0.05
-# Of a thread at least, and of a piece: to wake a thread takes some tenths of a millisecond, and a piece one or two.
-_LEAST_NS, _PIECE_NS = 4e6, 2e6
-# For each element of a result of which threads have copies, and each byte of one that is moved to its place.
-_MERGED_NS, _MOVED_NS = 20, 1
-# Chunks of a thread at least, so that none has much more to do than others.
-_CHUNKS = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,26 +76,28 @@ class SharedLaunch:
 
 def of_launch(prepared: Prepared) -> SharedLaunch | None:
     """How a prepared launch is shared; None where it is not known that this gives the same, and sooner."""
-    options = prepared.options
-    if options.platform != "cpu" or options.mesh is not None or options.donate:
+    options, figures = prepared.options, prepared.options.target.threads
+    if figures is None or options.mesh is not None or options.donate:
         return None
-    expected_ns = _expected_ns(prepared)
-    count = min(cores.count(), int(expected_ns / _LEAST_NS))
+    expected_ns = _expected_ns(prepared, figures)
+    count = min(cores.count(), int(expected_ns / figures.thread_ns))
     ways = _ways(prepared) if count > 1 else None
-    if ways is None or expected_ns < _MOVED_NS * ways.moved_bytes:
+    if ways is None or expected_ns < figures.moved_ns * ways.moved_bytes:
         return None
     # Each thread has a copy of what is merged.
-    count = min(count, int(expected_ns / max(_MERGED_NS * ways.merged_elements, 1)))
+    count = min(count, int(expected_ns / max(figures.merged_ns * ways.merged_elements, 1)))
     count = min(count, options.most_bytes // max(2 * ways.merged_bytes, 1))
-    return _in_pieces(_in_chunks(prepared, count), ways, count, expected_ns) if count > 1 else None
+    if count < 2:
+        return None
+    return _in_pieces(_in_chunks(prepared, count, figures), ways, count, expected_ns / figures.piece_ns)
 
 
-def _expected_ns(prepared: Prepared) -> float:
+def _expected_ns(prepared: Prepared, figures: Threads) -> float:
     """How long one core would take."""
     program, geometry = prepared.program, prepared.program.geometry
-    units = geometry.groups * work.of_body(program.body, prepared.plan, len(geometry.group_range))
+    units = geometry.groups * work.of_body(program.body, prepared.plan, len(geometry.group_range), figures)
     arguments_bytes = sum(memory.nbytes for memory in program.arguments if memory is not None)
-    return _UNIT_NS * units + _BYTE_NS * arguments_bytes
+    return figures.unit_ns * units + figures.byte_ns * arguments_bytes
 
 
 # --- How results come about ---
@@ -160,10 +154,10 @@ def _way(memory: Allocation, used: Sequence[Operation], plan: Schedule) -> _Way 
 # --- Chunks and pieces ---
 
 
-def _in_chunks(prepared: Prepared, count: int) -> Prepared:
+def _in_chunks(prepared: Prepared, count: int, figures: Threads) -> Prepared:
     """The launch in chunks that threads can share evenly, and of which each can have one to work with at a time."""
-    cut = prepared.cut
-    part = min(prepared.options.most_bytes / (count * max(prepared.working_bytes, 1)), cut.chunks / (_CHUNKS * count))
+    cut, most_bytes = prepared.cut, prepared.options.most_bytes
+    part = min(most_bytes / (count * max(prepared.working_bytes, 1)), cut.chunks / (figures.chunks * count))
     if cut.chunk == 1 or part >= 1:
         return prepared
     if cut.inner is not None:
@@ -173,27 +167,27 @@ def _in_chunks(prepared: Prepared, count: int) -> Prepared:
     return prepared.smaller(part)
 
 
-def _in_pieces(prepared: Prepared, ways: _Ways, count: int, expected_ns: float) -> SharedLaunch | None:
-    """A launch in pieces for so many threads, each of which can take as many as the others."""
+def _in_pieces(prepared: Prepared, ways: _Ways, count: int, worth: float) -> SharedLaunch | None:
+    """A launch in pieces for so many threads, each of which can take as many as the others; it is worth so many."""
     cut, row = prepared.cut, _row(prepared)
     # Parts are of whole rows of groups.
     unit = row // math.gcd(row, cut.chunk) if ways.moved_bytes else 1
     count = min(count, cut.chunks // unit)
     if count < 2:
         return None
-    shares = cut.shares(count * min(_pieces(prepared, ways, count, expected_ns), cut.chunks // unit // count), unit)
+    shares = cut.shares(count * min(_pieces(prepared, ways, count, worth), cut.chunks // unit // count), unit)
     rows = [start // row for start in cut.starts(shares)]
     rules = [_rule(prepared, k, ways, rows) for k in prepared.program.outputs]
     return SharedLaunch(prepared, count, cut.bounds(shares), tuple(rules))
 
 
-def _pieces(prepared: Prepared, ways: _Ways, count: int, expected_ns: float) -> int:
-    """How many pieces each of so many threads takes."""
+def _pieces(prepared: Prepared, ways: _Ways, count: int, worth: float) -> int:
+    """How many pieces each of so many threads takes, of a launch that is worth so many."""
     if not ways.moved_bytes:
         return 1
     # What all threads have made and not yet moved takes half of the working set.
     fewest = 2 * ways.moved_bytes / prepared.options.most_bytes
-    return math.ceil(max(fewest, expected_ns / _PIECE_NS / count))
+    return math.ceil(max(fewest, worth / count))
 
 
 def _rule(prepared: Prepared, number: int, ways: _Ways, rows: Sequence[int]) -> Rule:

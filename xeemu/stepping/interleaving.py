@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from xeemu.devices import target
 from xeemu.emission import serial
 from xeemu.errors import KernelArgumentError
 from xeemu.language import collectives, primitives, source
@@ -130,11 +131,12 @@ class _Prepared:
 
 @functools.lru_cache(maxsize=64)
 def _prepared(program: Program) -> _Prepared:
-    code, compiled, platform = flattening.of_program(program), {}, _host().platform
+    code, compiled = flattening.of_program(program), {}
+    host = target.of_platform(_host().platform)
     for place, step in enumerate(code.steps):
         straight = step.exchange if isinstance(step, Meeting) else step
         if isinstance(straight, Straight):
-            written, function = steps.compiled(straight, code.kept, program.geometry, platform)
+            written, function = steps.compiled(straight, code.kept, program.geometry, host)
             compiled[place] = steps.inputs(straight), written, function
     return _Prepared(program, code, compiled, _onward(code))
 

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from xeemu.devices.target import Target
 from xeemu.emission import compiling, effort
 from xeemu.knowledge import analysis
 from xeemu.language import primitives
@@ -211,9 +212,9 @@ _TIMES = 64
 
 
 def compiled(
-    straight: Straight, kept: frozenset[int], geometry: Geometry, platform: str
+    straight: Straight, kept: frozenset[int], geometry: Geometry, target: Target
 ) -> tuple[list[Register], Callable[..., Any]]:
-    """Straight code as a compiled function, for a platform of JAX.
+    """Straight code as a compiled function, for a host.
 
     Returns:
       The registers that get new values; and a function that takes a list of the values of `inputs` and gives those of
@@ -254,7 +255,7 @@ def compiled(
 
     # A copy of all that the work-items hold is computed by each of them, but for what they hold their own element of.
     operations = geometry.groups * items * items * len(straight.operations) * _TIMES
-    return [target for target, _ in targets], compiling.compiled(run, effort.little(operations, platform), ())
+    return [register for register, _ in targets], compiling.compiled(run, effort.little(operations, target), ())
 
 
 def local_ids(geometry: Geometry, dim: int | None) -> np.ndarray:

@@ -18,10 +18,6 @@ _ADVICE = (
         "an accessor of read_only cannot be written: make it read_write or write_only",
     ),
     (
-        re.compile(r"no (?:type|member|template) named '.+' in namespace 'sycl::ext(?:::|')"),
-        "an extension that xeemu does not have; write what SYCL 2020 has for it",
-    ),
-    (
         re.compile(r"no matching constructor for initialization of '(?:sycl::)?local_accessor<"),
         "local memory takes its range and the handler, as in local_accessor<float, 1> tile(64, h)",
     ),
@@ -32,6 +28,11 @@ _ADVICE = (
 )
 _INSTANCE = re.compile(r"in instantiation of .* requested here")
 _MISSING = re.compile(r"'(.+)' file not found")
+_ABSENT = re.compile(r"no (?:type |template )?(?:member )?named '(\w+)' in (?:namespace )?'(sycl(?:::\w+)*)'.*")
+_EXTENSIONS = {
+    "matrix": "joint_matrix is not emulated; write a loop of multiply-adds over tiles in local memory",
+    "esimd": "ESIMD is not emulated; write the kernel over work-items, with sub-group functions",
+}
 _LIBRARIES = {
     "oneapi/mkl": "oneMKL",
     "mkl": "oneMKL",
@@ -50,6 +51,10 @@ _LIBRARIES = {
     "cutlass": "CUTLASS",
     "cute/": "CUTLASS",
     "boost/": "Boost",
+    "syclcompat": "SYCLcompat, CUDA's functions over SYCL",
+    "CL/cl": "OpenCL's functions of the host",
+    "level_zero/": "Level Zero",
+    "ze_api": "Level Zero",
 }
 
 
@@ -90,6 +95,8 @@ def _message(diagnostic: Any) -> str:
     text = str(diagnostic.spelling)
     if missing := _MISSING.fullmatch(text):
         return f"{text}; {_of_library(missing[1])}"
+    if absent := _ABSENT.fullmatch(text):
+        return f"{text}; {_of_sycl(absent[1], absent[2])}"
     conversions = filter(None, (_CONVERSION.search(n.spelling) for n in diagnostic.children))
     if _CALLED.search(text) and (first := next(conversions, None)) is not None:
         given = first[1].replace("<>", "<1>")
@@ -99,6 +106,17 @@ def _message(diagnostic: Any) -> str:
         )
     advice = next((told for pattern, told in _ADVICE if pattern.search(text)), None)
     return text if advice is None else f"{text}; {advice}"
+
+
+def _of_sycl(name: str, scope: str) -> str:
+    """What to do about a name that our headers of SYCL do not have."""
+    extension = next((e for e in _EXTENSIONS if e == name or e in scope.split("::")), None)
+    if extension is not None:
+        return _EXTENSIONS[extension]
+    apart = "or keep it apart by #ifndef SYCL_XEEMU"
+    if scope.startswith("sycl::ext"):
+        return f"xeemu does not have this extension; write it with what SYCL 2020 has, {apart}"
+    return f"xeemu's headers have no such name; look at its spelling in SYCL 2020, {apart}"
 
 
 def _of_library(file: str) -> str:

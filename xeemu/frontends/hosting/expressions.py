@@ -193,9 +193,19 @@ def _with_pointer(machine: Machine, op: str, a: Type, b: Type) -> scalars.Operat
         return _difference(machine, _step_of(a))
     step = _step_of(a if _is_pointer(a) else b)
     if not _is_pointer(a):
-        return lambda x, p: UNKNOWN if p is UNKNOWN else (p[0], p[1] + x * step)
-    sign = step if op == "+" else -step
-    return lambda p, x: UNKNOWN if p is UNKNOWN else (p[0], p[1] + x * sign)
+        before = scalars.distance(a)
+        return lambda x, p: UNKNOWN if p is UNKNOWN else (p[0], p[1] + before(x) * step)
+    sign, after = step if op == "+" else -step, scalars.distance(b)
+    return lambda p, x: UNKNOWN if p is UNKNOWN else (p[0], p[1] + after(x) * sign)
+
+
+def distance(machine: Machine, node: Expression) -> Value:
+    """How far an index leads."""
+    index = value(machine, node)
+    if not scalars.wraps(node.type):
+        return index
+    signed = scalars.distance(node.type)
+    return lambda frame: signed(index(frame))
 
 
 def _step_of(of: Type) -> int:

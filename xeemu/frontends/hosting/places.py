@@ -103,7 +103,7 @@ def _element(machine: Machine, node: tree.Subscript) -> Value:
     base, behind = node.base, machine.behind
     inside = isinstance(base.type, types.Vector)
     start = place(machine, base) if inside else expressions.value(machine, base)
-    index = expressions.value(machine, node.index)
+    index = expressions.distance(machine, node.index)
     step = layouts.size(node.type)
 
     def found(frame: Frame) -> Address:

@@ -13,7 +13,7 @@ import numpy as np
 
 from xeemu.frontends import types
 from xeemu.frontends.hosting.unknowns import UNKNOWN
-from xeemu.frontends.types import Scalar
+from xeemu.frontends.types import Scalar, Type
 
 Unary: TypeAlias = Callable[[Any], Any]
 Operation: TypeAlias = Callable[[Any, Any], Any]
@@ -51,6 +51,18 @@ def converter(of: Scalar) -> Unary:
         return lambda x: x if x is UNKNOWN else int(x != 0)
     wrapped = wrapper(of)
     return lambda x: wrapped(x if x.__class__ is int else _whole(x))
+
+
+def wraps(of: Type) -> bool:
+    """Whether a type is that of integers of 64 bits without a sign."""
+    return isinstance(of, Scalar) and of.size == 8 and of.is_integer and not of.is_signed
+
+
+def distance(of: Type) -> Unary:
+    """What makes a number of elements between two places of one that `i - n` may have wrapped, which leads back."""
+    if not wraps(of):
+        return lambda x: x
+    return lambda x: x - (1 << 64) if x is not UNKNOWN and x >> 63 else x
 
 
 def _whole(x: Any) -> Any:

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdlib>
 
+enum { STBI_default, STBI_grey, STBI_grey_alpha, STBI_rgb, STBI_rgb_alpha };
+
 inline unsigned char *stbi_load(const char *, int *width, int *height, int *channels, int wanted) {
   *width = 64;
   *height = 32;

@@ -1,0 +1,353 @@
+"""`Target`: a kind of host that the emulation runs on, as `Device` is a modelled device: what pays there, in figures.
+
+A launch chooses one by where JAX will run it, and hands it down; nothing else in xeemu knows the host. Each figure says
+where it was measured: "2-core CPU" is the machine that most of the work was done on, whose model is not recorded, and
+H200 a GPU. Figures of which nothing says so are "not recorded"; those of a GPU that say "not measured" were set by
+what a kernel launch costs, beside which a few more elements are nothing.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
+
+
+@dataclasses.dataclass(frozen=True)
+class Unrolling:
+    """How many iterations of a loop are emitted at a time.
+
+    2-core CPU and H200: the convolution of the collection, and its serial reduction as that carries a value in place of
+    a memory. With 64 iterations the H200 would be faster by a tenth, and compile for half as long again.
+
+    Attributes:
+      most: iterations, of loops that only look elements up.
+      most_of_many: the same where many work-items are emulated: a CPU has too few registers for the places and factors
+        of more (sums of a convolution, 2-core CPU: 1.2 to 1.4 times as fast with 16 as with 64).
+      most_of_fills: of loops that fill a memory (convolution; 2-core CPU: twice as long from 12 on).
+      most_branching: of loops whose slices may be out of bounds, each with a branch: more compile for seconds and run
+        no faster (not recorded).
+      most_of_few: where few groups run the code, which had better be short (not recorded); a GPU waits for its kernels
+        then rather than for what they compute.
+      largest_body: equations of a body that is emitted more than once (not recorded).
+      largest_block: equations of all iterations together, which bounds the time to compile (not recorded).
+    """
+
+    most: int
+    most_of_many: int
+    most_of_fills: int
+    most_branching: int
+    most_of_few: int
+    largest_body: int
+    largest_block: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Blocks:
+    """Iterations of a loop that are computed at once, as one array.
+
+    Attributes:
+      reduced_elements: elements of a block's arrays in loops that reduce. 2-core CPU: 2^15 to 2^17 take 5 to 8 % less
+        than 2^14 for a sum of 2^22 elements, and as long for other reductions. GPU: not measured.
+      spread_elements: the same in loops whose iterations are independent. 2-core CPU: 2^12 to 2^16 are about as good;
+        H200: 2^18 to 2^24.
+      row: iterations of a block of single elements, along which a CPU goes in one pass (not recorded).
+      most_lanes: elements of an iteration from which on it has work enough of its own (not recorded).
+      most_streamed_lanes: the same of a loop that could stream instead (not recorded).
+      fewest_reduced, fewest_spread: iterations of a block that are worth while (not recorded).
+      unrolled: blocks that are emitted one after the other, so that accumulators are gone over once for all of them
+        (not recorded).
+      largest_unrolled: equations of these together (not recorded).
+      updates: iterations that find together what they update. 2-core CPU: for the histograms of the collection 64 to
+        256 are as good.
+      often: updates for each element of a memory from which on it is copied for parts of the groups (not recorded).
+    """
+
+    reduced_elements: int
+    spread_elements: int
+    row: int
+    most_lanes: int
+    most_streamed_lanes: int
+    fewest_reduced: int
+    fewest_spread: int
+    unrolled: int
+    largest_unrolled: int
+    updates: int
+    often: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Windows:
+    """How many times as many elements as are used an array may have that is read as a whole.
+
+    Attributes:
+      widest: of a window of a memory, read in place of a gather (not recorded).
+      widest_around: of a rectangle around several neighbours, beside one of them (not recorded).
+      fewest_neighbours: neighbours up to which each is read for itself where all groups are one chunk: they fuse (not
+        recorded).
+      widest_overlap: of what overlapping tiles of groups cover, and of a tile's rectangle (not recorded).
+      longest_streamed: of a window of several iterations, beside one of them: more is not kept at hand (not recorded).
+      short_streamed: elements up to which such a window is short anyway (not recorded).
+    """
+
+    widest: int
+    widest_around: int
+    fewest_neighbours: int
+    widest_overlap: int
+    longest_streamed: int
+    short_streamed: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Counting:
+    """When additions to one of few elements are comparisons with each of them rather than a scatter.
+
+    2-core CPU, histogram_private: rows of bytes compared with each of 32 bins take 0.4 ns for each update, where a
+    scatter takes 1.2 and its index 0.3.
+
+    Attributes:
+      most_private, most_local: elements; with twice as many a scatter is as fast, and it is faster in a group's memory.
+      fewest: iterations; with fewer, to add up what was counted takes as long (not recorded).
+      together: arrays whose rows are counted in one loop: LLVM vectorises none over more that it must tell apart.
+    """
+
+    most_private: int
+    most_local: int
+    fewest: int
+    together: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Cycles:
+    """When look-ups by a remainder are copies of one round of elements. 2-core CPU, table_copy_min: 0.58 ms for 1.66.
+
+    Attributes:
+      fewest: elements of the rounds that are found; copies of fewer take longer (not recorded).
+      vector: they are a multiple of so many, else copies take three times as long.
+      copies: that at least make up for finding them (not recorded).
+      most_cores: XLA divides a gather among all cores, and copies among few: sixteen gather in 0.4 of the time.
+    """
+
+    fewest: int
+    vector: int
+    copies: int
+    most_cores: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Threads:
+    """What cores take that share a launch, by which it is told beforehand how many do.
+
+    2-core CPU: pieces take 0.74 of the time for the convolutions, 0.75 for a product of 1500 x 600 x 1500, 0.4 for rows
+    of a sparse matrix; the figures themselves are not recorded beyond what stands here.
+
+    Attributes:
+      unit_ns: nanoseconds of a core for a unit of work, an element of fused arithmetic.
+      byte_ns: for a byte of arguments and results, which come from memory once.
+      thread_ns: of work that a thread has at least: to wake one takes some tenths of a millisecond.
+      piece_ns: the same of a piece of a launch, which takes one or two milliseconds.
+      merged_ns: for each element of a result of which threads have copies.
+      moved_ns: for each byte of a result that is moved to its place.
+      chunks: of a thread at least, so that none has much more to do than others.
+      costly, looped, sliced, looked_up: units of an element of arithmetic of many instructions (`Op.slow`), of an
+        access at places that are known in a loop and elsewhere, where it goes through caches, and of one that only data
+        tell.
+    """
+
+    unit_ns: float
+    byte_ns: float
+    thread_ns: float
+    piece_ns: float
+    merged_ns: float
+    moved_ns: float
+    chunks: int
+    costly: int
+    looped: int
+    sliced: int
+    looked_up: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A kind of host.
+
+    Attributes:
+      name: what it is called here.
+
+      skips_branches: a branch that is not taken costs nothing. On a GPU the launch would stop to look.
+      scatters_in_order: a scatter takes its elements one after the other, in their order.
+      gathers_one_by_one: a gather takes one element after the other, several times as long as a slice.
+      keeps_shared: values that groups share are better kept once. A GPU's compiler does better with all written out.
+      joins_by_branches: arrays put together of parts are computed with a branch for each element, parts apart without.
+      computes_again: the compiler computes what is used in several places once for each, but for what is made opaque.
+      reduces_slowly: reductions by the compiler's own loops are slower than of vectors put together by hand (2-core
+        CPU: a sum of 2^22 integers takes 0.6 ms without, 0.16 with).
+      divides_slowly: a division by a number known as the program runs is slower than a multiplication.
+      has_system_memory: its memory is the system's, for all devices of a process.
+
+      chunk_bytes: working set of a chunk unless the user says otherwise: about a core's cache on a CPU (2-core CPU:
+        products and tables gain a fifth to a third by it), enough to fill a GPU (not recorded).
+      observed_chunk_bytes: the same under observers, whose counters take room as well. How many groups go in lockstep
+        decides how often they try a compare-and-exchange again: the counts of `tests/data/validation.csv` are for this.
+      most_times: how many times as much the compiler may take in the end (not recorded).
+      whole_bytes: of a launch of so much it is tried whether the compiler needs chunks at all; 0 for never (2-core CPU,
+        reductions by atomics: 0.55 ms for 1.22).
+      strands: parts of a chunk's groups that update memories side by side: as few as keep two cores busy, as the code
+        grows with them (2-core CPU, histogram_slm with blocks of updates: 92 ms for 287).
+      many_items: work-items of a chunk from which on what they do takes much longer than to begin it (2-core CPU, sums
+        and products of a convolution); None where that is never so.
+      fewest_groups: groups that at least are emulated together, rather than long blocks of iterations (not recorded).
+      watched_iterations: of a loop that are emitted at a time where somebody watches; more make the code too long (not
+        recorded).
+      vector_bits: of vectors that XLA is asked for where it would use half; None to leave it to XLA. EPYC and Xeon with
+        AVX-512: sums of a convolution 1.2 to 1.4 times as fast; look-ups take up to twice as long.
+      short_operations: operations of work-items up to which a watched program is compiled with little effort, as that
+        takes longer than what more would gain, some milliseconds (2-core CPU: a check of a small launch takes half as
+        long); 0 for never.
+      unrolling, blocks, windows, counting, cycles, threads: see there; None where there is no such thing.
+    """
+
+    name: str
+    skips_branches: bool
+    scatters_in_order: bool
+    gathers_one_by_one: bool
+    keeps_shared: bool
+    joins_by_branches: bool
+    computes_again: bool
+    reduces_slowly: bool
+    divides_slowly: bool
+    has_system_memory: bool
+    chunk_bytes: int
+    observed_chunk_bytes: int
+    most_times: int
+    whole_bytes: int
+    strands: int
+    many_items: int | None
+    fewest_groups: int
+    watched_iterations: int
+    vector_bits: int | None
+    short_operations: int
+    unrolling: Unrolling
+    blocks: Blocks
+    windows: Windows
+    counting: Counting
+    cycles: Cycles | None
+    threads: Threads | None
+
+
+_WINDOWS = Windows(
+    widest=16, widest_around=4, fewest_neighbours=12, widest_overlap=2, longest_streamed=2, short_streamed=512
+)
+_COUNTING = Counting(most_private=64, most_local=32, fewest=16, together=8)
+
+CPU = Target(
+    name="cpu",
+    skips_branches=True,
+    scatters_in_order=True,
+    gathers_one_by_one=True,
+    keeps_shared=True,
+    joins_by_branches=True,
+    computes_again=True,
+    reduces_slowly=True,
+    divides_slowly=True,
+    has_system_memory=True,
+    chunk_bytes=2 << 20,
+    observed_chunk_bytes=1 << 20,
+    most_times=8,
+    whole_bytes=256 << 20,
+    strands=2,
+    many_items=1 << 12,
+    fewest_groups=4,
+    watched_iterations=8,
+    vector_bits=512,
+    short_operations=2**22,
+    unrolling=Unrolling(
+        most=64, most_of_many=16, most_of_fills=8, most_branching=8, most_of_few=4, largest_body=24, largest_block=768
+    ),
+    blocks=Blocks(
+        reduced_elements=1 << 15,
+        spread_elements=1 << 14,
+        row=1 << 22,
+        most_lanes=128,
+        most_streamed_lanes=4,
+        fewest_reduced=32,
+        fewest_spread=4,
+        unrolled=8,
+        largest_unrolled=192,
+        updates=64,
+        often=4,
+    ),
+    windows=_WINDOWS,
+    counting=_COUNTING,
+    cycles=Cycles(fewest=1 << 14, vector=16, copies=4, most_cores=4),
+    threads=Threads(
+        unit_ns=0.005,
+        byte_ns=0.05,
+        thread_ns=4e6,
+        piece_ns=2e6,
+        merged_ns=20,
+        moved_ns=1,
+        chunks=4,
+        costly=32,
+        looped=2,
+        sliced=40,
+        looked_up=256,
+    ),
+)
+"""A CPU with vectors of 256 or 512 bits, by XLA."""
+
+GPU = Target(
+    name="gpu",
+    skips_branches=False,
+    scatters_in_order=False,
+    gathers_one_by_one=False,
+    keeps_shared=False,
+    joins_by_branches=False,
+    computes_again=False,
+    reduces_slowly=False,
+    divides_slowly=False,
+    has_system_memory=False,
+    chunk_bytes=2 << 30,
+    observed_chunk_bytes=2 << 30,
+    most_times=8,
+    whole_bytes=0,
+    strands=1,
+    many_items=None,
+    fewest_groups=4,
+    watched_iterations=8,
+    vector_bits=None,
+    short_operations=0,
+    unrolling=Unrolling(
+        most=32,
+        most_of_many=16,
+        most_of_fills=32,
+        most_branching=32,
+        most_of_few=16,
+        largest_body=24,
+        largest_block=768,
+    ),
+    blocks=Blocks(
+        reduced_elements=1 << 20,
+        spread_elements=1 << 22,
+        row=1 << 22,
+        most_lanes=128,
+        most_streamed_lanes=128,
+        fewest_reduced=32,
+        fewest_spread=4,
+        unrolled=8,
+        largest_unrolled=192,
+        updates=64,
+        often=4,
+    ),
+    windows=_WINDOWS,
+    counting=_COUNTING,
+    cycles=None,
+    threads=None,
+)
+"""A GPU by XLA; where not said otherwise, an H200."""
+
+TARGETS: Mapping[str, Target] = MappingProxyType({"cpu": CPU})
+"""By the names of JAX's platforms."""
+
+
+def of_platform(platform: str) -> Target:
+    """The kind of host that a platform of JAX is; what is not known counts as a GPU."""
+    return TARGETS.get(platform, GPU)
