@@ -328,7 +328,7 @@ REFUSED = {
     "a hierarchical kernel": (
         "q.submit([&](handler &h) { h.parallel_for_work_group(range<1>(4), range<1>(16), [=](group<1> g) {"
         " g.parallel_for_work_item([&](h_item<1> it) { p[it.get_global_id(0)] = 1; }); }); });",
-        "parallel_for_work_group); write an nd_range kernel",
+        "parallel_for_work_group); write parallel_for over nd_range",
     ),
     "an atomic of a pointer": (
         "q.parallel_for(64, [=](id<1> i) { int *z = p; "
