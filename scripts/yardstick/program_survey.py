@@ -60,9 +60,7 @@ PLANS = {
         ),
         options="-I{here} -I{here}/../include -I{ours}/stand-ins/oneapi",
     ),
-    "hecbench": Plan(
-        "zjin-lcf/HeCBench", ("src/*-sycl/*.cpp", "src/*-sycl/*.cc"), "-I{here} -I{root}/src/include", most=48
-    ),
+    "hecbench": Plan("zjin-lcf/HeCBench", ("src/*-sycl/*.cpp", "src/*-sycl/*.cc"), "-I{here}", most=48),
     "llvm-test-suite": Plan(
         "intel/llvm-test-suite",
         tuple(

@@ -1,11 +1,10 @@
 """Intrinsics: what functions without a body do on the host, as `xeemu/intrinsics.hpp` declares them."""
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from xeemu.frontends import callees, tree, types
-from xeemu.frontends.hosting import containers, devicewise, dispatch, functions, layouts, lifetimes
+from xeemu.frontends.hosting import containers, devicewise, dispatch, formats, functions, layouts, lifetimes
 from xeemu.frontends.hosting.machine import Machine, Stopped, Thrown, copy_bytes
 from xeemu.frontends.hosting.memories import LOCAL, OWN, USM, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
@@ -155,7 +154,7 @@ def _spell(machine: Machine, node: tree.Call) -> Carried:
     def spelt(to: Any, x: Any, digits: Any = 6, style: Any = 0) -> Any:
         if x is UNKNOWN:
             return machine.unknown("what is printed") if machine.strict else UNKNOWN
-        text = str(x) if x.__class__ is int else _float(float(x), digits, style)
+        text = str(x) if x.__class__ is int else formats.streamed(float(x), digits, style)
         memory, at = machine.behind(to)
         assert memory is not None
         for k, letter in enumerate(text):
@@ -163,12 +162,6 @@ def _spell(machine: Machine, node: tree.Call) -> Carried:
         return len(text)
 
     return spelt
-
-
-def _float(x: float, digits: int, style: int) -> str:
-    if math.isnan(x):
-        return "-nan" if math.copysign(1, x) < 0 else "nan"
-    return f"{x:.{digits}{'gfe'[style]}}"
 
 
 def _number_of(machine: Machine, node: tree.Call) -> Carried:
@@ -189,16 +182,36 @@ def _number_of(machine: Machine, node: tree.Call) -> Carried:
 
 
 def _printf(machine: Machine, node: tree.Call) -> Carried:
-    from xeemu.frontends.hosting import formats
-
     given = [a.type for a in node.arguments]
 
-    def printed(form: Any, *values: Any) -> int:
-        text = formats.formatted(text_at(machine, form), values, given[1:], lambda p: text_at(machine, p))
-        machine.output.append(text)
+    reader = formats.Reader(lambda p: text_at(machine, p), machine.registry.number)
+    before = _BEFORE_FORMAT[node.name]
+
+    def printed(*values: Any) -> int:
+        form, rest = values[before], values[before + 1 :]
+        text = formats.formatted(text_at(machine, form), rest, given[before + 1 :], reader)
+        if node.name == "sprintf":
+            _put_text(machine, values[0], text, len(text) + 1)
+        elif node.name == "snprintf":
+            _put_text(machine, values[0], text, 0 if values[1] is UNKNOWN else values[1])
+        else:
+            machine.output.append(text)
         return len(text)
 
     return printed
+
+
+_BEFORE_FORMAT = {"printf": 0, "fprintf": 1, "sprintf": 1, "snprintf": 2}
+"""How many arguments stand before the format."""
+
+
+def _put_text(machine: Machine, to: Any, text: str, room: int) -> None:
+    """Puts as much of a text as there is room for, with a zero at its end."""
+    if room > 0:
+        memory, at = machine.behind(to)
+        assert memory is not None
+        for k, letter in enumerate((*text.encode("latin-1", "replace")[: room - 1], 0)):
+            memory.put(at + k, types.CHAR, letter - 256 if letter > 127 else letter)
 
 
 # --- The program ---
@@ -323,9 +336,7 @@ def _delete(machine: Machine, node: tree.Call) -> Carried:
     of, freed = _pointee(node), _deallocate(machine, node)
 
     def deleted(pointer: Any) -> None:
-        if machine.strict and pointer is not UNKNOWN and pointer[0] is not None:
-            if pointer[0].freed:
-                raise machine.refuse("delete of what has been deleted already; delete each object once")
+        if machine.strict and pointer is not UNKNOWN and pointer[0] is not None and pointer[0].freed is None:
             lifetimes.end_heap(machine, pointer, of)
         freed(pointer)
 
@@ -385,7 +396,7 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "print": _print,
     "spell": _spell,
     "number_of": _number_of,
-    "printf": _printf,
+    **dict.fromkeys(_BEFORE_FORMAT, _printf),
     "seed": _seed,
     "random": _random,
     "now": _now,
