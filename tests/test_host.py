@@ -691,6 +691,40 @@ int main() {
     assert xe.load(text).run().arrays["d"][:6].tolist() == [0, 64, 128, 192, 256, 0]
 
 
+def test_new_makes_arrays_and_objects_in_templates_too():
+    result = ran("""
+    #include <new>
+    struct P { int x = 3; };
+    template <class T> struct V { T a; V(T b = 2) : a(b) {} };
+    template <int n, class T> void made() {
+      T *h = new T[n * 2], *one = new T(7); P *p = new P[n], *r = new P, *s = new (r) P{5}; auto *v = new V<T>(9);
+      for (int i = 0; i < n; i++) h[2 * i + 1] = i;
+      T *none = new T[n + 1](); printf("%" PRId64 "%5" PRIu32 " ", int64_t(none[n]), 4u);
+      std::cout << h[2 * n - 1] << *one << p[n - 1].x << r->x << s->x << v->a << " ";
+    }
+    int main() { made<3, int>(); made<4, float>(); }""")
+    assert result.output == "0    4 273559 0    4 373559 "
+
+
+def test_a_local_accessor_may_have_no_elements():
+    result = ran("""
+    int main() {
+      sycl::queue q;
+      int *x = sycl::malloc_shared<int>(64, q);
+      for (int n : {0, 16}) {
+        q.submit([&](sycl::handler &h) {
+          sycl::local_accessor<int, 1> s(sycl::range<1>(n), h);
+          h.parallel_for(sycl::nd_range<1>(64, 16), [=](sycl::nd_item<1> it) {
+            int i = it.get_global_id(0), l = it.get_local_id(0);
+            if (n) s[l] = i + n;
+            x[i] = n ? s[l] : i; });
+        }).wait();
+        std::cout << x[63] << " ";
+      }
+    }""")
+    assert result.output == "63 79 "
+
+
 def test_a_distance_without_a_sign_leads_back_where_it_wraps():
     result = xe.load(
         _HEAD

@@ -152,6 +152,32 @@ int main() {
     assert arrays["range"].tolist() == [(x.min(), x.max())]
 
 
+NULLS = """
+#include <sycl/sycl.hpp>
+#include <iostream>
+int main() {{
+  sycl::queue q;
+  int *x = sycl::malloc_shared<int>(4, q), *y = sycl::malloc_shared<int>(4, q);
+  q.memset(x, 0, 16).wait();
+  q.memcpy(y, x, 16).wait();
+  q.memcpy(nullptr, x, 0).wait();
+  {statements}
+}}
+"""
+
+
+def test_a_copy_to_a_null_pointer_is_an_exception():
+    tried = "".join(
+        f'try {{ {call}; std::cout << "none "; }} catch (sycl::runtime_error &e) {{ std::cout << e.what() << ". "; }}'
+        for call in ("q.memcpy(nullptr, x, 16)", "q.memset(nullptr, 1, 16)")
+    )
+    said = xe.load(NULLS.format(statements=tried)).run().output
+    assert said.startswith("memcpy is given a null pointer; ")
+    assert ". memset is given a null pointer; " in said
+    with pytest.raises(xe.KernelError, match=r"memcpy is given a null pointer; allocate(.|\n)*:10:"):
+        xe.load(NULLS.format(statements="q.memcpy(x, nullptr, 16);")).run()
+
+
 def test_lists_begin_members_that_are_references():
     program = """
 #include <iostream>
@@ -165,6 +191,23 @@ int main() {
 }
 """
     assert xe.load(program).run().output == "1277"
+
+
+@pytest.mark.parametrize(
+    ("declared", "name"),
+    [('std::array<std::string, 2> a{"one", "two"};', "basic_string"), ("held h{{10}};", "sycl::buffer<int>")],
+)
+def test_constructors_of_items_that_the_parser_does_not_tell_are_refused(declared, name):
+    program = f"""
+#include <sycl/sycl.hpp>
+#include <array>
+struct held {{ sycl::buffer<int> b; }};
+int main() {{
+  {declared}
+}}
+"""
+    with pytest.raises(xe.KernelError, match=rf"{name}.* by a constructor that is not told; write .*\(\.\.\.\)"):
+        xe.load(program).run()
 
 
 def test_a_kernel_given_a_member_leaves_the_object_s_pointers():

@@ -158,6 +158,18 @@ def test_test_cases_are_called_by_their_lines(tmp_path):
     assert "test_case_2();\n    test_case_5();\n    return 0;" in made
 
 
+def test_a_test_case_is_known_by_the_line_that_ends_its_head():
+    text = 'TEST_CASE("a",\n          "[a]") {\n}\n// TEST_CASE("b")\n'
+    text += 'TEMPLATE_TEST_CASE_SIG("c", "", ((int n), n),\n 1, 2) {}\n'
+    assert program_subject.begun(text, "TEST_CASE") == [2, 6]
+
+
+def test_test_cases_that_submit_nothing_show_nothing():
+    program = Program("some", "a.cpp", "", cases="TEST_CASE", passes="return")
+    assert verdicts.verdict(program, {"status": 0, "text": "", "launched": []}) == "no check"
+    assert verdicts.verdict(program, {"status": 0, "text": "", "launched": ["k"]}) == "right"
+
+
 # --- Pairs ---
 
 

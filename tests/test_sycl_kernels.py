@@ -652,7 +652,7 @@ class TestErrors:
 
     @pytest.mark.parametrize(
         ("file", "library"),
-        [("oneapi/ccl.hpp", "oneCCL"), ("cuda.h", "CUDA"), ("mine.hpp", "options=")],
+        [("oneapi/ccl.hpp", "oneCCL"), ("cuda.h", "CUDA"), ("CL/cl.h", "OpenCL's functions"), ("mine.hpp", "options=")],
     )
     def test_of_files_that_are_not_there_name_the_library(self, file, library):
         with pytest.raises(xe.KernelError, match=rf"2:10: error: '{file}' file not found; .*{library}"):

@@ -160,15 +160,31 @@ _WORDS = """struct program_words {
 
 
 def calling(path: pathlib.Path, macro: str) -> str:
-    """A program that calls each test case of a file: functions named by their lines."""
-    lines = path.read_text(errors="replace").splitlines()
-    begun = [k + 1 for k, line in enumerate(lines) if line.startswith(f"{macro}(")]
+    """A program that calls each test case of a file: functions named by their lines.
+
+    A test case that the preprocessor leaves out is a function that does nothing.
+    """
+    names = [f"test_case_{line}" for line in begun(path.read_text(errors="replace"), macro)]
     text = io.StringIO()
+    for name in names:
+        print(f"template <int = 0> void {name}() {{}}", file=text)
     print(f'#include "{path}"\n\nint main()\n{{', file=text)
-    for line in begun:
-        print(f"    test_case_{line}();", file=text)
+    for name in names:
+        print(f"    {name}();", file=text)
     print("    return 0;\n}", file=text)
     return text.getvalue()
+
+
+def begun(text: str, macro: str) -> list[int]:
+    """The lines at which the heads of test cases end, as the compiler numbers them."""
+    found = []
+    for head in re.finditer(rf"^(?:TEMPLATE_)?{macro}(?:_SIG)?\s*\(", text, re.M):
+        end, depth = head.end(), 1
+        while depth and end < len(text):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        found.append(text.count("\n", 0, end) + 1)
+    return found
 
 
 def program_options(program: Program, corpus: pathlib.Path) -> list[str]:

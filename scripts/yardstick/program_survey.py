@@ -60,9 +60,7 @@ PLANS = {
         ),
         options="-I{here} -I{here}/../include -I{ours}/stand-ins/oneapi",
     ),
-    "hecbench": Plan(
-        "zjin-lcf/HeCBench", ("src/*-sycl/*.cpp", "src/*-sycl/*.cc"), "-I{here} -I{root}/src/include", most=48
-    ),
+    "hecbench": Plan("zjin-lcf/HeCBench", ("src/*-sycl/*.cpp", "src/*-sycl/*.cc"), "-I{here}", most=48),
     "llvm-test-suite": Plan(
         "intel/llvm-test-suite",
         tuple(
@@ -98,6 +96,33 @@ PLANS = {
     "syclacademy": Plan(
         "codeplaysoftware/syclacademy", ("Code_Exercises/*/solution*.cpp",), without=rf"{_LIBRARIES}|image_conv\.h"
     ),
+    "syclcts": Plan(
+        "KhronosGroup/SYCL-CTS",
+        tuple(
+            f"tests/{room}/*.cpp"
+            for room in (
+                "accessor_basic",
+                "group",
+                "h_item",
+                "handler",
+                "id",
+                "invoke",
+                "item",
+                "nd_item",
+                "nd_range",
+                "range",
+                "scalars",
+                "sub_group",
+                "extension/khr_group_interface",
+                "extension/khr_work_item_queries",
+                "extension/oneapi_local_memory",
+                "extension/oneapi_non_uniform_groups",
+            )
+        ),
+        "-I{ours}/stand-ins/syclcts -I{ours}/stand-ins -DSYCL_CTS_COMPILING_WITH_DPCPP=1",
+        cases="TEST_CASE",
+        judged="CHECK",
+    ),
     "seeds": Plan("the texts", ("*.cpp",)),
 }
 
@@ -128,6 +153,8 @@ def unfit(text: str, plan: Plan) -> str:
         return "submits no kernel"
     if not _MAIN.search(text) and not plan.cases:
         return "has no main"
+    if plan.cases and not re.search(rf"^(TEMPLATE_)?{plan.cases}\w*\s*\(", text, re.M):
+        return "has no test case"
     if library := re.search(plan.without, text):
         return f"needs {library[0]}"
     return ""

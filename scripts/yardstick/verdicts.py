@@ -38,6 +38,8 @@ def by_itself(program: Program, outcome: Outcome) -> str:
         return ""
     if re.search(program.fails, outcome.get("text", "")):
         return "wrong"
+    if program.cases and not outcome.get("launched"):  # its test cases were left out, or look at the host alone
+        return "no check"
     if not program.passes or re.search(r"\b[Ss]kipp(ed|ing)\b", outcome.get("text", "")):
         return "no check"
     if outcome["status"]:

@@ -19,7 +19,7 @@ from xeemu.frontends.samplers import Sampler
 from xeemu.frontends.texts import Pieces, of_rows
 from xeemu.frontends.tree import Function, Place, Program, Variable
 from xeemu.frontends.types import Opaque, Pointer, Record, Scalar, Vector
-from xeemu.language.dialect import Dialect
+from xeemu.language.dialect import OPENCL_C, Dialect
 from xeemu.language.interface import Bound, Interface, Retrace
 from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
@@ -276,6 +276,11 @@ class _Binding:
             raise KernelArgumentError(
                 f"{self._where(parameter)} points to local memory, of which each work-group has its own; pass "
                 f"xe.Local({size}), its number of bytes"
+            )
+        if not given.bytes and self.dialect == OPENCL_C:
+            raise KernelArgumentError(
+                f"{given!r} for {self._where(parameter)}; OpenCL gives a pointer to local memory some bytes, such as "
+                "xe.Local(4 * 64) for 64 floats"
             )
         return given
 

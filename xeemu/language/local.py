@@ -10,22 +10,23 @@ from xeemu.errors import KernelArgumentError
 class Local:
     """The argument for a pointer to local memory: each work-group gets so many bytes of its own, uninitialised.
 
-    It is `clSetKernelArg(kernel, k, bytes, NULL)` of OpenCL.
+    It is `clSetKernelArg(kernel, k, bytes, NULL)` of OpenCL, where there is at least one; a local accessor of SYCL may
+    have none.
 
     Raises:
-      KernelArgumentError: `bytes` is not a positive integer.
+      KernelArgumentError: `bytes` is no integer, or a negative one.
     """
 
     bytes: int
 
     def __post_init__(self) -> None:
         try:
-            number = 0 if isinstance(self.bytes, bool) else operator.index(self.bytes)
+            number = -1 if isinstance(self.bytes, bool) else operator.index(self.bytes)
         except TypeError:
-            number = 0
-        if not 0 < number < 2**31:
+            number = -1
+        if not 0 <= number < 2**31:
             raise KernelArgumentError(
-                f"xe.Local({self.bytes!r}); give a positive number of bytes, such as xe.Local(4 * 64) for 64 floats"
+                f"xe.Local({self.bytes!r}); give a number of bytes, such as xe.Local(4 * 64) for 64 floats"
             )
         object.__setattr__(self, "bytes", number)
 

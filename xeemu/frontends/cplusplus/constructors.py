@@ -122,7 +122,7 @@ def of_items(body: Body, items: list[Cursor], of: types.Record, place: Place) ->
     if declaration is None:
         return None
     if is_header(clang.place(declaration).file):  # the items are its fields, but for those of containers
-        if of.name.startswith(("std::vector<", "std::basic_string<")):
+        if of.name.startswith(("std::vector<", "std::basic_string<", "sycl::buffer<")):
             raise refusals.at(place, f"an object of {of.name} by a constructor that is not told; write {of.name}(...)")
         return None
     template = clang.template(declaration)

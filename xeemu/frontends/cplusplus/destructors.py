@@ -5,6 +5,7 @@ from typing import Any
 
 from xeemu.frontends import tree, types
 from xeemu.frontends.callees import END_OF
+from xeemu.frontends.cplusplus import instantiations
 from xeemu.frontends.cplusplus.bodies import NOWHERE
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.cplusplus.lvalues import address
@@ -14,9 +15,6 @@ from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.literals import number
 from xeemu.frontends.tree import Expression, Function, Statement, Variable
 from xeemu.frontends.types import Pointer, Record, Type
-
-ENDS = "ends_"
-"""How the functions of a unit are called that destroy an object of an instance of a template each."""
 
 
 class Destructors:
@@ -53,13 +51,22 @@ class Destructors:
         def read() -> tree.Block:
             first: list[Statement] = []
             if own is not None:
-                callee = None if own is _BY_HEADER else self._instances.function(own)
-                called = END_OF if own is _BY_HEADER else f"~{of.name}"
-                first.append(_done(tree.Call(types.VOID, NOWHERE, called, (name,), callee)))
+                first.append(_done(self._called(own, of, name)))
             parts = (tree.Member(f.type, NOWHERE, whole, f.name, False) for f in reversed(of.fields))
             return tree.Block(NOWHERE, (*first, *(s for part in parts for s in self._ended(part))))
 
         return Function(f"~{of.name}", (this,), types.VOID, NOWHERE, False, read=read)
+
+    def _called(self, own: Any, of: Record, this: Expression) -> Expression:
+        """The call of a class's own destructor."""
+        if own is _BY_HEADER:
+            return tree.Call(types.VOID, NOWHERE, END_OF, (this,), None)
+        if own is _UNTOLD:
+            what = f"the destructor of {of.name}, an instance of a template that the parser does not tell"
+            words = f"{what}; write a class without a template, or declare an object of it outside of templates"
+            text = tree.Text(types.Array(types.CHAR, len(words) + 1), NOWHERE, words)
+            return tree.Call(types.VOID, NOWHERE, "unsupported", (text,), None)
+        return tree.Call(types.VOID, NOWHERE, f"~{of.name}", (this,), self._instances.function(own))
 
     def _ended(self, part: Expression) -> Iterator[Statement]:
         """What ends a member, of an array element by element, the last one first."""
@@ -76,44 +83,22 @@ class Destructors:
         if declaration is None:
             return None
         pattern = clang.template(declaration)
-        written = _written(pattern or declaration)
+        written = instantiations.written(pattern or declaration)
         if pattern is None or written is None:
             return written
         if is_header(clang.place(pattern, self._instances.files).file):
             return _BY_HEADER
-        return self._instance_of(declaration) or _BY_HEADER
+        return self._instance_of(declaration) or _UNTOLD
 
     def _instance_of(self, declaration: Cursor) -> Cursor | None:
         """The destructor of an instance of a template, which the unit names for us."""
         if self._of_templates is None:
-            self._of_templates = dict(_named(self._instances.unit.cursor))
+            self._of_templates = dict(instantiations.destructors(self._instances.unit.cursor))
         return self._of_templates.get(clang.key(declaration))
 
 
-_BY_HEADER = object()
+_BY_HEADER, _UNTOLD = object(), object()
 
 
 def _done(call: Expression) -> Statement:
     return tree.Evaluate(NOWHERE, call)
-
-
-def _written(declaration: Cursor) -> Cursor | None:
-    """The definition of a class's destructor, None where that does nothing."""
-    for part in declaration.get_children():
-        if clang.kind(part) == "DESTRUCTOR":
-            definition = part if part.is_definition() else part.get_definition()
-            blocks = [] if definition is None else definition.get_children()
-            if any(clang.kind(b) == "COMPOUND_STMT" and clang.children(b) for b in blocks):
-                return definition
-    return None
-
-
-def _named(unit: Cursor) -> Iterator[tuple[int, Cursor]]:
-    """The destructors that the unit's functions for that call, by the class's key."""
-    for space in unit.get_children():
-        if clang.kind(space) == "NAMESPACE" and space.spelling == "__xeemu":
-            for function in space.get_children():
-                if function.spelling.startswith(ENDS):
-                    for call in clang.parts(function, frozenset(("CALL_EXPR",))):
-                        if call.referenced is not None and clang.kind(call.referenced) == "DESTRUCTOR":
-                            yield clang.key(call.referenced.semantic_parent), call.referenced

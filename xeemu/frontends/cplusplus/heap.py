@@ -5,6 +5,8 @@ So are arrays whose size is computed, which compilers take: they are memory of t
 
 import dataclasses
 import itertools
+import linecache
+import re
 
 from xeemu.frontends import callees, refusals, tree, types
 from xeemu.frontends.cplusplus import expressions, initializers
@@ -14,16 +16,22 @@ from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.literals import number
 from xeemu.frontends.tree import Expression, Variable
 
+_WORD = re.compile(r"\w+|::|\S")
+_LINES = 8
+"""That are looked at behind the one of a `new`."""
+
 
 def new(body: Body, cursor: Cursor) -> Expression:
     """`new T(x)`: a pointer to memory, into which the value is put; of arrays, a list's or none."""
     place, of = body.at(cursor), body.type(cursor)
     assert isinstance(of, types.Pointer)
     parts = clang.children(cursor)
-    array, given = _is_array(cursor), _placement(cursor)
+    words = _words(cursor)
+    given, behind = _placement(words)
+    array = _is_array(words[behind:])
     before, parts = parts[:given], parts[given:]
     count = expressions.read(body, parts.pop(0)) if array and parts else number(types.INT, place, 1)
-    zeroed = (number(types.INT, place, 1),) if array and _is_initialised(cursor) else ()
+    zeroed = (number(types.INT, place, 1),) if array and _is_initialised(words[behind:]) else ()
     made: Expression = tree.Call(of, place, "new", (count, *zeroed), None)
     at = expressions.read(body, before[0]) if len(before) == 1 else None
     if at is not None and isinstance(at.type, types.Pointer):
@@ -37,17 +45,16 @@ def new(body: Body, cursor: Cursor) -> Expression:
     return _filled(body, made, first, types.Array(of.pointee, len(clang.children(first))) if array else of.pointee)
 
 
-def _placement(cursor: Cursor) -> int:
-    """How many arguments stand between `new` and the type."""
-    words = [t.spelling for t in cursor.get_tokens()]
-    start = words.index("new") + 1 if "new" in words else len(words)
+def _placement(words: list[str]) -> tuple[int, int]:
+    """How many arguments stand between `new` and the type, and how many words that are."""
     depth, commas = 0, 0
-    for word, after in itertools.pairwise((*words[start:], ")")):
+    for k, (word, after) in enumerate(itertools.pairwise((*words, ")"))):
         depth += (word in "([{") - (word in ")]}")
         commas += word == "," and depth == 1
         if depth == 0:
-            return commas + 1 if word == ")" and (after in ("(", "::") or after[:1].isidentifier()) else 0
-    return 0
+            given = word == ")" and (after in ("(", "::") or after[:1].isidentifier())
+            return (commas + 1, k + 1) if given else (0, 0)
+    return 0, 0
 
 
 def _filled(body: Body, made: Expression, first: Cursor, of: types.Type) -> Expression:
@@ -108,22 +115,35 @@ def late(body: Body, cursor: Cursor, of: types.Type) -> Expression:
     return made if value is None else _repeated(made, count, value)
 
 
-def _is_array(cursor: Cursor) -> bool:
-    """Whether there is a bracket outside of all others."""
+def _is_array(words: list[str]) -> bool:
+    """Whether the type that is made is followed by a bracket."""
     depth = 0
-    for token in cursor.get_tokens():
-        if token.spelling == "[" and depth == 0:
-            return True
-        depth += (token.spelling in "(<{") - (token.spelling in ")>}")
+    for word in words:
+        if depth == 0 and word in ("[", "(", "{", ";", ",", ")"):
+            return word == "["
+        depth += word.count("<") - word.count(">")
     return False
 
 
-def _is_initialised(cursor: Cursor) -> bool:
+def _words(cursor: Cursor) -> list[str]:
+    """The words behind `new`, up to the end of the expression or further."""
+    words = [t.spelling for t in cursor.get_tokens()]
+    if words == ["new"]:  # libclang ends the expression here where a template has an instance
+        start = cursor.extent.start
+        lines = linecache.getlines(start.file.name)[start.line - 1 : start.line + _LINES]
+        words = _WORD.findall("".join(lines)[start.column - 1 :])
+    return words[words.index("new") + 1 :] if "new" in words else []
+
+
+def _is_initialised(words: list[str]) -> bool:
     """Whether parentheses or braces follow an array's size: elements without a value of their own are 0 then."""
-    words = [token.spelling for token in cursor.get_tokens()]
-    while words and words[-1] not in (")", "}", "]"):
-        words.pop()
-    return bool(words) and words[-1] != "]"
+    depth, bracket = 0, ""
+    for word in words:
+        if depth == 0 and bracket == "]" and word != "[":
+            return word in ("(", "{")
+        depth += (word in "([{") - (word in ")]}")
+        bracket = word
+    return False
 
 
 def delete(body: Body, cursor: Cursor) -> Expression:

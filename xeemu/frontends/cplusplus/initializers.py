@@ -130,7 +130,7 @@ def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place
     if made is not None:
         left.pop(0)
         return made
-    if aggregate and isinstance(own, types.Scalar | types.Pointer):  # its braces are left out
+    if aggregate and _is_of_part(own, of):  # its braces are left out
         return _filled(body, left, of, first, place)
     if (
         isinstance(of, types.Vector)
@@ -141,6 +141,13 @@ def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place
         return tree.Initializer(of, place, tuple(of_type(body, c, of.element) for c in taken))
     made = of_type(body, left.pop(0), of)
     return copies.copied(body, made, first.type) if isinstance(of, types.Record) and is_lvalue(made) else made
+
+
+def _is_of_part(own: Type, of: Type) -> bool:
+    """Whether an item of a type, a number or a text, is for a part of an array or record."""
+    if isinstance(own, types.Array):
+        return isinstance(of, types.Array) and not isinstance(of.element, types.Scalar) and own.element != of.element
+    return isinstance(own, types.Scalar | types.Pointer)
 
 
 def defaults(body: Body, of: Any, record: types.Record, given: frozenset[str] = frozenset()) -> dict[str, Expression]:

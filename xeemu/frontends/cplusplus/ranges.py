@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import bindings, expressions, initializers
+from xeemu.frontends.cplusplus import bindings, expressions, initializers, iterators
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import address, dereferenced, is_lvalue, is_simple, unnamed
 from xeemu.frontends.parsing import clang
@@ -30,6 +30,20 @@ class _Extent:
     before: tuple[Statement, ...] = ()
 
 
+@dataclasses.dataclass(frozen=True)
+class _Iterators:
+    """What a loop goes over by iterators that are objects.
+
+    Attributes:
+      begin, end: variables that hold the iterators.
+      before: what is declared before the loop.
+    """
+
+    begin: Variable
+    end: Variable
+    before: tuple[Statement, ...] = ()
+
+
 def loop(body: Body, cursor: Cursor, statement: _Reader) -> Statement:
     """The statements of a loop over a range; `statement` reads what is repeated."""
     place = body.at(cursor)
@@ -40,6 +54,8 @@ def loop(body: Body, cursor: Cursor, statement: _Reader) -> Statement:
         parts = tuple(_once(body, declared, item, repeated, statement) for item in items)
         return tree.Block(place, (*before, *parts))
     extent = _extent(body, declared, over)
+    if isinstance(extent, _Iterators):
+        return tree.Block(place, (*before, *extent.before, _iterated(body, extent, declared, repeated, statement)))
     return tree.Block(place, (*before, *extent.before, _indexed(body, extent, declared, repeated, statement)))
 
 
@@ -82,6 +98,18 @@ def _indexed(body: Body, extent: _Extent, declared: Cursor, repeated: Cursor, st
     return tree.Loop(place, tree.Declaration(place, (index,)), condition, step, inner)
 
 
+def _iterated(body: Body, extent: _Iterators, declared: Cursor, repeated: Cursor, statement: _Reader) -> Statement:
+    place, of = body.place, extent.begin.type
+    begin, end = (tree.Name(of, place, v) for v in (extent.begin, extent.end))
+    iterator = _iterator(declared)
+    assert iterator is not None
+    assert isinstance(of, types.Record)
+    body.given[clang.key(iterator)] = begin
+    condition, step = iterators.differs(body, of, begin, end), iterators.advanced(body, of, begin)
+    inner = tree.Block(place, (_declaration(body, declared), statement(body, repeated)))
+    return tree.Loop(place, None, condition, step, inner)
+
+
 def _declaration(body: Body, declared: Cursor) -> Statement:
     """The loop's variable, whose first value is what clang's iterator points to."""
     place = body.at(declared)
@@ -103,7 +131,7 @@ def _iterator(declared: Cursor) -> Cursor | None:
     return None
 
 
-def _extent(body: Body, declared: Cursor, over: Cursor) -> _Extent:
+def _extent(body: Body, declared: Cursor, over: Cursor) -> _Extent | _Iterators:
     place = body.at(over)
     items = _listed(over)
     if items is not None:
@@ -126,7 +154,7 @@ def _of_list(body: Body, over: Cursor, items: list[Cursor], place: Place) -> _Ex
     return _Extent(tree.Name(of, place, kept), number(types.INT, place, len(values)), (before,))
 
 
-def _of(body: Body, source: Expression, declared: Cursor) -> _Extent:
+def _of(body: Body, source: Expression, declared: Cursor) -> _Extent | _Iterators:
     place = source.place
     if isinstance(source.type, types.Array):
         return _Extent(source, number(types.INT, place, source.type.count))
@@ -151,14 +179,17 @@ def _of_ours(source: Expression, of: types.Record) -> _Extent:
     return _Extent(part, tree.Member(count.type, source.place, source, count.name, False))
 
 
-def _of_methods(body: Body, source: Expression, begin: Cursor) -> _Extent:
-    """A class with `begin()` and `end()`, which give pointers."""
+def _of_methods(body: Body, source: Expression, begin: Cursor) -> _Extent | _Iterators:
+    """A class with `begin()` and `end()`, which give pointers, or iterators that are objects."""
     place = source.place
     for part in begin.walk_preorder():
         if clang.kind(part) == "DECL_REF_EXPR" and part.spelling.startswith("__range"):
             body.given[clang.key(part.referenced)] = source
     first = expressions.read(body, begin)
     end = _end(body, source, begin)
+    if isinstance(first.type, types.Record) and end is not None and end.type == first.type:
+        begun, ended = unnamed("<begin>", first), unnamed("<end>", end)
+        return _Iterators(begun, ended, (tree.Declaration(place, (begun, ended)),))
     if not isinstance(first.type, types.Pointer) or end is None:
         raise refusals.at(body.place, f"a loop over a {source.type} by its iterators; write one with an index")
     start = unnamed("<begin>", first)

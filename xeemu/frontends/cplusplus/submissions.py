@@ -61,7 +61,7 @@ def _declared(instances: Instances) -> Iterator[Cursor]:
     while pending:
         cursor = pending.pop()
         file = cursor.location.file
-        if file is None or is_header(file.name):
+        if file is None or is_header(file.name) or cursor.spelling == "__xeemu":
             continue
         yield cursor
         if clang.kind(cursor) in _SCOPES:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from xeemu.errors import KernelArgumentError
-from xeemu.frontends.cplusplus import diagnostics, prefix
+from xeemu.frontends.cplusplus import diagnostics, instantiations, prefix
 from xeemu.frontends.cplusplus import options as compiler_options
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.parsing import clang
@@ -30,10 +30,15 @@ def unit(path_or_text: str | os.PathLike[str], options: str | Sequence[str] = ""
     if before is not None:
         arguments = ["-include", prefix.NAME, *prefix.without(arguments)]
     parsed, errors = clang.parse(name, text, arguments, others)
-    if errors.count and (tolerated := _tolerated(name)) is not None:
+    tolerated = _tolerated(name) if errors.count else None
+    if tolerated is not None:
         parsed, errors = clang.parse(name, tolerated, arguments, others)
     if errors.count:
         raise diagnostics.error(parsed, name)
+    if ends := instantiations.calls(parsed.cursor):
+        whole = text if text is not None else tolerated or "".join(linecache.getlines(name))
+        again, errors = clang.parse(name, whole + ends, arguments, others)
+        parsed = parsed if errors.count else again
     return Instances(parsed)
 
 

@@ -1,5 +1,7 @@
-"""Formats: `printf` on the host."""
+"""Formats: `printf` on the host, and numbers as its streams print them."""
 
+import dataclasses
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -7,17 +9,33 @@ from typing import Any
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.types import Scalar, Type
 
-_CONVERSION = re.compile(r"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*)?)?(hh|h|ll|l|j|z|t|L)?([diouxXfFeEgGaAcsp%])")
+_CONVERSION = re.compile(r"%([-+ #0]*)(\d+|\*)?(?:\.(-?\d+|\*)?)?(hh|h|ll|l|j|z|t|L)?([diouxXfFeEgGaAcsp%])")
+_BITS = {"hh": 8, "h": 16, "": 32, "l": 64, "ll": 64, "j": 64, "z": 64, "t": 64}
+FIXED, SCIENTIFIC, SHOWPOINT, SHOWPOS, UPPERCASE = 1, 2, 32, 64, 256
+"""Flags of streams, as our header `ostream` has them."""
 
 
-def formatted(form: str, values: Sequence[Any], given: Sequence[Type], text: Callable[[Any], str]) -> str:
-    """A text with values in it; `text` reads a string."""
+@dataclasses.dataclass(frozen=True)
+class Reader:
+    """What looks at pointers.
+
+    Attributes:
+      text: reads a string.
+      number: gives the number that stands for an address.
+    """
+
+    text: Callable[[Any], str]
+    number: Callable[[Any], int]
+
+
+def formatted(form: str, values: Sequence[Any], given: Sequence[Type], reader: Reader) -> str:
+    """A text with values in it."""
     waiting = iter(zip(values, given, strict=False))
-    return _CONVERSION.sub(lambda match: _one(match, waiting, text), form)
+    return _CONVERSION.sub(lambda match: _one(match, waiting, reader), form)
 
 
-def _one(match: re.Match[str], waiting: Iterator[tuple[Any, Type]], text: Callable[[Any], str]) -> str:
-    flags, width, precision, _, kind = match.groups()
+def _one(match: re.Match[str], waiting: Iterator[tuple[Any, Type]], reader: Reader) -> str:
+    flags, width, precision, length, kind = match.groups()
     if kind == "%":
         return "%"
     width, precision = (str(next(waiting, (0, None))[0]) if part == "*" else part for part in (width, precision))
@@ -25,19 +43,52 @@ def _one(match: re.Match[str], waiting: Iterator[tuple[Any, Type]], text: Callab
     value, of = found
     if value is UNKNOWN:
         return "?"
-    head = f"%{flags}{width or ''}" + (f".{precision}" if precision is not None else "." * ("." in match[0]))
-    match kind:
-        case "s":
-            return f"{head}s" % text(value)
-        case "c":
-            return f"{head}c" % chr(int(value) & 0xFF)
-        case "p":
-            return hex(value[1])
-        case "f" | "F" | "e" | "E" | "g" | "G":
-            return f"{head}{kind}" % float(value)
-        case "a" | "A":
-            return float(value).hex()
-    number = int(value)
-    if kind not in "di" and number < 0:
-        number &= (1 << (8 * of.size if isinstance(of, Scalar) else 64)) - 1
-    return f"{head}{'d' if kind in 'iu' else kind}" % number
+    if "." in match[0] and precision is None:
+        precision = "0"
+    given = "" if precision is None or precision.startswith("-") else f".{precision}"
+    head = f"%{flags}{width or ''}{given}"
+    if kind in "diouxX":
+        return f"{head}{'d' if kind in 'iu' else kind}" % _whole(int(value), kind, length or "", of)
+    if kind in "fFeEgGaA":
+        return _real(float(value), kind, flags, width or "", given)
+    plain = f"%{flags.replace('0', '')}{width or ''}"
+    if kind == "s":
+        return f"{plain}{given}s" % ("(null)" if value[0] is None and not value[1] else reader.text(value))
+    return f"{plain}s" % (chr(int(value) & 0xFF) if kind == "c" else pointer(value, reader.number))
+
+
+def pointer(value: Any, number: Callable[[Any], int]) -> str:
+    """An address, as `%p` prints it."""
+    return "(nil)" if value[0] is None and not value[1] else hex(number(value))
+
+
+def _whole(x: int, kind: str, length: str, of: Type | None) -> int:
+    """The number of a type that a conversion prints; what is longer than it says is taken whole."""
+    bits = _BITS[length]
+    if not length and isinstance(of, Scalar):
+        bits = max(bits, 8 * of.size)
+    x &= (1 << bits) - 1
+    return x - (1 << bits) if kind in "di" and x >> (bits - 1) else x
+
+
+def _real(x: float, kind: str, flags: str, width: str, precision: str) -> str:
+    if not math.isfinite(x):
+        text = _sign(x, flags) + ("nan" if math.isnan(x) else "inf")
+        return f"%{'-' if '-' in flags else ''}{width}s" % (text.upper() if kind.isupper() else text)
+    if kind in "aA":
+        text = _sign(x, flags) + re.sub(r"\.?0*p", "p", abs(x).hex())
+        return f"%{'-' if '-' in flags else ''}{width}s" % (text.upper() if kind == "A" else text)
+    return f"%{flags}{width}{precision}{kind}" % x
+
+
+def _sign(x: float, flags: str) -> str:
+    return "-" if math.copysign(1, x) < 0 else "+" if "+" in flags else " " if " " in flags else ""
+
+
+def streamed(x: float, digits: int, flags: int) -> str:
+    """A number as a stream prints it, by its flags and precision."""
+    style = flags & (FIXED | SCIENTIFIC)
+    kind = {0: "g", FIXED: "f", SCIENTIFIC: "e"}.get(style, "a")
+    kind = kind.upper() if flags & UPPERCASE else kind
+    marks = ("+" if flags & SHOWPOS else "") + ("#" if flags & SHOWPOINT else "")
+    return _real(x, kind, marks, "", f".{digits}")

@@ -1,13 +1,21 @@
 """Intrinsics: what functions without a body do on the host, as `xeemu/intrinsics.hpp` declares them."""
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from xeemu.frontends import callees, tree, types
-from xeemu.frontends.hosting import containers, devicewise, dispatch, functions, layouts, lifetimes
-from xeemu.frontends.hosting.machine import Machine, Stopped, Thrown, copy_bytes
-from xeemu.frontends.hosting.memories import LOCAL, OWN, USM, Memory
+from xeemu.frontends.hosting import (
+    allocations,
+    containers,
+    devicewise,
+    dispatch,
+    formats,
+    functions,
+    layouts,
+    lifetimes,
+)
+from xeemu.frontends.hosting.machine import Machine, Stopped, Thrown
+from xeemu.frontends.hosting.memories import OWN, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 
 Carried = Callable[..., Any]
@@ -43,79 +51,6 @@ COMMANDS = (
     "wait_queue", "wait_memory", "hold", "release", "view", "end_view", "profiled", "device_info", "device_text",
 )  # fmt: skip
 """What goes to the queues and devices of a program."""
-
-
-# --- Memory ---
-
-
-def _allocate(machine: Machine, node: tree.Call) -> Carried:
-    return lambda size, kind: (machine.allocate(size, LOCAL if kind is UNKNOWN else kind), 0)
-
-
-def _allocate_in(machine: Machine, node: tree.Call) -> Carried:
-    def allocated(context: Any, size: Any, kind: Any) -> Any:
-        made = machine.allocate(size, LOCAL if kind is UNKNOWN else kind)
-        made.context = context
-        return made, 0
-
-    return allocated
-
-
-def _deallocate(machine: Machine, node: tree.Call) -> Carried:
-    return lambda p: None if p is UNKNOWN else machine.free(p, None)
-
-
-def _deallocate_in(machine: Machine, node: tree.Call) -> Carried:
-    return lambda context, p: None if p is UNKNOWN else machine.free(p, context)
-
-
-def _size_of(machine: Machine, node: tree.Call) -> Carried:
-    return lambda p: UNKNOWN if p is UNKNOWN else 0 if p[0] is None else p[0].size - p[1]
-
-
-def _copy_apart(machine: Machine, node: tree.Call) -> Carried:
-    copied = _copy_bytes(machine, node)
-
-    def checked(to: Any, source: Any, size: Any) -> None:
-        known = UNKNOWN not in (to, source, size) and UNKNOWN not in (to[1], source[1])
-        if known and to[0] is not None and to[0] is source[0] and abs(to[1] - source[1]) < size:
-            machine.overlapped(to, source, size)
-        copied(to, source, size)
-
-    return checked
-
-
-def _copy_bytes(machine: Machine, node: tree.Call) -> Carried:
-    def copied(to: Any, source: Any, size: Any) -> None:
-        if size.__class__ is int and size == 0:
-            return
-        target, to_at = machine.behind(to)
-        memory, at = machine.behind(source)
-        assert target is not None
-        assert memory is not None
-        if target.element is None:
-            target.element = memory.element
-        machine.touch(target, True)
-        machine.touch(memory, False)
-        copy_bytes(target, to_at, memory, at, size)
-
-    return copied
-
-
-def _set_bytes(machine: Machine, node: tree.Call) -> Carried:
-    def filled(to: Any, byte: Any, size: Any) -> None:
-        if size.__class__ is int and size == 0:
-            return
-        memory, at = machine.behind(to)
-        assert memory is not None
-        machine.touch(memory, True)
-        memory.fill(at, byte, size)
-
-    return filled
-
-
-def _kind_of(machine: Machine, node: tree.Call) -> Carried:
-    return lambda p: UNKNOWN if p is UNKNOWN else p[0].kind if p[0] is not None and p[0].kind in USM else len(USM)
 
 
 # --- Text ---
@@ -155,7 +90,7 @@ def _spell(machine: Machine, node: tree.Call) -> Carried:
     def spelt(to: Any, x: Any, digits: Any = 6, style: Any = 0) -> Any:
         if x is UNKNOWN:
             return machine.unknown("what is printed") if machine.strict else UNKNOWN
-        text = str(x) if x.__class__ is int else _float(float(x), digits, style)
+        text = str(x) if x.__class__ is int else formats.streamed(float(x), digits, style)
         memory, at = machine.behind(to)
         assert memory is not None
         for k, letter in enumerate(text):
@@ -163,12 +98,6 @@ def _spell(machine: Machine, node: tree.Call) -> Carried:
         return len(text)
 
     return spelt
-
-
-def _float(x: float, digits: int, style: int) -> str:
-    if math.isnan(x):
-        return "-nan" if math.copysign(1, x) < 0 else "nan"
-    return f"{x:.{digits}{'gfe'[style]}}"
 
 
 def _number_of(machine: Machine, node: tree.Call) -> Carried:
@@ -189,16 +118,36 @@ def _number_of(machine: Machine, node: tree.Call) -> Carried:
 
 
 def _printf(machine: Machine, node: tree.Call) -> Carried:
-    from xeemu.frontends.hosting import formats
-
     given = [a.type for a in node.arguments]
 
-    def printed(form: Any, *values: Any) -> int:
-        text = formats.formatted(text_at(machine, form), values, given[1:], lambda p: text_at(machine, p))
-        machine.output.append(text)
+    reader = formats.Reader(lambda p: text_at(machine, p), machine.registry.number)
+    before = _BEFORE_FORMAT[node.name]
+
+    def printed(*values: Any) -> int:
+        form, rest = values[before], values[before + 1 :]
+        text = formats.formatted(text_at(machine, form), rest, given[before + 1 :], reader)
+        if node.name == "sprintf":
+            _put_text(machine, values[0], text, len(text) + 1)
+        elif node.name == "snprintf":
+            _put_text(machine, values[0], text, 0 if values[1] is UNKNOWN else values[1])
+        else:
+            machine.output.append(text)
         return len(text)
 
     return printed
+
+
+_BEFORE_FORMAT = {"printf": 0, "fprintf": 1, "sprintf": 1, "snprintf": 2}
+"""How many arguments stand before the format."""
+
+
+def _put_text(machine: Machine, to: Any, text: str, room: int) -> None:
+    """Puts as much of a text as there is room for, with a zero at its end."""
+    if room > 0:
+        memory, at = machine.behind(to)
+        assert memory is not None
+        for k, letter in enumerate((*text.encode("latin-1", "replace")[: room - 1], 0)):
+            memory.put(at + k, types.CHAR, letter - 256 if letter > 127 else letter)
 
 
 # --- The program ---
@@ -320,12 +269,10 @@ def _pointee(node: tree.Call) -> types.Type:
 
 def _delete(machine: Machine, node: tree.Call) -> Carried:
     """Ends what a pointer points to, the elements of an array from the last one on, and frees the memory."""
-    of, freed = _pointee(node), _deallocate(machine, node)
+    of, freed = _pointee(node), allocations.deallocate(machine, node)
 
     def deleted(pointer: Any) -> None:
-        if machine.strict and pointer is not UNKNOWN and pointer[0] is not None:
-            if pointer[0].freed:
-                raise machine.refuse("delete of what has been deleted already; delete each object once")
+        if machine.strict and pointer is not UNKNOWN and pointer[0] is not None and pointer[0].freed is None:
             lifetimes.end_heap(machine, pointer, of)
         freed(pointer)
 
@@ -373,19 +320,19 @@ def _new(machine: Machine, node: tree.Call) -> Carried:
 
 
 _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
-    "allocate": _allocate,
-    "allocate_in": _allocate_in,
-    "deallocate": _deallocate,
-    "deallocate_in": _deallocate_in,
-    "size_of": _size_of,
-    "kind_of": _kind_of,
-    "copy_apart": _copy_apart,
-    "copy_bytes": _copy_bytes,
-    "set_bytes": _set_bytes,
+    "allocate": allocations.allocate,
+    "allocate_in": allocations.allocate_in,
+    "deallocate": allocations.deallocate,
+    "deallocate_in": allocations.deallocate_in,
+    "size_of": allocations.size_of,
+    "kind_of": allocations.kind_of,
+    "copy_apart": allocations.copy_apart,
+    "copy_bytes": allocations.copy_bytes,
+    "set_bytes": allocations.set_bytes,
     "print": _print,
     "spell": _spell,
     "number_of": _number_of,
-    "printf": _printf,
+    **dict.fromkeys(_BEFORE_FORMAT, _printf),
     "seed": _seed,
     "random": _random,
     "now": _now,

@@ -271,7 +271,7 @@ class _Filling:
     def _local(self, given: Any) -> Iterator[Any]:
         size = self.capture.element.size
         extent = self._extent(given, size)
-        bytes_ = Local(max(math.prod(extent), 1) * size)
+        bytes_ = Local(math.prod(extent) * size)
         if isinstance(given, Local):
             bytes_ = given
         yield from self._leaves(bytes_, extent)

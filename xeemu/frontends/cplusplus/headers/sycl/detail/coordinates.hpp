@@ -155,6 +155,21 @@ XEEMU_RELATION(<)
 XEEMU_RELATION(>)
 XEEMU_RELATION(<=)
 XEEMU_RELATION(>=)
+XEEMU_RELATION(&&)
+XEEMU_RELATION(||)
+#undef XEEMU_RELATION
+#define XEEMU_RELATION(op)                                                                   \
+  template <int D> constexpr range<D> operator op(const range<D> &a, const range<D> &b) {    \
+    if constexpr (D == 1) return range<D>(a.v[0] op b.v[0]);                                 \
+    else if constexpr (D == 2) return range<D>(a.v[0] op b.v[0], a.v[1] op b.v[1]);          \
+    else return range<D>(a.v[0] op b.v[0], a.v[1] op b.v[1], a.v[2] op b.v[2]);              \
+  }
+XEEMU_RELATION(<)
+XEEMU_RELATION(>)
+XEEMU_RELATION(<=)
+XEEMU_RELATION(>=)
+XEEMU_RELATION(&&)
+XEEMU_RELATION(||)
 #undef XEEMU_RELATION
 
 template <int D = 1> struct nd_range {

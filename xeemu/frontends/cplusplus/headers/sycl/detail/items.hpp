@@ -31,6 +31,8 @@ template <int D, bool with_offset> struct item {
   id<D> get_offset() const { return id<D>(); }
   size_t get_linear_id() const { return __xeemu::get_global_linear_id(); }
   operator item<D, !with_offset>() const { return item<D, !with_offset>(); }
+  // A work-item has no other's.
+  friend bool operator==(const item &, const item &) { return true; }
 };
 
 template <int D = 1> struct nd_item {
@@ -70,6 +72,7 @@ template <int D = 1> struct nd_item {
     return group<D>().async_work_group_copy(to, from, count, stride);
   }
   template <class... E> void wait_for(E...) const { __xeemu::barrier(3); }
+  friend bool operator==(const nd_item &, const nd_item &) { return true; }
 };
 
 namespace detail {
@@ -117,6 +120,7 @@ template <int D> struct h_item {
   item<D, false> get_local() const { return item<D, false>(); }
   item<D, false> get_logical_local() const { return item<D, false>(); }
   item<D, false> get_physical_local() const { return item<D, false>(); }
+  friend bool operator==(const h_item &, const h_item &) { return true; }
 };
 template <class T, int D = 1> struct private_memory {
   T held;

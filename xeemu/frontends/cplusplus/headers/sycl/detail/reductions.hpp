@@ -254,7 +254,9 @@ template <int D, class K> struct hierarchical {
   K kernel;
   void operator()(group<D> g) const {
     __xeemu::unsupported(
-        "a hierarchical kernel (parallel_for_work_group); write an nd_range kernel with local accessors");
+        "a hierarchical kernel (parallel_for_work_group); write parallel_for over nd_range(groups * local, local): "
+        "what each parallel_for_work_item does, with group_barrier(it.get_group()) between two of them, and for the "
+        "variables of the group local accessors, set by if (it.get_local_linear_id() == 0) before a barrier");
     kernel(g);
   }
 };
