@@ -152,6 +152,32 @@ int main() {
     assert arrays["range"].tolist() == [(x.min(), x.max())]
 
 
+NULLS = """
+#include <sycl/sycl.hpp>
+#include <iostream>
+int main() {{
+  sycl::queue q;
+  int *x = sycl::malloc_shared<int>(4, q), *y = sycl::malloc_shared<int>(4, q);
+  q.memset(x, 0, 16).wait();
+  q.memcpy(y, x, 16).wait();
+  q.memcpy(nullptr, x, 0).wait();
+  {statements}
+}}
+"""
+
+
+def test_a_copy_to_a_null_pointer_is_an_exception():
+    tried = "".join(
+        f'try {{ {call}; std::cout << "none "; }} catch (sycl::runtime_error &e) {{ std::cout << e.what() << ". "; }}'
+        for call in ("q.memcpy(nullptr, x, 16)", "q.memset(nullptr, 1, 16)")
+    )
+    said = xe.load(NULLS.format(statements=tried)).run().output
+    assert said.startswith("memcpy is given a null pointer; ")
+    assert ". memset is given a null pointer; " in said
+    with pytest.raises(xe.KernelError, match=r"memcpy is given a null pointer; allocate(.|\n)*:10:"):
+        xe.load(NULLS.format(statements="q.memcpy(x, nullptr, 16);")).run()
+
+
 def test_lists_begin_members_that_are_references():
     program = """
 #include <iostream>

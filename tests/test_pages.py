@@ -75,7 +75,8 @@ def test_no_room_is_missing():
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=pages.name)
 def test_the_links_of_a_page_lead_somewhere(page):
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
@@ -93,7 +94,7 @@ def test_a_room_uses_only_those_above_it(room):
     """And no room but that of the command line knows the examples."""
     above = {*ROOMS[: ROOMS.index(room) + 1], "errors", "version"} | ({"kernels"} if room == "commands" else set())
     used = {(path.name, name) for path in (pages.ROOT / "xeemu" / room).rglob("*.py") for name in _imported(path)}
-    assert len(used) > 1
+    assert used
     assert [(path, name) for path, name in sorted(used) if name not in above] == []
 
 

@@ -266,6 +266,8 @@ HOST = {
         "7  2.35 hello world z ff 042|3   |",
     "std::stringstream t; t << s.substr(0, 2) << 12; std::cout << t.str() + std::to_string(-4) << std::stoi(\"17\");":
         "he12-417",
+    'std::ofstream file("a.txt"); file << "in" << 1; file.put(s[0]); std::cout << file.is_open();': "0",
+    "void *p = v.data(); std::ostringstream t; t << p; std::cout << t.str().substr(0, 2) << (p = nullptr);": "0x0",
     "auto [p, q1] = std::make_tuple(1, 2.5); std::tie(p, std::ignore) = std::make_pair(8, 9); std::cout << p << q1;":
         "82.5",
     "std::function<int(int)> f = [&](int x) { return x + (int)v.size(); }; std::cout << f(3);": "10",
@@ -303,7 +305,8 @@ HOST = {
 def test_a_host_prints_what_the_libraries_say():
     # Each statement is a scope of its own.
     statements = "\n".join(f'{{ {s} }} std::cout << "\\n";' for s in HOST)
-    names = "array complex functional iomanip iostream map memory numeric queue set sstream string tuple unordered_map"
+    names = "array complex fstream functional iomanip iostream map memory numeric queue set sstream"
+    names += " string tuple unordered_map"
     text = "".join(f"#include <{name}>\n" for name in ["sycl/sycl.hpp", *names.split()])
     text += f"""
 using namespace sycl;
@@ -402,3 +405,22 @@ int main() {
     hints = [xe.estimate(kernels[line])(*arrays[::order]).hints[0] for line, order in ((5, -1), (8, 1))]
     assert [hint.kind for hint in hints] == ["reduction over a range", "contended atomics"]
     assert "Launch the reduction over an nd_range" in hints[0].text
+
+
+def test_a_buffer_of_no_host_memory_has_its_own():
+    program = """
+#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue q;
+  int *nothing = nullptr, total = 0;
+  sycl::buffer<int> b(nothing, 4);
+  q.submit([&](sycl::handler &h) {
+    sycl::accessor a(b, h, sycl::write_only, sycl::no_init);
+    h.parallel_for(4, [=](sycl::id<1> i) { a[i] = i[0] + 1; });
+  });
+  sycl::host_accessor a(b);
+  for (int i = 0; i < 4; ++i) total += a[i];
+  return total;
+}
+"""
+    assert xe.load(program).run().exit_code == 10

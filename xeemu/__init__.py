@@ -17,7 +17,6 @@ from xeemu.errors import (
 )
 from xeemu.faults.checking import check
 from xeemu.faults.findings import Finding, Findings, WorkItem
-from xeemu.frontends.loading import load
 from xeemu.frontends.samplers import Sampler
 from xeemu.language.kernel import Kernel, kernel
 from xeemu.language.local import Local
@@ -28,6 +27,7 @@ from xeemu.language.workgroup import SubGroup, WorkGroup
 from xeemu.launching.launch import launch, trace
 from xeemu.launching.printing import printed
 from xeemu.memory_model.litmus import litmus
+from xeemu.programs.loading import load
 from xeemu.sweeps.ranking import Row, Table
 from xeemu.sweeps.tuning import tune
 from xeemu.version import version

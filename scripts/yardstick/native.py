@@ -173,7 +173,8 @@ def finished(
         try:
             done = subprocess.run(
                 command,
-                capture_output=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 timeout=WAITING * limit,
                 env=environment,
                 cwd=contents,
@@ -185,7 +186,7 @@ def finished(
             return Native(error=f"no result in {limit:.0f} s of processor time")
         seconds = round(time.perf_counter() - start, 3)
         if done.returncode < 0:
-            return Native(error=f"ended by signal {-done.returncode}: {last_words(done.stderr, done.stdout)}")
+            return Native(error=f"ended by signal {-done.returncode}: {last_words(done.stdout)}")
         return Native(
             text=done.stdout.decode(errors="replace"),
             status=done.returncode,
@@ -194,9 +195,9 @@ def finished(
         )
 
 
-def last_words(errors: bytes, output: bytes) -> str:
+def last_words(output: bytes) -> str:
     """What a program that was ended said of it."""
-    return " ".join((errors.strip() or output.strip()).decode(errors="replace").splitlines()[-3:])[-200:]
+    return " ".join(output.strip().decode(errors="replace").splitlines()[-3:])[-200:]
 
 
 def limited(seconds: int) -> None:

@@ -15,7 +15,8 @@ from xeemu.faults import alignment, exploration, judgement, proofs, sizes
 from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import Finding, Findings
 from xeemu.faults.ranges import Ranges
-from xeemu.faults.watching import Watch, Watching
+from xeemu.faults.watch import Watch
+from xeemu.faults.watching import Watching
 from xeemu.knowledge import schedule
 from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.faults import absence, alignment, batches, explanations, exploration, findings, progress, wrongs
+from xeemu.faults import absence, alignment, batches, explanations, exploration, progress, wording, wrongs
 from xeemu.faults.additions import Met
 from xeemu.faults.exploration import Explored
-from xeemu.faults.findings import ERROR, NOTE, Element, Finding, Findings, ReversedWorkItem, Use, WorkItem
+from xeemu.faults.findings import DATA_RACE, ERROR, NOTE, WRONG_FENCE, Finding, Findings, ReversedWorkItem, WorkItem
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import (
     FENCED_GROUPS,
@@ -22,7 +22,8 @@ from xeemu.faults.races import (
     SUB_GROUPS,
     Conflict,
 )
-from xeemu.faults.watching import Beyond, Misaligned, Parted, Unwritten, Watch
+from xeemu.faults.watch import Beyond, Misaligned, Parted, Unwritten, Watch
+from xeemu.faults.wording import Element, Use
 from xeemu.knowledge import dependence, epochs
 from xeemu.knowledge.schedule import Key, Operation
 from xeemu.language import primitives, separation, source
@@ -67,7 +68,7 @@ def _cross_items(program: Program) -> Iterator[Finding]:
         if not mixing.collective:
             seen.setdefault(mixing.site, mixing.operation)
     for site, operation in seen.items():
-        yield findings.cross_item(site, operation, program.kernel.dialect)
+        yield wording.cross_item(site, operation, program.kernel.dialect)
 
 
 def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
@@ -80,7 +81,7 @@ def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
         lanes = (int(absent.sources[number]), int(absent.lanes[number]))
         active = not absent.inactive[number]
         used = Use(_used_as(use), source.of_equation(use.eqn), user)
-        yield findings.absent_lane(algorithm, lanes, active, used, program.kernel.dialect)
+        yield wording.absent_lane(algorithm, lanes, active, used, program.kernel.dialect)
 
 
 def _used_as(use: absence.Use) -> str:
@@ -121,7 +122,7 @@ class _Judge:
         last = {memory: key for key in alike for memory in [key[1]] if memory in self._more}
         for key, same in alike.items():
             shown = min(same, key=lambda finding: finding.severity != ERROR)
-            text = shown.text + (findings.MORE.format(key[1].name) if last.get(key[1]) == key else "")
+            text = shown.text + (wording.MORE.format(key[1].name) if last.get(key[1]) == key else "")
             yield dataclasses.replace(shown, count=sum(finding.count for finding in same), text=text)
 
     @functools.cached_property
@@ -139,12 +140,12 @@ class _Judge:
             self._use(earlier, example.earlier_group, example.earlier_item, pair),
             self._use(later, example.later_group, example.later_item, pair),
         )
-        kind = findings.WRONG_FENCE if case in _FENCED else findings.DATA_RACE
+        kind = WRONG_FENCE if case in _FENCED else DATA_RACE
         severity, explanation, advice = self._reasons(number, pair, case, (earlier, later))
         element = self._element(pair[0].place.memory, example.element)
         count = int(counts[list(cases)].sum())
         epoch = None if case in _ACROSS or self.geometry.plain else example.epoch
-        return findings.conflict(kind, severity, element, uses, count, self._who(case), epoch, explanation, advice)
+        return wording.conflict(kind, severity, element, uses, count, self._who(case), epoch, explanation, advice)
 
     def _use(self, spot: Spot, group: int, item: int, pair: tuple[Spot, Spot]) -> Use:
         what = self._what(spot)
@@ -162,7 +163,7 @@ class _Judge:
             return ()
         code = self.program.kernel.function.__code__
         chains = dict.fromkeys(source.callers(eqn, code) for eqn in eqns)
-        return findings.called_from([chain for chain in chains if chain])
+        return wording.called_from([chain for chain in chains if chain])
 
     def _who(self, case: int) -> str:
         if self.geometry.plain:
@@ -327,7 +328,7 @@ class _Judge:
                 use = Use(self._what(spot), spot.place.site, item, self._calls(spot))
                 element = self._element(memory, example.element)
                 written = self._written(memory, example) + self._hidden(spot)
-                yield findings.uninitialized_read(element, use, int(count), written, self.dialect)
+                yield wording.uninitialized_read(element, use, int(count), written, self.dialect)
 
     def _written(self, memory: Allocation, example: Unwritten) -> str:
         whose = {"private": "the work-item", "local": "the work-group"}.get(memory.space, "the program")
@@ -364,9 +365,9 @@ class _Judge:
                 element = Element(memory.space, memory.name, tuple(index))
                 use = Use(self._what(spot), spot.place.site, self._item(*lane), self._calls(spot))
                 if (extent := self._extents.get(memory.name)) is not None:
-                    yield findings.beyond_extent(extent, index[0], memory.shape[0], use, int(count), self.dialect)
+                    yield wording.beyond_extent(extent, index[0], memory.shape[0], use, int(count), self.dialect)
                     continue
-                yield findings.out_of_bounds(element, memory.shape, use, int(count), self.dialect)
+                yield wording.out_of_bounds(element, memory.shape, use, int(count), self.dialect)
 
     @property
     def _extents(self) -> Mapping[str, Extent]:
@@ -382,7 +383,7 @@ class _Judge:
                 item = self._item(example.group, example.item)
                 use = Use(self._what(spot), spot.place.site, item, self._calls(spot))
                 required = alignment.required_bytes(self._operations(spot)[0])
-                yield findings.misaligned_block(element, memory.dtype.itemsize, required, use, int(count), self.dialect)
+                yield wording.misaligned_block(element, memory.dtype.itemsize, required, use, int(count), self.dialect)
 
     def parted(self) -> Iterator[Finding]:
         found: dict[tuple[str, Site], tuple[int, Parted, tuple[str, ...]]] = {}
@@ -395,7 +396,7 @@ class _Judge:
                 found[called] = before + int(count), example, calls
         for (what, site), (count, example, calls) in found.items():
             reaching, missing = (self._item(example.group, n) for n in (example.reaching, example.missing))
-            yield findings.barrier_divergence(
+            yield wording.barrier_divergence(
                 what,
                 site,
                 reaching.group_id,
@@ -428,9 +429,7 @@ class _Judge:
                 what, site = self._what(Spot.of(operation)), operation.place.site
                 uses = Use(what, site, items[0]), Use(what, site, items[1])
                 before, first = found.get((memory, site), (0, None))
-                first = first or findings.order_dependent(
-                    self._element(memory, met.element), uses, str(memory.dtype), 1
-                )
+                first = first or wording.order_dependent(self._element(memory, met.element), uses, str(memory.dtype), 1)
                 found[memory, site] = before + int(count), first
         for count, first in found.values():
             yield dataclasses.replace(first, count=count)

@@ -13,7 +13,7 @@ from typing import Any
 
 from jax.extend import core as jex_core
 
-from xeemu.faults import findings
+from xeemu.faults import wording
 from xeemu.faults.findings import Finding
 from xeemu.language import jaxprs, primitives, source
 from xeemu.language.dialect import Dialect
@@ -30,7 +30,7 @@ def findings_of(body: Body, dialect: Dialect) -> Iterator[Finding]:
         match jaxprs.structure(eqn):
             case While() as loop if (reading := _waiting(loop)) is not None:
                 name, sites = primitives.operation(reading), (source.of_equation(eqn), source.of_equation(reading))
-                found.setdefault(sites, findings.forward_progress(sites[0], f"atomic {name}", sites[1], dialect))
+                found.setdefault(sites, wording.forward_progress(sites[0], f"atomic {name}", sites[1], dialect))
     yield from found.values()
 
 

@@ -14,8 +14,8 @@ from jax.extend import core as jex_core
 
 from xeemu.devices.device import Device
 from xeemu.errors import Error
-from xeemu.faults import findings
-from xeemu.faults.findings import Finding, Findings
+from xeemu.faults import wording
+from xeemu.faults.findings import ORDER_DEPENDENT, Finding, Findings
 from xeemu.language import jaxprs, primitives, source
 from xeemu.language.collectives import SUB_GROUP
 from xeemu.language.interface import Retrace
@@ -50,7 +50,7 @@ def of_launch(program: Program, device: Device, outputs: Any, found: Findings, c
     errors = [fault for fault in faults.values() if isinstance(fault, Finding)]
     sites, memory = (errors[0].sites, errors[0].memory) if errors else ((_site(program),), "")
     texts = {size: _head(fault) if isinstance(fault, Finding) else fault for size, fault in faults.items()}
-    note = findings.sub_group_size(sites, memory, right, texts, device.name, program.kernel.dialect)
+    note = wording.sub_group_size(sites, memory, right, texts, device.name, program.kernel.dialect)
     return Findings([*found, note], found.proved, found.watched)
 
 
@@ -97,7 +97,7 @@ def _fault(program: Program, size: int, outputs: Any, found: Findings, check: Ch
         return f"{type(error).__name__}: {error}".rstrip(": ").partition("\n")[0]
     if findings_there.errors:
         return findings_there.errors[0]
-    ordered = all(f.kind != findings.ORDER_DEPENDENT for f in (*found, *findings_there))
+    ordered = all(f.kind != ORDER_DEPENDENT for f in (*found, *findings_there))
     return _difference(outputs, others, ordered) if not _fetches(program) else None
 
 

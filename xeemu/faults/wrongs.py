@@ -6,10 +6,11 @@ from typing import Any, Protocol
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.faults import findings
-from xeemu.faults.findings import Element, Finding, Use, WorkItem
+from xeemu.faults import wording
+from xeemu.faults.findings import Finding, WorkItem
 from xeemu.faults.following import Following, Wrong
 from xeemu.faults.ranges import operation
+from xeemu.faults.wording import Element, Use
 from xeemu.knowledge.schedule import Key
 from xeemu.language import source
 from xeemu.language.dialect import Dialect
@@ -54,10 +55,10 @@ def findings_of(
     for site, (count, eqn, example) in seen.items():
         item, calls = naming.item(example.group, example.item), naming.callers([eqn])
         if following.rule.decides:
-            yield findings.undefined_arithmetic(site, *_undefined(eqn, example, dialect), item, count, dialect, calls)
+            yield wording.undefined_arithmetic(site, *_undefined(eqn, example, dialect), item, count, dialect, calls)
         else:
             use, element = naming.use(following.accesses[example.access - 1], example.element, item)
-            yield findings.wrapped_index(site, *_wrapped(eqn, example, dialect), element, use, count, calls)
+            yield wording.wrapped_index(site, *_wrapped(eqn, example, dialect), element, use, count, calls)
 
 
 def _undefined(eqn: jex_core.JaxprEqn, example: Wrong, dialect: Dialect) -> tuple[str, str]:

@@ -18,10 +18,6 @@ _ADVICE = (
         "an accessor of read_only cannot be written: make it read_write or write_only",
     ),
     (
-        re.compile(r"no (?:type|member|template) named '.+' in namespace 'sycl::ext(?:::|')"),
-        "an extension that xeemu does not have; write what SYCL 2020 has for it",
-    ),
-    (
         re.compile(r"no matching constructor for initialization of '(?:sycl::)?local_accessor<"),
         "local memory takes its range and the handler, as in local_accessor<float, 1> tile(64, h)",
     ),

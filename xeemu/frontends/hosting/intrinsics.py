@@ -4,9 +4,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from xeemu.frontends import callees, tree, types
-from xeemu.frontends.hosting import containers, devicewise, dispatch, formats, functions, layouts, lifetimes
-from xeemu.frontends.hosting.machine import Machine, Stopped, Thrown, copy_bytes
-from xeemu.frontends.hosting.memories import LOCAL, OWN, USM, Memory
+from xeemu.frontends.hosting import (
+    allocations,
+    containers,
+    devicewise,
+    dispatch,
+    formats,
+    functions,
+    layouts,
+    lifetimes,
+)
+from xeemu.frontends.hosting.machine import Machine, Stopped, Thrown
+from xeemu.frontends.hosting.memories import OWN, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 
 Carried = Callable[..., Any]
@@ -42,79 +51,6 @@ COMMANDS = (
     "wait_queue", "wait_memory", "hold", "release", "view", "end_view", "profiled", "device_info", "device_text",
 )  # fmt: skip
 """What goes to the queues and devices of a program."""
-
-
-# --- Memory ---
-
-
-def _allocate(machine: Machine, node: tree.Call) -> Carried:
-    return lambda size, kind: (machine.allocate(size, LOCAL if kind is UNKNOWN else kind), 0)
-
-
-def _allocate_in(machine: Machine, node: tree.Call) -> Carried:
-    def allocated(context: Any, size: Any, kind: Any) -> Any:
-        made = machine.allocate(size, LOCAL if kind is UNKNOWN else kind)
-        made.context = context
-        return made, 0
-
-    return allocated
-
-
-def _deallocate(machine: Machine, node: tree.Call) -> Carried:
-    return lambda p: None if p is UNKNOWN else machine.free(p, None)
-
-
-def _deallocate_in(machine: Machine, node: tree.Call) -> Carried:
-    return lambda context, p: None if p is UNKNOWN else machine.free(p, context)
-
-
-def _size_of(machine: Machine, node: tree.Call) -> Carried:
-    return lambda p: UNKNOWN if p is UNKNOWN else 0 if p[0] is None else p[0].size - p[1]
-
-
-def _copy_apart(machine: Machine, node: tree.Call) -> Carried:
-    copied = _copy_bytes(machine, node)
-
-    def checked(to: Any, source: Any, size: Any) -> None:
-        known = UNKNOWN not in (to, source, size) and UNKNOWN not in (to[1], source[1])
-        if known and to[0] is not None and to[0] is source[0] and abs(to[1] - source[1]) < size:
-            machine.overlapped(to, source, size)
-        copied(to, source, size)
-
-    return checked
-
-
-def _copy_bytes(machine: Machine, node: tree.Call) -> Carried:
-    def copied(to: Any, source: Any, size: Any) -> None:
-        if size.__class__ is int and size == 0:
-            return
-        target, to_at = machine.behind(to)
-        memory, at = machine.behind(source)
-        assert target is not None
-        assert memory is not None
-        if target.element is None:
-            target.element = memory.element
-        machine.touch(target, True)
-        machine.touch(memory, False)
-        copy_bytes(target, to_at, memory, at, size)
-
-    return copied
-
-
-def _set_bytes(machine: Machine, node: tree.Call) -> Carried:
-    def filled(to: Any, byte: Any, size: Any) -> None:
-        if size.__class__ is int and size == 0:
-            return
-        memory, at = machine.behind(to)
-        assert memory is not None
-        machine.touch(memory, True)
-        memory.fill(at, byte, size)
-
-    return filled
-
-
-def _kind_of(machine: Machine, node: tree.Call) -> Carried:
-    return lambda p: UNKNOWN if p is UNKNOWN else p[0].kind if p[0] is not None and p[0].kind in USM else len(USM)
 
 
 # --- Text ---
@@ -333,7 +269,7 @@ def _pointee(node: tree.Call) -> types.Type:
 
 def _delete(machine: Machine, node: tree.Call) -> Carried:
     """Ends what a pointer points to, the elements of an array from the last one on, and frees the memory."""
-    of, freed = _pointee(node), _deallocate(machine, node)
+    of, freed = _pointee(node), allocations.deallocate(machine, node)
 
     def deleted(pointer: Any) -> None:
         if machine.strict and pointer is not UNKNOWN and pointer[0] is not None and pointer[0].freed is None:
@@ -384,15 +320,15 @@ def _new(machine: Machine, node: tree.Call) -> Carried:
 
 
 _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
-    "allocate": _allocate,
-    "allocate_in": _allocate_in,
-    "deallocate": _deallocate,
-    "deallocate_in": _deallocate_in,
-    "size_of": _size_of,
-    "kind_of": _kind_of,
-    "copy_apart": _copy_apart,
-    "copy_bytes": _copy_bytes,
-    "set_bytes": _set_bytes,
+    "allocate": allocations.allocate,
+    "allocate_in": allocations.allocate_in,
+    "deallocate": allocations.deallocate,
+    "deallocate_in": allocations.deallocate_in,
+    "size_of": allocations.size_of,
+    "kind_of": allocations.kind_of,
+    "copy_apart": allocations.copy_apart,
+    "copy_bytes": allocations.copy_bytes,
+    "set_bytes": allocations.set_bytes,
     "print": _print,
     "spell": _spell,
     "number_of": _number_of,

@@ -5,7 +5,6 @@ import functools
 import linecache
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +21,6 @@ from xeemu.frontends.sycl.plans import Plan
 from xeemu.frontends.tree import Program
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
-
-if TYPE_CHECKING:
-    from xeemu.devices.device import Device
-    from xeemu.programs.results import Result
 
 
 class SyclKernels(Mapping[str, Kernel]):
@@ -76,26 +71,6 @@ class SyclKernels(Mapping[str, Kernel]):
     def identity(self) -> tuple[str, ...]:
         """Texts that tell the program from others in every process."""
         return self._identity
-
-    def run(self, device: "str | Device" = "max1550", arguments: Sequence[object] = (), **arrays: Any) -> "Result":
-        """Runs the program: its `main`, and the kernels that it submits.
-
-        Args:
-          device: the modelled device.
-          arguments: of the command line, without the program's name.
-          arrays: contents of the host's arrays, by the names of variables, when they are first submitted.
-
-        Returns:
-          The `output`, the `arrays` at the end by the names of the host's variables, the `submissions` in order, each
-          with its `time_s`, `report` and `findings`, the `exit_code`, and the `findings` about the commands' order.
-
-        Raises:
-          KernelArgumentError: there is no `main`, or an array was given that the program does not submit.
-          KernelError: the program does what is not supported, or what is wrong; the message names the line.
-        """
-        from xeemu.programs import running
-
-        return running.run(self, device, arguments, arrays)
 
     def captures(self, name: str | int) -> tuple[Parameter, ...]:
         """What a kernel captures, in order: what its launch takes."""

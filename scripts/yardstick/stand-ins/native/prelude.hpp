@@ -42,6 +42,22 @@
 
 #define SYCL_EXTERNAL
 
+// Random numbers of C are those that xeemu's host draws, so that both begin with the same contents.
+namespace xeemu {
+inline unsigned long long random_state = 1;
+inline unsigned drawn() { return (random_state = random_state * 6364136223846793005u + 1442695040888963407u) >> 32; }
+// What goes to stdout and stderr keeps its order, line by line.
+inline const int in_lines = std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
+}  // namespace xeemu
+extern "C" {
+void srand(unsigned seed) noexcept { xeemu::random_state = seed * 2862933555777941757u + 3037000493u; }
+void srandom(unsigned seed) noexcept { srand(seed); }
+void srand48(long seed) noexcept { srand(static_cast<unsigned>(seed)); }
+int rand() noexcept { return static_cast<int>(xeemu::drawn() >> 1); }
+long random() noexcept { return static_cast<long>(xeemu::drawn() >> 1); }
+double drand48() noexcept { return xeemu::drawn() / 4294967296.0; }
+}
+
 namespace simsycl::sycl {
 
 template <class T> const stream &operator<<(const stream &out, const T &value)
@@ -57,6 +73,11 @@ template <class T> const stream &operator<<(const stream &out, const T &value)
     }
     return out;
 }
+
+// Of a container that must not be changed.
+template <class C>
+    requires requires(const C &container) { std::data(container); std::size(container); }
+buffer(const C &) -> buffer<const typename C::value_type, 1>;
 
 namespace ext::oneapi {
 template <class T = void> using plus = sycl::plus<T>;

@@ -74,6 +74,11 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
   buffer(detail::part, T *p, const range<D> &size) : data(p), r(size) {}
   void keep() { held = detail::hold(data, byte_size()); }
   void make() { data = (T *)__xeemu::allocate(r.size() * sizeof(T), 4); }
+  // Of a null pointer the buffer has memory of its own, as DPC++ has it.
+  void keep_or_make() {
+    if (data == nullptr) make();
+    else keep();
+  }
   template <class I> void fill_from(I first) {
     make();
     std::remove_const_t<T> *to = (std::remove_const_t<T> *)data;
@@ -86,8 +91,8 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
 
   buffer(const range<D> &size, const property_list & = {}) : r(size) { make(); }
   buffer(const range<D> &size, A, const property_list & = {}) : r(size) { make(); }
-  buffer(T *p, const range<D> &size, const property_list & = {}) : data(p), r(size) { keep(); }
-  buffer(T *p, const range<D> &size, A, const property_list & = {}) : data(p), r(size) { keep(); }
+  buffer(T *p, const range<D> &size, const property_list & = {}) : data(p), r(size) { keep_or_make(); }
+  buffer(T *p, const range<D> &size, A, const property_list & = {}) : data(p), r(size) { keep_or_make(); }
   buffer(const T *p, const range<D> &size, const property_list & = {})
     requires(!std::is_const_v<T>)
       : r(size) {

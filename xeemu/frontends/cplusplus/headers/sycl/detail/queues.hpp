@@ -240,8 +240,16 @@ class handler {
   }
   template <class K> void codeplay_host_task(const K &f) { host_task(f); }
 
-  void memcpy(void *to, const void *from, size_t bytes) { __xeemu::copy_apart(to, from, bytes); }
-  void memset(void *to, int byte, size_t bytes) { __xeemu::set_bytes(to, byte, bytes); }
+  void memcpy(void *to, const void *from, size_t bytes) {
+    if (bytes != 0 && (to == nullptr || from == nullptr))
+      throw runtime_error(errc::invalid, "memcpy is given a null pointer; allocate what it copies from and to");
+    __xeemu::copy_apart(to, from, bytes);
+  }
+  void memset(void *to, int byte, size_t bytes) {
+    if (bytes != 0 && to == nullptr)
+      throw runtime_error(errc::invalid, "memset is given a null pointer; allocate what it sets");
+    __xeemu::set_bytes(to, byte, bytes);
+  }
   template <class T> void copy(const T *from, T *to, size_t count) { __xeemu::copy_apart(to, from, count * sizeof(T)); }
   template <class T, class V>
     requires std::is_convertible_v<V, T>

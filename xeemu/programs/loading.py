@@ -9,7 +9,7 @@ from xeemu.errors import KernelArgumentError
 
 if TYPE_CHECKING:
     from xeemu.frontends.collection import Kernels
-    from xeemu.frontends.sycl.collection import SyclKernels
+    from xeemu.programs.program import SyclProgram
 
 OPENCL_C, SYCL_CPP = "OpenCL C", "SYCL C++"
 
@@ -22,7 +22,7 @@ def load(
     options: str | Sequence[str] = "",
     std: str | None = None,
     language: str | None = None,
-) -> "Kernels | SyclKernels":
+) -> "Kernels | SyclProgram":
     """The kernels of OpenCL C or SYCL C++ source.
 
     Args:
@@ -61,14 +61,14 @@ def load(
     return collection.Kernels(program, (options if isinstance(options, str) else " ".join(options), str(std)))
 
 
-def _submitted(path_or_text: str | os.PathLike[str], options: str | Sequence[str], std: str | None) -> "SyclKernels":
+def _submitted(path_or_text: str | os.PathLike[str], options: str | Sequence[str], std: str | None) -> "SyclProgram":
     from xeemu.frontends.cplusplus import units
     from xeemu.frontends.parsing import options as build_options
-    from xeemu.frontends.sycl.collection import SyclKernels
+    from xeemu.programs.program import SyclProgram
 
     instances = units.unit(path_or_text, options, std)
     given = build_options.split(options)
-    return SyclKernels(instances, given, (" ".join(given), str(std)))
+    return SyclProgram(instances, given, (" ".join(given), str(std)))
 
 
 def _language(path_or_text: str | os.PathLike[str], language: str | None) -> str:

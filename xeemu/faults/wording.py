@@ -1,0 +1,435 @@
+"""Wording: each kind of fault as a finding, in words; the only place where faults are put into words."""
+
+import dataclasses
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+
+from xeemu.faults.findings import (
+    ABSENT_LANE,
+    BARRIER_DIVERGENCE,
+    CROSS_ITEM,
+    ERROR,
+    FORWARD_PROGRESS,
+    MISALIGNED_BLOCK,
+    NOTE,
+    ORDER_DEPENDENT,
+    OUT_OF_BOUNDS,
+    SUB_GROUP_SIZE,
+    UNDEFINED_ARITHMETIC,
+    UNINITIALIZED_READ,
+    WRAPPED_INDEX,
+    Finding,
+    WorkItem,
+)
+from xeemu.language.dialect import PYTHON, Dialect
+from xeemu.language.interface import Extent
+from xeemu.language.source import Site
+
+MORE = (
+    "\n  So many pairs of lines race for {0} that the others were not looked at: more may follow once these are mended."
+)
+
+_WIDTH = 100
+_MOST_CALLS = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Use:
+    """An access of an example.
+
+    Attributes:
+      what: `"load"`, `"store"`, or `"atomic add"` and so on, with a scope where it matters.
+      site: its line.
+      item: who executes it.
+      calls: what is said of the lines that called the function in which it is, the innermost first.
+    """
+
+    what: str
+    site: Site
+    item: WorkItem
+    calls: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """What is shown of it."""
+        return [f"  {self.what} {self.site}", *_indented(self.calls), f"    by {self.item}"]
+
+
+def called_from(chains: Sequence[Sequence[Site]]) -> tuple[str, ...]:
+    """What is said of the calls that lead to a line, the innermost first; of several ways one, and others' first."""
+    if not chains:
+        return ()
+    others = [f"or from {chain[0]}" for chain in chains[1:_MOST_CALLS]]
+    more = len(chains) - _MOST_CALLS
+    return (
+        *(f"called from {site}" for site in chains[0]),
+        *others,
+        *([f"or by {more} other calls"] if more > 0 else []),
+    )
+
+
+def _article(noun: str) -> str:
+    return "an" if noun[0] in "aeiou" else "a"
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+@dataclasses.dataclass(frozen=True)
+class Element:
+    """An element of a memory: what it belongs to, and its index."""
+
+    space: str
+    memory: str
+    address: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.space} memory {self.memory}[{', '.join(map(str, self.address))}]"
+
+
+def conflict(
+    kind: str,
+    severity: str,
+    element: Element,
+    uses: tuple[Use, Use],
+    count: int,
+    who: str,
+    epoch: int | None,
+    explanation: str,
+    advice: str,
+) -> Finding:
+    """Two accesses to one element that nothing orders.
+
+    Args:
+      kind: `DATA_RACE` or `WRONG_FENCE`.
+      severity: of it.
+      element: the example's.
+      uses: both accesses of the example.
+      count: how often it was seen.
+      who: between whom: "work-groups", "sub-groups of a work-group", "work-items of one sub-group".
+      epoch: barriers that the group of the second had passed; None if barriers do not order the two anyway.
+      explanation: why nothing orders them.
+      advice: what to write instead.
+    """
+    when = "" if epoch is None else f", {_barriers(epoch)}"
+    head = f"{kind} between {who} on {element}{when}"
+    shown = [line for use in uses for line in use.lines]
+    return Finding(
+        kind,
+        severity,
+        element.space,
+        element.memory,
+        tuple(use.site for use in uses),
+        element.address,
+        tuple(dict.fromkeys(use.item.group_id for use in uses)),
+        tuple(use.item for use in uses),
+        count,
+        _message(severity, head, shown, explanation, advice),
+    )
+
+
+def out_of_bounds(element: Element, shape: tuple[int, ...], use: Use, count: int, dialect: Dialect = PYTHON) -> Finding:
+    """An access beyond its memory."""
+    valid = " and ".join(f"0 to {n - 1}" if n else "none" for n in shape)
+    effect = "gives the poison value" if use.what.endswith("load") else "does nothing"
+    explanation = f"Valid is {valid}; such {_article(use.what)} {use.what} {effect} here, and is undefined on hardware."
+    dimension = next(d for d, (i, n) in enumerate(zip(element.address, shape, strict=True)) if not 0 <= i < n)
+    component = "the index" if len(shape) == 1 else f"component {dimension} of the index"
+    mask = dialect.mask.format(condition=dialect.within.format(size=shape[dimension]))
+    advice = f"{mask} for {component} i, or make {element.memory} larger."
+    if 0 in shape:
+        advice = dialect.empty.format(name=element.memory)
+    return _single(OUT_OF_BOUNDS, element, use, count, f"{OUT_OF_BOUNDS} {use.what} of {element}", explanation, advice)
+
+
+def beyond_extent(extent: Extent, index: int, size: int, use: Use, count: int, dialect: Dialect = PYTHON) -> Finding:
+    """An index beyond a declared array within a memory, by its number of elements."""
+    element = Element(extent.space, extent.name, (index,))
+    used = dataclasses.replace(use, what="index")
+    head = f"{OUT_OF_BOUNDS} index of {element}, of an array of {size} elements"
+    explanation = (
+        f"Valid is 0 to {size - 1}. What lies there is another array's or field's, if anything, and is accessed here; "
+        f"{dialect.arithmetic} leaves it undefined."
+    )
+    mask = dialect.mask.format(condition=dialect.within.format(size=size))
+    advice = f"{mask} for the index i, or make {extent.name} larger."
+    return _single(OUT_OF_BOUNDS, element, used, count, head, explanation, advice)
+
+
+def uninitialized_read(element: Element, use: Use, count: int, written: str, dialect: Dialect = PYTHON) -> Finding:
+    """A read of what nobody has written; `written` tells what of the memory was."""
+    head = f"{UNINITIALIZED_READ}: {use.what} of {element}, which nothing was stored to before"
+    remedy = dialect.clear.format(name=element.memory)
+    advice = f"Store to every element before it is read, as by {remedy}"
+    advice += ", with a barrier in between." if element.space == "local" else "."
+    if element.space == "global":
+        advice = (
+            f"Write {element.memory} before the launch, by a copy, a fill, a kernel or the host's code, or read only "
+            "what has been written."
+        )
+    return _single(UNINITIALIZED_READ, element, use, count, head, written, advice)
+
+
+def barrier_divergence(
+    what: str,
+    site: Site,
+    group: tuple[int, ...],
+    reaching: WorkItem,
+    missing: WorkItem,
+    reached: int,
+    size: int,
+    count: int,
+    dialect: Dialect = PYTHON,
+    calls: tuple[str, ...] = (),
+) -> Finding:
+    """A barrier or an algorithm of the group, by its name, that only a part of a work-group reaches."""
+    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {reaching.shown(group)} reach a {what}"
+    shown = [f"  {what} {site}", *_indented(calls), f"    reached by {reaching}", f"    not by {missing}"]
+    if what == "barrier":
+        explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
+        advice = f"Let all work-items of the group come to one barrier, and {dialect.masked}."
+    else:
+        explanation = f"All work-items of a work-group reach its algorithms, or none does ({dialect.convergence})."
+        advice = (
+            "Call it outside the loop or branch that they take differently, with the operation's neutral element for "
+            "those that have no part in it; or take the sub-group's, in which the active lanes take part."
+        )
+    text = _message(ERROR, head, shown, explanation, advice)
+    return Finding(BARRIER_DIVERGENCE, ERROR, "", "", (site,), None, (group,), (reaching, missing), count, text)
+
+
+def cross_item(site: Site, operation: str, dialect: Dialect = PYTHON) -> Finding:
+    """An operation that mixes work-items and is no group algorithm."""
+    head = f"{CROSS_ITEM}: {operation} mixes the values of work-items"
+    explanation = "A work-item has no access to another's registers, so this has no counterpart on hardware."
+    advice = f"Use {dialect.algorithms}, or local memory with a barrier."
+    text = _message(NOTE, head, [f"  {site}"], explanation, advice)
+    return Finding(CROSS_ITEM, NOTE, "", "", (site,), None, (), (), 1, text)
+
+
+def undefined_arithmetic(
+    site: Site,
+    operation: str,
+    remedy: str,
+    item: WorkItem,
+    count: int,
+    dialect: Dialect = PYTHON,
+    calls: tuple[str, ...] = (),
+) -> Finding:
+    """An integer operation that C++ leaves undefined, whose result is used.
+
+    Args:
+      site: its line.
+      operation: itself with its values.
+      remedy: an expression that is defined.
+      item: who executes it in the example.
+      count: how often the result was used.
+      dialect: the language of advice.
+      calls: what is said of the calls that lead to it, see `called_from`.
+    """
+    head = f"{UNDEFINED_ARITHMETIC}: {operation}"
+    explanation = (
+        f"{dialect.arithmetic} leaves that undefined, and devices differ in what it gives; the result is used."
+    )
+    advice = f"Give it operands for which it is defined, or select its result away for others, as by {remedy}."
+    text = _message(NOTE, head, [f"  {site}", *_indented(calls), f"    by {item}"], explanation, advice)
+    return Finding(UNDEFINED_ARITHMETIC, NOTE, "", "", (site,), None, (item.group_id,), (item,), count, text)
+
+
+def wrapped_index(
+    site: Site, operation: str, advice: str, element: Element, use: Use, count: int, calls: tuple[str, ...] = ()
+) -> Finding:
+    """Index arithmetic that wraps in its type, and gives an address within bounds.
+
+    Args:
+      site: its line.
+      operation: itself with its values.
+      advice: what to write instead.
+      element: what is accessed.
+      use: the access.
+      count: how often such an index was used.
+      calls: what is said of the calls that lead to it, see `called_from`.
+    """
+    head = f"{WRAPPED_INDEX}: {operation}"
+    shown = [f"  {site}", *_indented(calls), *use.lines]
+    explanation = f"It comes to the index of {element}, which is within bounds, and another one than was meant."
+    return Finding(
+        WRAPPED_INDEX,
+        NOTE,
+        element.space,
+        element.memory,
+        (site,),
+        element.address,
+        (use.item.group_id,),
+        (use.item,),
+        count,
+        _message(NOTE, head, shown, explanation, advice),
+    )
+
+
+def order_dependent(element: Element, uses: tuple[Use, Use], dtype: str, count: int) -> Finding:
+    """Float additions to one element by several work-items that nothing orders; the later one's line is meant."""
+    head = f"{ORDER_DEPENDENT}: several work-items add to {element}, of {dtype}, in no certain order"
+    site = uses[1].site
+    shown = [f"  {uses[1].what} {site}", *(f"    by {use.item}" for use in uses)]
+    explanation = "Float sums are rounded as the order has it, which differs from run to run."
+    advice = (
+        "xe.launch(..., deterministic=True) adds in one order here; for the same bits on hardware add in a fixed order "
+        "(a tree in local memory, or a group's reduce), or add integers of a fixed point."
+    )
+    return Finding(
+        ORDER_DEPENDENT,
+        NOTE,
+        element.space,
+        element.memory,
+        (site,),
+        element.address,
+        tuple(dict.fromkeys(use.item.group_id for use in uses)),
+        tuple(use.item for use in uses),
+        count,
+        _message(NOTE, head, shown, explanation, advice),
+    )
+
+
+def forward_progress(loop: Site, operation: str, site: Site, dialect: Dialect = PYTHON) -> Finding:
+    """A loop that waits, by an operation at a site, for what other work-items write."""
+    head = f"{FORWARD_PROGRESS}: a loop waits for what other work-items write"
+    advice = (
+        "Let a barrier order the work-items, let one of them do the work of its group, or use an atomic operation that "
+        f"does it at once, as {dialect.fetch_add} does."
+    )
+    text = _message(NOTE, head, [f"  loop {loop}", f"  waits by {operation} {site}"], dialect.progress, advice)
+    return Finding(FORWARD_PROGRESS, NOTE, "", "", tuple(dict.fromkeys((loop, site))), None, (), (), 1, text)
+
+
+def sub_group_size(
+    sites: tuple[Site, ...],
+    memory: str,
+    right: Sequence[int],
+    faults: Mapping[int, str],
+    device: str,
+    dialect: Dialect = PYTHON,
+) -> Finding:
+    """A kernel that requires no sub-group size, and is right at some that a device offers.
+
+    Args:
+      sites: the lines of what is wrong, or one that uses sub-groups.
+      memory: the name of the memory concerned, if one is.
+      right: the sizes at which it is.
+      faults: what is wrong at others.
+      device: its name.
+    """
+    sizes = " and ".join(map(str, right))
+    head = f"{SUB_GROUP_SIZE}: the kernel is right at {sizes} only, and requires no sub-group size"
+    shown = [*(f"  {site}" for site in sites), *(f"    at {size}: {fault}" for size, fault in faults.items())]
+    offered = ", ".join(map(str, sorted([*right, *faults])))
+    explanation = f"Device {device} offers {offered}, of which the compiler chooses one if none is required."
+    required = dialect.sub_group_size.format(size=right[-1])
+    advice = f"Require it: {required}; or write it for any, with {dialect.any_size}."
+    text = _message(NOTE, head, shown, explanation, advice)
+    return Finding(SUB_GROUP_SIZE, NOTE, "", memory, sites, None, (), (), 1, text)
+
+
+def misaligned_block(
+    element: Element, element_bytes: int, required: int, use: Use, count: int, dialect: Dialect = PYTHON
+) -> Finding:
+    """A block load or store that begins where Intel's messages do not.
+
+    Args:
+      element: the first of the block.
+      element_bytes: of an element.
+      required: the multiple of bytes at which a block may begin.
+      use: the access, by the first work-item of a sub-group.
+      count: how often it was seen.
+    """
+    (base,) = element.address
+    head = f"{MISALIGNED_BLOCK}: a block {use.what} begins at {element}, byte {base * element_bytes}"
+    explanation = (
+        f"A block {use.what} of {element.space} memory begins at a multiple of {required} bytes on Intel's devices, "
+        f"here of {required // element_bytes} elements; at another its effect is undefined."
+    )
+    advice = (
+        f"Give it a base that is a multiple of {required // element_bytes}, or use plain accesses, "
+        f"{element.memory}[base + {dialect.lane}]."
+    )
+    return _single(MISALIGNED_BLOCK, element, use, count, head, explanation, advice, NOTE)
+
+
+def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use, dialect: Dialect = PYTHON) -> Finding:
+    """A value used that an algorithm takes from a lane that does not exist, or takes no part in it.
+
+    Args:
+      algorithm: what it is called, and who asks for such a lane.
+      lanes: that lane, and how many there are.
+      active: whether all lanes that exist are active.
+      use: as what the value is used, such as "index of the load".
+    """
+    why = "does not exist" if active else "is not active there"
+    head = f"{ABSENT_LANE}: {algorithm.what} takes a value from lane {lanes[0]}, which {why}, and it is used"
+    there = "lane 0 alone" if lanes[1] == 1 else f"lanes 0 to {lanes[1] - 1}"
+    shown = [f"  {algorithm.what} {algorithm.site}", f"    by {algorithm.item}, which has {there}"]
+    shown += use.lines
+    explanation = f"What such a lane gives is unspecified in {dialect.standard}; here it is the poison value."
+    advice = (
+        f"Choose another value where the lane is not below {dialect.lanes}, {dialect.choose}, or mask the use; "
+        "reductions and scans leave out by themselves what is absent."
+    )
+    if not active:
+        explanation = (
+            "In a loop or branch that work-items take differently, the lanes that are done or took the other side take "
+            f"no part; what such a lane gives is unspecified in {dialect.standard}, and here it is the poison value."
+        )
+        advice = "Call it before the loop or branch, where all lanes are active, or ask an active lane only."
+    both = (algorithm, use)
+    return Finding(
+        ABSENT_LANE,
+        ERROR,
+        "",
+        "",
+        tuple(dict.fromkeys(each.site for each in both)),
+        None,
+        tuple(dict.fromkeys(each.item.group_id for each in both)),
+        tuple(dict.fromkeys(each.item for each in both)),
+        1,
+        _message(ERROR, head, shown, explanation, advice),
+    )
+
+
+def _single(
+    kind: str,
+    element: Element,
+    use: Use,
+    count: int,
+    head: str,
+    explanation: str,
+    advice: str,
+    severity: str = ERROR,
+) -> Finding:
+    shown = use.lines
+    return Finding(
+        kind,
+        severity,
+        element.space,
+        element.memory,
+        (use.site,),
+        element.address,
+        (use.item.group_id,),
+        (use.item,),
+        count,
+        _message(severity, head, shown, explanation, advice),
+    )
+
+
+def _message(severity: str, head: str, shown: Sequence[str], explanation: str, advice: str) -> str:
+    return "\n".join([f"{severity}: {head}", *shown, *_wrapped(explanation), *_wrapped(advice)])
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
+
+
+def _barriers(epoch: int) -> str:
+    if not epoch:
+        return "before any barrier"
+    return "after 1 barrier" if epoch == 1 else f"after {epoch} barriers"
