@@ -48,8 +48,7 @@ class Device:
       fp16: the same of half precision.
       atomic64: the same of atomic operations on 64 bits.
       private_mem_size: bytes of private memory that one work-item may have, where the device limits it.
-      local_mem_variable: environment variable that sets `local_mem_size` (see `in_environment`).
-      private_mem_variable: environment variable that sets `private_mem_size`.
+      local_mem_variable, private_mem_variable: environment variables that set these sizes (see `in_environment`).
 
       xe_cores: Xe cores of the device.
       vector_engines_per_core: vector engines (EU) of an Xe core.
@@ -59,8 +58,7 @@ class Device:
       large_grf_factor: in large-GRF mode a thread has so many times the registers, and an engine 1/so many threads.
       grf_granule_bytes: multiple that a thread's registers are rounded up to, where it takes no more than it needs.
       max_registers_per_work_item: 32-bit registers that the instructions can name, where that is the limit.
-      max_work_groups_per_core: work-groups without barriers resident on an Xe core.
-      barrier_registers_per_core: work-groups with barriers resident on an Xe core.
+      max_work_groups_per_core, barrier_registers_per_core: work-groups resident on an Xe core, without and with barriers.
       fused_engines: whether pairs of engines run sends in lockstep.
 
       slm_bytes_per_core: SLM of an Xe core, shared by its resident work-groups.
@@ -102,10 +100,8 @@ class Device:
       clock_hz: highest clock.
       fp32_flops_per_cycle: of the device; a multiply-add counts two.
       fp64_lanes_per_cycle: work-items of an Xe core whose double-precision operation starts in a cycle.
-      fp16_lanes_per_cycle: the same for half precision.
-      int32_lanes_per_cycle: the same for 32-bit integers, but for products.
-      int32_multiply_lanes_per_cycle: the same for products and multiply-adds of 32-bit integers.
-      int64_multiply_lanes_per_cycle: the same for those of 64-bit integers.
+      fp16_lanes_per_cycle, int32_lanes_per_cycle: the same for half precision; for 32-bit integers, without products.
+      int32_multiply_lanes_per_cycle, int64_multiply_lanes_per_cycle: the same for products and multiply-adds of them.
       special_lanes_per_cycle: the same for roots, exponentials and other transcendental functions.
       shuffle_lanes_per_cycle: the same for exchanges inside a sub-group.
       alu_latency_cycles: of an arithmetic instruction whose result the next one uses.
@@ -113,13 +109,13 @@ class Device:
       barrier_latency_cycles: of a work-group barrier, without waiting for late sub-groups.
       fence_latency_cycles: of the fence that a memory order needs, without waiting for what it orders.
       barrier_cycles_per_sub_group: what each sub-group adds to it.
-      same_address_atomics_per_cycle: lanes per cycle of the device that update one address of global memory.
-      same_address_float_atomics_per_cycle: the same for sums of floating-point numbers.
+      same_address_atomics_per_cycle, same_address_float_atomics_per_cycle: lanes per cycle of the device that update
+        one address of global memory; of sums of floating-point numbers.
       atomic_slice_bytes: consecutive bytes of global memory whose atomics the same unit carries out.
       atomic_slice_sends_per_cycle: updates of a sector per cycle that such a unit takes from different lanes.
       launch_overhead_s: from submission to the end of an empty launch.
-      group_dispatch_s: seconds per work-group that the dispatcher of the device takes.
-      sub_group_dispatch_s: seconds per sub-group that it takes, where that is the longer.
+      group_dispatch_s, sub_group_dispatch_s: seconds that the dispatcher of the device takes per work-group; per
+        sub-group, where that is the longer.
 
       sources: a `Source` for every figure that is not `None`. Two devices that differ in it alone are equal.
 
@@ -363,8 +359,8 @@ def _of_preset(preset: Preset) -> Device:
     values: dict[str, Any] = {source.field: source.value for source in sources}
     if len(values) != len(sources):
         raise ValueError(f"the preset {preset.name} has a field twice")
-    identity = {"name": preset.name, "full_name": preset.full_name, "architecture": preset.architecture}
-    return Device(**identity, sources=sources, **values)
+    values |= {"name": preset.name, "full_name": preset.full_name, "architecture": preset.architecture}
+    return Device(sources=sources, **values)
 
 
 _DEVICES = tuple(_of_preset(preset) for preset in PRESETS)
