@@ -58,7 +58,7 @@ class Device:
       large_grf_factor: in large-GRF mode a thread has so many times the registers, and an engine 1/so many threads.
       grf_granule_bytes: multiple that a thread's registers are rounded up to, where it takes no more than it needs.
       max_registers_per_work_item: 32-bit registers that the instructions can name, where that is the limit.
-      max_work_groups_per_core, barrier_registers_per_core: work-groups resident on an Xe core, without and with barriers.
+      max_work_groups_per_core, barrier_registers_per_core: work-groups an Xe core holds, without and with barriers.
       fused_engines: whether pairs of engines run sends in lockstep.
 
       slm_bytes_per_core: SLM of an Xe core, shared by its resident work-groups.
