@@ -33,8 +33,8 @@ class Kind(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Op:
-    """An operation.
+class Traits:
+    """What an operation is, and what holds of it.
 
     Attributes:
       name: that of its JAX primitive.
@@ -101,7 +101,7 @@ class Op:
         return self.writes or self.renews
 
 
-# By kind each operation with the words that hold of it, see `Op`.
+# By kind each operation with the words that hold of it, see `Traits`.
 _TRAITS: Mapping[Kind, Mapping[str, str]] = {
     Kind.ELEMENTWISE: {
         "abs": "folds wraps",
@@ -357,13 +357,13 @@ _PLAIN: Mapping[Kind, tuple[str, ...]] = {
 }
 
 
-def _made() -> dict[str, Op]:
+def _made() -> dict[str, Traits]:
     rows = [(kind, name, words) for kind, each in _TRAITS.items() for name, words in each.items()]
     rows += [(kind, name, "") for kind, names in _PLAIN.items() for name in names]
-    made = {name: Op(name, kind, **dict.fromkeys(words.split(), True)) for kind, name, words in rows}
+    made = {name: Traits(name, kind, **dict.fromkeys(words.split(), True)) for kind, name, words in rows}
     assert len(made) == len(rows)
     return made
 
 
-OPS: Mapping[str, Op] = _made()
+OPS: Mapping[str, Traits] = _made()
 """All of them by name."""
