@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
 
 Row = tuple[str, str]
