@@ -39,4 +39,9 @@ def unhandled(eqn: Any, who: str) -> NotImplementedError:
       eqn: the equation.
       who: the consumer, such as "the schedule".
     """
-    return NotImplementedError(f"{who} has no rule for the operation {eqn.primitive.name} (xeemu/ir/table.py)")
+    return without_rule(eqn.primitive.name, who)
+
+
+def without_rule(name: str, who: str) -> NotImplementedError:
+    """The same by the name of the operation."""
+    return NotImplementedError(f"{who} has no rule for the operation {name} (xeemu/ir/table.py)")

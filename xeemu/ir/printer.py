@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
 
 Row = tuple[str, str]
@@ -182,8 +183,8 @@ class _Writer:
         given = list(map(self.name, op.operands))
         if write := _LANGUAGE.get(op.name):
             text = write(op, given)
-        elif op.name.startswith("xe_"):
-            raise NotImplementedError(f"the printer has no rule for the operation {op.name} (xeemu/ir/table.py)")
+        elif ops.named(op.name).is_of_language:
+            raise ops.without_rule(op.name, "the printer")
         else:
             text = _expression(op, given)
         results = [value for value in op.results if not value.memory]

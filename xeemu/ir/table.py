@@ -81,6 +81,11 @@ class Traits:
     mixes: bool = False
 
     @property
+    def is_of_language(self) -> bool:
+        """Whether the kernel language has it, and JAX has not."""
+        return self.kind in _LANGUAGE
+
+    @property
     def is_elementwise(self) -> bool:
         """Whether it takes elements at the same place to one there; of floats too, unlike `folds`."""
         return self.kind is Kind.ELEMENTWISE
@@ -100,6 +105,8 @@ class Traits:
         """Whether it may give a memory's next version; an atomic load, which is an `xe_atomic`, gives none."""
         return self.writes or self.renews
 
+
+_LANGUAGE = frozenset((Kind.ID, Kind.ALLOCATION, Kind.ACCESS, Kind.ORDER, Kind.COLLECTIVE, Kind.STEERING))
 
 # By kind each operation with the words that hold of it, see `Traits`.
 _TRAITS: Mapping[Kind, Mapping[str, str]] = {
