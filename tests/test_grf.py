@@ -37,7 +37,7 @@ def large(kernel):
 
 
 def estimated(kernel, device="max1550", local=256):
-    return xe.estimate(kernel, xe.NDRange(N, local), device)(FLOATS, FLOATS)
+    return xe.estimate(kernel, xe.NDRange(N, local), device=device)(FLOATS, FLOATS)
 
 
 @pytest.mark.parametrize("device", ["a770", "max1550", "b580"])
@@ -90,4 +90,6 @@ def test_tune_chooses_between_the_modes():
     assert found["max1550", 128].occupancy == 2 * found["max1550", 256].occupancy
     assert "no large-GRF mode" in found["iris_xe", 256].reason
     assert found["iris_xe", 128].static == {}
+    (row,) = xe.tune(large(doubled), {**space, "grf_size": 128, "device": "max1550"})(FLOATS, FLOATS)
+    assert "requires grf_size 256, which 128 is not" in row.reason
     assert "grf_size" not in xe.tune(doubled, {"global_size": N, "local_size": 256})(FLOATS, FLOATS)[0].configuration

@@ -16,7 +16,7 @@ def thread_bytes(device: Device, grf_size: int | None) -> int | None:
 
 
 def check(grf_size: int | None, device: Device, items: int | None, lanes: int, dialect: Dialect = PYTHON) -> None:
-    """Checks that a device has the registers that a kernel requires, for `items` of a work-group, `lanes` to a sub-group.
+    """Checks that a device has the registers that a kernel requires, for `items` of a group, `lanes` to a sub-group.
 
     Raises:
       KernelNotSupportedError: it has no such mode.
@@ -34,8 +34,8 @@ def check(grf_size: int | None, device: Device, items: int | None, lanes: int, d
     if items is not None and most is not None and items > most:
         raise NDRangeError(
             f"a work-group of {items} work-items takes {-(-items // lanes)} threads, one for each {lanes}; with "
-            f"grf_size {grf_size} an Xe core of {device.name} has {most // lanes}. Launch work-groups of at most {most} "
-            "work-items, or require grf_size 128"
+            f"grf_size {grf_size} an Xe core of {device.name} has {most // lanes}. Launch work-groups of at most "
+            f"{most} work-items, or require grf_size 128"
         )
 
 

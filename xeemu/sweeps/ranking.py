@@ -30,7 +30,7 @@ class Row:
     Attributes:
       configuration: `device` (an `xe.Device`), `global_size`, `local_size` (None for a plain range), `sub_group_size`,
         `grf_size` if the space has it, and every static parameter of the kernel; what the space names comes first. A
-        kernel that requires no sub-group size is launched with one as `dataclasses.replace(kernel, sub_group_size=...)`.
+        kernel that requires no sub-group size is launched with one by `dataclasses.replace(kernel, sub_group_size=16)`.
       time_s: as in a `Report`: modelled, without the overhead of submitting the launch.
       bound: the binding resource.
       occupancy: hardware threads in use in the steady state, 0 to 1.

@@ -19,7 +19,7 @@ from xeemu.cost.report import Report
 from xeemu.devices.device import Device
 from xeemu.devices.device import device as find_device
 from xeemu.errors import Error, KernelArgumentError, KernelNotSupportedError, did_you_mean
-from xeemu.language import source
+from xeemu.language import public, source
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.launching.arguments import (
@@ -31,6 +31,7 @@ from xeemu.launching.arguments import (
     outside_jit,
     scalars,
 )
+from xeemu.launching.staged import Staged
 from xeemu.sweeps import digests
 from xeemu.sweeps.progress import phase
 from xeemu.sweeps.ranking import ALWAYS, LAUNCH, Row, Table
@@ -40,14 +41,16 @@ _BAR_WIDTH = 20
 _SCALARS = ("sub_group_size", "grf_size")  # sizes of which a tuple is a sequence of choices
 
 
+@public.function
 def tune(
     kernel: Kernel,
     space: Mapping[str, Any],
+    *,
     device: str | Device = DEFAULT_DEVICE,
     sample: int | None = None,
     save: str | os.PathLike[str] | None = None,
     progress: bool = False,
-) -> Callable[..., Table]:
+) -> Staged[Table]:
     """A kernel over a space of configurations as a function that gives their predicted times.
 
     Args:
@@ -56,9 +59,9 @@ def tune(
         takes a dict of all that was chosen and of the functions' values before it, and gives a value. The names are
         `global_size`, which must be there; `local_size`, by default the required one, else a plain range;
         `sub_group_size`, None and by default the required one, else the device's; `grf_size`, 128 or 256 registers of a
-        thread, by default as the kernel requires; `device`, names or devices; and static parameters of the kernel. Sizes
-        are ints or tuples of them, such as `[(8, 8), (4, 16)]`; a tuple of ints by itself is one global size, but
-        choices of a local size.
+        thread, by default as required; `device`, names or devices; and static parameters of the kernel. Sizes are ints
+        or tuples of them, such as `[(8, 8), (4, 16)]`; a tuple of ints by itself is one global size, but choices of a
+        local size.
       device: the modelled device where the space names none.
       sample: work-groups to count on what depends on data, as for `profile`; None: all.
       save: a file to write each row to as it comes, a JSON object in a line, and to take those from that it holds
@@ -87,7 +90,7 @@ def tune(
         with SaveFile(save, kernel.name) as file:
             return sweep.table(arguments, static, file, progress)
 
-    return call
+    return Staged("tune", kernel, None, sweep.device, call, {"space": dict(space), "sample": sample, "save": save})
 
 
 # --- The space ---
@@ -312,12 +315,11 @@ class _Sweep:
     def _predicted(self, configuration: Mapping[str, Any], arguments: Sequence[Any]) -> Row:
         row, device = Row(configuration), configuration["device"]
         kernel = self._with_sub_groups(configuration["sub_group_size"], device)
-        if (size := configuration.get("grf_size")) is not None:
-            kernel = dataclasses.replace(kernel, grf_size=size)
-        report = estimate(kernel, row.nd_range, device)(*arguments, **row.static)
+        kernel = self._with_registers(kernel, configuration.get("grf_size"))
+        report = estimate(kernel, row.nd_range, device=device)(*arguments, **row.static)
         basis: Literal["shapes", "run", "sample"] = "shapes"
         if report.time_s is None and _would_tell(report, device, arguments):
-            _, report = profile(kernel, row.nd_range, device, self.sample)(*arguments, **row.static)
+            _, report = profile(kernel, row.nd_range, device=device, sample=self.sample)(*arguments, **row.static)
             basis = "run" if report.sampled_groups is None else "sample"
         return dataclasses.replace(row, basis=basis, **_figures(report))
 
@@ -331,6 +333,17 @@ class _Sweep:
             )
         usual = size == self._usual_sub_group(device)
         return self.kernel if usual else dataclasses.replace(self.kernel, sub_group_size=size)
+
+    def _with_registers(self, kernel: Kernel, grf_size: int | None) -> Kernel:
+        """A kernel with that register file required, if one is chosen."""
+        if grf_size is None or grf_size == kernel.grf_size:
+            return kernel
+        if kernel.grf_size is not None:
+            raise KernelNotSupportedError(
+                f"the kernel requires grf_size {kernel.grf_size}, which {grf_size} is not; leave grf_size out of "
+                f"{kernel.dialect.attribute}, or out of the space"
+            )
+        return dataclasses.replace(kernel, grf_size=grf_size)
 
 
 class _Given:
