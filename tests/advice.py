@@ -131,7 +131,7 @@ def strided(wg, x, out, *, stride, turns):
 @xe.kernel
 def flag(wg, x, out):
     """All work-items store what they agree on, over and over."""
-    lid, flag = wg.local_id(), wg.local((1,), F32)
+    flag = wg.local((1,), F32)
 
     def step(n, flag):
         return flag.at[jnp.zeros(wg.size, I32)].set(jnp.full(wg.size, 1.0) * n)
@@ -188,7 +188,7 @@ def naive_transpose(wg, a, out):
 @xe.kernel
 def particles(wg, x, out, *, fields, apart):
     """One field of an array of structures, or of a structure of arrays."""
-    i, n = wg.global_id(), wg.global_range()
+    i = wg.global_id()
     return out.at[i].set(jnp.sqrt(x[i] if apart else x[fields * i]))
 
 
@@ -233,10 +233,9 @@ def streams(wg, x, y, out):
 
 @xe.kernel
 def shifted_rows(wg, x, out, *, pitch):
-    """Rows of 32 words, of which each begins where the pitch says."""
+    """Rows of 256 words, written where the pitch says."""
     row, col = wg.global_id(0), wg.global_id(1)
-    step = lambda k, total: total + x[(row * 64 + k) * pitch + col]  # noqa: E731
-    return out.at[row * 32 + col].set(lax.fori_loop(0, 64, step, jnp.zeros((8, 32), F32)))
+    return out.at[row * pitch + col].set(x[row * 256 + col])
 
 
 @xe.kernel
@@ -479,14 +478,23 @@ CASES = {
     "a stream, max1550": Case(streams, _range(2**24, 256), (floats(2**24),) * 3, None, device="max1550"),
     "columns of a matrix": Case(own_columns, _range(2**18, 256), (floats(256, 2**18), floats(2**18)), None),
     # Rows that begin between lines.
-    "rows of 33 words": Case(
+    "rows of 257 words, max1550": Case(
         shifted_rows,
-        _range((2**13, 32), (8, 32)),
-        (floats(2**19 * 33), floats(2**18)),
+        _range((2**14, 256), (1, 256)),
+        (floats(2**22), floats(2**14 * 257)),
         "misaligned rows",
-        "x",
+        "out",
         "",
-        {"pitch": 33},
+        {"pitch": 257},
+        "max1550",
+    ),
+    "rows of 256 words, max1550": Case(
+        shifted_rows,
+        _range((2**14, 256), (1, 256)),
+        (floats(2**22), floats(2**22)),
+        None,
+        static={"pitch": 256},
+        device="max1550",
     ),
     # Local memory for what is read again.
     "a product of matrices": Case(
@@ -528,7 +536,13 @@ CASES = {
     ),
     "a stream of small work-groups": Case(streams, _range(2**24, 32), (floats(2**24),) * 3, "small work-groups"),
     "groups with much local memory": Case(
-        chained, _range(2**18, 128), (floats(2 * N), floats(2**18)), "low occupancy", None, "local memory", {"slm": 24576}
+        chained,
+        _range(2**18, 128),
+        (floats(2 * N), floats(2**18)),
+        "low occupancy",
+        None,
+        "local memory",
+        {"slm": 24576},
     ),
     "groups with much local memory, max1550": Case(
         chained,
@@ -536,7 +550,7 @@ CASES = {
         (floats(2 * N), floats(2**18)),
         "low occupancy",
         None,
-        "SLM",
+        "local memory",
         {"slm": 16384},
         "max1550",
     ),

@@ -85,7 +85,7 @@ def _devices(given: argparse.Namespace) -> int:
         )
         for device in xe.devices()
     ]
-    printing.print_table(("name", "device", "sub-groups", "work-group", "local memory"), rows)
+    printing.print_table(("name", "device", "sub-groups", "work-group", "local"), rows)
     print(f"\nThe default is {DEFAULT_DEVICE}. xeemu devices NAME prints every figure with its source.")
     return 0
 

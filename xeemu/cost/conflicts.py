@@ -41,7 +41,7 @@ class _Remedy:
 def advice(subject: Subject) -> Iterator[Advice]:
     """What to do about the conflicts of each memory."""
     for sites in subject.by_memory("local", "load", "store"):
-        conflicting = costliest([site for site in sites if _times(site) >= _DEGREE], "excess")
+        conflicting = costliest([site for site in sites if times(site) >= _DEGREE], "excess")
         if conflicting:
             yield from _of_memory(conflicting, sites, subject)
 
@@ -95,8 +95,8 @@ def _remedies(worst: SiteReport, sites: Sequence[SiteReport], subject: Subject) 
     if (stride := _run(worst)) is not None:
         words = f"word {stride} * i + k of work-item i"
         text = (
-            f"Each work-item has {stride} elements of {worst.memory} side by side: {words}. Let them lie apart, element "
-            "k * n + i of n work-items, so that neighbours touch neighbouring words."
+            f"Each work-item has {stride} elements of {worst.memory} side by side: {words}. Let them lie apart, "
+            "element k * n + i of n work-items, so that neighbours touch neighbouring words."
         )
         yield _remedy(text, [site if _run(site) is None else _packed(site, device) for site in sites])
     if len(worst.shape) > 1:
@@ -187,7 +187,7 @@ def _itemsize(site: SiteReport) -> int:
 # --- Words ---
 
 
-def _times(site: SiteReport) -> float:
+def times(site: SiteReport) -> float:
     """How many times the passes without conflicts a site takes."""
     return 0.0 if site.passes is None or not site.ideal_passes else site.passes / site.ideal_passes
 

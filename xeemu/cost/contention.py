@@ -17,9 +17,8 @@ _DEGREE = 2.0
 def advice(subject: Subject) -> Iterator[Advice]:
     """What to do about atomic operations that take their turns."""
     for site in costliest(subject.sites, "excess"):
-        if site.op == "atomic" and site.space == "local" and site.passes and site.ideal_passes:
-            if site.passes >= _DEGREE * site.ideal_passes:
-                yield _local(site, subject)
+        if site.op == "atomic" and site.space == "local" and conflicts.times(site) >= _DEGREE:
+            yield _local(site, subject)
     yield from _global(subject)
 
 

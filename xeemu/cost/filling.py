@@ -29,9 +29,9 @@ def _small(subject: Subject) -> Iterator[Advice]:
         return
     places = resident * cores
     text = (
-        f"{subject.groups} of the {places} work-groups that {subject.device.name} holds at a time, {resident} on each of "
-        f"{cores} Xe cores. Share the work out over more work-groups, or let one launch do more of it: the rest of the "
-        "device is idle."
+        f"{subject.groups} of the {places} work-groups that {subject.device.name} holds at a time, {resident} on each "
+        f"of {cores} Xe cores. Share the work out over more work-groups, or let one launch do more of it: the rest of "
+        "the device is idle."
     )
     yield Advice("small launch", (), text, Change(spread=places / subject.groups), minor=True)
 
@@ -54,8 +54,8 @@ def _low_occupancy(subject: Subject) -> Iterator[Advice]:
         return
     limiter = f", limited by {occupancy.limiter}" if occupancy.limiter else ""
     text = (
-        f"{100 * occupancy.fraction:.0f} % of the hardware threads of an Xe core have work{limiter}, so that few others "
-        f"run while one waits. {_sentence(occupancy.next_step)}"
+        f"{100 * occupancy.fraction:.0f} % of the hardware threads of an Xe core have work{limiter}, so that few "
+        f"others run while one waits. {_sentence(occupancy.next_step)}"
     )
     raised = occupancy.next_fraction or occupancy.fraction
     yield Advice("low occupancy", (), text, Change(resident=raised / occupancy.fraction), minor=True)
@@ -106,8 +106,8 @@ def _spill(subject: Subject) -> Iterator[Advice]:
     if subject.spill_bytes <= 0:
         return
     text = (
-        f"{subject.spill_bytes} bytes of a work-item do not fit its registers and are kept in memory. Keep fewer values "
-        "at a time, compute some of them again, or launch sub-groups of fewer lanes, which have more registers each."
+        f"{subject.spill_bytes} bytes of a work-item do not fit its registers and are kept in memory. Keep fewer "
+        "values at a time, compute some of them again, or take sub-groups of fewer lanes, which have more registers."
     )
     yield Advice("spill", (), text, None)
 

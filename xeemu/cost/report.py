@@ -66,7 +66,7 @@ class Report:
       file: the kernel's file.
       source: lines of the kernel with their numbers; where empty, only those with a memory operation are printed.
 
-      time_s: without the overhead of submitting the launch.
+      time_s: without the overhead of submitting the launch; a lower bound if there is something `missing`.
       cycles: the same in cycles of the device.
       bound: the binding resource.
       occupancy: an `Occupancy`.
@@ -120,6 +120,12 @@ class Report:
         """The hint that gains most; None if none gains 5 %."""
         first = self.hints[0] if self.hints else None
         return first if first is not None and first.gain is not None and first.gain >= LEVER_GAIN else None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What the launch uses and the device has no figure for: the time is then a lower bound. A resource, or `issue
+        of` a class of instructions."""
+        return tuple(name for term in self.terms if term.work for name in term.unknown)
 
     def mark(self, name: str) -> str:
         """How the figure `name` is known; one that was not marked is modelled, or not known where it is `None`."""

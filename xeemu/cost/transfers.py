@@ -114,8 +114,9 @@ def _scratch(sites: Sequence[SiteReport], subject: Subject) -> Advice:
 
 def _between_lines(sites: Sequence[SiteReport], subject: Subject) -> Advice:
     site = sites[0]
+    needed = _lines_per_request(site, _factor(site, subject))
     text = (
-        f"Requests touch {_lines_per_request(site)} lines each where {_lines_per_request(site, _factor(site, subject))} "
+        f"Requests touch {_lines_per_request(site)} lines each where {needed} "
         f"would hold their bytes, since rows of {site.memory} begin between two lines of {subject.device.line_bytes} "
         "bytes. Make its pitch a multiple of the line, or let the first work-item of a row begin at one."
     )
@@ -140,8 +141,8 @@ def _again(sites: Sequence[SiteReport], subject: Subject) -> Iterator[Advice]:
     if not once or not moved or moved < _AGAIN * once or subject.group_size <= subject.sub_group_size:
         return
     text = (
-        f"A work-group loads each byte of {loads[0].memory} {moved / once:.3g} times. Load it into local memory once, a "
-        f"part at a time, and read it there: {subject.dialect.shared_copy}."
+        f"A work-group loads each byte of {loads[0].memory} {moved / once:.3g} times. Load it into local memory once, "
+        f"a part at a time, and read it there: {subject.dialect.shared_copy}."
     )
     yield Advice("loaded again", tuple(loads), text, _kept(loads, once, moved / once, subject), minor=True)
 

@@ -146,7 +146,7 @@ def _loaded(
     pieces = _pieces(operations, taken, moved, sectors)
     if moved is None or sectors is None or pieces is None:
         return None
-    if packed.issuperset(o.place for o in operations):
+    if all(o.place in packed for o in operations):
         sectors, pieces = (_packed(each, moved, taken) for each in (sectors, pieces))
     return Loaded(moved, sectors, pieces)
 
@@ -160,7 +160,7 @@ def _stored(
     used = footprint.of_memory(operations, taken, moved, operations[0].place.memory.dtype.itemsize)
     if moved is None or sectors is None or pieces is None or used is None:
         return None
-    if packed.issuperset(o.place for o in operations):
+    if all(o.place in packed for o in operations):
         return Stored(moved, _packed(pieces, moved, taken), whole=True)
     return Stored(moved, pieces, whole=used.group >= sectors.group)
 

@@ -375,7 +375,7 @@ def _figures(report: Report) -> dict[str, Any]:
         "bound": report.bound,
         "occupancy": report.occupancy.fraction if report.occupancy else None,
         "mark": report.mark("time_s"),
-        "missing": tuple(term.resource for term in report.terms if term.work and term.cycles is None),
+        "missing": report.missing,
     }
 
 
