@@ -213,7 +213,7 @@ class _Run:
         assert kernel.interface is not None
         if kernel.interface.printing is not None:
             words = _WORDS if lowered.prints(entry.function, ("printf",)) else 2  # an assertion takes one
-            changed, text = printed(kernel, nd_range, self.device, words)(*contents.arguments)
+            changed, text = printed(kernel, nd_range, device=self.device, words=words)(*contents.arguments)
             self.submitted.append(submitted)
             machine.output.append("".join(str(line) for line in text if not line.failed))
             if failed := next((line for line in text if line.failed), None):
