@@ -97,7 +97,7 @@ def _published(row: dict[str, str]) -> tuple[str, str, float, str, str, bool]:
 def predict(device: str, name: str, value: float, unit: str, source: str, used: bool) -> Outcome:
     """The outcome of a published measurement."""
     launch = intel_kernels.LAUNCHES[name]()
-    report = xe.estimate(launch.kernel, launch.nd_range, device)(*launch.arguments, **launch.static)
+    report = xe.estimate(launch.kernel, launch.nd_range, device=device)(*launch.arguments, **launch.static)
     overhead = xe.device(device).launch_overhead_s if launch.submitted else 0.0
     known = report.time_s is not None and overhead is not None
     seconds = launch.work / (value * _RATES[unit]) if unit in _RATES else value * _TIMES[unit]

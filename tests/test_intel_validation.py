@@ -44,7 +44,7 @@ def test_the_table_is_what_xeemu_predicts(kept):
 def test_kernels_of_many_groups_are_not_bound_by_their_launch():
     """40 ns for each group of a B580, as was once said, would take 10.5 ms for what took 0.77 ms."""
     launch = intel_kernels.LAUNCHES["mad int64"]()
-    report = xe.estimate(launch.kernel, launch.nd_range, "b580")(*launch.arguments, **launch.static)
+    report = xe.estimate(launch.kernel, launch.nd_range, device="b580")(*launch.arguments, **launch.static)
     assert report.groups == 2**18
     assert report.time_s < 1e-3
     assert report.bound != "group launch"
