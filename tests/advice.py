@@ -39,7 +39,7 @@ class Case:
 
     def estimate(self, **static: Any) -> Any:
         """The report of the launch, or of the one with other static arguments."""
-        return xe.estimate(self.kernel, self.nd_range, self.device)(*self.arguments, **{**self.static, **static})
+        return xe.estimate(self.kernel, self.nd_range, device=self.device)(*self.arguments, **{**self.static, **static})
 
 
 def floats(*shape: int) -> jax.ShapeDtypeStruct:
