@@ -151,8 +151,8 @@ def test_more_registers_than_an_xe_core_has_for_a_group_are_refused(entry):
         xe.NDRangeError, match=r"151 registers per work-item; for 512 .* h200 has 128 each.*\n  at .*def"
     ):
         entry(kernel, xe.NDRange(512, 512), device="h200")(*FLOATS, count=150)
-    entry(kernel, xe.NDRange(512, 256), "h200")(*FLOATS, count=150)
-    entry(kernel, xe.NDRange(512, 512), "max1550")(*FLOATS, count=150)
+    entry(kernel, xe.NDRange(512, 256), device="h200")(*FLOATS, count=150)
+    entry(kernel, xe.NDRange(512, 512), device="max1550")(*FLOATS, count=150)
 
 
 def test_registers_that_just_fit_are_not_refused_for_their_temporaries():
