@@ -18,6 +18,8 @@ from xeemu.errors import (
 from xeemu.faults.checking import check
 from xeemu.faults.findings import Finding, Findings, WorkItem
 from xeemu.frontends.samplers import Sampler
+from xeemu.inspection.inspecting import inspect
+from xeemu.inspection.inspection import Inspection
 from xeemu.language.kernel import Kernel, kernel
 from xeemu.language.local import Local
 from xeemu.language.memory import Memory
@@ -37,6 +39,7 @@ __all__ = [
     "Error",
     "Finding",
     "Findings",
+    "Inspection",
     "Kernel",
     "KernelArgumentError",
     "KernelError",
@@ -59,6 +62,7 @@ __all__ = [
     "device",
     "devices",
     "estimate",
+    "inspect",
     "kernel",
     "launch",
     "litmus",
