@@ -1,20 +1,17 @@
 """Report: what a launch costs, where in the source, and what binds."""
 
 import dataclasses
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from xeemu import documents
 from xeemu.cost import comparison, page, storage, text
 from xeemu.cost.comparison import Comparison
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import Term
 from xeemu.devices.occupancy import Occupancy
-from xeemu.errors import KernelArgumentError
-
-_FORMAT = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +52,7 @@ class Report:
       file: the kernel's file.
       source: lines of the kernel with their numbers; where empty, only those with a memory operation are printed.
 
-      time_s: without the overhead of submitting the launch.
+      time_s: without the overhead of submitting the launch; a lower bound if there is something `missing`.
       cycles: the same in cycles of the device.
       bound: the binding resource.
       occupancy: an `Occupancy`.
@@ -104,6 +101,12 @@ class Report:
     sampled_groups: int | None = None
     marks: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What the launch uses and the device has no figure for: the time is then a lower bound. A resource, or `issue
+        of` a class of instructions."""
+        return tuple(name for term in self.terms if term.work for name in term.unknown)
+
     def mark(self, name: str) -> str:
         """How the figure `name` is known; one that was not marked is modelled, or not known where it is `None`."""
         return "?" if getattr(self, name) is None else self.marks.get(name, "~")
@@ -122,8 +125,7 @@ class Report:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the report into a file of JSON, which `Report.load` reads; paths of sources are kept as they are seen
         from the folder in which the program runs."""
-        data = {"xeemu report": _FORMAT, **self._relative().to_dict()}
-        Path(path).write_text(json.dumps(data, indent=1), encoding="utf-8")
+        documents.write(path, "report", self._relative().to_dict())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Report":
@@ -132,15 +134,8 @@ class Report:
         Raises:
           KernelArgumentError: the file holds none.
         """
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-            if not isinstance(data, dict) or data.get("xeemu report") != _FORMAT:
-                raise ValueError(f"it does not begin with 'xeemu report': {_FORMAT}")
-            return storage.built(cls, data)
-        except (ValueError, KeyError, TypeError) as error:
-            raise KernelArgumentError(
-                f"{os.fspath(path)} is no report: {error}; write one by report.save(path) or xeemu profile --save"
-            ) from None
+        remedy = "report.save(path) or xeemu profile --save"
+        return documents.read(path, "report", lambda data: storage.built(cls, data), remedy)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """The report as one page of HTML that needs nothing else; written into a file too, if one is given."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from xeemu.cost import hints, instructions, requests, timing, workload
+from xeemu.cost import hints, pipes, requests, timing, workload
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
 from xeemu.cost.counting import Counts, Ledger
@@ -170,7 +170,7 @@ def _classes(counts: Counts, taken: Census, memory_requests: int | None) -> tupl
             before = total.get(name, 0)
             total[name] = None if before is None or times is None else before + each_time * times
     barriers = total.get("barrier", 0)
-    known = {name: round(number) for name in instructions.CLASSES if (number := total.get(name))}
+    known = {name: round(number) for name in pipes.CLASSES if (number := total.get(name))}
     return None if None in total.values() else known, None if barriers is None else round(barriers) // sub_groups
 
 

@@ -214,7 +214,7 @@ class _Run:
         assert kernel.interface is not None
         if kernel.interface.printing is not None:
             words = _WORDS if lowered.prints(entry.function, ("printf",)) else 2  # an assertion takes one
-            changed, text = printed(kernel, nd_range, self.device, words)(*contents.arguments)
+            changed, text = printed(kernel, nd_range, device=self.device, words=words)(*contents.arguments)
             machine.output.append("".join(str(line) for line in text if not line.failed))
             if failed := next((line for line in text if line.failed), None):
                 raise Stopped(1, f"work-item {failed.work_item} of {name}: {failed}  at {failed.file}:{failed.line}")
