@@ -1,7 +1,8 @@
 """inspect: one work-group of a launch looked into, line by line."""
 
+import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -11,6 +12,7 @@ from xeemu.devices.device import Device
 from xeemu.errors import KernelArgumentError
 from xeemu.inspection.inspection import Inspection
 from xeemu.inspection.recording import Recorder
+from xeemu.language import public
 from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
@@ -24,20 +26,24 @@ from xeemu.launching.arguments import (
     outside_jit,
     own_range,
 )
+from xeemu.launching.launch import staged
 from xeemu.launching.preparation import traced_program
+from xeemu.launching.staged import Launched
 from xeemu.stepping import alone
 
 _MOST_STEPS = 2000
 
 
+@public.function
 def inspect(
     kernel: Kernel,
     nd_range: NDRange | None = None,
+    *,
     device: str | Device = DEFAULT_DEVICE,
     group: int | Sequence[int] = 0,
     most_steps: int = _MOST_STEPS,
     max_iterations: int | None = None,
-) -> Callable[..., Inspection]:
+) -> Launched[Inspection]:
     """A kernel over an nd-range as a function that tells what one work-group does, line by line.
 
     The work-group runs in lockstep, before all others: SYCL lets any be the first. Work-items that take another branch,
@@ -64,10 +70,11 @@ def inspect(
     most_turns = checked_iterations(max_iterations)
     if isinstance(most_steps, bool) or not isinstance(most_steps, int) or most_steps < 1:
         raise KernelArgumentError(f"most_steps is {most_steps!r}; give a number of steps from 1, such as {_MOST_STEPS}")
+    options: dict[str, Any] = {"group": group, "most_steps": most_steps, "max_iterations": max_iterations}
+    told = functools.partial(staged, "inspect", kernel, nd_range, modelled, **options)
     if calling.is_bound(kernel):
-        return calling.function(
-            kernel, nd_range, lambda k, r: inspect(k, r, modelled, group, most_steps, max_iterations), calling.none
-        )
+        again = functools.partial(inspect, device=modelled, **options)
+        return told(calling.function(kernel, nd_range, again, calling.none))
 
     def call(*arguments: Any, **static: Any) -> Inspection:
         given = outside_jit("xe.inspect", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
@@ -82,7 +89,7 @@ def inspect(
             kernel.name, sizes.global_range, sizes.local_range, ids, sizes.sub_group_size, tuple(recorder.steps)
         )
 
-    return call
+    return told(call)
 
 
 def _linear(group: Any, geometry: Geometry) -> int:

@@ -85,7 +85,7 @@ def origin_of(eqn: jex_core.JaxprEqn) -> Origin | None:
     traceback = eqn.source_info.traceback
     codes, offsets = traceback.raw_frames() if traceback is not None else ((), ())
     for code, offset in zip(codes, offsets, strict=True):
-        if _is_users(code.co_filename):
+        if is_users(code.co_filename):
             place: _Place = tuple(next(itertools.islice(code.co_positions(), offset // 2, None), ()))
             is_python = code.co_varnames != CALLER and place and None not in place
             name = _expression_at(code.co_filename, place) if is_python else None
