@@ -13,27 +13,38 @@ from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import Term
 from xeemu.devices.occupancy import Occupancy
 
+LEVER_GAIN = 1.05
+"""A hint that gains less is not what the time depends on."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Hint:
     """What could be written instead.
 
     Attributes:
-      kind: `bank conflict`, `table copy`, `uncoalesced`, `contended atomics`, `reduction over a range` or
-        `low occupancy`.
+      kind: see the list in the room's README.
       sites: where, the costliest first; empty where it is about the whole launch.
       text: the pattern with its numbers, and what to write instead.
-      bound: what it gains at most.
+      gain: how many times less time the launch takes with the change, as the model times it; None if that is not known.
     """
 
     kind: str
     sites: tuple[SiteReport, ...]
     text: str
-    bound: str
+    gain: float | None
+
+    @property
+    def effect(self) -> str:
+        """The gain as a sentence."""
+        if self.gain is None:
+            return "What it gains is not known."
+        if self.gain < LEVER_GAIN:
+            return "As the model times it, it gains nothing here: something else binds."
+        return f"As the model times it, the launch takes {self.gain:.3g}x less time."
 
     def __str__(self) -> str:
         where = f" at {text.place(self.sites[0])}" if self.sites else ""
-        return f"{self.kind}{where}: {self.text} {self.bound}"
+        return f"{self.kind}{where}: {self.text} {self.effect}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -65,7 +76,7 @@ class Report:
       registers: bytes of registers that a work-item needs.
       spill_bytes: bytes of a work-item that do not fit its registers.
       terms: what each resource would take, were it alone.
-      hints: what could be written instead.
+      hints: what could be written instead, what gains most first.
       not_modelled: the assumptions that this report leaned on.
       sampled_groups: work-groups on which was counted what depends on data; None for all.
       marks: how a figure, named as the attribute, is known: `=` counted exactly, `~` modelled or estimated from a
@@ -100,6 +111,12 @@ class Report:
     not_modelled: tuple[str, ...] = ()
     sampled_groups: int | None = None
     marks: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def lever(self) -> Hint | None:
+        """The hint that gains most; None if none gains 5 %."""
+        first = self.hints[0] if self.hints else None
+        return first if first is not None and first.gain is not None and first.gain >= LEVER_GAIN else None
 
     @property
     def missing(self) -> tuple[str, ...]:

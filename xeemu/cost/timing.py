@@ -163,7 +163,7 @@ class Timing:
     unknown: tuple[str, ...]
 
 
-def predict(work: Work, device: Device, resident_groups: int | None) -> Timing:
+def predict(work: Work, device: Device, resident_groups: float | None) -> Timing:
     """Predicts the time of a launch.
 
     Args:
@@ -185,7 +185,7 @@ def predict(work: Work, device: Device, resident_groups: int | None) -> Timing:
     )
 
 
-def _terms(work: Work, device: Device, resident_groups: int | None) -> tuple[Term, ...]:
+def _terms(work: Work, device: Device, resident_groups: float | None) -> tuple[Term, ...]:
     cores = _busy_cores(work.groups, device.xe_cores)
     return (
         _issue(work, device, cores),
@@ -314,7 +314,7 @@ def _group_launch(work: Work, device: Device) -> Term:
     return _term("group launch", work.groups, "groups", _quotient(1, group_cycles))
 
 
-def _latency(work: Work, device: Device, resident_groups: int | None) -> Term:
+def _latency(work: Work, device: Device, resident_groups: float | None) -> Term:
     waits = (_arithmetic_wait(work, device), _local_wait(work, device), _global_wait(work, device))
     barriers = _barrier_wait(work, device)
     known = [wait for wait in (*waits, barriers) if wait is not None]
