@@ -413,11 +413,6 @@ class TestHelp:
         assert out.isascii()
         assert max(map(len, out.splitlines())) <= 80
 
-    def test_a_command_is_needed(self, xeemu):
-        code, _, err = xeemu()
-        assert code == 2
-        assert "the following arguments are required: COMMAND" in err
-
 
 class TestCheck:
     def test_a_clean_example_ends_with_0(self, capsys):
