@@ -8,6 +8,8 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
+import jax
+
 from xeemu.errors import KernelArgumentError
 from xeemu.language import interface, source
 from xeemu.language.dialect import PYTHON, Dialect
@@ -29,6 +31,7 @@ class Kernel:
       nd_ranges: the different sizes of all its launches there that are known, the first one's first.
       grf_size: the registers of a thread that it requires on Xe (`sycl::ext::intel::experimental::grf_size`): 128, or
         256 at half the threads; None leaves it at 128.
+      structure: of a launch with pytrees for arguments their structure; its leaves are what is launched.
     """
 
     function: Callable[..., Any]
@@ -38,6 +41,7 @@ class Kernel:
     nd_range: NDRange | None = None
     nd_ranges: tuple[NDRange, ...] = ()
     grf_size: int | None = None
+    structure: Any = None
 
     def __post_init__(self) -> None:
         if self.grf_size not in (None, 128, 256):
@@ -104,8 +108,28 @@ class Kernel:
     # Cached, for each launch asks, and `inspect` takes longer than a small launch.
     @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
-        """The names of the launch's arrays, in order."""
-        return interface.of_signature(self._signature)[0] if self.interface is None else self.interface.parameters
+        """The names of the launch's arrays, in order; of the leaves of a pytree such as `state['x']`."""
+        if self.interface is not None:
+            return self.interface.parameters
+        names = interface.of_signature(self._signature)[0]
+        if self.structure is None:
+            return names
+        numbers = jax.tree.unflatten(self.structure, range(self.structure.num_leaves))
+        paths = jax.tree.leaves_with_path(numbers)
+        return tuple(names[path[0].idx] + jax.tree_util.keystr(path[1:]) for path, _ in paths)
+
+    def with_leaves(self, arguments: Sequence[Any]) -> tuple["Kernel", Sequence[Any]]:
+        """The kernel of the leaves of its arguments, and these; kernel and arguments themselves if none is a pytree.
+
+        A list or tuple of numbers is taken for an array in the making, not for a pytree.
+        """
+        if self.interface is not None or len(arguments) != len(self.parameters):
+            return self, arguments
+        leaves = jax.tree.leaves(tuple(arguments), is_leaf=_is_no_tree)
+        structure: Any = jax.tree.structure(tuple(arguments), is_leaf=_is_no_tree)
+        if structure == jax.tree.structure((0,) * len(arguments)):
+            return self, arguments
+        return dataclasses.replace(self, structure=structure), leaves
 
     def required_size(self, dimensions: int) -> tuple[int, ...] | None:
         """The work-group size that a launch of some dimensions must have, or None.
@@ -158,6 +182,11 @@ class Kernel:
     def static_defaults(self) -> Mapping[str, Any]:
         """The static parameters with their defaults; `inspect.Parameter.empty` where there is none."""
         return interface.of_signature(self._signature)[1] if self.interface is None else self.interface.static
+
+
+def _is_no_tree(x: Any) -> bool:
+    numbers = isinstance(x, list | tuple) and len(x) > 0 and all(isinstance(n, bool | int | float) for n in x)
+    return x is None or (numbers and type(x) in (list, tuple))
 
 
 def _check_hashable(kernel: str, name: str, value: Any) -> None:
