@@ -310,6 +310,23 @@ def test_a_figure_without_a_source_leaves_its_term_unknown(figure, resource):
     assert 0 < unknown.cycles < known.cycles
 
 
+def test_loads_from_dram_of_unknown_latency_wait_for_the_l2_at_least():
+    gpu = dataclasses.replace(H200, dram_latency_cycles=None)
+    work = launch(groups=1, global_requests=1, global_loads=1, loads_in_flight=1, bytes_moved=128, l2_bytes=128)
+    far = dataclasses.replace(work, dram_bytes=128)
+    assert predict(work, gpu, 1).unknown == ()
+    assert predict(far, gpu, 1).unknown == ("latency of DRAM",)
+    assert cycles(far, gpu)["latency"] == cycles(work, gpu)["latency"] == pytest.approx(281)
+
+
+def test_an_l2_of_unknown_size_leaves_the_dram_out_of_the_time():
+    gpu = dataclasses.replace(H200, l2_bytes=None)
+    work = launch(instructions={"f32": 10**6}, dram_bytes=None)
+    assert predict(work, gpu, 1).unknown == ("DRAM",)
+    assert predict(work, gpu, 1).cycles > 0
+    assert predict(work, H200, 1).cycles is None
+
+
 def test_what_a_launch_does_not_use_needs_no_figure():
     bare = dataclasses.replace(H200, slm_bytes_per_cycle=None, same_address_atomics_per_cycle=None)
     prediction = predict(launch(instructions={"f32": 1000}), bare, 1)

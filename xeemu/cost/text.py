@@ -53,10 +53,16 @@ def _verdict(report: "Report") -> list[str]:
     if least:
         lines += _hung(f"  without    {', '.join(report.missing)}: {report.device} has no figure for it")
     if report.hints:
-        first = report.hints[0]
-        where = f" ({place(first.sites[0])})" if first.sites else ""
-        lines.append(f"  lever      {cut(f'H1 {first.kind}{where}', WIDTH - 13)}")
+        lines.append(marked(f"  lever      {cut(_lever(report), WIDTH - 15)}", "~"))
     return lines
+
+
+def _lever(report: "Report") -> str:
+    first = report.lever
+    if first is None:
+        return "none of the hints gains 5 %"
+    where = f" ({place(first.sites[0])})" if first.sites else ""
+    return f"H1 {first.kind}{where}: {first.gain:.3g}x less time"
 
 
 def _hung(text: str) -> list[str]:
@@ -74,7 +80,7 @@ def _hints(report: "Report") -> list[str]:
         lines += [cut(f"{indent}{head}", WIDTH) for head in heads[1:]]
         if len(hint.sites) > 3:
             lines.append(f"{indent}{len(hint.sites) - 3} more")
-        lines += wrap(hint.text, "     ") + wrap(hint.bound, "     ")
+        lines += wrap(hint.text, "     ") + wrap(hint.effect, "     ")
     return lines
 
 

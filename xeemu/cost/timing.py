@@ -123,7 +123,8 @@ class Term:
       peak: amount per cycle that the device, or the part of it that the launch fills, does; None without a source.
       cycles: None if the work or the peak is not known; 0 without work, whatever the peak.
       share: `cycles` of the launch's cycles.
-      left_out: classes of instructions that are in the work and not in the cycles, as the device has no rate for them.
+      left_out: what is in the work and not in the cycles, as the device has no figure for it: classes of instructions;
+        of the latency `DRAM`, whose loads are then taken to wait for the L2 only.
     """
 
     resource: str
@@ -136,7 +137,7 @@ class Term:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """What of the time is not known: the resource, or `issue of` each class that is left out."""
+        """What of the time is not known: the resource, or what is left out of it, such as `issue of special`."""
         if self.cycles is None:
             return (self.resource,)
         return tuple(f"{self.resource} of {name}" for name in self.left_out)
@@ -152,8 +153,7 @@ class Timing:
         for which the device has no figure is left out, so that this is then a lower bound: `unknown` says of which.
       time_s: the same in seconds, without the overhead of submitting it (`Device.launch_overhead_s`).
       bound: the resource with the largest term.
-      unknown: resources that the launch uses and whose term is not known, and `issue of` a class of instructions that
-        is left out of its term.
+      unknown: resources that the launch uses and whose term is not known, and what is left out of a term.
     """
 
     terms: tuple[Term, ...]
@@ -163,7 +163,7 @@ class Timing:
     unknown: tuple[str, ...]
 
 
-def predict(work: Work, device: Device, resident_groups: int | None) -> Timing:
+def predict(work: Work, device: Device, resident_groups: float | None) -> Timing:
     """Predicts the time of a launch.
 
     Args:
@@ -171,7 +171,7 @@ def predict(work: Work, device: Device, resident_groups: int | None) -> Timing:
       device: the modelled device.
       resident_groups: work-groups that an Xe core holds at a time; None if it is not known.
     """
-    terms, counted = (_terms(each, device, resident_groups) for each in (work, _as_if_counted(work)))
+    terms, counted = (_terms(each, device, resident_groups) for each in (work, _as_if_counted(work, device)))
     # What was not counted may be any amount; what a device has no figure for is missing from all its launches alike.
     uncounted = any(a.cycles is None and b.cycles is not None for a, b in zip(terms, counted, strict=True))
     cycles, bound = (None, None) if uncounted else _combine(terms)
@@ -185,7 +185,7 @@ def predict(work: Work, device: Device, resident_groups: int | None) -> Timing:
     )
 
 
-def _terms(work: Work, device: Device, resident_groups: int | None) -> tuple[Term, ...]:
+def _terms(work: Work, device: Device, resident_groups: float | None) -> tuple[Term, ...]:
     cores = _busy_cores(work.groups, device.xe_cores)
     return (
         _issue(work, device, cores),
@@ -200,10 +200,11 @@ def _terms(work: Work, device: Device, resident_groups: int | None) -> tuple[Ter
     )
 
 
-def _as_if_counted(work: Work) -> Work:
+def _as_if_counted(work: Work, device: Device) -> Work:
     """The work with some amount for each count that is missing: its terms tell what the device has figures for."""
+    without = _OPTIONAL if device.l2_bytes else (*_OPTIONAL, "dram_bytes")
     amounts: dict[str, Any] = {"instructions": dict.fromkeys(pipes.CLASSES, 1)}
-    missing = [f.name for f in dataclasses.fields(work) if getattr(work, f.name) is None and f.name not in _OPTIONAL]
+    missing = [f.name for f in dataclasses.fields(work) if getattr(work, f.name) is None and f.name not in without]
     return dataclasses.replace(work, **{name: amounts.get(name, 1) for name in missing})
 
 
@@ -313,14 +314,16 @@ def _group_launch(work: Work, device: Device) -> Term:
     return _term("group launch", work.groups, "groups", _quotient(1, group_cycles))
 
 
-def _latency(work: Work, device: Device, resident_groups: int | None) -> Term:
+def _latency(work: Work, device: Device, resident_groups: float | None) -> Term:
     waits = (_arithmetic_wait(work, device), _local_wait(work, device), _global_wait(work, device))
     barriers = _barrier_wait(work, device)
     known = [wait for wait in (*waits, barriers) if wait is not None]
     total = sum(known) + _fence_wait(work, device) if len(known) == 4 else None
     places = _product(resident_groups, device.xe_cores)
     groups = None if places is None else min(places, work.groups)
-    return _term("latency", total, "cycles waited", _product(groups, work.sub_groups / work.groups))
+    term = _term("latency", total, "cycles waited", _product(groups, work.sub_groups / work.groups))
+    farther = work.global_loads and work.dram_bytes and device.dram_latency_cycles is None
+    return dataclasses.replace(term, left_out=("DRAM",) if farther else ())
 
 
 # --- What sub-groups wait for ---
@@ -351,8 +354,6 @@ def _global_wait(work: Work, device: Device) -> float | None:
     steps = (device.l1_latency_cycles, device.l2_latency_cycles, device.dram_latency_cycles)
     l1, l2, dram = steps
     if past_l1 is None or past_l2 is None or l1 is None or l2 is None:
-        return None
-    if past_l2 and dram is None:
         return None
     miss, far = min(1.0, past_l1), min(1.0, past_l2)
     latency = l1 + miss * (l2 - l1 + far * ((dram or l2) - l2))

@@ -54,6 +54,7 @@ PRESETS = (
         *figures("M", f"{GUIDE}: 8 banks of 64 bytes per cycle", l2_bytes_per_cycle=512),
         *figures("M", PRODUCT, clock_hz=1.3e9),
         *figures("L", "LPDDR4x; depends on the platform", dram_bytes_per_s=68e9),
+        *figures("D", f"{GUIDE}, VectorAdd2 by 48 groups: 42e9 bytes/s", dram_sustained=0.62),
     ),
     _preset(
         "uhd770",

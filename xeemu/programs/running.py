@@ -78,6 +78,7 @@ class _Run:
     varying: Varying = dataclasses.field(default_factory=Varying)
     _names: dict[int, str] = dataclasses.field(default_factory=dict)
     _made: dict[Any, tuple[Kernel, Sequence[Variable]]] = dataclasses.field(default_factory=dict)
+    _deciding: dict[Any, frozenset[str]] = dataclasses.field(default_factory=dict)
 
     def result(self) -> Result:
         main = self._main()
@@ -206,7 +207,6 @@ class _Run:
             name, place.file, place.line, nd_range, contents.arguments, kernel, self.device, contents.unset,
             _origins(values),
         )  # fmt: skip
-        self.submitted.append(submitted)
 
         def launched(arguments: Sequence[Any]) -> Any:
             return self._launched(name, entry, sharing, nd_range, arguments)
@@ -214,12 +214,14 @@ class _Run:
         assert kernel.interface is not None
         if kernel.interface.printing is not None:
             words = _WORDS if lowered.prints(entry.function, ("printf",)) else 2  # an assertion takes one
-            changed, text = printed(kernel, nd_range, self.device, words)(*contents.arguments)
+            changed, text = printed(kernel, nd_range, device=self.device, words=words)(*contents.arguments)
+            self.submitted.append(submitted)
             machine.output.append(texts.letters("".join(str(line) for line in text if not line.failed)))
             if failed := next((line for line in text if line.failed), None):
                 raise Stopped(1, f"work-item {failed.work_item} of {name}: {failed}  at {failed.file}:{failed.line}")
         else:
             changed = launched(contents.arguments)
+            self.submitted.append(submitted)
         if machine.commands.open:
             command = machine.commands.open[-1]
             command.launched.append(submitted)
@@ -231,8 +233,10 @@ class _Run:
     ) -> Any:
         """What a launch changes; numbers that vary are left open where the kernel can be traced so."""
         kernel, variables = self._kernel(name, entry, sharing)
-        key = name, sharing, nd_range
-        open_ = self.varying.of(key, variables, arguments)
+        key = name, sharing, nd_range, tuple(getattr(a, "shape", None) for a in arguments)
+        deciding = self._deciding[name, sharing]
+        given = zip((v.name for v in variables), arguments, strict=True)
+        open_ = self.varying.of(key, {name: int(number) for name, number in given if name in deciding})
         if open_:
             try:
                 return launch(self._kernel(name, entry, sharing, open_)[0], nd_range, device=self.device)(*arguments)
@@ -251,6 +255,7 @@ class _Run:
             program = Program(self.kernels.file, {}, [entry.function], [])
             identity = (*self.kernels.identity, name, repr(sharing), *sorted(open_))
             kernel = binding.kernel(program, entry.function, SYCL_CPP, identity, open_=open_)
+            self._deciding[name, sharing] = lowered.deciding(program, entry.function)
             self._made[key] = kernel, entry.function.parameters
         return self._made[key]
 
