@@ -12,12 +12,17 @@ from xeemu.errors import (
     KernelArgumentError,
     KernelError,
     KernelNotSupportedError,
+    KernelWarning,
     MemoryAllocationError,
     NDRangeError,
+    did_you_mean,
 )
 from xeemu.faults.checking import check
 from xeemu.faults.findings import Finding, Findings, WorkItem
 from xeemu.frontends.samplers import Sampler
+from xeemu.inspection.inspecting import inspect
+from xeemu.inspection.inspection import Inspection
+from xeemu.language import foreign
 from xeemu.language.kernel import Kernel, kernel
 from xeemu.language.local import Local
 from xeemu.language.memory import Memory
@@ -26,6 +31,7 @@ from xeemu.language.program import Program
 from xeemu.language.workgroup import SubGroup, WorkGroup
 from xeemu.launching.launch import launch, trace
 from xeemu.launching.printing import printed
+from xeemu.launching.staged import Staged
 from xeemu.memory_model.litmus import litmus
 from xeemu.programs.loading import load
 from xeemu.sweeps.ranking import Row, Table
@@ -37,10 +43,12 @@ __all__ = [
     "Error",
     "Finding",
     "Findings",
+    "Inspection",
     "Kernel",
     "KernelArgumentError",
     "KernelError",
     "KernelNotSupportedError",
+    "KernelWarning",
     "Local",
     "Memory",
     "MemoryAllocationError",
@@ -51,6 +59,7 @@ __all__ = [
     "Report",
     "Row",
     "Sampler",
+    "Staged",
     "SubGroup",
     "Table",
     "WorkGroup",
@@ -59,6 +68,7 @@ __all__ = [
     "device",
     "devices",
     "estimate",
+    "inspect",
     "kernel",
     "launch",
     "litmus",
@@ -77,4 +87,7 @@ def __getattr__(name: str) -> Any:
     """`xe.plot` and `xe.testing`, which need packages that xeemu itself does not, and are imported when asked for."""
     if name in ("plot", "testing"):
         return importlib.import_module(f"xeemu.{name}")
-    raise AttributeError(f"module 'xeemu' has no attribute {name!r}")
+    public = [*__all__, "plot", "testing"]
+    kernels = foreign.written(name)
+    meant = f"; a kernel writes {kernels}" if kernels else did_you_mean(name, public)
+    raise AttributeError(f"module 'xeemu' has no attribute {name!r}{meant}", name=name)

@@ -54,9 +54,78 @@ def of_equation(eqn: jex_core.JaxprEqn) -> Site:
         return UNKNOWN
     codes, offsets = traceback.raw_frames()
     for code, offset in zip(codes, offsets, strict=True):
-        if _is_users(code.co_filename):
+        if is_users(code.co_filename):
             return _site(code.co_filename, _line(code, offset))
     return UNKNOWN
+
+
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """What the user's line says of an equation that it binds.
+
+    Attributes:
+      site: the line.
+      name: the variable that what is computed is assigned to, else the text of the expression; None if that cannot be
+        told, as of a kernel in another language than Python.
+      code, offset: the function, and how far the line has come in it.
+    """
+
+    site: Site
+    name: str | None
+    code: CodeType
+    offset: int
+
+    def begins_anew(self, last: "Origin | None") -> bool:
+        """Whether the line has been left, or begun again, after something else that is of it perhaps."""
+        return last is None or self.site != last.site or (self.code is last.code and self.offset < last.offset)
+
+
+def origin_of(eqn: jex_core.JaxprEqn) -> Origin | None:
+    """Where the user's line binds `eqn`, also inside loops, nested jit and device functions; None if nowhere."""
+    traceback = eqn.source_info.traceback
+    codes, offsets = traceback.raw_frames() if traceback is not None else ((), ())
+    for code, offset in zip(codes, offsets, strict=True):
+        if is_users(code.co_filename):
+            place: _Place = tuple(next(itertools.islice(code.co_positions(), offset // 2, None), ()))
+            is_python = code.co_varnames != CALLER and place and None not in place
+            name = _expression_at(code.co_filename, place) if is_python else None
+            return Origin(_site(code.co_filename, _line(code, offset)), name, code, offset)
+    return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _expression_at(file: str, place: "_Place") -> str | None:
+    """The variable that gets the expression at a place of a file, else the text of the expression."""
+    lines = linecache.getlines(file)
+    for statement in _simple_statements("".join(lines)):
+        if isinstance(statement, ast.Assign):
+            name = _receiving(statement.targets[0], statement.value, place)
+        elif isinstance(statement, ast.AnnAssign | ast.AugAssign):
+            # The sum of `x += y` is computed by the statement as a whole.
+            own = isinstance(statement, ast.AugAssign)
+            name = _receiving(statement.target, statement if own else statement.value, place)
+        else:
+            continue
+        if name:
+            return name
+    first, last, column, end = place
+    text = [line.encode() for line in lines[(first or 1) - 1 : last]]
+    if not text:
+        return None
+    text[-1] = text[-1][:end]
+    text[0] = text[0][column:]
+    return " ".join(b"".join(text).decode(errors="replace").split())
+
+
+def _receiving(target: ast.expr, value: ast.AST | None, place: "_Place") -> str | None:
+    """The name in a target of an assignment that gets the value that is at a place."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        names = (_receiving(t, v, place) for t, v in zip(target.elts, value.elts, strict=True))
+        return next((name for name in names if name), None)
+    if not isinstance(target, ast.Name) or not isinstance(value, ast.expr | ast.stmt):
+        return None
+    own = value.lineno, value.end_lineno, value.col_offset, value.end_col_offset
+    return target.id if own == place else None
 
 
 def calls_of_equation(eqn: jex_core.JaxprEqn) -> list[tuple[CodeType, int]]:
@@ -64,7 +133,7 @@ def calls_of_equation(eqn: jex_core.JaxprEqn) -> list[tuple[CodeType, int]]:
     traceback = eqn.source_info.traceback
     codes, offsets = traceback.raw_frames() if traceback is not None else ((), ())
     frames = zip(codes, offsets, strict=True)
-    return [(code, _line(code, offset)) for code, offset in frames if _is_users(code.co_filename)][::-1]
+    return [(code, _line(code, offset)) for code, offset in frames if is_users(code.co_filename)][::-1]
 
 
 def callers(eqn: jex_core.JaxprEqn, kernel: CodeType) -> tuple[Site, ...]:
@@ -107,7 +176,7 @@ def of_caller() -> Site:
 
 def _users_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and not _is_users(frame.f_code.co_filename):
+    while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
@@ -120,20 +189,34 @@ def of_exception(error: BaseException, code: CodeType) -> Site:
     while traceback is not None:
         frame = traceback.tb_frame
         inside = inside or frame.f_code is code
-        if inside and _is_users(frame.f_code.co_filename):
+        if inside and is_users(frame.f_code.co_filename):
             entries.append((frame.f_code.co_filename, traceback.tb_lineno))
         traceback = traceback.tb_next
     return _site(*entries[-1]) if entries else UNKNOWN
 
 
-def raised_by_user(error: BaseException) -> bool:
-    """Whether the line that raised `error` is the user's own, not one of a library that it called."""
-    if any(_FILTERED in note for note in getattr(error, "__notes__", ())):
-        return False
+def of_raised(error: BaseException) -> Site:
+    """The line that raised `error`."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    return traceback is not None and _is_users(traceback.tb_frame.f_code.co_filename)
+    return UNKNOWN if traceback is None else _site(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+
+
+def raised_by_user(error: BaseException) -> bool:
+    """Whether the line that raised `error` is the user's own, not one of a library that it called."""
+    if any(_FILTERED in note for note in getattr(error, "__notes__", ())):
+        return False  # who raised it is not known
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and is_users(traceback.tb_frame.f_code.co_filename)
+
+
+def forget_filtering(error: BaseException) -> None:
+    """Takes away the note by which JAX says that it has removed frames: it tells users nothing of their error."""
+    if (notes := getattr(error, "__notes__", None)) is not None:
+        notes[:] = [note for note in notes if _FILTERED not in note]
 
 
 # JAX says so where it has taken its own frames out of a traceback.
@@ -232,7 +315,8 @@ def _line(code: CodeType, offset: int) -> int:
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_users(filename: str) -> bool:
+def is_users(filename: str) -> bool:
+    """Whether a file is a user's: none of xeemu, JAX or NumPy."""
     if filename.startswith("<frozen"):
         return False
     path = os.path.abspath(filename)
@@ -255,7 +339,7 @@ def called_by_user(eqn: jex_core.JaxprEqn) -> str:
     traceback = eqn.source_info.traceback
     called = ""
     for code in traceback.raw_frames()[0] if traceback is not None else ():
-        if _is_users(code.co_filename):
+        if is_users(code.co_filename):
             return called
         if code.co_name not in _WRAPPERS:
             called = code.co_name
