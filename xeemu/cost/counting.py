@@ -253,8 +253,9 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
     executions, tallies = dict(taken.executions), dict(taken.tallies)
     if state is None:
         sample = groupwise.drawn(taken)
-        for place in ledger.places if sample else ():
-            _estimate(place, known, errors, taken, sample)
+        if sample is not None:
+            for place in ledger.places:
+                _estimate(place, known, errors, taken, sample)
         estimated = [place for place, error in errors.items() if error is not None]
         figures = {p: _named(n) if p in estimated else _partial(p, n, taken) for p, n in known.items()}
         tallied = {memory: None if memory in ledger.tallied else tally for memory, tally in tallies.items()}
@@ -274,7 +275,7 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
             known[place] = known[place] + totals
     executions |= {plan: int(turns) for plan, turns in zip(ledger.paths, state["turns"], strict=True)}
     active = dict(taken.active) | {key: int(n) for key, n in zip(ledger.sections, state["active"], strict=True)}
-    scale = 1.0 if ledger.sample is None else ledger.sample.scale
+    scale, sampled = (1.0, None) if ledger.sample is None else (ledger.sample.scale, ledger.sample.size)
     tallies |= {
         memory: taken.tallies[memory] + np.rint(tally * scale).astype(np.int64)
         for memory, tally in zip(ledger.tallied, state["tallies"], strict=True)
