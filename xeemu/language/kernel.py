@@ -8,6 +8,8 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
+import jax
+
 from xeemu.errors import KernelArgumentError
 from xeemu.language import interface, source
 from xeemu.language.dialect import PYTHON, Dialect
@@ -27,6 +29,7 @@ class Kernel:
       interface: of a kernel of another language, how it is called; None: as its function is.
       nd_range: of a kernel of SYCL C++ the sizes with which the host code launches it first; None if not known.
       nd_ranges: the different sizes of all its launches there that are known, the first one's first.
+      structure: of a launch with pytrees for arguments their structure; its leaves are what is launched.
     """
 
     function: Callable[..., Any]
@@ -35,6 +38,7 @@ class Kernel:
     interface: Interface | None = None
     nd_range: NDRange | None = None
     nd_ranges: tuple[NDRange, ...] = ()
+    structure: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.function, types.FunctionType):
@@ -98,8 +102,28 @@ class Kernel:
     # Cached, for each launch asks, and `inspect` takes longer than a small launch.
     @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
-        """The names of the launch's arrays, in order."""
-        return interface.of_signature(self._signature)[0] if self.interface is None else self.interface.parameters
+        """The names of the launch's arrays, in order; of the leaves of a pytree such as `state['x']`."""
+        if self.interface is not None:
+            return self.interface.parameters
+        names = interface.of_signature(self._signature)[0]
+        if self.structure is None:
+            return names
+        numbers = jax.tree.unflatten(self.structure, range(self.structure.num_leaves))
+        paths = jax.tree.leaves_with_path(numbers)
+        return tuple(names[path[0].idx] + jax.tree_util.keystr(path[1:]) for path, _ in paths)
+
+    def with_leaves(self, arguments: Sequence[Any]) -> tuple["Kernel", Sequence[Any]]:
+        """The kernel of the leaves of its arguments, and these; kernel and arguments themselves if none is a pytree.
+
+        A list or tuple of numbers is taken for an array in the making, not for a pytree.
+        """
+        if self.interface is not None or len(arguments) != len(self.parameters):
+            return self, arguments
+        leaves = jax.tree.leaves(tuple(arguments), is_leaf=_is_no_tree)
+        structure: Any = jax.tree.structure(tuple(arguments), is_leaf=_is_no_tree)
+        if structure == jax.tree.structure((0,) * len(arguments)):
+            return self, arguments
+        return dataclasses.replace(self, structure=structure), leaves
 
     def required_size(self, dimensions: int) -> tuple[int, ...] | None:
         """The work-group size that a launch of some dimensions must have, or None.
@@ -152,6 +176,11 @@ class Kernel:
     def static_defaults(self) -> Mapping[str, Any]:
         """The static parameters with their defaults; `inspect.Parameter.empty` where there is none."""
         return interface.of_signature(self._signature)[1] if self.interface is None else self.interface.static
+
+
+def _is_no_tree(x: Any) -> bool:
+    numbers = isinstance(x, list | tuple) and len(x) > 0 and all(isinstance(n, bool | int | float) for n in x)
+    return x is None or (numbers and type(x) in (list, tuple))
 
 
 def _check_hashable(kernel: str, name: str, value: Any) -> None:

@@ -80,13 +80,15 @@ def tune(
     sampling.check_size(sample)
 
     def call(*arguments: Any, **static: Any) -> Table:
-        placeholders = [0 if callable(argument) else argument for argument in arguments]
-        outside_jit("xe.tune", checked_arguments(kernel, placeholders, SHAPED))
-        sweep.check_static(static)
+        taken, given = kernel.with_leaves(arguments)
+        swept = dataclasses.replace(sweep, kernel=taken)
+        placeholders = [0 if callable(argument) else argument for argument in given]
+        outside_jit("xe.tune", checked_arguments(taken, placeholders, SHAPED))
+        swept.check_static(static)
         if save is None:
-            return sweep.table(arguments, static, None, progress)
+            return swept.table(given, static, None, progress)
         with SaveFile(save, kernel.name) as file:
-            return sweep.table(arguments, static, file, progress)
+            return swept.table(given, static, file, progress)
 
     return Staged("tune", kernel, None, sweep.device, call, {"space": dict(space), "sample": sample, "save": save})
 
