@@ -291,7 +291,7 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
         active,
         tallies,
         _worst(taken) | _seen(ledger, state),
-        ledger.sample and ledger.sample.size,
+        sampled,
     )
 
 
