@@ -310,7 +310,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         super().error(message + self._meant(message))
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[override]
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The words parsed; an option that is not known is told by the command that does not have it."""
         given, unknown = self.parse_known_args(args, namespace)
         if unknown:
