@@ -215,8 +215,6 @@ def _combine(terms: tuple[Term, ...]) -> tuple[float | None, str | None]:
     port = cycles.get("SLM", 0.0) + cycles.get("L1", 0.0)
     resources = [port, *(value for resource, value in cycles.items() if resource not in ("SLM", "L1"))]
     largest = max(resources)
-    if port == largest:
-        cycles = {resource: value for resource, value in cycles.items() if resource in ("SLM", "L1")}
     # Divided by the largest first, since the cube of a long launch's cycles need not fit a float's range.
     total = largest * sum((value / largest) ** _OVERLAP for value in resources) ** (1 / _OVERLAP)
     return total, max(cycles, key=lambda resource: cycles[resource])

@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -71,7 +71,10 @@ def inspect(
     if isinstance(most_steps, bool) or not isinstance(most_steps, int) or most_steps < 1:
         raise KernelArgumentError(f"most_steps is {most_steps!r}; give a number of steps from 1, such as {_MOST_STEPS}")
     options: dict[str, Any] = {"group": group, "most_steps": most_steps, "max_iterations": max_iterations}
-    told = functools.partial(staged, "inspect", kernel, nd_range, modelled, **options)
+
+    def told(call: Callable[..., Inspection]) -> Launched[Inspection]:
+        return staged("inspect", kernel, nd_range, modelled, call, **options)
+
     if calling.is_bound(kernel):
         again = functools.partial(inspect, device=modelled, **options)
         return told(calling.function(kernel, nd_range, again, calling.none))
