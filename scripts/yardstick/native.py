@@ -162,9 +162,10 @@ def modelled(build: Build, size: int) -> dict[str, Any]:
     from xeemu.devices.device import device
 
     model = device("max1550")
+    first = size or model.default_sub_group_size
     system: dict[str, Any] = json.loads(build.system.read_text())
     for each in system["devices"].values():
-        each["sub_group_sizes"] = [size or model.default_sub_group_size]
+        each["sub_group_sizes"] = [first, *(n for n in model.sub_group_sizes if n != first)]  # it takes the first
         each["max_num_sub_groups"] = model.max_work_group_size // min(model.sub_group_sizes)
         each["max_work_group_size"] = model.max_work_group_size
         each["local_mem_size"] = model.local_mem_size
