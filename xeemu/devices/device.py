@@ -97,8 +97,14 @@ class Device:
       l1_latency_cycles: of an L1 hit.
       l2_bytes: last-level cache of the device (L3 before Xe-HPG).
       l2_bytes_per_cycle: peak L2 bandwidth of the device.
+      load_lines_per_cycle: lines, each request's counted, that the L2 is asked for by loads in a cycle.
+      store_lines_per_cycle: the same by stores.
+      store_sectors_per_cycle: sectors that stores fill and the L2 takes in a cycle.
+      partial_store_sectors_per_cycle: the same of sectors that stores fill in part.
       l2_latency_cycles: of an L2 hit.
       dram_bytes_per_s: peak memory bandwidth.
+      dram_page_bytes: bytes of DRAM that are opened together.
+      dram_pages_per_cycle: pages that DRAM opens in a cycle.
       dram_latency_cycles: of a miss everywhere.
       line_bytes: cache line.
       sector_bytes: part of a line that is moved alone; `None` where a line is not known to be divided.
@@ -183,8 +189,14 @@ class Device:
     l1_latency_cycles: float | None = None
     l2_bytes: int | None = None
     l2_bytes_per_cycle: float | None = None
+    load_lines_per_cycle: float | None = None
+    store_lines_per_cycle: float | None = None
+    store_sectors_per_cycle: float | None = None
+    partial_store_sectors_per_cycle: float | None = None
     l2_latency_cycles: float | None = None
     dram_bytes_per_s: float | None = None
+    dram_page_bytes: int | None = None
+    dram_pages_per_cycle: float | None = None
     dram_latency_cycles: float | None = None
     line_bytes: int | None = None
     sector_bytes: int | None = None
@@ -378,6 +390,7 @@ _HOPPER = "NVIDIA Hopper tuning guide"
 
 # Sums to 8 to 64 neighbouring words take 0.074 ns per lane, as if one unit took them all; sums to 512 words
 # (2 KB) take a quarter of what they take on one word, as if four did.
+_SPREAD = "measured on an H200 by sub-groups whose lanes access 32 random lines"
 _H200_ATOMIC_SLICE = {"atomic_slice_bytes": 512, "atomic_slice_sends_per_cycle": 1 / (8 * 0.074e-9 * 1.98e9)}
 
 _SLM_SIZES_TO_64K = tuple(kb * _KB for kb in (1, 2, 4, 8, 16, 32, 64))
@@ -641,6 +654,11 @@ _DEVICES = (
         *_figures(*_H200, slm_bytes_per_cycle=128, slm_latency_cycles=23.4),
         *_figures(*_H200, l1_bytes_per_core=192 * _KB, l1_bytes_per_cycle=128, l1_latency_cycles=32),
         *_figures(*_H200, l2_bytes_per_cycle=7.1e12 / 1.98e9, l2_latency_cycles=281, dram_latency_cycles=672),
+        *_figures("H", f"{_SPREAD}: loads from 1 MB", load_lines_per_cycle=165 / 1.98),
+        *_figures("H", f"{_SPREAD}: stores to 4 MB", store_lines_per_cycle=76 / 1.98),
+        *_figures("H", f"{_SPREAD}: loads from 1 GB", dram_pages_per_cycle=40 / 1.98),
+        *_figures("H", "JEDEC JESD238 (HBM3): page of a pseudo channel", dram_page_bytes=1024),
+        *_figures(*_H200, store_sectors_per_cycle=145 / 1.98, partial_store_sectors_per_cycle=118 / 1.98),
         *_figures(*_H200, barrier_latency_cycles=12.8, barrier_cycles_per_sub_group=2.0),
         *_figures(*_H200, same_address_atomics_per_cycle=1 / (0.733e-9 * 1.98e9)),
         *_figures(*_H200, same_address_float_atomics_per_cycle=1 / (1.756e-9 * 1.98e9)),
