@@ -35,7 +35,8 @@ def test_atomics_of_64_bits_are_refused_where_the_device_lacks_them(entry, dtype
     assert error.value.code == "kernel_not_supported"
     assert str(error.value).startswith(
         f"an atomic add of {dtype} elements, which have 64 bits; a770 lacks SYCL's aspect::atomic64. Use a memory of "
-        "32 bits, or launch on a device that has it: hd530, iris_xe, max1100, max1550, arc140v, b580, h200\n  at "
+        "32 bits, or launch on a device that has it: hd530, iris_xe, uhd770, a750, a380, max1100, max1550, "
+        "max1550_stack, arc140v, b580, b570, b60, b70, h200\n  at "
     )
     assert str(error.value).endswith("# here")
 
@@ -78,7 +79,7 @@ def test_which_devices_have_them():
 
 SINGLE = np.zeros(8, np.float32)
 LONG = np.zeros(8, np.int64)
-ELSEWHERE = "hd530, max1100, max1550, arc140v, b580, h200, cpu"
+ELSEWHERE = "hd530, max1100, max1550, max1550_stack, arc140v, b580, b570, b60, b70, h200, cpu"
 
 
 @xe.kernel
@@ -194,7 +195,7 @@ def test_half_precision_is_refused_where_it_is_lacking():
 
 
 def test_which_devices_have_double_and_half_precision():
-    assert [d.name for d in xe.devices() if d.fp64 is False] == ["iris_xe", "a770"]
+    assert [d.name for d in xe.devices() if d.fp64 is False] == ["iris_xe", "uhd770", "a770", "a750", "a380"]
     assert [d.name for d in xe.devices() if d.fp64 is None] == []
     assert [d.name for d in xe.devices() if d.fp16 is not True] == ["cpu"]
     assert "ftrSupportsFP64" in xe.device("a770").source("fp64")

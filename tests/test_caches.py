@@ -30,6 +30,22 @@ def test_what_a_group_loads_twice_passes_the_l1_once():
     assert past_l1(traffic(loaded(100 * 200, 400, 40_000)), SMALL) == 100 * 200
 
 
+@pytest.mark.parametrize(("group", "passes"), [(500, 1), (501, 3)])
+def test_what_a_loop_goes_through_again_passes_the_l1_again_if_the_resident_groups_do_not_fit(group, passes):
+    """Two groups to a core; a loop around the loads makes three passes."""
+    sectors = Footprint(group, 100 * group, passes=3)
+    load = Loaded(10**9, 10**9 / 128, sectors, sectors, None)
+    assert past_l1(traffic(load), SMALL) == 100 * group * passes
+    without = dataclasses.replace(SMALL, l1_bytes_per_core=None, slm_bytes_per_core=1000)
+    assert past_l1(traffic(load), without) == 100 * group * passes
+
+
+def test_stores_of_each_pass_are_written_again_in_so_far_as_the_l2_cannot_hold_them():
+    sectors = Footprint(2000, 200_000, passes=3)
+    store = Stored(600_000, 0.0, 600_000 / 128, sectors, sectors, True)
+    assert past_l2(traffic(stores=[store]), SMALL) == 200_000 * (1 + 2 / 2)
+
+
 def test_what_fits_the_l1_passes_it_once_for_each_core():
     assert past_l1(traffic(loaded(100 * 800, 400, 900)), SMALL) == 10 * 900
     assert past_l1(traffic(loaded(4 * 800, 400, 900), groups=4), SMALL) == 4 * 400

@@ -337,7 +337,7 @@ class TestTune:
         (row,) = json.loads(out)["rows"]
         example = EXAMPLES["convolution_slm"]
         shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in example.inputs((65536, 17))]
-        report = xe.estimate(example.kernel, example.nd_range((65536, 17)), "a770")(*shapes, **example.static)
+        report = xe.estimate(example.kernel, example.nd_range((65536, 17)), device="a770")(*shapes, **example.static)
         assert row["time_s"] == report.time_s
 
     def test_a_global_size_that_depends_on_the_rest(self, xeemu, file):

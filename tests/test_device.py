@@ -24,7 +24,12 @@ def figures(preset: Device) -> dict[str, object]:
 
 def test_presets_are_listed_in_a_stable_order():
     names = [preset.name for preset in devices()]
-    assert names == ["hd530", "iris_xe", "a770", "max1100", "max1550", "arc140v", "b580", "h200", "cpu"]
+    xe_hpg, xe_hpc, xe2 = (
+        ["a770", "a750", "a380"],
+        ["max1100", "max1550", "max1550_stack"],
+        ["b580", "b570", "b60", "b70"],
+    )
+    assert names == ["hd530", "iris_xe", "uhd770", *xe_hpg, *xe_hpc, "arc140v", *xe2, "h200", "cpu"]
     assert devices() is devices()
 
 
@@ -48,8 +53,8 @@ def test_an_unknown_name_lists_the_devices_and_suggests_the_nearest(name, hint):
     with pytest.raises(KernelArgumentError) as error:
         device(name)
     assert str(error.value) == (
-        f"there is no device {name!r}{hint}. The devices are hd530, iris_xe, a770, max1100, max1550, arc140v, b580, "
-        "h200, cpu; an xe.Device of your own is welcome too"
+        f"there is no device {name!r}{hint}. The devices are hd530, iris_xe, uhd770, a770, a750, a380, max1100, "
+        "max1550, max1550_stack, arc140v, b580, b570, b60, b70, h200, cpu; an xe.Device of your own is welcome too"
     )
 
 
@@ -107,10 +112,14 @@ OCCUPANCY_CALCULATOR = {
     "hd530": (3, 8, 7, 256, 64, 64, 32),
     "iris_xe": (6, 16, 7, 512, 64, 64, 64),
     "a770": (32, 16, 8, 1024, 128, 64, 128),
+    "a750": (28, 16, 8, 1024, 128, 64, 128),
+    "a380": (8, 16, 8, 1024, 128, 64, 128),
+    "uhd770": (2, 16, 7, 512, 64, 64, 64),
     "max1100": (56, 8, 8, 1024, 128, 128, 64),
     "max1550": (128, 8, 8, 1024, 128, 128, 64),
     "arc140v": (8, 8, 8, 1024, 128, 128, 64),
     "b580": (20, 8, 8, 1024, 128, 128, 64),
+    "b570": (18, 8, 8, 1024, 128, 128, 64),
 }
 
 
@@ -132,11 +141,18 @@ def test_the_intel_gpus_are_those_of_the_occupancy_calculator(name, row):
 
 def test_default_sub_group_sizes():
     wide = {preset.name for preset in devices() if preset.default_sub_group_size == 32}
-    assert wide == {"max1100", "max1550", "arc140v", "b580", "h200"}
+    assert wide == {p.name for p in devices() if p.architecture in ("xe-hpc", "xe2", "hopper")}
     assert all(preset.default_sub_group_size == 16 for preset in devices() if preset.name not in wide)
 
 
-@pytest.mark.parametrize("name", ["hd530", "iris_xe", "a770", "max1100", "max1550", "arc140v", "b580"])
+def test_a_stack_of_a_max1550_is_half_of_it_and_a_core_of_either_the_same():
+    whole, stack = device("max1550"), device("max1550_stack")
+    for name in ("xe_cores", "fp32_flops_per_cycle", "l2_bytes", "l2_bytes_per_cycle", "dram_bytes_per_s"):
+        assert getattr(stack, name) == getattr(whole, name) / 2, name
+    assert stack.slm_bytes_per_cycle == whole.slm_bytes_per_cycle
+
+
+@pytest.mark.parametrize("name", [gpu.name for gpu in devices() if gpu.architecture not in ("hopper", "cpu")])
 def test_peak_flops_are_two_per_lane_of_every_engine(name):
     gpu = device(name)
     lanes = 16 if gpu.architecture in ("xe-hpc", "xe2") else 8

@@ -172,7 +172,7 @@ def assert_same(results: Any, wanted: Any) -> None:
 @settings(LAW, max_examples=4)
 @given(BLOCKS)
 def test_nests_mean_what_the_oracle_says(block):
-    assert_same(xe.launch(rendered(block), RANGE, DEVICE)(*arguments()), expected(block))
+    assert_same(xe.launch(rendered(block), RANGE, device=DEVICE)(*arguments()), expected(block))
 
 
 @pytest.mark.thorough
@@ -181,8 +181,8 @@ def test_nests_mean_what_the_oracle_says(block):
 def test_nests_mean_the_same_in_chunks_and_under_a_schedule(block, key):
     kernel, wanted = rendered(block), expected(block)
     with mock.patch.object(cutting, "_chunk", return_value=2):
-        assert_same(xe.launch(kernel, RANGE, DEVICE)(*arguments()), wanted)
-    assert_same(xe.launch(kernel, RANGE, DEVICE, schedule=key)(*arguments()), wanted)
+        assert_same(xe.launch(kernel, RANGE, device=DEVICE)(*arguments()), wanted)
+    assert_same(xe.launch(kernel, RANGE, device=DEVICE, schedule=key)(*arguments()), wanted)
 
 
 @pytest.mark.thorough
@@ -190,9 +190,9 @@ def test_nests_mean_the_same_in_chunks_and_under_a_schedule(block, key):
 @given(BLOCKS)
 def test_a_profile_counts_nests_without_changing_them(block):
     kernel, wanted = rendered(block), expected(block)
-    results, report = xe.profile(kernel, RANGE, DEVICE)(*arguments())
+    results, report = xe.profile(kernel, RANGE, device=DEVICE)(*arguments())
     assert_same(results, wanted)
-    known = xe.estimate(kernel, RANGE, DEVICE)(*arguments())
+    known = xe.estimate(kernel, RANGE, device=DEVICE)(*arguments())
     assert known.instructions in (None, report.instructions)
 
 

@@ -74,6 +74,24 @@ def shared(wg, x, y):
     return y.at[i].set(x[wg.local_id()] + x[64 + wg.local_id()])
 
 
+@xe.kernel(sub_group_size=32)
+def again(wg, x, y, *, outer, inner):
+    """Loops in which the address follows the inner one, and the outer one not."""
+    first = wg.group_id() * 1024 + wg.local_id()
+
+    def once(_, total):
+        return lax.fori_loop(0, inner, lambda k, t: t + x[first + k * SIZE], total)
+
+    return y.at[wg.global_id()].set(lax.fori_loop(0, outer, once, jnp.zeros_like(first, jnp.uint32)))
+
+
+@pytest.mark.parametrize(("outer", "inner", "passes"), [(5, 4, 5), (1, 4, 1), (5, 1, 1)])
+def test_passes_are_the_iterations_of_loops_around_that_touch_the_same(outer, inner, passes):
+    """Without a loop inside that the address follows it is the same element that is loaded again, which L1s keep."""
+    found = of_loads(again, words(GROUPS * 1024), words(GROUPS * SIZE), outer=outer, inner=inner)
+    assert (found.group, found.passes) == (inner * SIZE * 4, passes)
+
+
 def test_what_all_groups_share_and_two_loads_of_one_memory():
     addresses = np.tile(np.concatenate([np.arange(SIZE), 64 + np.arange(SIZE)]), (GROUPS, 1))
     found = of_loads(shared, words(128), words(GROUPS * SIZE))

@@ -15,6 +15,7 @@ from launches import prepared
 
 import xeemu as xe
 from xeemu.emission import hazards
+from xeemu.knowledge import analysis
 
 ITEMS = 16
 LID = np.arange(ITEMS)
@@ -160,3 +161,17 @@ def test_updates_with_what_lies_elsewhere_are_found():
     body = ready.program.body
     updates = [n for n, eqn in enumerate(body.eqns) if eqn.primitive.name in ("xe_store", "xe_atomic")]
     assert [updates.index(n) for n in sorted(hazards.of_body(body, ready.plan).entangled)] == [2, 3, 5]
+
+
+def test_facts_of_a_program_are_found_once_for_each_plan():
+    ready, asked = prepared(several, xe.NDRange(64, ITEMS), [np.zeros(64, np.int32)]), []
+
+    @analysis.fact
+    def count(body, plan, number):
+        asked.append(number)
+        return number + len(body.eqns)
+
+    body, other = ready.program.body, analysis.analyse(ready.program)
+    found = [count(body, plan, number) for plan in (ready.plan, other) for number in (1, 2, 1)]
+    assert found == [number + len(body.eqns) for number in (1, 2, 1, 1, 2, 1)]
+    assert asked == [1, 2, 1, 2]

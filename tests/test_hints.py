@@ -1,7 +1,7 @@
-"""Hints: each is given where its pattern is, and only there."""
+"""Hints: each is given where its pattern is, and only there, with what it gains. On whole kernels: `test_advice`."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,11 @@ import pytest
 from xeemu.cost import hints
 from xeemu.cost.report import Hint
 from xeemu.cost.sites import AtomicTotals, SiteReport
-from xeemu.cost.timing import Term
+from xeemu.cost.subject import Idle, Subject
+from xeemu.cost.trials import Change
 from xeemu.devices import bankmap
 from xeemu.devices.device import device
+from xeemu.language.source import Site
 
 DEVICE = device("h200")
 N = 8448
@@ -28,6 +30,7 @@ class Occupancy:
     limiter: str | None = "SLM"
     constraints: Mapping[str, int] = dataclasses.field(default_factory=dict)
     next_step: str | None = None
+    next_fraction: float | None = None
 
 
 def site(line: int, memory: str, op: str, space: str, **counts: int | None) -> SiteReport:
@@ -35,14 +38,26 @@ def site(line: int, memory: str, op: str, space: str, **counts: int | None) -> S
     return SiteReport(file="k.py", line=line, source="", memory=memory, op=op, space=space, **known)  # type: ignore[arg-type]
 
 
-def give(
-    *sites: SiteReport,
-    atomics: AtomicTotals = NO_ATOMICS,
-    occupancy: Occupancy | None = None,
-    terms: Sequence[Term] = (),
-    groups: int = 132,
-) -> tuple[Hint, ...]:
-    return hints.give(sites, atomics, occupancy, terms, groups, 256, DEVICE)
+def give(*sites: SiteReport, gain: float | None = 2.0, **others: Any) -> tuple[Hint, ...]:
+    """The hints for a launch of 132 work-groups of 256 work-items; a change gains so much."""
+    return hints.give(subject(*sites, **others), lambda change: gain)
+
+
+def subject(*sites: SiteReport, **others: Any) -> Subject:
+    known = {"atomics": NO_ATOMICS, "occupancy": None, "groups": 132, "local_size": (256,), "sub_group_size": 32}
+    return Subject(sites=sites, device=DEVICE, **{**known, **others})  # type: ignore[arg-type]
+
+
+def changes(*sites: SiteReport, **others: Any) -> list[Change]:
+    """The changes that were tried for the launch."""
+    tried: list[Change] = []
+
+    def gain(change: Change) -> float:
+        tried.append(change)
+        return 1.0
+
+    hints.give(subject(*sites, **others), gain)
+    return tried
 
 
 def kinds(*sites: SiteReport, **others: Any) -> list[str]:
@@ -51,32 +66,67 @@ def kinds(*sites: SiteReport, **others: Any) -> list[str]:
 
 # --- Bank conflicts ---
 
-COLUMNS = site(9, "tile", "load", "local", passes=32 * N, ideal_passes=N, shape=(32, 32))
+SQUARE = np.arange(32)[None] * np.ones((8, 1), np.int64)
 
 
-def test_a_bank_conflict_in_a_row_of_words_tells_to_spread_them():
-    (hint,) = give(dataclasses.replace(COLUMNS, shape=(1024,)))
-    assert "leave one word free after every 32: the word i + i // 32 in place of i." in hint.text
+def drawn(words: np.ndarray, op: str = "load", of: str = "h200") -> bankmap.BankMap:
+    """The bank map of an access to such words."""
+    return bankmap.draw(4 * words.astype(np.int64), np.ones(words.shape, bool), device(of), 4, op)  # type: ignore[arg-type]
 
 
-def test_stores_to_one_word_are_for_one_work_item():
-    lanes = np.zeros((1, 16), np.int64)
-    shown = bankmap.draw(lanes, lanes == 0, device("hd530"), 4, "store")
-    one = site(9, "flag", "store", "local", passes=16 * N, ideal_passes=N, shape=(1,), bank_map=shown)
-    (hint,) = give(one)
-    assert "Lanes of a request store to one word, one after the other." in hint.text
-    assert "where=wg.local_linear_id() == 0" in hint.text
+CONFLICTS = {"passes": 32 * N, "ideal_passes": N, "dtype": "float32"}
+COLUMNS = site(9, "tile", "load", "local", shape=(32, 32), bank_map=drawn(32 * SQUARE), **CONFLICTS)
+RUNS = site(9, "row", "load", "local", shape=(256,), bank_map=drawn(8 * SQUARE), **{**CONFLICTS, "passes": 8 * N})
 
 
 def test_a_bank_conflict_tells_to_pad_the_pitch():
     (hint,) = give(COLUMNS)
-    assert hint.kind == "bank conflict"
-    assert hint.sites == (COLUMNS,)
+    assert (hint.kind, hint.sites, hint.gain) == ("bank conflict", (COLUMNS,), 2.0)
     assert hint.text.startswith(f"32-way: {32 * N} passes for {N} requests, {31 * N} of them in excess.")
-    assert (
-        "Make the pitch of tile an odd number of words; one more column does: wg.local((32, 32 + 1), ...)." in hint.text
+    assert "an odd number of words; one more column does: wg.local((32, 32 + 1), ...)." in hint.text
+    assert hint.effect == "As the model times it, the launch takes 2x less time."
+
+
+def test_a_run_of_words_for_each_work_item_tells_to_have_them_lie_apart():
+    (hint,) = give(RUNS)
+    assert "word 8 * i + k of work-item i. Let them lie apart, element k * n + i of n work-items" in hint.text
+    (change,) = changes(RUNS)
+    assert [after.passes for _, after in change.sites] == [N]
+
+
+def test_a_pitch_that_changes_nothing_is_not_advised():
+    """Of a tile of 32 x 32 words eight rows are read, each by lanes that are four words apart."""
+    tile = dataclasses.replace(RUNS, shape=(32, 128), bank_map=drawn(4 * SQUARE), passes=4 * N)
+    (hint,) = give(tile)
+    assert "pitch" not in hint.text
+    assert "Let them lie apart" in hint.text
+
+
+def test_a_scattered_row_of_words_tells_to_spread_them():
+    """Words 0, 32, 96, 192 ...: not evenly apart."""
+    words = 32 * (SQUARE * (SQUARE + 1) // 2).astype(np.int64)
+    (hint,) = give(dataclasses.replace(COLUMNS, shape=(32 * 600,), bank_map=drawn(words)))
+    assert "leave one word free after every 32: the word i + i // 32 in place of i." in hint.text
+
+
+def test_a_remedy_is_tried_on_all_accesses_to_a_memory():
+    store = site(
+        8, "tile", "store", "local", shape=(32, 32), bank_map=drawn(SQUARE, "store"), dtype="float32", passes=N
     )
-    assert hint.bound == "At most 32x less SLM time for this line of source; no gain where SLM is not the bound."
+    (change,) = changes(store, COLUMNS)
+    assert [(before.line, after.passes) for before, after in change.sites] == [(8, N), (9, N)]
+
+
+def test_a_conflict_that_no_layout_mends_is_told_without_one():
+    (hint,) = give(dataclasses.replace(COLUMNS, bank_map=None))
+    assert hint.text.endswith("touch words of different banks; a wider pitch alone changes nothing.")
+
+
+def test_stores_to_one_word_are_for_one_work_item():
+    one = site(9, "flag", "store", "local", shape=(1,), bank_map=drawn(0 * SQUARE, "store", "hd530"), **CONFLICTS)
+    (hint,) = give(one)
+    assert "Lanes of a request store to one word, one after the other." in hint.text
+    assert "where=wg.local_linear_id() == 0" in hint.text
 
 
 @pytest.mark.parametrize(
@@ -95,15 +145,24 @@ def test_no_hint_where_the_banks_serve_almost_all_lanes_at_once(counts):
 
 
 def test_the_costliest_conflict_comes_first():
-    small = site(3, "row", "load", "local", passes=32 * 10, ideal_passes=10, requests=10)
-    assert [hint.sites[0].line for hint in give(small, COLUMNS)] == [9, 3]
+    small = site(3, "row", "load", "local", passes=32 * 10, ideal_passes=10, requests=10, dtype="float32", shape=(32,))
+    assert [hint.sites[0].line for hint in give(COLUMNS, small)] == [9, 3]
 
 
-def test_atomics_on_one_word_of_local_memory_tell_to_give_each_sub_group_a_copy():
-    (hint,) = give(site(9, "bins", "atomic", "local", passes=32 * N, ideal_passes=N))
+def test_atomics_of_a_sub_group_on_one_word_are_reduced_first():
+    shown = drawn(0 * SQUARE, "add")
+    atomic = site(9, "bins", "atomic", "local", passes=32 * N, ideal_passes=N, bank_map=shown)
+    (hint,) = give(atomic)
     assert hint.kind == "contended atomics"
-    assert "Give each sub-group a copy of its own" in hint.text
-    assert "SLM" in hint.bound
+    assert "reduce in the sub-group first" in hint.text
+    (change,) = changes(atomic)
+    assert change.instructions == {"shuffle": 5 * N}
+    assert [after.passes for _, after in change.sites] == [N]
+
+
+def test_atomics_of_few_words_tell_to_keep_copies():
+    (hint,) = give(site(9, "bins", "atomic", "local", passes=4 * N, ideal_passes=N, bank_map=drawn(SQUARE % 8, "add")))
+    assert "Keep several copies in different banks" in hint.text
 
 
 # --- Table copies ---
@@ -114,17 +173,17 @@ STORE = site(6, "slm", "store", "local", passes=N, ideal_passes=N)
 
 def test_a_table_copied_by_every_work_item():
     (hint,) = give(LOAD, STORE)
+    (change,) = changes(LOAD, STORE)
+    assert [after.requests for _, after in change.sites] == [N // 256, N // 256]
     assert hint.kind == "table copy"
     assert hint.sites == (LOAD, STORE)
     assert f"{N} requests copy table to slm one word at a time" in hint.text
     assert "Let every work-item copy a part" in hint.text
-    assert hint.bound.startswith("At most 256x fewer requests")
 
 
 def test_a_table_copied_by_one_work_item():
     (hint,) = give(dataclasses.replace(LOAD, lanes=N), dataclasses.replace(STORE, lanes=N))
     assert "one work-item of a group copies, while the others wait" in hint.text
-    assert hint.bound.startswith("At most 32x fewer requests")
 
 
 def test_a_table_copied_by_every_work_item_where_stores_of_one_word_conflict():
@@ -160,7 +219,6 @@ def test_uncoalesced_access():
     (hint,) = give(STRIDED)
     assert hint.kind == "uncoalesced"
     assert hint.text.startswith("Each request touches 32 lines, and 12 % of the bytes moved are used.")
-    assert hint.bound.startswith("At most 32x fewer lines")
 
 
 def test_private_memory_outside_the_registers():
@@ -191,61 +249,104 @@ SUM = site(8, "total", "atomic", "global", requests=N, lines=N, sectors=32 * N, 
 ON_ONE_ADDRESS = dataclasses.replace(NO_ATOMICS, global_operations=32 * N, global_sectors=32 * N, contention=32 * N)
 
 
-def atomics_term(share: float | None) -> Term:
-    return Term("atomics", 32 * N, "updates", 0.7, None if share is None else 1e6 * share, share)
-
-
-@pytest.mark.parametrize("share", [1.0, None])
-def test_contended_atomics_of_global_memory(share):
-    (hint,) = give(SUM, atomics=ON_ONE_ADDRESS, terms=[atomics_term(share)])
+def test_contended_atomics_of_global_memory():
+    (hint,) = give(SUM, atomics=ON_ONE_ADDRESS)
     assert (hint.kind, hint.sites) == ("contended atomics", (SUM,))
     assert f"{32 * N} lanes update one address" in hint.text
     assert "Reduce in the group first" in hint.text
-    assert hint.bound.startswith(f"At most {32 * N / 132:.3g}x fewer updates")
+    (change,) = changes(SUM, atomics=ON_ONE_ADDRESS)
+    assert change.work["atomic_contention"] == 132 - 32 * N
 
 
-@pytest.mark.parametrize(
-    ("contention", "share"),
-    [
-        (None, 1.0),
-        # Each work-group updates it once: they have reduced.
-        (132, 1.0),
-        (32 * N, 0.1),
-    ],
-)
-def test_no_hint_where_the_atomics_cost_little_or_are_not_known(contention, share):
+@pytest.mark.parametrize("contention", [None, 132])
+def test_no_hint_where_each_group_updates_an_address_once_or_that_is_not_known(contention):
     atomics = dataclasses.replace(ON_ONE_ADDRESS, contention=contention)
-    assert give(SUM, atomics=atomics, terms=[atomics_term(share)]) == ()
+    assert give(SUM, atomics=atomics) == ()
 
 
-# --- Occupancy ---
+def test_atomics_of_a_reduction_are_those_of_the_runtime():
+    (hint,) = hints.give(subject(SUM, atomics=ON_ONE_ADDRESS), lambda change: 2.0, ("total",))
+    assert hint.kind == "reduction over a range"
+
+
+# --- The launch ---
 
 
 def test_low_occupancy_names_its_limiter_and_the_next_step():
-    (hint,) = give(occupancy=Occupancy(0.125, next_step="16 KiB less SLM let 2 groups in"))
+    low = Occupancy(0.125, next_step="16 KiB less SLM let 2 groups in", next_fraction=0.25)
+    (hint,) = give(occupancy=low)
     assert (hint.kind, hint.sites) == ("low occupancy", ())
     assert hint.text.startswith("12 % of the hardware threads of an Xe core have work, limited by SLM")
     assert hint.text.endswith(" 16 KiB less SLM let 2 groups in.")
-    assert hint.bound == "At most 8x less waiting; no gain where latency is not the bound."
+    (change,) = changes(occupancy=low)
+    assert change.resident == 2
 
 
-@pytest.mark.parametrize("occupancy", [None, Occupancy(None), Occupancy(0.5), Occupancy(1.0)])
+@pytest.mark.parametrize("occupancy", [None, Occupancy(None), Occupancy(1.0)])
 def test_no_hint_where_occupancy_is_high_or_not_known(occupancy):
     assert give(occupancy=occupancy) == ()
+
+
+def test_a_launch_of_few_groups_tells_how_many_the_device_holds():
+    (hint,) = give(groups=1, occupancy=Occupancy(1.0, groups=8))
+    assert hint.kind == "small launch"
+    assert hint.text.startswith("1 of the 1056 work-groups that h200 holds at a time, 8 on each of 132 Xe cores.")
+
+
+def test_small_work_groups():
+    (hint,) = give(groups=10000, local_size=(32,))
+    assert hint.kind == "small work-groups"
+    (change,) = changes(groups=10000, local_size=(32,))
+    assert change.spread == 1 / 8
+
+
+def test_lanes_without_work():
+    idle = Idle(Site("k.py", 7, ""), sub_groups=1000, lanes=4000, instructions={"f32": 10.0})
+    (hint,) = give(idle=(idle,))
+    assert hint.kind == "lanes without work"
+    assert hint.text.startswith("4 of the 32 lanes of a sub-group have work where work-items part (line 7).")
+    (change,) = changes(idle=(idle,))
+    assert change.instructions == {"f32": -10.0 * (1000 - 125)}
+
+
+def test_rows_that_begin_between_two_lines():
+    rows = site(4, "a", "load", "global", lines=2 * N, sectors=5 * N, bytes_used=128 * N, bytes_moved=160 * N)
+    (hint,) = give(rows)
+    assert hint.kind == "misaligned rows"
+    assert hint.text.startswith("Requests touch 2 lines each where 1 would hold their bytes")
+
+
+def test_what_a_work_group_loads_again():
+    again = site(4, "a", "load", "global", lines=N, sectors=4 * N, bytes_used=128 * N, bytes_moved=128 * N)
+    once = 128 * N / 132 / 16
+    (hint,) = give(again, group_bytes={"a": once})
+    assert hint.kind == "loaded again"
+    assert hint.text.startswith("A work-group loads each byte of a 16 times.")
+    assert give(again, group_bytes={"a": 8 * once}) == ()
+
+
+def test_spill_is_told_without_a_gain():
+    (hint,) = give(spill_bytes=64)
+    assert (hint.kind, hint.gain) == ("spill", None)
+    assert hint.effect == "What it gains is not known."
 
 
 # --- Order ---
 
 
-def test_hints_about_the_binding_resource_come_first():
-    def terms(slm: float, dram: float, latency: float) -> list[Term]:
-        cycles = {"SLM": slm, "DRAM": dram, "latency": latency}
-        return [Term(name, 1, "bytes", 1.0, value, None) for name, value in cycles.items()]
+def test_what_gains_most_comes_first():
+    gains = {9: 1.5, 4: 3.0}
 
-    low = Occupancy(0.25)
-    assert kinds(COLUMNS, STRIDED, occupancy=low, terms=terms(3, 2, 1))[0] == "bank conflict"
-    assert kinds(COLUMNS, STRIDED, occupancy=low, terms=terms(2, 3, 1))[0] == "uncoalesced"
-    assert kinds(COLUMNS, STRIDED, occupancy=low, terms=terms(1, 2, 3))[0] == "low occupancy"
+    def gain(change: Change) -> float:
+        return gains[change.sites[0][0].line]
+
+    assert [hint.gain for hint in hints.give(subject(COLUMNS, STRIDED), gain)] == [3.0, 1.5]
+
+
+def test_what_gains_nothing_is_told_of_mistakes_alone():
+    (hint,) = give(COLUMNS, occupancy=Occupancy(0.25, next_step=""), gain=1.01)
+    assert hint.kind == "bank conflict"
+    assert hint.effect == "As the model times it, it gains nothing here: something else binds."
 
 
 def test_a_clean_kernel_has_no_hints():

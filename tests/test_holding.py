@@ -88,3 +88,24 @@ def test_they_are_errors_where_it_does_not(tried):
     with pytest.raises(xe.Error, match="the global size 64 is not divisible by the local size 48") as caught:
         ran(_MEMORY + tried.format(_DIVIDED))
     assert caught.value.code == "nd_range"
+
+
+def test_a_launch_that_the_program_catches_the_error_of_is_none():
+    text = """#include <sycl/sycl.hpp>
+#include <cstdio>
+int main() {
+  sycl::queue q;
+  int *d = sycl::malloc_shared<int>(1024, q);
+  try {
+    q.parallel_for(sycl::nd_range<1>(1024, 100), [=](sycl::nd_item<1> it) { d[it.get_global_id(0)] = 1; });
+  } catch (const sycl::exception &e) {
+    std::puts("caught");
+  }
+  int *same = d;
+}"""
+    result = xe.load(text).run()
+    assert result.output == "caught\n"
+    assert result.submissions == ()
+    assert result.arrays["same"] is result.arrays["d"]
+    assert "array d: int32[1024]" in str(result)
+    assert "same" not in str(result)

@@ -108,6 +108,32 @@ def test_only_the_words_of_64_bits_that_are_needed_are_computed(mask, words):
     assert instructions(mixed, integers, integers) == {"i32": 2 * words + extra}
 
 
+@pytest.mark.parametrize(
+    ("dtype", "factor", "expected"),
+    [
+        (jnp.int32, 5, {"i32mul": 1}),
+        (jnp.int32, 8, {"i32": 1}),
+        (jnp.int64, 5, {"i64mul": 1}),
+        (jnp.float32, 5, {"f32": 1}),
+        (jnp.float16, 5, {"f16": 1}),
+        (jnp.float64, 5, {"f64": 1}),
+    ],
+)
+def test_products_are_classes_of_their_own_with_and_without_a_sum(dtype, factor, expected):
+    """The sum of a multiply-add is part of it; a product with a power of two is a shift."""
+
+    def multiplied(wg, x, y):
+        i = wg.global_id()
+        return y.at[i].set(x[i] * jnp.asarray(factor, x.dtype))
+
+    def added(wg, x, y):
+        i = wg.global_id()
+        return y.at[i].set(x[i] * jnp.asarray(factor, x.dtype) + x[i + 32])
+
+    numbers = floats(64, dtype)
+    assert instructions(multiplied, numbers, numbers) == instructions(added, numbers, numbers) == expected
+
+
 @pytest.mark.parametrize(("by", "quotient", "remainder"), [(8, 1, 1), (7, 2, 2), (None, 20, 20)])
 def test_what_follows_from_constants_is_free(by, quotient, remainder):
     """JAX's remainder of unsigned integers tests for 0 and for signs, of which nothing is left."""

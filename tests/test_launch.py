@@ -246,7 +246,7 @@ def test_a_second_launch_does_not_inspect_the_kernel(monkeypatch):
 
 
 def test_equal_launches_are_one_function():
-    assert xe.launch(scale, RANGE) is xe.launch(scale, xe.NDRange((12,), 4), "max1550")
+    assert xe.launch(scale, RANGE) is xe.launch(scale, xe.NDRange((12,), 4), device="max1550")
     assert xe.launch(scale, RANGE) is not xe.launch(scale, RANGE, memory_bytes=1)
     assert xe.launch(scale, RANGE) is not xe.launch(scale, RANGE, donate=True)
 
@@ -538,6 +538,10 @@ def test_arrays_given_too_early_are_told():
         return x
 
     with pytest.raises(xe.KernelArgumentError, match=r"the device is an array; the arrays of a launch go into a call"):
+        xe.launch(nothing, xe.NDRange(64, 16), device=np.zeros(64))
+    with pytest.raises(
+        xe.KernelArgumentError, match=r"got a ndarray too; .*; arrays go into a call of what xe\.launch"
+    ):
         xe.launch(nothing, xe.NDRange(64, 16), np.zeros(64))
     with pytest.raises(xe.KernelArgumentError, match=r"but got a ndarray; write xe.NDRange\(global_size, local_size\)"):
         xe.launch(nothing, np.zeros((64, 64)))

@@ -187,7 +187,7 @@ def test_a_required_sub_group_size_that_is_offered_is_taken(preset):
 def test_a_sub_group_size_that_the_device_lacks():
     message = (
         "the kernel requires the sub-group size 8; max1550 offers 16 and 32. Write one of these as sub_group_size in "
-        "@xe.kernel, or launch on a device that offers 8: hd530, iris_xe, a770, cpu"
+        "@xe.kernel, or launch on a device that offers 8: hd530, iris_xe, uhd770, a770, a750, a380, cpu"
     )
     assert refusal(KernelNotSupportedError, "kernel_not_supported", sub_group_size, MAX1550, 8) == message
     launch = NDRange(128, 64)

@@ -14,10 +14,10 @@ from xeemu.cost import instructions
 from xeemu.devices import aspects
 from xeemu.devices.target import CPU
 from xeemu.faults import absence, alignment
-from xeemu.ir import table
-from xeemu.ir.table import Kind, Op
+from xeemu.ir import printer, table
+from xeemu.ir.table import Kind, Traits
 from xeemu.knowledge import analysis, conversions, folding, forms, intervals, lanewise, progressions, schedule, work
-from xeemu.language import lineage, linearity, listing, primitives, separation, source
+from xeemu.language import lineage, linearity, primitives, separation, source
 from xeemu.launching import preparation
 from xeemu.stepping import flattening
 
@@ -53,7 +53,7 @@ def test_rules_are_for_the_operations_that_the_table_says(rules, holds):
 
 
 @pytest.mark.parametrize(
-    "rules", [intervals._RULES, forms._RULES, listing._SIGNS], ids=["intervals", "forms", "listing"]
+    "rules", [intervals._RULES, forms._RULES, printer._SIGNS], ids=["intervals", "forms", "listing"]
 )
 def test_other_rules_are_for_known_operations(rules):
     assert rules.keys() <= table.OPS.keys()
@@ -87,7 +87,7 @@ def with_mystery(wg, x):
 def ready(monkeypatch):
     """The launch of a kernel with an operation that was known, as one that is elementwise, until it was prepared."""
     with monkeypatch.context() as patch:
-        patch.setitem(table.OPS, "mystery", Op("mystery", Kind.ELEMENTWISE))
+        patch.setitem(table.OPS, "mystery", Traits("mystery", Kind.ELEMENTWISE))
         yield prepared(with_mystery, RANGE, [np.zeros(ITEMS, np.int32)], device="max1550")
         preparation._prepared.cache_clear()
 
@@ -133,6 +133,6 @@ def test_an_operation_that_is_not_in_the_table_is_an_error_that_names_it(consume
 @pytest.mark.parametrize("consumer", CONSUMERS.items(), ids=lambda item: item[0])
 def test_one_of_the_language_without_a_rule_is_taken_for_no_other(consumer, ready, monkeypatch):
     monkeypatch.setattr(primitives, "LANGUAGE", primitives.LANGUAGE | {mystery_p})
-    monkeypatch.setitem(table.OPS, "mystery", Op("mystery", Kind.STEERING))
+    monkeypatch.setitem(table.OPS, "mystery", Traits("mystery", Kind.STEERING))
     with pytest.raises(NotImplementedError, match="has no rule for the operation mystery"):
         consumer[1](ready)

@@ -150,26 +150,28 @@ def test_more_registers_than_an_xe_core_has_for_a_group_are_refused(entry):
     with pytest.raises(
         xe.NDRangeError, match=r"151 registers per work-item; for 512 .* h200 has 128 each.*\n  at .*def"
     ):
-        entry(kernel, xe.NDRange(512, 512), "h200")(*FLOATS, count=150)
-    entry(kernel, xe.NDRange(512, 256), "h200")(*FLOATS, count=150)
-    entry(kernel, xe.NDRange(512, 512), "max1550")(*FLOATS, count=150)
+        entry(kernel, xe.NDRange(512, 512), device="h200")(*FLOATS, count=150)
+    entry(kernel, xe.NDRange(512, 256), device="h200")(*FLOATS, count=150)
+    entry(kernel, xe.NDRange(512, 512), device="max1550")(*FLOATS, count=150)
 
 
 def test_registers_that_just_fit_are_not_refused_for_their_temporaries():
-    report = xe.estimate(xe.kernel(in_registers), xe.NDRange(512, 512), "h200")(*FLOATS, count=120)
+    report = xe.estimate(xe.kernel(in_registers), xe.NDRange(512, 512), device="h200")(*FLOATS, count=120)
     assert report.registers > 4 * 128
     assert report.occupancy.groups == 1
 
 
 def test_a_compiler_that_knows_the_size_of_the_group_spills():
     kernel = xe.kernel(work_group_size=512)(in_registers)
-    report = xe.estimate(kernel, xe.NDRange(512, 512), "h200")(*FLOATS, count=150)
+    report = xe.estimate(kernel, xe.NDRange(512, 512), device="h200")(*FLOATS, count=150)
     assert report.spill_bytes == report.registers - 4 * 128 > 0
     assert report.occupancy.groups == 1
 
 
 def test_a_sweep_tells_which_configurations_lack_registers():
-    table = xe.tune(xe.kernel(in_registers), {"global_size": 512, "local_size": [128, 512]}, "h200")(*FLOATS, count=150)
+    table = xe.tune(xe.kernel(in_registers), {"global_size": 512, "local_size": [128, 512]}, device="h200")(
+        *FLOATS, count=150
+    )
     assert [row.configuration["local_size"] for row in table] == [128, 512]
     assert table[0].time_s > 0
     assert table[1].time_s is None

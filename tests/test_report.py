@@ -49,7 +49,7 @@ HINT = Hint(
     (SITES[2],),
     "16-way: 1048576 passes for 65536 requests, 983040 of them in excess. Make the pitch of tile an odd number of "
     "words.",
-    "At most 16x less SLM time for this line of source; no gain where SLM is not the bound.",
+    3.2,
 )
 TERMS = (
     Term("issue", 1114112, "instructions", 1024.0, 1088.0, 0.5),
@@ -92,16 +92,16 @@ nd-range 1024x1024   work-group 16x16 = 256 items   sub-group 16   SLM 1 KiB
 transpose.py   4096 work-groups
 
 VERDICT
-  time       1.51 us = 2418 cycles, after the launch was submitted             ~
+  time       at least 1.51 us = 2418 cycles, after the launch was submitted    ~
   bound      SLM: 1114112 passes, 90% of the time                              ~
-  lever      H1 bank conflict (transpose.py:22)
+  without    barriers: max1550 has no figure for it
+  lever      H1 bank conflict (transpose.py:22): 3.2x less time                ~
 
 HINTS
   H1 bank conflict   transpose.py:22   v = tile[col, row]
      16-way: 1048576 passes for 65536 requests, 983040 of them in excess. Make
      the pitch of tile an odd number of words.
-     At most 16x less SLM time for this line of source; no gain where SLM is not
-     the bound.
+     As the model times it, the launch takes 3.2x less time.
 
 SOURCE                                         req   passes   ideal   lines  eff
   18  v = src[y, x]                          65536        .       .   65536 100%
@@ -331,7 +331,7 @@ def test_numbers_keep_seven_digits_or_four(value, text):
     ("seconds", "text"), [(2.5e-9, "2.5 ns"), (1e-6, "1 us"), (12.34e-6, "12.3 us"), (0.0123, "12.3 ms"), (2.0, "2 s")]
 )
 def test_times_have_units(seconds, text):
-    assert f"\n  time       {text} = " in str(dataclasses.replace(NAIVE, time_s=seconds))
+    assert f"\n  time       at least {text} = " in str(dataclasses.replace(NAIVE, time_s=seconds))
 
 
 # --- Figures ---
@@ -373,7 +373,8 @@ def test_marks():
 
 def test_to_dict_is_json_with_the_same_fields():
     plain = NAIVE.to_dict()
-    assert list(plain) == [field.name for field in dataclasses.fields(Report)]
+    assert list(plain) == [*(field.name for field in dataclasses.fields(Report)), "lever", "missing"]
+    assert plain["missing"] == ["barriers"]
     assert json.loads(json.dumps(plain)) == plain
     assert plain["sites"][2]["passes"] == 16 * N
     assert plain["sites"][2]["degree"] == 16

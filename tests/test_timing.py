@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from xeemu.cost import timing
+from xeemu.cost import pipes
 from xeemu.cost.timing import Work, predict
 from xeemu.devices.device import Device, device, devices
 
@@ -32,7 +32,7 @@ def works(draw: st.DrawFn) -> Work:
         groups=groups,
         sub_groups=groups * draw(st.integers(1, 32)),
         sub_group_size=draw(st.sampled_from([8, 16, 32])),
-        instructions=draw(st.dictionaries(st.sampled_from(list(timing.INSTRUCTION_CLASSES)), COUNTS)),
+        instructions=draw(st.dictionaries(st.sampled_from(list(pipes.CLASSES)), COUNTS)),
         local_loads=local_loads,
         local_load_passes=local_load_passes,
         local_rounds=local_loads / 4,
@@ -104,7 +104,7 @@ def test_more_work_never_takes_less_time(work, resident, field, more):
     assert predict(grown, H200, resident).cycles >= predict(work, H200, resident).cycles * (1 - 1e-12)
 
 
-@given(work=works(), resident=RESIDENT, name=st.sampled_from(list(timing.INSTRUCTION_CLASSES)), more=COUNTS)
+@given(work=works(), resident=RESIDENT, name=st.sampled_from(list(pipes.CLASSES)), more=COUNTS)
 def test_more_instructions_never_take_less_time(work, resident, name, more):
     grown = dataclasses.replace(work, instructions={**work.instructions, name: work.instructions.get(name, 0) + more})
     assert predict(grown, H200, resident).cycles >= predict(work, H200, resident).cycles * (1 - 1e-12)
@@ -171,11 +171,53 @@ def test_instructions_take_the_lanes_of_their_class():
     assert cycles(launch(instructions={"control": count}))["issue"] == pytest.approx(count / 132 / 4)
 
 
-def test_a_class_without_lanes_of_its_own_shares_those_of_f32():
-    gpu = device("max1550")
-    assert gpu.int32_lanes_per_cycle is None
-    work = dataclasses.replace(launch(groups=128), instructions={"i32": 128 * 1000, "f32": 128 * 1000})
-    assert cycles(work, gpu)["issue"] == pytest.approx(2000 * 32 / 128)
+def test_a_class_without_a_rate_is_left_out_and_named():
+    """A lower bound, then: no class takes the rate of another."""
+    gpu = dataclasses.replace(H200, special_lanes_per_cycle=None)
+    known = launch(groups=132, instructions={"f32": 132 * 900})
+    both = dataclasses.replace(known, instructions={"f32": 132 * 900, "special": 132 * 100})
+    assert predict(known, gpu, 1).unknown == ()
+    assert predict(both, gpu, 1).unknown == ("issue of special",)
+    assert cycles(known, gpu)["issue"] == pytest.approx(900 / 4)
+    assert cycles(both, gpu)["issue"] == pytest.approx(1000 / 4)
+
+
+def test_classes_of_a_pipe_take_turns_and_pipes_work_side_by_side():
+    one = 132 * 1000
+    alone = {name: cycles(launch(instructions={name: one}))["issue"] for name in ("f32", "i32", "i32mul", "i64mul")}
+    integers = launch(instructions={"i32": one, "i32mul": one, "i64mul": one})
+    assert cycles(integers)["issue"] == pytest.approx(sum(alone.values()) - alone["f32"])
+    assert cycles(launch(instructions={"f32": one, "i32mul": one}))["issue"] == pytest.approx(alone["i32mul"])
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "operations_per_s"),
+    [
+        ("b580", "f32", 14.426e12),
+        ("b580", "f64", 0.898e12),
+        ("b580", "i32mul", 4.618e12),
+        ("b580", "i64mul", 0.694e12),
+        ("max1100", "f32", 21.934e12),
+        ("max1100", "f64", 15.929e12),
+        ("max1100", "i32mul", 7.043e12),
+        ("max1100", "i64mul", 1.083e12),
+        ("a750", "i32mul", 4.945e12),
+    ],
+)
+def test_multiply_adds_run_at_the_published_rates(name, rate, operations_per_s):
+    """OpenCL-Benchmark's rates, and clpeak's of the A750, whose figures are those of an A770."""
+    gpu = device(name)
+    work = launch(gpu.xe_cores, 64, instructions={rate: 10**9})
+    predicted = 10**9 * work.sub_group_size * 2 / (cycles(work, gpu)["issue"] / gpu.clock_hz)
+    assert predicted == pytest.approx(operations_per_s, rel=0.2 if name == "a750" else 0.03)
+
+
+def test_streams_reach_the_share_of_the_bandwidth_that_was_measured():
+    gpu = device("b580")
+    moved = launch(gpu.xe_cores, dram_bytes=10**9)
+    assert 10**9 / (cycles(moved, gpu)["DRAM"] / gpu.clock_hz) == pytest.approx(402e9, rel=0.01)
+    peak = cycles(moved, dataclasses.replace(gpu, dram_sustained=None))["DRAM"]
+    assert 10**9 / (peak / gpu.clock_hz) == pytest.approx(0.9 * 456e9)
 
 
 def test_atomics_on_one_address_take_turns():
@@ -319,6 +361,23 @@ def test_a_figure_without_a_source_leaves_its_term_unknown(figure, resource):
     assert 0 < unknown.cycles < known.cycles
 
 
+def test_loads_from_dram_of_unknown_latency_wait_for_the_l2_at_least():
+    gpu = dataclasses.replace(H200, dram_latency_cycles=None)
+    work = launch(groups=1, global_requests=1, global_loads=1, global_rounds=1, bytes_moved=128, l2_bytes=128)
+    far = dataclasses.replace(work, dram_bytes=128)
+    assert predict(work, gpu, 1).unknown == ()
+    assert predict(far, gpu, 1).unknown == ("latency of DRAM",)
+    assert cycles(far, gpu)["latency"] == cycles(work, gpu)["latency"] == pytest.approx(281)
+
+
+def test_an_l2_of_unknown_size_leaves_the_dram_out_of_the_time():
+    gpu = dataclasses.replace(H200, l2_bytes=None)
+    work = launch(instructions={"f32": 10**6}, dram_bytes=None)
+    assert predict(work, gpu, 1).unknown == ("DRAM",)
+    assert predict(work, gpu, 1).cycles > 0
+    assert predict(work, H200, 1).cycles is None
+
+
 def test_what_a_launch_does_not_use_needs_no_figure():
     bare = dataclasses.replace(H200, slm_bytes_per_cycle=None, same_address_atomics_per_cycle=None)
     prediction = predict(launch(instructions={"f32": 1000}), bare, 1)
@@ -353,7 +412,7 @@ def test_a_launch_has_groups_of_sub_groups(groups, sub_groups):
 
 
 def test_an_unknown_class_of_instructions_is_refused():
-    with pytest.raises(ValueError, match="no class of instructions f31; the classes are f32, f64"):
+    with pytest.raises(ValueError, match="no class of instructions f31; the classes are f32, f16, f64"):
         launch(instructions={"f31": 1})
 
 

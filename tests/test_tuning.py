@@ -100,7 +100,7 @@ class TestRows:
             device, lanes = row.configuration["device"], row.configuration["sub_group_size"]
             kernel = dataclasses.replace(strided, sub_group_size=lanes)
             nd_range = xe.NDRange(4096, row.configuration["local_size"])
-            report = xe.estimate(kernel, nd_range, device)(X, stride=row.configuration["stride"])
+            report = xe.estimate(kernel, nd_range, device=device)(X, stride=row.configuration["stride"])
             assert row.nd_range == nd_range
             assert row.static == {"stride": row.configuration["stride"]}
             assert (row.time_s, row.bound, row.mark) == (report.time_s, report.bound, "~")
@@ -137,7 +137,7 @@ class TestRows:
             "factor": 5,
             "unroll": 1,
         }
-        assert row.time_s == xe.estimate(scale, xe.NDRange(4096), "b580")(X, factor=5).time_s
+        assert row.time_s == xe.estimate(scale, xe.NDRange(4096), device="b580")(X, factor=5).time_s
 
     def test_sizes_of_two_dimensions(self):
         table = tune(scale, {"global_size": (64, 64), "local_size": [(8, 8), [1, 64]]})(X)
@@ -160,7 +160,7 @@ class TestRows:
         narrow = dataclasses.replace(xe.device("b580"), name="narrow", slm_banks=8)
         table = tune(strided, {**SIZES, "stride": 8, "device": ["b580", narrow]})(X)
         for row in table:
-            report = xe.estimate(strided, row.nd_range, row.configuration["device"])(X, stride=8)
+            report = xe.estimate(strided, row.nd_range, device=row.configuration["device"])(X, stride=8)
             assert row.time_s == report.time_s
         assert {row.configuration["device"] for row in table} == {xe.device("b580"), narrow}
 
@@ -172,13 +172,13 @@ class TestBasis:
     def test_what_depends_on_data_is_run(self):
         table = tune(count, {**SIZES, "local_size": [64, 128]}, device="h200")(self.DATA, self.BINS)
         for row in table:
-            _, report = xe.profile(count, row.nd_range, "h200")(self.DATA, self.BINS)
+            _, report = xe.profile(count, row.nd_range, device="h200")(self.DATA, self.BINS)
             assert (row.basis, row.mark) == ("run", "~")
             assert (row.time_s, row.bound) == (report.time_s, report.bound)
 
     def test_a_sample_of_it(self):
         (row,) = tune(count, {**SIZES, "local_size": 64}, device="h200", sample=8)(self.DATA, self.BINS)
-        _, report = xe.profile(count, row.nd_range, "h200", sample=8)(self.DATA, self.BINS)
+        _, report = xe.profile(count, row.nd_range, device="h200", sample=8)(self.DATA, self.BINS)
         assert (row.basis, row.time_s) == ("sample", report.time_s)
 
     def test_of_shapes_it_is_not_known(self):

@@ -12,12 +12,15 @@ from xeemu.errors import (
     KernelArgumentError,
     KernelError,
     KernelNotSupportedError,
+    KernelWarning,
     MemoryAllocationError,
     NDRangeError,
+    did_you_mean,
 )
 from xeemu.faults.checking import check
 from xeemu.faults.findings import Finding, Findings, WorkItem
 from xeemu.frontends.samplers import Sampler
+from xeemu.language import foreign
 from xeemu.language.kernel import Kernel, kernel
 from xeemu.language.local import Local
 from xeemu.language.memory import Memory
@@ -26,6 +29,7 @@ from xeemu.language.program import Program
 from xeemu.language.workgroup import SubGroup, WorkGroup
 from xeemu.launching.launch import launch, trace
 from xeemu.launching.printing import printed
+from xeemu.launching.staged import Staged
 from xeemu.memory_model.litmus import litmus
 from xeemu.programs.loading import load
 from xeemu.sweeps.ranking import Row, Table
@@ -41,6 +45,7 @@ __all__ = [
     "KernelArgumentError",
     "KernelError",
     "KernelNotSupportedError",
+    "KernelWarning",
     "Local",
     "Memory",
     "MemoryAllocationError",
@@ -51,6 +56,7 @@ __all__ = [
     "Report",
     "Row",
     "Sampler",
+    "Staged",
     "SubGroup",
     "Table",
     "WorkGroup",
@@ -77,4 +83,7 @@ def __getattr__(name: str) -> Any:
     """`xe.plot` and `xe.testing`, which need packages that xeemu itself does not, and are imported when asked for."""
     if name in ("plot", "testing"):
         return importlib.import_module(f"xeemu.{name}")
-    raise AttributeError(f"module 'xeemu' has no attribute {name!r}")
+    public = [*__all__, "plot", "testing"]
+    kernels = foreign.written(name)
+    meant = f"; a kernel writes {kernels}" if kernels else did_you_mean(name, public)
+    raise AttributeError(f"module 'xeemu' has no attribute {name!r}{meant}", name=name)

@@ -52,10 +52,22 @@ class NoSuchNameError(KernelError, AttributeError):
     """The kernel asks for a name that the language does not have; `hasattr` takes it for an answer."""
 
 
+class NoSuchVariableError(KernelError, NameError):
+    """The kernel uses a variable that nobody has defined: a function of another language than this one."""
+
+
+class OptionError(KernelArgumentError, TypeError):
+    """A function of xeemu is called with an option that it does not have, or with one by position."""
+
+
 class NoSuchKernelError(KernelArgumentError, KeyError):
     """A file has no kernel of that name; the `KeyError` of a mapping."""
 
     __str__ = Exception.__str__
+
+
+class KernelWarning(UserWarning):
+    """A kernel runs, but does what no hardware does as it is written; the message names its line."""
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xeemu.cost.pipes import PIPES
 from xeemu.cost.report import Report
 from xeemu.cost.sites import SiteReport
 from xeemu.devices import bankmap
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _MOST_NUMBERED = 2400
 _MOST_ROWS = 64
-_ARITHMETIC = ("f32", "f64", "i32", "special", "shuffle")
+_ARITHMETIC = tuple(name for pipe in PIPES for name in pipe)
 # Color, marker and line of each level, so that those on one place can be told apart.
 _STYLES = {
     "SLM": ("tab:green", "o", "-"),

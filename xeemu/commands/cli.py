@@ -85,7 +85,7 @@ def _devices(given: argparse.Namespace) -> int:
         )
         for device in xe.devices()
     ]
-    printing.print_table(("name", "device", "sub-groups", "work-group", "local memory"), rows)
+    printing.print_table(("name", "device", "sub-groups", "work-group", "local"), rows)
     print(f"\nThe default is {DEFAULT_DEVICE}. xeemu devices NAME prints every figure with its source.")
     return 0
 
@@ -129,7 +129,7 @@ def _print_texts(run: runs.Run, device: Device) -> None:
     """What the work-items of a kernel print, in a run of its own."""
     kernel = run.example.kernel
     if kernel.interface is not None and kernel.interface.printing is not None:
-        launch = xe.printed(kernel, run.example.nd_range(run.size), device)
+        launch = xe.printed(kernel, run.example.nd_range(run.size), device=device)
         _, texts = launch(*run.example.inputs(run.size))
         print("\n".join(f"    {line}" for line in str(texts).splitlines()))
 

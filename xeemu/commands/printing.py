@@ -41,7 +41,7 @@ def print_device(device: Device) -> None:
         value = f"{field:30} {figure(getattr(device, field))}"
         print(textwrap.fill(value, WIDTH, subsequent_indent=" " * 31))
         if source := device.source(field):
-            print(textwrap.fill(source, WIDTH, initial_indent="    ", subsequent_indent="    "))
+            print(textwrap.fill(source, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False))
     print("\n" + "\n".join(_CONFIDENCE))
 
 

@@ -1,7 +1,8 @@
 """Caches: what of a launch's accesses to global memory passes the L1 and the L2.
 
-A work-group fetches each sector that it loads once, and a core the whole launch's if they fit its L1; stores pass the
-L1. Scratch stays in the L1 if that of all resident groups fits. What the launch touches stays in the L2 if it fits;
+A work-group fetches each sector that it loads once, or once for each time that a loop goes through all of them again,
+if those of the resident groups do not fit the L1; and a core the whole launch's once, if they fit. Stores pass the L1.
+Scratch stays in the L1 if that of all resident groups fits. What the launch touches stays in the L2 if it fits;
 otherwise every piece that DRAM moves at once is fetched at least once, and what is asked for again is fetched again in
 so far as the L2 cannot hold it. Stores are written back sector by sector, and one with gaps is fetched first.
 """
@@ -53,7 +54,7 @@ class Stored:
     whole: bool
 
     @property
-    def passes(self) -> int:
+    def trips(self) -> int:
         """How often what is stored goes between the L2 and DRAM: it is written back; with gaps, it is fetched first."""
         return 1 if self.whole else 2
 
@@ -106,7 +107,7 @@ def past_l2(traffic: Traffic, device: Device) -> float | None:
         return 0.0
     again = 1 - device.l2_bytes / footprint
     read = sum(_fetched(load, traffic, device, again) for load in traffic.loads)
-    written = sum(store.sectors.launch * store.passes for store in traffic.stores)
+    written = sum(_written(store, again) for store in traffic.stores)
     return read + written + again * _spilled(traffic, device)
 
 
@@ -135,7 +136,7 @@ def opened_pages(traffic: Traffic, device: Device) -> float | None:
 
     pages = [(load, load.pages) for load in traffic.loads if load.pages is not None]
     read = sum(visited(touched, page, _lines_missed(load, traffic, device)) for load, touched in pages)
-    return read + sum(visited(store.lines, line, store.request_lines) * store.passes for store in traffic.stores)
+    return read + sum(visited(store.lines, line, store.request_lines) * store.trips for store in traffic.stores)
 
 
 def stored_at_a_time(traffic: Traffic) -> float:
@@ -146,7 +147,8 @@ def stored_at_a_time(traffic: Traffic) -> float:
 
 def _missed(load: Loaded, traffic: Traffic, device: Device) -> float:
     """Bytes of loads that the L1s do not have."""
-    limits = [load.moved_bytes, traffic.groups * load.sectors.group]
+    passes = 1.0 if _fits_l1(traffic, device) else load.sectors.passes
+    limits = [load.moved_bytes, traffic.groups * load.sectors.group * passes]
     every = sum(each.sectors.launch for each in traffic.loads)
     if device.l1_bytes_per_core is not None and device.xe_cores is not None and every <= device.l1_bytes_per_core:
         limits.append(min(traffic.groups, device.xe_cores) * load.sectors.launch)
@@ -156,6 +158,18 @@ def _missed(load: Loaded, traffic: Traffic, device: Device) -> float:
 def _lines_missed(load: Loaded, traffic: Traffic, device: Device) -> float:
     """Lines that loads ask the L2 for, each request's counted."""
     return load.request_lines * _missed(load, traffic, device) / load.moved_bytes if load.moved_bytes else 0.0
+
+
+def _fits_l1(traffic: Traffic, device: Device) -> bool:
+    """Whether an L1 holds what its resident groups load; one of unknown size is taken to be as large as the SLM."""
+    size = device.l1_bytes_per_core or device.slm_bytes_per_core
+    per_core = min(traffic.resident, traffic.groups) / (device.xe_cores or 1)
+    return size is not None and per_core * sum(load.sectors.group for load in traffic.loads) <= size
+
+
+def _written(store: Stored, again: float) -> float:
+    """Bytes that stores write to DRAM, and fetch for it: of each sector once, and again with each further pass."""
+    return store.sectors.launch * store.trips * (1 + again * (store.sectors.passes - 1))
 
 
 def _spilled(traffic: Traffic, device: Device) -> float:

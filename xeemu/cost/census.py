@@ -20,8 +20,10 @@ from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
 from xeemu.knowledge.progressions import Box, Effort, Measured, Progressions
 from xeemu.knowledge.schedule import Frame, Key, Operation, Place, Schedule
+from xeemu.language import source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
+from xeemu.language.source import Site
 
 # Lanes of an access that are looked at, and those whose addresses are noted one by one.
 _MOST_LANES = 1 << 22
@@ -77,6 +79,13 @@ class Issued(NamedTuple):
     lanes: int
 
 
+class Active(NamedTuple):
+    """Executions of divergent code by sub-groups with an active lane, and the lanes that are active in them."""
+
+    sub_groups: int
+    lanes: int
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Census:
     """What is known before a run.
@@ -96,6 +105,7 @@ class Census:
       regions: for each section in divergent code the region that it belongs to.
       active: for each of these how often a sub-group executes it with a lane that is active; None where that depends
         on data.
+      lanes: for each of these the lanes that are active in those executions; None where that depends on data.
       tallies: for each global memory with atomic updates of moderate size, the lanes that update each element.
       untallied: updates that are missing there.
     """
@@ -110,6 +120,7 @@ class Census:
     instructions: Mapping[Key, Mapping[str, float]]
     regions: Mapping[Key, Key]
     active: Mapping[Key, int | None]
+    lanes: Mapping[Key, int | None]
     tallies: Mapping[Allocation, np.ndarray]
     untallied: frozenset[Key]
 
@@ -121,6 +132,12 @@ class Census:
     def places(self) -> tuple[Place, ...]:
         """The memory operations of the source."""
         return tuple(dict.fromkeys(self.place(key) for key in self.operations))
+
+    def parted(self, key: Key) -> Site:
+        """Where in the source work-items part before a section in divergent code."""
+        plan, number = self.regions[key]
+        body = next(frame.body for frame in self.schedule.root.frames() if frame.plan is plan)
+        return source.of_equation(body.eqns[number])
 
     @functools.cached_property
     def updates(self) -> frozenset[Place]:
@@ -171,7 +188,9 @@ def take(schedule: Schedule, device: Device, blank: bool = False) -> Census:
     counts = {key: None if blank else counter.count(operations) for key, operations in by_key.items()}
     sections = instructions.of_sections(schedule.root, schedule.geometry)
     divergent = {key: parts for key in sections if (parts := _divergent(by_plan[key[0]], key[1]))}
-    active = {key: None if blank else _sum(counter.active(*part) for part in parts) for key, parts in divergent.items()}
+    active = {
+        key: None if blank else _all_active(counter.active(*part) for part in parts) for key, parts in divergent.items()
+    }
     open_ = {key: operations for key, operations in by_key.items() if counts[key] is None}
     return Census(
         schedule=schedule,
@@ -183,7 +202,8 @@ def take(schedule: Schedule, device: Device, blank: bool = False) -> Census:
         executions=executions,
         instructions=sections,
         regions={key: parts[0][1] for key, parts in divergent.items()},
-        active=active,
+        active={key: found and found.sub_groups for key, found in active.items()},
+        lanes={key: found and found.lanes for key, found in active.items()},
         tallies=tallies,
         untallied=untallied,
     )
@@ -280,6 +300,14 @@ def _sum(numbers: Iterable[int | None]) -> int | None:
     return None if None in known else sum(number for number in known if number is not None)
 
 
+def _all_active(parts: Iterable[Active | None]) -> Active | None:
+    known = list(parts)
+    found = [part for part in known if part is not None]
+    if len(found) < len(known):
+        return None
+    return Active(sum(part.sub_groups for part in found), sum(part.lanes for part in found))
+
+
 # --- Accesses ---
 
 
@@ -323,15 +351,15 @@ class _Counter:
         parts = self._divided(frame.boxes, functools.partial(_executed, frame.conditions))
         return None if parts is None else sum(parts)
 
-    def active(self, frame: Frame, _: Key, mask: Expression) -> int | None:
-        """How often a sub-group executes the body of a frame with an active lane of a mask; None if it is not known."""
+    def active(self, frame: Frame, _: Key, mask: Expression) -> Active | None:
+        """How often sub-groups execute the body of a frame with active lanes of a mask; None if it is not known."""
         if not (frame.certain and mask.known):
             return None
         mask = expressions.both(mask, presence.of_groups(self.schedule.geometry, self.schedule.groups))
         parts = self._divided(frame.boxes, functools.partial(self._active_in_box, frame.conditions, mask))
-        return None if parts is None else sum(parts)
+        return None if parts is None else _all_active(parts)
 
-    def _active_in_box(self, conditions: Sequence[Expression], mask: Expression, inside: Progressions) -> int:
+    def _active_in_box(self, conditions: Sequence[Expression], mask: Expression, inside: Progressions) -> Active:
         periods, geometry = _joined(inside, {}, [mask]), self.schedule.geometry
         grid, weights = inside.representatives(periods)
         if math.prod(map(len, weights)) * geometry.items > _MOST_LANES:
@@ -340,7 +368,9 @@ class _Counter:
         executed = np.flatnonzero(times)
         lanes = addresses.flat(grid, mask, geometry.local_range, np.arange(geometry.items))[executed]
         progressions.spend(lanes.size / _LOOKED_AT)
-        return int((times[executed] * requests.active_sub_groups(lanes, geometry)).sum())
+        each = lanes.sum(1) * (geometry.items if lanes.shape[1] == 1 else 1)
+        sub_groups = requests.active_sub_groups(lanes, geometry)
+        return Active(int((times[executed] * sub_groups).sum()), int((times[executed] * each).sum()))
 
     def count(self, operations: Sequence[Operation]) -> Count | None:
         """The count of an equation, over the frames in which it lies; None if it is not known."""

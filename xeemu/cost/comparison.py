@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from xeemu.cost.report import Report
 
 _SITE_FIGURES = ("requests", "passes", "ideal_passes", "degree", "lines", "sectors", "bytes_used", "bytes_moved")
-_TEXTS = ("hints", "source", "marks", "not_modelled", "file")
+_TEXTS = ("hints", "lever", "source", "marks", "not_modelled", "file")
 _COSTS = ("time_s", "cycles", "slm", "global_", "atomics", "barriers", "instructions", "registers", "spill_bytes")
 _NO_COSTS = ("bytes_used", "ideal_passes", "efficiency", "bytes")
 ABSENT = "-"

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -17,6 +17,7 @@ from xeemu.cost.tabulation import check_registers, tabulate
 from xeemu.devices.device import Device
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.knowledge import schedule
+from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.launching import calling, fitting
@@ -30,14 +31,21 @@ from xeemu.launching.arguments import (
     scalars,
 )
 from xeemu.launching.fitting import Watched
+from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
+from xeemu.launching.staged import Launched
 from xeemu.version import version
 
 
+@public.function
 def profile(
-    kernel: Kernel, nd_range: NDRange | None = None, device: str | Device = DEFAULT_DEVICE, sample: int | None = None
-) -> Callable[..., tuple[Any, Report]]:
+    kernel: Kernel,
+    nd_range: NDRange | None = None,
+    *,
+    device: str | Device = DEFAULT_DEVICE,
+    sample: int | None = None,
+) -> Launched[tuple[Any, Report]]:
     """A kernel over an nd-range as a function that also tells what the launch costs.
 
     Args:
@@ -59,7 +67,9 @@ def profile(
     modelled = checked_device(kernel, nd_range, device)
     sampling.check_size(sample)
     if calling.is_bound(kernel):
-        return calling.function(kernel, nd_range, lambda k, r: profile(k, r, modelled, sample), calling.first)
+        again = functools.partial(profile, device=modelled, sample=sample)
+        bound = calling.function(kernel, nd_range, again, calling.first)
+        return staged("profile", kernel, nd_range, modelled, bound, sample=sample)
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Report]:
         given = outside_jit("xe.profile", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
@@ -70,12 +80,13 @@ def profile(
         report = counted.known_report if state is None else _report(counted, state)
         return jax.tree.unflatten(prepared.program.output_tree, outputs), report
 
-    return call
+    return staged("profile", kernel, nd_range, modelled, call, sample=sample)
 
 
+@public.function
 def estimate(
-    kernel: Kernel, nd_range: NDRange | None = None, device: str | Device = DEFAULT_DEVICE
-) -> Callable[..., Report]:
+    kernel: Kernel, nd_range: NDRange | None = None, *, device: str | Device = DEFAULT_DEVICE
+) -> Launched[Report]:
     """What a launch of a kernel costs, without running it.
 
     Args:
@@ -92,14 +103,15 @@ def estimate(
     nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
     if calling.is_bound(kernel):
-        return calling.function(kernel, nd_range, lambda k, r: estimate(k, r, modelled), calling.none)
+        bound = calling.function(kernel, nd_range, functools.partial(estimate, device=modelled), calling.none)
+        return staged("estimate", kernel, nd_range, modelled, bound)
 
     def call(*arguments: Any, **static: Any) -> Report:
         given = checked_arguments(kernel, arguments, SHAPED)
         prepared = prepare_alone(kernel, nd_range, modelled, given, static)
         return _counted(_census(prepared, modelled, scalars(given)), prepared, None).known_report
 
-    return call
+    return staged("estimate", kernel, nd_range, modelled, call)
 
 
 @functools.lru_cache(maxsize=MOST_WATCHED)

@@ -27,10 +27,13 @@ class Footprint:
     Attributes:
       group: by a work-group.
       launch: by all of them.
+      passes: how often a work-group goes through what it touches from the beginning, as a loop around others does whose
+        iterations touch the same.
     """
 
     group: float
     launch: float
+    passes: float = 1.0
 
 
 def of_memory(
@@ -55,7 +58,7 @@ def of_memory(
         between = max(touched.high // piece_bytes - touched.low // piece_bytes + 1, 0)
         hull = float(between * piece_bytes)
         group = float(len(pieces) * piece_bytes)
-        return Footprint(group, min(touched.groups * group, hull))
+        return Footprint(group, min(touched.groups * group, hull), touched.passes)
     if moved_bytes is None:
         return None
     whole = math.ceil(memory.nbytes / piece_bytes) * piece_bytes
@@ -70,12 +73,14 @@ class _Touched:
       bytes: int64 addresses that a group in the middle of the launch touches.
       low, high: the least and the greatest address of the launch.
       groups: groups that touch different places.
+      passes: as in `Footprint`.
     """
 
     bytes: np.ndarray
     low: int
     high: int
     groups: int
+    passes: int
 
 
 def _touched(operations: Sequence[Operation], taken: Census) -> _Touched | None:
@@ -106,7 +111,18 @@ def _touched(operations: Sequence[Operation], taken: Census) -> _Touched | None:
     low = min(low for each in ends for low, _ in each)
     high = min(max(high for each in ends for _, high in each), memory.elements - 1)
     size = memory.dtype.itemsize
-    return _Touched(np.concatenate(touched) * size, max(low, 0) * size, high * size, _points(largest, moving))
+    passes = min(
+        _passes(box, index, groups) for o, index in zip(operations, indices, strict=True) for box in o.frame.boxes
+    )
+    elements = np.concatenate(touched) * size
+    return _Touched(elements, max(low, 0) * size, high * size, _points(largest, moving), passes)
+
+
+def _passes(box: Box, index: Expression, groups: Sequence[Axis]) -> int:
+    """Iterations of loops that the address does not follow, around one that it does; a box has the outer loop first."""
+    loops = [axis for axis in box if axis not in groups]
+    followed = [k for k, axis in enumerate(loops) if axis in index.axes]
+    return _points(box, [axis for axis in loops[: max(followed, default=0)] if axis not in index.axes])
 
 
 def _extremes(index: Expression, inside: Progressions) -> tuple[int, int]:

@@ -30,10 +30,11 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.jaxprs import Body
 from xeemu.language.orders import ACQUIRING, RELEASING
 
-CLASSES = ("f32", "f64", "i32", "special", "shuffle", "memory", "barrier", "fence", "control")
-
 UNROLLED = 4
 """Iterations at a time of a counted loop without barriers, which compilers unroll."""
+
+# Other types are computed as float32.
+_FLOATS = {"float64": "f64", "float16": "f16"}
 
 # The counter's step, its comparison, and the branch.
 _ITERATION = {"i32": 2.0, "control": 1.0}
@@ -76,7 +77,7 @@ class _Count:
     def frame(self, frame: Frame, inputs: Mapping[Any, int]) -> None:
         depth = _depth(frame)
         levels: dict[Any, int] = {v: inputs.get(v, depth) for v in frame.body.invars}
-        fused, needed = _fused(frame.body), _needed_words(frame.body, frame.plan)
+        (fused, taking), needed = _fused(frame.body, frame.plan), _needed_words(frame.body, frame.plan)
         seen: set[Any] = set()
         for number, eqn in enumerate(frame.body.eqns):
             if number in frame.regions:
@@ -94,7 +95,8 @@ class _Count:
             if key in seen or id(eqn) in fused or not (words or pinned):
                 continue
             seen.add(key)
-            self._add(_outer(frame, level), of_equation(eqn, frame.plan, self.geometry, words, level > 0))
+            found = of_equation(eqn, frame.plan, self.geometry, words, level > 0)
+            self._add(_outer(frame, level), _multiplying(eqn, found, words) if id(eqn) in taking else found)
         self._sections[frame] = min(frame.regions, default=START)
         self._add(frame, _overhead(frame))
 
@@ -166,21 +168,39 @@ def _key(eqn: jex_core.JaxprEqn) -> Any:
     return id(eqn) if eqn.primitive in primitives.LANGUAGE else (eqn.primitive, str(eqn.params), operands)
 
 
-def _fused(body: Body) -> set[int]:
-    """The `id`s of the products that multiply-adds take in."""
-    uses: dict[jex_core.Var, list[str]] = collections.defaultdict(list)
+def _fused(body: Body, plan: Plan) -> tuple[set[int], set[int]]:
+    """The `id`s of the products that multiply-adds take in, and of the sums that multiply for it, not only shift."""
+    uses: dict[jex_core.Var, list[jex_core.JaxprEqn | None]] = collections.defaultdict(list)
     for eqn in body.eqns:
         for atom in eqn.invars:
             if not jaxprs.is_literal(atom):
-                uses[atom].append(eqn.primitive.name)
+                uses[atom].append(eqn)
     for atom in body.outvars:
         if not jaxprs.is_literal(atom):
-            uses[atom].append("result")
-    return {
-        id(eqn)
-        for eqn in body.eqns
-        if eqn.primitive.name == "mul" and uses[eqn.outvars[0]] and set(uses[eqn.outvars[0]]) <= {"add", "sub"}
-    }
+            uses[atom].append(None)
+    products, sums = set(), set()
+    for eqn in body.eqns:
+        users = uses[eqn.outvars[0]] if eqn.primitive.name == "mul" else []
+        if users and all(user is not None and user.primitive.name in ("add", "sub") for user in users):
+            products.add(id(eqn))
+            sums |= set() if _is_shift(eqn, plan) else {id(user) for user in users}
+    return products, sums
+
+
+def _is_shift(product: jex_core.JaxprEqn, plan: Plan) -> bool:
+    """Whether a factor of a product of integers is a power of two that is known."""
+    known = (_constant(atom, plan) for atom in product.invars)
+    return any(factor is not None and factor > 0 and factor & (factor - 1) == 0 for factor in known)
+
+
+def _multiplying(eqn: jex_core.JaxprEqn, found: Mapping[str, float], words: int) -> Mapping[str, float]:
+    """The instructions of a sum that takes in a product: of integers, those of the product."""
+    words = min(words, _words(eqn.outvars[0].aval.dtype))
+    return _product(found["i32"] / words, words) if set(found) == {"i32"} else found
+
+
+def _product(elements: float, words: int) -> Mapping[str, float]:
+    return {"i64mul" if words == 2 else "i32mul": float(elements)}
 
 
 def _needed_words(body: Body, plan: Plan) -> dict[Any, int]:
@@ -324,8 +344,10 @@ def _arithmetic(eqn: jex_core.JaxprEqn, plan: Plan, elements: int, words: int) -
     if ops.of(eqn).special or (name == "div" and floating):
         return {"special": float(elements)}
     if floating:
-        return {"f64" if operand.itemsize == 8 else "f32": float(elements)}
+        return {_FLOATS.get(operand.name, "f32"): float(elements)}
     words = min(words, _words(operand))
+    if name == "mul" and not _is_shift(eqn, plan):
+        return _product(elements, words)
     if name in ("div", "rem"):
         return {"i32": float(words * elements * _division(_constant(eqn.invars[1], plan)))}
     return {"i32": float(words * elements)}

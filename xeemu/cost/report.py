@@ -1,20 +1,20 @@
 """Report: what a launch costs, where in the source, and what binds."""
 
 import dataclasses
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from xeemu import documents
 from xeemu.cost import comparison, page, storage, text
 from xeemu.cost.comparison import Comparison
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import Term
 from xeemu.devices.occupancy import Occupancy
-from xeemu.errors import KernelArgumentError
 
-_FORMAT = 1
+LEVER_GAIN = 1.05
+"""A hint that gains less is not what the time depends on."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,21 +22,29 @@ class Hint:
     """What could be written instead.
 
     Attributes:
-      kind: `bank conflict`, `table copy`, `uncoalesced`, `contended atomics`, `reduction over a range` or
-        `low occupancy`.
+      kind: see the list in the room's README.
       sites: where, the costliest first; empty where it is about the whole launch.
       text: the pattern with its numbers, and what to write instead.
-      bound: what it gains at most.
+      gain: how many times less time the launch takes with the change, as the model times it; None if that is not known.
     """
 
     kind: str
     sites: tuple[SiteReport, ...]
     text: str
-    bound: str
+    gain: float | None
+
+    @property
+    def effect(self) -> str:
+        """The gain as a sentence."""
+        if self.gain is None:
+            return "What it gains is not known."
+        if self.gain < LEVER_GAIN:
+            return "As the model times it, it gains nothing here: something else binds."
+        return f"As the model times it, the launch takes {self.gain:.3g}x less time."
 
     def __str__(self) -> str:
         where = f" at {text.place(self.sites[0])}" if self.sites else ""
-        return f"{self.kind}{where}: {self.text} {self.bound}"
+        return f"{self.kind}{where}: {self.text} {self.effect}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,7 +63,7 @@ class Report:
       file: the kernel's file.
       source: lines of the kernel with their numbers; where empty, only those with a memory operation are printed.
 
-      time_s: without the overhead of submitting the launch.
+      time_s: without the overhead of submitting the launch; a lower bound if there is something `missing`.
       cycles: the same in cycles of the device.
       bound: the binding resource.
       occupancy: an `Occupancy`.
@@ -68,7 +76,7 @@ class Report:
       registers: bytes of registers that a work-item needs.
       spill_bytes: bytes of a work-item that do not fit its registers.
       terms: what each resource would take, were it alone.
-      hints: what could be written instead.
+      hints: what could be written instead, what gains most first.
       not_modelled: the assumptions that this report leaned on.
       sampled_groups: work-groups on which was counted what depends on data; None for all.
       marks: how a figure, named as the attribute, is known: `=` counted exactly, `~` modelled or estimated from a
@@ -104,6 +112,18 @@ class Report:
     sampled_groups: int | None = None
     marks: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
+    @property
+    def lever(self) -> Hint | None:
+        """The hint that gains most; None if none gains 5 %."""
+        first = self.hints[0] if self.hints else None
+        return first if first is not None and first.gain is not None and first.gain >= LEVER_GAIN else None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What the launch uses and the device has no figure for: the time is then a lower bound. A resource, or `issue
+        of` a class of instructions."""
+        return tuple(name for term in self.terms if term.work for name in term.unknown)
+
     def mark(self, name: str) -> str:
         """How the figure `name` is known; one that was not marked is modelled, or not known where it is `None`."""
         return "?" if getattr(self, name) is None else self.marks.get(name, "~")
@@ -122,8 +142,7 @@ class Report:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the report into a file of JSON, which `Report.load` reads; paths of sources are kept as they are seen
         from the folder in which the program runs."""
-        data = {"xeemu report": _FORMAT, **self._relative().to_dict()}
-        Path(path).write_text(json.dumps(data, indent=1), encoding="utf-8")
+        documents.write(path, "report", self._relative().to_dict())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Report":
@@ -132,15 +151,8 @@ class Report:
         Raises:
           KernelArgumentError: the file holds none.
         """
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-            if not isinstance(data, dict) or data.get("xeemu report") != _FORMAT:
-                raise ValueError(f"it does not begin with 'xeemu report': {_FORMAT}")
-            return storage.built(cls, data)
-        except (ValueError, KeyError, TypeError) as error:
-            raise KernelArgumentError(
-                f"{os.fspath(path)} is no report: {error}; write one by report.save(path) or xeemu profile --save"
-            ) from None
+        remedy = "report.save(path) or xeemu profile --save"
+        return documents.read(path, "report", lambda data: storage.built(cls, data), remedy)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """The report as one page of HTML that needs nothing else; written into a file too, if one is given."""

@@ -36,6 +36,7 @@ class SiteReport:
       sectors: the same for the parts of a line that the device moves alone.
       bytes_used: different bytes that the lanes of a request use, summed over requests.
       bytes_moved: bytes of the sectors (lines, where they are not divided) that the requests touch.
+      l1_passes: passes of the L1, where it has the banks of the SLM; of global and private memory in closed form.
       closed_form: whether the counts were known at trace time, so that no run was needed.
       errors: standard errors of the counts, by name, where they were made on a sample of the work-groups.
       bank_map: of local memory, one execution by a work-group: in closed form the one with the most excess passes, else
@@ -58,6 +59,7 @@ class SiteReport:
     sectors: int | None = None
     bytes_used: int | None = None
     bytes_moved: int | None = None
+    l1_passes: int | None = None
     closed_form: bool = False
     errors: Mapping[str, float] | None = None
     bank_map: BankMap | None = None

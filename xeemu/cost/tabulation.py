@@ -5,17 +5,18 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from xeemu.cost import hints, instructions, requests, timing, workload
+from xeemu.cost import hints, pipes, requests, timing
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
 from xeemu.cost.counting import Counts, Ledger
 from xeemu.cost.report import Report
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
+from xeemu.cost.subject import Idle, Subject
+from xeemu.cost.trials import Launch
 from xeemu.devices import bankmap
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
-from xeemu.knowledge.progressions import Effort
 from xeemu.knowledge.registers import live_bytes
 from xeemu.knowledge.schedule import Place
 from xeemu.language import source
@@ -57,15 +58,24 @@ def tabulate(
     spill = None if there is None else max(0, registers - there)
     atomics = _atomics(by_place, counts, taken)
     resident = _occupancy(prepared, taken, any(each.get("barrier") for each in taken.instructions.values()))
-    with Effort().portion():
-        work = workload.of_launch(by_place, classes, barriers, atomics, taken, resident)
-    time = timing.predict(work, device, resident.groups if resident else None) if work is not None else None
+    launch = Launch(by_place, classes, barriers, atomics, taken, resident)
+    time = launch.timing
     terms = time.terms if time else ()
     slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
     local, outside = ([s for s in sites if (s.space == "local") is inside] for inside in (True, False))
     ordered = tuple(sorted(sites, key=lambda site: (site.file, site.line)))
-    advice = hints.give(
-        ordered, atomics, resident, terms, geometry.groups, geometry.items, device, program.kernel.dialect
+    subject = Subject(
+        sites=ordered,
+        atomics=atomics,
+        occupancy=resident,
+        groups=geometry.groups,
+        local_size=geometry.local_range,
+        sub_group_size=geometry.sub_group_size,
+        device=device,
+        dialect=program.kernel.dialect,
+        group_bytes=launch.group_bytes,
+        spill_bytes=spill or 0,
+        idle=_idle(taken),
     )
     return Report(
         kernel=program.kernel.name,
@@ -91,7 +101,7 @@ def tabulate(
         registers=registers,
         spill_bytes=spill,
         terms=terms,
-        hints=hints.by_runtime(advice, interface.combined if (interface := program.kernel.interface) else ()),
+        hints=hints.give(subject, launch.gain, interface.combined if (interface := program.kernel.interface) else ()),
         not_modelled=(*_NOT_MODELLED, *_missing(time)),
         sampled_groups=ledger.sample.size if ledger.sample else None,
         marks={
@@ -116,6 +126,8 @@ def _site(place: Place, counts: Counts, ledger: Ledger, kernel: Kernel) -> SiteR
     local = place.memory.space == "local"
     sector = device.sector_bytes or device.line_bytes
     sectors = known["sectors"]
+    closed_form = known["passes"] is not None and place not in ledger.places
+    tagged = not local and closed_form and device.tag_bank_masks is not None
     counted_used = not local or not known["requests"] or place not in ledger.places
     return SiteReport(
         file=place.site.file,
@@ -134,7 +146,8 @@ def _site(place: Place, counts: Counts, ledger: Ledger, kernel: Kernel) -> SiteR
         sectors=None if local else sectors,
         bytes_used=known["bytes_used"] if counted_used else None,
         bytes_moved=None if local or sectors is None or sector is None else sectors * sector,
-        closed_form=known["passes"] is not None and place not in ledger.places,
+        l1_passes=known["l1_passes"] if tagged else None,
+        closed_form=closed_form,
         errors=_site_errors(counts.errors[place], local, sector),
         bank_map=_bank_map(place, counts, taken),
     )
@@ -170,7 +183,7 @@ def _classes(counts: Counts, taken: Census, memory_requests: int | None) -> tupl
             before = total.get(name, 0)
             total[name] = None if before is None or times is None else before + each_time * times
     barriers = total.get("barrier", 0)
-    known = {name: round(number) for name in instructions.CLASSES if (number := total.get(name))}
+    known = {name: round(number) for name in pipes.CLASSES if (number := total.get(name))}
     return None if None in total.values() else known, None if barriers is None else round(barriers) // sub_groups
 
 
@@ -179,6 +192,16 @@ def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:
     if None in figures:
         return "?"
     return "~" if any(site.errors is not None for site in sites) else "="
+
+
+def _idle(taken: Census) -> tuple[Idle, ...]:
+    """What sub-groups execute in divergent code with few of their lanes, line by line of the source."""
+    found = []
+    for (plan, number), lanes in taken.lanes.items():
+        active = taken.active[plan, number]
+        if active and lanes is not None and (each := taken.instructions.get((plan, number))):
+            found.append(Idle(taken.parted((plan, number)), active, lanes, each))
+    return tuple(found)
 
 
 def _missing(time: timing.Timing | None) -> tuple[str, ...]:

@@ -42,18 +42,33 @@ def _header(report: "Report") -> list[str]:
 
 def _verdict(report: "Report") -> list[str]:
     lines = ["VERDICT"]
-    time = f"{seconds(report.time_s)} = {number(report.cycles)} cycles, after the launch was submitted"
+    least = "at least " if report.missing and report.time_s is not None else ""
+    time = f"{least}{seconds(report.time_s)} = {number(report.cycles)} cycles, after the launch was submitted"
     lines.append(marked(f"  time       {time}", report.mark("time_s")))
     binding = next((term for term in report.terms if term.resource == report.bound), None)
     what = "?"
     if binding is not None:
         what = f"{binding.resource}: {number(binding.work)} {binding.unit}, {percent(binding.share)} of the time"
     lines.append(marked(f"  bound      {what}", report.mark("bound")))
+    if least:
+        lines += _hung(f"  without    {', '.join(report.missing)}: {report.device} has no figure for it")
     if report.hints:
-        first = report.hints[0]
-        where = f" ({place(first.sites[0])})" if first.sites else ""
-        lines.append(f"  lever      {cut(f'H1 {first.kind}{where}', WIDTH - 13)}")
+        lines.append(marked(f"  lever      {cut(_lever(report), WIDTH - 15)}", "~"))
     return lines
+
+
+def _lever(report: "Report") -> str:
+    first = report.lever
+    if first is None:
+        return "none of the hints gains 5 %"
+    where = f" ({place(first.sites[0])})" if first.sites else ""
+    return f"H1 {first.kind}{where}: {first.gain:.3g}x less time"
+
+
+def _hung(text: str) -> list[str]:
+    """A line of the verdict, with what does not fit under its first column."""
+    head, *rest = wrap(text[13:], " " * 13)
+    return [text[:13] + head.strip(), *rest]
 
 
 def _hints(report: "Report") -> list[str]:
@@ -65,7 +80,7 @@ def _hints(report: "Report") -> list[str]:
         lines += [cut(f"{indent}{head}", WIDTH) for head in heads[1:]]
         if len(hint.sites) > 3:
             lines.append(f"{indent}{len(hint.sites) - 3} more")
-        lines += wrap(hint.text, "     ") + wrap(hint.bound, "     ")
+        lines += wrap(hint.text, "     ") + wrap(hint.effect, "     ")
     return lines
 
 

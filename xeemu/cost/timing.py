@@ -12,9 +12,9 @@ which is the largest term where it dominates, and 26 % more than each of two equ
 
 the terms are
 
-    issue         instructions / (C * vector engines); for each class of instructions with lanes of its own,
-                  instructions * sub-group size / (C * lanes), a class without a figure sharing those of f32; and
-                  requests * send_cycles / (C * vector engines), where that is known. The longest of them
+    issue         instructions / (C * vector engines); the busiest pipe (module `pipes`), where the instructions of a
+                  class take instructions * sub-group size / (C * lanes); and requests * send_cycles / (C * vector
+                  engines), where that is known. The longest of them, without the classes that have no figure
     SLM           passes / C, a pass taking banks * bank bytes / SLM bytes per cycle
     L1            requests * l1_request_cycles / C or bytes / (C * L1 bytes per cycle) or, where they are counted,
                   passes / C, a pass taking banks * bank bytes / L1 bytes per cycle. The longest of them
@@ -22,7 +22,8 @@ the terms are
                   Where the device has figures for its slices: loaded bytes / L2 bytes per cycle, lines that load
                   requests ask for / rate, sectors that are stored / rate (see `slices`), or lines that store requests
                   ask for / rate, the longest; atomic updates are a term of their own
-    DRAM          bytes past the L2 / (0.9 * DRAM bandwidth) or, where that is known, pages opened / rate, the longer
+    DRAM          bytes past the L2 / (share that streams reach * DRAM bandwidth), the share 0.9 if it is not known;
+                  or pages opened / rate, if the device has a figure for it. The longer
     atomics       updates of the busiest sector / same-address rate or all updates / rate of the slices, the longer.
                   Only lanes on the busiest *address* are counted; its neighbours are taken to be as busy
     barriers      barriers * sub-groups of a group * barrier_cycles_per_sub_group / C
@@ -44,22 +45,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from xeemu.cost import slices
+from xeemu.cost import pipes, slices
 from xeemu.devices.device import Device
-
-# The classes of instructions, and the figure that says how many work-items start one in a cycle of an Xe core. A class
-# with None only takes its slot of the issue.
-INSTRUCTION_CLASSES: Mapping[str, str | None] = {
-    "f32": "fp32_flops_per_cycle",
-    "f64": "fp64_lanes_per_cycle",
-    "i32": "int32_lanes_per_cycle",
-    "special": "special_lanes_per_cycle",
-    "shuffle": "shuffle_lanes_per_cycle",
-    "memory": None,
-    "barrier": None,
-    "fence": None,
-    "control": None,
-}
 
 # A count that need not be there.
 _OPTIONAL = ("l1_passes",)
@@ -81,7 +68,7 @@ class Work:
       groups: work-groups.
       sub_groups: sub-groups of all of them.
       sub_group_size: work-items.
-      instructions: executed by sub-groups, by class (the keys of `INSTRUCTION_CLASSES`).
+      instructions: executed by sub-groups, by class (see `pipes.CLASSES`).
       local_loads: requests to local memory for whose values the sub-group waits (loads, atomics with the old value).
       local_load_passes: their bank passes.
       local_rounds: times that sub-groups wait for them, since some are under way together.
@@ -143,9 +130,9 @@ class Work:
     def __post_init__(self) -> None:
         if self.groups < 1 or self.sub_groups < self.groups:
             raise ValueError(f"{self.groups} work-groups of {self.sub_groups} sub-groups; a group has at least one")
-        unknown = set(self.instructions or ()) - set(INSTRUCTION_CLASSES)
+        unknown = set(self.instructions or ()) - set(pipes.CLASSES)
         if unknown:
-            known = ", ".join(INSTRUCTION_CLASSES)
+            known = ", ".join(pipes.CLASSES)
             raise ValueError(f"no class of instructions {', '.join(sorted(unknown))}; the classes are {known}")
 
 
@@ -160,6 +147,8 @@ class Term:
       peak: amount per cycle that the device, or the part of it that the launch fills, does; None without a source.
       cycles: None if the work or the peak is not known; 0 without work, whatever the peak.
       share: `cycles` of the launch's cycles.
+      left_out: what is in the work and not in the cycles, as the device has no figure for it: classes of instructions;
+        of the latency `DRAM`, whose loads are then taken to wait for the L2 only.
     """
 
     resource: str
@@ -168,6 +157,14 @@ class Term:
     peak: float | None
     cycles: float | None
     share: float | None = None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What of the time is not known: the resource, or what is left out of it, such as `issue of special`."""
+        if self.cycles is None:
+            return (self.resource,)
+        return tuple(f"{self.resource} of {name}" for name in self.left_out)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,7 +177,7 @@ class Timing:
         for which the device has no figure is left out, so that this is then a lower bound: `unknown` says of which.
       time_s: the same in seconds, without the overhead of submitting it (`Device.launch_overhead_s`).
       bound: the resource with the largest term.
-      unknown: resources that the launch uses and whose term is not known.
+      unknown: resources that the launch uses and whose term is not known, and what is left out of a term.
     """
 
     terms: tuple[Term, ...]
@@ -190,7 +187,7 @@ class Timing:
     unknown: tuple[str, ...]
 
 
-def predict(work: Work, device: Device, resident_groups: int | None) -> Timing:
+def predict(work: Work, device: Device, resident_groups: float | None) -> Timing:
     """Predicts the time of a launch.
 
     Args:
@@ -198,11 +195,11 @@ def predict(work: Work, device: Device, resident_groups: int | None) -> Timing:
       device: the modelled device.
       resident_groups: work-groups that an Xe core holds at a time; None if it is not known.
     """
-    terms, counted = (_terms(each, device, resident_groups) for each in (work, _as_if_counted(work)))
+    terms, counted = (_terms(each, device, resident_groups) for each in (work, _as_if_counted(work, device)))
     # What was not counted may be any amount; what a device has no figure for is missing from all its launches alike.
     uncounted = any(a.cycles is None and b.cycles is not None for a, b in zip(terms, counted, strict=True))
     cycles, bound = (None, None) if uncounted else _combine(terms)
-    unknown = tuple(term.resource for term in terms if term.cycles is None)
+    unknown = tuple(name for term in terms for name in term.unknown)
     return Timing(
         terms=tuple(dataclasses.replace(term, share=_quotient(term.cycles, cycles)) for term in terms),
         cycles=cycles,
@@ -212,7 +209,7 @@ def predict(work: Work, device: Device, resident_groups: int | None) -> Timing:
     )
 
 
-def _terms(work: Work, device: Device, resident_groups: int | None) -> tuple[Term, ...]:
+def _terms(work: Work, device: Device, resident_groups: float | None) -> tuple[Term, ...]:
     cores = _busy_cores(work.groups, device.xe_cores)
     return (
         _issue(work, device, cores),
@@ -227,10 +224,11 @@ def _terms(work: Work, device: Device, resident_groups: int | None) -> tuple[Ter
     )
 
 
-def _as_if_counted(work: Work) -> Work:
+def _as_if_counted(work: Work, device: Device) -> Work:
     """The work with some amount for each count that is missing: its terms tell what the device has figures for."""
-    amounts: dict[str, Any] = {"instructions": dict.fromkeys(INSTRUCTION_CLASSES, 1)}
-    missing = [f.name for f in dataclasses.fields(work) if getattr(work, f.name) is None and f.name not in _OPTIONAL]
+    without = _OPTIONAL if device.l2_bytes else (*_OPTIONAL, "dram_bytes")
+    amounts: dict[str, Any] = {"instructions": dict.fromkeys(pipes.CLASSES, 1)}
+    missing = [f.name for f in dataclasses.fields(work) if getattr(work, f.name) is None and f.name not in without]
     return dataclasses.replace(work, **{name: amounts.get(name, 1) for name in missing})
 
 
@@ -257,30 +255,18 @@ def _issue(work: Work, device: Device, cores: float | None) -> Term:
         return _term("issue", None, unit, None)
     total = sum(work.instructions.values())
     engines = _product(cores, device.vector_engines_per_core)
-    pipes = [_quotient(total, engines), *_pipes(work, device, cores)]
+    slots = _quotient(total, engines)
+    if slots is None or cores is None:
+        return _term("issue", total, unit, None)
+    pipe = pipes.busiest(work.instructions, work.sub_group_size, cores, device)
+    times = [slots, pipe.cycles]
     if device.send_cycles is not None:
-        pipes.append(_quotient(_product(work.global_requests, device.send_cycles), engines))
-    slowest = None if None in pipes else max(pipe for pipe in pipes if pipe is not None)
-    return _term("issue", total, unit, _quotient(total, slowest))
-
-
-def _pipes(work: Work, device: Device, cores: float | None) -> list[float | None]:
-    """Cycles of each group of lanes; the classes without lanes of their own share those of f32."""
-    f32_lanes = _quotient(device.fp32_flops_per_cycle, _product(2, device.xe_cores))
-    shared = 0.0
-    pipes: list[float | None] = []
-    for name, count in (work.instructions or {}).items():
-        field = INSTRUCTION_CLASSES[name]
-        if field is None:
-            continue
-        lanes = None if name == "f32" else getattr(device, field)
-        if lanes is None:
-            shared += count
-        else:
-            pipes.append(_quotient(count * work.sub_group_size, _product(cores, lanes)))
-    if shared:
-        pipes.append(_quotient(shared * work.sub_group_size, _product(cores, f32_lanes)))
-    return pipes
+        sends = _quotient(_product(work.global_requests, device.send_cycles), engines)
+        if sends is None:
+            return _term("issue", total, unit, None)
+        times.append(sends)
+    term = _term("issue", total, unit, _quotient(total, max(times)))
+    return dataclasses.replace(term, left_out=pipe.unknown)
 
 
 def _slm(work: Work, device: Device, cores: float | None) -> Term:
@@ -339,7 +325,8 @@ def _in_slices(sectors: float | None, places: float | None, rate: float | None, 
 
 
 def _dram(work: Work, device: Device) -> Term:
-    peak = _product(_SUSTAINED_DRAM, _quotient(device.dram_bytes_per_s, device.clock_hz))
+    sustained = device.dram_sustained or _SUSTAINED_DRAM
+    peak = _product(sustained, _quotient(device.dram_bytes_per_s, device.clock_hz))
     limits = [_quotient(work.dram_bytes, peak)]
     if device.dram_pages_per_cycle is not None:
         limits.append(_quotient(work.dram_pages, device.dram_pages_per_cycle))
@@ -384,14 +371,16 @@ def _group_launch(work: Work, device: Device) -> Term:
     return _term("group launch", work.groups, "groups", _quotient(1, group_cycles))
 
 
-def _latency(work: Work, device: Device, resident_groups: int | None) -> Term:
+def _latency(work: Work, device: Device, resident_groups: float | None) -> Term:
     waits = (_arithmetic_wait(work, device), _local_wait(work, device), _global_wait(work, device))
     barriers = _barrier_wait(work, device)
     known = [wait for wait in (*waits, barriers) if wait is not None]
     total = sum(known) + _fence_wait(work, device) if len(known) == 4 else None
     places = _product(resident_groups, device.xe_cores)
     groups = None if places is None else min(places, work.groups)
-    return _term("latency", total, "cycles waited", _product(groups, work.sub_groups / work.groups))
+    term = _term("latency", total, "cycles waited", _product(groups, work.sub_groups / work.groups))
+    farther = work.global_loads and work.dram_bytes and device.dram_latency_cycles is None
+    return dataclasses.replace(term, left_out=("DRAM",) if farther else ())
 
 
 # --- What sub-groups wait for ---
@@ -421,8 +410,6 @@ def _global_wait(work: Work, device: Device) -> float | None:
     steps = (device.l1_latency_cycles, device.l2_latency_cycles, device.dram_latency_cycles)
     l1, l2, dram = steps
     if past_l1 is None or past_l2 is None or l1 is None or l2 is None:
-        return None
-    if past_l2 and dram is None:
         return None
     miss, far = min(1.0, past_l1), min(1.0, past_l2)
     latency = l1 + miss * (l2 - l1 + far * ((dram or l2) - l2))

@@ -39,25 +39,24 @@ def rounds(sites: Mapping[Place, SiteReport], taken: Census, is_local: bool) -> 
 
 
 def _loads(sites: Mapping[Place, SiteReport], taken: Census, is_local: bool) -> list[tuple[Operation, float | None]]:
-    """The loads and their requests; those of a place that were not counted apart are shared by its operations."""
-    chosen = {
-        key: operations[0]
-        for key, operations in taken.operations.items()
-        if operations[0].fetches and (operations[0].place.memory.space == "local") is is_local
-    }
-    by_place: dict[Place, int] = {}
-    for operation in chosen.values():
-        by_place[operation.place] = by_place.get(operation.place, 0) + 1
+    """The loads and their requests; those of a place are shared by its operations as they count, or equally."""
+    by_place: dict[Place, list[tuple[Operation, int | None]]] = {}
+    for key, (operation, *_) in taken.operations.items():
+        if operation.fetches and (operation.place.memory.space == "local") is is_local:
+            count = taken.counts[key]
+            counted = None if count is None else count.named("requests")
+            by_place.setdefault(operation.place, []).append((operation, counted))
+    return [each for place, counts in by_place.items() for each in _shared(sites[place].requests, counts)]
 
-    def asked(place: Place) -> float | None:
-        all_ = sites[place].requests
-        return None if all_ is None else all_ / by_place[place]
 
-    known = {key: taken.counts[key] for key in chosen}
-    return [
-        (operation, asked(operation.place) if (count := known[key]) is None else float(count.named("requests")))
-        for key, operation in chosen.items()
-    ]
+def _shared(asked: int | None, counts: list[tuple[Operation, int | None]]) -> list[tuple[Operation, float | None]]:
+    known = [counted for _, counted in counts if counted is not None]
+    total = sum(known)
+    if asked is None:
+        return [(operation, None) for operation, _ in counts]
+    if len(known) < len(counts) or not total:
+        return [(operation, asked / len(counts)) for operation, _ in counts]
+    return [(operation, asked * counted / total) for (operation, _), counted in zip(counts, known, strict=True)]
 
 
 def _piece(operation: Operation) -> Piece:

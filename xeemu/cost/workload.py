@@ -1,6 +1,6 @@
 """Workload: what a launch does in all, for the time model, from its census and the counts of its sites."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import jax.numpy as jnp
 
@@ -20,11 +20,12 @@ Sites = Mapping[Place, SiteReport]
 
 def of_launch(
     sites: Sites,
-    classes: Mapping[str, int] | None,
+    classes: Mapping[str, float] | None,
     barriers: int | None,
     atomics: AtomicTotals,
     taken: Census,
     resident: Occupancy | None,
+    packed: Set[Place] = frozenset(),
 ) -> Work | None:
     """The work of a launch; None if it has no work-groups.
 
@@ -35,6 +36,7 @@ def of_launch(
       atomics: its totals of atomic operations.
       taken: its census.
       resident: its occupancy.
+      packed: operations of which is taken that they touch no bytes but those that they use.
     """
     geometry, updates = taken.geometry, taken.updates
     if not geometry.groups:
@@ -44,7 +46,7 @@ def of_launch(
     remote = {place: site for place, site in sites.items() if site.space != "local"}
     loads = [site for place, site in local.items() if place in waited]
     atomic = [place.memory.dtype for place in updates if place.memory.space == "global"]
-    traffic = _traffic(sites, taken, resident)
+    traffic = _traffic(sites, taken, resident, packed)
     return Work(
         groups=geometry.groups,
         sub_groups=geometry.groups * requests.sub_groups(geometry),
@@ -113,24 +115,21 @@ def _updated_places(sites: Sites, taken: Census, resident: Occupancy | None) -> 
 
 def _l1_passes(remote: Sites, taken: Census) -> float | None:
     """Passes of the L1, where its tags are known and all accesses are."""
-    if taken.device.tag_bank_masks is None or any(not site.closed_form for site in remote.values()):
-        return None
-    counts = [count for key, count in taken.counts.items() if taken.place(key).memory.space != "local"]
-    return float(sum(count.named("l1_passes") for count in counts if count is not None))
+    return None if taken.device.tag_bank_masks is None else _total(site.l1_passes for site in remote.values())
 
 
 # --- Traffic ---
 
 
-def _traffic(sites: Sites, taken: Census, resident: Occupancy | None) -> Traffic | None:
+def _traffic(sites: Sites, taken: Census, resident: Occupancy | None, packed: Set[Place]) -> Traffic | None:
     """What the launch loads and stores; None if the counts, the lines or the occupancy are not known."""
     device = taken.device
     sector = device.sector_bytes or device.line_bytes
     if sector is None or resident is None or resident.groups is None or device.xe_cores is None:
         return None
     plain = [os for os in taken.operations.values() if os[0].place.memory.space == "global" and not os[0].updates]
-    loads = [_loaded(each, sites, taken, sector) for each in _by_memory(plain, "load", "atomic")]
-    stores = [_stored(each, sites, taken, sector) for each in _by_memory(plain, "store")]
+    loads = [_loaded(each, sites, taken, sector, packed) for each in _by_memory(plain, "load", "atomic")]
+    stores = [_stored(each, sites, taken, sector, packed) for each in _by_memory(plain, "store")]
     known_loads, known_stores = [x for x in loads if x is not None], [x for x in stores if x is not None]
     scratch = _scratch(sites, taken)
     missing = len(known_loads) < len(loads) or len(known_stores) < len(stores)
@@ -161,7 +160,9 @@ def _moved(operations: Sequence[Operation], sites: Sites) -> float | None:
     return _total(sites[place].bytes_moved for place in dict.fromkeys(o.place for o in operations))
 
 
-def _loaded(operations: Sequence[Operation], sites: Sites, taken: Census, sector: int) -> Loaded | None:
+def _loaded(
+    operations: Sequence[Operation], sites: Sites, taken: Census, sector: int, packed: Set[Place]
+) -> Loaded | None:
     moved, asked = _moved(operations, sites), _asked(operations, sites)
     sectors = footprint.of_memory(operations, taken, moved, sector)
     pieces = _pieces(operations, taken, moved, sectors)
@@ -169,10 +170,15 @@ def _loaded(operations: Sequence[Operation], sites: Sites, taken: Census, sector
     if moved is None or asked is None or sectors is None or pieces is None:
         return None
     pages = None if page is None else footprint.of_memory(operations, taken, asked * page, page)
+    if all(o.place in packed for o in operations):
+        sectors, pieces = (_packed(each, moved, taken) for each in (sectors, pieces))
+        pages = None if pages is None else _packed(pages, moved, taken)
     return Loaded(moved, asked, sectors, pieces, pages)
 
 
-def _stored(operations: Sequence[Operation], sites: Sites, taken: Census, sector: int) -> Stored | None:
+def _stored(
+    operations: Sequence[Operation], sites: Sites, taken: Census, sector: int, packed: Set[Place]
+) -> Stored | None:
     moved, asked, line = _moved(operations, sites), _asked(operations, sites), taken.device.line_bytes
     sectors = footprint.of_memory(operations, taken, moved, sector)
     used = footprint.of_memory(operations, taken, moved, operations[0].place.memory.dtype.itemsize)
@@ -180,13 +186,33 @@ def _stored(operations: Sequence[Operation], sites: Sites, taken: Census, sector
         return None
     lines = footprint.of_memory(operations, taken, asked * line, line) or sectors
     each = [sites[place] for place in dict.fromkeys(o.place for o in operations)]
-    partial = sum(site.bytes_moved or 0 for site in each if (site.bytes_used or 0) < (site.bytes_moved or 0))
-    return Stored(moved, float(partial), asked, sectors, lines, whole=used.group >= sectors.group)
+    partial = float(sum(site.bytes_moved or 0 for site in each if (site.bytes_used or 0) < (site.bytes_moved or 0)))
+    if all(o.place in packed for o in operations):
+        sectors, lines = (_packed(touched, moved, taken) for touched in (sectors, lines))
+        return Stored(moved, partial, asked, sectors, lines, whole=True)
+    return Stored(moved, partial, asked, sectors, lines, whole=used.group >= sectors.group)
 
 
 def _asked(operations: Sequence[Operation], sites: Sites) -> float | None:
     """Lines that all requests of some operations touch, each request's counted."""
     return _total(sites[place].lines for place in dict.fromkeys(o.place for o in operations))
+
+
+def _packed(touched: Footprint, moved: float, taken: Census) -> Footprint:
+    """A footprint with no more bytes than are moved."""
+    return Footprint(min(touched.group, moved / max(taken.geometry.groups, 1)), min(touched.launch, moved))
+
+
+def group_bytes(sites: Sites, taken: Census) -> Mapping[str, float]:
+    """Bytes of each global memory that a work-group loads, each counted once; of those of which that is known."""
+    sector = taken.device.sector_bytes or taken.device.line_bytes
+    plain = [os for os in taken.operations.values() if os[0].place.memory.space == "global" and not os[0].updates]
+    found = {}
+    for each in _by_memory(plain, "load") if sector is not None else []:
+        touched = footprint.of_memory(each, taken, _moved(each, sites), sector or 1)
+        if touched is not None:
+            found[each[0].place.memory.name] = touched.group
+    return found
 
 
 def _pieces(

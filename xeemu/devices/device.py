@@ -14,22 +14,14 @@ import operator
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from xeemu.devices.architectures import ARCHITECTURES
+from xeemu.devices.presets import PRESETS, Preset
+from xeemu.devices.sources import Source, figures
 from xeemu.errors import KernelArgumentError, did_you_mean
 
-_KB = 1024
-_MB = 1024 * _KB
-_UNITS = {"B": 1, "KB": _KB, "MB": _MB, "GB": 1024 * _MB}
-
-
-class Source(NamedTuple):
-    """Where the value of one field of a `Device` comes from."""
-
-    field: str
-    value: object
-    confidence: str
-    text: str
+_UNITS = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
@@ -56,8 +48,7 @@ class Device:
       fp16: the same of half precision.
       atomic64: the same of atomic operations on 64 bits.
       private_mem_size: bytes of private memory that one work-item may have, where the device limits it.
-      local_mem_variable: environment variable that sets `local_mem_size` (see `in_environment`).
-      private_mem_variable: environment variable that sets `private_mem_size`.
+      local_mem_variable, private_mem_variable: environment variables that set these sizes (see `in_environment`).
 
       xe_cores: Xe cores of the device.
       vector_engines_per_core: vector engines (EU) of an Xe core.
@@ -67,8 +58,7 @@ class Device:
       large_grf_factor: in large-GRF mode a thread has so many times the registers, and an engine 1/so many threads.
       grf_granule_bytes: multiple that a thread's registers are rounded up to, where it takes no more than it needs.
       max_registers_per_work_item: 32-bit registers that the instructions can name, where that is the limit.
-      max_work_groups_per_core: work-groups without barriers resident on an Xe core.
-      barrier_registers_per_core: work-groups with barriers resident on an Xe core.
+      max_work_groups_per_core, barrier_registers_per_core: work-groups an Xe core holds, without and with barriers.
       fused_engines: whether pairs of engines run sends in lockstep.
 
       slm_bytes_per_core: SLM of an Xe core, shared by its resident work-groups.
@@ -105,6 +95,7 @@ class Device:
       dram_bytes_per_s: peak memory bandwidth.
       dram_page_bytes: bytes of DRAM that are opened together.
       dram_pages_per_cycle: pages that DRAM opens in a cycle.
+      dram_sustained: share of it that streams reach; 0.9 is assumed where it is not known.
       dram_latency_cycles: of a miss everywhere.
       line_bytes: cache line.
       sector_bytes: part of a line that is moved alone; `None` where a line is not known to be divided.
@@ -115,7 +106,8 @@ class Device:
       clock_hz: highest clock.
       fp32_flops_per_cycle: of the device; a multiply-add counts two.
       fp64_lanes_per_cycle: work-items of an Xe core whose double-precision operation starts in a cycle.
-      int32_lanes_per_cycle: the same for 32-bit integers.
+      fp16_lanes_per_cycle, int32_lanes_per_cycle: the same for half precision; for 32-bit integers, without products.
+      int32_multiply_lanes_per_cycle, int64_multiply_lanes_per_cycle: the same for products and multiply-adds of them.
       special_lanes_per_cycle: the same for roots, exponentials and other transcendental functions.
       shuffle_lanes_per_cycle: the same for exchanges inside a sub-group.
       alu_latency_cycles: of an arithmetic instruction whose result the next one uses.
@@ -123,13 +115,13 @@ class Device:
       barrier_latency_cycles: of a work-group barrier, without waiting for late sub-groups.
       fence_latency_cycles: of the fence that a memory order needs, without waiting for what it orders.
       barrier_cycles_per_sub_group: what each sub-group adds to it.
-      same_address_atomics_per_cycle: lanes per cycle of the device that update one address of global memory.
-      same_address_float_atomics_per_cycle: the same for sums of floating-point numbers.
+      same_address_atomics_per_cycle, same_address_float_atomics_per_cycle: lanes per cycle of the device that update
+        one address of global memory; of sums of floating-point numbers.
       atomic_slice_bytes: consecutive bytes of global memory whose atomics the same unit carries out.
       atomic_slice_sends_per_cycle: updates of a sector per cycle that such a unit takes from different lanes.
       launch_overhead_s: from submission to the end of an empty launch.
-      group_dispatch_s: seconds per work-group that the dispatcher of the device takes.
-      sub_group_dispatch_s: seconds per sub-group that it takes, where that is the longer.
+      group_dispatch_s, sub_group_dispatch_s: seconds that the dispatcher of the device takes per work-group; per
+        sub-group, where that is the longer.
 
       sources: a `Source` for every figure that is not `None`. Two devices that differ in it alone are equal.
 
@@ -197,6 +189,7 @@ class Device:
     dram_bytes_per_s: float | None = None
     dram_page_bytes: int | None = None
     dram_pages_per_cycle: float | None = None
+    dram_sustained: float | None = None
     dram_latency_cycles: float | None = None
     line_bytes: int | None = None
     sector_bytes: int | None = None
@@ -206,7 +199,10 @@ class Device:
     clock_hz: float | None = None
     fp32_flops_per_cycle: float | None = None
     fp64_lanes_per_cycle: float | None = None
+    fp16_lanes_per_cycle: float | None = None
     int32_lanes_per_cycle: float | None = None
+    int32_multiply_lanes_per_cycle: float | None = None
+    int64_multiply_lanes_per_cycle: float | None = None
     special_lanes_per_cycle: float | None = None
     shuffle_lanes_per_cycle: float | None = None
     alu_latency_cycles: float | None = None
@@ -297,7 +293,7 @@ class Device:
         if not forced:
             return self
         kept = tuple(source for source in self.sources if source.field not in forced)
-        return dataclasses.replace(self, sources=kept + _figures("C", "set in the environment", **forced), **forced)
+        return dataclasses.replace(self, sources=kept + figures("C", "set in the environment", **forced), **forced)
 
     def source(self, field: str) -> str | None:
         """Where a figure comes from, with its confidence in brackets; `None` if the figure is not known.
@@ -367,309 +363,19 @@ def _size_bytes(variable: str, text: str) -> int:
     return int(match[1]) * _UNITS[match[2]]
 
 
-def _figures(confidence: str, text: str, **values: object) -> tuple[Source, ...]:
-    return tuple(Source(field, value, confidence, text) for field, value in values.items())
-
-
-# --- Sources and figures of architectures ---
-
-_CALCULATOR = ("H", "Intel GPU Occupancy Calculator")
-_NEO = ("H", "NEO (intel/compute-runtime) hardware and capability tables")
-_NEO_FP64 = ("H", f"{_NEO[1]}, ftrSupportsFP64")
-_IGC = ("H", "IGC (intel/intel-graphics-compiler) Platform.hpp")
-_GUIDE = "Intel oneAPI GPU Optimization Guide"
-_NOMINAL = ("H", f"{_GUIDE}, memory system of the Max series, nominal")
-_SCHEDULER = ("M", "IGC vISA LatencyTable, the compiler's scheduling model for Xe and later")
-_FENCES = _figures("M", f"{_SCHEDULER[1]}: at least, of local memory 23", fence_latency_cycles=35)
-_PRODUCT = "Intel product page"
-_RECALLED = ("L", "recalled, no document at hand")
-_ALCF = "ALCF deep dive (colleeneb/abc-pvc-deepdive)"
-_B60 = ("M", "measured on an Arc Pro B60 (tinafengfun/intel-b60-microbench)")
-_H200 = ("H", "measured on an H200 by micro-benchmarks and hardware counters")
-_HOPPER = "NVIDIA Hopper tuning guide"
-
-# Sums to 8 to 64 neighbouring words take 0.074 ns per lane, as if one unit took them all; sums to 512 words
-# (2 KB) take a quarter of what they take on one word, as if four did.
-_SPREAD = "measured on an H200 by sub-groups whose lanes access 32 random lines"
-_H200_ATOMIC_SLICE = {"atomic_slice_bytes": 512, "atomic_slice_sends_per_cycle": 1 / (8 * 0.074e-9 * 1.98e9)}
-
-_SLM_SIZES_TO_64K = tuple(kb * _KB for kb in (1, 2, 4, 8, 16, 32, 64))
-_SLM_SIZES_TO_128K = tuple(kb * _KB for kb in (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128))
-
-
-def _default_sub_group(size: int) -> tuple[Source, ...]:
-    return _figures("C", "chosen by xeemu for the architecture", default_sub_group_size=size)
-
-
-def _documented_banks(confidence: str, otherwise: str = "") -> tuple[Source, ...]:
-    # The guide repeats one geometry for every generation; engineers disagree with it from Xe-HPG on.
-    text = f"{_GUIDE}: 64 consecutive bytes in 16 banks of 4 bytes{otherwise}"
-    return _figures(confidence, text, slm_banks=16, slm_bank_bytes=4, request_lanes=16)
-
-
-_ANY_INTEL_GPU = (
-    *_figures("H", f"{_GUIDE}: SLM is on the chip", local_mem_type="local"),
-    *_figures("H", f"{_NEO[1]}, ftrSupportsInteger64BitAtomics", atomic64=True),
-    *_figures("H", f"{_NEO[1]}, cl_khr_fp16", fp16=True),
-)
-_UP_TO_XE_HPG = (
-    *_ANY_INTEL_GPU,
-    *_figures(*_CALCULATOR, sub_group_sizes=(8, 16, 32), local_mem_size=64 * _KB, slm_sizes_bytes=_SLM_SIZES_TO_64K),
-    *_figures(*_IGC, grf_register_bytes=32, grf_bytes_per_thread=128 * 32),
-    *_figures(*_NEO, line_bytes=64),
-    *_default_sub_group(16),
-)
-_FROM_XE_HPC = (
-    *_ANY_INTEL_GPU,
-    *_figures(
-        *_CALCULATOR,
-        vector_engines_per_core=8,
-        threads_per_engine=8,
-        sub_group_sizes=(16, 32),
-        max_work_group_size=1024,
-        max_work_groups_per_core=64,
-        barrier_registers_per_core=64,
-        local_mem_size=128 * _KB,
-        slm_bytes_per_core=128 * _KB,
-        slm_sizes_bytes=_SLM_SIZES_TO_128K,
-    ),
-    *_figures(*_IGC, grf_register_bytes=64, grf_bytes_per_thread=128 * 64, large_grf_factor=2),
-    *_figures(*_NEO, fp64_native=True, fused_engines=False),
-    *_figures(*_NEO_FP64, fp64=True),
-    *_figures(
-        "M", "sycl-tla pull request 631: 16 bytes per lane conflict unless striped", slm_wide_accesses="components"
-    ),
-    *_figures(*_SCHEDULER, barrier_latency_cycles=30, alu_latency_cycles=10),
-    *_FENCES,
-    *_default_sub_group(32),
-)
-_STORES_CONFLICT = _figures(
-    "H", "Intel OpenCL developer guide, 2019: stores to one bank conflict", slm_same_word_stores_conflict=True
-)
-_COMPONENTS = _figures(
-    "H", "Intel OpenCL developer guide, 2019: messages of up to four components", slm_wide_accesses="components"
-)
-
-_ARCHITECTURES: dict[str, tuple[Source, ...]] = {
-    "gen9": (
-        *_UP_TO_XE_HPG,
-        *_figures(
-            *_CALCULATOR,
-            vector_engines_per_core=8,
-            threads_per_engine=7,
-            max_work_group_size=256,
-            max_work_groups_per_core=56,
-            barrier_registers_per_core=32,
-            slm_bytes_per_core=64 * _KB,
-        ),
-        *_figures(*_NEO, fp64_native=True),
-        *_figures(*_NEO_FP64, fp64=True),
-        *_documented_banks("H"),
-        *_STORES_CONFLICT,
-        *_COMPONENTS,
-        *_figures("H", "Intel Gen9 whitepaper", slm_bytes_per_cycle=64, l1_bytes_per_cycle=64),
-        *_figures(
-            "M",
-            "HeCBench on a P630, 1.29e9 lanes/s at 1.2 GHz; confounded if the compiler merged the lanes",
-            same_address_atomics_per_cycle=1.07,
-        ),
-    ),
-    "xe-lp": (
-        *_UP_TO_XE_HPG,
-        *_figures(
-            *_CALCULATOR,
-            vector_engines_per_core=16,
-            threads_per_engine=7,
-            max_work_group_size=512,
-            max_work_groups_per_core=112,
-            barrier_registers_per_core=64,
-            slm_bytes_per_core=64 * _KB,
-        ),
-        *_figures(*_NEO, fp64_native=False, fused_engines=True),
-        *_figures(*_NEO_FP64, fp64=False),
-        *_documented_banks("H"),
-        *_STORES_CONFLICT,
-        *_COMPONENTS,
-        *_figures("M", f"{_GUIDE}; SLM taken as the data port", slm_bytes_per_cycle=128, l1_bytes_per_cycle=128),
-        *_figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
-        *_figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
-        *_FENCES,
-    ),
-    "xe-hpg": (
-        *_UP_TO_XE_HPG,
-        *_figures(
-            *_CALCULATOR,
-            vector_engines_per_core=16,
-            threads_per_engine=8,
-            max_work_group_size=1024,
-            max_work_groups_per_core=128,
-            barrier_registers_per_core=128,
-            slm_bytes_per_core=128 * _KB,
-        ),
-        *_figures(*_IGC, large_grf_factor=2),
-        *_figures(*_NEO, fp64_native=False, fused_engines=True),
-        *_figures(*_NEO_FP64, fp64=False),
-        *_documented_banks("M", "; oneDNN plans for 32 banks of 8 bytes"),
-        *_figures("L", "as Xe-LP; the guide's figure for loads and stores is 512", slm_bytes_per_cycle=128),
-        *_figures("L", f"{_GUIDE}, marketing figure", l1_bytes_per_cycle=512),
-        *_figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
-        *_figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
-        *_FENCES,
-    ),
-    "xe-hpc": (
-        *_FROM_XE_HPC,
-        *_documented_banks("M", "; Triton engineers: 64 banks of 8 bytes, or 65"),
-        *_figures(*_NEO, line_bytes=64),
-        *_figures("M", f"{_ALCF}: 46 to 52 TB/s over 128 Xe cores", slm_bytes_per_cycle=256),
-        *_figures(*_NOMINAL, slm_latency_cycles=30, send_cycles=6, l1_request_cycles=1),
-        *_figures("M", "Hot Chips: 105 TB/s; the guide says 1024, triads reach 140 to 280", l1_bytes_per_cycle=512),
-        *_figures("H", f"{_ALCF}, pointer chase on a Max 1550", l1_latency_cycles=61, l1_bytes_per_core=512 * _KB),
-        *_figures("H", f"{_ALCF}, pointer chase on a Max 1550", l2_latency_cycles=425, dram_latency_cycles=858),
-    ),
-    "xe2": (
-        *_FROM_XE_HPC,
-        *_documented_banks("L", "; 32 banks of 4 bytes would fit the measured bandwidth"),
-        *_figures("L", "assumed as before Xe2; NEO reports 256", line_bytes=64),
-        *_figures("M", "ExecuTorch study on B580 and B70, about 127 and 112", slm_bytes_per_cycle=128),
-        *_figures(*_B60, slm_latency_cycles=46, l1_latency_cycles=71, l2_latency_cycles=230),
-    ),
-    "hopper": (
-        *_figures("H", _HOPPER, slm_bytes_per_core=228 * _KB, slm_reserved_bytes_per_group=1 * _KB),
-        *_figures("H", _HOPPER, local_mem_type="local", local_mem_size=227 * _KB, max_work_groups_per_core=32),
-        *_figures("D", f"{_HOPPER}: 64 warps per SM, here in 4 processing blocks", threads_per_engine=16),
-        *_figures("D", f"{_HOPPER}: 65536 registers per SM for 64 warps", grf_bytes_per_thread=65536 * 4 // 64),
-        *_figures(*_RECALLED, vector_engines_per_core=4),
-        *_figures("M", "CUDA's limit; launched on an H200", max_work_group_size=1024),
-        *_figures(*_H200, sub_group_sizes=(32,), request_lanes=32),
-        *_figures(*_H200, slm_banks=32, slm_bank_bytes=4, slm_same_word_stores_conflict=False),
-        *_figures(*_H200, slm_wide_accesses="lane_groups", slm_paired_lanes=(1, 2), slm_atomic_bytes=4),
-        *_figures(*_H200, slm_float_atomics=False, slm_shared_increments=True, slm_compare_exchange_passes=2),
-        *_figures(*_H200, tag_bank_masks=(0x7AB5, 0xD5DA)),
-        *_figures("H", "measured on an H200: loads 48 bytes apart move pieces of 64 bytes", dram_access_bytes=64),
-        *_figures("H", "measured on an H200; 512 would agree as well", grf_granule_bytes=1024),
-        *_figures("H", f"{_HOPPER}: registers per thread", max_registers_per_work_item=255),
-        *_figures(*_H200, slm_granule_bytes=128, line_bytes=128, sector_bytes=32, fp64_native=True),
-        *_figures(*_H200, atomic64=True),
-        *_figures("H", "CUDA programming guide, compute capability 9.0", fp64=True, fp16=True),
-        *_default_sub_group(32),
-    ),
-    "cpu": (
-        *_figures(
-            "M",
-            "clinfo of Intel CPU Runtime for OpenCL in public reports",
-            max_work_group_size=8192,
-            local_mem_type="global",
-            fp64_native=True,
-            fp64=True,
-        ),
-        *_figures("M", "Intel dpctl documentation, CPU device", sub_group_sizes=(4, 8, 16, 32, 64)),
-        *_figures("H", "minimum of the OpenCL full profile", local_mem_size=32 * _KB),
-        *_figures(
-            "M",
-            "Intel oneAPI DPC++/C++ Compiler guide, runtime environment variables and defaults",
-            private_mem_size=32 * _KB,
-            local_mem_variable="CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE",
-            private_mem_variable="CL_CONFIG_CPU_FORCE_PRIVATE_MEM_SIZE",
-        ),
-        *_default_sub_group(16),
-    ),
-}
-
-
 # --- Presets ---
 
 
-def _preset(name: str, full_name: str, architecture: str, *own: Source) -> Device:
-    sources = (*_ARCHITECTURES[architecture], *own)
-    figures: dict[str, Any] = {source.field: source.value for source in sources}
-    if len(figures) != len(sources):
-        raise ValueError(f"the preset {name} has a field twice")
-    return Device(name=name, full_name=full_name, architecture=architecture, sources=sources, **figures)
+def _of_preset(preset: Preset) -> Device:
+    sources = (*ARCHITECTURES[preset.architecture], *preset.own)
+    values: dict[str, Any] = {source.field: source.value for source in sources}
+    if len(values) != len(sources):
+        raise ValueError(f"the preset {preset.name} has a field twice")
+    values |= {"name": preset.name, "full_name": preset.full_name, "architecture": preset.architecture}
+    return Device(sources=sources, **values)
 
 
-_DEVICES = (
-    _preset(
-        "hd530",
-        "Intel HD Graphics 530",
-        "gen9",
-        *_figures(*_NEO, xe_cores=3, l2_bytes=768 * _KB, fp32_flops_per_cycle=384),
-        *_figures("H", "Intel Gen9 whitepaper, 64 B per subslice and cycle", l2_bytes_per_cycle=192),
-        *_figures("M", _PRODUCT, clock_hz=1.15e9),
-        *_figures("L", "two channels of DDR4-2133", dram_bytes_per_s=34.1e9),
-        *_figures("M", "clpeak, Windows", launch_overhead_s=34.2e-6),
-    ),
-    _preset(
-        "iris_xe",
-        "Intel Iris Xe Graphics",
-        "xe-lp",
-        *_figures(*_NEO, xe_cores=6, l2_bytes=3840 * _KB, fp32_flops_per_cycle=1536),
-        *_figures("M", f"{_GUIDE}: 8 banks of 64 bytes per cycle", l2_bytes_per_cycle=512),
-        *_figures("M", _PRODUCT, clock_hz=1.3e9),
-        *_figures("L", "LPDDR4x; depends on the platform", dram_bytes_per_s=68e9),
-    ),
-    _preset(
-        "a770",
-        "Intel Arc A770 Graphics",
-        "xe-hpg",
-        *_figures("H", _PRODUCT, xe_cores=32, fp32_flops_per_cycle=8192, l2_bytes=16 * _MB),
-        *_figures("H", _PRODUCT, clock_hz=2.4e9, dram_bytes_per_s=560e9),
-        *_figures("L", f"{_GUIDE}: about 32 x 64 bytes per cycle", l2_bytes_per_cycle=2048),
-    ),
-    _preset(
-        "max1100",
-        "Intel Data Center GPU Max 1100",
-        "xe-hpc",
-        *_figures("M", _PRODUCT, xe_cores=56, fp32_flops_per_cycle=14336, l2_bytes=108 * _MB),
-        *_figures("M", _PRODUCT, clock_hz=1.55e9, dram_bytes_per_s=1229e9),
-    ),
-    _preset(
-        "max1550",
-        "Intel Data Center GPU Max 1550",
-        "xe-hpc",
-        *_figures("H", _PRODUCT, xe_cores=128, fp32_flops_per_cycle=32768, l2_bytes=408 * _MB),
-        *_figures("H", _PRODUCT, clock_hz=1.6e9, dram_bytes_per_s=3276.8e9),
-        *_figures("D", "Hot Chips: 13 TB/s, at 1.6 GHz", l2_bytes_per_cycle=13e12 / 1.6e9),
-    ),
-    _preset(
-        "arc140v",
-        "Intel Arc 140V Graphics",
-        "xe2",
-        *_figures("M", _PRODUCT, xe_cores=8, fp32_flops_per_cycle=2048),
-        *_figures(*_RECALLED, l2_bytes=8 * _MB, clock_hz=2.05e9, dram_bytes_per_s=136.5e9),
-    ),
-    _preset(
-        "b580",
-        "Intel Arc B580 Graphics",
-        "xe2",
-        *_figures("H", _PRODUCT, xe_cores=20, fp32_flops_per_cycle=5120, l2_bytes=18 * _MB),
-        *_figures("H", _PRODUCT, clock_hz=2.85e9, dram_bytes_per_s=456e9),
-        *_figures(*_B60, launch_overhead_s=6e-6, group_dispatch_s=40.1e-9),
-    ),
-    _preset(
-        "h200",
-        "NVIDIA H200 SXM",
-        "hopper",
-        *_figures("H", "NVIDIA product page", xe_cores=132, fp32_flops_per_cycle=33792, l2_bytes=50 * _MB),
-        *_figures("H", "NVIDIA product page", clock_hz=1.98e9, dram_bytes_per_s=4800e9),
-        *_figures(*_H200, slm_bytes_per_cycle=128, slm_latency_cycles=23.4),
-        *_figures(*_H200, l1_bytes_per_core=192 * _KB, l1_bytes_per_cycle=128, l1_latency_cycles=32),
-        *_figures(*_H200, l2_bytes_per_cycle=7.1e12 / 1.98e9, l2_latency_cycles=281, dram_latency_cycles=672),
-        *_figures("H", f"{_SPREAD}: loads from 1 MB", load_lines_per_cycle=165 / 1.98),
-        *_figures("H", f"{_SPREAD}: stores to 4 MB", store_lines_per_cycle=76 / 1.98),
-        *_figures("H", f"{_SPREAD}: loads from 1 GB", dram_pages_per_cycle=40 / 1.98),
-        *_figures("H", "JEDEC JESD238 (HBM3): page of a pseudo channel", dram_page_bytes=1024),
-        *_figures(*_H200, store_sectors_per_cycle=145 / 1.98, partial_store_sectors_per_cycle=118 / 1.98),
-        *_figures(*_H200, barrier_latency_cycles=12.8, barrier_cycles_per_sub_group=2.0),
-        *_figures(*_H200, same_address_atomics_per_cycle=1 / (0.733e-9 * 1.98e9)),
-        *_figures(*_H200, same_address_float_atomics_per_cycle=1 / (1.756e-9 * 1.98e9)),
-        *_figures("D", "measured on an H200: 0.074 ns per lane, eight lanes of a sector", **_H200_ATOMIC_SLICE),
-        *_figures(*_H200, fp64_lanes_per_cycle=32 / 0.51, int32_lanes_per_cycle=32 / 0.51, alu_latency_cycles=4.6),
-        *_figures(*_H200, special_lanes_per_cycle=32 / 2.0, shuffle_lanes_per_cycle=32 / 1.0, l1_request_cycles=1.25),
-        *_figures(*_H200, launch_overhead_s=4.6e-6, group_dispatch_s=0.60e-9),
-        *_figures("D", "measured on an H200: 0.86 ns per group of 32 sub-groups", sub_group_dispatch_s=0.86e-9 / 32),
-    ),
-    _preset("cpu", "Intel CPU OpenCL device", "cpu"),
-)
+_DEVICES = tuple(_of_preset(preset) for preset in PRESETS)
 _BY_NAME = {preset.name: preset for preset in _DEVICES}
 
 

@@ -31,6 +31,7 @@ class Occupancy:
       slm_bytes: local memory of a work-group as the device rounds it up, with what the system adds.
       waves: how often the launch fills the device; without a launch, `None`.
       next_step: the smallest single change that would raise `fraction`, as a sentence.
+      next_fraction: what it would be then; None if no single change raises it.
     """
 
     fraction: float | None
@@ -44,6 +45,7 @@ class Occupancy:
     slm_bytes: int
     waves: float | None
     next_step: str
+    next_fraction: float | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +108,7 @@ def occupancy(
     limiter = min(constraints, key=constraints.__getitem__) if "threads" in constraints else None
     fraction = _fraction(gpu, use)
     waves = _waves(gpu, constraints[limiter], groups) if limiter else None
+    next_step, next_fraction = _next_step(gpu, use, limiter, fraction)
     return Occupancy(
         fraction=fraction,
         average=fraction if fraction is None or waves is None else fraction * waves / math.ceil(waves),
@@ -117,7 +120,8 @@ def occupancy(
         sub_group_size=lanes,
         slm_bytes=_slm(gpu, slm_bytes),
         waves=waves,
-        next_step=_next_step(gpu, use, limiter, fraction),
+        next_step=next_step,
+        next_fraction=next_fraction,
     )
 
 
@@ -243,18 +247,19 @@ def _waves(gpu: Device, resident: int, groups: int | None) -> float | None:
 # --- The next step ---
 
 
-def _next_step(gpu: Device, use: _Use, limiter: str | None, fraction: float | None) -> str:
+def _next_step(gpu: Device, use: _Use, limiter: str | None, fraction: float | None) -> tuple[str, float | None]:
+    """The smallest change that raises the occupancy, as a sentence, and to what."""
     if limiter is None or fraction is None:
-        return f"The threads of {gpu.name} are not known"
+        return f"The threads of {gpu.name} are not known", None
     if fraction == 1:
-        return "All threads are in use"
+        return "All threads are in use", None
     for changed, what in _changes(gpu, use, limiter):
         raised = _fraction(gpu, changed)
         if raised is not None and raised > fraction:
             groups = min(_constraints(gpu, changed).values())
-            return f"{what}: {groups} work-group{'s' * (groups != 1)} per Xe core, occupancy {_percent(raised)}"
+            return f"{what}: {groups} work-group{'s' * (groups != 1)} per Xe core, occupancy {_percent(raised)}", raised
     binding = [name for name, groups in _constraints(gpu, use).items() if groups == _constraints(gpu, use)[limiter]]
-    return f"No single change raises it; what binds is {' and '.join(binding)}"
+    return f"No single change raises it; what binds is {' and '.join(binding)}", None
 
 
 def _changes(gpu: Device, use: _Use, limiter: str) -> Iterator[tuple[_Use, str]]:

@@ -147,7 +147,7 @@ class Threads:
       merged_ns: for each element of a result of which threads have copies.
       moved_ns: for each byte of a result that is moved to its place.
       chunks: of a thread at least, so that none has much more to do than others.
-      costly, looped, sliced, looked_up: units of an element of arithmetic of many instructions (`Op.slow`), of an
+      costly, looped, sliced, looked_up: units of an element of arithmetic of many instructions (`Traits.slow`), of an
         access at places that are known in a loop and elsewhere, where it goes through caches, and of one that only data
         tell.
     """

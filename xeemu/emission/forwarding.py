@@ -18,7 +18,7 @@ from jax.extend import core as jex_core
 from xeemu.emission import locating
 from xeemu.emission.locating import Address, Lanes
 from xeemu.emission.values import Buffer, Chunk, Shared, Stored
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Plan, fact
 from xeemu.knowledge.forms import Form
 from xeemu.language import jaxprs, primitives
 from xeemu.language.geometry import Geometry
@@ -30,6 +30,7 @@ _MOST = 16
 _SPACES = ("local", "private")
 
 
+@fact
 def of_body(body: Body, plan: Plan, geometry: Geometry) -> frozenset[int]:
     """The numbers of the loads of a (sub)program that may be forwarded.
 

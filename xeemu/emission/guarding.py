@@ -10,7 +10,7 @@ import dataclasses
 from jax.extend import core as jex_core
 
 from xeemu.knowledge import intervals, numbering
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Plan, fact
 from xeemu.knowledge.intervals import Interval
 from xeemu.language import jaxprs, primitives
 from xeemu.language.jaxprs import Atom, Body
@@ -21,6 +21,7 @@ _ORDERS = {"lt": (False, 0), "le": (False, 1), "ge": (True, 0), "gt": (True, 1)}
 _MIRRORED = {"lt": "gt", "le": "ge", "ge": "le", "gt": "lt"}
 
 
+@fact
 def of_body(body: Body, plan: Plan, dimensions: int) -> frozenset[int]:
     """The numbers of the loads and stores of a (sub)program whose masks are guards.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from jax.extend import core as jex_core
 
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Plan, fact
 from xeemu.language import jaxprs, primitives
 from xeemu.language.jaxprs import Body
 
@@ -41,6 +41,7 @@ class Hazards:
     rewritten: frozenset[int]
 
 
+@fact
 def of_body(body: Body, plan: Plan) -> Hazards:
     """The hazards between the operations of a (sub)program itself, not of its inner ones."""
     loads = _loads(body)

@@ -7,13 +7,11 @@ import collections
 import dataclasses
 import json
 import os
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from xeemu.errors import KernelArgumentError
+from xeemu import documents
 from xeemu.faults.findings import Finding, Findings
-
-_FORMAT = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,21 +49,16 @@ class Baseline(frozenset[Accepted]):
         Raises:
           KernelArgumentError: the file holds none.
         """
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-            if not isinstance(data, dict) or data.get("xeemu baseline") != _FORMAT:
-                raise ValueError(f"it does not begin with 'xeemu baseline': {_FORMAT}")
-            return cls(Accepted(e["kind"], e["memory"], tuple(e["sources"])) for e in data["accepted"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise KernelArgumentError(
-                f"{os.fspath(path)} is no baseline: {error}; write one by xeemu check --write-baseline FILE"
-            ) from None
+        return documents.read(path, "baseline", cls._built, "xeemu check --write-baseline FILE")
+
+    @classmethod
+    def _built(cls, data: Mapping[str, Any]) -> "Baseline":
+        return cls(Accepted(e["kind"], e["memory"], tuple(e["sources"])) for e in data["accepted"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes it into a file of JSON, in an order that depends on nothing but what it accepts."""
         entries = sorted((dataclasses.asdict(accepted) for accepted in self), key=json.dumps)
-        data = {"xeemu baseline": _FORMAT, "accepted": entries}
-        Path(path).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        documents.write(path, "baseline", {"accepted": entries})
 
     def remaining(self, findings: Findings) -> Findings:
         """The findings that it does not accept."""

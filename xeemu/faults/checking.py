@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -18,6 +18,7 @@ from xeemu.faults.ranges import Ranges
 from xeemu.faults.watch import Watch
 from xeemu.faults.watching import Watching
 from xeemu.knowledge import schedule
+from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
 from xeemu.language.ndrange import NDRange
@@ -25,17 +26,21 @@ from xeemu.language.program import Program
 from xeemu.launching import calling, fitting
 from xeemu.launching.arguments import DEFAULT_DEVICE, checked_arguments, checked_device, outside_jit, own_range, scalars
 from xeemu.launching.fitting import Watched
+from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
+from xeemu.launching.staged import Launched
 
 
+@public.function
 def check(
     kernel: Kernel,
     nd_range: NDRange | None = None,
+    *,
     device: str | Device = DEFAULT_DEVICE,
     max_iterations: int = MAX_ITERATIONS,
     unset: Mapping[str, np.ndarray] | None = None,
-) -> Callable[..., tuple[Any, Findings]]:
+) -> Launched[tuple[Any, Findings]]:
     """A kernel over an nd-range as a function that also tells what is wrong with it.
 
     Data races, uninitialised reads, accesses out of bounds, barriers that a part of a group reaches, barriers of the
@@ -65,12 +70,12 @@ def check(
             f"max_iterations is {max_iterations!r}; give a number of iterations, from 1 to 2^31-1"
         )
 
+    again = functools.partial(check, device=modelled, max_iterations=max_iterations, unset=unset)
+    told = functools.partial(staged, "check", kernel, nd_range, modelled, unset=unset)
     if kernel.interface is not None and kernel.interface.checking is not None:
         kernel = kernel.interface.checking(kernel)
     if calling.is_bound(kernel):
-        return calling.function(
-            kernel, nd_range, lambda k, r: check(k, r, modelled, max_iterations, unset), calling.first
-        )
+        return told(calling.function(kernel, nd_range, again, calling.first))
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
         given = outside_jit("xe.check", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
@@ -84,11 +89,11 @@ def check(
 
         def at_size(size: int) -> tuple[Any, Findings]:
             requiring = dataclasses.replace(kernel, sub_group_size=size)
-            return check(requiring, nd_range, modelled, max_iterations, unset)(*arguments, **static)
+            return again(requiring, nd_range)(*arguments, **static)
 
         return results, sizes.of_launch(prepared.program, modelled, results, found, at_size)
 
-    return call
+    return told(call)
 
 
 def _masks(program: Program, unset: Mapping[str, np.ndarray]) -> dict[Allocation, np.ndarray]:

@@ -89,10 +89,7 @@ def _fault(program: Program, size: int, outputs: Any, found: Findings, check: Ch
     except Retrace:
         raise
     except Error as error:
-        # The sentence of what JAX or an assertion has raised may be empty.
-        cause = "" if error.__cause__ is None else type(error.__cause__).__name__
-        text = str(error).partition("\n")[0]
-        return text + cause if text.endswith(": ") else text
+        return str(error).partition("\n")[0]
     except Exception as error:  # what the kernel's own lines raise, such as an assertion of the size
         return f"{type(error).__name__}: {error}".rstrip(": ").partition("\n")[0]
     if findings_there.errors:

@@ -4,10 +4,10 @@ from typing import Any
 
 from xeemu.errors import KernelError
 from xeemu.ir import table
-from xeemu.ir.table import Op
+from xeemu.ir.table import Traits
 
 
-def of(eqn: Any) -> Op:
+def of(eqn: Any) -> Traits:
     """What is known of an equation's operation.
 
     Raises:
@@ -16,7 +16,7 @@ def of(eqn: Any) -> Op:
     return named(eqn.primitive.name)
 
 
-def named(name: str) -> Op:
+def named(name: str) -> Traits:
     """The same by the name of its primitive."""
     try:
         return table.OPS[name]
@@ -39,4 +39,9 @@ def unhandled(eqn: Any, who: str) -> NotImplementedError:
       eqn: the equation.
       who: the consumer, such as "the schedule".
     """
-    return NotImplementedError(f"{who} has no rule for the operation {eqn.primitive.name} (xeemu/ir/table.py)")
+    return without_rule(eqn.primitive.name, who)
+
+
+def without_rule(name: str, who: str) -> NotImplementedError:
+    """The same by the name of the operation."""
+    return NotImplementedError(f"{who} has no rule for the operation {name} (xeemu/ir/table.py)")

@@ -33,8 +33,8 @@ class Kind(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Op:
-    """An operation.
+class Traits:
+    """What an operation is, and what holds of it.
 
     Attributes:
       name: that of its JAX primitive.
@@ -81,6 +81,11 @@ class Op:
     mixes: bool = False
 
     @property
+    def is_of_language(self) -> bool:
+        """Whether the kernel language has it, and JAX has not."""
+        return self.kind in _LANGUAGE
+
+    @property
     def is_elementwise(self) -> bool:
         """Whether it takes elements at the same place to one there; of floats too, unlike `folds`."""
         return self.kind is Kind.ELEMENTWISE
@@ -101,7 +106,9 @@ class Op:
         return self.writes or self.renews
 
 
-# By kind each operation with the words that hold of it, see `Op`.
+_LANGUAGE = frozenset((Kind.ID, Kind.ALLOCATION, Kind.ACCESS, Kind.ORDER, Kind.COLLECTIVE, Kind.STEERING))
+
+# By kind each operation with the words that hold of it, see `Traits`.
 _TRAITS: Mapping[Kind, Mapping[str, str]] = {
     Kind.ELEMENTWISE: {
         "abs": "folds wraps",
@@ -143,6 +150,7 @@ _TRAITS: Mapping[Kind, Mapping[str, str]] = {
         "lgamma": "special",
         "log": "slow special",
         "log1p": "slow special",
+        "log2": "slow special",
         "logistic": "slow special",
         "lt": "folds fits",
         "max": "folds chooses fits",
@@ -153,6 +161,7 @@ _TRAITS: Mapping[Kind, Mapping[str, str]] = {
         "nextafter": "",
         "not": "folds fits low_word",
         "optimization_barrier": "free low_word",
+        "one_minus_square": "",
         "or": "folds fits low_word",
         "population_count": "",
         "pow": "slow special",
@@ -357,13 +366,13 @@ _PLAIN: Mapping[Kind, tuple[str, ...]] = {
 }
 
 
-def _made() -> dict[str, Op]:
+def _made() -> dict[str, Traits]:
     rows = [(kind, name, words) for kind, each in _TRAITS.items() for name, words in each.items()]
     rows += [(kind, name, "") for kind, names in _PLAIN.items() for name in names]
-    made = {name: Op(name, kind, **dict.fromkeys(words.split(), True)) for kind, name, words in rows}
+    made = {name: Traits(name, kind, **dict.fromkeys(words.split(), True)) for kind, name, words in rows}
     assert len(made) == len(rows)
     return made
 
 
-OPS: Mapping[str, Op] = _made()
+OPS: Mapping[str, Traits] = _made()
 """All of them by name."""

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence, Set
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from jax.extend import core as jex_core
@@ -21,6 +21,9 @@ from xeemu.language import jaxprs, primitives
 from xeemu.language.geometry import Geometry
 from xeemu.language.jaxprs import Body
 from xeemu.language.program import Program
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -61,12 +64,14 @@ class Plan:
       inner: for each structured equation the plans of its bodies (of `while`: the predicate's, then the body's).
       places: for each `cond`, for each result that is a memory the numbers of the branch operands that it is the next
         version of (several, if branches reach it in different ways), for others None.
+      facts: what else was found out about the (sub)program, see `fact`.
     """
 
     values: dict[jex_core.Var, Value] = dataclasses.field(default_factory=dict)
     bases: dict[jex_core.Var, BaseRule] = dataclasses.field(default_factory=dict)
     inner: dict[int, tuple["Plan", ...]] = dataclasses.field(default_factory=dict)
     places: dict[int, tuple[tuple[int, ...] | None, ...]] = dataclasses.field(default_factory=dict)
+    facts: dict[Any, Any] = dataclasses.field(default_factory=dict, repr=False)
 
     def value(self, atom: jaxprs.Atom, dimensions: int) -> Value:
         return _literal(atom, dimensions) if jaxprs.is_literal(atom) else self.values[atom]
@@ -83,6 +88,23 @@ class Plan:
     def within(self, number: int, eqn: jex_core.JaxprEqn) -> list[tuple[Body, "Plan"]]:
         """The bodies of an equation, with their plans."""
         return list(zip(jaxprs.bodies(eqn), self.inner.get(number, ()), strict=True))
+
+
+def fact(find: Callable[Concatenate[Body, Plan, P], R]) -> Callable[Concatenate[Body, Plan, P], R]:
+    """A function of a (sub)program, its plan and other hashable values that is computed once, and kept in the plan.
+
+    What it gives must not be changed, and the plan must be complete.
+    """
+
+    @functools.wraps(find)
+    def found(body: Body, plan: Plan, *args: P.args, **kwargs: P.kwargs) -> R:
+        key = (find, body, args, tuple(sorted(kwargs.items())))
+        if key not in plan.facts:
+            plan.facts[key] = find(body, plan, *args, **kwargs)
+        result: R = plan.facts[key]
+        return result
+
+    return found
 
 
 def analyse(program: Program, rows: range | None = None, alike: Set[jex_core.Var] = frozenset()) -> Plan:

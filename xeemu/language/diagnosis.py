@@ -203,6 +203,51 @@ def _bounds_of_other_types(found: Found, place: _Place) -> str:
     )
 
 
+# --- Shapes ---
+
+
+def _no_broadcast(found: Found, place: _Place) -> str:
+    shapes = [_shape(sizes) for sizes in re.findall(r"\(([\d, ]*)\)", found["shapes"])]
+    listed = " and ".join(map(str, shapes))
+    operation = f"{found['operation']} has" if found.groupdict().get("operation") else "an operation has"
+    what = f"{operation} operands of shapes {listed}, which do not go together"
+    rank = len(place.local_range)
+    axes = "the first axis is" if rank == 1 else f"the first {rank} axes are"
+    what += f"; {axes} the work-items of the group, {place.local_range}, and axes of their own come behind"
+    fitting = _fitting(shapes, place.local_range)
+    if fitting is None:
+        return f"{what}: give operands whose axes of their own are equal, or 1"
+    written = [
+        f"x{_indexed(shape, fit, rank)} of shape {fit} for x of shape {shape}"
+        for shape, fit in zip(shapes, fitting, strict=True)
+        if shape != fit
+    ]
+    return f"{what}: write {' and '.join(written)}"
+
+
+def _fitting(shapes: list[tuple[int, ...]], local_range: tuple[int, ...]) -> list[tuple[int, ...]] | None:
+    """The shapes with axes of 1 by which they go together, own axes first at the right, then at the left; or None."""
+    rank = len(local_range)
+    each = [shape[:rank] == local_range for shape in shapes]
+    own = [shape[rank:] if is_each else shape for shape, is_each in zip(shapes, each, strict=True)]
+    most = max(map(len, own))
+    for left in (False, True):
+        ones = [(1,) * (most - len(axes)) for axes in own]
+        padded = [axes + one if left else one + axes for axes, one in zip(own, ones, strict=True)]
+        fits = [(local_range if is_each else (1,) * rank) + axes for axes, is_each in zip(padded, each, strict=True)]
+        if all(len(set(sizes) - {1}) <= 1 for sizes in zip(*fits, strict=True)):
+            return fits
+    return None
+
+
+def _indexed(shape: tuple[int, ...], fit: tuple[int, ...], rank: int) -> str:
+    """The index that gives an array its fitting shape, such as `[:, None]`."""
+    missing = len(fit) - len(shape)
+    start = rank if shape[:rank] == fit[:rank] else 0
+    at = len(shape) if fit[: len(shape)] == shape else start
+    return f"[{', '.join([':'] * at + ['None'] * missing + [':'] * (len(shape) - at))}]"
+
+
 # --- Python's numbers ---
 
 
@@ -264,6 +309,8 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Callable[[Found, _Place], str]], ...] =
         re.compile(rf"Python int(?:eger)? {_NUMBER} (?:too large to convert to|out of bounds for) (?P<dtype>\w+)"),
         _too_large,
     ),
+    (re.compile(r"(?P<operation>\w+) got incompatible shapes for broadcasting: (?P<shapes>[\d(), ]+)"), _no_broadcast),
+    (re.compile(r"Incompatible shapes for broadcasting: shapes=\[(?P<shapes>[\d(), ]+)\]"), _no_broadcast),
     (re.compile(rf"An overflow was encountered.* with value {_NUMBER}", re.S), _too_large),
 )
 """What JAX says, of which the first one found counts, and how it is told."""

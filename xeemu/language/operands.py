@@ -112,6 +112,14 @@ def mask(where: Any, name: str) -> jax.Array | None:
     return given
 
 
+def _in_front(shape: tuple[int, ...], rank: int) -> str:
+    """How an operand is written whose axes are each work-item's own."""
+    index = ", ".join([*["None"] * rank, *[":"] * len(shape)])
+    return (
+        f"; where the axes are each work-item's own, the group's go in front: [{index}], of shape {(1,) * rank + shape}"
+    )
+
+
 def align(
     named: list[tuple[str, jax.Array]], local_range: tuple[int, ...], memory: str
 ) -> tuple[list[jax.Array], tuple[int, ...]]:
@@ -133,7 +141,7 @@ def align(
         if array.ndim and not fits:
             raise source.kernel_error(
                 f"{what} of an access to {memory} has shape {array.shape}, which does not begin with the work-group's "
-                f"shape {local_range}; give one element per work-item, or a scalar"
+                f"shape {local_range}; give one element per work-item, or a scalar{_in_front(array.shape, rank)}"
             )
     private = _private_axes([(what, a.shape[rank:]) for what, a in named if a.ndim], memory)
     full = rank + len(private)

@@ -1,16 +1,17 @@
 """Program: a kernel traced for one work-group, which everything else interprets."""
 
+import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from xeemu.errors import Error, KernelError
+from xeemu.errors import Error, KernelError, NoSuchVariableError
 from xeemu.ir import ops
-from xeemu.language import diagnosis, jaxprs, linearity, primitives, separation, source, waiting
+from xeemu.language import diagnosis, foreign, jaxprs, linearity, primitives, separation, source, waiting
 from xeemu.language.geometry import Geometry
 from xeemu.language.interface import Retrace
 from xeemu.language.jaxprs import Body
@@ -119,18 +120,20 @@ def _trace(
     wide: bool,
 ) -> Program:
     returned: list[Any] = []
+    raised = _Raised()
     definition = source.of_function(kernel.function.__code__)
     group = WorkGroup(geometry, _dialect=kernel.dialect)
 
     def run(*values: jax.Array) -> list[jax.Array]:
         taken = [_parameter(v, name, geometry) for v, name in zip(values, kernel.parameters, strict=True)]
-        result = kernel.function(group, *taken, **dict(static))
+        with raised.noted():
+            result = kernel.function(group, *taken, **dict(static))
         leaves, tree = jax.tree.flatten(result, is_leaf=lambda x: isinstance(x, Memory))
         returned.append(tree)
         return [_returned(leaf, kernel, definition) for leaf in leaves]
 
     with jax.enable_x64(wide):
-        body = Body(_traced(run, [_widened(a, wide) for a in arguments], kernel, geometry.local_range))
+        body = Body(_traced(run, [_widened(a, wide) for a in arguments], kernel, geometry.local_range, raised))
     if any(isinstance(value, jax.core.Tracer) for _, value in body.constants):
         raise source.kernel_error(
             f"kernel {kernel.name} uses a value of a surrounding jit, vmap or grad; pass it to the launch by position",
@@ -208,11 +211,41 @@ def _argument(memories: Sequence[Allocation | None], returned: Allocation, defin
     return memories.index(returned)
 
 
+class _Raised:
+    """What a kernel has raised as it was traced, seen before JAX takes frames out of the traceback.
+
+    Attributes:
+      by_user: whether the line that raised it is the user's own.
+    """
+
+    def __init__(self) -> None:
+        self.by_user = False
+
+    @contextlib.contextmanager
+    def noted(self) -> Iterator[None]:
+        """Notes who has raised what leaves the context."""
+        try:
+            yield
+        except NameError as error:
+            self.by_user = True
+            known = error.name and foreign.written(error.name)
+            if not known:
+                raise
+            raise NoSuchVariableError(
+                f"{error.name} is not defined; for that of SYCL, OpenCL or CUDA a kernel writes {known}"
+                f"\n  at {source.of_raised(error)}"
+            ) from None
+        except Exception as error:
+            self.by_user = source.raised_by_user(error)
+            raise
+
+
 def _traced(
     run: Callable[..., Any],
     arguments: Sequence[jax.ShapeDtypeStruct],
     kernel: Kernel,
     local_range: tuple[int, ...],
+    raised: "_Raised",
 ) -> Any:
     """The jaxpr of `run`; what JAX refuses in a kernel is told in the kernel's terms, with its line."""
     try:
@@ -223,14 +256,18 @@ def _traced(
         raise _value_needed(error, kernel) from None
     except Exception as error:
         # What the user's own lines raise is theirs; what JAX and NumPy raise is told with the kernel's line.
-        if source.raised_by_user(error) or isinstance(error, NameError):
+        if raised.by_user:
+            source.forget_filtering(error)
             raise
         if "truth value of an array" in str(error):
             raise _value_needed(error, kernel) from None
         site = source.of_exception(error, kernel.function.__code__)
         if told := diagnosis.of_error(error, local_range, site.source):
             raise source.kernel_error(told, site) from error
-        raise KernelError(f"JAX refuses an operation of kernel {kernel.name}: {error}\n  at {site}") from error
+        called = type(error).__name__
+        raise KernelError(
+            f"JAX refuses an operation of kernel {kernel.name}: {str(error) or called}\n  at {site}"
+        ) from error
 
 
 def _value_needed(error: Exception, kernel: Kernel) -> KernelError:

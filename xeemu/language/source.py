@@ -54,7 +54,7 @@ def of_equation(eqn: jex_core.JaxprEqn) -> Site:
         return UNKNOWN
     codes, offsets = traceback.raw_frames()
     for code, offset in zip(codes, offsets, strict=True):
-        if _is_users(code.co_filename):
+        if is_users(code.co_filename):
             return _site(code.co_filename, _line(code, offset))
     return UNKNOWN
 
@@ -64,7 +64,7 @@ def calls_of_equation(eqn: jex_core.JaxprEqn) -> list[tuple[CodeType, int]]:
     traceback = eqn.source_info.traceback
     codes, offsets = traceback.raw_frames() if traceback is not None else ((), ())
     frames = zip(codes, offsets, strict=True)
-    return [(code, _line(code, offset)) for code, offset in frames if _is_users(code.co_filename)][::-1]
+    return [(code, _line(code, offset)) for code, offset in frames if is_users(code.co_filename)][::-1]
 
 
 def callers(eqn: jex_core.JaxprEqn, kernel: CodeType) -> tuple[Site, ...]:
@@ -107,7 +107,7 @@ def of_caller() -> Site:
 
 def _users_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and not _is_users(frame.f_code.co_filename):
+    while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
@@ -120,20 +120,34 @@ def of_exception(error: BaseException, code: CodeType) -> Site:
     while traceback is not None:
         frame = traceback.tb_frame
         inside = inside or frame.f_code is code
-        if inside and _is_users(frame.f_code.co_filename):
+        if inside and is_users(frame.f_code.co_filename):
             entries.append((frame.f_code.co_filename, traceback.tb_lineno))
         traceback = traceback.tb_next
     return _site(*entries[-1]) if entries else UNKNOWN
 
 
-def raised_by_user(error: BaseException) -> bool:
-    """Whether the line that raised `error` is the user's own, not one of a library that it called."""
-    if any(_FILTERED in note for note in getattr(error, "__notes__", ())):
-        return False
+def of_raised(error: BaseException) -> Site:
+    """The line that raised `error`."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    return traceback is not None and _is_users(traceback.tb_frame.f_code.co_filename)
+    return UNKNOWN if traceback is None else _site(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+
+
+def raised_by_user(error: BaseException) -> bool:
+    """Whether the line that raised `error` is the user's own, not one of a library that it called."""
+    if any(_FILTERED in note for note in getattr(error, "__notes__", ())):
+        return False  # who raised it is not known
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and is_users(traceback.tb_frame.f_code.co_filename)
+
+
+def forget_filtering(error: BaseException) -> None:
+    """Takes away the note by which JAX says that it has removed frames: it tells users nothing of their error."""
+    if (notes := getattr(error, "__notes__", None)) is not None:
+        notes[:] = [note for note in notes if _FILTERED not in note]
 
 
 # JAX says so where it has taken its own frames out of a traceback.
@@ -232,7 +246,8 @@ def _line(code: CodeType, offset: int) -> int:
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_users(filename: str) -> bool:
+def is_users(filename: str) -> bool:
+    """Whether a file is a user's: none of xeemu, JAX or NumPy."""
     if filename.startswith("<frozen"):
         return False
     path = os.path.abspath(filename)
@@ -255,7 +270,7 @@ def called_by_user(eqn: jex_core.JaxprEqn) -> str:
     traceback = eqn.source_info.traceback
     called = ""
     for code in traceback.raw_frames()[0] if traceback is not None else ():
-        if _is_users(code.co_filename):
+        if is_users(code.co_filename):
             return called
         if code.co_name not in _WRAPPERS:
             called = code.co_name

@@ -47,6 +47,26 @@ WORK_GROUP: Mapping[str, str] = {
     "warp": "sub_group",
     "warp_size": "sub_group.size",
     "work_group_size": "size",
+    "cumsum": "inclusive_scan",
+    "gid": "global_id",
+    "global_linear_range": "global_range",
+    "id": "global_id",
+    "lid": "local_id",
+    "linear_id": "local_linear_id",
+    "local_mem": "local",
+    "max": "reduce",
+    "min": "reduce",
+    "program_id": "group_id",
+    "num_programs": "group_range",
+    "scan_exclusive": "exclusive_scan",
+    "scan_inclusive": "inclusive_scan",
+    "shape": "local_range",
+    "static_shared_memory": "local",
+    "sum": "reduce",
+    "syncthreads_and": "all",
+    "syncthreads_or": "any",
+    "threadfence_block": "fence",
+    "work_item_fence": "fence",
 }
 SUB_GROUP: Mapping[str, str] = {
     "all_of_group": "all",
@@ -82,6 +102,15 @@ SUB_GROUP: Mapping[str, str] = {
     "sync": "barrier",
     "syncwarp": "barrier",
     "warp_size": "size",
+    "cumsum": "inclusive_scan",
+    "max": "reduce",
+    "max_size": "size",
+    "min": "reduce",
+    "scan_exclusive": "exclusive_scan",
+    "scan_inclusive": "inclusive_scan",
+    "sum": "reduce",
+    "vote_any": "any",
+    "vote_all": "all",
 }
 ATOMIC: Mapping[str, str] = {
     "and": "and_",
@@ -103,6 +132,7 @@ ATOMIC: Mapping[str, str] = {
     "set": "store",
     "swap": "exchange",
     "write": "store",
+    "sum": "add",
 }
 MEMORY: Mapping[str, str] = {
     "get": "load",
@@ -133,7 +163,7 @@ def no_such_name(
     """
     if _is_pythons(name):
         return AttributeError(f"{owner} has no attribute {name!r}")
-    meant = others.get(name) or others.get(_plain(name)) or next(iter(_nearest(_plain(name), names)), None)
+    meant = others.get(name) or others.get(plain_name(name)) or next(iter(_nearest(plain_name(name), names)), None)
     hint = f" (did you mean {meant!r}?)" if meant else ""
     listed = "" if hint else f"; {advice or 'it has ' + ', '.join(names)}"
     return NoSuchNameError(f"{owner} has no {name!r}{hint}{listed}\n  at {source.of_caller()}")
@@ -153,7 +183,7 @@ def _nearest(name: str, names: Sequence[str]) -> list[str]:
     return difflib.get_close_matches(name, names, n=1, cutoff=0.8)
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A name in snake case, without what other languages put around it."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
     return re.sub(r"^(get_|atomic_|work_group_|sub_group_)+|_sync$", "", snake)

@@ -4,7 +4,7 @@ import functools
 import operator
 import weakref
 from collections.abc import Callable, Hashable, MutableMapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -14,10 +14,11 @@ from xeemu.devices.device import Device
 from xeemu.emission import compiling
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import KernelArgumentError
+from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import bounding, calling, fitting, sharding
+from xeemu.launching import bounding, calling, derivatives, fitting, sharding
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
@@ -31,14 +32,19 @@ from xeemu.launching.arguments import (
 from xeemu.launching.fitting import Fitted
 from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.preparation import prepare, traced_program
+from xeemu.launching.staged import Launched
 from xeemu.stepping import interleaving, turns
+
+T = TypeVar("T")
 
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
+@public.function
 def launch(
     kernel: Kernel,
     nd_range: NDRange | None = None,
+    *,
     device: str | Device = DEFAULT_DEVICE,
     memory_bytes: int | None = None,
     deterministic: bool = False,
@@ -46,7 +52,7 @@ def launch(
     mesh: jax.sharding.Mesh | None = None,
     schedule: Any = None,
     max_iterations: int | None = None,
-) -> Callable[..., Any]:
+) -> Launched[Any]:
     """A kernel over an nd-range as a function over arrays.
 
     Args:
@@ -103,8 +109,30 @@ def launch(
     turns_limit = checked_iterations(max_iterations)
     options = (modelled, memory_bytes, deterministic, donate, mesh, seed, limits, turns_limit)
     if calling.is_bound(kernel):
-        return calling.function(kernel, nd_range, lambda k, r: _launched(k, r, *options), calling.whole)
+        call = calling.function(kernel, nd_range, lambda k, r: _launched(k, r, *options), calling.whole)
+        return _staged(kernel, nd_range, call, *options)
     return _launched(kernel, nd_range, *options)
+
+
+def _staged(
+    kernel: Kernel,
+    nd_range: NDRange,
+    call: Callable[..., Any],
+    device: Device,
+    memory_bytes: int | None,
+    deterministic: bool,
+    donate: bool,
+    mesh: jax.sharding.Mesh | None,
+    schedule: turns.Seed | None,
+    limits: Device | None,
+    max_iterations: int | None,
+) -> Launched[Any]:
+    """A launch with these options, which it tells."""
+    told = {"memory_bytes": memory_bytes, "deterministic": deterministic, "donate": donate, "mesh": mesh}
+    more = {"schedule": schedule, "max_iterations": max_iterations}
+    return Launched(
+        "launch", kernel, nd_range, device, call, {**told, **more}, _trace_of(kernel, nd_range, device), call
+    )
 
 
 def _bytes(value: Any) -> int:
@@ -137,7 +165,7 @@ def _launched(
     seed: turns.Seed | None,
     limits: Device | None,
     max_iterations: int | None,
-) -> Callable[..., Any]:
+) -> Launched[Any]:
     """A checked launch as a function; equal ones are the same, so that it remembers what it is called with.
 
     Under other limits, set by the environment, it is another function: JAX remembers what it has traced of one.
@@ -168,11 +196,13 @@ def _launched(
                 results = interleaving.launched(prepared.program, given, seed, inside_jit, max_iterations)
             return jax.tree.unflatten(prepared.program.output_tree, results)
         if mesh is not None:
-            results = sharding.of_launch(prepared).run(given, inside_jit)
+            shared = sharding.of_launch(prepared)
+            emit = derivatives.refused(kernel.name, lambda *given: shared.run(given, True))
+            results = list(emit(*given)) if inside_jit else shared.run(given, False)
             return jax.tree.unflatten(prepared.program.output_tree, results)
         if inside_jit:
             with jax.enable_x64(prepared.program.wide):
-                emitted = prepared.emit(*map(jnp.asarray, given))
+                emitted = derivatives.refused(kernel.name, prepared.emit)(*map(jnp.asarray, given))
                 if prepared.bounds is not None:
                     emitted = bounding.poisoned(emitted[:-1], emitted[-1])
                 return jax.tree.unflatten(prepared.program.output_tree, emitted)
@@ -183,7 +213,8 @@ def _launched(
             ready[signature] = fitted
         return _run(fitted, given)
 
-    return call
+    options = (device, memory_bytes, deterministic, donate, mesh, seed, limits, max_iterations)
+    return _staged(kernel, nd_range, call, *options)
 
 
 def _check_donated(program: Program, given: Sequence[Any]) -> None:
@@ -227,9 +258,10 @@ def _run(fitted: Fitted, given: Sequence[Any]) -> Any:
         return jax.tree.unflatten(program.output_tree, fitted(*given))
 
 
+@public.function
 def trace(
-    kernel: Kernel, nd_range: NDRange | None = None, device: str | Device = DEFAULT_DEVICE
-) -> Callable[..., Program]:
+    kernel: Kernel, nd_range: NDRange | None = None, *, device: str | Device = DEFAULT_DEVICE
+) -> Launched[Program]:
     """The program that a launch of a kernel runs: `f(*arrays, **static)`, where shapes and dtypes alone count.
 
     Args:
@@ -240,11 +272,33 @@ def trace(
     """
     nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
+    return staged("trace", kernel, nd_range, modelled, _trace_of(kernel, nd_range, modelled))
+
+
+def _trace_of(kernel: Kernel, nd_range: NDRange, device: Device) -> Callable[..., Program]:
     if calling.is_bound(kernel):
-        return calling.function(kernel, nd_range, lambda k, r: trace(k, r, modelled), calling.none)
+        return calling.function(kernel, nd_range, lambda k, r: _trace_of(k, r, device), calling.none)
 
     def call(*arguments: Any, **static: Any) -> Program:
         given = tuple(map(Description.of, checked_arguments(kernel, arguments, SHAPED)))
-        return traced_program(kernel, nd_range, modelled, given, kernel.bind_static(static))
+        return traced_program(kernel, nd_range, device, given, kernel.bind_static(static))
 
     return call
+
+
+def staged(
+    what: str, kernel: Kernel, nd_range: NDRange, device: Device, call: Callable[..., T], **options: Any
+) -> Launched[T]:
+    """A function of a kernel's arrays that tells something else of a launch, which can be traced and lowered, too.
+
+    Args:
+      what: the function of the interface that gives it.
+      kernel, nd_range, device: of the launch.
+      call: the function.
+      **options: of it, for its `repr`.
+    """
+
+    def launched(*arguments: Any, **static: Any) -> Any:
+        return launch(kernel, nd_range, device=device)(*arguments, **static)
+
+    return Launched(what, kernel, nd_range, device, call, options, _trace_of(kernel, nd_range, device), launched)

@@ -1,23 +1,26 @@
 """printed: a launch whose work-items print, and what they have printed."""
 
-from collections.abc import Callable
 from typing import Any
 
 from xeemu.devices.device import Device
 from xeemu.errors import KernelArgumentError
+from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.launching.arguments import DEFAULT_DEVICE
-from xeemu.launching.launch import launch
+from xeemu.launching.arguments import DEFAULT_DEVICE, checked_device, own_range
+from xeemu.launching.launch import launch, staged
+from xeemu.launching.staged import Launched
 
 
+@public.function
 def printed(
     kernel: Kernel,
     nd_range: NDRange | None = None,
+    *,
     device: str | Device = DEFAULT_DEVICE,
     words: int = 256,
     schedule: Any = None,
-) -> Callable[..., Any]:
+) -> Launched[Any]:
     """A launch as a function that gives the results and what the kernel's `printf` has printed.
 
     All other transformations evaluate the arguments of `printf` and print nothing.
@@ -41,4 +44,7 @@ def printed(
         raise KernelArgumentError(f"kernel {kernel.name} {why}; store the values to a memory and return it")
     if words < 2:
         raise KernelArgumentError(f"words={words!r}; give the number of words to keep of each work-item, such as 256")
-    return launch(kernel.interface.printing(kernel, words), nd_range, device, schedule=schedule)
+    nd_range = own_range(kernel, nd_range)
+    modelled = checked_device(kernel, nd_range, device)
+    call = launch(kernel.interface.printing(kernel, words), nd_range, device=modelled, schedule=schedule)
+    return staged("printed", kernel, nd_range, modelled, call, words=words, schedule=schedule)

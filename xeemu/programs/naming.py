@@ -29,7 +29,7 @@ def memories(
     """
     found = {}
     for name, (of, memory) in machine.named.items():
-        one = _of_variable(of, memory, lent)
+        one = None if name.startswith("<") else _of_variable(of, memory, lent)
         if one is not None:
             found[name] = one
     return found
@@ -98,18 +98,26 @@ def _of_pointer(pointer: Any, pointee: Type, shape: tuple[int, ...]) -> tuple[Me
 
 
 def arrays(machine: Machine, lent: frozenset[Memory]) -> dict[str, np.ndarray]:
-    """The contents of the arrays by name."""
-    found = {}
+    """The contents of the arrays by name; names of one memory have one array."""
+    found: dict[str, np.ndarray] = {}
+    made: dict[Any, np.ndarray] = {}
     for name, (memory, of, shape) in memories(machine, lent).items():
-        dtype = transfers.record_dtype(of)
-        raw = transfers.array(memory, of).view(np.uint8)
-        size = layouts.size(of)
-        flat = raw[: raw.size // size * size].view(dtype.base).reshape(-1, *dtype.shape).copy()
-        wanted = int(np.prod(shape)) if shape else len(flat)
-        if wanted < len(flat):
-            flat = flat[:wanted]
-        found[name] = flat.reshape(*shape, *dtype.shape) if len(shape) > 1 and wanted == len(flat) else flat
+        key = id(memory), of, shape
+        if key not in made:
+            made[key] = _contents(memory, of, shape)
+        found[name] = made[key]
     return found
+
+
+def _contents(memory: Memory, of: Type, shape: tuple[int, ...]) -> np.ndarray:
+    """The elements of a memory, in so many dimensions where it has as many."""
+    dtype, size = transfers.record_dtype(of), layouts.size(of)
+    raw = transfers.array(memory, of).view(np.uint8)
+    flat: np.ndarray = raw[: raw.size // size * size].view(dtype.base).reshape(-1, *dtype.shape).copy()
+    wanted = int(np.prod(shape)) if shape else len(flat)
+    if wanted < len(flat):
+        flat = flat[:wanted]
+    return flat.reshape(*shape, *dtype.shape) if len(shape) > 1 and wanted == len(flat) else flat
 
 
 class Given:

@@ -206,7 +206,6 @@ class _Run:
             name, place.file, place.line, nd_range, contents.arguments, kernel, self.device, contents.unset,
             _origins(values),
         )  # fmt: skip
-        self.submitted.append(submitted)
 
         def launched(arguments: Sequence[Any]) -> Any:
             return self._launched(name, entry, sharing, nd_range, arguments)
@@ -214,12 +213,14 @@ class _Run:
         assert kernel.interface is not None
         if kernel.interface.printing is not None:
             words = _WORDS if lowered.prints(entry.function, ("printf",)) else 2  # an assertion takes one
-            changed, text = printed(kernel, nd_range, self.device, words)(*contents.arguments)
+            changed, text = printed(kernel, nd_range, device=self.device, words=words)(*contents.arguments)
+            self.submitted.append(submitted)
             machine.output.append("".join(str(line) for line in text if not line.failed))
             if failed := next((line for line in text if line.failed), None):
                 raise Stopped(1, f"work-item {failed.work_item} of {name}: {failed}  at {failed.file}:{failed.line}")
         else:
             changed = launched(contents.arguments)
+            self.submitted.append(submitted)
         if machine.commands.open:
             command = machine.commands.open[-1]
             command.launched.append(submitted)

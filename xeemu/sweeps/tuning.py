@@ -19,7 +19,7 @@ from xeemu.cost.report import Report
 from xeemu.devices.device import Device
 from xeemu.devices.device import device as find_device
 from xeemu.errors import Error, KernelArgumentError, KernelNotSupportedError, did_you_mean
-from xeemu.language import source
+from xeemu.language import public, source
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.launching.arguments import (
@@ -31,6 +31,7 @@ from xeemu.launching.arguments import (
     outside_jit,
     scalars,
 )
+from xeemu.launching.staged import Staged
 from xeemu.sweeps import digests
 from xeemu.sweeps.progress import phase
 from xeemu.sweeps.ranking import LAUNCH, Row, Table
@@ -39,14 +40,16 @@ from xeemu.sweeps.savefile import SaveFile
 _BAR_WIDTH = 20
 
 
+@public.function
 def tune(
     kernel: Kernel,
     space: Mapping[str, Any],
+    *,
     device: str | Device = DEFAULT_DEVICE,
     sample: int | None = None,
     save: str | os.PathLike[str] | None = None,
     progress: bool = False,
-) -> Callable[..., Table]:
+) -> Staged[Table]:
     """A kernel over a space of configurations as a function that gives their predicted times.
 
     Args:
@@ -85,7 +88,7 @@ def tune(
         with SaveFile(save, kernel.name) as file:
             return sweep.table(arguments, static, file, progress)
 
-    return call
+    return Staged("tune", kernel, None, sweep.device, call, {"space": dict(space), "sample": sample, "save": save})
 
 
 # --- The space ---
@@ -310,10 +313,10 @@ class _Sweep:
     def _predicted(self, configuration: Mapping[str, Any], arguments: Sequence[Any]) -> Row:
         row, device = Row(configuration), configuration["device"]
         kernel = self._with_sub_groups(configuration["sub_group_size"], device)
-        report = estimate(kernel, row.nd_range, device)(*arguments, **row.static)
+        report = estimate(kernel, row.nd_range, device=device)(*arguments, **row.static)
         basis: Literal["shapes", "run", "sample"] = "shapes"
         if report.time_s is None and _would_tell(report, device, arguments):
-            _, report = profile(kernel, row.nd_range, device, self.sample)(*arguments, **row.static)
+            _, report = profile(kernel, row.nd_range, device=device, sample=self.sample)(*arguments, **row.static)
             basis = "run" if report.sampled_groups is None else "sample"
         return dataclasses.replace(row, basis=basis, **_figures(report))
 
@@ -375,7 +378,7 @@ def _figures(report: Report) -> dict[str, Any]:
         "bound": report.bound,
         "occupancy": report.occupancy.fraction if report.occupancy else None,
         "mark": report.mark("time_s"),
-        "missing": tuple(term.resource for term in report.terms if term.work and term.cycles is None),
+        "missing": report.missing,
     }
 
 

@@ -1,0 +1,276 @@
+"""Kernels of public measurements on Intel devices, in the kernel language, and the launch of each.
+
+Each does what the published program's kernel does: the same loops, indices and sizes of groups. Where a publication
+gives a rate, the work of one launch is divided by it, so that all are held as times.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+import xeemu as xe
+
+F32, I32 = jnp.float32, jnp.int32
+
+
+class Launch(NamedTuple):
+    """A launch of a kernel on shapes.
+
+    Attributes:
+      work: bytes moved, or operations, as the publication counts them, from which the time of a rate follows.
+      submitted: whether the published time has the overhead of submitting the launch in it, next to which it is not
+        small.
+    """
+
+    kernel: xe.Kernel
+    nd_range: xe.NDRange
+    arguments: tuple[Any, ...]
+    static: Mapping[str, Any]
+    work: float
+    submitted: bool = False
+
+
+def shape(dtype: Any, *sizes: int) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(sizes, np.dtype(dtype))
+
+
+# --- Rates of multiply-adds: ProjectPhysX/OpenCL-Benchmark, clpeak, vkpeak ---
+
+
+@xe.kernel
+def multiply_adds(wg, data, first, *, width, rounds):
+    """Two multiply-adds in each round, on vectors of `width` numbers of the type of `first`."""
+    numbers = jnp.arange(width).astype(first.dtype)[None]
+    x = wg.global_id()[:, None].astype(first.dtype) + numbers
+    y = wg.local_id()[:, None].astype(first.dtype) + first
+
+    def twice(_, pair):
+        a, b = pair
+        a = b * a + b
+        return a, a * b + a
+
+    _, y = lax.fori_loop(0, rounds, twice, (x, y + numbers))
+    return data.at[wg.global_id()].set(y.sum(-1).astype(F32))
+
+
+def _multiply_adds(dtype: str, rounds: int, width: int = 1, items: int = 2**24, local: int = 64) -> Launch:
+    static = {"width": width, "rounds": rounds}
+    arguments = (shape(F32, items), shape(dtype))
+    return Launch(multiply_adds, xe.NDRange(items, local), arguments, static, 4.0 * rounds * width * items)
+
+
+# --- Streams of ProjectPhysX/OpenCL-Benchmark: 16 words for each work-item ---
+
+_WORDS = 16
+
+
+@xe.kernel
+def coalesced_write(wg, data, *, items):
+    n = wg.global_id()
+    for i in range(_WORDS):
+        data = data.at[i * items + n].set(n.astype(F32))
+    return data
+
+
+@xe.kernel
+def coalesced_read(wg, data, *, items):
+    n = wg.global_id()
+    return data.at[n].set(sum(data[i * items + n] for i in range(_WORDS)))
+
+
+@xe.kernel
+def misaligned_write(wg, data, *, items):
+    n = wg.global_id()
+    for i in range(_WORDS):
+        data = data.at[n * _WORDS + i].set(n.astype(F32))
+    return data
+
+
+@xe.kernel
+def misaligned_read(wg, data, *, items):
+    n = wg.global_id()
+    return data.at[n].set(sum(data[n * _WORDS + i] for i in range(_WORDS)))
+
+
+def _opencl_benchmark(kernel: xe.Kernel) -> Launch:
+    items = 2**24
+    return Launch(kernel, xe.NDRange(items, 64), (shape(F32, items * _WORDS),), {"items": items}, 4.0 * items * _WORDS)
+
+
+# --- Streams of clpeak, STREAM and BabelStream ---
+
+
+@xe.kernel
+def fetched(wg, a, b, *, width):
+    """16 vectors of a work-item, a work-group's size apart."""
+    i = wg.group_id() * wg.size * 16 + wg.local_id()
+    element = jnp.arange(width)[None]
+    total = sum(a[i[:, None] + k * wg.size, element] for k in range(16))
+    return b.at[wg.global_id()].set(total.sum(-1))
+
+
+def _clpeak_bandwidth(width: int) -> Launch:
+    items = 2**28 // 16 // width
+    arguments = (shape(F32, items * 16, width), shape(F32, items))
+    return Launch(fetched, xe.NDRange(items, 256), arguments, {"width": width}, 4.0 * 2**28)
+
+
+@xe.kernel
+def streamed(wg, a, b, c, *, op):
+    i = wg.global_id()
+    match op:
+        case "copy":
+            return c.at[i].set(a[i])
+        case "scale":
+            return c.at[i].set(3 * a[i])
+        case "add":
+            return c.at[i].set(a[i] + b[i])
+    return c.at[i].set(a[i] + 3 * b[i])
+
+
+def _stream(op: str, dtype: str = "float32", items: int = 2**28, local: int = 256) -> Launch:
+    arrays = tuple(shape(dtype, items) for _ in range(3))
+    moved = (2 if op in ("copy", "scale") else 3) * np.dtype(dtype).itemsize * items
+    return Launch(streamed, xe.NDRange(items, local), arrays, {"op": op}, float(moved))
+
+
+def _vector_add(items: int) -> Launch:
+    arrays = tuple(shape(I32, items) for _ in range(3))
+    return Launch(streamed, xe.NDRange(items, 256), arrays, {"op": "add"}, 12.0 * items, submitted=True)
+
+
+# --- Notebook 07 of oneAPI-samples: who copies which words, 16 of each work-item ---
+
+
+@xe.kernel
+def copied_by_items(wg, data, other):
+    i = wg.global_id() * 16
+    for j in range(16):
+        data = data.at[i + j].set(other[i + j])
+    return data
+
+
+@xe.kernel(sub_group_size=16)
+def copied_by_sub_groups(wg, data, other):
+    i = wg.global_id() // 16 * 16 * 16 + wg.global_id() % 16
+    for j in range(16):
+        data = data.at[i + j * 16].set(other[i + j * 16])
+    return data
+
+
+def _copied(kernel: xe.Kernel) -> Launch:
+    return Launch(kernel, xe.NDRange(2**16, 32), (shape(I32, 2**20), shape(I32, 2**20)), {}, 8.0 * 2**20)
+
+
+# --- VectorAdd2 of Intel's GPU guide: each group adds its 2**17 words a thousand times ---
+
+
+@xe.kernel(sub_group_size=32)
+def added_again(wg, a, b, total, *, times):
+    first = wg.group_id() * 2**17 + wg.local_id()
+
+    def once(_, total):
+        def step(k, total):
+            i = first + k * 512
+            return total.at[i].set(a[i] + b[i])
+
+        return lax.fori_loop(0, 2**17 // 512, step, total)
+
+    return lax.fori_loop(0, times, once, total)
+
+
+def _added_again(groups: int) -> Launch:
+    arrays = tuple(shape(I32, 2**17 * groups) for _ in range(3))
+    return Launch(added_again, xe.NDRange(512 * groups, 512), arrays, {"times": 1000}, 12e3 * 2**17 * groups)
+
+
+# --- Local memory ---
+
+
+@xe.kernel
+def read_locally(wg, out, *, dtype):
+    lid = wg.local_id()
+    slm = wg.local(2048, dtype).at[lid].set(lid.astype(dtype)).at[lid + 1024].set(lid.astype(dtype))
+    slm = wg.barrier(slm)
+
+    def step(k, total):
+        return total + sum(slm[lid + k + j * 32] for j in range(16))
+
+    total = lax.fori_loop(0, 64, step, jnp.zeros_like(lid, dtype))
+    return out.at[wg.global_id()].set(total.astype(F32))
+
+
+def _read_locally(dtype: str = "float32") -> Launch:
+    items = 2**20
+    work = 1024.0 * np.dtype(dtype).itemsize * items
+    return Launch(read_locally, xe.NDRange(items, 1024), (shape(F32, items),), {"dtype": jnp.dtype(dtype)}, work)
+
+
+# --- Blocks of 34 bytes, a scale of two and 32 numbers of one, against the same in two arrays (llama.cpp 21527) ---
+
+
+@xe.kernel(sub_group_size=32)
+def in_blocks(wg, numbers, scales, vector, out, *, rounds):
+    return _products(wg, numbers, scales, vector, out, rounds, block=34, first=2)
+
+
+@xe.kernel(sub_group_size=32)
+def in_arrays(wg, numbers, scales, vector, out, *, rounds):
+    return _products(wg, numbers, scales, vector, out, rounds, block=32, first=0)
+
+
+def _products(wg, numbers, scales, vector, out, rounds, block, first):
+    """Each work-item takes two numbers of a block at a time; `rounds` blocks for each 16 work-items."""
+    item, pair = wg.global_id(), wg.global_id() % 16
+
+    def step(k, total):
+        number = item // 16 + k * (wg.global_range() // 16)
+        at = number * block + first + pair * 2
+        scale = scales[number * (block // 2 if first else 1)].astype(F32)
+        low, high = numbers[at].astype(F32), numbers[at + 1].astype(F32)
+        column = (k * 32 + pair * 2) % 4096
+        return total + scale * (low * vector[column] + high * vector[column + 1])
+
+    total = lax.fori_loop(0, rounds, step, jnp.zeros_like(item, F32))
+    return out.at[item].set(total)
+
+
+def _of_blocks(kernel: xe.Kernel) -> Launch:
+    items, rounds = 2**20, 64
+    blocks = items // 16 * rounds
+    size, scales = (34, 17) if kernel is in_blocks else (32, 1)
+    numbers, scaled = shape(np.int8, blocks * size), shape(np.float16, blocks * scales)
+    arguments = (numbers, scaled, shape(F32, 4096), shape(F32, items))
+    return Launch(kernel, xe.NDRange(items, 32), arguments, {"rounds": rounds}, 34.0 * blocks)
+
+
+LAUNCHES: Mapping[str, Callable[[], Launch]] = {
+    "fma fp64": lambda: _multiply_adds("float64", 128),
+    "fma fp32": lambda: _multiply_adds("float32", 512),
+    "fma fp16": lambda: _multiply_adds("float16", 512, width=2),
+    "mad int64": lambda: _multiply_adds("int64", 8),
+    "mad int32": lambda: _multiply_adds("int32", 512),
+    "coalesced read": lambda: _opencl_benchmark(coalesced_read),
+    "coalesced write": lambda: _opencl_benchmark(coalesced_write),
+    "misaligned read": lambda: _opencl_benchmark(misaligned_read),
+    "misaligned write": lambda: _opencl_benchmark(misaligned_write),
+    **{f"clpeak float{n}": lambda n=n: _clpeak_bandwidth(n) for n in (1, 4, 16)},
+    **{f"stream {op}": lambda op=op: _stream(op) for op in ("copy", "scale", "add", "triad")},
+    "babelstream copy": lambda: _stream("copy", "float64", 2**25, 32),
+    "vector add": lambda: _vector_add(2**16),
+    "copied by items": lambda: _copied(copied_by_items),
+    "copied by sub-groups": lambda: _copied(copied_by_sub_groups),
+    **{
+        f"added by {n} groups": lambda n=n: _added_again(n)
+        for n in (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 28, 32, 36, 40, 42, 44, 48)
+    },
+    "local reads of 4 bytes": lambda: _read_locally("float32"),
+    "local reads of 2 bytes": lambda: _read_locally("float16"),
+    "in blocks": lambda: _of_blocks(in_blocks),
+    "in arrays": lambda: _of_blocks(in_arrays),
+}
+"""The launches by their names in `tests/data/intel-published.csv`."""

@@ -1,0 +1,173 @@
+"""Public measurements on Intel devices: what xeemu predicts for each, and how near that is.
+
+`tests/data/intel-published.csv` holds what was published, with its source, and which of it has set a figure of a
+device; `tests/data/validation-intel.csv` the predictions beside it, which `scripts/validate --intel` makes.
+"""
+
+import csv
+import pathlib
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import intel_kernels
+import numpy as np
+
+import xeemu as xe
+
+DATA = pathlib.Path(__file__).parent / "data"
+TABLE = DATA / "validation-intel.csv"
+
+_RATES = {"GB/s": 1e9, "Tops": 1e12}
+_TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+class Outcome(NamedTuple):
+    """A published measurement and its prediction.
+
+    Attributes:
+      device, launch: a preset, and a name of `intel_kernels.LAUNCHES`.
+      published, unit, source: as it was published.
+      used: whether a figure of the device, or of its generation, was set by it.
+      measured_us: the time of the launch that follows.
+      predicted_us: None where xeemu gives none.
+      bound: what the prediction says binds.
+      missing: what the device has no figure for.
+    """
+
+    device: str
+    launch: str
+    published: float
+    unit: str
+    source: str
+    used: bool
+    measured_us: float
+    predicted_us: float | None
+    bound: str
+    missing: str
+
+    @property
+    def error(self) -> float | None:
+        """Of the predicted time, relative to the measured one."""
+        return None if self.predicted_us is None else self.predicted_us / self.measured_us - 1
+
+
+class Ratio(NamedTuple):
+    """The times of two launches, divided; of one source and device."""
+
+    device: str
+    name: str
+    source: str
+    used: bool
+    measured: float
+    predicted: float | None
+
+    @property
+    def error(self) -> float | None:
+        return None if self.predicted is None else self.predicted / self.measured - 1
+
+
+# Which two launches of a source are compared.
+_COMPARED = (
+    ("copied by items", "copied by sub-groups"),
+    ("misaligned read", "coalesced read"),
+    ("misaligned write", "coalesced write"),
+    ("mad int32", "fma fp32"),
+    ("fma fp16", "fma fp32"),
+    ("fma fp64", "fma fp32"),
+    ("clpeak float1", "clpeak float16"),
+    ("stream triad", "stream copy"),
+    ("local reads of 2 bytes", "local reads of 4 bytes"),
+    *((f"added by {n} groups", "added by 48 groups") for n in (1, 6, 12, 24, 36, 42)),
+    ("added by 44 groups", "added by 42 groups"),
+)
+
+
+def predicted() -> list[Outcome]:
+    """The outcomes of all published measurements, by the model as it is."""
+    with (DATA / "intel-published.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    return [predict(*_published(row)) for row in rows]
+
+
+def _published(row: dict[str, str]) -> tuple[str, str, float, str, str, bool]:
+    value = float(row["published"])
+    return row["device"], row["launch"], value, row["unit"], row["source"], row["used"] == "yes"
+
+
+def predict(device: str, name: str, value: float, unit: str, source: str, used: bool) -> Outcome:
+    """The outcome of a published measurement."""
+    launch = intel_kernels.LAUNCHES[name]()
+    report = xe.estimate(launch.kernel, launch.nd_range, device=device)(*launch.arguments, **launch.static)
+    overhead = xe.device(device).launch_overhead_s if launch.submitted else 0.0
+    known = report.time_s is not None and overhead is not None
+    seconds = launch.work / (value * _RATES[unit]) if unit in _RATES else value * _TIMES[unit]
+    return Outcome(
+        device=device,
+        launch=name,
+        published=value,
+        unit=unit,
+        source=source,
+        used=used,
+        measured_us=seconds * 1e6,
+        predicted_us=(report.time_s + overhead) * 1e6 if known else None,
+        bound=report.bound or "?",
+        missing=", ".join(report.missing),
+    )
+
+
+def ratios(outcomes: Sequence[Outcome]) -> list[Ratio]:
+    """The ratios of pairs of launches of one source on one device."""
+    by_name = {(o.device, o.source, o.launch): o for o in outcomes}
+    pairs = (
+        (by_name[device, source, above], by_name[device, source, below])
+        for device, source in dict.fromkeys((o.device, o.source) for o in outcomes)
+        for above, below in _COMPARED
+        if (device, source, above) in by_name and (device, source, below) in by_name
+    )
+    return [_ratio(above, below) for above, below in pairs]
+
+
+def _ratio(above: Outcome, below: Outcome) -> Ratio:
+    known = above.predicted_us is not None and below.predicted_us is not None
+    return Ratio(
+        device=above.device,
+        name=f"{above.launch} / {below.launch}",
+        source=above.source,
+        used=above.used or below.used,
+        measured=above.measured_us / below.measured_us,
+        predicted=above.predicted_us / below.predicted_us if known else None,
+    )
+
+
+def mean_error(of: Iterable[Outcome | Ratio]) -> float:
+    """The mean absolute error in per cent, of those that are predicted."""
+    errors = [abs(each.error) for each in of if each.error is not None]
+    return 100 * float(np.mean(errors)) if errors else float("nan")
+
+
+# --- The table ---
+
+
+def write(outcomes: Iterable[Outcome], path: pathlib.Path = TABLE) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Outcome._fields)
+        for o in outcomes:
+            shown = "" if o.predicted_us is None else f"{o.predicted_us:.4g}"
+            used = "yes" if o.used else ""
+            writer.writerow((*o[:5], used, f"{o.measured_us:.4g}", shown, o.bound, o.missing))
+
+
+def read(path: pathlib.Path = TABLE) -> list[Outcome]:
+    with path.open() as file:
+        return [_read(row) for row in csv.DictReader(file)]
+
+
+def _read(row: dict[str, str]) -> Outcome:
+    return Outcome(
+        *_published(row),
+        measured_us=float(row["measured_us"]),
+        predicted_us=float(row["predicted_us"]) if row["predicted_us"] else None,
+        bound=row["bound"],
+        missing=row["missing"],
+    )

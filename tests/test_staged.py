@@ -1,0 +1,225 @@
+"""What xe.launch and its sisters give: a function with a repr, a signature, a trace and a lowering; and its errors."""
+
+import inspect
+import re
+import traceback
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import xeemu as xe
+
+RANGE = xe.NDRange(16, 8)
+X = np.arange(16, dtype=np.float32)
+MAKERS = [xe.launch, xe.check, xe.profile, xe.estimate, xe.trace]
+
+
+@xe.kernel
+def scale(wg, x, *, factor=2):
+    """Multiplies each element."""
+    i = wg.global_id(0)
+    return x.at[i].set(x[i] * factor)
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_what_is_given_tells_what_it_is(make):
+    staged = make(scale, RANGE, device="b580")
+    assert repr(staged) == f"<xe.{make.__name__} of kernel scale over {RANGE}, device b580>"
+    assert staged.__doc__ == f"xe.{make.__name__} of kernel scale.\n\nMultiplies each element."
+    assert str(inspect.signature(staged)) == "(x, /, *, factor=2)"
+    assert staged.kernel is scale
+    assert staged.nd_range == RANGE
+    assert str(staged.trace(X)) == str(xe.trace(scale, RANGE)(X))
+
+
+def test_options_are_told():
+    assert repr(xe.launch(scale, RANGE, donate=True, memory_bytes=4096)).endswith(", memory_bytes=4096, donate=True>")
+    assert repr(xe.tune(scale, {"global_size": 16})).startswith("<xe.tune of kernel scale, device max1550, space=")
+
+
+@pytest.mark.parametrize("make", [xe.launch, xe.check], ids=lambda make: make.__name__)
+def test_a_launch_is_lowered_as_jax_lowers_functions(make):
+    shape = jax.ShapeDtypeStruct(X.shape, X.dtype)
+    lowered = make(scale, RANGE).lower(shape, factor=3)
+    assert "tensor<16xf32>" in lowered.as_text()
+    np.testing.assert_array_equal(lowered.compile()(X), 3 * X)
+
+
+def test_wide_types_and_numbers_are_lowered_as_they_are():
+    @xe.kernel
+    def add(wg, x, n):
+        i = wg.global_id(0)
+        return x.at[i].set(x[i] + n)
+
+    wide = X.astype(np.int64) << 40
+    compiled = xe.launch(add, RANGE).lower(wide, 5).compile()
+    with jax.enable_x64(True):
+        np.testing.assert_array_equal(compiled(wide, 5), wide + 5)
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_options_go_by_name_and_misspelt_ones_are_told(make):
+    with pytest.raises(
+        xe.KernelArgumentError, match=rf"^xe.{make.__name__} has no option 'devise' \(did you mean 'dev"
+    ):
+        make(scale, RANGE, devise="b580")
+    with pytest.raises(TypeError, match=rf"^xe.{make.__name__} takes kernel and nd_range by position, but got a str"):
+        make(scale, RANGE, "b580")
+
+
+# --- Derivatives ---
+
+
+def _sum(x):
+    return xe.launch(scale, RANGE)(x).sum()
+
+
+@pytest.mark.parametrize("function", [_sum, jax.jit(_sum)], ids=["plain", "jit"])
+def test_a_launch_has_no_derivative(function):
+    with pytest.raises(xe.KernelError, match=r"^a launch of kernel scale has no derivative, .* jax\.custom_vjp"):
+        jax.grad(function)(X)
+
+
+def test_what_is_constant_may_be_launched_within_a_derivative():
+    found = jax.grad(lambda x: (x * xe.launch(scale, RANGE)(lax.stop_gradient(x))).sum())(X)
+    np.testing.assert_array_equal(found, 2 * X)
+
+
+def test_a_user_may_give_a_derivative():
+    @jax.custom_vjp
+    def doubled(x):
+        return xe.launch(scale, RANGE)(x)
+
+    doubled.defvjp(lambda x: (doubled(x), None), lambda _, g: (xe.launch(scale, RANGE)(g),))
+    np.testing.assert_array_equal(jax.grad(lambda x: doubled(x).sum())(X), np.full(16, 2, np.float32))
+
+
+# --- Tracebacks ---
+
+
+def misspelt(wg, x):
+    return x.at[wg.global_idx(0)].set(0.0)  # <- misspelt
+
+
+def refused(wg, x):
+    i = lax.while_loop(lambda i: i < 5, lambda i: i + 1, wg.global_id(0))  # <- refused
+    return x.at[i].set(0.0)
+
+
+def mistaken(wg, x):
+    raise ValueError("no such filter")  # <- mistaken
+
+
+@pytest.mark.parametrize("kernel", [misspelt, refused, mistaken], ids=lambda kernel: kernel.__name__)
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_a_traceback_ends_at_the_users_line_with_nothing_of_others_between(make, kernel):
+    with pytest.raises((xe.KernelError, ValueError)) as caught:
+        make(xe.kernel(kernel), RANGE)(X)
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert {frame.filename for frame in frames} == {__file__}
+    assert frames[-1].line.endswith(f"# <- {kernel.__name__}") or frames[-2].line.endswith(f"# <- {kernel.__name__}")
+    assert len("".join(traceback.format_exception(caught.value)).splitlines()) <= 14
+    assert not getattr(caught.value, "__notes__", [])
+
+
+def test_all_frames_are_kept_where_they_are_asked_for(monkeypatch):
+    monkeypatch.setenv("XEEMU_TRACEBACK", "full")
+    with pytest.raises(xe.KernelError) as caught:
+        xe.launch(xe.kernel(refused), RANGE)(X)
+    assert len(traceback.extract_tb(caught.value.__traceback__)) > 5
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+def test_an_error_while_another_is_handled_keeps_to_itself():
+    try:
+        raise OSError("of the user's own")
+    except OSError:
+        with pytest.raises(xe.KernelError) as caught:
+            xe.launch(xe.kernel(misspelt), RANGE)(X)
+    assert isinstance(caught.value.__context__, OSError)
+    assert len(traceback.extract_tb(caught.value.__traceback__)) == 2
+
+
+# --- Names of other languages ---
+
+FOREIGN = {
+    "get_global_id(0)": "wg.global_id(d)",
+    "get_sub_group_id()": "wg.sub_group.group_id()",
+    "__syncthreads()": "tile = wg.barrier(tile)",
+    "sub_group_barrier()": "tile = wg.sub_group.barrier(tile)",
+    "threadIdx.x": "wg.local_id(d)",
+    "atomicAdd(x, 1)": "x = x.atomic[i].add(value), or old, x = x.atomic[i].fetch_add(value)",
+    "atomic_cmpxchg(x, 0, 1)": "old, x = x.atomic[i].compare_exchange(expected, desired)",
+    "atomic_fetch_or(x, 1)": "x = x.atomic[i].or_(value), or old, x = x.atomic[i].fetch_or(value)",
+    "__shfl_down_sync(0, x, 1)": "wg.sub_group.shift_left(x, delta)",
+    "intel_sub_group_block_read(x)": "wg.sub_group.load(memory, base)",
+    "work_group_scan_inclusive_add(x)": "wg.inclusive_scan(x, 'add')",
+    "sub_group_reduce_max(x)": "wg.sub_group.reduce(x, 'max')",
+    "any_of_group(x)": "wg.any(x)",
+    "item.get_global_id(0)": "what its first parameter has, such as wg.global_id(d)",
+}
+
+
+@pytest.mark.parametrize("call", FOREIGN)
+def test_a_function_of_another_language_is_answered_with_ours(call):
+    def kernel(wg, x):
+        eval(call)
+        return x
+
+    with pytest.raises(NameError) as caught:
+        xe.launch(xe.kernel(kernel), RANGE)(X)
+    assert isinstance(caught.value, xe.KernelError)
+    name = re.match(r"\w+", call)[0]
+    text = f"{name} is not defined; for that of SYCL, OpenCL or CUDA a kernel writes {FOREIGN[call]}\n  at "
+    assert str(caught.value).startswith(text)
+
+
+def test_a_name_that_no_language_has_is_pythons_affair():
+    def kernel(wg, x):
+        return x.at[indx].set(0.0)  # noqa: F821
+
+    with pytest.raises(NameError, match=r"^name 'indx' is not defined$"):
+        xe.launch(xe.kernel(kernel), RANGE)(X)
+
+
+def test_a_name_that_xeemu_does_not_have_is_answered():
+    with pytest.raises(
+        AttributeError, match=r"^module 'xeemu' has no attribute 'NdRange' \(did you mean 'NDRange'\?\)"
+    ):
+        _ = xe.NdRange
+    with pytest.raises(AttributeError, match=r"; a kernel writes x = x\.atomic\[i\]\.add\(value\), or"):
+        _ = xe.atomic_add
+
+
+# --- Shapes ---
+
+LOCAL = jnp.zeros(8)
+SHAPES = [
+    (lambda: LOCAL + jnp.zeros((8, 3)), "x[:, None] of shape (8, 1) for x of shape (8,)"),
+    (lambda: jnp.zeros((8, 3)) * jnp.zeros((3, 4)), "x[:, :, None] of shape (8, 3, 1) for x of shape (8, 3)"),
+    (lambda: jnp.zeros((8, 3)) * jnp.zeros((2, 5)), "give operands whose axes of their own are equal, or 1"),
+    (lambda: jnp.where(LOCAL > 0, jnp.zeros((8, 2)), 0), "x[:, None] of shape (8, 1) for x of shape (8,)"),
+]
+
+
+@pytest.mark.parametrize(("operation", "advice"), SHAPES)
+def test_shapes_that_do_not_go_together_are_told_in_the_kernels_terms(operation, advice):
+    def kernel(wg, x):
+        operation()
+        return x
+
+    with pytest.raises(xe.KernelError, match=r"which do not go together; the first axis is the work-items") as caught:
+        xe.launch(xe.kernel(kernel), RANGE)(X)
+    assert advice in str(caught.value)
+
+
+def test_a_private_index_without_the_groups_axis_is_told():
+    def kernel(wg, x):
+        own = wg.private(4, jnp.float32)
+        return x.at[wg.global_id(0)].set(own[jnp.arange(4)].sum(1))
+
+    with pytest.raises(xe.KernelError, match=r"the group's go in front: \[None, :\], of shape \(1, 4\)"):
+        xe.launch(xe.kernel(kernel), RANGE)(X)

@@ -1,0 +1,207 @@
+"""Conflicts: memories whose lanes meet in one bank, and layouts of them that were tried on the addresses.
+
+The layouts, of which the one with the fewest passes is advised: work-items take words that lie apart; rows of a memory
+get a wider pitch; words of a row are left free. A layout that changes nothing is not advised.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator, Sequence
+
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.cost.sites import SiteReport
+from xeemu.cost.subject import Advice, Subject, costliest
+from xeemu.cost.trials import Change
+from xeemu.devices import banks
+from xeemu.devices.bankmap import BankMap
+from xeemu.devices.device import Device
+
+# Conflicts that double the passes are worth a hint.
+_DEGREE = 2.0
+# What a wider pitch is made wider by, in vectors.
+_PADS = (1, 2, 4, 8)
+# A layout is advised before another if it takes no more passes than this share beyond that.
+_AS_GOOD = 1.05
+
+Layout = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Of addresses in bytes `[Q, S]` and which lanes are active, the addresses in another layout."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Remedy:
+    """A layout, and how to write it."""
+
+    text: str
+    sites: Sequence[SiteReport]
+    passes: int
+
+
+def advice(subject: Subject) -> Iterator[Advice]:
+    """What to do about the conflicts of each memory."""
+    for sites in subject.by_memory("local", "load", "store"):
+        conflicting = costliest([site for site in sites if times(site) >= _DEGREE], "excess")
+        if conflicting:
+            yield from _of_memory(conflicting, sites, subject)
+
+
+def _of_memory(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], subject: Subject) -> Iterator[Advice]:
+    same = [site for site in conflicting if _is_one_word_store(site)]
+    rest = [site for site in conflicting if not _is_one_word_store(site)]
+    if same:
+        yield _one_word(same, subject)
+    if rest:
+        yield _layout(rest, sites, subject)
+
+
+def _one_word(sites: Sequence[SiteReport], subject: Subject) -> Advice:
+    changed = tuple((site, _by_one_item(site, subject)) for site in sites)
+    text = (
+        f"{figures(sites[0])} Lanes of a request store to one word, one after the other. Let one work-item store what "
+        f"all agree on: {subject.dialect.one_item.format(scope='local')}."
+    )
+    return Advice("bank conflict", tuple(sites), text, Change(sites=changed))
+
+
+def _by_one_item(site: SiteReport, subject: Subject) -> SiteReport:
+    requests = -(-(site.requests or 0) // subject.sub_groups)
+    return dataclasses.replace(site, requests=requests, lanes=requests, passes=requests, ideal_passes=requests)
+
+
+def _layout(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], subject: Subject) -> Advice:
+    remedies = list(_remedies(conflicting[0], sites, subject))
+    least = min((remedy.passes for remedy in remedies), default=0)
+    before = sum(site.passes or 0 for site in sites)
+    best = next((remedy for remedy in remedies if remedy.passes <= _AS_GOOD * least), None)
+    start = f"{figures(conflicting[0])} Lanes of a request touch different words of one bank. "
+    if best is None or best.passes * _AS_GOOD > before:
+        text = start + "Let lanes of a sub-group touch words of different banks; a wider pitch alone changes nothing."
+        return Advice("bank conflict", tuple(conflicting), text, Change(sites=_ideal(conflicting)))
+    changed = tuple(zip(sites, best.sites, strict=True))
+    return Advice("bank conflict", tuple(conflicting), start + best.text, Change(sites=changed))
+
+
+def _ideal(sites: Sequence[SiteReport]) -> tuple[tuple[SiteReport, SiteReport], ...]:
+    return tuple((site, dataclasses.replace(site, passes=site.ideal_passes)) for site in sites)
+
+
+# --- Layouts ---
+
+
+def _remedies(worst: SiteReport, sites: Sequence[SiteReport], subject: Subject) -> Iterator[_Remedy]:
+    """The layouts that can be tried, those that are easier to write first."""
+    device, dialect = subject.device, subject.dialect
+    if (stride := _run(worst)) is not None:
+        words = f"word {stride} * i + k of work-item i"
+        text = (
+            f"Each work-item has {stride} elements of {worst.memory} side by side: {words}. Let them lie apart, "
+            "element k * n + i of n work-items, so that neighbours touch neighbouring words."
+        )
+        yield _remedy(text, [site if _run(site) is None else _packed(site, device) for site in sites])
+    if len(worst.shape) > 1:
+        unit = max(1, (worst.bank_map.width_bytes if worst.bank_map else 1) // _itemsize(worst))
+        for pad in (n * unit for n in _PADS):
+            wider = dialect.pitched(worst.memory, [*map(str, worst.shape[:-1]), f"{worst.shape[-1]} + {pad}"])
+            columns = "one more column does" if pad == 1 else f"{pad} more columns do"
+            odd = "an odd number of words" if unit == 1 and pad == 1 else "no multiple of the banks' words"
+            text = f"Make the pitch of {worst.memory} {odd}; {columns}: {wider}."
+            yield _remedy(text, [_laid_out(site, functools.partial(_padded, site, pad), device) for site in sites])
+    else:
+        text = (
+            "Let neighbouring work-items touch neighbouring words, or leave one word free after every "
+            f"{device.slm_banks}: the word {dialect.spread.format(banks=device.slm_banks)} in place of i."
+        )
+        yield _remedy(text, [_laid_out(site, functools.partial(_spread, device), device) for site in sites])
+
+
+def _remedy(text: str, sites: Sequence[SiteReport]) -> _Remedy:
+    return _Remedy(text, sites, sum(site.passes or 0 for site in sites))
+
+
+def _padded(site: SiteReport, pad: int, addresses: np.ndarray, active: np.ndarray) -> np.ndarray:
+    size = _itemsize(site)
+    moved: np.ndarray = addresses + addresses // size // site.shape[-1] * pad * size
+    return moved
+
+
+def _spread(device: Device, addresses: np.ndarray, active: np.ndarray) -> np.ndarray:
+    word = device.slm_bank_bytes or 1
+    moved: np.ndarray = addresses + addresses // (word * (device.slm_banks or 1)) * word
+    return moved
+
+
+def _packed(site: SiteReport, device: Device) -> SiteReport:
+    """The site with each lane's element beside that of the lane before."""
+    width = site.bank_map.width_bytes if site.bank_map else 1
+
+    def layout(addresses: np.ndarray, active: np.ndarray) -> np.ndarray:
+        moved = np.zeros_like(addresses)
+        for row, on, out in zip(addresses, active, moved, strict=True):
+            _, rank = np.unique(row[on], return_inverse=True)
+            out[on] = rank * width
+        return moved
+
+    return _laid_out(site, layout, device)
+
+
+def _laid_out(site: SiteReport, layout: Layout, device: Device) -> SiteReport:
+    """A site in another layout, all its executions taken to change as the one that is shown."""
+    if site.bank_map is None or site.passes is None:
+        return site
+    addresses, active = _shown(site.bank_map)
+    before, after = (
+        int(banks.bank_passes(each, active, device, width=site.bank_map.width_bytes, kind=site.op).passes.sum())  # type: ignore[arg-type]
+        for each in (addresses, layout(addresses, active))
+    )
+    passes = site.passes if not before else max(site.ideal_passes or 0, round(site.passes * after / before))
+    return dataclasses.replace(site, passes=passes)
+
+
+def _shown(drawn: BankMap) -> tuple[np.ndarray, np.ndarray]:
+    """`[Q, S]` addresses of an execution, 0 for lanes that take no part, and which do."""
+    active = np.array([[a is not None for a in row] for row in drawn.addresses])
+    return np.array([[a or 0 for a in row] for row in drawn.addresses], np.int64), active
+
+
+def _run(site: SiteReport) -> int | None:
+    """Elements from one lane to the next, where lanes are evenly apart in one row of a memory, with others between."""
+    if site.bank_map is None:
+        return None
+    size, row_elements = _itemsize(site), site.shape[-1] if site.shape else 1
+    found = set()
+    for row in site.bank_map.addresses:
+        places = np.unique([a // size for a in row if a is not None])
+        if len(places) > 1 and places[0] // row_elements == places[-1] // row_elements:
+            found |= set(map(int, np.diff(places)))
+        elif len(places) > 1:
+            return None
+    stride = found.pop() if len(found) == 1 else 1
+    return stride if size * stride > site.bank_map.width_bytes else None
+
+
+def _itemsize(site: SiteReport) -> int:
+    return jnp.dtype(site.dtype).itemsize
+
+
+# --- Words ---
+
+
+def times(site: SiteReport) -> float:
+    """How many times the passes without conflicts a site takes."""
+    return 0.0 if site.passes is None or not site.ideal_passes else site.passes / site.ideal_passes
+
+
+def figures(site: SiteReport) -> str:
+    """What the conflicts of a site come to."""
+    return f"{site.degree:.3g}-way: {site.passes} passes for {site.requests} requests, {site.excess} of them in excess."
+
+
+def is_one_word(shown: BankMap) -> bool:
+    """Whether all lanes of each request are on one word."""
+    words = [{a // shown.bank_bytes for a in row if a is not None} for row in shown.addresses]
+    return any(words) and all(len(touched) <= 1 for touched in words)
+
+
+def _is_one_word_store(site: SiteReport) -> bool:
+    return site.op == "store" and site.bank_map is not None and is_one_word(site.bank_map)

@@ -1,0 +1,116 @@
+"""Filling: how much of the device a launch fills: its slots of work-groups, its threads, its lanes, its registers."""
+
+import math
+from collections.abc import Iterator
+
+from xeemu.cost.sites import SiteReport
+from xeemu.cost.subject import Advice, Idle, Subject, fewer
+from xeemu.cost.trials import Change
+
+# Patterns worth a hint: half of the device's places for work-groups without one; half of the lanes without work.
+_FEW_GROUPS = 0.5
+_FEW_LANES = 0.5
+# Work-items of a work-group that is large enough.
+_LARGE_GROUP = 256
+
+
+def advice(subject: Subject) -> Iterator[Advice]:
+    """What to do where much of the device has nothing to do."""
+    yield from _small(subject)
+    yield from _small_groups(subject)
+    yield from _low_occupancy(subject)
+    yield from _idle_lanes(subject)
+    yield from _spill(subject)
+
+
+def _small(subject: Subject) -> Iterator[Advice]:
+    resident, cores = subject.occupancy and subject.occupancy.groups, subject.device.xe_cores
+    if not resident or not cores or not subject.groups or subject.groups > _FEW_GROUPS * resident * cores:
+        return
+    places = resident * cores
+    text = (
+        f"{subject.groups} of the {places} work-groups that {subject.device.name} holds at a time, {resident} on each "
+        f"of {cores} Xe cores. Share the work out over more work-groups, or let one launch do more of it: the rest of "
+        "the device is idle."
+    )
+    yield Advice("small launch", (), text, Change(spread=places / subject.groups), minor=True)
+
+
+def _small_groups(subject: Subject) -> Iterator[Advice]:
+    larger = min(_LARGE_GROUP, subject.device.max_work_group_size)
+    if larger < 2 * subject.group_size or subject.groups < 2:
+        return
+    text = (
+        f"The launch starts {subject.groups} work-groups, of {subject.group_size} work-items each. Make them larger, "
+        f"{larger} work-items, or let each work-item do more: fewer are started then."
+    )
+    change = Change(spread=subject.group_size / larger, merges=True)
+    yield Advice("small work-groups", (), text, change, minor=True)
+
+
+def _low_occupancy(subject: Subject) -> Iterator[Advice]:
+    occupancy = subject.occupancy
+    if occupancy is None or occupancy.fraction is None or not 0 < occupancy.fraction < 1:
+        return
+    limiter = f", limited by {occupancy.limiter}" if occupancy.limiter else ""
+    text = (
+        f"{100 * occupancy.fraction:.0f} % of the hardware threads of an Xe core have work{limiter}, so that few "
+        f"others run while one waits. {_sentence(occupancy.next_step)}"
+    )
+    raised = occupancy.next_fraction or occupancy.fraction
+    yield Advice("low occupancy", (), text, Change(resident=raised / occupancy.fraction), minor=True)
+
+
+def _idle_lanes(subject: Subject) -> Iterator[Advice]:
+    idle = [each for each in subject.idle if each.lanes <= _FEW_LANES * each.sub_groups * subject.sub_group_size]
+    sites = [site for site in subject.sites if _active(site, subject) <= _FEW_LANES and not _is_one_item(site, subject)]
+    if not idle and not sites:
+        return
+    where = ", ".join(dict.fromkeys(str(each.site.line) for each in idle))
+    lanes = sum(each.lanes for each in idle) or sum(site.lanes or 0 for site in sites)
+    times = sum(each.sub_groups for each in idle) or sum(site.requests or 0 for site in sites)
+    lines = f" (line {where})" if where else ""
+    text = (
+        f"{lanes / times:.3g} of the {subject.sub_group_size} lanes of a sub-group have work where work-items part"
+        f"{lines}. Give the work to neighbouring work-items, work-item i the i-th piece, so that whole sub-groups work "
+        "and the others are done."
+    )
+    spared = tuple((site, fewer(site, 1 / max(_active(site, subject), 1e-9))) for site in sites)
+    change = Change(sites=spared, instructions=_spared(idle, subject))
+    yield Advice("lanes without work", tuple(sites), text, change, minor=True)
+
+
+def _active(site: SiteReport, subject: Subject) -> float:
+    """Lanes that take part, of those of the requests."""
+    if not site.requests or site.lanes is None:
+        return 1.0
+    return site.lanes / (site.requests * subject.request_lanes)
+
+
+def _is_one_item(site: SiteReport, subject: Subject) -> bool:
+    """Whether a work-group accesses with one work-item, so that there is nothing to give to others."""
+    return site.lanes is not None and site.lanes <= (site.requests or 0)
+
+
+def _spared(idle: list[Idle], subject: Subject) -> dict[str, float]:
+    """Instructions that are not executed if full sub-groups do the work, by class; negative."""
+    found: dict[str, float] = {}
+    for each in idle:
+        needed = math.ceil(each.lanes / subject.sub_group_size)
+        for name, number in each.instructions.items():
+            found[name] = found.get(name, 0.0) - number * max(0, each.sub_groups - needed)
+    return found
+
+
+def _spill(subject: Subject) -> Iterator[Advice]:
+    if subject.spill_bytes <= 0:
+        return
+    text = (
+        f"{subject.spill_bytes} bytes of a work-item do not fit its registers and are kept in memory. Keep fewer "
+        "values at a time, compute some of them again, or take sub-groups of fewer lanes, which have more registers."
+    )
+    yield Advice("spill", (), text, None)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

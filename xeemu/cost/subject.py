@@ -1,0 +1,125 @@
+"""Subject: a launch as advice is sought for it, and a piece of advice before it is tried."""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+from xeemu.cost.sites import AtomicTotals, SiteReport
+from xeemu.cost.trials import Change
+from xeemu.devices.device import Device
+from xeemu.devices.occupancy import Occupancy
+from xeemu.language.dialect import PYTHON, Dialect
+from xeemu.language.source import Site
+
+
+@dataclasses.dataclass(frozen=True)
+class Idle:
+    """Divergent code, which sub-groups execute with some of their lanes.
+
+    Attributes:
+      site: where work-items part.
+      sub_groups: times that one executes it with an active lane.
+      lanes: that are active then, summed up.
+      instructions: by class, each time.
+    """
+
+    site: Site
+    sub_groups: int
+    lanes: int
+    instructions: Mapping[str, float]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What of a launch advice follows from.
+
+    Attributes:
+      sites: its memory operations.
+      atomics: its totals of atomic operations.
+      occupancy: its occupancy; None if it is not known.
+      groups: its work-groups.
+      local_size: work-items of each of them, in each dimension.
+      sub_group_size: work-items.
+      device: the modelled device.
+      dialect: the language of advice.
+      group_bytes: bytes that a work-group loads of global memories, each counted once, by memory, where that is known.
+      spill_bytes: bytes of a work-item that do not fit its registers.
+      idle: its divergent code.
+    """
+
+    sites: tuple[SiteReport, ...]
+    atomics: AtomicTotals
+    occupancy: Occupancy | None
+    groups: int
+    local_size: tuple[int, ...]
+    sub_group_size: int
+    device: Device
+    dialect: Dialect = PYTHON
+    group_bytes: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    spill_bytes: int = 0
+    idle: tuple[Idle, ...] = ()
+
+    @property
+    def group_size(self) -> int:
+        """Work-items of a work-group."""
+        return math.prod(self.local_size)
+
+    @property
+    def sub_groups(self) -> int:
+        """Sub-groups of a work-group."""
+        return math.ceil(self.group_size / self.sub_group_size)
+
+    @property
+    def request_lanes(self) -> int:
+        """Lanes that a request to memory takes at most."""
+        return min(self.sub_group_size, self.device.request_lanes or self.sub_group_size)
+
+    def by_memory(self, space: str, *ops: str) -> Iterator[list[SiteReport]]:
+        """The operations of some kinds on each memory of a space."""
+        found: dict[tuple[object, ...], list[SiteReport]] = {}
+        for site in self.sites:
+            if site.space == space and site.op in ops:
+                found.setdefault((site.memory, site.shape, site.dtype), []).append(site)
+        yield from found.values()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Advice:
+    """A piece of advice that was not tried yet.
+
+    Attributes:
+      kind: of the hint.
+      sites: where, the costliest first; empty where it is about the whole launch.
+      text: the pattern with its numbers, and what to write instead.
+      change: what the launch would do otherwise; None if the model does not tell.
+      minor: whether it is not worth a word where it gains nothing.
+    """
+
+    kind: str
+    sites: tuple[SiteReport, ...]
+    text: str
+    change: Change | None
+    minor: bool = False
+
+
+def fewer(site: SiteReport, times: float, **counts: int | None) -> SiteReport:
+    """A site with all counts so many times smaller, but for those given."""
+    names = (
+        "lanes",
+        "requests",
+        "passes",
+        "ideal_passes",
+        "lines",
+        "sectors",
+        "bytes_used",
+        "bytes_moved",
+        "l1_passes",
+    )
+    known = {name: getattr(site, name) for name in names}
+    scaled = {name: None if n is None else math.ceil(n / times) for name, n in known.items()}
+    return dataclasses.replace(site, **{**scaled, **counts})  # type: ignore[arg-type]
+
+
+def costliest(sites: Iterable[SiteReport], name: str) -> list[SiteReport]:
+    """Sites by one of their counts, the largest first."""
+    return sorted(sites, key=lambda site: -(getattr(site, name) or 0))

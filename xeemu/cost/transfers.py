@@ -1,0 +1,216 @@
+"""Transfers: accesses to global memory that move more bytes, or the same ones more often, than the work needs."""
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+
+from xeemu.cost.instructions import UNROLLED
+from xeemu.cost.sites import SiteReport, total
+from xeemu.cost.subject import Advice, Subject, costliest, fewer
+from xeemu.cost.trials import Change
+
+# Patterns worth a hint: three quarters of the moved bytes unused; a sixth of the lines only because rows begin between
+# two; a byte that a work-group loads four times.
+_WASTED_SHARE = 0.75
+_MISALIGNED = 1.15
+_AGAIN = 4.0
+# Lines of source between a load and the store of what it loaded.
+_NEARBY_LINES = 3
+# A request that uses one word at most, of 4 or 8 bytes: all its lanes are on one address.
+_WORD_BYTES = 8
+# A part of what is loaded again that a work-group keeps in local memory at a time, between two barriers.
+_KEPT_BYTES = 8192
+
+
+def advice(subject: Subject) -> Iterator[Advice]:
+    """What to do about each global memory, and about private memory outside the registers."""
+    copied = list(_table_copies(subject))
+    yield from copied
+    taken = {id(site) for each in copied for site in each.sites}
+    for space in ("global", "private"):
+        for sites in subject.by_memory(space, "load", "store"):
+            sites = [site for site in sites if id(site) not in taken]
+            yield from _of_memory(sites, subject)
+
+
+def copied_sites(subject: Subject) -> set[int]:
+    """The `id`s of the sites that copy a table: where their stores conflict, sharing out the copy is the remedy."""
+    return {id(site) for each in _table_copies(subject) for site in each.sites}
+
+
+def _of_memory(sites: Sequence[SiteReport], subject: Subject) -> Iterator[Advice]:
+    wasteful = costliest([site for site in sites if _is_wasteful(site, subject)], "lines")
+    misaligned = costliest([site for site in sites if _is_misaligned(site, subject)], "lines")
+    if wasteful:
+        yield _scattered(wasteful, subject) if sites[0].space == "global" else _scratch(wasteful, subject)
+    elif misaligned:
+        yield _between_lines(misaligned, subject)
+    if sites and sites[0].space == "global":
+        yield from _again([site for site in sites if site.op == "load"], subject)
+
+
+# --- Lines ---
+
+
+def _factor(site: SiteReport, subject: Subject) -> float:
+    """Lines that the requests touch, over those that hold the bytes they use, at least one for a request."""
+    line = subject.device.line_bytes
+    if not site.lines or not site.requests or site.bytes_used is None or line is None:
+        return 1.0
+    return site.lines / max(site.requests, site.bytes_used / line)
+
+
+def _is_wasteful(site: SiteReport, subject: Subject) -> bool:
+    used = site.efficiency
+    return _factor(site, subject) >= 2 and used is not None and used <= 1 - _WASTED_SHARE
+
+
+def _is_misaligned(site: SiteReport, subject: Subject) -> bool:
+    line = subject.device.line_bytes
+    if subject.local_size[-1] < subject.request_lanes:
+        return False
+    if line is None or site.bytes_used is None or 2 * site.bytes_used < (site.requests or 0) * line:
+        return False
+    # Bytes side by side take no more than a line beyond those that hold them.
+    most = (site.requests or 0) + max(site.requests or 0, site.bytes_used / line)
+    return _factor(site, subject) >= _MISALIGNED and (site.lines or 0) <= most
+
+
+def _side_by_side(site: SiteReport, subject: Subject) -> SiteReport:
+    """The site with the bytes that it uses in as few lines as hold them."""
+    device = subject.device
+    line, used, requests = device.line_bytes or 1, site.bytes_used or 0, site.requests or 0
+    sector = device.sector_bytes or line
+    lines = max(requests, math.ceil(used / line))
+    sectors = min(site.sectors or 0, max(requests, math.ceil(used / sector)))
+    l1_passes = site.l1_passes
+    if l1_passes is not None:
+        l1_passes = min(l1_passes, max(requests, math.ceil(l1_passes * lines / (site.lines or 1))))
+    return dataclasses.replace(site, lines=lines, sectors=sectors, bytes_moved=sectors * sector, l1_passes=l1_passes)
+
+
+def _change(sites: Sequence[SiteReport], subject: Subject) -> Change:
+    return Change(sites=tuple((site, _side_by_side(site, subject)) for site in sites), packed=True)
+
+
+def _scattered(sites: Sequence[SiteReport], subject: Subject) -> Advice:
+    site = sites[0]
+    text = (
+        f"Each request touches {_lines_per_request(site)} lines, and {_percent(site.efficiency)} of the bytes moved "
+        f"are used. Neighbouring work-items should touch neighbouring elements of {site.memory}: let "
+        f"{subject.dialect.contiguous}, load rows into local memory and take columns from there, or keep the fields of "
+        "a structure in arrays of their own."
+    )
+    return Advice("uncoalesced", tuple(sites), text, _change(sites, subject))
+
+
+def _scratch(sites: Sequence[SiteReport], subject: Subject) -> Advice:
+    site = sites[0]
+    text = (
+        f"Each request touches {_lines_per_request(site)} lines of private memory outside the registers, since the "
+        f"index into {site.memory} is computed. Put what is indexed so into local memory, or index it by constants."
+    )
+    return Advice("uncoalesced", tuple(sites), text, _change(sites, subject))
+
+
+def _between_lines(sites: Sequence[SiteReport], subject: Subject) -> Advice:
+    site = sites[0]
+    needed = _lines_per_request(site, _factor(site, subject))
+    text = (
+        f"Requests touch {_lines_per_request(site)} lines each where {needed} "
+        f"would hold their bytes, since rows of {site.memory} begin between two lines of {subject.device.line_bytes} "
+        "bytes. Make its pitch a multiple of the line, or let the first work-item of a row begin at one."
+    )
+    return Advice("misaligned rows", tuple(sites), text, _change(sites, subject), minor=True)
+
+
+def _lines_per_request(site: SiteReport, times: float = 1.0) -> str:
+    return f"{(site.lines or 0) / (site.requests or 1) / times:.3g}"
+
+
+def _percent(value: float | None) -> str:
+    return "?" if value is None else f"{100 * value:.0f} %"
+
+
+# --- What is loaded again ---
+
+
+def _again(sites: Sequence[SiteReport], subject: Subject) -> Iterator[Advice]:
+    loads = costliest(sites, "requests")
+    once = subject.groups * subject.group_bytes.get(loads[0].memory, 0.0) if loads else 0.0
+    moved = total(site.bytes_moved for site in sites)
+    if not once or not moved or moved < _AGAIN * once or subject.group_size <= subject.sub_group_size:
+        return
+    text = (
+        f"A work-group loads each byte of {loads[0].memory} {moved / once:.3g} times. Load it into local memory once, "
+        f"a part at a time, and read it there: {subject.dialect.shared_copy}."
+    )
+    yield Advice("loaded again", tuple(loads), text, _kept(loads, once, moved / once, subject), minor=True)
+
+
+def _kept(sites: Sequence[SiteReport], once: float, times: float, subject: Subject) -> Change:
+    """The loads as loads of local memory, with what fills it."""
+    requests = sum(site.requests or 0 for site in sites)
+    filled = math.ceil(once / (4 * subject.request_lanes))
+    parts = math.ceil(once / subject.groups / _KEPT_BYTES)
+    barriers = 2 * parts * subject.groups
+    kept = tuple((site, _filling(site, filled * (site.requests or 0) / requests, times)) for site in sites)
+    rounds = requests / UNROLLED
+    local = {
+        "local_rounds": rounds,
+        "local_loads": requests,
+        "local_load_passes": requests,
+        "local_passes": requests + filled,
+    }
+    return Change(
+        sites=kept,
+        work={**{name: float(n) for name, n in local.items()}, "barriers": float(barriers)},
+        instructions={"memory": float(requests + filled), "barrier": float(barriers * subject.sub_groups)},
+    )
+
+
+def _filling(site: SiteReport, requests: float, times: float) -> SiteReport:
+    """A site that loads each byte once, in whole lines."""
+    return fewer(site, times, requests=min(math.ceil(requests), site.requests or 0))
+
+
+# --- Copies of tables ---
+
+
+def _table_copies(subject: Subject) -> Iterator[Advice]:
+    for load in subject.sites:
+        if load.space != "global" or load.op != "load" or not _is_one_word(load):
+            continue
+        store = next((site for site in subject.sites if _stores_what_was_loaded(site, load)), None)
+        # A copy of one word by each work-group leaves nothing to share out.
+        if store is not None and (load.requests or 0) > subject.groups:
+            yield _table_copy(load, store, subject)
+
+
+def _table_copy(load: SiteReport, store: SiteReport, subject: Subject) -> Advice:
+    alone = store.lanes is not None and store.lanes == store.requests
+    who = (
+        "one work-item of a group copies, while the others wait"
+        if alone
+        else "every work-item copies, all the same one"
+    )
+    text = (
+        f"{load.requests} requests copy {load.memory} to {store.memory} one word at a time: {who}. Let every work-item "
+        f"copy a part: {subject.dialect.shared_copy}."
+    )
+    # A request of the whole sub-group, or of as many of its lanes as the device takes at once, copies a word for each.
+    most = min(subject.group_size, subject.request_lanes) if alone else subject.group_size
+    spared = tuple((site, fewer(site, most)) for site in (load, store))
+    return Advice("table copy", (load, store), text, Change(sites=spared))
+
+
+def _is_one_word(site: SiteReport) -> bool:
+    if not site.requests or site.bytes_used is None:
+        return False
+    return site.bytes_used <= _WORD_BYTES * site.requests
+
+
+def _stores_what_was_loaded(store: SiteReport, load: SiteReport) -> bool:
+    near = store.file == load.file and 0 <= store.line - load.line <= _NEARBY_LINES
+    same = store.requests == load.requests and (store.bytes_used is None or _is_one_word(store))
+    return near and same and store.space == "local" and store.op == "store"

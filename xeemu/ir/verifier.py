@@ -1,0 +1,89 @@
+"""The verifier: what holds of every program, whichever pass has made it."""
+
+from collections.abc import Sequence
+
+from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op, Region, Value
+
+
+class InvalidProgram(AssertionError):
+    """A program that breaks a rule of the representation: a fault of the pass that has made it."""
+
+
+def verify(region: Region) -> None:
+    """Checks a program.
+
+    Every value is given once, and before it is used; every operation is in the table; the regions of an operation take
+    and give what it says; a version of a memory is updated once at most on each way through the program.
+
+    Raises:
+      InvalidProgram: one of these does not hold; the message names the operation with its line.
+    """
+    _region(region, set())
+
+
+def _region(region: Region, seen: set[Value]) -> None:
+    inside = set(seen)
+    for value in region.inputs:
+        _given(value, inside, "an input")
+    updated: set[Value] = set()
+    for op in region.ops:
+        _op(op, inside, updated)
+    for value in region.outputs:
+        _used(value, inside, "what a region gives")
+
+
+def _op(op: Op, inside: set[Value], updated: set[Value]) -> None:
+    traits = ops.named(op.name)
+    for value in op.operands:
+        _used(value, inside, _described(op))
+    for memory in op.operands if traits.updates else ():
+        if memory.memory and any(result.memory == memory.memory for result in op.results):
+            if memory in updated:
+                raise InvalidProgram(f"{_described(op)} updates a version of {memory.memory} that was updated before")
+            updated.add(memory)
+    for region in op.regions:
+        _region(region, inside)
+    _check_regions(op)
+    for value in op.results:
+        _given(value, inside, _described(op))
+
+
+def _check_regions(op: Op) -> None:
+    """That an operation's regions take and give as many values, of the same types, as it says."""
+    if op.name == "scan":
+        (body,) = op.regions
+        carries = op.attributes["carries"]
+        _alike(op, op.operands[:carries], body.inputs[:carries])
+        _alike(op, body.inputs[:carries], body.outputs[:carries])
+        _alike(op, body.outputs[:carries], op.results[:carries])
+    elif op.name == "while":
+        predicate, body = op.regions
+        for values in (predicate.inputs, body.inputs, body.outputs, op.results):
+            _alike(op, op.operands, values)
+    elif op.name == "cond":
+        for branch in op.regions:
+            _alike(op, branch.outputs, op.results)
+    elif op.regions:
+        raise InvalidProgram(f"{_described(op)} has regions, which only loops and branches have")
+
+
+def _alike(op: Op, given: Sequence[Value], taken: Sequence[Value]) -> None:
+    types = [[(value.shape, value.dtype, value.memory) for value in values] for values in (given, taken)]
+    if types[0] != types[1]:
+        raise InvalidProgram(f"{_described(op)} hands on {types[0]} where {types[1]} are taken")
+
+
+def _given(value: Value, inside: set[Value], what: str) -> None:
+    if value in inside or isinstance(value, Constant):
+        raise InvalidProgram(f"a value is given twice, by {what} again")
+    inside.add(value)
+
+
+def _used(value: Value, inside: set[Value], what: str) -> None:
+    if value not in inside and not isinstance(value, Constant):
+        raise InvalidProgram(f"{what} uses a value before it is given")
+
+
+def _described(op: Op) -> str:
+    return f"{op.name} {op.place}".rstrip()

@@ -1,0 +1,102 @@
+"""Foreign: what a kernel writes instead of a variable or function of SYCL, OpenCL or CUDA."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from xeemu.language.spelling import ATOMIC, SUB_GROUP, WORK_GROUP, plain_name
+
+WORK_GROUP_NAMES = (
+    *("all", "any", "barrier", "broadcast", "cond", "exclusive_scan", "fence", "fori_loop", "global_id"),
+    *("global_linear_id", "global_range", "group_id", "group_linear_id", "group_range", "inclusive_scan", "local"),
+    *("local_id", "local_linear_id", "local_range", "none", "private", "reduce", "size", "sub_group", "while_loop"),
+)
+SUB_GROUP_NAMES = (
+    *("all", "any", "ballot", "barrier", "broadcast", "exclusive_scan", "group_id", "inclusive_scan", "load"),
+    *("local_id", "local_range", "none", "permute_xor", "reduce", "select", "shift_left", "shift_right", "size"),
+    "store",
+)
+ATOMIC_NAMES = (*("add", "and_", "compare_exchange", "exchange", "load", "max", "min", "or_", "store", "sub", "xor"),)
+"""What a work-group, a sub-group and an element of a memory have."""
+
+
+_OF_SUB_GROUP = re.compile(
+    r"^(get_)?(max_)?(intel_)?(sub_group|num_sub_groups)|^_*(shfl|ballot|any_sync|all_sync)|warp"
+)
+_OF_MEMORY = re.compile(r"^_*(atom|atomic)_?(?=[a-zA-Z])")
+_OPERATION = re.compile(r"^(non_uniform_)?(reduce|scan_inclusive|scan_exclusive)_(add|mul|min|max|and|or|xor)$")
+_ARGUMENTS: Mapping[str, str] = {
+    "barrier": "(tile)",
+    "fence": "(tile)",
+    "local": "(shape, dtype)",
+    "private": "(shape, dtype)",
+    "broadcast": "(x, id)",
+    **dict.fromkeys(("any", "all", "none"), "(x)"),
+    "sub_group": "",
+    "size": "",
+    **dict.fromkeys(("global_id", "local_id", "group_id", "global_range", "local_range", "group_range"), "(d)"),
+    **dict.fromkeys(("global_linear_id", "local_linear_id", "group_linear_id"), "()"),
+    **dict.fromkeys(("reduce", "inclusive_scan", "exclusive_scan"), "(x, op)"),
+}
+_OF_LANES: Mapping[str, str] = {
+    **{name: _ARGUMENTS[name] for name in ("barrier", "size", "reduce", "inclusive_scan", "exclusive_scan")},
+    **dict.fromkeys(("local_id", "group_id", "local_range"), "()"),
+    **dict.fromkeys(("load", "store"), "(memory, base)"),
+    **dict.fromkeys(("any", "all", "none", "ballot"), "(x)"),
+    "select": "(x, lane)",
+    "broadcast": "(x, lane)",
+    "permute_xor": "(x, mask)",
+    **dict.fromkeys(("shift_left", "shift_right"), "(x, delta)"),
+}
+_THINGS: Mapping[str, str] = {
+    **dict.fromkeys(("item", "nd_item", "sycl", "cuda", "cl"), "what its first parameter has, such as wg.global_id(d)"),
+    **dict.fromkeys(("__shared__", "__local", "local_accessor"), "tile = wg.local(shape, dtype)"),
+    "printf": "jax.debug.print('{}', x)",
+    "atomic_ref": "x = x.atomic[i].add(value)",
+}
+
+
+def written(name: str) -> str | None:
+    """What a kernel writes instead of a name of SYCL, OpenCL or CUDA; None if it is none of theirs."""
+    if name in _THINGS:
+        return _THINGS[name]
+    plain = re.sub(r"^(intel_|atom_|max_|sub_group_)+", "", plain_name(re.sub(r"^_*(intel_)?", "", name)))
+    if (
+        _OF_MEMORY.match(name)
+        and (plain := plain.removeprefix("fetch_"))
+        and (operation := ATOMIC.get(plain) or _of(ATOMIC_NAMES, plain))
+    ):
+        return _atomic(operation)
+    if found := _OPERATION.match(plain):
+        kind = {"reduce": "reduce"}.get(found[2]) or "_".join(reversed(found[2].split("_")))
+        return f"{'wg.sub_group' if 'sub_group' in name else 'wg'}.{kind}(x, {found[3]!r})"
+    if _OF_SUB_GROUP.search(name):
+        plain = {"id": "group_id"}.get(plain, plain)
+        return _call("wg.sub_group", SUB_GROUP.get(plain) or _of(SUB_GROUP_NAMES, plain))
+    return _call("wg", WORK_GROUP.get(plain) or _of(WORK_GROUP_NAMES, plain))
+
+
+def _atomic(operation: str) -> str:
+    """An atomic operation as a kernel writes it; with the old value, too, where it has a form of its own for that."""
+    if operation == "load":
+        return "x.atomic[i].load()"
+    if operation in ("exchange", "compare_exchange"):
+        return f"old, x = x.atomic[i].{operation}({'value' if operation == 'exchange' else 'expected, desired'})"
+    plain = f"x = x.atomic[i].{operation}(value)"
+    return plain if operation == "store" else f"{plain}, or old, x = x.atomic[i].fetch_{operation.strip('_')}(value)"
+
+
+def _of(names: Sequence[str], plain: str) -> str | None:
+    return plain if plain in names else None
+
+
+def _call(owner: str, method: str | None) -> str | None:
+    """A call of a method as a kernel writes it; None of none."""
+    if method is None:
+        return None
+    last = method.rpartition(".")[2]
+    if owner == "wg.sub_group" or "." in method:
+        arguments = _OF_LANES.get(last, "(x, ...)").replace("wg.", "wg.sub_group.")
+    else:
+        arguments = _ARGUMENTS.get(last, "(x, ...)")
+    result = "tile = " if last in ("barrier", "fence") else ""
+    return f"{result}{owner}.{method}{arguments}"

@@ -1,0 +1,121 @@
+"""Staged: a kernel over an nd-range as a function of its arrays, which can be called, traced and lowered."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+import jax
+
+from xeemu.devices.device import Device
+from xeemu.language import public
+from xeemu.language.kernel import Kernel
+from xeemu.language.ndrange import NDRange
+from xeemu.language.program import Program
+from xeemu.launching.arguments import SHAPED
+
+T = TypeVar("T")
+
+
+class Staged(Generic[T]):
+    """A function of a kernel's arrays and scalars by position, and of its static parameters by name.
+
+    Attributes:
+      kernel: the kernel.
+      nd_range: over which it is launched; None where that is swept.
+      device: the modelled device.
+      options: those that are not as by default.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        kernel: Kernel,
+        nd_range: NDRange | None,
+        device: Device,
+        call: Callable[..., T],
+        options: Mapping[str, Any],
+    ):
+        self.kernel, self.nd_range, self.device = kernel, nd_range, device
+        self.options = {name: value for name, value in options.items() if value is not None and value is not False}
+        self._what, self._call = what, call
+        self.__name__ = self.__qualname__ = kernel.name
+        self.__doc__ = f"xe.{what} of kernel {kernel.name}.\n\n{inspect.getdoc(kernel) or ''}".rstrip()
+        self.__signature__ = _signature(kernel)
+
+    def __call__(self, *arguments: Any, **static: Any) -> T:
+        """What the function gives of these arrays and scalars, and of these static parameters."""
+        __tracebackhide__ = True
+        try:
+            return self._call(*arguments, **static)
+        except Exception as error:
+            public.shorten(error)
+            raise
+
+    def __repr__(self) -> str:
+        over = "" if self.nd_range is None else f" over {self.nd_range}"
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"<xe.{self._what} of kernel {self.kernel.name}{over}, device {self.device.name}{options}>"
+
+
+class Launched(Staged[T]):
+    """The same of one launch, which can also be traced and lowered for arguments of some shapes."""
+
+    def __init__(
+        self,
+        what: str,
+        kernel: Kernel,
+        nd_range: NDRange,
+        device: Device,
+        call: Callable[..., T],
+        options: Mapping[str, Any],
+        traced: Callable[..., Program],
+        launched: Callable[..., Any],
+    ):
+        super().__init__(what, kernel, nd_range, device, call, options)
+        self._traced, self._launched = traced, launched
+
+    @public.boundary
+    def trace(self, *arguments: Any, **static: Any) -> Program:
+        """The program that the launch runs, as `xe.trace` gives it.
+
+        Args:
+          *arguments: as of a call; of arrays only shapes and dtypes count, so that `jax.ShapeDtypeStruct` will do.
+          **static: as of a call.
+        """
+        return self._traced(*arguments, **static)
+
+    @public.boundary
+    def lower(self, *arguments: Any, **static: Any) -> jax.stages.Lowered:
+        """The launch as JAX lowers it: `.as_text()` is its StableHLO, `.compile()` makes it a function of the arrays.
+
+        It is `xe.launch` that is lowered, without what a check or a profile watches in it. What is compiled of a launch
+        with 64-bit types is called with these: `with jax.enable_x64(True)`.
+
+        Args:
+          *arguments: as of a call; of arrays only shapes and dtypes count, so that `jax.ShapeDtypeStruct` will do.
+          **static: as of a call.
+        """
+        leaves, tree = jax.tree.flatten(arguments, is_leaf=lambda x: x is None)
+        # Numbers that decide how a kernel of C is traced are known; others are arguments, as the arrays.
+        numbers = () if self.kernel.interface is not None else (bool, int, float)
+        taken = [k for k, leaf in enumerate(leaves) if isinstance(leaf, (*SHAPED, *numbers))]
+
+        def launch(*arrays: Any) -> Any:
+            given = dict(zip(taken, arrays, strict=True))
+            return self._launched(*jax.tree.unflatten(tree, [given.get(k, x) for k, x in enumerate(leaves)]), **static)
+
+        launch.__name__ = self.kernel.name
+        with jax.enable_x64(self._traced(*arguments, **static).wide):
+            return jax.jit(launch).lower(*(leaves[k] for k in taken))
+
+
+def _signature(kernel: Kernel) -> inspect.Signature:
+    """How a launch of the kernel is called, as `inspect` and `help` tell it."""
+    of = inspect.Parameter
+    names = kernel.parameters if all(name.isidentifier() for name in kernel.parameters) else ()
+    arrays = [of(name, of.POSITIONAL_ONLY) for name in names] or [of("arrays", of.VAR_POSITIONAL)]
+    static = [of(n, of.KEYWORD_ONLY, default=x) for n, x in kernel.static_defaults.items() if n.isidentifier()]
+    try:
+        return inspect.Signature([*arrays, *static])
+    except ValueError:  # names of C may be Python's own words
+        return inspect.Signature([of("arrays", of.VAR_POSITIONAL), of("static", of.VAR_KEYWORD)])
