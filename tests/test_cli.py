@@ -413,11 +413,6 @@ class TestHelp:
         assert out.isascii()
         assert max(map(len, out.splitlines())) <= 80
 
-    def test_a_command_is_needed(self, xeemu):
-        code, _, err = xeemu()
-        assert code == 2
-        assert "the following arguments are required: COMMAND" in err
-
 
 class TestCheck:
     def test_a_clean_example_ends_with_0(self, capsys):
@@ -773,3 +768,36 @@ def quotient(wg, x, out):
         (place,) = result["locations"]
         assert place["physicalLocation"]["region"]["startLine"] > 0
         assert len(result["partialFingerprints"]["finding/v1"]) == 64
+
+
+# --- Words that are misspelt or missing ---
+
+
+def test_no_command_shows_the_help(xeemu):
+    code, out, _ = xeemu()
+    assert code == 0
+    assert "run an example or a kernel of your own" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"), [(["chekc"], "check"), (["run", "slm_bank_1", "--devise", "b580"], "--device")]
+)
+def test_a_misspelt_word_is_told(xeemu, words, meant):
+    code, _, errors = xeemu(*words)
+    assert code == 2
+    assert errors.endswith(f" (did you mean {meant!r}?)\n")
+
+
+@pytest.mark.parametrize("size", ["16384", "16k", "16K", "16 KiB"])
+def test_local_memory_is_given_in_units(xeemu, size):
+    assert xeemu("occupancy", "--local-size", "64", "--slm", size) == xeemu(
+        "occupancy", "--local-size", "64", "--slm", "16384"
+    )
+
+
+def test_a_trace_is_data_for_programs(xeemu):
+    code, out, _ = xeemu("trace", "slm_bank_1", "--json")
+    told = json.loads(out)
+    assert (code, told["kernel"], told["local_bytes"]) == (0, "slm_bank", 8192)
+    assert [memory["written"] for memory in told["memories"]] == [True, True]
+    assert told["listing"][0].startswith("kernel slm_bank")

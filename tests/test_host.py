@@ -497,6 +497,22 @@ def test_elements_of_the_heap_are_made_by_their_default_constructor():
     assert not result.findings
 
 
+def test_arrays_of_arrays_of_the_heap_have_room_for_all_of_their_elements():
+    result = ran("""
+    int main(int argc, char **) {
+      constexpr int M = 40, N = 3;
+      using Row = int[7];
+      int m = 49 + argc;
+      int (*a)[N] = new int[M][N], (*b)[4] = new int[m][4], (*c)[2][4] = new int[m + 1][2][4](), (*d)[7] = new Row[m];
+      for (int i = 0; i < M; ++i) for (int j = 0; j < N; ++j) a[i][j] = i * j;
+      b[49][3] = 1; d[49][6] = 2;
+      std::cout << a[39][2] << b[49][3] << c[50][1][3] << d[49][6];
+    }""")
+    assert result.output == "78102"
+    assert not result.findings
+    assert result.arrays["c"].shape == (51, 2, 4)
+
+
 @pytest.mark.parametrize(
     ("arguments", "output"),
     [(("-n", "32", "-v", "-m5", "x"), "37 1 5"), (("-vn7", "-z"), "?7 1 3"), ((), "1 0 1")],

@@ -223,3 +223,99 @@ def test_a_private_index_without_the_groups_axis_is_told():
 
     with pytest.raises(xe.KernelError, match=r"the group's go in front: \[None, :\], of shape \(1, 4\)"):
         xe.launch(xe.kernel(kernel), RANGE)(X)
+
+
+# --- Results as shapes, and pytrees ---
+
+SHAPE = jax.ShapeDtypeStruct((16,), np.float32)
+
+
+@xe.kernel
+def doubled(wg, x, out, *, first=0):
+    i = wg.global_id(0)
+    return out.at[i].set(2 * x[i], where=i >= first)
+
+
+@xe.kernel
+def added(wg, x, out):
+    i = wg.global_id(0)
+    return out.at[i].set(out[i] + x[i])
+
+
+@pytest.mark.parametrize("options", [{}, {"schedule": 1}, {"donate": True}])
+def test_a_result_may_be_given_as_a_shape(options):
+    for _ in range(2):
+        np.testing.assert_array_equal(xe.launch(doubled, RANGE, **options)(X, SHAPE), 2 * X)
+    part = np.asarray(xe.launch(doubled, RANGE, **options)(X, SHAPE, first=5))
+    np.testing.assert_array_equal(part[5:], 2 * X[5:])
+    assert np.isnan(part[:5]).all()
+
+
+def test_a_shape_within_a_jit_is_a_part_of_it():
+    np.testing.assert_array_equal(jax.jit(lambda x: xe.launch(doubled, RANGE)(x, SHAPE))(X), 2 * X)
+
+
+def test_a_read_of_what_was_given_as_a_shape_is_found():
+    assert not xe.check(doubled, RANGE)(X, SHAPE)[1]
+    (found,) = xe.check(added, RANGE)(X, SHAPE)[1]
+    assert (found.kind, found.memory) == ("uninitialized-read", "out")
+    assert not xe.check(added, RANGE)(X, X)[1]
+    np.testing.assert_array_equal(xe.profile(doubled, RANGE)(X, SHAPE)[0], 2 * X)
+
+
+def test_a_shape_of_what_is_read_alone_is_refused():
+    for make in (xe.launch, xe.check, xe.profile):
+        with pytest.raises(
+            xe.KernelArgumentError, match=r"argument x of kernel doubled is a jax.ShapeDtypeStruct, but "
+        ):
+            make(doubled, RANGE)(SHAPE, X)
+    with pytest.raises(xe.KernelArgumentError, match=r"argument out of kernel doubled is the shape of a scalar; give"):
+        xe.launch(doubled, RANGE)(X, jax.ShapeDtypeStruct((), np.float32))
+
+
+SOURCE = "kernel void twice(global const float* x, global float* out) { int i = get_global_id(0); out[i] OP 2 * x[i]; }"
+
+
+def test_results_of_opencl_may_be_given_as_shapes(tmp_path):
+    pytest.importorskip("clang")
+    file = tmp_path / "twice.cl"
+    file.write_text(SOURCE)
+    plain, adding = (xe.load(str(file), f"-DOP={op}")["twice"] for op in ("=", "+="))
+    np.testing.assert_array_equal(xe.launch(plain, RANGE)(X, SHAPE), 2 * X)
+    assert not xe.check(plain, RANGE)(X, SHAPE)[1]
+    assert [f.kind for f in xe.check(adding, RANGE)(X, SHAPE)[1]] == ["uninitialized-read"]
+    with pytest.raises(xe.KernelArgumentError, match=r"argument x of kernel twice is a jax.ShapeDtypeStruct"):
+        xe.launch(plain, RANGE)(SHAPE, X)
+
+
+@xe.kernel
+def moved(wg, state, step):
+    i = wg.global_id(0)
+    x = state["x"]
+    return {"x": x.at[i].set(x[i] + step * state["v"][i]), "v": state["v"]}
+
+
+STATE = {"x": X, "v": X + 1}
+
+
+def test_arguments_may_be_pytrees():
+    expected = X + 2 * (X + 1)
+    for _ in range(2):
+        found = xe.launch(moved, RANGE)(STATE, 2.0)
+        np.testing.assert_array_equal(found["x"], expected)
+    assert xe.trace(moved, RANGE)(STATE, 2.0).kernel.parameters == ("state['v']", "state['x']", "step")
+    np.testing.assert_array_equal(jax.jit(xe.launch(moved, RANGE))(STATE, 2.0)["x"], expected)
+    np.testing.assert_array_equal(xe.launch(moved, RANGE).lower(STATE, 2.0).compile()(STATE, 2.0)["v"], X + 1)
+    outputs, findings = xe.check(moved, RANGE)(STATE, 2.0)
+    np.testing.assert_array_equal(outputs["x"], expected)
+    assert not findings
+    assert xe.estimate(moved, RANGE)(STATE, 2.0).time_s == xe.profile(moved, RANGE)(STATE, 2.0)[1].time_s
+    (row,) = xe.tune(moved, {"global_size": 16, "local_size": 8})(STATE, 2.0)
+    assert row.time_s
+
+
+def test_what_is_wrong_in_a_pytree_is_told_by_its_place():
+    with pytest.raises(xe.KernelArgumentError, match=r"argument state\['v'\] of kernel moved is a str"):
+        xe.launch(moved, RANGE)({"x": X, "v": "fast"}, 2.0)
+    with pytest.raises(xe.KernelArgumentError, match=r"argument x of kernel scale is a list; pass an array"):
+        xe.launch(scale, RANGE)([1.0] * 16)

@@ -11,7 +11,7 @@ from xeemu.devices import target
 from xeemu.devices.target import CPU, GPU, Target
 
 ROOT = Path(target.__file__).parents[1]
-ROOMS = ("language", "knowledge", "emission", "stepping", "launching", "faults", "cost", "sweeps")
+ROOMS = ("language", "knowledge", "emission", "stepping", "launching", "inspection", "faults", "cost", "sweeps")
 PARTS = [type(x) for x in vars(CPU).values() if dataclasses.is_dataclass(x)]
 
 

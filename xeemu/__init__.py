@@ -20,6 +20,8 @@ from xeemu.errors import (
 from xeemu.faults.checking import check
 from xeemu.faults.findings import Finding, Findings, WorkItem
 from xeemu.frontends.samplers import Sampler
+from xeemu.inspection.inspecting import inspect
+from xeemu.inspection.inspection import Inspection
 from xeemu.language import foreign
 from xeemu.language.kernel import Kernel, kernel
 from xeemu.language.local import Local
@@ -41,6 +43,7 @@ __all__ = [
     "Error",
     "Finding",
     "Findings",
+    "Inspection",
     "Kernel",
     "KernelArgumentError",
     "KernelError",
@@ -65,6 +68,7 @@ __all__ = [
     "device",
     "devices",
     "estimate",
+    "inspect",
     "kernel",
     "launch",
     "litmus",

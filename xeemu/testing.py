@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import chex
 import jax
 import numpy as np
 
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 _MOST_ITEMS = 256
 
 
-# What kernels of C take beside arrays and numbers.
-_NO_ARRAYS = (Local, tuple, dict, bytes)
+# What launches take beside arrays and numbers.
+_NO_ARRAYS = (Local, tuple, dict, bytes, jax.ShapeDtypeStruct)
 
 
 def assert_clean(
@@ -65,6 +66,7 @@ def assert_clean(
     Raises:
       AssertionError: there are findings; the message holds them all.
     """
+    __tracebackhide__ = True
     outputs, findings = check(kernel, nd_range, device=device)(*arguments, **static)
     findings = findings if baseline is None else Baseline.load(baseline).remaining(findings)
     found = findings.errors if notes else findings.faults
@@ -99,6 +101,7 @@ def assert_matches(
     Raises:
       AssertionError: they differ; the message tells where first.
     """
+    __tracebackhide__ = True
     if not callable(reference):
         raise KernelArgumentError(
             f"the reference is {called(reference)}; give a function, as in "
@@ -107,7 +110,7 @@ def assert_matches(
     if not isinstance(rounding, int | float) or not rounding >= 0:
         raise KernelArgumentError(f"rounding is {rounding!r}; give the largest relative difference, a number from 0")
     outputs = launch(kernel, nd_range, device=device)(*arguments, **static)
-    expected = reference(*(a if isinstance(a, _NO_ARRAYS) else np.asarray(a) for a in arguments))
+    expected = reference(*map(_plain, arguments))
     if expected is None:
         raise KernelArgumentError(
             f"the reference of kernel {kernel.name} gives None; it returns what the kernel should return: is a return "
@@ -115,8 +118,21 @@ def assert_matches(
         )
     verdict = compare(outputs, expected, rounding)
     if not verdict.agrees:
-        raise AssertionError(f"{_launched(kernel, nd_range)}: {verdict.text}")
+        raise AssertionError(f"{_launched(kernel, nd_range)}: {verdict.text}{_of_chex(outputs, expected, rounding)}")
     return jax.tree.map(np.asarray, outputs)
+
+
+def _of_chex(outputs: Any, expected: Any, rounding: float) -> str:
+    """What chex says of arrays that differ; nothing where they do so in a NaN or the sign of a zero alone."""
+    try:
+        chex.assert_trees_all_equal_shapes_and_dtypes(outputs, expected)
+        if rounding:
+            chex.assert_trees_all_close(outputs, expected, rtol=rounding, atol=0)
+        else:
+            chex.assert_trees_all_equal(outputs, expected)
+    except AssertionError as error:
+        return f"\n\n{error}"
+    return ""
 
 
 def nd_ranges(
@@ -169,6 +185,13 @@ def masks(shape: int | Sequence[int]) -> "SearchStrategy[np.ndarray]":
 
     ones = st.integers(0, max(count - 1, 0)).map(lambda k: 1 << k)
     return st.one_of(st.just(0), st.just((1 << count) - 1), ones, st.integers(0, (1 << count) - 1)).map(of_bits)
+
+
+def _plain(argument: Any) -> Any:
+    """An argument of a launch as a reference takes it: its arrays as NumPy has them."""
+    if isinstance(argument, _NO_ARRAYS):
+        return jax.tree.map(lambda x: np.asarray(x) if isinstance(x, jax.Array) else x, argument)
+    return np.asarray(argument)
 
 
 def _factors(draw: Callable[[Any], Any], st: Any, rank: int, most: int) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ import jax
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.commands import checks, notation, parser, printing, programs, runs, submissions, targets
+from xeemu.commands import checks, parser, printing, programs, runs, submissions, sweeps, targets, tracing
 from xeemu.commands.notation import UsageError
 from xeemu.commands.targets import KernelOptions, SweepOptions
 from xeemu.devices.device import Device
@@ -35,7 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
       arguments: the words after `xeemu`; by default the process's own.
     """
-    given = parser.build(_COMMANDS).parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
+    commands = parser.build(_COMMANDS)
+    parser.complete(commands)
+    given = commands.parse_args(parser.joined(sys.argv[1:] if arguments is None else arguments))
+    if given.named is None:
+        commands.print_help()
+        return 0
     try:
         code: int = given.command(given)
         sys.stdout.flush()
@@ -52,20 +57,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     return code
-
-
-def _joined(words: Sequence[str]) -> list[str]:
-    """The words, with values that begin with a dash, such as `-DN=4`, joined to the options that they are for.
-
-    The parser would take them for options themselves.
-    """
-    joined: list[str] = []
-    for word in words:
-        if joined and joined[-1] in ("--options", "--arg") and word.startswith("-") and not word.startswith("--"):
-            joined[-1] += f"={word}"
-        else:
-            joined.append(word)
-    return joined
 
 
 # --- Commands ---
@@ -173,7 +164,8 @@ def _trace(given: argparse.Namespace) -> int:
     example = _target(given, _kernel_options(given, shapes_only=True)).example
     size = example.sized(given.size)
     launch = xe.trace(example.kernel, example.nd_range(size), device=given.device)
-    print(launch(*example.inputs(size), **example.static))
+    program = launch(*example.inputs(size), **example.static)
+    print(json.dumps(tracing.to_dict(program), indent=2) if given.json else program)
     return 0
 
 
@@ -246,9 +238,9 @@ def _tune(given: argparse.Namespace) -> int:
     example = _target(given, options).example
     size = example.sized(given.size)
     nd_range = example.nd_range(size)
-    space = {"global_size": nd_range.global_size, "local_size": [nd_range.local_size], **_space(given)}
+    space = {"global_size": nd_range.global_size, "local_size": [nd_range.local_size], **sweeps.space(given)}
     if example.kernel.dialect.first_is_contiguous:
-        space = {"global_size": nd_range.global_size, **_turned(_space(given))}
+        space = {"global_size": nd_range.global_size, **sweeps.turned(sweeps.space(given))}
     static = {name: value for name, value in example.static.items() if name not in space}
     launch = xe.tune(example.kernel, space, sample=given.sample, save=given.save, progress=True)
     table = launch(*example.inputs(size), **static)
@@ -260,32 +252,6 @@ def _tune(given: argparse.Namespace) -> int:
         if more := len(table) - len(shown):
             print(f"\n{more} configurations more, {len(table.invalid) - len(shown.invalid)} of them invalid")
     return _REFUSED if len(table.invalid) == len(table) else 0
-
-
-def _space(given: argparse.Namespace) -> dict[str, Any]:
-    """What is swept, by name, without what the command line leaves to the example."""
-    options = {
-        "device": given.device.split(","),
-        "local_size": given.local_size,
-        "sub_group_size": given.sub_group,
-        "global_size": given.global_size,
-    }
-    statics = map(notation.static_choices, given.static)
-    return {**{name: value for name, value in options.items() if value is not None}, **dict(statics)}
-
-
-def _turned(space: dict[str, Any]) -> dict[str, Any]:
-    """A space whose sizes were written in OpenCL's order."""
-    return {name: _in_order(x) if name in ("global_size", "local_size") else x for name, x in space.items()}
-
-
-def _in_order(sizes: Any) -> Any:
-    """Sizes, or a function that gives one, in SYCL's order."""
-    if callable(sizes):
-        return lambda configuration: _in_order(sizes(configuration))
-    if isinstance(sizes, list):
-        return list(map(_in_order, sizes))
-    return sizes[::-1] if isinstance(sizes, tuple) else sizes
 
 
 def _program(given: argparse.Namespace) -> int:

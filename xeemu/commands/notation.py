@@ -69,6 +69,16 @@ def sizes(text: str) -> tuple[int, ...]:
         ) from None
 
 
+def memory(text: str) -> int:
+    """The bytes of a size of memory such as `16384`, `16k`, `16 KiB` or `1M`; the type of an option of argparse."""
+    found = re.fullmatch(r"(\d+)\s*([kKmM]?)(i?[bB])?", text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no size of memory; write bytes, or units of 1024 of them, such as 16384 or 16k"
+        )
+    return int(found[1]) * 1024 ** " km".index(found[2].lower() or " ")
+
+
 def argument(text: str, position: int, shapes_only: bool = False) -> tuple[str, Any]:
     """The name and the value of an argument written as in `SYNTAX`.
 

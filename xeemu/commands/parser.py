@@ -1,10 +1,13 @@
 """Parser: what a command line of `xeemu` may hold."""
 
 import argparse
+import contextlib
+import os
 import platform
+import re
 import textwrap
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
@@ -12,6 +15,7 @@ import numpy as np
 import xeemu as xe
 from xeemu.commands import checks, notation, printing, rules
 from xeemu.emission.observer import MAX_ITERATIONS
+from xeemu.errors import did_you_mean
 from xeemu.launching.arguments import DEFAULT_DEVICE
 
 Command = Callable[[argparse.Namespace], int]
@@ -29,13 +33,13 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     Args:
       commands: what carries out each command, by its name.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="xeemu",
         description="Runs SYCL work-group kernels as they would run on an Intel Xe GPU, on JAX.",
         epilog=_EXIT_CODES,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the versions of xeemu and what it runs on")
-    found = parser.add_subparsers(required=True, metavar="COMMAND")
+    found = parser.add_subparsers(metavar="COMMAND", dest="named")
 
     def add(name: str, help_: str) -> argparse.ArgumentParser:
         return _add_command(found, name, commands[name], help_)
@@ -83,7 +87,9 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     )
     run.add_argument("--show", action="store_true", help="print the outputs, with their values as bars")
 
-    _add_target(add("trace", "print the program of an example or a kernel of your own"))
+    trace = add("trace", "print the program of an example or a kernel of your own")
+    _add_target(trace)
+    _add_json(trace)
 
     check = add("check", "run an example or a kernel of your own, and tell what is wrong with it")
     _add_target(check)
@@ -147,6 +153,29 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
 
     _add_occupancy(add("occupancy", "tell how many work-groups an Xe core holds, and what limits them"))
     return parser
+
+
+def complete(commands: argparse.ArgumentParser) -> None:
+    """Answers a shell that asks for completions, where argcomplete is there: `pip install 'xeemu[completion]'`."""
+    if "_ARGCOMPLETE" in os.environ:
+        with contextlib.suppress(ImportError):
+            import argcomplete
+
+            argcomplete.autocomplete(commands)
+
+
+def joined(words: Sequence[str]) -> list[str]:
+    """The words, with values that begin with a dash, such as `-DN=4`, joined to the options that they are for.
+
+    The parser would take them for options themselves.
+    """
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] in ("--options", "--arg") and word.startswith("-") and not word.startswith("--"):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _add_command(commands: Any, name: str, command: Command, help_: str) -> argparse.ArgumentParser:
@@ -231,7 +260,9 @@ def _add_occupancy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--local-size", type=notation.sizes, required=True, metavar="A[xB[xC]]", help="work-items of a work-group"
     )
-    parser.add_argument("--slm", type=int, default=0, metavar="BYTES", help="local memory of a work-group (default: 0)")
+    parser.add_argument(
+        "--slm", type=notation.memory, default=0, metavar="BYTES", help="local memory of a work-group, such as 16k"
+    )
     parser.add_argument("--sub-group", type=int, metavar="N", help="work-items of a sub-group (default: the device's)")
     parser.add_argument("--registers", type=int, metavar="N", help="32-bit registers of a work-item")
     parser.add_argument(
@@ -271,6 +302,33 @@ def _whole(text: str, least: int) -> int:
     if number < least:
         raise argparse.ArgumentTypeError(f"{number} is less than {least}; write a whole number from {least}")
     return number
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that tells which command or option is meant by a misspelt one."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(message + self._meant(message))
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """The words parsed; an option that is not known is told by the command that does not have it."""
+        given, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            command = self._commands.get(given.named, self)
+            command.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return given
+
+    @property
+    def _commands(self) -> Mapping[str, Any]:
+        actions = (action for action in self._actions if isinstance(action, argparse._SubParsersAction))
+        return next((action.choices for action in actions), {})
+
+    def _meant(self, message: str) -> str:
+        if found := re.match(r"unrecognized arguments: (--[\w-]+)", message):
+            return did_you_mean(found[1], [option for option in self._option_string_actions if option[:2] == "--"])
+        if found := re.match(r"argument COMMAND: invalid choice: '(.*?)'", message):
+            return did_you_mean(found[1], list(self._commands))
+        return ""
 
 
 class _Version(argparse.Action):

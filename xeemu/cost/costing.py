@@ -20,7 +20,7 @@ from xeemu.knowledge import schedule
 from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.launching import calling, fitting
+from xeemu.launching import calling, fitting, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
@@ -68,14 +68,16 @@ def profile(
     sampling.check_size(sample)
     if calling.is_bound(kernel):
         again = functools.partial(profile, device=modelled, sample=sample)
-        bound = calling.function(kernel, nd_range, again, calling.first)
+        bound = calling.function(kernel, nd_range, again, calling.first, fill=True)
         return staged("profile", kernel, nd_range, modelled, bound, sample=sample)
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Report]:
-        given = outside_jit("xe.profile", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
-        prepared = prepare_alone(kernel, nd_range, modelled, given, static)
-        taken = _census(prepared, modelled, scalars(given))
-        counted = _counted(taken, prepared, sample)
+        taken, leaves = kernel.with_leaves(arguments)
+        leaves, results_only = unwritten.filled(taken, leaves)
+        given = outside_jit("xe.profile", checked_arguments(taken, leaves, (jax.Array, np.ndarray, np.generic)))
+        prepared = prepare_alone(taken, nd_range, modelled, given, static)
+        unwritten.check(prepared.program, results_only)
+        counted = _counted(_census(prepared, modelled, scalars(given)), prepared, sample)
         outputs, state = counted.run(given)
         report = counted.known_report if state is None else _report(counted, state)
         return jax.tree.unflatten(prepared.program.output_tree, outputs), report
@@ -107,8 +109,9 @@ def estimate(
         return staged("estimate", kernel, nd_range, modelled, bound)
 
     def call(*arguments: Any, **static: Any) -> Report:
-        given = checked_arguments(kernel, arguments, SHAPED)
-        prepared = prepare_alone(kernel, nd_range, modelled, given, static)
+        taken, leaves = kernel.with_leaves(arguments)
+        given = checked_arguments(taken, leaves, SHAPED)
+        prepared = prepare_alone(taken, nd_range, modelled, given, static)
         return _counted(_census(prepared, modelled, scalars(given)), prepared, None).known_report
 
     return staged("estimate", kernel, nd_range, modelled, call)

@@ -13,7 +13,7 @@ from xeemu.cost.report import Report
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.subject import Idle, Subject
 from xeemu.cost.trials import Launch
-from xeemu.devices import bankmap
+from xeemu.devices import bankmap, grf
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
@@ -226,13 +226,14 @@ def _live(prepared: Prepared, taken: Census) -> int:
 
 
 def _register_bytes(prepared: Prepared, taken: Census) -> int | None:
-    """What the register file has for a work-item; on Xe in the default (small) mode.
+    """What the register file has for a work-item; on Xe in the mode that the kernel requires, else the small one.
 
     A compiler that knows the work-group's size, because the kernel requires it, leaves as many as all of them have.
     """
     device, lanes = taken.device, taken.geometry.sub_group_size
     if device.max_registers_per_work_item is None:
-        return None if device.grf_bytes_per_thread is None else device.grf_bytes_per_thread // lanes
+        bytes_ = grf.thread_bytes(device, prepared.program.kernel.grf_size)
+        return None if bytes_ is None else bytes_ // lanes
     most = _most_registers(taken) if prepared.program.kernel.work_group_size else None
     return _REGISTER_BYTES * (most or device.max_registers_per_work_item)
 
@@ -264,6 +265,10 @@ def check_registers(prepared: Prepared, taken: Census) -> None:
 def _occupancy(prepared: Prepared, census: Census, barriers: bool) -> Occupancy | None:
     geometry, device, there = census.geometry, census.device, _register_bytes(prepared, census)
     registers = None if there is None else max(1, math.ceil(min(_registers(prepared, census), there) / _REGISTER_BYTES))
+    small = grf.thread_bytes(device, None)
+    if registers and small and prepared.program.kernel.grf_size == grf.LARGE:
+        # The mode takes its threads however few registers are in use.
+        registers = max(registers, small // geometry.sub_group_size // _REGISTER_BYTES + 1)
     try:
         return occupancy(
             device,

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -23,7 +23,7 @@ from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import calling, fitting
+from xeemu.launching import calling, fitting, unwritten
 from xeemu.launching.arguments import DEFAULT_DEVICE, checked_arguments, checked_device, outside_jit, own_range, scalars
 from xeemu.launching.fitting import Watched
 from xeemu.launching.launch import staged
@@ -57,7 +57,8 @@ def check(
 
     Returns:
       A function `f(*arrays, **static)` that gives the outputs, the bits of `xe.launch`, as NumPy arrays; and the
-      `Findings`. Equal calls compile once.
+      `Findings`. Of a result that is given as a `jax.ShapeDtypeStruct` nothing has been written before. Equal calls
+      compile once.
 
     Raises:
       NDRangeError, KernelNotSupportedError, MemoryAllocationError, KernelArgumentError, KernelError: as `xe.launch`.
@@ -75,12 +76,15 @@ def check(
     if kernel.interface is not None and kernel.interface.checking is not None:
         kernel = kernel.interface.checking(kernel)
     if calling.is_bound(kernel):
-        return told(calling.function(kernel, nd_range, again, calling.first))
+        return told(_bound(kernel, nd_range, again, unset))
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
-        given = outside_jit("xe.check", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
-        prepared = prepare_alone(kernel, nd_range, modelled, given, static)
-        masks = _masks(prepared.program, unset or {})
+        taken, leaves = kernel.with_leaves(arguments)
+        leaves, results_only = unwritten.filled(taken, leaves)
+        given = outside_jit("xe.check", checked_arguments(taken, leaves, (jax.Array, np.ndarray, np.generic)))
+        prepared = prepare_alone(taken, nd_range, modelled, given, static)
+        unwritten.check(prepared.program, results_only)
+        masks = _masks(prepared.program, {**(unset or {}), **unwritten.masks(given, results_only, taken.parameters)})
         checked = _checked(prepared, scalars(given), max_iterations, alignment.is_required(modelled), frozenset(masks))
         outputs, state = checked.run(given, masks)
         found = judgement.judge(prepared.program, checked.watch, state, checked.explored(given, state))
@@ -94,6 +98,23 @@ def check(
         return results, sizes.of_launch(prepared.program, modelled, results, found, at_size)
 
     return told(call)
+
+
+def _bound(
+    kernel: Kernel,
+    nd_range: NDRange,
+    again: Callable[..., Any],
+    unset: Mapping[str, np.ndarray] | None,
+) -> Callable[..., Any]:
+    """A check of a kernel of another language, of whose results that are given as shapes nothing has been written."""
+
+    def call(*arguments: Any, **static: Any) -> Any:
+        given, names = unwritten.filled(kernel, arguments)
+        made = unwritten.masks(given, names, kernel.parameters)
+        transform = functools.partial(again, unset={**(unset or {}), **made})
+        return calling.function(kernel, nd_range, transform, calling.first)(*given, **static)
+
+    return call
 
 
 def _masks(program: Program, unset: Mapping[str, np.ndarray]) -> dict[Allocation, np.ndarray]:

@@ -8,6 +8,8 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
+import jax
+
 from xeemu.errors import KernelArgumentError
 from xeemu.language import interface, source
 from xeemu.language.dialect import PYTHON, Dialect
@@ -27,6 +29,9 @@ class Kernel:
       interface: of a kernel of another language, how it is called; None: as its function is.
       nd_range: of a kernel of SYCL C++ the sizes with which the host code launches it first; None if not known.
       nd_ranges: the different sizes of all its launches there that are known, the first one's first.
+      grf_size: the registers of a thread that it requires on Xe (`sycl::ext::intel::experimental::grf_size`): 128, or
+        256 at half the threads; None leaves it at 128.
+      structure: of a launch with pytrees for arguments their structure; its leaves are what is launched.
     """
 
     function: Callable[..., Any]
@@ -35,8 +40,12 @@ class Kernel:
     interface: Interface | None = None
     nd_range: NDRange | None = None
     nd_ranges: tuple[NDRange, ...] = ()
+    grf_size: int | None = None
+    structure: Any = None
 
     def __post_init__(self) -> None:
+        if self.grf_size not in (None, 128, 256):
+            raise KernelArgumentError(f"grf_size={self.grf_size!r}; give 128 or 256, the registers of a thread")
         if not isinstance(self.function, types.FunctionType):
             raise KernelArgumentError(
                 f"@xe.kernel takes a function, but got a {type(self.function).__name__}; write the kernel with def, "
@@ -74,7 +83,8 @@ class Kernel:
         return self.function(wg, *arrays, **static)
 
     def __repr__(self) -> str:
-        sizes = {"sub_group_size": self.sub_group_size, "work_group_size": self.work_group_size}
+        names = ("sub_group_size", "work_group_size", "grf_size")
+        sizes = {name: getattr(self, name) for name in names}
         required = "".join(f", {name}={size}" for name, size in sizes.items() if size is not None)
         what = self.interface.declaration if self.interface is not None else self.name
         return f"<kernel {what}{required} at {source.of_function(self.function.__code__).place}>"
@@ -98,8 +108,28 @@ class Kernel:
     # Cached, for each launch asks, and `inspect` takes longer than a small launch.
     @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
-        """The names of the launch's arrays, in order."""
-        return interface.of_signature(self._signature)[0] if self.interface is None else self.interface.parameters
+        """The names of the launch's arrays, in order; of the leaves of a pytree such as `state['x']`."""
+        if self.interface is not None:
+            return self.interface.parameters
+        names = interface.of_signature(self._signature)[0]
+        if self.structure is None:
+            return names
+        numbers = jax.tree.unflatten(self.structure, range(self.structure.num_leaves))
+        paths = jax.tree.leaves_with_path(numbers)
+        return tuple(names[path[0].idx] + jax.tree_util.keystr(path[1:]) for path, _ in paths)
+
+    def with_leaves(self, arguments: Sequence[Any]) -> tuple["Kernel", Sequence[Any]]:
+        """The kernel of the leaves of its arguments, and these; kernel and arguments themselves if none is a pytree.
+
+        A list or tuple of numbers is taken for an array in the making, not for a pytree.
+        """
+        if self.interface is not None or len(arguments) != len(self.parameters):
+            return self, arguments
+        leaves = jax.tree.leaves(tuple(arguments), is_leaf=_is_no_tree)
+        structure: Any = jax.tree.structure(tuple(arguments), is_leaf=_is_no_tree)
+        if structure == jax.tree.structure((0,) * len(arguments)):
+            return self, arguments
+        return dataclasses.replace(self, structure=structure), leaves
 
     def required_size(self, dimensions: int) -> tuple[int, ...] | None:
         """The work-group size that a launch of some dimensions must have, or None.
@@ -154,6 +184,11 @@ class Kernel:
         return interface.of_signature(self._signature)[1] if self.interface is None else self.interface.static
 
 
+def _is_no_tree(x: Any) -> bool:
+    numbers = isinstance(x, list | tuple) and len(x) > 0 and all(isinstance(n, bool | int | float) for n in x)
+    return x is None or (numbers and type(x) in (list, tuple))
+
+
 def _check_hashable(kernel: str, name: str, value: Any) -> None:
     try:
         hash(value)
@@ -168,13 +203,17 @@ def _check_hashable(kernel: str, name: str, value: Any) -> None:
 def kernel(function: Callable[..., Any]) -> Kernel: ...
 @overload
 def kernel(
-    *, sub_group_size: int | None = None, work_group_size: int | Sequence[int] | None = None
+    *,
+    sub_group_size: int | None = None,
+    work_group_size: int | Sequence[int] | None = None,
+    grf_size: int | None = None,
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 def kernel(
     function: Callable[..., Any] | None = None,
     *,
     sub_group_size: int | None = None,
     work_group_size: int | Sequence[int] | None = None,
+    grf_size: int | None = None,
 ) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Makes a kernel of a function; used as `@xe.kernel` or `@xe.kernel(sub_group_size=16, work_group_size=64)`.
 
@@ -183,11 +222,13 @@ def kernel(
         returns the memories that it changed.
       sub_group_size: the size that the kernel requires, as `[[sycl::reqd_sub_group_size]]`.
       work_group_size: the size that the kernel requires, as `[[sycl::reqd_work_group_size]]`; an int or a tuple.
+      grf_size: the registers of a thread that it requires on Xe, 128 or 256, as
+        `sycl::ext::intel::experimental::grf_size`.
     """
     given = (work_group_size,) if isinstance(work_group_size, int) else work_group_size
     size = None if given is None else tuple(given)
     if size is not None and not (1 <= len(size) <= 3 and math.prod(size) > 0):
         raise KernelArgumentError(f"work_group_size={work_group_size!r}; give one to three positive integers")
     if function is None:
-        return lambda f: Kernel(f, sub_group_size, size)
-    return Kernel(function, sub_group_size, size)
+        return lambda f: Kernel(f, sub_group_size, size, grf_size=grf_size)
+    return Kernel(function, sub_group_size, size, grf_size=grf_size)

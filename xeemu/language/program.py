@@ -126,6 +126,8 @@ def _trace(
 
     def run(*values: jax.Array) -> list[jax.Array]:
         taken = [_parameter(v, name, geometry) for v, name in zip(values, kernel.parameters, strict=True)]
+        if kernel.structure is not None:
+            taken = jax.tree.unflatten(kernel.structure, taken)
         with raised.noted():
             result = kernel.function(group, *taken, **dict(static))
         leaves, tree = jax.tree.flatten(result, is_leaf=lambda x: isinstance(x, Memory))

@@ -59,6 +59,75 @@ def of_equation(eqn: jex_core.JaxprEqn) -> Site:
     return UNKNOWN
 
 
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """What the user's line says of an equation that it binds.
+
+    Attributes:
+      site: the line.
+      name: the variable that what is computed is assigned to, else the text of the expression; None if that cannot be
+        told, as of a kernel in another language than Python.
+      code, offset: the function, and how far the line has come in it.
+    """
+
+    site: Site
+    name: str | None
+    code: CodeType
+    offset: int
+
+    def begins_anew(self, last: "Origin | None") -> bool:
+        """Whether the line has been left, or begun again, after something else that is of it perhaps."""
+        return last is None or self.site != last.site or (self.code is last.code and self.offset < last.offset)
+
+
+def origin_of(eqn: jex_core.JaxprEqn) -> Origin | None:
+    """Where the user's line binds `eqn`, also inside loops, nested jit and device functions; None if nowhere."""
+    traceback = eqn.source_info.traceback
+    codes, offsets = traceback.raw_frames() if traceback is not None else ((), ())
+    for code, offset in zip(codes, offsets, strict=True):
+        if is_users(code.co_filename):
+            place: _Place = tuple(next(itertools.islice(code.co_positions(), offset // 2, None), ()))
+            is_python = code.co_varnames != CALLER and place and None not in place
+            name = _expression_at(code.co_filename, place) if is_python else None
+            return Origin(_site(code.co_filename, _line(code, offset)), name, code, offset)
+    return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _expression_at(file: str, place: "_Place") -> str | None:
+    """The variable that gets the expression at a place of a file, else the text of the expression."""
+    lines = linecache.getlines(file)
+    for statement in _simple_statements("".join(lines)):
+        if isinstance(statement, ast.Assign):
+            name = _receiving(statement.targets[0], statement.value, place)
+        elif isinstance(statement, ast.AnnAssign | ast.AugAssign):
+            # The sum of `x += y` is computed by the statement as a whole.
+            own = isinstance(statement, ast.AugAssign)
+            name = _receiving(statement.target, statement if own else statement.value, place)
+        else:
+            continue
+        if name:
+            return name
+    first, last, column, end = place
+    text = [line.encode() for line in lines[(first or 1) - 1 : last]]
+    if not text:
+        return None
+    text[-1] = text[-1][:end]
+    text[0] = text[0][column:]
+    return " ".join(b"".join(text).decode(errors="replace").split())
+
+
+def _receiving(target: ast.expr, value: ast.AST | None, place: "_Place") -> str | None:
+    """The name in a target of an assignment that gets the value that is at a place."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        names = (_receiving(t, v, place) for t, v in zip(target.elts, value.elts, strict=True))
+        return next((name for name in names if name), None)
+    if not isinstance(target, ast.Name) or not isinstance(value, ast.expr | ast.stmt):
+        return None
+    own = value.lineno, value.end_lineno, value.col_offset, value.end_col_offset
+    return target.id if own == place else None
+
+
 def calls_of_equation(eqn: jex_core.JaxprEqn) -> list[tuple[CodeType, int]]:
     """The user's functions that bound `eqn`, each with its line: the outermost first."""
     traceback = eqn.source_info.traceback

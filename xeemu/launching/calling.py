@@ -6,6 +6,7 @@ from typing import Any
 from xeemu.language.interface import Retrace
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
+from xeemu.launching import unwritten
 
 Transform = Callable[[Kernel, NDRange], Callable[..., Any]]
 """The transformation of a kernel that takes arrays and scalars by position, over an nd-range."""
@@ -17,7 +18,11 @@ def is_bound(kernel: Kernel) -> bool:
 
 
 def function(
-    kernel: Kernel, nd_range: NDRange, transform: Transform, outputs: Callable[[Any, Callable[[Any], Any]], Any]
+    kernel: Kernel,
+    nd_range: NDRange,
+    transform: Transform,
+    outputs: Callable[[Any, Callable[[Any], Any]], Any],
+    fill: bool = False,
 ) -> Callable[..., Any]:
     """A transformation of such a kernel as a function of its own arguments.
 
@@ -26,19 +31,21 @@ def function(
       nd_range: the launch.
       transform: what is done with the kernel in the form that is traced.
       outputs: applies the function that it is given to the kernel's results in what the transformation gives.
+      fill: whether arrays that nobody has written are made for results that are given as shapes.
     """
     bind = kernel.interface.bind if kernel.interface is not None else None
     assert bind is not None
 
     def call(*arguments: Any, **static: Any) -> Any:
-        bound = bind(kernel, nd_range, arguments, static)
+        given = unwritten.filled(kernel, arguments)[0] if fill else arguments
+        bound = bind(kernel, nd_range, given, static)
         while True:
             try:
-                given = transform(bound.kernel, bound.nd_range)(*bound.arrays, **bound.static)
+                result = transform(bound.kernel, bound.nd_range)(*bound.arrays, **bound.static)
             except Retrace as learnt:
                 bound = bound.again(learnt)
             else:
-                return outputs(given, bound.results)
+                return outputs(result, bound.results)
 
     return call
 

@@ -18,7 +18,7 @@ from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import bounding, calling, derivatives, fitting, sharding
+from xeemu.launching import bounding, calling, derivatives, fitting, sharding, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
@@ -79,8 +79,10 @@ def launch(
         results are poison where one is.
 
     Returns:
-      A function `f(*arrays, **static)` that takes the kernel's arrays and scalars by position and its static parameters
-      by keyword, and gives what the kernel returns, with arrays in place of memories. Equal calls compile once. Inside
+      A function `f(*arrays, **static)` that takes the kernel's arrays and scalars by position, or pytrees of them, and
+      its static parameters by keyword, and gives what the kernel returns, with arrays in place of memories. An array
+      that the kernel writes may be given as a `jax.ShapeDtypeStruct`: what it does not write holds the poison value. It
+      can be traced and lowered, too, see `Staged`. Equal calls compile once. Inside
       a `jit` it is a part of that, unless no argument is traced: then it runs at once, whenever the `jit` is traced.
 
     Raises:
@@ -109,7 +111,7 @@ def launch(
     turns_limit = checked_iterations(max_iterations)
     options = (modelled, memory_bytes, deterministic, donate, mesh, seed, limits, turns_limit)
     if calling.is_bound(kernel):
-        call = calling.function(kernel, nd_range, lambda k, r: _launched(k, r, *options), calling.whole)
+        call = calling.function(kernel, nd_range, lambda k, r: _launched(k, r, *options), calling.whole, fill=True)
         return _staged(kernel, nd_range, call, *options)
     return _launched(kernel, nd_range, *options)
 
@@ -175,22 +177,26 @@ def _launched(
 
     def call(*arguments: Any, **static: Any) -> Any:
         bound = kernel.bind_static(static)
+        given, results_only = unwritten.filled(kernel, arguments)
         # What the environment limits is checked each time.
         limited = limits is not None or device.in_environment() is not device
         # What is only traced, perhaps twice or for a branch that is not taken, must not take its arguments' memory.
         donating = donate and not compiling.is_tracing()
-        signature = None if limited else _signature(arguments, bound, donating)
+        signature = None if limited else _signature(given, bound, (donating, results_only))
         known = None if signature is None else ready.get(signature)
         if known is not None:
             if donating:
-                _check_donated(known.prepared.program, arguments)
-            return _run(known, arguments)
-        given = checked_arguments(kernel, arguments, _ARRAYS)
+                _check_donated(known.prepared.program, given)
+            return _run(known, given)
+        taken, leaves = kernel.with_leaves(given)
+        leaves, among = unwritten.filled(taken, leaves)
+        given = checked_arguments(taken, leaves, _ARRAYS)
         inside_jit = any(isinstance(a, jax.core.Tracer) for a in given)
         platform = mesh.devices.flat[0].platform if mesh else platform_of(given)
         most = max_iterations if inside_jit or max_iterations is not None else MAX_ITERATIONS
         options = Options(memory_bytes, deterministic, donating and not inside_jit, platform, mesh, max_iterations=most)
-        prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, given)), bound, options)
+        prepared = prepare(taken, nd_range, device, tuple(map(Description.of, given)), bound, options)
+        unwritten.check(prepared.program, (*results_only, *among))
         if seed is not None:
             with jax.core.eval_context():
                 results = interleaving.launched(prepared.program, given, seed, inside_jit, max_iterations)
@@ -229,14 +235,14 @@ def _check_donated(program: Program, given: Sequence[Any]) -> None:
                 )
 
 
-def _signature(arguments: Sequence[Any], bound: tuple[tuple[str, Any], ...], donating: bool) -> Hashable:
+def _signature(arguments: Sequence[Any], bound: tuple[tuple[str, Any], ...], how: Hashable) -> Hashable:
     """What tells calls apart of which the first one was checked for all; None if an argument has to be checked."""
     try:
         told = tuple(map(_told, arguments))
     except (AttributeError, TypeError):
         return None
     # Static values that are equal may differ in type or sign.
-    return told, platform_of(arguments), bound, repr(bound) if bound else "", donating
+    return told, platform_of(arguments), bound, repr(bound) if bound else "", how
 
 
 def _told(x: Any) -> Hashable:
@@ -280,8 +286,9 @@ def _trace_of(kernel: Kernel, nd_range: NDRange, device: Device) -> Callable[...
         return calling.function(kernel, nd_range, lambda k, r: _trace_of(k, r, device), calling.none)
 
     def call(*arguments: Any, **static: Any) -> Program:
-        given = tuple(map(Description.of, checked_arguments(kernel, arguments, SHAPED)))
-        return traced_program(kernel, nd_range, device, given, kernel.bind_static(static))
+        taken, leaves = kernel.with_leaves(arguments)
+        given = tuple(map(Description.of, checked_arguments(taken, leaves, SHAPED)))
+        return traced_program(taken, nd_range, device, given, kernel.bind_static(static))
 
     return call
 

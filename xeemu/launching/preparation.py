@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.devices import aspects, limits
+from xeemu.devices import aspects, grf, limits
 from xeemu.devices.device import Device
 from xeemu.emission import compiling, interpreter, rowwise, turning
 from xeemu.emission.observer import Observer
@@ -351,6 +351,7 @@ def traced_program(
     """The program of a launch, after the checks of its sizes."""
     limits.check_sizes(nd_range, device, kernel.work_group_size, kernel.sub_group_size, kernel.dialect)
     sizes = _geometry(kernel, nd_range, device, arguments)
+    grf.check(kernel.grf_size, device, sizes.items, sizes.sub_group_size, kernel.dialect)
     structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak) for a in arguments]
     traced = program.trace(kernel, sizes, structs, static)
     aspects.check(traced, device)

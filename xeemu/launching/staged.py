@@ -95,18 +95,17 @@ class Launched(Staged[T]):
           *arguments: as of a call; of arrays only shapes and dtypes count, so that `jax.ShapeDtypeStruct` will do.
           **static: as of a call.
         """
-        leaves, tree = jax.tree.flatten(arguments, is_leaf=lambda x: x is None)
-        # Numbers that decide how a kernel of C is traced are known; others are arguments, as the arrays.
-        numbers = () if self.kernel.interface is not None else (bool, int, float)
-        taken = [k for k, leaf in enumerate(leaves) if isinstance(leaf, (*SHAPED, *numbers))]
+        # Numbers that decide how a kernel of C is traced, and what C alone has, are known; all else are arguments.
+        alike = self.kernel.interface is None
+        taken = [k for k, x in enumerate(arguments) if alike or isinstance(x, SHAPED)]
 
         def launch(*arrays: Any) -> Any:
             given = dict(zip(taken, arrays, strict=True))
-            return self._launched(*jax.tree.unflatten(tree, [given.get(k, x) for k, x in enumerate(leaves)]), **static)
+            return self._launched(*(given.get(k, x) for k, x in enumerate(arguments)), **static)
 
         launch.__name__ = self.kernel.name
         with jax.enable_x64(self._traced(*arguments, **static).wide):
-            return jax.jit(launch).lower(*(leaves[k] for k in taken))
+            return jax.jit(launch).lower(*(arguments[k] for k in taken))
 
 
 def _signature(kernel: Kernel) -> inspect.Signature:

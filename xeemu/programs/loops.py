@@ -1,37 +1,68 @@
-"""Loops: long loops of the host as kernels of one work-item, a hundred times as fast as step by step."""
+"""Loops: long loops of the host as kernels of one work-item, a hundred times as fast as step by step.
+
+To compile a loop takes as long as thousands of steps. So it is compiled when so many have been taken of it, in all the
+times that it was begun; what has been compiled once is launched at once.
+"""
 
 import dataclasses
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Hashable
 
 from xeemu.errors import Error
 from xeemu.faults.checking import check
 from xeemu.faults.findings import UNINITIALIZED_READ, Findings
 from xeemu.frontends import binding, tree, types
-from xeemu.frontends.hosting import intrinsics, layouts, lifetimes
+from xeemu.frontends.hosting import lifetimes
 from xeemu.frontends.hosting.machine import Frame, Machine
-from xeemu.frontends.hosting.memories import LOCAL, Memory
-from xeemu.frontends.hosting.rewriting import Rewriter
-from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.lowering import kernels as lowered
-from xeemu.frontends.tree import Expression, Function, Place, Program, Statement, Variable
-from xeemu.frontends.types import Array, Pointer, Record, Scalar, Type
+from xeemu.frontends.tree import Function, Place, Program
 from xeemu.language.dialect import SYCL_CPP
+from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.launching.launch import launch
-from xeemu.programs import runs
 from xeemu.programs.contents import Contents
 from xeemu.programs.launches import Pointed
-from xeemu.programs.leaving import Leaving, Unfit
+from xeemu.programs.leaving import Unfit
+from xeemu.programs.making import STATE, Form, Making
 from xeemu.programs.reads import Reads
+from xeemu.programs.varying import Varying
 
-_STATE = "random numbers"
+_WORTHWHILE = 30_000
+"""The steps that take as long as to compile a loop."""
+_SOON = 1000
+"""The steps of a loop after which it is looked at for the first time."""
+_NEVER = 1 << 62
 _MOST_ITERATIONS = (1 << 31) - 1
+_ALONE = NDRange(1, 1)
 
 
-class _Refused(Exception):
-    """A loop that has to be carried out step by step."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Compiled:
+    """The function of a kernel that is a loop, with its kernels by the parameters that are left open.
+
+    Attributes:
+      deciding: the parameters whose numbers are compiled into a kernel.
+      loaded: those that are memories from which the loop loads.
+    """
+
+    function: Function
+    program: Program
+    deciding: frozenset[str]
+    written: tuple[str, ...]
+    loaded: frozenset[str]
+    kernels: dict[frozenset[str], Kernel] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(cls, function: Function) -> "_Compiled":
+        program = Program(function.place.file, {}, [function], [])
+        loaded = frozenset(v.name for v in effects.loaded(function))
+        return cls(function, program, lowered.deciding(program, function), lowered.written(function), loaded)
+
+    def kernel(self, open_: frozenset[str]) -> Kernel:
+        if open_ not in self.kernels:
+            identity = ("loop", str(id(self.function)), *sorted(open_))
+            self.kernels[open_] = binding.kernel(self.program, self.function, SYCL_CPP, identity, open_=open_)
+        return self.kernels[open_]
 
 
 @dataclasses.dataclass(eq=False)
@@ -41,311 +72,123 @@ class Loops:
     Attributes:
       reads: what the host reads of memory that nobody has written.
       refused: those that are carried out step by step.
+      spent: the steps that have been taken of a loop since it was compiled last.
+      forms: those that can be compiled.
+      compiled: by loop and shape.
+      ready: what launches have been compiled.
+      varying: the numbers that differ from launch to launch.
     """
 
     reads: Reads
     refused: set[tree.Loop] = dataclasses.field(default_factory=set)
+    spent: dict[tree.Loop, int] = dataclasses.field(default_factory=dict)
+    forms: dict[tree.Loop, Form] = dataclasses.field(default_factory=dict)
+    compiled: dict[Hashable, _Compiled] = dataclasses.field(default_factory=dict)
+    ready: set[Hashable] = dataclasses.field(default_factory=set)
+    varying: Varying = dataclasses.field(default_factory=Varying)
 
-    def hasten(self, machine: Machine, node: tree.Loop, frame: Frame) -> bool:
-        """Carries out what is left of a loop that is about to test its condition; False if it cannot."""
+    def hasten(self, machine: Machine, node: tree.Loop, frame: Frame, steps: int) -> int:
+        """Carries out what is left of a loop that is about to test its condition, if that is worth while.
+
+        Args:
+          steps: that have been taken of the loop since this was called last.
+
+        Returns:
+          After how many more steps this is to be called again; 0 where the loop has ended.
+        """
+        spent = self.spent[node] = self.spent.get(node, 0) + steps
         if node in self.refused:
-            return False
-        if lifetimes.is_eventful(machine, node):
-            self.refused.add(node)
-            return False
+            return _NEVER
+        if spent < _WORTHWHILE and node not in self.forms:
+            return 2 * steps
         try:
-            return _Making(machine, node, frame, self.reads).run()
-        except (_Refused, Unfit, Error, AssertionError):  # what no kernel has, the lowering refuses or asserts
+            if node not in self.forms:
+                self.forms[node] = _form(machine, node)
+            made = Making(machine, self.forms[node], frame)
+            if not self._launch(node, made):
+                return 2 * steps
+        except (Unfit, Error, AssertionError):  # what no kernel has, the lowering refuses or asserts
             self.refused.add(node)
-            return False
+            return _NEVER
+        return 0 if made.ended else _SOON
+
+    def _launch(self, node: tree.Loop, made: Making) -> bool:
+        """Launches a loop, if it has been compiled or that is worth while."""
+        worthwhile = self.spent[node] >= _WORTHWHILE
+        key = node, tuple(made.shape)
+        if key not in self.compiled:
+            if not worthwhile:
+                return False
+            self.compiled[key] = _Compiled.of(made.function())
+        loop = self.compiled[key]
+        numbers = {p.name: int(v) for p, v in zip(made.parameters, made.values, strict=True) if p.name in loop.deciding}
+        sizes = tuple(v.memory.size for v in made.values if isinstance(v, Pointed) and v.memory is not None)
+        open_ = self.varying.of((key, sizes), numbers)
+        ready = key, sizes, open_, tuple((name, number) for name, number in numbers.items() if name not in open_)
+        if ready not in self.ready:
+            if not worthwhile:
+                return False
+            self.spent[node] = 0
+        made.settle()
+        self._carry_out(made, loop, (key, sizes), open_)
+        self.ready.add(ready)
+        return True
+
+    def _carry_out(self, made: Making, loop: _Compiled, key: Hashable, open_: frozenset[str]) -> None:
+        carrying = _Carrying(made, loop, self.reads)
+        if open_:
+            try:
+                carrying.out(open_)
+                return
+            except Error:
+                self.varying.refused.add(key)
+        carrying.out(frozenset())
 
 
-@dataclasses.dataclass(eq=False)
-class _Making:
-    """A loop that becomes a kernel.
+def _form(machine: Machine, node: tree.Loop) -> Form:
+    if lifetimes.is_eventful(machine, node):
+        raise Unfit
+    return Form.of(node)
 
-    Attributes:
-      reads: what the host reads of memory that nobody has written.
-      given: expressions for the loop's variables.
-      parameters, values: of the kernel.
-      first, last: statements before and after the loop.
-      bases: the parameters that are memories, by these.
-      state: of the random numbers.
-      left: holds whether the loop was left, None where it is not.
-    """
 
-    machine: Machine
-    node: tree.Loop
-    frame: Frame
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Carrying:
+    """A launch that carries a loop out."""
+
+    made: Making
+    loop: _Compiled
     reads: Reads
-    given: dict[Variable, Expression] = dataclasses.field(default_factory=dict)
-    parameters: list[Variable] = dataclasses.field(default_factory=list)
-    values: list[Any] = dataclasses.field(default_factory=list)
-    first: list[Statement] = dataclasses.field(default_factory=list)
-    last: list[Statement] = dataclasses.field(default_factory=list)
-    bases: dict[int, Variable] = dataclasses.field(default_factory=dict)
-    state: Expression | None = None
-    left: Memory | None = None
 
-    @property
-    def place(self) -> Place:
-        return self.node.place
-
-    def run(self) -> bool:
-        """Whether the loop has ended; else its next iteration is one for the host."""
-        body = self._left(self.node.body)
-        loop = tree.Loop(self.place, None, self.node.condition, self.node.step, body)
-        _check(loop)
-        for variable in _free(loop):
-            if variable not in self.given:
-                self._variable(variable, loop)
-        made = Rewriter(self.given, self._call).of(runs.joined(loop))
-        whole = tree.Block(self.place, (*self.first, made, *self.last))
-        function = Function(
-            f"the loop of line {self.place.line}",
-            tuple(self.parameters),
-            types.VOID,
-            self.place,
-            True,
-            read=lambda: whole,
-        )
-        self._launch(function)
-        return self.left is None or self.left.get(0, types.INT) == 0
-
-    def _left(self, body: Statement) -> Statement:
-        """The body of the loop, which is left where something is to be done that no kernel can do."""
-        flag = Variable("<left>", types.INT, "private", self.place)
-        leaving = Leaving(tree.Name(types.INT, self.place, flag), _needs_host)
-        made = leaving.body(body)
-        if leaving.used:
-            self.left = self.machine.cells(4)
-            self.left.put(0, types.INT, 0)
-            self._counted(flag, self.left, types.INT)
-        return made
-
-    def _launch(self, function: Function) -> None:
-        written = lowered.written(function)
-        program = Program(self.place.file, {}, [function], [])
-        kernel = binding.kernel(program, function, SYCL_CPP, ("loop", str(id(function))))
-        for one in self.values:
-            if isinstance(one, Pointed) and one.memory in self.machine.shared:
+    def out(self, open_: frozenset[str]) -> None:
+        """Carries it out, with some numbers left open."""
+        machine, values = self.made.machine, self.made.values
+        for one in values:
+            if isinstance(one, Pointed) and one.memory in machine.shared:
                 assert one.memory is not None
-                self.machine.touch(one.memory, one.variable.name in written)
-        contents = Contents.of(self.values)
-        launched = launch(kernel, NDRange(1, 1), max_iterations=_MOST_ITERATIONS)
-        if contents.unset and effects.loaded(function) & {v for v in self.parameters if v.name in contents.unset}:
-            checked = check(kernel, NDRange(1, 1), max_iterations=_MOST_ITERATIONS, unset=contents.unset)
+                machine.touch(one.memory, one.variable.name in self.loop.written)
+        contents = Contents.of(values)
+        kernel = self.loop.kernel(open_)
+        launched = launch(kernel, _ALONE, max_iterations=_MOST_ITERATIONS)
+        if contents.unset.keys() & self.loop.loaded:
+            checked = check(kernel, _ALONE, max_iterations=_MOST_ITERATIONS, unset=contents.unset)
             changed, found = checked(*contents.arguments)
             self._note(found)
         else:
             changed = launched(*contents.arguments)
-        contents.take(written, changed, lambda others: launched(*others))
-        for one in self.values:
-            if isinstance(one, Pointed) and one.variable.name == _STATE:
+        contents.take(self.loop.written, changed, lambda others: launched(*others))
+        for one in values:
+            if isinstance(one, Pointed) and one.variable.name == STATE:
                 assert one.memory is not None
-                self.machine.random = one.memory.get(0, types.ULONG)
+                machine.random = one.memory.get(0, types.ULONG)
 
     def _note(self, found: Findings) -> None:
         """Notes what a check has found of reads of what nobody has written."""
-        memories = {v.variable.name: v.memory for v in self.values if isinstance(v, Pointed)}
+        machine = self.made.machine
+        memories = {v.variable.name: v.memory for v in self.made.values if isinstance(v, Pointed)}
         for finding in found:
             memory = memories.get(finding.memory)
             if finding.kind == UNINITIALIZED_READ and memory is not None and finding.address is not None:
-                here = self.machine.place
-                self.machine.place = Place(self.place.file, finding.sites[0].line, 1)
+                here = machine.place
+                machine.place = Place(self.made.place.file, finding.sites[0].line, 1)
                 self.reads.count(memory, finding.address[0], finding.count)
-                self.machine.place = here
-
-    # --- Variables ---
-
-    def _variable(self, variable: Variable, loop: tree.Loop) -> None:
-        """What stands for a variable of the host."""
-        memory = self.frame.get(variable)
-        if memory is None:
-            if variable.space == "constant" and not isinstance(variable.type, Pointer | Record):
-                return
-            memory = self.machine.static(variable)
-        of = variable.type
-        changed = variable in effects.of(loop).assigned
-        match of:
-            case Scalar() if changed:
-                self._counted(variable, memory, of)
-            case Scalar():
-                self.given[variable] = self._number(variable.name, of, memory.get(0, of))
-            case Array():
-                self.given[variable] = self._array(variable.name, memory, of)
-            case Record() if not layouts.holds_pointer(of):
-                base = self._base(variable.name, memory, of)
-                self.given[variable] = tree.Unary(of, self.place, "*", self._name(base))
-            case Pointer() | Record() if not changed:
-                self.given[variable] = self._local(variable.name, of, self._value(variable.name, of, memory, 0))
-            case _:
-                raise _Refused
-
-    def _name(self, variable: Variable) -> Expression:
-        return tree.Name(variable.type, self.place, variable)
-
-    def _parameter(self, name: str, of: Type, value: Any) -> Variable:
-        made = Variable(f"{name} {len(self.parameters)}", of, "private", self.place)
-        self.parameters.append(made)
-        self.values.append(value)
-        return made
-
-    def _number(self, name: str, of: Scalar, value: Any) -> Expression:
-        if value is UNKNOWN:
-            raise _Refused
-        return self._name(self._parameter(name, of, of.dtype.type(value)))
-
-    def _counted(self, variable: Variable, memory: Memory, of: Scalar) -> None:
-        """A number that the loop changes: a variable of the kernel, loaded before the loop and stored after it."""
-        if memory.get(0, of) is UNKNOWN:
-            memory.put(0, of, 0)
-        base = self._name(self._base(variable.name, memory, of))
-        self.given[variable] = self._held(variable.name, tree.Unary(of, self.place, "*", base))
-
-    def _held(self, name: str, target: Expression) -> Expression:
-        """A variable of the kernel for a place in a memory."""
-        held = self._local(name, target.type, target)
-        self.last.append(tree.Evaluate(self.place, tree.Assignment(target.type, self.place, "", target, held)))
-        return held
-
-    def _local(self, name: str, of: Type, value: Expression) -> Expression:
-        made = Variable(name, of, "private", self.place, lambda: value)
-        self.first.append(tree.Declaration(self.place, (made,)))
-        return self._name(made)
-
-    def _base(self, name: str, memory: Memory, element: Type) -> Variable:
-        """The parameter for a memory."""
-        if memory.size is UNKNOWN or memory.kind == LOCAL or layouts.holds_pointer(element):
-            raise _Refused
-        if id(memory) not in self.bases:
-            made = self._parameter(name, Pointer(element, "global"), None)
-            self.values[-1] = Pointed(made, memory, 0)
-            self.bases[id(memory)] = made
-        return self.bases[id(memory)]
-
-    def _array(self, name: str, memory: Memory, of: Array) -> Expression:
-        innermost: Type = of
-        while isinstance(innermost, Array):
-            innermost = innermost.element
-        base = self._name(self._base(name, memory, innermost))
-        to = Pointer(of.element, "global")
-        return base if base.type == to else tree.Cast(to, self.place, base)
-
-    def _value(self, name: str, of: Type, memory: Memory, at: int) -> Expression:
-        """The value of something at a place of the host's, made of parameters."""
-        match of:
-            case Scalar():
-                return self._number(name, of, memory.get(at, of))
-            case Pointer():
-                return self._pointer(name, of, memory.get(at, of))
-            case Record(fields=fields, union=False):
-                parts = ((f"{name}.{f.name}", f.type, at + layouts.at(of, f.name)) for f in fields)
-                return tree.Initializer(of, self.place, tuple(self._value(n, t, memory, o) for n, t, o in parts))
-        raise _Refused
-
-    def _pointer(self, name: str, of: Pointer, pointer: Any) -> Expression:
-        if pointer is UNKNOWN or pointer[0] is None:
-            return tree.Cast(of, self.place, tree.Constant(types.INT, self.place, 0))
-        memory, at = pointer
-        if layouts.holds_pointer(of.pointee):
-            if not isinstance(of.pointee, Record):
-                raise _Refused
-            inner = self._local(name, of.pointee, self._value(name, of.pointee, memory, at))
-            return tree.Unary(of, self.place, "&", inner)
-        element = memory.element if isinstance(of.pointee, types.Void) else of.pointee
-        if element is None:
-            raise _Refused
-        base = self._name(self._base(name, memory, element))
-        found: Expression = base if base.type == of else tree.Cast(of, self.place, base)
-        if not at:
-            return found
-        count = self._number(f"{name} offset", types.LONG, at // layouts.size(of.pointee))
-        return tree.Binary(of, self.place, "+", found, count)
-
-    # --- Random numbers ---
-
-    def _call(self, node: tree.Call) -> Expression | None:
-        """A random number is computed from the last one, in a memory."""
-        if node.name != "random" or node.function is not None:
-            return None
-        if self.state is None:
-            memory = self.machine.cells(8)
-            memory.put(0, types.ULONG, self.machine.random)
-            kept = Variable(_STATE, Pointer(types.ULONG, "global"), "private", self.place)
-            self.parameters.append(kept)
-            self.values.append(Pointed(kept, memory, 0))
-            self.state = self._held(_STATE, tree.Unary(types.ULONG, self.place, "*", self._name(kept)))
-        return _drawn(self.state, node)
-
-
-def _drawn(state: Expression, node: tree.Call) -> Expression:
-    of, place = types.ULONG, node.place
-    factor, term = (tree.Constant(of, place, n) for n in (intrinsics.FACTOR, intrinsics.TERM))
-    product = tree.Binary(of, place, "*", state, factor)
-    following = tree.Assignment(of, place, "", state, tree.Binary(of, place, "+", product, term))
-    upper = tree.Binary(of, place, ">>", state, tree.Constant(types.INT, place, 32))
-    steps = (tree.Evaluate(place, following), tree.Evaluate(place, tree.Cast(node.type, place, upper)))
-    return tree.Braced(node.type, place, tree.Block(place, steps))
-
-
-# --- What can be compiled ---
-
-
-def _parts(loop: tree.Loop) -> Iterator[Any]:
-    """The nodes of a loop and of the functions that it calls."""
-    yield from effects.nodes(loop)
-    around = Function("", (), types.VOID, loop.place, False, read=lambda: tree.Block(loop.place, (loop,)))
-    for function in effects.functions(around)[1:]:
-        yield from effects.nodes(function.body)
-
-
-def _needs_host(node: Any) -> bool:
-    """Whether a part of a loop does what a kernel cannot do."""
-    place = tree.Place("", 0, 0)
-    around = Function("", (), types.VOID, place, False, read=lambda: tree.Block(place, (node,)))
-    if any(isinstance(part, tree.Return | tree.Goto) for part in effects.nodes(node)):
-        return True
-    parts = (part for function in effects.functions(around) for part in effects.nodes(function.body))
-    return any(isinstance(p, tree.Call) and p.function is None and p.name in _OUTSIDE for p in parts)
-
-
-def _check(loop: tree.Loop) -> None:
-    """Refuses what a kernel cannot do, and changes of objects that hold pointers."""
-    own = set(effects.nodes(loop))
-    for node in _parts(loop):
-        match node:
-            case tree.Call(function=None, name=name) if name in _OF_THE_HOST:
-                if name != "random" or node not in own:
-                    raise _Refused
-            case tree.Return() if node in own:
-                raise _Refused
-            case tree.Assignment(target=target) | tree.Step(operand=target):
-                if _is_of_pointers(target):
-                    raise _Refused
-            case tree.Name(variable=variable) if node not in own and variable.space == "global":
-                raise _Refused
-
-
-_OF_THE_HOST = frozenset(("random", "printf", *intrinsics.names(), *intrinsics.COMMANDS))
-_OUTSIDE = _OF_THE_HOST - {"random"}
-
-
-def _is_of_pointers(target: Expression) -> bool:
-    """Whether an object is changed that has pointers in it."""
-    if isinstance(target, tree.Member):
-        base = target.base.type.pointee if isinstance(target.base.type, Pointer) else target.base.type
-        return layouts.holds_pointer(base)
-    return False
-
-
-def _free(loop: tree.Loop) -> list[Variable]:
-    """The variables of a loop that are declared outside of it, in order."""
-    declared: set[Variable] = set()
-    found: dict[Variable, None] = {}
-    for node in effects.nodes(loop):
-        if isinstance(node, tree.Declaration):
-            declared |= set(node.variables)
-        elif isinstance(node, tree.Name):
-            found[node.variable] = None
-    return [v for v in found if v not in declared]
+                machine.place = here

@@ -78,6 +78,7 @@ class _Run:
     varying: Varying = dataclasses.field(default_factory=Varying)
     _names: dict[int, str] = dataclasses.field(default_factory=dict)
     _made: dict[Any, tuple[Kernel, Sequence[Variable]]] = dataclasses.field(default_factory=dict)
+    _deciding: dict[Any, frozenset[str]] = dataclasses.field(default_factory=dict)
 
     def result(self) -> Result:
         main = self._main()
@@ -232,8 +233,10 @@ class _Run:
     ) -> Any:
         """What a launch changes; numbers that vary are left open where the kernel can be traced so."""
         kernel, variables = self._kernel(name, entry, sharing)
-        key = name, sharing, nd_range
-        open_ = self.varying.of(key, variables, arguments)
+        key = name, sharing, nd_range, tuple(getattr(a, "shape", None) for a in arguments)
+        deciding = self._deciding[name, sharing]
+        given = zip((v.name for v in variables), arguments, strict=True)
+        open_ = self.varying.of(key, {name: int(number) for name, number in given if name in deciding})
         if open_:
             try:
                 return launch(self._kernel(name, entry, sharing, open_)[0], nd_range, device=self.device)(*arguments)
@@ -252,6 +255,7 @@ class _Run:
             program = Program(self.kernels.file, {}, [entry.function], [])
             identity = (*self.kernels.identity, name, repr(sharing), *sorted(open_))
             kernel = binding.kernel(program, entry.function, SYCL_CPP, identity, open_=open_)
+            self._deciding[name, sharing] = lowered.deciding(program, entry.function)
             self._made[key] = kernel, entry.function.parameters
         return self._made[key]
 

@@ -178,7 +178,8 @@ def record_dtype(of: Type) -> np.dtype:
         case Vector(element=element, count=count):
             return np.dtype((element.dtype, (layouts.size(of) // element.size if count == 3 else count,)))
         case types.Array(element=element, count=count):
-            return np.dtype((record_dtype(element), (count,)))
+            inner = record_dtype(element)
+            return np.dtype((inner.base, (count, *inner.shape)))
         case Record(fields=fields) if fields and not of.union and not layouts.holds_pointer(of):
             offsets = [layouts.at(of, f.name) for f in fields]
             form = {

@@ -5,12 +5,8 @@ instead: the kernel is then compiled once more, for all values.
 """
 
 import dataclasses
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any
-
-import numpy as np
-
-from xeemu.frontends.tree import Variable
 
 _MOST_VALUES = 2
 """Of a number that is compiled into a kernel."""
@@ -21,20 +17,23 @@ class Varying:
     """What is known of the launches of a program.
 
     Attributes:
-      values: by kernel, nd-range and shapes, of each parameter that is a number those that it has had.
+      values: by kernel, of each parameter that is a number those that it has had.
       refused: kernels whose numbers have to be known.
     """
 
     values: dict[Hashable, dict[str, set[Any]]] = dataclasses.field(default_factory=dict)
     refused: set[Hashable] = dataclasses.field(default_factory=set)
 
-    def of(self, kernel: Hashable, variables: Sequence[Variable], arguments: Sequence[Any]) -> frozenset[str]:
-        """The parameters of a kernel whose numbers are left open in a launch with these arguments, which is noted."""
-        shapes = tuple(getattr(a, "shape", None) for a in arguments)
-        seen = self.values.setdefault((kernel, shapes), {})
-        for variable, argument in zip(variables, arguments, strict=True):
-            if isinstance(argument, np.integer):
-                seen.setdefault(variable.name, set()).add(int(argument))
+    def of(self, kernel: Hashable, numbers: Mapping[str, Any]) -> frozenset[str]:
+        """The parameters of a kernel whose numbers are left open in a launch.
+
+        Args:
+          kernel: with its nd-range and shapes, as what it is compiled.
+          numbers: that are compiled into it, by the names of parameters; they are noted.
+        """
+        seen = self.values.setdefault(kernel, {})
+        for name, number in numbers.items():
+            seen.setdefault(name, set()).add(number)
         if kernel in self.refused:
             return frozenset()
         return frozenset(name for name, values in seen.items() if len(values) > _MOST_VALUES)

@@ -36,20 +36,24 @@ from xeemu.stepping.steps import (
 _Known: TypeAlias = Register | np.ndarray | Allocation
 
 
-def of_program(program: Program) -> Code:
+def of_program(program: Program, by_line: bool = False) -> Code:
     """The steps of a program.
+
+    Args:
+      program: the kernel.
+      by_line: whether straight code is of one line of the source each, for somebody who watches what lines compute.
 
     Raises:
       KernelError: the program does something that cannot be taken apart.
     """
-    writer = _Writer(program)
+    writer = _Writer(program, by_line)
     inputs: list[_Known] = [
         memory or writer.given(v.aval, False, "argument", n)
         for n, (memory, v) in enumerate(zip(program.arguments, program.body.invars, strict=True))
     ]
     writer.body(program.body, inputs)
     writer.close()
-    kept = steps.kept(writer.steps)
+    kept = steps.kept(writer.steps) | {mask.number for mask in writer.scopes.values()}
     for register in writer.registers:
         if register.number in kept and not isinstance(register.dtype, np.dtype):
             raise source.kernel_error(
@@ -57,13 +61,18 @@ def of_program(program: Program) -> Code:
                 "of a loop; draw the random numbers before, or make the key again from its seed",
                 writer.keys.get(register, next(iter(writer.keys.values()), None)),
             )
-    return Code(tuple(writer.steps), tuple(writer.registers), tuple(writer.starts), kept)
+    return Code(tuple(writer.steps), tuple(writer.registers), tuple(writer.starts), kept, writer.scopes)
 
 
 class _Writer:
     """Writes the steps of a program."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, by_line: bool):
+        self._by_line = by_line
+        # For somebody who watches: of each step who carries it out, where that is told, and of the next ones.
+        self.scopes: dict[int, Register] = {}
+        self._scope: Register | None = None
+        self._caller: source.Origin | None = None
         self.geometry: Geometry = program.geometry
         self.steps: list[Step] = []
         self.registers: list[Register] = []
@@ -99,14 +108,19 @@ class _Writer:
     def close(self, moves: Sequence[tuple[Register, Operand]] = ()) -> None:
         """Ends straight code."""
         if self._operations or moves:
-            self.steps.append(Straight(tuple(self._operations), tuple(moves)))
+            self._append(Straight(tuple(self._operations), tuple(moves)))
         self._operations = []
 
     def append(self, step: Step) -> int:
         """Adds a step and gives its place."""
         self.close()
-        self.steps.append(step)
+        self._append(step)
         return len(self.steps) - 1
+
+    def _append(self, step: Step) -> None:
+        if self._scope is not None:
+            self.scopes[len(self.steps)] = self._scope
+        self.steps.append(step)
 
     def here(self) -> int:
         self.close()
@@ -120,9 +134,11 @@ class _Writer:
         def read(atom: jaxprs.Atom) -> _Known:
             return jaxprs.literal(atom) if jaxprs.is_literal(atom) else known[atom]
 
+        around = self._scope
         for eqn in body.eqns:
             results = self._equation(eqn, [read(a) for a in eqn.invars])
             known |= dict(zip(eqn.outvars, results, strict=True))
+        self._enter(around)
         return [read(a) for a in body.outvars]
 
     def _equation(self, eqn: jex_core.JaxprEqn, operands: list[_Known]) -> list[_Known]:
@@ -135,7 +151,7 @@ class _Writer:
             return list(self._operation(eqn, [_value(o) for o in operands]))
         match structure:
             case jaxprs.Call(body):
-                return self.body(body, operands)
+                return self._call(eqn, body, operands)
             case jaxprs.Cond(branches):
                 return self._cond(eqn, branches, operands)
             case jaxprs.Scan() as scan:
@@ -144,17 +160,53 @@ class _Writer:
                 return self._while(eqn, loop, operands)
         raise AssertionError(eqn)
 
+    def _call(self, eqn: jex_core.JaxprEqn, body: Body, operands: list[_Known]) -> list[_Known]:
+        """What is called; what a library does in there is done by the line that calls it."""
+        caller, self._caller = self._caller, self._origin(eqn)
+        results = self.body(body, operands)
+        self._caller = caller
+        return results
+
     def _operation(self, eqn: jex_core.JaxprEqn, operands: list[Operand]) -> tuple[Register, ...]:
         lanes = [_is_lanewise(o) for o in operands]
         kept_apart = any(lanes) and lanewise.keeps_apart(eqn, lanes, self.rank)
         results = tuple(self.register(v.aval, kept_apart) for v in eqn.outvars)
         self.keys |= {r: source.of_equation(eqn) for r in results if not isinstance(r.dtype, np.dtype)}
-        operation = Operation(functools.partial(_bind, eqn), tuple(operands), results)
+        operation = Operation(functools.partial(_bind, eqn), tuple(operands), results, origin=self._origin(eqn))
         if any(lanes) and not kept_apart:
             self._exchange(collectives.GROUP, operation, eqn, self._shared if id(eqn) in self._reductions else ())
         else:
-            self._operations.append(operation)
+            self._compute(operation)
         return results
+
+    def _enter(self, mask: Register | None) -> None:
+        """What follows is for the work-items of a mask; None for all."""
+        if mask is not self._scope:
+            self.close()
+            self._scope = mask
+
+    def _compute(self, operation: Operation) -> None:
+        """Adds an operation to the straight code, or begins it anew where it has another line."""
+        if self._by_line and self._operations:
+            before, origin = self._operations[-1].origin, operation.origin
+            if origin.begins_anew(before) if origin is not None else before is not None:
+                self.close()
+        self._operations.append(operation)
+
+    def _origin(self, eqn: jex_core.JaxprEqn) -> source.Origin | None:
+        """Where an operation comes from, where somebody asks for it; what a library does, its caller has done."""
+        if not self._by_line or (eqn.primitive.name in _OF_MASKS and source.called_by_user(eqn) in _DIVERGING):
+            return None
+        return source.origin_of(eqn) or self._caller
+
+    def _id(self, eqn: jex_core.JaxprEqn, lanes: bool, what: str) -> Register:
+        """An id, which each line that asks for it computes for itself where lines are watched."""
+        given = self.given(eqn.outvars[0].aval, lanes, what, eqn.params["dim"])
+        if not self._by_line:
+            return given
+        copy = self.register(given, lanes)
+        self._compute(Operation(lambda x: [x], (given,), (copy,), origin=self._origin(eqn)))
+        return copy
 
     def _exchange(
         self,
@@ -180,12 +232,14 @@ class _Writer:
     def _language(self, eqn: jex_core.JaxprEqn, operands: list[_Known]) -> list[_Known]:
         p = eqn.params
         if eqn.primitive is primitives.local_id_p:
-            return [self.given(eqn.outvars[0].aval, True, "local_id", p["dim"])]
+            return [self._id(eqn, True, "local_id")]
         if eqn.primitive is primitives.group_id_p:
-            return [self.given(eqn.outvars[0].aval, False, "group_id", p["dim"])]
+            return [self._id(eqn, False, "group_id")]
         if eqn.primitive is primitives.allocate_p:
             return [next(self._allocations)]
         if eqn.primitive is primitives.region_p:
+            mask = _value(operands[0])
+            self._enter(mask if self._by_line and isinstance(mask, Register) else None)
             return []
         if eqn.primitive is primitives.uniform_p:
             return [self._uniform(eqn, _value(operands[0]))]
@@ -209,7 +263,7 @@ class _Writer:
         chosen: Collective = eqn.params["collective"]
         (lanes,) = lanewise.results(eqn, [True] * len(operands), self.rank)
         result = self.register(eqn.outvars[0].aval, lanes)
-        algorithm = Operation(lambda *xs: [chosen.apply(*xs)], tuple(operands), (result,))
+        algorithm = Operation(lambda *xs: [chosen.apply(*xs)], tuple(operands), (result,), origin=self._origin(eqn))
         self._exchange(chosen.level, algorithm, eqn, self._shared, operands[-1] if chosen.masked else None)
         return result
 
@@ -236,7 +290,8 @@ class _Writer:
         is_update = op != "load"
         asked = not is_update or eqn.params.get("fetch", False)
         result = self.register(eqn.outvars[0].aval, bool(what.shape)) if asked else None
-        self.append(Access(source.of_equation(eqn), memory, op, what, index, tuple(values), where, result))
+        site, origin = source.of_equation(eqn), self._origin(eqn)
+        self.append(Access(site, memory, op, what, index, tuple(values), where, result, origin))
         return [*([result] if result else []), *([memory] if is_update else [])]
 
     # Control flow.
@@ -367,6 +422,11 @@ def _stands_alone(eqn: jex_core.JaxprEqn) -> bool:
             if jaxprs.structure(inner) is not None and not _stands_alone(inner):
                 return False
     return not isinstance(jaxprs.structure(eqn), jaxprs.While)
+
+
+# What divergent control flow computes for itself, of the masks of those who take part.
+_DIVERGING = frozenset({"cond", "while_loop", "fori_loop"})
+_OF_MASKS = frozenset({"not", "and"})
 
 
 def _is_divergent_meeting(eqn: jex_core.JaxprEqn) -> bool:

@@ -52,9 +52,9 @@ def run(
     Raises:
       KernelError: work-items of a group wait for each other at different places; or a loop was given up.
     """
-    with jax.enable_x64(program.wide), jax.default_device(_host()), np.errstate(all="ignore"):
+    with jax.enable_x64(program.wide), jax.default_device(host()), np.errstate(all="ignore"):
         rounds = Rounds(program.geometry, max_iterations)
-        launch = _Launch(_prepared(program), given, turns.Turns(seed, program.geometry), rounds)
+        launch = Launch(prepared(program), given, turns.Turns(seed, program.geometry), rounds)
         launch.run()
     shapes = [np.shape(a) for a in given]
     return [launch.memories[_argument(program, k)].cells.reshape(shapes[k]) for k in program.outputs]
@@ -93,12 +93,12 @@ def recorded(program: Program, given: Sequence[Any], order: turns.Turns, history
     Raises:
       KernelError: work-items of a group wait for each other at different places; or a loop was given up.
     """
-    with jax.enable_x64(program.wide), jax.default_device(_host()), np.errstate(all="ignore"):
+    with jax.enable_x64(program.wide), jax.default_device(host()), np.errstate(all="ignore"):
         rounds = Rounds(program.geometry, None)
-        return _Launch(_prepared(program), given, order, rounds, history).run(most)
+        return Launch(prepared(program), given, order, rounds, history).run(most)
 
 
-def _host() -> Any:
+def host() -> Any:
     """The device that computes values between steps: a CPU, whose results do not depend on what else is there."""
     try:
         return jax.local_devices(backend="cpu")[0]
@@ -113,7 +113,7 @@ def _argument(program: Program, number: int) -> Allocation:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Prepared:
+class Prepared:
     """A program as steps, with its straight code compiled.
 
     Attributes:
@@ -130,15 +130,15 @@ class _Prepared:
 
 
 @functools.lru_cache(maxsize=64)
-def _prepared(program: Program) -> _Prepared:
-    code, compiled = flattening.of_program(program), {}
-    host = target.of_platform(_host().platform)
+def prepared(program: Program, by_line: bool = False) -> Prepared:
+    code, compiled = flattening.of_program(program, by_line), {}
+    kind = target.of_platform(host().platform)
     for place, step in enumerate(code.steps):
         straight = step.exchange if isinstance(step, Meeting) else step
         if isinstance(straight, Straight):
-            written, function = steps.compiled(straight, code.kept, program.geometry, host)
+            written, function = steps.compiled(straight, code.kept, program.geometry, kind)
             compiled[place] = steps.inputs(straight), written, function
-    return _Prepared(program, code, compiled, _onward(code))
+    return Prepared(program, code, compiled, _onward(code))
 
 
 def _onward(code: Code) -> np.ndarray:
@@ -151,8 +151,8 @@ def _onward(code: Code) -> np.ndarray:
     return onward
 
 
-class _Launch:
-    """One launch under way.
+class Launch:
+    """A launch under way.
 
     Attributes:
       memories: the contents of each memory.
@@ -160,7 +160,7 @@ class _Launch:
 
     def __init__(
         self,
-        prepared: _Prepared,
+        prepared: Prepared,
         given: Sequence[Any],
         drawn: turns.Turns,
         rounds: Rounds,
@@ -169,7 +169,7 @@ class _Launch:
         self.prepared, self.turns, self._rounds, self._history = prepared, drawn, rounds, history
         self.geometry: Geometry = prepared.program.geometry
         shape = (self.geometry.groups, self.geometry.items)
-        self._present = _present(self.geometry)
+        self._present = self._existing()
         self._places = np.full(shape, prepared.onward[0])
         # Who waits at a meeting; who waits for a barrier that it has gone past, and where that is; who has ended.
         self._waits, self._blocked = np.zeros(shape, bool), np.zeros(shape, bool)
@@ -183,6 +183,13 @@ class _Launch:
         self._acquired = {memory: np.zeros(shape, np.int64) for memory in self.memories}
         for register, what, number in prepared.code.given:
             self._values[register.number] = self._start(register, what, number, given)
+
+    def _existing(self) -> np.ndarray:
+        """`[groups, items]` which work-items there are."""
+        return _present(self.geometry)
+
+    def _seen(self, place: int, members: np.ndarray) -> None:
+        """Work-items, by a mask of `[groups, items]`, have carried out a step; for those who watch a launch."""
 
     def _contents(self, given: Sequence[Any]) -> dict[Allocation, Contents]:
         program = self.prepared.program
@@ -238,12 +245,13 @@ class _Launch:
                 self._access(step, members)
             case Fence():
                 self._fence(step, self._masked(step.where, members))
+        self._seen(place, members)
         self._go_on(members, self._targets(step, place, members))
 
     def _targets(self, step: Any, place: int, members: np.ndarray) -> Any:
         if not isinstance(step, Branch):
             return place + 1
-        number = self._elements(step.number, ())[members][:, 0].astype(np.int64)
+        number = self.elements(step.number, ())[members][:, 0].astype(np.int64)
         chosen = np.clip(number, 0, len(step.targets) - 1)
         if step.loop is not None:
             able = ~(self._ended | self._waits | self._blocked)
@@ -275,11 +283,11 @@ class _Launch:
         read, written, function = self.prepared.compiled[place]
         if not written:
             return
-        results = function([self._of(r) for r in read])
+        results = function([self.held(r) for r in read])
         for register, result in zip(written, results, strict=True):
             self._assign(register, members, np.asarray(result)[members])
 
-    def _of(self, register: Register) -> np.ndarray:
+    def held(self, register: Register) -> np.ndarray:
         """`[groups, items, ...]` what each work-item holds of a register."""
         if register.number not in self._values:
             rank = len(self.geometry.local_range) if register.lanewise else 0
@@ -288,20 +296,20 @@ class _Launch:
         return self._values[register.number]
 
     def _assign(self, register: Register, members: np.ndarray, values: np.ndarray) -> None:
-        held = self._of(register)
+        held = self.held(register)
         held[members] = values.reshape(len(values), *held.shape[2:])
 
-    def _elements(self, operand: Operand, shape: tuple[int, ...]) -> np.ndarray:
+    def elements(self, operand: Operand, shape: tuple[int, ...]) -> np.ndarray:
         """`[groups, items, n]` what each work-item gives for its elements of an access, of shape `()` for a scalar."""
         lanes = self._present.shape
         local = self.geometry.local_range
         private = shape[len(local) :]
         count = math.prod(private)
         if isinstance(operand, Register) and operand.lanewise:
-            held = self._of(operand)
+            held = self.held(operand)
             return np.broadcast_to(held, (*lanes, *private)).reshape(*lanes, count)
         held = (
-            self._of(operand) if isinstance(operand, Register) else np.broadcast_to(operand, (*lanes, *operand.shape))
+            self.held(operand) if isinstance(operand, Register) else np.broadcast_to(operand, (*lanes, *operand.shape))
         )
         if held.ndim == 2:
             return np.broadcast_to(held[..., None], (*lanes, count))
@@ -315,12 +323,9 @@ class _Launch:
     def _access(self, step: Access, members: np.ndarray) -> None:
         shape, memory = step.access.shape, self.memories[step.memory]
         group, item = np.nonzero(members)
-        element, inside = _element([self._elements(i, shape)[members] for i in step.index], step.memory)
+        element, inside, active = self.touched(step, members)
         positions = memory.positions(element, group, item, self.geometry.items)
-        active = np.ones(positions.shape, bool)
-        if step.where is not None:
-            active = self._elements(step.where, shape)[members]
-        values = [self._elements(v, shape)[members] for v in step.values]
+        values = [self.elements(v, shape)[members] for v in step.values]
         dtype = step.memory.dtype
         who = _Members(self._who, group, item)
         takes_part, old = active & inside, None
@@ -345,6 +350,17 @@ class _Launch:
             self._acquire((group[row], item[row]), self.memories)
         if kept:
             self._keep(step, group * self.geometry.items + item, positions, order, values, old)
+
+    def touched(self, step: Access, members: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`[k, n]` elements that work-items access, 0 out of bounds; where they are in bounds; and the mask."""
+        shape = step.access.shape
+        element, inside = _element([self.elements(i, shape)[members] for i in step.index], step.memory)
+        # A memory of one element without an axis has no index that would tell the work-items.
+        element = element if element.ndim else np.zeros((int(members.sum()), 1), np.int64)
+        active = np.ones(element.shape, bool)
+        if step.where is not None:
+            active = self.elements(step.where, shape)[members]
+        return element, inside, active
 
     def _keep(
         self,
@@ -471,7 +487,7 @@ class _Launch:
         """Of work-items those of a mask."""
         if mask is None:
             return members
-        return members & self._elements(mask, self.geometry.local_range)[:, :, 0].astype(bool)
+        return members & self.elements(mask, self.geometry.local_range)[:, :, 0].astype(bool)
 
     def _part(self, step: Meeting, place: int, members: np.ndarray) -> None:
         if not members.any():
@@ -485,6 +501,7 @@ class _Launch:
             self._acquire(active, step.memories)
         if self._history is not None and (step.memories or step.exchange is None) and active.any():
             self._history.add(Met(step, np.flatnonzero(active)))
+        self._seen(place, active)
         self._go_on(members, place + 1)
         self.turns.redraw()
 

@@ -6,7 +6,7 @@ A memory is linear and keeps its place, so that its versions are one memory here
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import jax
@@ -20,7 +20,7 @@ from xeemu.language import primitives
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.orders import Ordering
-from xeemu.language.source import Site
+from xeemu.language.source import Origin, Site
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,12 +51,14 @@ class Operation:
       function: of the operands of a work-group, its results.
       operands, results: of it.
       own: whether each work-item holds of the results its own element only, as what it has a copy of.
+      origin: where it comes from, for somebody who watches; None of what stands for a loop's counter and the like.
     """
 
     function: Callable[..., Sequence[jax.Array]]
     operands: tuple[Operand, ...]
     results: tuple[Register, ...]
     own: bool = False
+    origin: Origin | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -79,6 +81,7 @@ class Access:
       index, values: operands; the values of a load are what masked-out work-items get.
       where: its mask, or None.
       result: the loaded or the old value; None if nobody asks for it.
+      origin: the same with what its line calls the result, for somebody who watches.
     """
 
     site: Site
@@ -89,6 +92,7 @@ class Access:
     values: tuple[Operand, ...]
     where: Operand | None
     result: Register | None
+    origin: Origin | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -165,12 +169,14 @@ class Code:
       given: registers with a value from the start: of the `"argument"` of a number, or the `"local_id"` or `"group_id"`
         in a dimension (None for the linear one).
       kept: numbers of the registers that some later step reads.
+      scopes: for somebody who watches, by the places of steps in divergent code the mask of who carries them out.
     """
 
     steps: tuple[Step, ...]
     registers: tuple[Register, ...]
     given: tuple[tuple[Register, str, int | None], ...]
     kept: frozenset[int]
+    scopes: Mapping[int, Register]
 
 
 def kept(steps: Sequence[Step]) -> frozenset[int]:

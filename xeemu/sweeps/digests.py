@@ -46,7 +46,7 @@ def _parts(value: Any, seen: set[int]) -> Iterator[bytes | memoryview]:
     yield type(value).__name__.encode()
     if isinstance(value, Kernel):
         made_of = value.function if value.interface is None else value.interface.identity
-        yield from _parts((value.sub_group_size, value.work_group_size, made_of), seen)
+        yield from _parts((value.sub_group_size, value.work_group_size, value.grf_size, made_of), seen)
     elif isinstance(value, functools.partial):
         yield from _parts((value.func, value.args, value.keywords), seen)
     elif isinstance(value, types.FunctionType):

@@ -11,7 +11,10 @@ import numpy as np
 from xeemu.devices.device import Device
 from xeemu.language.ndrange import NDRange
 
-LAUNCH = ("device", "global_size", "local_size", "sub_group_size")
+ALWAYS = ("device", "global_size", "local_size", "sub_group_size")
+"""The parts of every configuration."""
+
+LAUNCH = (*ALWAYS, "grf_size")
 """The parts of a configuration that are no static parameters."""
 
 _WIDTH = 80
@@ -26,8 +29,8 @@ class Row:
 
     Attributes:
       configuration: `device` (an `xe.Device`), `global_size`, `local_size` (None for a plain range), `sub_group_size`,
-        and every static parameter of the kernel; what the space names comes first. A kernel that requires no sub-group
-        size is launched with one as `dataclasses.replace(kernel, sub_group_size=...)`.
+        `grf_size` if the space has it, and every static parameter of the kernel; what the space names comes first. A
+        kernel that requires no sub-group size is launched with one by `dataclasses.replace(kernel, sub_group_size=16)`.
       time_s: as in a `Report`: modelled, without the overhead of submitting the launch.
       bound: the binding resource.
       occupancy: hardware threads in use in the steady state, 0 to 1.

@@ -34,10 +34,11 @@ from xeemu.launching.arguments import (
 from xeemu.launching.staged import Staged
 from xeemu.sweeps import digests
 from xeemu.sweeps.progress import phase
-from xeemu.sweeps.ranking import LAUNCH, Row, Table
+from xeemu.sweeps.ranking import ALWAYS, LAUNCH, Row, Table
 from xeemu.sweeps.savefile import SaveFile
 
 _BAR_WIDTH = 20
+_SCALARS = ("sub_group_size", "grf_size")  # sizes of which a tuple is a sequence of choices
 
 
 @public.function
@@ -57,9 +58,10 @@ def tune(
       space: by name, a sequence of choices, a single one, or (but for `device`) a function of the configuration: it
         takes a dict of all that was chosen and of the functions' values before it, and gives a value. The names are
         `global_size`, which must be there; `local_size`, by default the required one, else a plain range;
-        `sub_group_size`, None and by default the required one, else the device's; `device`, names or devices; and
-        static parameters of the kernel. Sizes are ints or tuples of them, such as `[(8, 8), (4, 16)]`; a tuple of ints
-        by itself is one global size, but choices of a local size.
+        `sub_group_size`, None and by default the required one, else the device's; `grf_size`, 128 or 256 registers of a
+        thread, by default as required; `device`, names or devices; and static parameters of the kernel. Sizes are ints
+        or tuples of them, such as `[(8, 8), (4, 16)]`; a tuple of ints by itself is one global size, but choices of a
+        local size.
       device: the modelled device where the space names none.
       sample: work-groups to count on what depends on data, as for `profile`; None: all.
       save: a file to write each row to as it comes, a JSON object in a line, and to take those from that it holds
@@ -80,13 +82,15 @@ def tune(
     sampling.check_size(sample)
 
     def call(*arguments: Any, **static: Any) -> Table:
-        placeholders = [0 if callable(argument) else argument for argument in arguments]
-        outside_jit("xe.tune", checked_arguments(kernel, placeholders, SHAPED))
-        sweep.check_static(static)
+        taken, given = kernel.with_leaves(arguments)
+        swept = dataclasses.replace(sweep, kernel=taken)
+        placeholders = [0 if callable(argument) else argument for argument in given]
+        outside_jit("xe.tune", checked_arguments(taken, placeholders, SHAPED))
+        swept.check_static(static)
         if save is None:
-            return sweep.table(arguments, static, None, progress)
+            return swept.table(given, static, None, progress)
         with SaveFile(save, kernel.name) as file:
-            return sweep.table(arguments, static, file, progress)
+            return swept.table(given, static, file, progress)
 
     return Staged("tune", kernel, None, sweep.device, call, {"space": dict(space), "sample": sample, "save": save})
 
@@ -178,14 +182,14 @@ def _choice(name: str, value: Any) -> Any:
     """
     if name == "device":
         return find_device(value)
-    if name not in LAUNCH or (value is None and name in ("local_size", "sub_group_size")):
+    if name not in LAUNCH or (value is None and name in ("local_size", "sub_group_size", "grf_size")):
         return value
     try:
-        if isinstance(value, Sequence) and name != "sub_group_size":
+        if isinstance(value, Sequence) and name not in _SCALARS:
             return tuple(operator.index(extent) for extent in value)
         return operator.index(value)
     except TypeError:
-        tuples = "" if name == "sub_group_size" else " or tuples of them, such as [(16, 16), (8, 32)]"
+        tuples = "" if name in _SCALARS else " or tuples of them, such as [(16, 16), (8, 32)]"
         raise KernelArgumentError(f"{name} is {value!r} in a space; give ints such as [16, 32]{tuples}") from None
 
 
@@ -287,7 +291,7 @@ class _Sweep:
 
     def _ordered(self, configuration: Mapping[str, Any]) -> dict[str, Any]:
         """The parts that the space names first; what a failed function left out is None."""
-        return {name: configuration.get(name) for name in dict.fromkeys([*self.space, *LAUNCH, *configuration])}
+        return {name: configuration.get(name) for name in dict.fromkeys([*self.space, *ALWAYS, *configuration])}
 
     def _usual_sub_group(self, device: Device) -> int:
         return self.kernel.sub_group_size or device.default_sub_group_size
@@ -313,6 +317,7 @@ class _Sweep:
     def _predicted(self, configuration: Mapping[str, Any], arguments: Sequence[Any]) -> Row:
         row, device = Row(configuration), configuration["device"]
         kernel = self._with_sub_groups(configuration["sub_group_size"], device)
+        kernel = self._with_registers(kernel, configuration.get("grf_size"))
         report = estimate(kernel, row.nd_range, device=device)(*arguments, **row.static)
         basis: Literal["shapes", "run", "sample"] = "shapes"
         if report.time_s is None and _would_tell(report, device, arguments):
@@ -330,6 +335,17 @@ class _Sweep:
             )
         usual = size == self._usual_sub_group(device)
         return self.kernel if usual else dataclasses.replace(self.kernel, sub_group_size=size)
+
+    def _with_registers(self, kernel: Kernel, grf_size: int | None) -> Kernel:
+        """A kernel with that register file required, if one is chosen."""
+        if grf_size is None or grf_size == kernel.grf_size:
+            return kernel
+        if kernel.grf_size is not None:
+            raise KernelNotSupportedError(
+                f"the kernel requires grf_size {kernel.grf_size}, which {grf_size} is not; leave grf_size out of "
+                f"{kernel.dialect.attribute}, or out of the space"
+            )
+        return dataclasses.replace(kernel, grf_size=grf_size)
 
 
 class _Given:

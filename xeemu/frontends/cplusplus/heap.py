@@ -30,6 +30,8 @@ def new(body: Body, cursor: Cursor) -> Expression:
     given, behind = _placement(words)
     array = _is_array(words[behind:])
     before, parts = parts[:given], parts[given:]
+    sizes = _count_of_sizes(words[behind:])
+    parts = parts[max(sizes - 1, 0) :]  # the type's own sizes stand before the number of its elements
     count = expressions.read(body, parts.pop(0)) if array and parts else number(types.INT, place, 1)
     zeroed = (number(types.INT, place, 1),) if array and _is_initialised(words[behind:]) else ()
     made: Expression = tree.Call(of, place, "new", (count, *zeroed), None)
@@ -133,6 +135,18 @@ def _words(cursor: Cursor) -> list[str]:
         lines = linecache.getlines(start.file.name)[start.line - 1 : start.line + _LINES]
         words = _WORD.findall("".join(lines)[start.column - 1 :])
     return words[words.index("new") + 1 :] if "new" in words else []
+
+
+def _count_of_sizes(words: list[str]) -> int:
+    """How many sizes in brackets follow a type, as those of `float[8][4]`."""
+    depth, found, bracket = 0, 0, ""
+    for word in words:
+        if depth == 0 and bracket == "]" and word != "[":
+            return found
+        found += depth == 0 and word == "["
+        depth += (word in "([{") - (word in ")]}")
+        bracket = word
+    return found
 
 
 def _is_initialised(words: list[str]) -> bool:

@@ -90,7 +90,8 @@ class Machine:
       overlapped: called with where, from where and how many bytes are copied whose source and target overlap.
       stale: called with memory that has been freed, and with what uses it.
       missed: called when the host reads memory that nobody has written, with the offset and the type.
-      hasten: carries out what is left of a long loop, if it can, and says so.
+      hasten: carries out what is left of a long loop, if it can; called with the steps of the loop since it was called
+        last, it gives those after which it is to be called again, 0 where the loop has ended.
       ends: the function, of an object's address, that ends an object of a class; None where nothing is done then.
       told: the functions by which instances of our headers' templates end, as they have said.
       temporaries: temporary objects that end with their full expressions, and their types.
@@ -130,7 +131,7 @@ class Machine:
     commands: Any = None
     shared: list[Words] = dataclasses.field(default_factory=list)
     random: Any = 1
-    hasten: "Callable[[Machine, tree.Loop, Frame], bool] | None" = None
+    hasten: "Callable[[Machine, tree.Loop, Frame, int], int] | None" = None
     touch: Callable[[Memory, bool], None] = dataclasses.field(default=lambda *_: None)
     free: Callable[[Address, int | None], None] = dataclasses.field(default=lambda *_: None)
     overlapped: Callable[[Address, Address, int], None] = dataclasses.field(default=lambda *_: None)

@@ -18,8 +18,8 @@ from xeemu.frontends.lowering import effects
 from xeemu.frontends.tree import Expression, Function, Statement, Variable
 
 BREAK, CONTINUE, RETURN = "break", "continue", "return"
-_LONG = 30_000
-"""The steps after which a loop is worth while to be compiled."""
+_LONG = 1000
+"""The steps after which a loop is carried out at once, if that can be done."""
 Run: TypeAlias = Callable[[Frame], str | None]
 
 
@@ -223,10 +223,11 @@ def _condition(machine: Machine, node: Expression) -> Value:
 def _repeat(
     machine: Machine, node: tree.Loop, frame: Frame, condition: Value | None, step: Value | None, repeated: Run
 ) -> str | None:
-    truth, tested, start = machine.truth, not node.after, machine.steps
+    truth, tested, start, long = machine.truth, not node.after, machine.steps, _LONG
     while True:
-        if tested and machine.steps - start > _LONG and machine.hasten is not None:
-            if machine.hasten(machine, node, frame):
+        if tested and machine.steps - start > long and machine.hasten is not None:
+            long = machine.hasten(machine, node, frame, machine.steps - start)
+            if not long:
                 return None
             start = machine.steps
         if tested and condition is not None and not truth(condition(frame)):

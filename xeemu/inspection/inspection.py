@@ -1,0 +1,107 @@
+"""Inspection: the steps of one work-group, each with what its work-items hold and what is in its memories after it."""
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from xeemu.inspection import page, text
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Access:
+    """What the work-items of a step did to a memory. Arrays are of the work-group's shape, then private axes.
+
+    Attributes:
+      op: `"load"`, `"store"`, or the name of the atomic operation, such as `"add"`.
+      memory: its name.
+      space: `"global"`, `"local"` or `"private"`.
+      shape: of the memory; of private memory that of one work-item.
+      elements: the linear element of each; masked where a work-item took no part, or was out of bounds.
+      values: what was loaded, stored, or given to the atomic operation; masked where a work-item took no part.
+    """
+
+    op: str
+    memory: str
+    space: str
+    shape: tuple[int, ...]
+    elements: np.ma.MaskedArray
+    values: np.ma.MaskedArray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Step:
+    """One line, as some work-items of a work-group carried it out together.
+
+    Attributes:
+      number: of the step, from 0.
+      file, line, source: the line.
+      turn: how often the work-group has come to the line by then, from 1.
+      active: bool of the work-group's shape, who carried it out.
+      values: by name what the line has computed for later lines: arrays of the work-group's shape, then private axes,
+        masked for work-items that are not active. The name is that of a variable, or what the line computes it from.
+      accesses: to memory, in their order.
+      ordering: `"barrier"`, `"sub-group barrier"` or `"fence"` if the line is one, else empty.
+      memories: by name the local memories afterwards, and the private ones, with the work-group's shape first; masked
+        where nobody has stored anything.
+      changed: for those that the step has stored to where it has, as bools.
+    """
+
+    number: int
+    file: str
+    line: int
+    source: str
+    turn: int
+    active: np.ndarray
+    values: Mapping[str, np.ma.MaskedArray]
+    accesses: tuple[Access, ...]
+    ordering: str
+    memories: Mapping[str, np.ma.MaskedArray]
+    changed: Mapping[str, np.ndarray]
+
+    def __str__(self) -> str:
+        return text.of_step(self)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Inspection:
+    """What one work-group of a launch did, as `xe.inspect` gives it.
+
+    Attributes:
+      kernel: its name.
+      global_size, local_size: of the launch, in work-items per dimension.
+      group: the work-group's id per dimension.
+      sub_group_size: lanes of a sub-group.
+      steps: in order.
+    """
+
+    kernel: str
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...]
+    group: tuple[int, ...]
+    sub_group_size: int
+    steps: tuple[Step, ...]
+
+    def at(self, line: int) -> tuple[Step, ...]:
+        """The steps of a line of the source, the first first; none if the work-group never came there."""
+        return tuple(step for step in self.steps if step.line == line)
+
+    def __str__(self) -> str:
+        return text.of_inspection(self)
+
+    def __repr__(self) -> str:
+        return f"<Inspection of {self.kernel}, work-group {text.id_of(self.group)}: {len(self.steps)} steps>"
+
+    def _repr_html_(self) -> str:
+        return page.fragment(self)
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Writes a page with a slider over the steps, which needs nothing else.
+
+        Raises:
+          KernelArgumentError: Jinja is not installed: `pip install 'xeemu[html]'`.
+          OSError: the file cannot be written.
+        """
+        Path(path).write_text(page.of_inspection(self), encoding="utf-8")
