@@ -146,18 +146,19 @@ class TestRun:
         assert code == 2
         assert "leave out the name, --size, --schedule" in err
 
-    def test_show_draws_the_result(self, xeemu):
-        _, out, _ = xeemu("run", "histogram_slm", "--size", "16384", "--show", "--repeat", "0")
-        assert "sum 131072" in out
-        bars = [line.split() for line in out.splitlines()[-16:]]
-        assert [bar[0] for bar in bars] == [f"{k}-{k + 15}" for k in range(0, 256, 16)]
-        counts = [int(bar[1]) for bar in bars]
-        assert sum(counts) == 131072
-        assert [len(bar[2]) for bar in bars] == [round(40 * n / max(counts)) for n in counts]
+    def test_show_draws_the_result(self, xeemu, file):
+        words = ("run", f"{file}:scale", "--global-size", "96", "--static", "factor=-1", "--repeat", "0", "--show")
+        _, out, _ = xeemu(*words, "--arg", "x=int32[96]:arange")
+        assert "sum -4560, least -95 at 95, most 0 at 0" in out
+        assert "from ' ' -95 to '@' 0" in out
+        first, second = out.splitlines()[-2:]
+        assert first.split() == ["0", "@" * 6 + "%" * 10 + "#" * 11 + "*" * 10 + "+" * 11]
+        assert second.split()[0] == "48"
 
-    def test_show_has_no_bars_for_negative_values(self, xeemu, file):
-        _, out, _ = xeemu("run", f"{file}:scale", "--global-size", "4", "--arg", "x=int32[4]:-1", "--show")
-        assert "no bars: they are for finite values that are not negative" in out
+    @pytest.mark.parametrize(("fill", "told"), [("7", "the same everywhere"), ("nan", "4 values are not finite")])
+    def test_show_tells_what_has_no_picture(self, xeemu, file, fill, told):
+        _, out, _ = xeemu("run", f"{file}:scale", "--global-size", "4", "--arg", f"x=float32[4]:{fill}", "--show")
+        assert told in out
 
     def test_a_difference_is_told_and_is_the_exit_code(self, xeemu, three_examples):
         code, out, _ = xeemu("run", "wrong")

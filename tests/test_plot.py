@@ -52,6 +52,19 @@ def test_a_bank_map_has_a_row_for_each_request_and_does_not_add_them_up():
     assert plot.bank_map(column(transposed()), most=100).get_images()[0].get_array().shape == (64, 16)
 
 
+def test_bank_maps_have_one_scale_and_say_what_it_is():
+    ax = plot.bank_map(column(transposed()))
+    image = ax.get_images()[0]
+    assert (image.norm.vmin, image.norm.vmax) == (1, 32)
+    assert image.colorbar.ax.get_ylabel() == "words that a bank serves, one in a pass"
+
+
+def test_a_tile_says_of_which_memory_and_line_it_is():
+    site = column(transposed())
+    before, _ = plot.tile(site, "max1550")
+    assert before.figure.get_suptitle() == f"load of tile, line {site.line}: its elements by bank"
+
+
 def test_a_bank_map_draws_where_it_is_told():
     _, ax = pyplot.subplots()
     assert plot.bank_map(column(transposed()), ax=ax) is ax

@@ -135,6 +135,8 @@ BOUND                    work                  per cycle     cycles  share     ~
   issue               1114112 instructions          1024       1088    50%
   SLM                 1114112 passes                 512       2176    90% <-
   barriers              65536 arrivals                 ?          ?      ?
+  The cycles of each alone. SLM and L1, behind one port, add up; the launch
+  takes the cube root of the sum of the cubes, and its bound is the largest.
 
 NOT MODELLED
   bank hashing; write-back; barriers: max1550 has no figure for them

@@ -3,6 +3,7 @@
 import inspect
 import re
 import traceback
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -319,3 +320,37 @@ def test_what_is_wrong_in_a_pytree_is_told_by_its_place():
         xe.launch(moved, RANGE)({"x": X, "v": "fast"}, 2.0)
     with pytest.raises(xe.KernelArgumentError, match=r"argument x of kernel scale is a list; pass an array"):
         xe.launch(scale, RANGE)([1.0] * 16)
+
+
+# --- Warnings ---
+
+
+def rolled(wg, x):
+    i = wg.global_id(0)
+    return x.at[i].set(jnp.roll(x[i], 1))
+
+
+def unordered(wg, x):
+    tile = wg.local(8, jnp.float32)
+    tile = tile.at[wg.local_id(0)].set(x[wg.global_id(0)])
+    wg.barrier()
+    return x.at[wg.global_id(0)].set(tile[7 - wg.local_id(0)])
+
+
+CAUTIONS = [
+    (rolled, r"^kernel rolled mixes work-items by \w+, which runs here but has no counterpart on hardware, "),
+    (unordered, r"^kernel unordered has a barrier of no memories, .* what it gives: tile = wg\.barrier\(tile\)\n  at "),
+]
+
+
+@pytest.mark.parametrize(("function", "message"), CAUTIONS)
+def test_what_no_hardware_does_is_told_once_at_a_launch(function, message):
+    kernel = xe.kernel(function)
+    with pytest.warns(xe.KernelWarning, match=message) as caught:
+        xe.launch(kernel, RANGE)(X)
+    assert {warning.filename for warning in caught} == {__file__}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        xe.launch(kernel, RANGE)(X)
+        xe.launch(kernel, xe.NDRange(8, 8))(X)
+        xe.launch(scale, RANGE)(X)

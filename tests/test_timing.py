@@ -79,6 +79,13 @@ def test_the_time_is_between_the_largest_term_and_the_sum(work, resident):
     assert prediction.time_s == pytest.approx(prediction.cycles / H200.clock_hz)
 
 
+@given(work=works(), resident=RESIDENT)
+def test_the_bound_is_the_largest_term(work, resident):
+    prediction = predict(work, H200, resident)
+    cycles = {term.resource: term.cycles for term in prediction.terms}
+    assert prediction.bound is None or cycles[prediction.bound] == max(cycles.values())
+
+
 MORE = [
     "local_load_passes",
     "local_passes",

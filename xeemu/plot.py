@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _MOST_NUMBERED = 2400
 _MOST_ROWS = 64
+_PASS_TICKS = (1, 2, 4, 8, 16, 32)
 _ARITHMETIC = tuple(name for pipe in PIPES for name in pipe)
 # Color, marker and line of each level, so that those on one place can be told apart.
 _STYLES = {
@@ -40,8 +41,9 @@ _STYLES = {
 def bank_map(site: SiteReport, most: int = 32, ax: "Axes | None" = None) -> "Axes":
     """What each bank serves in one execution of an access to local memory: a row for each request.
 
-    A row takes as many passes as its greatest number. Rows are never added up: where all banks serve as much over
-    all requests, each request may still wait for one bank.
+    A row takes as many passes as its greatest number. The colours are the same in all maps: the lightest is one word
+    for a bank, as where nothing conflicts, the darkest 32 and more. Rows are never added up: where all banks serve as
+    much over all requests, each request may still wait for one bank.
 
     Args:
       site: an access to local memory, from `report.sites`.
@@ -52,9 +54,9 @@ def bank_map(site: SiteReport, most: int = 32, ax: "Axes | None" = None) -> "Axe
     _check_number("bank_map", "most", most, 1)
     served = np.array(drawn.rows[:most]).reshape(-1, drawn.banks)
     ax = ax or _axes((0.32 * drawn.banks + 2.5, 0.3 * len(served) + 1.6))
-    most = max(2, int(served.max(initial=0)))
-    ax.imshow(np.ma.masked_equal(served, 0), aspect="auto", cmap="YlOrRd", vmin=0, vmax=most)
-    _number(ax, served, most)
+    image = ax.imshow(np.ma.masked_equal(served, 0), aspect="auto", cmap="YlOrRd", norm=_pass_colours())
+    ax.figure.colorbar(image, ax=ax, label="words that a bank serves, one in a pass", ticks=_PASS_TICKS, format="%d")
+    _number(ax, served)
     passes = served.max(1, initial=0)
     ax.set_xlabel("bank")
     ax.set_ylabel("request")
@@ -105,6 +107,8 @@ def tile(
             f"tile(pitch={pitch}, padding={padding}): a row has elements, and none are taken away"
         )
     pair = np.array(_pair() if axes is None else axes, dtype=object)
+    if axes is None:
+        pair[0].figure.suptitle(f"{site.op} of {site.memory}, line {site.line}: its elements by bank")
     if pair.shape != (2,):
         raise KernelArgumentError(f"tile(axes=...) draws into two axes, but got {pair.size}; give two, or leave it out")
     lanes = [None if a is None else a // np.dtype(site.dtype).itemsize for a in drawn.addresses[request]]
@@ -238,13 +242,20 @@ def _map_of(site: SiteReport, function: str) -> BankMap:
     return site.bank_map
 
 
-def _number(ax: "Axes", served: np.ndarray, most: int) -> None:
+def _pass_colours() -> Any:
+    """Numbers of passes as colours, each doubling a step of the same size."""
+    from matplotlib.colors import LogNorm
+
+    return LogNorm(1, _PASS_TICKS[-1], clip=True)
+
+
+def _number(ax: "Axes", served: np.ndarray) -> None:
     """Writes what each bank serves into its cell, where there is room."""
     if served.size > _MOST_NUMBERED:
         return
     for row, bank in np.argwhere(served > 0):
         count = int(served[row, bank])
-        color = "white" if count > 0.6 * most else "black"
+        color = "white" if count >= _PASS_TICKS[-2] else "black"
         ax.text(bank, row, str(count), ha="center", va="center", fontsize=7, color=color)
 
 
@@ -265,10 +276,11 @@ def _tile(
     rows = min(math.ceil(math.prod(site.shape) / pitch) - first, _MOST_ROWS)
     element = (first + np.arange(rows))[:, None] * (pitch + extra) + np.arange(pitch + extra)
     bank = element * itemsize // drawn.bank_bytes % drawn.banks
-    ax.imshow(bank, cmap="turbo", vmin=0, vmax=drawn.banks - 1, alpha=0.75, aspect="equal" if rows < 40 else "auto")
+    ax.imshow(bank, cmap="turbo", vmin=0, vmax=drawn.banks - 1, alpha=0.45, aspect="equal" if rows < 40 else "auto")
     if bank.size <= _MOST_NUMBERED // 2:
         for (y, x), number in np.ndenumerate(bank):
-            ax.text(x, y, str(number), ha="center", va="center", fontsize=5, color="0.25" if x < pitch else "0.6")
+            color = "black" if x < pitch else "0.5"
+            ax.text(x, y, str(number), ha="center", va="center", fontsize=7 if bank.size <= 320 else 5, color=color)
     width = drawn.width_bytes // itemsize
     for lane in lanes:
         if lane is not None and lane // pitch - first < rows:

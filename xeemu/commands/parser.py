@@ -85,7 +85,7 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         metavar="N",
         help=f"give up a loop that need not end after so many (default: {MAX_ITERATIONS}, fewer with --schedule)",
     )
-    run.add_argument("--show", action="store_true", help="print the outputs, with their values as bars")
+    run.add_argument("--show", action="store_true", help="print the outputs, with a picture of their values")
 
     trace = add("trace", "print the program of an example or a kernel of your own")
     _add_target(trace)
@@ -310,7 +310,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         super().error(message + self._meant(message))
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[override]
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The words parsed; an option that is not known is told by the command that does not have it."""
         given, unknown = self.parse_known_args(args, namespace)
         if unknown:

@@ -22,8 +22,8 @@ from xeemu.language.source import Site
 
 WIDTH = 80
 _LABEL = 16
-_BAR_ROWS = 16
-_BAR_WIDTH = 40
+_MAP_ROWS, _MAP_COLUMNS = 16, 48
+_SHADES = " .:-=+*#%@"
 
 _CONFIDENCE = (
     "[H] a vendor's own table or a raw measurement  [M] a third party's measurement",
@@ -92,7 +92,7 @@ def launch_text(kernel: xe.Kernel, nd_range: xe.NDRange, device: Device) -> str:
 
 
 def print_outputs(outputs: Any, show: bool) -> None:
-    """The first values of each output and a checksum of them all; with `show`, also bars."""
+    """The first values of each output and a checksum of them all; with `show`, also a picture."""
     for k, output in enumerate(jax.tree.leaves(outputs)):
         flat = output.ravel()
         values = " ".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in flat[:8].tolist())
@@ -100,22 +100,26 @@ def print_outputs(outputs: Any, show: bool) -> None:
         checksum = zlib.crc32(output.tobytes())
         print_labelled(f"output {k}", f"{describe(output)}, crc32 {checksum:08x}: {values}{more}")
         if show and flat.size > 1:
-            _print_bars(flat.astype(np.float64))
+            _print_map(flat.astype(np.float64))
 
 
-def _print_bars(values: np.ndarray) -> None:
-    """The elements added up in rows, as bars from 0."""
-    if not (values.size and np.isfinite(values).all() and values.min() >= 0):
-        print_labelled("", "no bars: they are for finite values that are not negative")
+def _print_map(values: np.ndarray) -> None:
+    """The elements in reading order, in 16 rows of 48 cells: the higher the mean of a cell, the darker it is."""
+    if not np.isfinite(values).all():
+        print_labelled("", f"no picture: {np.count_nonzero(~np.isfinite(values))} values are not finite")
         return
     low, high = np.argmin(values), np.argmax(values)
     print_labelled("", f"sum {values.sum():.12g}, least {values[low]:.9g} at {low}, most {values[high]:.9g} at {high}")
-    parts = np.array_split(np.arange(values.size), min(_BAR_ROWS, values.size))
-    sums = [values[part].sum() for part in parts]
-    for part, total in zip(parts, sums, strict=True):
-        label = f"{part[0]}" if part.size == 1 else f"{part[0]}-{part[-1]}"
-        bar = "#" * round(_BAR_WIDTH * total / (max(sums) or 1))
-        print(f"{label:>{_LABEL - 1}} {total:>12.9g} {bar}".rstrip())
+    cells = np.array_split(np.arange(values.size), min(_MAP_ROWS * _MAP_COLUMNS, values.size))
+    means = np.array([values[cell].mean() for cell in cells])
+    least, most = means.min(), means.max()
+    if least == most:
+        print_labelled("", "the same everywhere" if values[low] == values[high] else f"every mean is {least:.6g}")
+        return
+    shades = np.rint((means - least) / (most - least) * (len(_SHADES) - 1)).astype(int)
+    print_labelled("", f"from {_SHADES[0]!r} {least:.6g} to {_SHADES[-1]!r} {most:.6g}")
+    for k in range(0, len(cells), _MAP_COLUMNS):
+        print(f"{cells[k][0]:>{_LABEL - 2}}  {''.join(_SHADES[n] for n in shades[k : k + _MAP_COLUMNS])}".rstrip())
 
 
 def print_labelled(label: str, text: str) -> None:

@@ -209,6 +209,13 @@ def take(schedule: Schedule, device: Device, blank: bool = False) -> Census:
     )
 
 
+def count_in(operation: Operation, boxes: Sequence[Box], taken: Census) -> Count | None:
+    """The count of an access in some of its executions; None if what they do is not known, or too many differ."""
+    part = dataclasses.replace(operation.frame, boxes=boxes)
+    counter = _Counter(taken.schedule, taken.device, Effort())
+    return counter.count([dataclasses.replace(operation, frame=part)])
+
+
 def _in_registers(schedule: Schedule) -> frozenset[Allocation]:
     private = [o for o in schedule.root.operations() if o.place.memory.space == "private"]
     computed = {o.place.memory for o in private if not all(component.constant for component in o.index)}
@@ -387,7 +394,7 @@ class _Counter:
             return None
         gauge = meter(operation, self.device, self.schedule.geometry)
         if not len(gauge.chosen):
-            return _NOTHING
+            return NOTHING
         parts = self._divided(operation.frame.boxes, functools.partial(self._in_box, gauge, index, mask))
         return None if parts is None else _added(parts)
 
@@ -395,7 +402,7 @@ class _Counter:
         periods = _periods(inside, index, gauge.places, mask)
         executed, times, grid = _representatives(inside, periods, gauge)
         if not len(executed):
-            return _NOTHING
+            return NOTHING
         shape = gauge.operation.access.shape
         elements, active = (addresses.flat(grid, e, shape, gauge.chosen)[executed] for e in (index, mask))
         elements = gauge.interleaved(_relocated(np.where(active, elements, 0), active, gauge))
@@ -538,12 +545,12 @@ def _blocks(box: Box, moving: set[Axis], parts: int) -> Iterator[Box]:
         yield {**box, longest: indices[start : start + length]}
 
 
-_NOTHING = Count(np.zeros(len(FIGURES), object), None)
+NOTHING = Count(np.zeros(len(FIGURES), object), None)
 
 
 def _added(counts: Sequence[Count]) -> Count:
     executions = [count.worst for count in counts if count.worst is not None]
-    total = sum((count.figures for count in counts), _NOTHING.figures)
+    total = sum((count.figures for count in counts), NOTHING.figures)
     return Count(total, max(executions, key=lambda execution: execution.excess, default=None))
 
 

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.cost import census, requests
+from xeemu.cost import census, groupwise, requests
 from xeemu.cost.census import Census, Execution
 from xeemu.cost.costs import FIGURES
 from xeemu.cost.instructions import START
@@ -228,6 +228,7 @@ class Counts:
       active: for each section in divergent code the times that a sub-group with an active lane executes it.
       tallies: for each memory of the census lanes by element.
       shown: for each place of local memory an execution, where there is one.
+      sampled: work-groups on which was counted what was not counted on all; None if there was nothing.
     """
 
     figures: Mapping[Place, Mapping[str, int | None]]
@@ -236,6 +237,7 @@ class Counts:
     active: Mapping[Key, int | None]
     tallies: Mapping[Allocation, np.ndarray | None]
     shown: Mapping[Place, Execution]
+    sampled: int | None = None
 
 
 def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> Counts:
@@ -250,9 +252,22 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
     errors: dict[Place, np.ndarray | None] = dict.fromkeys(known)
     executions, tallies = dict(taken.executions), dict(taken.tallies)
     if state is None:
-        figures = {place: _partial(place, total, taken) for place, total in known.items()}
+        sample = groupwise.drawn(taken)
+        if sample is not None:
+            for place in ledger.places:
+                _estimate(place, known, errors, taken, sample)
+        estimated = [place for place, error in errors.items() if error is not None]
+        figures = {p: _named(n) if p in estimated else _partial(p, n, taken) for p, n in known.items()}
         tallied = {memory: None if memory in ledger.tallied else tally for memory, tally in tallies.items()}
-        return Counts(figures, errors, executions, taken.active, tallied, _worst(taken))
+        return Counts(
+            figures,
+            errors,
+            executions,
+            taken.active,
+            tallied,
+            _worst(taken),
+            sample.size if sample and estimated else None,
+        )
     for number, place in enumerate(ledger.places):
         known[place] = known[place] + state["figures"][number]
         if ledger.sample is not None:
@@ -260,7 +275,7 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
             known[place] = known[place] + totals
     executions |= {plan: int(turns) for plan, turns in zip(ledger.paths, state["turns"], strict=True)}
     active = dict(taken.active) | {key: int(n) for key, n in zip(ledger.sections, state["active"], strict=True)}
-    scale = 1.0 if ledger.sample is None else ledger.sample.scale
+    scale, sampled = (1.0, None) if ledger.sample is None else (ledger.sample.scale, ledger.sample.size)
     tallies |= {
         memory: taken.tallies[memory] + np.rint(tally * scale).astype(np.int64)
         for memory, tally in zip(ledger.tallied, state["tallies"], strict=True)
@@ -269,7 +284,30 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
         place: _named(total) if place in ledger.places else _partial(place, total, taken)
         for place, total in known.items()
     }
-    return Counts(figures, errors, executions, active, tallies, _worst(taken) | _seen(ledger, state))
+    return Counts(
+        figures,
+        errors,
+        executions,
+        active,
+        tallies,
+        _worst(taken) | _seen(ledger, state),
+        sampled,
+    )
+
+
+def _estimate(
+    place: Place,
+    known: dict[Place, np.ndarray],
+    errors: dict[Place, np.ndarray | None],
+    taken: Census,
+    sample: Sample,
+) -> None:
+    """Adds to the known figures of a place those that are estimated from some work-groups, if all of them can be."""
+    found = [groupwise.estimated(key, taken, sample) for key in taken.left if taken.place(key) == place]
+    parts = [each for each in found if each is not None]
+    if len(parts) == len(found):
+        known[place] = sum((total for total, _ in parts), known[place])
+        errors[place] = np.sqrt(sum(error**2 for _, error in parts))
 
 
 def _named(total: np.ndarray) -> Mapping[str, int | None]:

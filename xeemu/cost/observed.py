@@ -19,7 +19,7 @@ from jax import lax
 
 from xeemu.cost.costs import Meter
 from xeemu.cost.requests import sub_groups
-from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.observer import Event
 from xeemu.emission.values import Chunk
 from xeemu.knowledge.forms import Form
@@ -46,21 +46,21 @@ class Observed:
         return self.event.lanes
 
     @property
-    def address(self) -> Address:
+    def address(self) -> Located:
         return self.event.address
 
     @property
     def by_form(self) -> bool:
         """Whether a table tells what an execution costs."""
         one = self.where.mask is None or self.where.mask.shape[1] == 1
-        return self.address.form is not None and one and self.event.present is None
+        return self.address.known.form is not None and one and self.event.present is None
 
     # By the form.
 
     def tabulated(self) -> jax.Array:
         """int64 `[F]` of an execution by all groups; lane by lane if some are not within bounds as a whole."""
         times = self._executions()
-        if self.address.proved:
+        if self.address.known.proved:
             return self._looked_up(times)
         return lax.cond(self._fits(times), lambda: self._looked_up(times), lambda: self._relocated().by_lanes().sum(0))
 
@@ -85,7 +85,7 @@ class Observed:
     @functools.cached_property
     def _form(self) -> Form:
         """The lane form of the elements, those of private memory interleaved."""
-        form = self.address.form
+        form = self.address.known.form
         assert form is not None
         if self.memory.space != "private":
             return form
@@ -121,7 +121,7 @@ class Observed:
 
     def _fits(self, times: jax.Array) -> jax.Array:
         """Whether the access is within bounds as a whole for all groups that carry it out int64 `[G]` times."""
-        form, inside = self.address.form, self.address.inside
+        form, inside = self.address.known.form, self.address.inside
         assert inside is not None
         if form is None or not self._is_linear:
             return (inside.all(-1) | (times == 0)).all()
@@ -135,7 +135,7 @@ class Observed:
     @property
     def _is_linear(self) -> bool:
         """Whether the form alone tells whether an element is within bounds."""
-        return self.address.form is not None and self.address.exact and len(self.memory.shape) == 1
+        return self.address.known.form is not None and self.address.known.exact and len(self.memory.shape) == 1
 
     def _offset(self, form: Form) -> jax.Array:
         """int64 `[G]` part of a form that differs between groups."""
@@ -147,13 +147,13 @@ class Observed:
 
     def _relocated(self) -> "Observed":
         """The same access with its address computed anew, from what is small: for a branch that is rarely taken."""
-        form = self.address.form
+        form = self.address.known.form
         if form is None or not self._is_linear:
             return self
         index = self._offset(form)[:, None] + form.pattern
         index = index if self.address.base is None else index + self.address.base.astype(np.int64)
         inside = (index >= 0) & (index < self.memory.shape[0])
-        index = jnp.where(inside, index, np.int64(0)).astype(self.address.dtype)
+        index = jnp.where(inside, index, np.int64(0)).astype(self.address.known.dtype)
         moved = self.address.at(index, inside)
         return dataclasses.replace(self, event=dataclasses.replace(self.event, address=moved))
 

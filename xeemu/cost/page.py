@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from xeemu.cost.report import Hint, Report
 
 _RULE = (
-    "Each resource would take its cycles alone. They overlap, not perfectly: the launch takes the cube root of the sum "
-    "of their cubes, and its bound is the largest."
+    "Each resource would take its cycles alone. They overlap, not perfectly: SLM and L1, behind one port, add up, the "
+    "launch takes the cube root of the sum of the cubes, and its bound is the largest."
 )
 _COLUMNS = ("requests", "bank passes", "excess", "lines", "bytes moved")
 _MEMORIES = ("L1", "L2", "DRAM")

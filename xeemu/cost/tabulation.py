@@ -103,7 +103,7 @@ def tabulate(
         terms=terms,
         hints=hints.give(subject, launch.gain, interface.combined if (interface := program.kernel.interface) else ()),
         not_modelled=(*_NOT_MODELLED, *_missing(time)),
-        sampled_groups=ledger.sample.size if ledger.sample else None,
+        sampled_groups=counts.sampled,
         marks={
             "slm": _mark(local, slm.requests, slm.passes, slm.ideal_passes),
             "global_": _mark(outside, global_.requests, global_.lines, global_.bytes_moved),

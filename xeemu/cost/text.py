@@ -22,6 +22,11 @@ def of_report(report: "Report") -> str:
     return "\n\n".join("\n".join(ascii_only(line) for line in block) for block in blocks if block)
 
 
+_RULE = (
+    "The cycles of each alone. SLM and L1, behind one port, add up; the launch takes the cube root of the sum of the "
+    "cubes, and its bound is the largest."
+)
+
 # --- Sections: a list of lines, or an empty one ---
 
 
@@ -242,7 +247,7 @@ def _bound(report: "Report") -> list[str]:
         limit = " <-" if term.resource == report.bound else ""
         figures = f"{number(term.work):>12} {term.unit:15}{number(term.peak):>11}{number(term.cycles):>11}"
         lines.append(f"  {term.resource:15}{figures}{percent(term.share):>7}{limit}")
-    return lines
+    return lines + wrap(_RULE, "  ")
 
 
 def _assumed(report: "Report") -> list[str]:

@@ -239,8 +239,6 @@ def _combine(terms: tuple[Term, ...]) -> tuple[float | None, str | None]:
     port = sum(value for resource, value in cycles.items() if resource in _PORT)
     resources = [port, *(value for resource, value in cycles.items() if resource not in _PORT)]
     largest = max(resources)
-    if port == largest:
-        cycles = {resource: value for resource, value in cycles.items() if resource in _PORT}
     # Divided by the largest first, since the cube of a long launch's cycles need not fit a float's range.
     total = largest * sum((value / largest) ** _OVERLAP for value in resources) ** (1 / _OVERLAP)
     return total, max(cycles, key=lambda resource: cycles[resource])

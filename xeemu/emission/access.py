@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import bins, forwarding, opacity, overlaps, serial, slices
-from xeemu.emission.locating import Address, Lanes, columns, places
+from xeemu.emission import addressing, bins, forwarding, locating, opacity, overlaps, serial, slices
+from xeemu.emission.locating import Lanes, Located, columns, places
 from xeemu.emission.neighbours import Neighbour
 from xeemu.emission.slices import View
 from xeemu.emission.values import Buffer, Chunk, Emitted, Shared, Some, Update
@@ -39,7 +39,7 @@ class Loaded:
 
 def load(
     buffer: Buffer,
-    address: Address,
+    address: Located,
     where: Lanes,
     other: Emitted | None,
     varying: bool,
@@ -84,8 +84,9 @@ def _some(values: jax.Array, where: Lanes, other: Emitted | None, apart: bool, c
     """The values of the elements that take part, and of all others where these are better computed `apart`."""
     rest, (first, last) = None, where.chosen[[0, -1]]
     if apart and other is not None and chunk.target.joins_by_branches and last - first == where.count - 1:
-        rest = where.beside.array(other, chunk).astype(values.dtype)
-        rest = jnp.broadcast_to(rest, (rest.shape[0], where.beside.count))
+        beside = where.elements.beside
+        rest = locating.of_elements(other, beside, chunk).astype(values.dtype)
+        rest = jnp.broadcast_to(rest, (rest.shape[0], beside.count))
     return Some(where.chosen, jnp.broadcast_to(values, (values.shape[0], where.count)), rest)
 
 
@@ -100,7 +101,7 @@ def filled(values: jax.Array, where: Lanes, other: Emitted | None, varying: bool
 
 def _read(
     buffer: Buffer,
-    address: Address,
+    address: Located,
     where: Lanes,
     chunk: Chunk,
     missing: np.ndarray,
@@ -109,7 +110,7 @@ def _read(
     neighbour: Neighbour | None,
 ) -> jax.Array | Shared:
     part = slices.part(buffer, address, where, varying, chunk)
-    if part is not None and address.proved:
+    if part is not None and address.known.proved:
         return part.shared(buffer.data, view)
     edged = slices.box(buffer, address, where, varying, chunk, missing, neighbour)
     if edged is not None:
@@ -126,16 +127,16 @@ def _read(
     )
 
 
-def may_fit(buffer: Buffer, address: Address, part: slices.Part, chunk: Chunk) -> bool:
+def may_fit(buffer: Buffer, address: Located, part: slices.Part, chunk: Chunk) -> bool:
     """Whether the program itself may find that a window is within bounds.
 
     Only where a branch costs less than a gather.
     """
     flat = buffer.space == "global" and len(buffer.shape) == 1
-    return chunk.target.skips_branches and flat and address.exact and part.may_fit(buffer.held_elements)
+    return chunk.target.skips_branches and flat and address.known.exact and part.may_fit(buffer.held_elements)
 
 
-def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, missing: np.ndarray) -> jax.Array:
+def _gather(buffer: Buffer, address: Located, where: Lanes, chunk: Chunk, missing: np.ndarray) -> jax.Array:
     index, inside = address.find()
     place, data = places(buffer, index, where, chunk), buffer.data.reshape(-1)
     # Whom a mask leaves out may be beyond the end, and a window would move.
@@ -146,11 +147,12 @@ def _gather(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, missin
     return values if inside is None else jnp.where(inside, values, missing)
 
 
-def _run(buffer: Buffer, address: Address, chunk: Chunk) -> int:
+def _run(buffer: Buffer, address: Located, chunk: Chunk) -> int:
     """How many elements at a time are known to follow each other, in all of an access; 1 where that does not help."""
-    if not (chunk.target.gathers_one_by_one and address.proved) or address.form is None or buffer.space == "private":
+    known = address.known
+    if not (chunk.target.gathers_one_by_one and known.proved) or known.form is None or buffer.space == "private":
         return 1
-    pattern = address.form.pattern
+    pattern = known.form.pattern
     return math.gcd(len(pattern), *(np.flatnonzero(np.diff(pattern) != 1) + 1).tolist())
 
 
@@ -165,8 +167,8 @@ def _expanded(values: jax.Array, where: Lanes, other: Emitted | None, chunk: Chu
     """`[G or 1, all elements]`: the loaded values in their places, `other` where the mask leaves elements out."""
     if other is None:
         return values
-    everyone = dataclasses.replace(where, chosen=np.arange(math.prod(where.shape)))
-    rest = everyone.array(other, chunk).astype(dtype)
+    everyone = addressing.everyone(where.shape)
+    rest = locating.of_elements(other, everyone, chunk).astype(dtype)
     if where.mask is not None:
         inactive = rest if rest.shape[1] == 1 else columns(rest, where.chosen)
         values = jnp.where(where.mask, values, inactive)
@@ -190,12 +192,12 @@ def _spread(values: jax.Array, where: Lanes, count: int) -> jax.Array:
 
 
 def store(
-    buffer: Buffer, address: Address, value: Emitted, where: Lanes, chunk: Chunk, scattered: bool = False
+    buffer: Buffer, address: Located, value: Emitted, where: Lanes, chunk: Chunk, scattered: bool = False
 ) -> Buffer:
     """The memory after a plain store, by a scatter if `scattered`; of several stores to one element, some one stays."""
     if not where.count or not buffer.elements:
         return buffer
-    if buffer.space != "private" and where.mask is None and address.proved and address.form is not None:
+    if buffer.space != "private" and where.mask is None and address.known.proved and address.known.form is not None:
         address, where = _once_each(address, where)
     values = where.array(value, chunk).astype(buffer.data.dtype)
     after = None if scattered else _written(buffer, address, where, values, chunk)
@@ -205,9 +207,9 @@ def store(
     return forwarding.remembering(buffer, after, address, where, values, value.shared, chunk)
 
 
-def _written(buffer: Buffer, address: Address, where: Lanes, values: jax.Array, chunk: Chunk) -> Buffer | None:
+def _written(buffer: Buffer, address: Located, where: Lanes, values: jax.Array, chunk: Chunk) -> Buffer | None:
     """The memory after a store to a window; None if it does not fill one."""
-    if address.proved:
+    if address.known.proved:
         part = slices.part(buffer, address, where, True, chunk)
     else:
         missing = poison(buffer.data.dtype)
@@ -227,22 +229,22 @@ def contents(buffer: Buffer) -> jax.Array:
     return opacity.apart(buffer.data) if buffer.viewed else buffer.data
 
 
-def _once_each(address: Address, where: Lanes) -> tuple[Address, Lanes]:
+def _once_each(address: Located, where: Lanes) -> tuple[Located, Lanes]:
     """Of the elements of a group that share an address the first, where the addresses are no lattice."""
-    assert address.form is not None
-    pattern = address.form.pattern
+    assert address.known.form is not None
+    pattern = address.known.form.pattern
     _, first = np.unique(pattern, return_index=True)
     if len(first) == len(pattern) or lattices.of_pattern(pattern):
         return address, where
     return address.only(np.sort(first)), where.only(np.sort(first))
 
 
-def _always(address: Address, where: Lanes) -> bool:
+def _always(address: Located, where: Lanes) -> bool:
     """Whether every element takes part and is within bounds."""
-    return address.proved and where.mask is None
+    return address.known.proved and where.mask is None
 
 
-def _target(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax.Array:
+def _target(buffer: Buffer, address: Located, where: Lanes, chunk: Chunk) -> jax.Array:
     """`[G, n]` positions in the buffer; its end, which scatters drop, for elements that take no part."""
     index, inside = address.find()
     return _chosen(places(buffer, index, where, chunk), inside, where, buffer.data.size, chunk)
@@ -269,7 +271,7 @@ def _scatter(data: jax.Array, op: str, target: jax.Array, values: jax.Array, alw
 
 
 def atomic(
-    buffer: Buffer, op: str, address: Address, values: Sequence[Emitted], where: Lanes, chunk: Chunk, joined: bool
+    buffer: Buffer, op: str, address: Located, values: Sequence[Emitted], where: Lanes, chunk: Chunk, joined: bool
 ) -> Buffer:
     """The memory after atomic updates whose old values nobody asked for.
 
@@ -297,14 +299,14 @@ def atomic(
     return buffer.holding(data)
 
 
-def _update(buffer: Buffer, op: str, address: Address, array: jax.Array, where: Lanes, chunk: Chunk) -> Update:
+def _update(buffer: Buffer, op: str, address: Located, array: jax.Array, where: Lanes, chunk: Chunk) -> Update:
     own = buffer.space == "private" and where.all and where.count == chunk.geometry.items
     target = _rows(buffer, address, where, chunk) if own else _target(buffer, address, where, chunk)
     operand = jnp.broadcast_to(-array if op == "sub" else array, target.shape)
     return Update(target, operand, "add" if op == "sub" else op, _always(address, where), own)
 
 
-def _rows(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> jax.Array:
+def _rows(buffer: Buffer, address: Located, where: Lanes, chunk: Chunk) -> jax.Array:
     """`[G, n]` for each work-item the number of its element of a private memory; their count where it has no part."""
     index, inside = address.find()
     return _chosen(index, inside, where, buffer.elements, chunk)
@@ -321,14 +323,14 @@ def _positions(update: Update, data: jax.Array) -> jax.Array:
 
 
 def _combined(
-    buffer: Buffer, op: str, address: Address, arrays: Sequence[jax.Array], where: Lanes, chunk: Chunk
+    buffer: Buffer, op: str, address: Located, arrays: Sequence[jax.Array], where: Lanes, chunk: Chunk
 ) -> jax.Array | None:
     """The contents after atomic updates in any order, if their addresses form a lattice.
 
     Private memory is updated where some place is not known (see `accumulation`), and a scatter does that.
     """
     in_order = chunk.deterministic and rounds(buffer, op)
-    if buffer.space == "private" or buffer.pending or op not in serial.COMBINE or in_order or not address.proved:
+    if buffer.space == "private" or buffer.pending or op not in serial.COMBINE or in_order or not address.known.proved:
         return None
     part = slices.part(buffer, address, where, True, chunk)
     return part.combined(contents(buffer), op, arrays[0], where.mask, chunk.target) if part else None
@@ -356,7 +358,7 @@ def _joined(updates: Sequence[Update], data: jax.Array) -> list[Update]:
 
 
 def fetch(
-    buffer: Buffer, op: str, address: Address, values: Sequence[Emitted], where: Lanes, chunk: Chunk
+    buffer: Buffer, op: str, address: Located, values: Sequence[Emitted], where: Lanes, chunk: Chunk
 ) -> tuple[jax.Array, Buffer]:
     """`[G, *shape]` old values of atomic updates, and the memory after them."""
     missing = poison(buffer.data.dtype)

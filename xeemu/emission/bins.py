@@ -14,7 +14,7 @@ from jax import lax
 
 from xeemu.devices.target import Counting
 from xeemu.emission import streaming, together
-from xeemu.emission.locating import Address
+from xeemu.emission.locating import Located
 from xeemu.emission.values import Buffer, Emitted, Few, Update
 from xeemu.knowledge import forms
 
@@ -22,9 +22,9 @@ from xeemu.knowledge import forms
 _COUNTED = 255
 
 
-def few(buffer: Buffer, op: str, address: Address, value: Emitted, figures: Counting) -> Few | None:
+def few(buffer: Buffer, op: str, address: Located, value: Emitted, figures: Counting) -> Few | None:
     """What an update of a local or private memory adds, and to which elements, if they are few and it is one number."""
-    number, interval = value.known.only, address.interval
+    number, interval = value.known.only, address.known.interval
     if buffer.data.dtype.kind not in "iu" or op not in ("add", "sub") or number is None or interval is None:
         return None
     size = interval[1] - interval[0] + 1

@@ -17,8 +17,9 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import locating
+from xeemu.emission.addressing import Component
 from xeemu.emission.frames import Frame
-from xeemu.emission.locating import Address, Component, Lanes
+from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.neighbours import Neighbour
 from xeemu.emission.values import Buffer, Chunk
 from xeemu.knowledge import lattices
@@ -163,7 +164,7 @@ def _between(least: int, value: jax.Array, greatest: int) -> jax.Array:
 
 def of_address(
     buffer: Buffer,
-    address: Address,
+    address: Located,
     where: Lanes,
     varying: bool,
     chunk: Chunk,
@@ -182,14 +183,14 @@ def of_address(
     """
     if not may_be(buffer, address, where):
         return None
-    axes = _axes(address.components, where, varying, chunk)
+    axes = _axes(address.known.components, where, varying, chunk)
     lattice = lattices.of_box(axes) if axes else None
     if axes is None or lattice is None:
         return None
     lattice = lattice.split(where.shape) if where.all else lattice
     sizes = tuple(component.span for component in axes)
     starts = starts_of(buffer, address, [axis.least for axis in axes], chunk)
-    if address.proved:
+    if address.known.proved:
         return lattice, Frame(starts, sizes, buffer.held_shape, lattice.extents, True)
     margins = margins_of(address, buffer.shape, sizes)
     if margins is None:
@@ -199,24 +200,24 @@ def of_address(
     return lattice, _among(edged, neighbour, buffer, chunk)
 
 
-def starts_of(buffer: Buffer, address: Address, further: Sequence[int], chunk: Chunk) -> tuple[jax.Array, ...]:
+def starts_of(buffer: Buffer, address: Located, further: Sequence[int], chunk: Chunk) -> tuple[jax.Array, ...]:
     """Where along each dimension of a buffer the first element of the first group lies, and so much further."""
     first, *others = (
-        locating.start(c.form, c.base, address.dtype, chunk, more)
-        for c, more in zip(address.components, further, strict=True)
+        locating.start(c.form, base, address.known.dtype, chunk, more)
+        for c, base, more in zip(address.known.components, address.bases, further, strict=True)
     )
     if buffer.origin is not None:
         first = lax.sub(first, buffer.origin.row.astype(first.dtype))
     return first, *others
 
 
-def may_be(buffer: Buffer, address: Address, where: Lanes) -> bool:
+def may_be(buffer: Buffer, address: Located, where: Lanes) -> bool:
     """Whether an access is one to global memory in its own shape by an index of which each component is known."""
     if buffer.space != "global":
         return False
     if not buffer.alone and len(buffer.shape) > 1:  # XLA copies a memory that it sees in several shapes
         return False
-    return bool(address.components and where.count and address.exact)
+    return bool(address.known.components and where.count and address.known.exact)
 
 
 def _axes(components: Sequence[Component], where: Lanes, varying: bool, chunk: Chunk) -> list[Lattice] | None:
@@ -229,12 +230,12 @@ def _axes(components: Sequence[Component], where: Lanes, varying: bool, chunk: C
     return [Lattice((*own, *lattice.axes)) for own, lattice in zip(steps, lanes, strict=True)]
 
 
-def margins_of(address: Address, shape: Sequence[int], sizes: Sequence[int]) -> tuple[tuple[int, int], ...] | None:
+def margins_of(address: Located, shape: Sequence[int], sizes: Sequence[int]) -> tuple[tuple[int, int], ...] | None:
     """How far an index goes beyond each dimension of a memory, below and above.
 
     None if that is not known, or if it is more than a rectangle of such sizes has.
     """
-    return _margins([component.interval for component in address.components], shape, sizes)
+    return _margins([component.interval for component in address.known.components], shape, sizes)
 
 
 def _margins(

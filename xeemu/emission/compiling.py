@@ -8,7 +8,7 @@ import jax
 from jax.extend import core as jex_core
 
 from xeemu.devices.target import Target
-from xeemu.emission import locating
+from xeemu.emission import addressing
 from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import primitives
@@ -67,7 +67,7 @@ def _gathers(program: Program, plan: Plan) -> bool:
 def _is_gather(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
     if eqn.primitive is not primitives.load_p or not plan.values[eqn.outvars[0]].varying:
         return False
-    return locating.foreseen(eqn, plan, dimensions)[1] is None
+    return addressing.foreseen(eqn, plan, dimensions).form is None
 
 
 def _vectors(bits: int | None) -> Mapping[str, Any]:

@@ -67,7 +67,7 @@ def of_index(index: Emitted, where: Lanes, chunk: Chunk) -> Cycle | None:
         return None
     if not split.divisor & (split.divisor - 1):  # by a power of two is no division, and found as fast
         return None
-    form = None if split.of.known.form is None else where.form(split.of.known.form)
+    form = None if split.of.known.form is None else where.elements.form(split.of.known.form)
     if form is None or not where.count or (np.diff(form.pattern) != 1).any():
         return None
     if chunk.count > 1 and chunk.linear_step(form) != where.count:

@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.emission import locating
-from xeemu.emission.locating import Address, Lanes
+from xeemu.emission import addressing, locating
+from xeemu.emission.addressing import Address
+from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.values import Buffer, Chunk, Shared, Stored
 from xeemu.knowledge.analysis import Plan, fact
-from xeemu.knowledge.forms import Form
 from xeemu.language import jaxprs, primitives
 from xeemu.language.geometry import Geometry
 from xeemu.language.jaxprs import Body
@@ -100,20 +100,18 @@ class _History:
 
 
 def _static_places(eqn: jex_core.JaxprEqn, plan: Plan, geometry: Geometry) -> np.ndarray | None:
-    """The same as `_places` of an operation that has not been emitted."""
+    """The `_places` of an operation that has not been emitted, if its mask is known."""
     dimensions, mask = len(geometry.group_range), primitives.mask(eqn)
     condition = None if mask is None else plan.value(mask, dimensions).form
-    where, form = locating.foreseen(eqn, plan, dimensions)
-    masked = mask is not None and (condition is None or not condition.constant)
-    if masked or form is None or not form.constant:
+    if mask is not None and (condition is None or not condition.constant):
         return None
-    return _numbers(plan.values[eqn.invars[0]].space, form, where, geometry.items)
+    return _places(plan.values[eqn.invars[0]].space, addressing.foreseen(eqn, plan, dimensions), geometry.items)
 
 
 def remembering(
     before: Buffer,
     after: Buffer,
-    address: Address,
+    address: Located,
     where: Lanes,
     values: jax.Array,
     shared: Shared | None,
@@ -127,7 +125,7 @@ def remembering(
       values: `[G or 1, n or 1]`
       shared: the same in the value's own dtype, if groups share it.
     """
-    places = _places(before, address, where, chunk)
+    places = _places(before.space, address.known, chunk.geometry.items)
     if places is None or where.mask is not None or len(np.unique(places)) < len(places):
         return after
     full = jnp.broadcast_to(values, (values.shape[0], where.count))
@@ -139,9 +137,9 @@ def remembering(
     return dataclasses.replace(after, stored=(Stored(places, shaped, shared), *before.stored[: _MOST - 1]))
 
 
-def recalled(buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> jax.Array | None:
+def recalled(buffer: Buffer, address: Located, where: Lanes, varying: bool, chunk: Chunk) -> jax.Array | None:
     """`[G or 1, n]` elements that were stored together and not since; None if they are not known to be."""
-    places = _places(buffer, address, where, chunk) if buffer.stored else None
+    places = _places(buffer.space, address.known, chunk.geometry.items) if buffer.stored else None
     if places is None:
         return None
     for stored in buffer.stored:
@@ -153,18 +151,18 @@ def recalled(buffer: Buffer, address: Address, where: Lanes, varying: bool, chun
     return None
 
 
-def _places(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk) -> np.ndarray | None:
-    """`[n]` numbers of elements of a group's memory, if no group, loop or argument decides on them."""
+def _places(space: str | None, address: Address, items: int) -> np.ndarray | None:
+    """`[n]` numbers of elements of a group's memory, if no group, loop or argument decides on them.
+
+    Those of the work-items' copies for private memory; `items` of a group.
+    """
     form = address.form
-    if buffer.space == "global" or not address.proved or form is None or not form.constant:
+    if space == "global" or not address.proved or form is None or not form.constant:
         return None
-    return _numbers(buffer.space, form, where, chunk.geometry.items)
-
-
-def _numbers(space: str | None, form: Form, where: Lanes, items: int) -> np.ndarray:
     if space == "local":
         return form.pattern
-    return form.pattern * items + where.chosen // (math.prod(where.shape) // items)
+    elements = address.elements
+    return form.pattern * items + elements.chosen // (math.prod(elements.shape) // items)
 
 
 def _part(stored: Stored, places: np.ndarray) -> jax.Array | None:

@@ -44,7 +44,7 @@ def _is_masked(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
     mask = primitives.mask(eqn)
     if mask is None or jaxprs.is_literal(mask):
         return False
-    # One that is known before the program runs chooses elements (see `locating.foreseen`), here as in other modules.
+    # One that is known before the program runs chooses elements (see `addressing.left_in`), here as in other modules.
     form = plan.values[mask].form
     if form is not None and form.constant:
         return False

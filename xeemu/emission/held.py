@@ -4,10 +4,10 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from xeemu.emission import access, distinctness, locating
-from xeemu.emission.locating import Address, Lanes
+from xeemu.emission import access, addressing, distinctness, locating
+from xeemu.emission.addressing import Elements
+from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.promotion import Place
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.knowledge.analysis import Value
@@ -26,7 +26,7 @@ class Held(Buffer):
     """
 
     whole: Buffer = dataclasses.field(kw_only=True)
-    address: Address = dataclasses.field(kw_only=True)
+    address: Located = dataclasses.field(kw_only=True)
     lanes: Lanes = dataclasses.field(kw_only=True)
 
 
@@ -39,16 +39,16 @@ def taken(buffer: Buffer, place: Place, indices: list[Emitted], chunk: Chunk) ->
       indices: the components of the place's index, as they are in every iteration.
       chunk: the work-groups.
     """
-    where = Lanes(place.access.shape, place.chosen, None)
+    where = Lanes(Elements(place.access.shape, place.chosen), None)
     private = buffer.space == "private"
     if not where.count or not buffer.elements or (private and not where.all):
         return None
     if not distinctness.distinct(place, buffer.space, chunk.geometry, chunk.count):
         return None
     address = locating.locate(buffer, indices, where, chunk)
-    if not address.proved:
+    if not address.known.proved:
         return None
-    lanes = where if private else Lanes((where.count,), np.arange(where.count), None)
+    lanes = where if private else Lanes(addressing.everyone((where.count,)), None)
     data = access.load(buffer, address, lanes, None, True, False, None, chunk).values.reshape(chunk.count, -1)
     return Held(data, buffer.space, buffer.shape, whole=buffer, address=address, lanes=lanes)
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.emission import locating, serial
+from xeemu.emission import addressing, serial
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import jaxprs, primitives
 from xeemu.language.jaxprs import Body
@@ -107,10 +107,11 @@ def _further(eqn: jex_core.JaxprEqn, after: jex_core.JaxprEqn, plan: Plan, dimen
     """How much further one of two updates begins, if they are alike but for that."""
     if eqn.primitive is not after.primitive or primitives.operation(eqn) != primitives.operation(after):
         return None
-    (where, form), (others, other) = (locating.foreseen(e, plan, dimensions) for e in (eqn, after))
+    first, second = (addressing.foreseen(e, plan, dimensions) for e in (eqn, after))
+    form, other = first.form, second.form
     if form is None or other is None or form.based or other.based or form.steps != other.steps:
         return None
-    if where.shape != others.shape or not where.count:
+    if first.elements.shape != second.elements.shape or not first.elements.count:
         return None
     apart = set((other.pattern - form.pattern).tolist())
     return apart.pop() if len(apart) == 1 else None
@@ -123,7 +124,7 @@ def _gap(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> int | None:
     """
     if eqn.primitive is not primitives.store_p:
         return None
-    form = locating.foreseen(eqn, plan, dimensions)[1]
+    form = addressing.foreseen(eqn, plan, dimensions).form
     return None if form is None or form.pattern.size < 2 else int(np.abs(np.diff(form.pattern)).min())
 
 

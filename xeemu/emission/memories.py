@@ -16,7 +16,7 @@ from xeemu.emission.cycles import Cycle
 from xeemu.emission.held import Held
 from xeemu.emission.items import Item, as_memory, as_value, named
 from xeemu.emission.joining import Row
-from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.observer import Event, Passage
 from xeemu.emission.placing import Waiting
 from xeemu.emission.values import Buffer, Chunk, Emitted
@@ -126,7 +126,7 @@ class _Access:
         (value,) = named(plan, eqn.outvars, [found.values], found.some)
         return [dataclasses.replace(as_value(value), shared=found.shared)]
 
-    def _found(self, address: Address, where: Lanes, other: Emitted | None, varying: bool) -> access.Loaded:
+    def _found(self, address: Located, where: Lanes, other: Emitted | None, varying: bool) -> access.Loaded:
         """What a load finds at its address."""
         number, buffer, chunk = self.equation.number, self.buffer, self.context.chunk
         block, together = self.context.block, self.context.together
@@ -142,18 +142,18 @@ class _Access:
             gathered = gathered or beyond
         # Iterations that are emitted together would take both branches.
         at_once = bool(self.context.waiting) or together is not None
-        gathered = gathered or (at_once and not address.proved)
+        gathered = gathered or (at_once and not address.known.proved)
         source = buffer if self.way.forwarded else dataclasses.replace(buffer, stored=())
         missing = jaxprs.literal(self.equation.eqn.invars[-1]) if self.guarded else None
         neighbour, apart = self.way.neighbour, self.way.apart
         return access.load(source, address, where, other, varying, gathered, view, chunk, missing, neighbour, apart)
 
-    def _cycle(self, address: Address, where: Lanes) -> Cycle | None:
+    def _cycle(self, address: Located, where: Lanes) -> Cycle | None:
         """Where a load goes round a global memory, if it does, and nothing prevents that it is copied."""
         context, known = self.context, self.buffer.space == "global" and self.buffer.origin is None
         # In a batch of iterations no loop can be emitted, and a load that has to be a gather must not be repeated.
         apart = context.block is None and context.together is None and not context.waiting and not self.way.gathered
-        if not known or not apart or len(self.indices) != 1 or not address.proved or context.observer.watches:
+        if not known or not apart or len(self.indices) != 1 or not address.known.proved or context.observer.watches:
             return None
         return cycles.of_index(self.indices[0], where, context.chunk)
 
@@ -183,7 +183,7 @@ class _Access:
             return [self._stored(event, address, values[0], where, chunk)]
         return self._combined(address, values, where, chunk)
 
-    def _in_row(self, row: Row, address: Address, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
+    def _in_row(self, row: Row, address: Located, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
         """The memory after an update that is made with others, or before all of them as long as some are missing."""
         waiting = (*self.buffer.waiting, Waiting(address, where, value))
         if self.equation.number != row.last:
@@ -209,14 +209,14 @@ class _Access:
         self.context.observer.on_access(event, chunk)
         return event
 
-    def _in_turn(self, address: Address, chunk: Chunk) -> Address:
+    def _in_turn(self, address: Located, chunk: Chunk) -> Located:
         """Its address, known only when what has to come before it is computed."""
         for item in self.way.before:
             done = item.data if isinstance(item, Buffer) else item.array(chunk)
-            address = address.shifted(opacity.opaque_zero(done, address.dtype))
+            address = address.shifted(opacity.opaque_zero(done, address.known.dtype))
         return address
 
-    def _stored(self, event: Event, address: Address, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
+    def _stored(self, event: Event, address: Located, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
         """The memory after a store."""
         block = self.context.block
         if block is not None:
@@ -227,7 +227,7 @@ class _Access:
         self.context.observer.on_stored(event, after, chunk)
         return after
 
-    def _combined(self, address: Address, values: list[Emitted], where: Lanes, chunk: Chunk) -> list[Item]:
+    def _combined(self, address: Located, values: list[Emitted], where: Lanes, chunk: Chunk) -> list[Item]:
         """The memory after an atomic operation, and the old value if it is asked for."""
         eqn, op = self.equation.eqn, primitives.operation(self.equation.eqn)
         if not eqn.params["fetch"]:

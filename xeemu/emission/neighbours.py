@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.emission import locating
+from xeemu.emission import addressing
 from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.forms import Form
@@ -72,12 +72,11 @@ def _placed(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> tuple[Hashab
     """What loads at constant distances from each other have in common, and where the first element of one is."""
     if eqn.primitive is not primitives.load_p or plan.values[eqn.invars[0]].space != "global":
         return None
-    forms = [plan.value(a, dimensions).form for a in primitives.indices(eqn)]
-    if not forms or not analysis.doubted(eqn, plan, dimensions):
+    if not analysis.doubted(eqn, plan, dimensions):
         return None
-    where, _ = locating.foreseen(eqn, plan, dimensions)
-    known = [where.form(form) for form in forms if form is not None and not form.based]
-    if len(known) < len(forms) or not where.count:
+    address = addressing.foreseen(eqn, plan, dimensions)
+    where, known = address.elements, [c.form for c in address.components if not c.form.based]
+    if not known or len(known) < len(address.shape) or not where.count:
         return None
     first = tuple(int(form.pattern[0]) for form in known)
     return (eqn.invars[0], where.shape, where.chosen.tobytes(), tuple(map(_shape, known))), first

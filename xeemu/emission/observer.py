@@ -15,7 +15,7 @@ import numpy as np
 from jax.extend import core as jex_core
 
 from xeemu.emission.items import Item
-from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.knowledge.analysis import Plan
 
@@ -42,7 +42,7 @@ class Event:
     plan: Plan
     number: int
     buffer: Buffer
-    address: Address
+    address: Located
     lanes: Lanes
     running: jax.Array | None
     present: jax.Array | None

@@ -15,10 +15,10 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
-from xeemu.emission import dividing, subgroups
+from xeemu.emission import dividing, locating, subgroups
+from xeemu.emission.addressing import Elements
 from xeemu.emission.comparing import Comparison
 from xeemu.emission.items import Item, as_value, named
-from xeemu.emission.locating import Lanes
 from xeemu.emission.values import Chunk, Emitted, Shared, Some, Split
 from xeemu.ir import ops
 from xeemu.knowledge import forms
@@ -141,15 +141,15 @@ def _some(eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> Some
     shape = eqn.outvars[0].aval.shape
     if not given or any(not np.array_equal(some.chosen, given[0].chosen) for some in given):
         return None
-    where = Lanes(shape, given[0].chosen, None)
+    where = Elements(shape, given[0].chosen)
     values = _of_lanes(eqn, operands, where, chunk)
     others = None if given[0].others is None else _of_lanes(eqn, operands, where.beside, chunk)
     return Some(where.chosen, values, others)
 
 
-def _of_lanes(eqn: jex_core.JaxprEqn, operands: list[Emitted], where: Lanes, chunk: Chunk) -> jax.Array:
+def _of_lanes(eqn: jex_core.JaxprEqn, operands: list[Emitted], where: Elements, chunk: Chunk) -> jax.Array:
     """`[G or 1, n]`: the result of an elementwise operation for some elements."""
-    arrays = [where.array(o, chunk) for o in operands]
+    arrays = [locating.of_elements(o, where, chunk) for o in operands]
     full = (max(array.shape[0] for array in arrays), where.count)
     values: list[jax.Array] = jaxprs.bound(eqn, [jnp.broadcast_to(array, full) for array in arrays])
     return values[0]

@@ -17,7 +17,7 @@ from jax import lax
 
 from xeemu.emission import boxes, locating
 from xeemu.emission.boxes import Edged
-from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.values import Buffer, Chunk, Shared
 from xeemu.knowledge.lattices import Axis, Lattice
 
@@ -88,7 +88,7 @@ class Tiles:
 
 
 def of_address(
-    buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, missing: np.ndarray
+    buffer: Buffer, address: Located, where: Lanes, varying: bool, chunk: Chunk, missing: np.ndarray
 ) -> Tiles | None:
     """The tiles of a load from global memory; None if it has none, or if they would hold little of what is loaded.
 
@@ -102,14 +102,14 @@ def of_address(
     block = chunk.block() if varying else [1]
     if not chunk.target.gathers_one_by_one or block is None or not boxes.may_be(buffer, address, where):
         return None
-    patterns = np.stack([c.form.pattern for c in address.components], axis=1)
+    patterns = np.stack([c.form.pattern for c in address.known.components], axis=1)
     least = patterns.min(axis=0)
     tile = tuple((patterns.max(axis=0) - least + 1).tolist())
     fits = math.prod(tile) <= chunk.target.windows.widest_overlap * where.count
     chosen = np.ravel_multi_index(tuple((patterns - least).T), tile) if fits else None
     if chosen is None or not locating.is_sliced(tile, chosen):
         return None
-    steps = [c.form.steps if varying else (0,) for c in address.components]
+    steps = [c.form.steps if varying else (0,) for c in address.known.components]
     own = tuple(n if any(each) else 1 for n, *each in zip(block, *steps, strict=True))
     groups = [Lattice(tuple(map(Axis, own, each))) for each in steps]
     cover = _cover(buffer, address, groups, tile, least - patterns[0], chunk, missing)
@@ -118,7 +118,7 @@ def of_address(
 
 def _cover(
     buffer: Buffer,
-    address: Address,
+    address: Located,
     groups: Sequence[Lattice],
     tile: tuple[int, ...],
     before: np.ndarray,
@@ -135,16 +135,14 @@ def _cover(
       chunk: the work-groups.
       missing: what elements out of bounds read as.
     """
-    sizes = tuple(lattice.span + n - 1 for lattice, n in zip(groups, tile, strict=True))
-    margins = ((0, 0),) * len(sizes) if address.proved else boxes.margins_of(address, buffer.shape, sizes)
+    sizes, proved = tuple(lattice.span + n - 1 for lattice, n in zip(groups, tile, strict=True)), address.known.proved
+    margins = ((0, 0),) * len(sizes) if proved else boxes.margins_of(address, buffer.shape, sizes)
     widest = chunk.target.windows.widest_overlap * math.prod(groups[0].sizes) * math.prod(tile)
-    if margins is None or (not address.proved and math.prod(sizes) > widest):
+    if margins is None or (not proved and math.prod(sizes) > widest):
         return None
     further = [int(more) + lattice.least for more, lattice in zip(before, groups, strict=True)]
     starts = boxes.starts_of(buffer, address, further, chunk)
-    return Cover(
-        starts, sizes, buffer.held_shape, sizes, True, margins, missing, True, address.proved, tile, _places(groups)
-    )
+    return Cover(starts, sizes, buffer.held_shape, sizes, True, margins, missing, True, proved, tile, _places(groups))
 
 
 def _places(groups: Sequence[Lattice]) -> np.ndarray:

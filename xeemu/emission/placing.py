@@ -9,7 +9,7 @@ import numpy as np
 
 from xeemu.devices.target import Target
 from xeemu.emission import access, serial, slices
-from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.slices import Part
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.knowledge.lattices import Axis
@@ -62,7 +62,7 @@ class Made:
     mask: jax.Array | None
 
 
-def of_updates(buffer: Buffer, op: str, address: Address, where: Lanes, axis: Axis, chunk: Chunk) -> Place | None:
+def of_updates(buffer: Buffer, op: str, address: Located, where: Lanes, axis: Axis, chunk: Chunk) -> Place | None:
     """Where several updates are made; None if no window holds them all, or if their order counts.
 
     Args:
@@ -72,7 +72,7 @@ def of_updates(buffer: Buffer, op: str, address: Address, where: Lanes, axis: Ax
       axis: how many there are, and how much further each begins.
       chunk: the work-groups.
     """
-    if not address.proved or not where.count or not buffer.elements or buffer.pending:
+    if not address.known.proved or not where.count or not buffer.elements or buffer.pending:
         return None
     if op != "store" and (op not in serial.COMBINE or (chunk.deterministic and access.rounds(buffer, op))):
         return None
@@ -92,7 +92,7 @@ class Waiting:
       value: what they are updated with.
     """
 
-    address: Address
+    address: Located
     where: Lanes
     value: Emitted
 
@@ -103,7 +103,7 @@ def at_once(buffer: Buffer, op: str, updates: Sequence[Waiting], step: int, chun
     None if they cannot be made at once.
     """
     first, axis = updates[0], Axis(len(updates), step)
-    alike = all(u.address.proved and (u.where.mask is None) == (first.where.mask is None) for u in updates)
+    alike = all(u.address.known.proved and (u.where.mask is None) == (first.where.mask is None) for u in updates)
     place = of_updates(buffer, op, first.address, first.where, axis, chunk) if alike else None
     if place is None:
         return None

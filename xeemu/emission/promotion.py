@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.emission import locating
+from xeemu.emission import addressing
 from xeemu.knowledge.analysis import Plan, Value
 from xeemu.knowledge.numbering import Numbers
 from xeemu.language import jaxprs, primitives
@@ -178,9 +178,9 @@ class _Walk:
         access: primitives.Access = eqn.params["access"]
         indices = primitives.indices(eqn)
         values = tuple(plan.value(a, self.dimensions) for a in indices)
-        where, form = locating.foreseen(eqn, plan, self.dimensions)
+        address = addressing.foreseen(eqn, plan, self.dimensions)
+        form, chosen = address.form, address.elements.chosen
         pattern, steps = (form.pattern, form.steps) if form is not None else (None, ())
-        chosen = where.chosen
         place = Place(access, chosen, tuple(indices), values, pattern, steps, inside=outermost)
         lanes = (access.shape, chosen.tobytes())
         if pattern is not None and place.known:

@@ -13,9 +13,10 @@ from jax import lax
 from jax.extend import core as jex_core
 
 from xeemu.devices.target import Target, Windows
-from xeemu.emission import boxes, combining, frames, locating, serial
+from xeemu.emission import addressing, boxes, combining, frames, locating, serial
+from xeemu.emission.addressing import Elements
 from xeemu.emission.frames import Frame, Start
-from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.neighbours import Neighbour
 from xeemu.emission.values import Buffer, Chunk, Shared
 from xeemu.knowledge import analysis, lattices
@@ -149,7 +150,7 @@ class Part:
 
 
 def part(
-    buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, turns: Axis | None = None
+    buffer: Buffer, address: Located, where: Lanes, varying: bool, chunk: Chunk, turns: Axis | None = None
 ) -> Part | None:
     """The window of an access, if its elements form a lattice in one.
 
@@ -163,14 +164,14 @@ def part(
       turns: iterations of a loop, of which the access is the first and all are meant.
     """
     found = _line(buffer, address, where, varying, chunk, turns)
-    if (found is not None and found.frame is not None) or turns is not None or not address.proved:
+    if (found is not None and found.frame is not None) or turns is not None or not address.known.proved:
         return found
     return box(buffer, address, where, varying, chunk, None) or found
 
 
 def box(
     buffer: Buffer,
-    address: Address,
+    address: Located,
     where: Lanes,
     varying: bool,
     chunk: Chunk,
@@ -186,18 +187,18 @@ def box(
 
 
 def _line(
-    buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk, turns: Axis | None
+    buffer: Buffer, address: Located, where: Lanes, varying: bool, chunk: Chunk, turns: Axis | None
 ) -> Part | None:
     """The window of an access, if its elements lie on a line of the memory."""
-    if address.form is None or not where.count:
+    if address.known.form is None or not where.count:
         return None
     if buffer.space == "private":
         return _private_part(buffer, address, where, chunk, turns or Axis(1, 1))
-    lattice = _lattice(address.form, where, buffer.space == "global", varying, chunk, turns)
+    lattice = _lattice(address.known.form, where.elements, buffer.space == "global", varying, chunk, turns)
     if lattice is None:
         return None
     rows = chunk.count if varying else 1
-    start = locating.start(address.form, address.base, address.dtype, chunk, lattice.least)
+    start = locating.start(address.known.form, address.base, address.known.dtype, chunk, lattice.least)
     if buffer.origin is not None:
         start = lax.sub(start, buffer.origin_element(start.dtype))
     zero = start.dtype.type(0)
@@ -213,13 +214,15 @@ def _line(
     return Part(starts, sizes, len(outer), chunk.count if outer else rows, outer, lattice, frame)
 
 
-def _lattice(form: Form, where: Lanes, shared: bool, varying: bool, chunk: Chunk, turns: Axis | None) -> Lattice | None:
+def _lattice(
+    form: Form, elements: Elements, shared: bool, varying: bool, chunk: Chunk, turns: Axis | None
+) -> Lattice | None:
     """The lattice of the elements on a line of a memory that groups share or have each; None if they are none."""
     lattice, axes = lattices.of_pattern(form.pattern), chunk.axes(form)
     if lattice is None or axes is None or (not shared and any(axis.stride for axis in axes)):
         return None
-    if where.all:
-        lattice = lattice.split(where.shape)
+    if elements.all:
+        lattice = lattice.split(elements.shape)
     if turns is not None:
         lattice = lattice.along(turns)
     for axis in reversed(axes if shared and varying else []):
@@ -240,24 +243,25 @@ def rows_of_store(eqn: jex_core.JaxprEqn, plan: Plan, chunk: Chunk, buffer: Buff
     known = None if mask is None else plan.value(mask, dimensions).form
     if analysis.doubted(eqn, plan, dimensions) or (mask is not None and (known is None or not known.constant)):
         return None
-    where, form = locating.foreseen(eqn, plan, dimensions)
-    if form is None or form.based or not where.count:
+    address = addressing.foreseen(eqn, plan, dimensions)
+    form = address.form
+    if form is None or form.based or not address.elements.count:
         return None
-    lattice = _lattice(form, where, True, True, chunk, None)
+    lattice = _lattice(form, address.elements, True, True, chunk, None)
     if lattice is None or (lattice.dense and not buffer.alone):
         return None
     offset = int(form.pattern[0]) + lattice.least
     return frames.shape_of_rows(lattice, offset, _unit(form, buffer, chunk), buffer.held_elements)
 
 
-def _rows(index: jax.Array, buffer: Buffer, address: Address, lattice: Lattice, chunk: Chunk) -> Frame | None:
+def _rows(index: jax.Array, buffer: Buffer, address: Located, lattice: Lattice, chunk: Chunk) -> Frame | None:
     """The frame of rows of rows, where compilers profit from it."""
     if not chunk.target.gathers_one_by_one or (not buffer.alone and buffer.rows is None):
         return None
-    if address.form is None or address.base is not None:
+    if address.known.form is None or address.base is not None:
         return None
-    unit = _unit(address.form, buffer, chunk)
-    start = Start(index, int(address.form.pattern[0]) + lattice.least, unit)
+    unit = _unit(address.known.form, buffer, chunk)
+    start = Start(index, int(address.known.form.pattern[0]) + lattice.least, unit)
     found = frames.of_rows(lattice, start, buffer.held_elements, buffer.alone)
     return found if buffer.alone or found is None or found.shape == buffer.rows else None
 
@@ -268,16 +272,16 @@ def _unit(form: Form, buffer: Buffer, chunk: Chunk) -> int:
     return math.gcd(chunk.unit(form), begins)
 
 
-def _private_part(buffer: Buffer, address: Address, where: Lanes, chunk: Chunk, turns: Axis) -> Part | None:
+def _private_part(buffer: Buffer, address: Located, where: Lanes, chunk: Chunk, turns: Axis) -> Part | None:
     """All work-items access the same element, each its own copy, and the next one in the next of some iterations."""
-    form = address.form
+    form, dtype = address.known.form, address.known.dtype
     one_each = where.all and len(where.shape) == len(chunk.geometry.local_range)
     if form is None or not form.uniform or not one_each or (form.pattern != form.pattern[0]).any():
         return None
     if abs(turns.stride) != 1:
         return None
     copies = chunk.count * where.count
-    starts = (locating.start(form, address.base, address.dtype, chunk, min(turns.reach, 0)), address.dtype.type(0))
+    starts = (locating.start(form, address.base, dtype, chunk, min(turns.reach, 0)), dtype.type(0))
     along = Axis(turns.size, turns.stride * copies)
     axes = (Axis(chunk.count, where.count), along, Axis(where.count, 1)) if turns.size > 1 else (Axis(copies, 1),)
     lattice, sizes = Lattice(axes), (turns.size, copies)

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from xeemu.emission import access, slices
-from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.slices import Part, View
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.knowledge.lattices import Axis
@@ -91,13 +91,13 @@ class Block:
         return View(self.moves[number], self.turn, self.turns, self.windows, number, chunk.many, chunk.target.windows)
 
     def located(
-        self, number: int, buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk
-    ) -> tuple[Address, View | None, bool]:
+        self, number: int, buffer: Buffer, address: Located, where: Lanes, varying: bool, chunk: Chunk
+    ) -> tuple[Located, View | None, bool]:
         """Of a load the address with what is known of it, its window, and whether to gather it."""
         private = buffer.space == "private"  # whose elements lie apart
         if private or (view := self.view(number, chunk)) is None:
             return address, None, False
-        if address.proved or number in self.trusted:
+        if address.known.proved or number in self.trusted:
             return address.trusted(), view, False
         if self.found is not None:
             part = slices.part(buffer, address, where, varying, chunk)
@@ -106,10 +106,10 @@ class Block:
         return address, view, self.found is not None or number in self.doubted
 
     def filled(
-        self, number: int, buffer: Buffer, address: Address, value: Emitted, where: Lanes, chunk: Chunk
+        self, number: int, buffer: Buffer, address: Located, value: Emitted, where: Lanes, chunk: Chunk
     ) -> Buffer | None:
         """The memory after a store that waits for those of the other iterations; None if it does not."""
-        if not address.proved or (axis := self.axis(number)) is None:
+        if not address.known.proved or (axis := self.axis(number)) is None:
             return None
         if not self.turn and where.count and buffer.elements:
             part = slices.part(buffer, address, where, True, chunk, axis)

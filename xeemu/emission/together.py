@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from xeemu.emission import access, placing, slices
-from xeemu.emission.locating import Address, Lanes
+from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.placing import Made, Place
 from xeemu.emission.slices import Part
 from xeemu.emission.values import Buffer, Chunk, Emitted
@@ -64,7 +64,7 @@ class Together:
     places: dict[int, Place] = dataclasses.field(default_factory=dict)
     made: dict[int, Made] = dataclasses.field(default_factory=dict)
 
-    def look(self, number: int, buffer: Buffer, address: Address, where: Lanes, varying: bool, chunk: Chunk) -> None:
+    def look(self, number: int, buffer: Buffer, address: Located, where: Lanes, varying: bool, chunk: Chunk) -> None:
         """Finds the window of what all iterations load, if there is one for them to look at."""
         axis = self.axes.get(number)
         if axis is None or not axis.stride or not where.count or not buffer.elements:
@@ -73,13 +73,13 @@ class Together:
         first = slices.part(buffer, address, where, varying, chunk)
         if window is None or first is None:
             return
-        if address.proved:
+        if address.known.proved:
             self.windows[number] = Window(window, buffer.data, axis.size, None)
         elif access.may_fit(buffer, address, first, chunk):
             self.windows[number] = Window(window, buffer.data, axis.size, (first, buffer.held_elements))
 
     def update(
-        self, number: int, buffer: Buffer, op: str, address: Address, value: Emitted, where: Lanes, chunk: Chunk
+        self, number: int, buffer: Buffer, op: str, address: Located, value: Emitted, where: Lanes, chunk: Chunk
     ) -> None:
         """Takes an update, or where all iterations make it, if the iteration is looked at."""
         axis = self.axes.get(number)

@@ -12,7 +12,7 @@ from typing import Any
 from jax.extend import core as jex_core
 
 from xeemu.devices.target import CPU, Unrolling
-from xeemu.emission import locating
+from xeemu.emission import addressing
 from xeemu.knowledge import analysis, lattices
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.lattices import Axis, Lattice
@@ -97,11 +97,11 @@ def _is_filled(body: Body, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, 
 
 def _lattice(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> tuple[Lattice, bool] | None:
     """The addresses of a load or store, if they form a lattice, and whether they are the same for all groups."""
-    where, form = locating.foreseen(eqn, plan, dimensions)
-    if form is None or not where.count:
+    address = addressing.foreseen(eqn, plan, dimensions)
+    if address.form is None or not address.elements.count:
         return None
-    lattice = lattices.of_pattern(form.pattern)
-    return (lattice, form.uniform) if lattice else None
+    lattice = lattices.of_pattern(address.form.pattern)
+    return (lattice, address.form.uniform) if lattice else None
 
 
 def moves(body: Body, plan: Plan, consts: int) -> dict[int, int]:

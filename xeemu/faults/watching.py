@@ -198,7 +198,7 @@ class Watching(Observer):
         bitmap = self._bitmap(memory)
         shape = (self.chunk.count, event.lanes.count)
         targets = jnp.broadcast_to(
-            jnp.where(event.taken(self._items), self._places(event), event.address.dtype.type(bitmap.size)), shape
+            jnp.where(event.taken(self._items), self._places(event), event.address.known.dtype.type(bitmap.size)), shape
         )
         own = memory - len(self.watch.present)
         written = bitmap.at[targets.reshape(-1)].set(True, mode="drop")

@@ -150,19 +150,24 @@ def wrapped(value: int, dtype: Any) -> Any:
     return np.asarray(value & ((1 << 8 * dtype.itemsize) - 1), f"u{dtype.itemsize}").astype(dtype)[()]
 
 
-def converted(form: Form, base: Any, dtype: Any) -> tuple[Form, Any]:
-    """A form and its base in another dtype that holds all of its values.
+def converted(form: Form, base: Any, dtype: Any) -> Any:
+    """A form's base in another dtype that holds all of the form's values, or None if it has none.
 
-    A base is right modulo its own width only. Before it is widened the pattern's first element is moved to it: then it
-    is a value of the variable itself, of the first lane of the first group, and exact.
+    A base is right modulo its own width only. Before it is widened the pattern's first element is moved to it, see
+    `widened`: then it is a value of the variable itself, of the first lane of the first group, and exact.
     """
     if base is None or base.dtype == np.dtype(dtype):
-        return form, base
+        return base
     if base.dtype.itemsize >= np.dtype(dtype).itemsize:
-        return form, base.astype(dtype)
-    origin = _origin(form)
-    exact = lax.add(base, wrapped(origin, base.dtype)).astype(dtype)
-    return dataclasses.replace(form, pattern=form.pattern - origin), exact
+        return base.astype(dtype)
+    return lax.add(base, wrapped(_origin(form), base.dtype)).astype(dtype)
+
+
+def widened(form: Form, base: np.dtype | None, dtype: np.dtype) -> Form:
+    """A form once its base, in a dtype or None, is `converted` to another one."""
+    if base is None or base.itemsize >= dtype.itemsize:
+        return form
+    return dataclasses.replace(form, pattern=form.pattern - _origin(form))
 
 
 def _scaled(form: Form, factor: int) -> tuple[Form, Callable[[Any], Any]]:
@@ -235,7 +240,7 @@ def _converted(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, Bas
         return form, lambda bases: None
     widens = eqn.invars[0].aval.dtype.itemsize < dtype.itemsize
     moved = dataclasses.replace(form, pattern=form.pattern - _origin(form)) if widens else form
-    return moved, lambda bases: converted(form, bases[0], dtype)[1]
+    return moved, lambda bases: converted(form, bases[0], dtype)
 
 
 def iota(eqn: jex_core.JaxprEqn, dimensions: int) -> Form | None:

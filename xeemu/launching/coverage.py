@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.emission import distinctness, guarding, locating
+from xeemu.emission import addressing, distinctness, guarding
 from xeemu.knowledge import intervals
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.forms import Form
@@ -43,8 +43,8 @@ def _is_known(mask: jaxprs.Atom | None, plan: Plan, geometry: Geometry) -> bool:
 def _has_each_id(store: jex_core.JaxprEqn, plan: Plan, geometry: Geometry) -> bool:
     """Whether each component of the index is the global id of another dimension, with an item for each element."""
     shape, dimensions = store.invars[0].aval.shape, _dimensions(geometry)
-    where, _ = locating.foreseen(store, plan, dimensions)
-    if where.shape != geometry.local_range or not where.all or len(shape) != dimensions:
+    elements = addressing.foreseen(store, plan, dimensions).elements
+    if elements.shape != geometry.local_range or not elements.all or len(shape) != dimensions:
         return False
     left = list(range(dimensions))
     for index, size in zip(primitives.indices(store), shape, strict=True):
@@ -84,7 +84,7 @@ def _inside(store: jex_core.JaxprEqn, plan: Plan, geometry: Geometry) -> Form | 
     dimensions, shape = _dimensions(geometry), store.invars[0].aval.shape
     found = [plan.value(a, dimensions).interval for a in primitives.indices(store)]
     inside = all(intervals.within(i, (0, n - 1)) for i, n in zip(found, shape, strict=True))
-    return locating.foreseen(store, plan, dimensions)[1] if inside else None
+    return addressing.foreseen(store, plan, dimensions).form if inside else None
 
 
 def _dimensions(geometry: Geometry) -> int:

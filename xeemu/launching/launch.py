@@ -18,7 +18,7 @@ from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import bounding, calling, derivatives, fitting, sharding, unwritten
+from xeemu.launching import bounding, calling, cautions, derivatives, fitting, sharding, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
@@ -197,6 +197,7 @@ def _launched(
         options = Options(memory_bytes, deterministic, donating and not inside_jit, platform, mesh, max_iterations=most)
         prepared = prepare(taken, nd_range, device, tuple(map(Description.of, given)), bound, options)
         unwritten.check(prepared.program, (*results_only, *among))
+        cautions.of_launch(prepared.program)
         if seed is not None:
             with jax.core.eval_context():
                 results = interleaving.launched(prepared.program, given, seed, inside_jit, max_iterations)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.emission import forwarding, locating, updating
+from xeemu.emission import addressing, forwarding, updating
 from xeemu.ir import ops
 from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Plan, Value
@@ -107,7 +107,7 @@ def transposes(body: Body, plan: Plan, dimensions: int) -> bool:
 
 def _is_transposed(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
     """Whether a memory has what a later dimension of the group range is for further apart than an earlier one's."""
-    _, form = locating.foreseen(eqn, plan, dimensions)
+    form = addressing.foreseen(eqn, plan, dimensions).form
     steps = [abs(step) for step in form.steps if step] if form is not None else []
     return steps != sorted(steps, reverse=True)
 

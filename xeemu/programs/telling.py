@@ -46,6 +46,6 @@ def _launches(submissions: "Sequence[Submitted]") -> list[str]:
 
 def _arrays(of: "Result") -> list[str]:
     """The arrays, each under the first of its names."""
-    first = {id(array): name for name, array in reversed(of.arrays.items())}
+    first = {id(array): name for name, array in reversed(list(of.arrays.items()))}
     shown = {name: of.arrays[name] for name in of.arrays if first[id(of.arrays[name])] == name}
     return [f"array {name}: {array.dtype}[{', '.join(map(str, array.shape))}]" for name, array in shown.items()]

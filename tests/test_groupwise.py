@@ -1,0 +1,70 @@
+"""Estimates from some work-groups: near what a run counts, with their error, and marked so."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import xeemu as xe
+from xeemu.cost import census
+
+SIZE = 1 << 15
+FIGURES = ("requests", "lines", "sectors", "bytes_used", "lanes")
+
+
+@xe.kernel
+def hashed(wg, x, out):
+    """Places that repeat nowhere, known before the run, and a mask of that kind."""
+    i = wg.global_id()
+    place = ((i * 40503) ^ (i >> 7)) % SIZE
+    return out.at[i].set(x.load(place, where=place % 3 != 0))
+
+
+@pytest.fixture
+def few_lanes(monkeypatch):
+    """Too little effort for all work-groups, enough for one at a time."""
+    monkeypatch.setattr(census, "_MOST_LANES", 1 << 10)
+
+
+@pytest.mark.parametrize("device", ["h200", "max1550"])
+def test_an_estimate_from_some_work_groups_is_near_what_is_counted_on_all(few_lanes, device):
+    x = np.arange(SIZE, dtype=np.float32)
+    nd_range = xe.NDRange(SIZE, 128)
+    report = xe.estimate(hashed, nd_range, device=device)(x, x)
+    _, counted = xe.profile(hashed, nd_range, device=device)(x, x)
+    guessed, exact = (next(site for site in r.sites if site.op == "load") for r in (report, counted))
+    assert exact.errors is None
+    assert not guessed.closed_form
+    for name in FIGURES:
+        error = guessed.errors.get(name, 0.05 * guessed.lanes)
+        assert abs(getattr(guessed, name) - getattr(exact, name)) <= 4 * error + 1, name
+    assert (report.sampled_groups, report.mark("global_"), counted.mark("global_")) == (64, "~", "=")
+    assert report.time_s == pytest.approx(counted.time_s, rel=0.05)
+
+
+def test_what_depends_on_data_stays_unknown():
+    @xe.kernel
+    def gather(wg, x, places, out):
+        return out.at[wg.global_id()].set(x[places[wg.global_id()]])
+
+    x = np.zeros(SIZE, np.float32)
+    report = xe.estimate(gather, xe.NDRange(SIZE, 128))(x, x.astype(np.int32), x)
+    assert (report.time_s, report.sampled_groups) == (None, None)
+    (load,) = [site for site in report.sites if site.memory == "x"]
+    assert load.lines is None
+
+
+def test_a_stencil_on_a_large_grid_is_estimated():
+    @xe.kernel
+    def stencil(wg, a, out):
+        i, j = wg.global_id(0), wg.global_id(1)
+        inside = (i > 0) & (i < 511) & (j > 0) & (j < 511)
+        near = [(i, j), (i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)]
+        return out.at[i, j].set(sum(a.load(each, where=inside) for each in near), where=inside)
+
+    a = jnp.zeros((512, 512), jnp.float32)
+    nd_range = xe.NDRange((512, 512), (16, 16))
+    report = xe.estimate(stencil, nd_range)(a, a)
+    _, counted = xe.profile(stencil, nd_range)(a, a)
+    assert report.time_s == pytest.approx(counted.time_s, rel=0.02)
+    lanes = sum(site.lanes for site in counted.sites if site.op == "load")
+    assert lanes == 5 * 510 * 510

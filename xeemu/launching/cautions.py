@@ -1,0 +1,54 @@
+"""Cautions: what a kernel does here though no hardware does it as it is written, told once, as a warning."""
+
+import functools
+import warnings
+from collections.abc import Iterator
+
+from xeemu.errors import KernelWarning
+from xeemu.language import jaxprs, primitives, separation, source
+from xeemu.language.collectives import GROUP
+from xeemu.language.dialect import PYTHON
+from xeemu.language.program import Program
+from xeemu.language.source import Site
+from xeemu.launching.options import MOST_KEPT
+
+
+@functools.lru_cache(maxsize=MOST_KEPT)
+def of_launch(program: Program) -> None:
+    """Warns of operations of `jnp` that mix work-items, and of barriers that order no memory; of each line once."""
+    if program.kernel.dialect is PYTHON:
+        for site, text in (*_mixing(program), *_barriers(program)):
+            _warn(f"{text}\n  at {site}", site.file, site.line)
+
+
+def _mixing(program: Program) -> Iterator[tuple[Site, str]]:
+    for mixing in separation.of_program(program.body, program.geometry):
+        if not mixing.collective:
+            yield (
+                mixing.site,
+                f"kernel {program.kernel.name} mixes work-items by {mixing.operation}, which runs here but has no "
+                "counterpart on hardware, where a work-item has the values of others by local memory and a barrier, or "
+                "by a group algorithm such as wg.reduce and wg.sub_group.shift_left; write one of these",
+            )
+
+
+def _barriers(program: Program) -> Iterator[tuple[Site, str]]:
+    for eqn in jaxprs.equations(program.body):
+        barrier = eqn.primitive is primitives.barrier_p and eqn.params["level"] == GROUP
+        if barrier and len(eqn.invars) == int(eqn.params["masked"]):
+            yield (
+                source.of_equation(eqn),
+                f"kernel {program.kernel.name} has a barrier of no memories, which orders no accesses; give it those "
+                f"that it orders, and take what it gives: {_names(program)}",
+            )
+
+
+def _names(program: Program) -> str:
+    names = ", ".join(memory.name for memory in program.allocations if memory.space == "local") or "x"
+    return f"{names} = wg.barrier({names})"
+
+
+@functools.lru_cache(maxsize=1024)
+def _warn(text: str, file: str, line: int) -> None:
+    """Warns of a line of the user's; cached, so that it is done once."""
+    warnings.warn_explicit(text, KernelWarning, file, line)
