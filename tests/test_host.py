@@ -756,3 +756,22 @@ def test_a_distance_without_a_sign_leads_back_where_it_wraps():
     }"""
     ).run()
     assert result.output == f"{sum(2 * (24 + i) ** 2 + (16 + i) ** 2 for i in range(4))} {27**2 + 19**2}"
+
+
+def test_texts_beyond_ascii_are_printed_by_the_host_and_by_a_stream():
+    result = xe.load(
+        _HEAD
+        + r"""
+    int main() {
+      sycl::queue q;
+      std::cout << "é" << R"(\n√)" << "\u00a0\x41\n";
+      q.submit([&](sycl::handler &h) {
+        sycl::stream out(1024, 256, h);
+        h.single_task([=] { out << "sub\u00a0group é " << 3 << "\n"; });
+      });
+      q.wait();
+      cl_float2 pair{1.0f, 2.0f};
+      std::cout << pair.y() << "√\n";
+    }"""
+    ).run()
+    assert result.output == "é\\n√\u00a0A\nsub\u00a0group é 3\n2√\n"

@@ -35,6 +35,7 @@ def native_run(text, again=None, status=0, contents=(), contents_again=None):
         ("1\n2", "1", "differs"),
         ("took 3 ms\nsum = 4", "took 9 ms\nsum = 4", "agrees"),
         ("Device: SimSYCL virtual GPU", "Running on Max 1550", "silent"),
+        ("Supported Sub-Group Sizes : 32\nsum = 4", "Supported Sub-Group Sizes : 16 32\nsum = 4", "agrees"),
     ],
 )
 def test_lines_are_compared_number_by_number_and_those_of_times_and_devices_are_left_out(theirs, ours, said):
@@ -53,6 +54,7 @@ def test_lines_that_two_runs_do_not_have_in_common_are_left_out_and_the_order_of
 
 def test_what_a_program_returns_is_compared():
     assert native_comparison.compared(native_run("", status=1), "", 0, ()).differences == ("returned 0, not 1",)
+    assert not native_comparison.compared(native_run("", status=255), "", -1, ()).differences
     assert native_comparison.compared(Native(error="does not compile"), "", 0, ()).said == "no native result"
 
 

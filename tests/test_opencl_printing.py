@@ -52,6 +52,11 @@ CONVERSIONS = {
 }
 
 
+def test_texts_beyond_ascii_and_escapes():
+    statements = r'if (!i) { printf("é\u00a0%d\t\x41\101?\n", 3); printf("%s\n", "a" "b√"); }'
+    assert str(printed(statements)) == "é\u00a03\tAA?\nab√\n"
+
+
 def test_conversions():
     texts = printed("if (i == 7) {" + " ".join(f"printf({arguments});" for arguments in CONVERSIONS) + "}")
     for line, want in zip(texts, CONVERSIONS.values(), strict=True):

@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
-from xeemu.emission import dividing, locating, subgroups
+from xeemu.emission import dividing, exactness, locating, subgroups
 from xeemu.emission.addressing import Elements
 from xeemu.emission.comparing import Comparison
 from xeemu.emission.items import Item, as_value, named
@@ -24,6 +24,8 @@ from xeemu.ir import ops
 from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import jaxprs
+
+_Bind = Callable[[jex_core.JaxprEqn, Sequence[jax.Array]], list[jax.Array]]
 
 
 def results(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> list[Item]:
@@ -99,7 +101,7 @@ def _carried_out(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], ch
         return named(plan, eqn.outvars, [result])
     if len(operands) == 1 and (array := subgroups.widened(eqn, operands[0], chunk)) is not None:
         return _held(plan, eqn, array, operands[0].lanes)
-    bind = _bind_unsigned if _is_natural(eqn, operands) else jaxprs.bound
+    bind = _binding(eqn, operands)
     if _applies_to_chunks(eqn, operands):
         if (lanes := subgroups.common(operands, chunk)) is not None:
             arrays = [subgroups.held(o, lanes, chunk) if o.shape else o.array(chunk) for o in operands]
@@ -109,6 +111,14 @@ def _carried_out(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], ch
         (value,) = named(plan, eqn.outvars, found, _some(eqn, operands, chunk))
         return [dataclasses.replace(as_value(value), shared=_shared(bind, eqn, operands, chunk))]
     return named(plan, eqn.outvars, _lifted(lambda *xs: bind(eqn, xs), operands, chunk))
+
+
+def _binding(eqn: jex_core.JaxprEqn, operands: Sequence[Emitted]) -> _Bind:
+    """How an operation is bound again to other arrays."""
+    alike = [not o.known.varying for o in operands]
+    if exactness.applies(eqn, alike):
+        return lambda eqn, arrays: exactness.bound(eqn, arrays, alike)
+    return _bind_unsigned if _is_natural(eqn, operands) else jaxprs.bound
 
 
 def _held(plan: Plan, eqn: jex_core.JaxprEqn, array: jax.Array, lanes: int | None) -> list[Item]:
@@ -156,7 +166,7 @@ def _of_lanes(eqn: jex_core.JaxprEqn, operands: list[Emitted], where: Elements, 
 
 
 def _shared(
-    bind: Callable[[jex_core.JaxprEqn, Sequence[jax.Array]], list[jax.Array]],
+    bind: _Bind,
     eqn: jex_core.JaxprEqn,
     operands: Sequence[Emitted],
     chunk: Chunk,

@@ -151,6 +151,16 @@ class Printed(tuple[Line, ...]):
         return "".join(line.text for line in self)
 
 
+def spelt(letters: str) -> str:
+    """The text whose bytes in UTF-8 are given, each as a character."""
+    return letters.encode("latin-1", "replace").decode(errors="replace")
+
+
+def letters(text: str) -> str:
+    """A text's bytes in UTF-8, each as a character, which is how programs hold texts."""
+    return text.encode().decode("latin-1")
+
+
 def of_rows(rows: np.ndarray, pieces: Pieces, shape: tuple[int, ...]) -> Printed:
     """What work-items have printed.
 
@@ -162,7 +172,9 @@ def of_rows(rows: np.ndarray, pieces: Pieces, shape: tuple[int, ...]) -> Printed
     lines: list[Line] = []
     for item in np.flatnonzero(rows[:, 0]).tolist():
         at = tuple(int(k) for k in np.unravel_index(item, shape))
-        lines += [Line(text, at, p.place.file, p.place.line, p.failed) for text, p in _of_row(rows[item, :-1], pieces)]
+        lines += [
+            Line(spelt(text), at, p.place.file, p.place.line, p.failed) for text, p in _of_row(rows[item, :-1], pieces)
+        ]
     lost = np.flatnonzero(rows[:, -1]).tolist()
     return Printed(lines, [tuple(int(k) for k in np.unravel_index(item, shape)) for item in lost])
 

@@ -9,7 +9,7 @@ import numpy as np
 from xeemu.devices.device import Device, device
 from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocationError
 from xeemu.faults.findings import Findings
-from xeemu.frontends import binding, types
+from xeemu.frontends import binding, texts, types
 from xeemu.frontends.cplusplus import submissions
 from xeemu.frontends.cplusplus.destructors import Destructors
 from xeemu.frontends.hosting import layouts, lifetimes, ranges
@@ -100,7 +100,7 @@ class _Run:
         except MemoryError as error:
             raise _too_large(error, machine) from None
         found = Findings([*races.findings(), *frees.seen.values(), *read.findings()])
-        return Result("".join(machine.output), arrays, tuple(self.submitted), code, found, frees.leaks())
+        return Result(texts.spelt("".join(machine.output)), arrays, tuple(self.submitted), code, found, frees.leaks())
 
     def _main(self) -> Function:
         for cursor in submissions.functions(self.kernels.instances):
@@ -216,7 +216,7 @@ class _Run:
             words = _WORDS if lowered.prints(entry.function, ("printf",)) else 2  # an assertion takes one
             changed, text = printed(kernel, nd_range, device=self.device, words=words)(*contents.arguments)
             self.submitted.append(submitted)
-            machine.output.append("".join(str(line) for line in text if not line.failed))
+            machine.output.append(texts.letters("".join(str(line) for line in text if not line.failed)))
             if failed := next((line for line in text if line.failed), None):
                 raise Stopped(1, f"work-item {failed.work_item} of {name}: {failed}  at {failed.file}:{failed.line}")
         else:
@@ -286,7 +286,7 @@ def _command_line(machine: Machine, words: Sequence[str]) -> Memory:
     """`argv`."""
     made, of = machine.cells(8 * len(words) + 8), Pointer(types.CHAR, "generic")
     for k, word in enumerate(words):
-        letters = [*word.encode("latin-1", "replace"), 0]
+        letters = [*word.encode(), 0]
         text = machine.cells(len(letters))
         for at, letter in enumerate(letters):
             text.put(at, types.CHAR, letter)

@@ -1,8 +1,8 @@
 """Literals: numbers and strings of the source."""
 
-import ast
+import re
 
-from xeemu.frontends import refusals, tree, types
+from xeemu.frontends import refusals, texts, tree, types
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.bodies import Body
 from xeemu.frontends.parsing.clang import Cursor
@@ -47,9 +47,26 @@ def string(body: Body, cursor: Cursor) -> Expression:
 
 
 def unquoted(token: str) -> str:
-    """What a string literal holds, each byte one character."""
-    quoted = token[token.index('"') :].replace("\\?", "?")
-    return str(ast.literal_eval("b" + quoted).decode("latin-1")) if quoted.isascii() else quoted[1:-1]
+    """What a string literal holds, each byte of its UTF-8 one character."""
+    begun = token.index('"')
+    quoted = token[begun + 1 : token.rindex('"')]
+    if token[:begun].endswith("R"):  # R"delimiter(as it stands)delimiter"
+        return texts.letters(quoted[quoted.index("(") + 1 : quoted.rindex(")")])
+    return _ESCAPE.sub(_unescaped, texts.letters(quoted))
+
+
+_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|\r?\n|(.))")
+_SHORT = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """What an escape stands for: a byte, or the bytes of a character."""
+    octal, digits, short, long, letter = found.groups()
+    if octal or digits:
+        return chr((int(octal, 8) if octal else int(digits, 16)) & 0xFF)
+    if short or long:
+        return texts.letters(chr(int(short or long, 16)))
+    return _SHORT.get(letter, letter) if letter else ""
 
 
 def zero(of: Type, place: tree.Place) -> Expression:

@@ -182,7 +182,6 @@ template <class T, int D = 1, class A = buffer_allocator<std::remove_const_t<T>>
   void set_write_back(bool back = true) {
     if (!back) set_final_data();
   }
-  template <class P> bool has_property() const { return false; }
   template <class U, int E = D> buffer<U, E> reinterpret(range<E> size) const { return buffer<U, E>(detail::part(), (U *)data, size); }
   template <class U, int E = D> buffer<U, E> reinterpret() const {
     if constexpr (E == 1) return buffer<U, E>(detail::part(), (U *)data, range<1>(byte_size() / sizeof(U)));

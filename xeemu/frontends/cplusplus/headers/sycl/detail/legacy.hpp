@@ -65,5 +65,19 @@ typedef unsigned long cl_ulong;
 typedef float cl_float;
 typedef double cl_double;
 typedef unsigned cl_bool;
+#define XEEMU_VECTORS(name) \
+  typedef sycl::vec<name, 2> name##2; typedef sycl::vec<name, 3> name##3; typedef sycl::vec<name, 4> name##4; \
+  typedef sycl::vec<name, 8> name##8; typedef sycl::vec<name, 16> name##16;
+XEEMU_VECTORS(cl_char)
+XEEMU_VECTORS(cl_uchar)
+XEEMU_VECTORS(cl_short)
+XEEMU_VECTORS(cl_ushort)
+XEEMU_VECTORS(cl_int)
+XEEMU_VECTORS(cl_uint)
+XEEMU_VECTORS(cl_long)
+XEEMU_VECTORS(cl_ulong)
+XEEMU_VECTORS(cl_float)
+XEEMU_VECTORS(cl_double)
+#undef XEEMU_VECTORS
 
 #endif
