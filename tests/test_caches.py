@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import xeemu as xe
-from xeemu.cost.caches import Loaded, Scratch, Stored, Traffic, past_l1, past_l2
+from xeemu.cost.caches import Loaded, Scratch, Stored, Traffic, opened_pages, past_l1, past_l2, stored_at_a_time
 from xeemu.cost.footprint import Footprint
 
 SMALL = dataclasses.replace(xe.device("h200"), l1_bytes_per_core=1000, l2_bytes=100_000, xe_cores=10)
@@ -17,7 +17,12 @@ def traffic(*loads, stores=(), scratch=None, groups=100, resident=20.0, other_by
 
 def loaded(moved, group, launch, pieces=None):
     sectors = Footprint(group, launch)
-    return Loaded(moved, sectors, pieces or sectors)
+    return Loaded(moved, moved / 128, sectors, pieces or sectors, sectors)
+
+
+def stored(moved, group, launch, whole=True, lines=None):
+    sectors = Footprint(group, launch)
+    return Stored(moved, 0.0 if whole else moved, moved / 128, sectors, lines or sectors, whole)
 
 
 def test_what_a_group_loads_twice_passes_the_l1_once():
@@ -29,15 +34,16 @@ def test_what_a_group_loads_twice_passes_the_l1_once():
 def test_what_a_loop_goes_through_again_passes_the_l1_again_if_the_resident_groups_do_not_fit(group, passes):
     """Two groups to a core; a loop around the loads makes three passes."""
     sectors = Footprint(group, 100 * group, passes=3)
-    load = Loaded(10**9, sectors, sectors)
+    load = Loaded(10**9, 10**9 / 128, sectors, sectors, None)
     assert past_l1(traffic(load), SMALL) == 100 * group * passes
     without = dataclasses.replace(SMALL, l1_bytes_per_core=None, slm_bytes_per_core=1000)
     assert past_l1(traffic(load), without) == 100 * group * passes
 
 
 def test_stores_of_each_pass_are_written_again_in_so_far_as_the_l2_cannot_hold_them():
-    pieces = Footprint(2000, 200_000, passes=3)
-    assert past_l2(traffic(stores=[Stored(600_000, pieces, True)]), SMALL) == 200_000 * (1 + 2 / 2)
+    sectors = Footprint(2000, 200_000, passes=3)
+    store = Stored(600_000, 0.0, 600_000 / 128, sectors, sectors, True)
+    assert past_l2(traffic(stores=[store]), SMALL) == 200_000 * (1 + 2 / 2)
 
 
 def test_what_fits_the_l1_passes_it_once_for_each_core():
@@ -48,7 +54,7 @@ def test_what_fits_the_l1_passes_it_once_for_each_core():
 
 
 def test_stores_pass_the_l1():
-    assert past_l1(traffic(stores=[Stored(5000, Footprint(50, 5000), True)]), SMALL) == 5000
+    assert past_l1(traffic(stores=[stored(5000, 50, 5000)]), SMALL) == 5000
 
 
 @pytest.mark.parametrize(("group_bytes", "passed"), [(500, 0), (501, 7000)])
@@ -75,8 +81,26 @@ def test_sectors_are_fetched_in_the_pieces_that_memory_moves():
 
 @pytest.mark.parametrize(("whole", "times"), [(True, 1), (False, 2)])
 def test_stores_with_gaps_fetch_what_lies_between_them(whole, times):
-    store = Stored(200_000, Footprint(2000, 200_000), whole)
+    store = stored(200_000, 2000, 200_000, whole)
     assert past_l2(traffic(stores=[store]), SMALL) == times * 200_000
+    assert opened_pages(traffic(stores=[store]), SMALL) == pytest.approx(times * 200_000 / 128)
+
+
+def test_each_line_that_is_stored_opens_a_page():
+    """With 32 of 128 bytes in 6250 lines, each fetched and written back."""
+    store = stored(200_000, 2000, 200_000, whole=False, lines=Footprint(8000, 800_000))
+    assert opened_pages(traffic(stores=[store]), SMALL) == 2 * 6250
+    assert opened_pages(traffic(stores=[stored(2000, 20, 2000)]), SMALL) == 0
+
+
+def test_pages_of_loads_that_are_asked_for_again_are_opened_again_in_so_far_as_they_do_not_fit():
+    again = traffic(loaded(10**8, 4000, 200_000))
+    assert opened_pages(again, SMALL) == pytest.approx((200_000 + (1 - 0.5) * (400_000 - 200_000)) / 1024)
+
+
+def test_the_resident_groups_store_to_a_part_of_what_the_launch_does():
+    assert stored_at_a_time(traffic(stores=[stored(5000, 50, 5000)])) == 20 * 50
+    assert stored_at_a_time(traffic(stores=[stored(5000, 5000, 5000)])) == 5000
 
 
 def test_without_the_size_of_the_l2_what_passes_it_is_not_known():

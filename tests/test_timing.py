@@ -27,6 +27,7 @@ def works(draw: st.DrawFn) -> Work:
     local_load_passes = local_loads * draw(st.integers(1, 32))
     moved = draw(st.integers(loads, 32 * loads)) * 32
     past_l1 = draw(st.integers(0, moved))
+    stored = draw(st.integers(0, past_l1))
     return Work(
         groups=groups,
         sub_groups=groups * draw(st.integers(1, 32)),
@@ -34,15 +35,25 @@ def works(draw: st.DrawFn) -> Work:
         instructions=draw(st.dictionaries(st.sampled_from(list(pipes.CLASSES)), COUNTS)),
         local_loads=local_loads,
         local_load_passes=local_load_passes,
+        local_rounds=local_loads / 4,
         local_passes=local_load_passes + draw(COUNTS),
         global_requests=loads + draw(COUNTS),
         global_loads=loads,
+        global_rounds=loads / 4,
         bytes_moved=moved,
         l2_bytes=past_l1,
+        store_bytes=stored,
+        load_lines=draw(COUNTS),
+        store_lines=draw(COUNTS),
+        store_sectors=stored / 32,
+        partial_store_sectors=stored / 32 * draw(st.floats(0, 1)),
+        store_places=draw(st.integers(1, 10**6)),
         dram_bytes=draw(st.integers(0, past_l1)),
+        dram_pages=draw(COUNTS),
         atomic_lanes=sends * draw(st.integers(1, 32)),
         atomic_sends=sends,
         atomic_contention=draw(st.integers(0, sends)),
+        atomic_places=draw(st.integers(1, 10**4)),
         barriers=groups * draw(st.integers(0, 100)),
     )
 
@@ -81,7 +92,11 @@ MORE = [
     "global_requests",
     "l1_passes",
     "l2_bytes",
+    "load_lines",
+    "store_lines",
+    "store_sectors",
     "dram_bytes",
+    "dram_pages",
     "atomic_sends",
     "atomic_contention",
     "barriers",
@@ -146,10 +161,13 @@ def test_a_pass_takes_a_cycle_of_its_core():
     assert cycles(launch(groups=133, local_passes=133 * 1000))["SLM"] == pytest.approx(2000)
 
 
-def test_slm_and_l1_share_a_port():
-    both = predict(launch(local_passes=132 * 10**6, bytes_moved=132 * 128 * 10**6, l2_bytes=0), H200, 1)
+def test_slm_l1_and_barriers_share_a_port():
+    counts = {"local_passes": 132 * 10**6, "bytes_moved": 132 * 128 * 10**6, "l2_bytes": 0}
+    both = predict(launch(**counts), H200, 1)
     assert both.cycles == pytest.approx(2e6, rel=1e-3)
     assert both.bound in ("SLM", "L1")
+    met = predict(launch(132 * 32, **counts, barriers=132 * 5 * 10**5), H200, 32)
+    assert met.cycles == pytest.approx(3e6, rel=1e-2)
 
 
 def test_instructions_take_the_lanes_of_their_class():
@@ -219,22 +237,55 @@ def test_atomics_on_one_address_take_turns():
 
 def test_atomics_spread_over_many_addresses_do_not():
     lanes = 2**22
-    spread = launch(16384, 8, atomic_lanes=lanes, atomic_sends=lanes // 8, atomic_contention=16)
+    spread = launch(16384, 8, atomic_lanes=lanes, atomic_sends=lanes // 8, atomic_contention=16, atomic_places=10**4)
     assert cycles(spread)["atomics"] < 1e4
 
 
-def test_loads_wait_no_less_than_the_barriers_between_them_let_them():
+def test_atomics_that_meet_in_few_slices_take_turns():
+    """In one slice 8 lanes of a sector take 0.592 ns, or so many sectors in part as 118 are of 145."""
+    sends = 10**6
+    full = launch(16384, 8, atomic_lanes=8 * sends, atomic_sends=sends, atomic_contention=1000)
+    assert cycles(full)["atomics"] / 1.98e9 == pytest.approx(sends * 8 * 0.074e-9)
+    part = dataclasses.replace(full, atomic_lanes=sends)
+    assert cycles(part)["atomics"] / 1.98e9 == pytest.approx(sends * 8 * 0.074e-9 * 145 / 118)
+    many = dataclasses.replace(full, atomic_places=10**6)
+    assert cycles(many)["atomics"] / 1.98e9 == pytest.approx(sends / 145e9, rel=1e-3)
+
+
+def test_the_l2_takes_lines_and_sectors_of_stores_no_faster_than_its_slices():
+    sectors = 10**7
+    spread = {"l2_bytes": 32 * sectors, "store_bytes": 32 * sectors, "store_sectors": sectors, "store_places": 10**9}
+    whole = cycles(launch(store_lines=sectors / 4, **spread))["L2"]
+    assert whole / 1.98e9 == pytest.approx(sectors / 145e9, rel=1e-3)
+    partial = cycles(launch(store_lines=sectors / 4, partial_store_sectors=sectors, **spread))["L2"]
+    assert partial / 1.98e9 == pytest.approx(sectors / 118e9, rel=1e-3)
+    lines = cycles(launch(store_lines=sectors, **spread))["L2"]
+    assert lines / 1.98e9 == pytest.approx(sectors / 76e9)
+    few = cycles(launch(store_lines=sectors / 4, **spread | {"store_places": 4}))["L2"]
+    assert few / whole == pytest.approx((4 + 145 * 0.592 - 1) / 4, rel=1e-3)
+
+
+def test_dram_opens_no_more_pages_than_it_can():
+    sparse = launch(bytes_moved=32 * 10**6, l2_bytes=32 * 10**6, dram_bytes=64 * 10**6, dram_pages=10**6)
+    assert cycles(sparse)["DRAM"] / 1.98e9 == pytest.approx(10**6 / 40e9)
+
+
+def test_a_sub_group_waits_once_for_each_round_of_loads():
     counts = {"local_loads": 64, "local_load_passes": 64, "local_passes": 64}
-    free = cycles(launch(groups=1, **counts))["latency"]
-    assert free == pytest.approx(64 / 4 * 23.4)
-    serial = cycles(launch(groups=1, barriers=64, **counts))["latency"]
+    assert cycles(launch(groups=1, local_rounds=16, **counts))["latency"] == pytest.approx(16 * 23.4)
+    serial = cycles(launch(groups=1, barriers=64, local_rounds=64, **counts))["latency"]
     assert serial == pytest.approx(64 * (23.4 + 12.8 + 2.0))
+
+
+def test_later_passes_of_a_load_arrive_later():
+    one = {"global_requests": 10, "global_loads": 10, "global_rounds": 10, "bytes_moved": 320, "l2_bytes": 0}
+    assert cycles(launch(groups=1, l1_passes=80, **one))["latency"] == pytest.approx(10 * (32 + 2 * 7))
 
 
 def test_a_load_waits_for_where_its_bytes_come_from():
     def waits(l2_bytes: int, dram_bytes: int) -> float | None:
         bytes_ = {"bytes_moved": 128, "l2_bytes": l2_bytes, "dram_bytes": dram_bytes}
-        return cycles(launch(groups=1, global_requests=1, global_loads=1, loads_in_flight=1, **bytes_))["latency"]
+        return cycles(launch(groups=1, global_requests=1, global_loads=1, global_rounds=1, **bytes_))["latency"]
 
     assert waits(0, 0) == pytest.approx(32)
     assert waits(128, 0) == pytest.approx(281)
@@ -319,7 +370,7 @@ def test_a_figure_without_a_source_leaves_its_term_unknown(figure, resource):
 
 def test_loads_from_dram_of_unknown_latency_wait_for_the_l2_at_least():
     gpu = dataclasses.replace(H200, dram_latency_cycles=None)
-    work = launch(groups=1, global_requests=1, global_loads=1, loads_in_flight=1, bytes_moved=128, l2_bytes=128)
+    work = launch(groups=1, global_requests=1, global_loads=1, global_rounds=1, bytes_moved=128, l2_bytes=128)
     far = dataclasses.replace(work, dram_bytes=128)
     assert predict(work, gpu, 1).unknown == ()
     assert predict(far, gpu, 1).unknown == ("latency of DRAM",)

@@ -29,6 +29,7 @@ COUNTERS: Mapping[str, tuple[str, ...]] = {
 }
 """Each count, and the counters whose sum it should be."""
 
+_CHOSEN = ("tile", "pad", "slm_bytes")
 _COLUMNS = ("cid", "kernel", "params", "wg", *(c for name in COUNTERS for c in (name, f"{name}_h200")))
 
 
@@ -147,6 +148,26 @@ def accuracy(outcomes: Iterable[Outcome], overhead_us: float = 0.0) -> Accuracy:
 def without_overhead(outcomes: Iterable[Outcome]) -> Accuracy:
     """The accuracy of the kernels' own time, where that is the longer part of the measured one."""
     return accuracy((o for o in outcomes if o.measured_us > 2 * OVERHEAD_US), OVERHEAD_US)
+
+
+def variants(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
+    """Outcomes that do the same with another kernel, tile, padding or work-group size; at least two each."""
+    rows = {int(row["cid"]): row for row in measured_kernels.rows()}
+    found: dict[tuple[object, ...], list[Outcome]] = {}
+    for o in outcomes:
+        task = o.kernel.split("_")[0]
+        if task not in ("conv", "hist", "mm", "table"):
+            task = o.kernel
+        problem = {k: v for k, v in measured_kernels.parameters(rows[o.cid]).items() if k not in _CHOSEN}
+        items = None if task == "hist" else int(rows[o.cid]["grid"]) * o.wg
+        found.setdefault((task, tuple(problem.items()), items), []).append(o)
+    return [group for group in found.values() if len(group) > 1]
+
+
+def well_chosen(group: Sequence[Outcome], within: float = 0.05) -> bool:
+    """Whether the variant that is predicted to be the fastest is nearly as fast as the one that was."""
+    chosen = min(group, key=lambda o: o.time_us)
+    return chosen.measured_us <= (1 + within) * min(o.measured_us for o in group)
 
 
 def spearman(a: np.ndarray, b: np.ndarray) -> float:

@@ -18,21 +18,26 @@ the terms are
     SLM           passes / C, a pass taking banks * bank bytes / SLM bytes per cycle
     L1            requests * l1_request_cycles / C or bytes / (C * L1 bytes per cycle) or, where they are counted,
                   passes / C, a pass taking banks * bank bytes / L1 bytes per cycle. The longest of them
-    L2            (bytes past the L1 + a read and a write of a sector for each atomic update) / L2 bytes per cycle
-    DRAM          bytes past the L2 / (share that streams reach * DRAM bandwidth), the share 0.9 if it is not known
-    atomics       updates of the busiest sector / same-address rate or updates of the busiest slice / its rate, the
-                  longer. Only lanes on the busiest *address* are counted; its neighbours are taken to be as busy
+    L2            (bytes past the L1 + a read and a write of a sector for each atomic update) / L2 bytes per cycle.
+                  Where the device has figures for its slices: loaded bytes / L2 bytes per cycle, lines that load
+                  requests ask for / rate, sectors that are stored / rate (see `slices`), or lines that store requests
+                  ask for / rate, the longest; atomic updates are a term of their own
+    DRAM          bytes past the L2 / (share that streams reach * DRAM bandwidth), the share 0.9 if it is not known;
+                  or pages opened / rate, if the device has a figure for it. The longer
+    atomics       updates of the busiest sector / same-address rate or all updates / rate of the slices, the longer.
+                  Only lanes on the busiest *address* are counted; its neighbours are taken to be as busy
     barriers      barriers * sub-groups of a group * barrier_cycles_per_sub_group / C
     group launch  groups * group_dispatch_s or sub-groups * sub_group_dispatch_s, the longer
     latency       what all sub-groups wait / R. A sub-group waits for arithmetic (each second instruction depends on
-                  the one before), at barriers and fences, and for loads: `loads_in_flight` at a time, but no more than
-                  there are between two barriers, from the L1, the L2 and the DRAM in the shares of their bytes
+                  the one before), at barriers and fences, and for loads (see `waiting`), from the L1, the L2 and the
+                  DRAM in the shares of their bytes
 
-SLM and L1 add up before the sum of cubes: they are one memory behind one port.
+SLM, L1 and barriers add up before the sum of cubes: SLM and L1 are one memory behind one port, and what arrives at a
+barrier queues behind the passes of others.
 
 Three numbers are xeemu's own, the same for all devices and kernels: the power 3, the second instruction, and the four
-loads in flight to which compilers unroll counted loops. All else is counted, or a figure of the device with its source.
-The script `validate` holds the model against a GPU's times.
+loads in flight to which compilers unroll counted loops (in `waiting`). All else is counted, or a figure of the device
+with its source. The script `validate` holds the model against a GPU's times.
 """
 
 import dataclasses
@@ -40,16 +45,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from xeemu.cost import pipes
+from xeemu.cost import pipes, slices
 from xeemu.devices.device import Device
 
 # A count that need not be there.
 _OPTIONAL = ("l1_passes",)
 _OVERLAP = 3
+_PORT = ("SLM", "L1", "barriers")
 _INDEPENDENT_INSTRUCTIONS = 2
 # Of the peak of the product page: 0.90 to 0.94 measured on an H200; Intel's guide says that the fabric sustains 90 %.
 _SUSTAINED_DRAM = 0.9
-# A dependent local load takes 23.4, 25.4, 29.4, 37.4 ... cycles with 1, 2, 4, 8 passes (measured on an H200).
+# A dependent local load takes 23.4, 25.4, 29.4, 37.4 ... cycles with 1, 2, 4, 8 passes, a load of global memory that
+# hits the L1 as many more (measured on an H200).
 _WAIT_PER_PASS = 2
 
 
@@ -64,22 +71,30 @@ class Work:
       instructions: executed by sub-groups, by class (see `pipes.CLASSES`).
       local_loads: requests to local memory for whose values the sub-group waits (loads, atomics with the old value).
       local_load_passes: their bank passes.
+      local_rounds: times that sub-groups wait for them, since some are under way together.
       local_passes: bank passes of all requests to local memory.
       global_requests: to global memory, and to private memory where it is not in registers.
       global_loads: those of them for whose values the sub-group waits.
+      global_rounds: times that sub-groups wait for them.
       bytes_moved: of whole sectors (or lines, where the device does not divide them) that these requests touch.
       l1_passes: bank passes of all requests to global memory, where the L1 has the banks of the SLM (lanes on one word
         do not share a pass there); `None` takes them to be as many as the bytes need.
       l2_bytes: bytes that pass the L1, without those of atomics.
+      store_bytes: of these the bytes of plain stores.
+      load_lines: lines that requests of loads ask the L2 for, each request's counted.
+      store_lines: the same of plain stores.
+      store_sectors: sectors that requests of plain stores write, each request's counted.
+      partial_store_sectors: those of them that a request may leave gaps in.
+      store_places: different sectors that the groups in flight store to at a time.
       dram_bytes: bytes that pass the L2.
+      dram_pages: times that a page of DRAM is opened.
       atomic_lanes: lanes of atomic operations on global memory.
       atomic_sends: updates of a sector that they need: over its sectors, the most lanes on one word.
       atomic_contention: lanes on the busiest address.
+      atomic_places: pieces of `Device.atomic_slice_bytes` that the groups in flight update at a time.
       atomic_bytes: bytes of a word.
       atomic_floats: whether they are sums of floating-point numbers.
       barriers: executed by work-groups.
-      loads_in_flight: loads that a sub-group has under way before it waits for the first: what the compiler's unrolling
-        makes of a counted loop; 1 in a loop whose end depends on what was loaded or computed.
     """
 
     groups: int
@@ -88,20 +103,29 @@ class Work:
     instructions: Mapping[str, float] | None = dataclasses.field(default_factory=dict)
     local_loads: float | None = 0
     local_load_passes: float | None = 0
+    local_rounds: float | None = 0
     local_passes: float | None = 0
     global_requests: float | None = 0
     global_loads: float | None = 0
+    global_rounds: float | None = 0
     bytes_moved: float | None = 0
     l1_passes: float | None = None
     l2_bytes: float | None = 0
+    store_bytes: float | None = 0
+    load_lines: float | None = 0
+    store_lines: float | None = 0
+    store_sectors: float | None = 0
+    partial_store_sectors: float | None = 0
+    store_places: float | None = 0
     dram_bytes: float | None = 0
+    dram_pages: float | None = 0
     atomic_lanes: float | None = 0
     atomic_sends: float | None = 0
     atomic_contention: float | None = 0
+    atomic_places: float | None = 1
     atomic_bytes: int = 4
     atomic_floats: bool = False
     barriers: float | None = 0
-    loads_in_flight: float = 4
 
     def __post_init__(self) -> None:
         if self.groups < 1 or self.sub_groups < self.groups:
@@ -212,8 +236,8 @@ def _combine(terms: tuple[Term, ...]) -> tuple[float | None, str | None]:
     cycles = {term.resource: term.cycles for term in terms if term.cycles}
     if not cycles:
         return None, None
-    port = cycles.get("SLM", 0.0) + cycles.get("L1", 0.0)
-    resources = [port, *(value for resource, value in cycles.items() if resource not in ("SLM", "L1"))]
+    port = sum(value for resource, value in cycles.items() if resource in _PORT)
+    resources = [port, *(value for resource, value in cycles.items() if resource not in _PORT)]
     largest = max(resources)
     # Divided by the largest first, since the cube of a long launch's cycles need not fit a float's range.
     total = largest * sum((value / largest) ** _OVERLAP for value in resources) ** (1 / _OVERLAP)
@@ -261,19 +285,50 @@ def _l1(work: Work, device: Device, cores: float | None) -> Term:
 
 def _l2(work: Work, device: Device) -> Term:
     bytes_ = work.l2_bytes
+    if device.store_sectors_per_cycle is not None:
+        return _sliced_l2(work, device)
     if work.atomic_sends:
         sector = device.sector_bytes or device.line_bytes
         sent = _product(2 * work.atomic_sends, sector)
-        bytes_ = None if bytes_ is None or sent is None else bytes_ + sent
+        bytes_ = _sum(bytes_, sent)
     elif work.atomic_sends is None:
         bytes_ = None
     return _term("L2", bytes_, "bytes", device.l2_bytes_per_cycle)
 
 
+def _sliced_l2(work: Work, device: Device) -> Term:
+    """The longest of what loads and stores take; its peak is of all their bytes."""
+    loaded = _difference(work.l2_bytes, work.store_bytes)
+    whole = _difference(work.store_sectors, work.partial_store_sectors)
+    limits = [
+        _quotient(loaded, device.l2_bytes_per_cycle),
+        _quotient(work.load_lines, device.load_lines_per_cycle),
+        _quotient(work.store_lines, device.store_lines_per_cycle),
+        _sum(
+            _in_slices(whole, work.store_places, device.store_sectors_per_cycle, device),
+            _in_slices(work.partial_store_sectors, work.store_places, device.partial_store_sectors_per_cycle, device),
+        ),
+    ]
+    return _at_longest("L2", work.l2_bytes, "bytes", limits)
+
+
+def _in_slices(sectors: float | None, places: float | None, rate: float | None, device: Device) -> float | None:
+    """Cycles that the slices of the L2 take for sectors of which all together take `rate` in a cycle."""
+    share = _quotient(device.atomic_slice_sends_per_cycle, device.store_sectors_per_cycle)
+    if not sectors:
+        return sectors
+    if places is None or rate is None or share is None:
+        return None
+    return sectors / slices.sectors_per_cycle(places, share * rate, rate)
+
+
 def _dram(work: Work, device: Device) -> Term:
     sustained = device.dram_sustained or _SUSTAINED_DRAM
     peak = _product(sustained, _quotient(device.dram_bytes_per_s, device.clock_hz))
-    return _term("DRAM", work.dram_bytes, "bytes", peak)
+    limits = [_quotient(work.dram_bytes, peak)]
+    if device.dram_pages_per_cycle is not None:
+        limits.append(_quotient(work.dram_pages, device.dram_pages_per_cycle))
+    return _at_longest("DRAM", work.dram_bytes, "bytes", limits)
 
 
 def _atomics(work: Work, device: Device) -> Term:
@@ -282,11 +337,13 @@ def _atomics(work: Work, device: Device) -> Term:
         return _term("atomics", sends, unit, None)
     rate = device.same_address_float_atomics_per_cycle if work.atomic_floats else None
     address = _term("atomics", _busiest(work, device.sector_bytes), unit, rate or device.same_address_atomics_per_cycle)
-    if device.atomic_slice_bytes is None:
+    if device.store_sectors_per_cycle is None:
         return address
-    neighbours = _busiest(work, device.atomic_slice_bytes)
-    slice_ = _term("atomics", neighbours, unit, device.atomic_slice_sends_per_cycle)
-    return _longest([address, slice_])
+    words = (device.sector_bytes or work.atomic_bytes) // work.atomic_bytes
+    whole = work.atomic_lanes is not None and work.atomic_lanes >= words * sends
+    rate = device.store_sectors_per_cycle if whole else device.partial_store_sectors_per_cycle
+    slice_ = _at_longest("atomics", sends, unit, [_in_slices(sends, work.atomic_places, rate, device)])
+    return slice_ if whole else _longest([address, slice_])
 
 
 def _busiest(work: Work, bytes_: int | None) -> float | None:
@@ -340,8 +397,7 @@ def _local_wait(work: Work, device: Device) -> float | None:
         return loads
     if passes is None or device.slm_latency_cycles is None:
         return None
-    latency = device.slm_latency_cycles + _WAIT_PER_PASS * max(0.0, passes / loads - 1)
-    return _product(_rounds(loads, work), latency)
+    return _product(work.local_rounds, device.slm_latency_cycles + _later_passes(passes, loads))
 
 
 def _global_wait(work: Work, device: Device) -> float | None:
@@ -355,7 +411,12 @@ def _global_wait(work: Work, device: Device) -> float | None:
         return None
     miss, far = min(1.0, past_l1), min(1.0, past_l2)
     latency = l1 + miss * (l2 - l1 + far * ((dram or l2) - l2))
-    return _product(_rounds(work.global_loads, work), latency)
+    return _product(work.global_rounds, latency + _later_passes(work.l1_passes, work.global_requests))
+
+
+def _later_passes(passes: float | None, requests: float | None) -> float:
+    """Cycles that a request of several passes takes longer."""
+    return _WAIT_PER_PASS * max(0.0, passes / requests - 1) if passes and requests else 0.0
 
 
 def _barrier_wait(work: Work, device: Device) -> float | None:
@@ -371,14 +432,6 @@ def _fence_wait(work: Work, device: Device) -> float:
     return (work.instructions or {}).get("fence", 0) * (device.fence_latency_cycles or 0.0)
 
 
-def _rounds(loads: float, work: Work) -> float | None:
-    """How often sub-groups wait for so many loads: no more are under way than lie between two barriers."""
-    if work.barriers is None:
-        return None
-    arrivals = work.barriers * work.sub_groups / work.groups
-    return max(loads / work.loads_in_flight, min(loads, arrivals))
-
-
 # --- Arithmetic with figures that may not be known ---
 
 
@@ -388,6 +441,12 @@ def _busy_cores(groups: int, cores: int | None) -> float | None:
 
 def _term(resource: str, work: float | None, unit: str, peak: float | None) -> Term:
     return Term(resource, work, unit, peak, _quotient(work, peak))
+
+
+def _at_longest(resource: str, work: float | None, unit: str, limits: list[float | None]) -> Term:
+    """The term of some work that takes the longest of some cycles; one that is not known might be the longest."""
+    known = [limit for limit in limits if limit is not None]
+    return _term(resource, work, unit, _quotient(work, max(known)) if len(known) == len(limits) else None)
 
 
 def _longest(terms: list[Term]) -> Term:
@@ -407,6 +466,10 @@ def _quotient(a: float | None, b: float | None) -> float | None:
     if a == 0:
         return 0.0
     return None if a is None or not b else a / b
+
+
+def _difference(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else max(0.0, a - b)
 
 
 def _sum(a: float | None, b: float | None) -> float | None:

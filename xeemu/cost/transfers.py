@@ -4,6 +4,7 @@ import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 
+from xeemu.cost.instructions import UNROLLED
 from xeemu.cost.sites import SiteReport, total
 from xeemu.cost.subject import Advice, Subject, costliest, fewer
 from xeemu.cost.trials import Change
@@ -154,7 +155,13 @@ def _kept(sites: Sequence[SiteReport], once: float, times: float, subject: Subje
     parts = math.ceil(once / subject.groups / _KEPT_BYTES)
     barriers = 2 * parts * subject.groups
     kept = tuple((site, _filling(site, filled * (site.requests or 0) / requests, times)) for site in sites)
-    local = {"local_loads": requests, "local_load_passes": requests, "local_passes": requests + filled}
+    rounds = requests / UNROLLED
+    local = {
+        "local_rounds": rounds,
+        "local_loads": requests,
+        "local_load_passes": requests,
+        "local_passes": requests + filled,
+    }
     return Change(
         sites=kept,
         work={**{name: float(n) for name, n in local.items()}, "barriers": float(barriers)},

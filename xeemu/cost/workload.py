@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 import jax.numpy as jnp
 
-from xeemu.cost import caches, footprint, instructions, requests
+from xeemu.cost import caches, footprint, requests, waiting
 from xeemu.cost.caches import Loaded, Scratch, Stored, Traffic
 from xeemu.cost.census import Census
 from xeemu.cost.footprint import Footprint
@@ -12,7 +12,7 @@ from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.timing import Work
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy
-from xeemu.knowledge.schedule import Frame, Operation, Place
+from xeemu.knowledge.schedule import Operation, Place
 from xeemu.language.linearity import Allocation
 
 Sites = Mapping[Place, SiteReport]
@@ -61,39 +61,61 @@ def of_launch(
         l1_passes=_l1_passes(remote, taken),
         l2_bytes=None if traffic is None else caches.past_l1(traffic, taken.device),
         dram_bytes=None if traffic is None else caches.past_l2(traffic, taken.device),
+        **_by_line(traffic, taken.device),
         atomic_lanes=atomics.global_operations,
         atomic_sends=atomics.global_sectors,
         atomic_contention=atomics.contention,
         atomic_bytes=max((dtype.itemsize for dtype in atomic), default=4),
         atomic_floats=any(bool(jnp.issubdtype(dtype, jnp.floating)) for dtype in atomic),
+        atomic_places=_updated_places(sites, taken, resident),
         barriers=barriers,
-        loads_in_flight=_loads_in_flight(sites, taken),
+        local_rounds=waiting.rounds(sites, taken, is_local=True),
+        global_rounds=waiting.rounds(sites, taken, is_local=False),
     )
+
+
+def _by_line(traffic: Traffic | None, device: Device) -> dict[str, float | None]:
+    """What requests ask the L2 and DRAM for, counted in lines and sectors."""
+    names = ("store_bytes", "load_lines", "store_lines", "store_sectors", "partial_store_sectors", "store_places")
+    sector = device.sector_bytes or device.line_bytes
+    if traffic is None or sector is None:
+        return dict.fromkeys((*names, "dram_pages"))
+    stores = traffic.stores
+    return {
+        "store_bytes": sum(store.moved_bytes for store in stores),
+        "load_lines": caches.lines_past_l1(traffic, device),
+        "store_lines": sum(store.request_lines for store in stores),
+        "store_sectors": sum(store.moved_bytes for store in stores) / sector,
+        "partial_store_sectors": sum(store.partial_bytes for store in stores) / sector,
+        "store_places": caches.stored_at_a_time(traffic) / sector,
+        "dram_pages": caches.opened_pages(traffic, device),
+    }
+
+
+def _updated_places(sites: Sites, taken: Census, resident: Occupancy | None) -> float | None:
+    """Pieces of memory, each of one slice of the L2, that the resident groups update at a time."""
+    device = taken.device
+    if device.atomic_slice_bytes is None:
+        return 1.0
+    if resident is None or resident.groups is None or device.xe_cores is None:
+        return None
+    updates = [os for os in taken.operations.values() if os[0].place.memory.space == "global" and os[0].updates]
+    places = 0.0
+    for each in _by_memory(updates, "atomic"):
+        moved = _moved(each, sites)
+        pieces = footprint.of_memory(each, taken, moved, device.atomic_slice_bytes)
+        words = footprint.of_memory(each, taken, moved, each[0].place.memory.dtype.itemsize)
+        if pieces is None or words is None:
+            return None
+        in_flight = min(taken.geometry.groups, max(1, resident.groups) * device.xe_cores) * words.group
+        share = min(1.0, in_flight / words.launch) if words.launch else 1.0
+        places += share * pieces.launch / device.atomic_slice_bytes
+    return max(1.0, places)
 
 
 def _l1_passes(remote: Sites, taken: Census) -> float | None:
     """Passes of the L1, where its tags are known and all accesses are."""
     return None if taken.device.tag_bank_masks is None else _total(site.l1_passes for site in remote.values())
-
-
-def _loads_in_flight(sites: Sites, taken: Census) -> float:
-    """Loads that a sub-group has under way at a time, as the loops in which they stand are unrolled."""
-    rounds = total = 0.0
-    for operations in taken.operations.values():
-        place = operations[0].place
-        if operations[0].fetches and place.memory.space != "local":
-            requests_ = sites[place].requests or 0
-            total += requests_
-            rounds += requests_ / (instructions.UNROLLED if _is_unrolled(operations[0].frame) else 1)
-    return total / rounds if rounds else float(instructions.UNROLLED)
-
-
-def _is_unrolled(frame: Frame) -> bool:
-    """Whether the innermost loop around what a frame does, if there is one, has a constant number of iterations."""
-    inner: Frame | None = frame
-    while inner is not None and inner.kind not in ("iteration", "test"):
-        inner = inner.parent
-    return inner is None or inner.counted
 
 
 # --- Traffic ---
@@ -141,28 +163,39 @@ def _moved(operations: Sequence[Operation], sites: Sites) -> float | None:
 def _loaded(
     operations: Sequence[Operation], sites: Sites, taken: Census, sector: int, packed: Set[Place]
 ) -> Loaded | None:
-    moved = _moved(operations, sites)
+    moved, asked = _moved(operations, sites), _asked(operations, sites)
     sectors = footprint.of_memory(operations, taken, moved, sector)
     pieces = _pieces(operations, taken, moved, sectors)
-    if moved is None or sectors is None or pieces is None:
+    page = taken.device.dram_page_bytes
+    if moved is None or asked is None or sectors is None or pieces is None:
         return None
+    pages = None if page is None else footprint.of_memory(operations, taken, asked * page, page)
     if all(o.place in packed for o in operations):
         sectors, pieces = (_packed(each, moved, taken) for each in (sectors, pieces))
-    return Loaded(moved, sectors, pieces)
+        pages = None if pages is None else _packed(pages, moved, taken)
+    return Loaded(moved, asked, sectors, pieces, pages)
 
 
 def _stored(
     operations: Sequence[Operation], sites: Sites, taken: Census, sector: int, packed: Set[Place]
 ) -> Stored | None:
-    moved = _moved(operations, sites)
+    moved, asked, line = _moved(operations, sites), _asked(operations, sites), taken.device.line_bytes
     sectors = footprint.of_memory(operations, taken, moved, sector)
-    pieces = _pieces(operations, taken, moved, sectors)
     used = footprint.of_memory(operations, taken, moved, operations[0].place.memory.dtype.itemsize)
-    if moved is None or sectors is None or pieces is None or used is None:
+    if moved is None or asked is None or line is None or sectors is None or used is None:
         return None
+    lines = footprint.of_memory(operations, taken, asked * line, line) or sectors
+    each = [sites[place] for place in dict.fromkeys(o.place for o in operations)]
+    partial = float(sum(site.bytes_moved or 0 for site in each if (site.bytes_used or 0) < (site.bytes_moved or 0)))
     if all(o.place in packed for o in operations):
-        return Stored(moved, _packed(pieces, moved, taken), whole=True)
-    return Stored(moved, pieces, whole=used.group >= sectors.group)
+        sectors, lines = (_packed(touched, moved, taken) for touched in (sectors, lines))
+        return Stored(moved, partial, asked, sectors, lines, whole=True)
+    return Stored(moved, partial, asked, sectors, lines, whole=used.group >= sectors.group)
+
+
+def _asked(operations: Sequence[Operation], sites: Sites) -> float | None:
+    """Lines that all requests of some operations touch, each request's counted."""
+    return _total(sites[place].lines for place in dict.fromkeys(o.place for o in operations))
 
 
 def _packed(touched: Footprint, moved: float, taken: Census) -> Footprint:

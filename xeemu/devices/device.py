@@ -87,8 +87,14 @@ class Device:
       l1_latency_cycles: of an L1 hit.
       l2_bytes: last-level cache of the device (L3 before Xe-HPG).
       l2_bytes_per_cycle: peak L2 bandwidth of the device.
+      load_lines_per_cycle: lines, each request's counted, that the L2 is asked for by loads in a cycle.
+      store_lines_per_cycle: the same by stores.
+      store_sectors_per_cycle: sectors that stores fill and the L2 takes in a cycle.
+      partial_store_sectors_per_cycle: the same of sectors that stores fill in part.
       l2_latency_cycles: of an L2 hit.
       dram_bytes_per_s: peak memory bandwidth.
+      dram_page_bytes: bytes of DRAM that are opened together.
+      dram_pages_per_cycle: pages that DRAM opens in a cycle.
       dram_sustained: share of it that streams reach; 0.9 is assumed where it is not known.
       dram_latency_cycles: of a miss everywhere.
       line_bytes: cache line.
@@ -175,8 +181,14 @@ class Device:
     l1_latency_cycles: float | None = None
     l2_bytes: int | None = None
     l2_bytes_per_cycle: float | None = None
+    load_lines_per_cycle: float | None = None
+    store_lines_per_cycle: float | None = None
+    store_sectors_per_cycle: float | None = None
+    partial_store_sectors_per_cycle: float | None = None
     l2_latency_cycles: float | None = None
     dram_bytes_per_s: float | None = None
+    dram_page_bytes: int | None = None
+    dram_pages_per_cycle: float | None = None
     dram_sustained: float | None = None
     dram_latency_cycles: float | None = None
     line_bytes: int | None = None

@@ -30,6 +30,7 @@ def _preset(name: str, full_name: str, architecture: str, *own: Source) -> Prese
 _B580_L2 = f"misaligned writes of {OPENCL_BENCHMARK} on a B580, for each Xe core"
 _L2_OF_CORE = 2**28 * 64 / 2.693e-3 / (20 * 2.85e9)
 
+_SPREAD = "measured on an H200 by sub-groups whose lanes access 32 random lines"
 # Sums to 8 to 64 neighbouring words take 0.074 ns per lane, as if one unit took them all; sums to 512 words
 # (2 KB) take a quarter of what they take on one word, as if four did.
 H200_ATOMIC_SLICE = {"atomic_slice_bytes": 512, "atomic_slice_sends_per_cycle": 1 / (8 * 0.074e-9 * 1.98e9)}
@@ -169,6 +170,11 @@ PRESETS = (
         *figures(*H200, slm_bytes_per_cycle=128, slm_latency_cycles=23.4),
         *figures(*H200, l1_bytes_per_core=192 * KB, l1_bytes_per_cycle=128, l1_latency_cycles=32),
         *figures(*H200, l2_bytes_per_cycle=7.1e12 / 1.98e9, l2_latency_cycles=281, dram_latency_cycles=672),
+        *figures("H", f"{_SPREAD}: loads from 1 MB", load_lines_per_cycle=165 / 1.98),
+        *figures("H", f"{_SPREAD}: stores to 4 MB", store_lines_per_cycle=76 / 1.98),
+        *figures("H", f"{_SPREAD}: loads from 1 GB", dram_pages_per_cycle=40 / 1.98),
+        *figures("H", "JEDEC JESD238 (HBM3): page of a pseudo channel", dram_page_bytes=1024),
+        *figures(*H200, store_sectors_per_cycle=145 / 1.98, partial_store_sectors_per_cycle=118 / 1.98),
         *figures(*H200, barrier_latency_cycles=12.8, barrier_cycles_per_sub_group=2.0),
         *figures(*H200, same_address_atomics_per_cycle=1 / (0.733e-9 * 1.98e9)),
         *figures(*H200, same_address_float_atomics_per_cycle=1 / (1.756e-9 * 1.98e9)),
