@@ -10,12 +10,20 @@ import pytest
 import xeemu as xe
 from xeemu.cost import costing
 from xeemu.faults import checking
-from xeemu.launching import fitting, launch, preparation
+from xeemu.launching import cautions, fitting, launch, preparation
 from xeemu.launching.options import MOST_KEPT, MOST_WATCHED
 
 N = xe.NDRange(256, 64)
 X = np.arange(256, dtype=np.int32)
-CACHES = [launch._launched, preparation._prepared, fitting.fitted, checking._checked, costing._census, costing._counted]
+CACHES = [
+    cautions.of_launch,
+    launch._launched,
+    preparation._prepared,
+    fitting.fitted,
+    checking._checked,
+    costing._census,
+    costing._counted,
+]
 
 
 def another(number):

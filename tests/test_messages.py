@@ -64,7 +64,8 @@ def too_few_components(wg, x, y):
 
 @refused(
     "index 0 of an access to x has shape (3,), which does not begin with the work-group's shape (4,); give one element "
-    "per work-item, or a scalar"
+    "per work-item, or a scalar; where the axes are each work-item's own, "
+    "the group's go in front: [None, :], of shape (1, 3)"
 )
 def index_of_another_shape(wg, x, y):
     return x.at[jnp.arange(3)].set(1)  # <-
@@ -73,7 +74,8 @@ def index_of_another_shape(wg, x, y):
 @refused(
     "the value of an access to x has shape (8,), which does not begin with the work-group's "
     "shape (4,); give one element "
-    "per work-item, or a scalar"
+    "per work-item, or a scalar; where the axes are each work-item's own, "
+    "the group's go in front: [None, :], of shape (1, 8)"
 )
 def value_of_another_shape(wg, x, y):
     return x.at[wg.global_id()].set(jnp.arange(8))  # <-
@@ -81,7 +83,8 @@ def value_of_another_shape(wg, x, y):
 
 @refused(
     "where= of an access to x has shape (2,), which does not begin with the work-group's shape (4,); give one element "
-    "per work-item, or a scalar"
+    "per work-item, or a scalar; where the axes are each work-item's own, "
+    "the group's go in front: [None, :], of shape (1, 2)"
 )
 def mask_of_another_shape(wg, x, y):
     return x.at[wg.global_id()].set(1, where=jnp.array([True, False]))  # <-
@@ -89,7 +92,8 @@ def mask_of_another_shape(wg, x, y):
 
 @refused(
     "other= of an access to x has shape (5,), which does not begin with the work-group's shape (4,); give one element "
-    "per work-item, or a scalar"
+    "per work-item, or a scalar; where the axes are each work-item's own, "
+    "the group's go in front: [None, :], of shape (1, 5)"
 )
 def other_of_another_shape(wg, x, y):
     return y.at[wg.global_id()].set(x.load(0, where=wg.local_id() > 1, other=jnp.arange(5)))  # <-
@@ -546,7 +550,8 @@ def xor_scan_of_floats(wg, x, y):
 
 @refused(
     "the operand of an access to group reduce has shape (3,), which does not begin with the work-group's shape (4,); "
-    "give one element per work-item, or a scalar"
+    "give one element per work-item, or a scalar; where the axes are each work-item's own, "
+    "the group's go in front: [None, :], of shape (1, 3)"
 )
 def collective_of_another_shape(wg, x, y):
     return x.at[0].set(wg.reduce(jnp.arange(3), "add"))  # <-

@@ -52,6 +52,7 @@ def results(kernel, nd_range, arguments, static=None):
     static = static or {}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", xe.KernelWarning)
         launch = xe.launch(kernel, nd_range)
         yield np.asarray(launch(*arguments, **static))
         yield np.asarray(xe.launch(kernel, nd_range, memory_bytes=1)(*arguments, **static))

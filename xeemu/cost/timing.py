@@ -334,7 +334,7 @@ def _dram(work: Work, device: Device) -> Term:
 def _atomics(work: Work, device: Device) -> Term:
     sends, unit = work.atomic_sends, "updates"
     if not sends:
-        return _term("atomics", sends, unit, None)
+        return _term("atomics", sends, unit, device.same_address_atomics_per_cycle)
     rate = device.same_address_float_atomics_per_cycle if work.atomic_floats else None
     address = _term("atomics", _busiest(work, device.sector_bytes), unit, rate or device.same_address_atomics_per_cycle)
     if device.store_sectors_per_cycle is None:
@@ -349,8 +349,10 @@ def _atomics(work: Work, device: Device) -> Term:
 def _busiest(work: Work, bytes_: int | None) -> float | None:
     """Updates of the busiest `bytes_` bytes, its words taken to be as busy as the busiest one."""
     lanes, sends, contention = work.atomic_lanes, work.atomic_sends, work.atomic_contention
-    if not lanes or sends is None or contention is None:
+    if lanes is None or sends is None or contention is None:
         return None
+    if not lanes:  # no lanes are told of: all updates may be of one address
+        return sends
     # Lanes on different words of a sector share an update, so that there are fewer updates than lanes.
     words = (bytes_ or work.atomic_bytes) // work.atomic_bytes
     return min(sends, contention * max(1.0, words * sends / lanes))

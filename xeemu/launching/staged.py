@@ -1,6 +1,7 @@
 """Staged: a kernel over an nd-range as a function of its arrays, which can be called, traced and lowered."""
 
 import inspect
+import keyword
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
@@ -111,10 +112,12 @@ class Launched(Staged[T]):
 def _signature(kernel: Kernel) -> inspect.Signature:
     """How a launch of the kernel is called, as `inspect` and `help` tell it."""
     of = inspect.Parameter
-    names = kernel.parameters if all(name.isidentifier() for name in kernel.parameters) else ()
+    names = kernel.parameters if all(map(_is_name, kernel.parameters)) else ()
     arrays = [of(name, of.POSITIONAL_ONLY) for name in names] or [of("arrays", of.VAR_POSITIONAL)]
-    static = [of(n, of.KEYWORD_ONLY, default=x) for n, x in kernel.static_defaults.items() if n.isidentifier()]
-    try:
-        return inspect.Signature([*arrays, *static])
-    except ValueError:  # names of C may be Python's own words
-        return inspect.Signature([of("arrays", of.VAR_POSITIONAL), of("static", of.VAR_KEYWORD)])
+    static = [of(n, of.KEYWORD_ONLY, default=x) for n, x in kernel.static_defaults.items() if _is_name(n)]
+    return inspect.Signature([*arrays, *static])
+
+
+def _is_name(name: str) -> bool:
+    """Whether Python may have a parameter of that name; those of C may be Python's own words."""
+    return name.isidentifier() and not keyword.iskeyword(name)

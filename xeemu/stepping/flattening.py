@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
+from xeemu.emission import exactness
 from xeemu.ir import ops
 from xeemu.knowledge import endings, lanewise
 from xeemu.language import collectives, jaxprs, primitives, separation, source
@@ -438,4 +439,5 @@ def _is_divergent_meeting(eqn: jex_core.JaxprEqn) -> bool:
 
 
 def _bind(eqn: jex_core.JaxprEqn, *operands: jax.Array) -> Sequence[jax.Array]:
-    return jaxprs.bound(eqn, operands)
+    alike = [not operand.ndim for operand in operands]
+    return exactness.bound(eqn, operands, alike) if exactness.applies(eqn, alike) else jaxprs.bound(eqn, operands)
