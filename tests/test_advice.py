@@ -1,9 +1,8 @@
 """Advice: of launches with a known best change the lever is that change, and its gain is what the change gives."""
 
+import advice
 import pytest
-
-from tests import advice
-from tests.advice import CASES
+from advice import CASES
 
 
 def is_right(case: advice.Case) -> bool:

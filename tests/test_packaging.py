@@ -40,7 +40,8 @@ def test_holds_every_module_and_nothing_else(distribution):
     expected |= {
         f"xeemu/kernels/{path.name}" for path in (ROOT / "kernels").glob("*.*") if path.suffix in (".py", ".cl", ".cpp")
     }
-    headers = [path for folder in (ROOT / "xeemu").rglob("headers") for path in folder.rglob("*") if path.is_file()]
+    data = [f for name in ("headers", "templates") for f in (ROOT / "xeemu").rglob(name)]
+    headers = [path for folder in data for path in folder.rglob("*") if path.is_file()]
     expected |= {str(path.relative_to(ROOT)) for path in headers}
     installed = {str(file) for file in distribution.files if file.parts[0] == "xeemu" and file.suffix != ".pyc"}
     assert installed == expected
@@ -59,7 +60,14 @@ def test_says_what_the_project_says(distribution):
     assert distribution.metadata["Requires-Python"] == ">=3.11"
     required = [re.match("[a-z]+", text)[0] for text in distribution.requires if "extra" not in text]
     assert sorted(required) == ["chex", "jax", "jaxlib", "numpy"]
-    assert set(distribution.metadata.get_all("Provides-Extra")) == {"opencl", "plot", "test", "testing"}
+    assert set(distribution.metadata.get_all("Provides-Extra")) == {
+        "completion",
+        "html",
+        "opencl",
+        "plot",
+        "test",
+        "testing",
+    }
 
 
 def test_the_command_tells_its_version(distribution, tmp_path):

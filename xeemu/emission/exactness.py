@@ -26,7 +26,7 @@ def applies(eqn: jex_core.JaxprEqn, alike: Sequence[bool]) -> bool:
       alike: of each operand, whether it is alike for all groups.
     """
     name = eqn.primitive.name
-    if not jnp.issubdtype(eqn.outvars[0].aval.dtype, jnp.floating):
+    if name not in ("div", "add", "sub", "mul") or not jnp.issubdtype(eqn.outvars[0].aval.dtype, jnp.floating):
         return False
     return name == "div" or (name in ("add", "sub", "mul") and any(alike))
 
