@@ -60,7 +60,8 @@ class Build:
     folder: pathlib.Path
 
     @property
-    def library(self) -> pathlib.Path:
+    def archive(self) -> pathlib.Path:
+        """SimSYCL, compiled, to link programs with."""
         return self.folder / "libsimsycl.a"
 
     @property
@@ -76,7 +77,7 @@ class Build:
 
     @property
     def libraries(self) -> list[str]:
-        return [str(self.library), "-lboost_context", "-lfmt", "-lpthread"]
+        return [str(self.archive), "-lboost_context", "-lfmt", "-lpthread"]
 
 
 def built(corpus: pathlib.Path) -> Build:
@@ -86,7 +87,7 @@ def built(corpus: pathlib.Path) -> Build:
       NoSimSYCL: there is no checkout, or the compiler fails.
     """
     build = Build(corpus / "simsycl-build")
-    if not build.library.exists():
+    if not build.archive.exists():
         if not (corpus / "simsycl").is_dir():
             raise NoSimSYCL(f"{corpus / 'simsycl'} is not there; check out celerity/SimSYCL into it")
         copied(corpus / "simsycl", build.folder)
@@ -122,7 +123,7 @@ def compiled(build: Build) -> None:
     shutil.copy(_OURS / "prelude.hpp", folder)
     header = folder / "prelude.hpp"
     ran(["g++", *STANDARD, *includes, "-x", "c++-header", str(header), "-o", f"{header}.gch"])
-    ran(["ar", "rcs", str(build.library), *map(str, made)])
+    ran(["ar", "rcs", str(build.archive), *map(str, made)])
     writer = folder / "system.cpp"
     writer.write_text(_WRITER % build.system)
     ran(["g++", *build.flags, str(writer), "-o", str(folder / "system"), *build.libraries])

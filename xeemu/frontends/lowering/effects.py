@@ -6,6 +6,7 @@ a function at once: more may be named than is changed, never less.
 
 import dataclasses
 import functools
+from collections.abc import Iterable
 
 from xeemu.frontends import tree, types
 from xeemu.frontends.tree import (
@@ -293,15 +294,9 @@ def flows(kernel: Function) -> dict[Variable, frozenset[Variable]]:
 @functools.lru_cache(maxsize=512)
 def indexed(kernel: Function) -> frozenset[Variable]:
     """The variables whose address is used as that of an array, or of another type: these are memories."""
-    given = flows(kernel)
-    pending = [v for function in functions(kernel) for node in nodes(function.body) for v in _indexed(node)]
-    found: set[Variable] = set()
-    while pending:
-        variable = pending.pop()
-        if variable not in found:
-            found.add(variable)
-            pending.extend(given.get(variable, ()))
+    used = (v for function in functions(kernel) for node in nodes(function.body) for v in _indexed(node))
     kinds = types.Scalar | types.Vector | types.Record
+    found = _with_origins(kernel, used)
     return frozenset(v for v in found if isinstance(v.type, kinds) and not types.holds_pointer(v.type))
 
 
@@ -329,9 +324,12 @@ def _is_other(to: types.Type, of_type: types.Type) -> bool:
 @functools.lru_cache(maxsize=512)
 def reached(kernel: Function) -> frozenset[Variable]:
     """The variables through which a kernel stores something, and those that their pointers come from."""
-    given = flows(kernel)
-    found: set[Variable] = set()
-    pending = list(of(kernel.body).stored)
+    return _with_origins(kernel, of(kernel.body).stored)
+
+
+def _with_origins(kernel: Function, variables: Iterable[Variable]) -> frozenset[Variable]:
+    """Some variables of a kernel, and those that their pointers come from."""
+    given, pending, found = flows(kernel), list(variables), set[Variable]()
     while pending:
         variable = pending.pop()
         if variable not in found:
@@ -343,15 +341,8 @@ def reached(kernel: Function) -> frozenset[Variable]:
 @functools.lru_cache(maxsize=512)
 def loaded(kernel: Function) -> frozenset[Variable]:
     """The variables through which a kernel loads something, and those that their pointers come from."""
-    given, bodies = flows(kernel), [nodes(function.body) for function in functions(kernel)]
-    pending = [v for body in bodies for node in set(body) - _unread(body) for v in _read(node)]
-    found: set[Variable] = set()
-    while pending:
-        variable = pending.pop()
-        if variable not in found:
-            found.add(variable)
-            pending.extend(given.get(variable, ()))
-    return frozenset(found)
+    bodies = [nodes(function.body) for function in functions(kernel)]
+    return _with_origins(kernel, (v for body in bodies for node in set(body) - _unread(body) for v in _read(node)))
 
 
 def _unread(body: tuple[Node, ...]) -> set[Node]:
