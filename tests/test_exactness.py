@@ -31,3 +31,18 @@ def test_rounded_for_itself(form: str, groups: int) -> None:
     found = xe.launch(kernel, xe.NDRange((N,), (N // groups,)))(x, y, np.zeros(N, np.float32), b)
     with np.errstate(under="ignore"):
         np.testing.assert_array_equal(np.asarray(found), FORMS[form](x, y, b))
+
+
+@xe.kernel
+def some_divided(wg, x, out, b):
+    """A division of what a mask leaves in of a load, stored where it does."""
+    lid, i = wg.local_id(), wg.global_id()
+    value = x.load(i, where=lid < 16, other=0)
+    return out.at[i].set(value / b, where=lid < 16)
+
+
+def test_what_a_mask_leaves_in_is_rounded_for_itself() -> None:
+    x = np.random.default_rng(1).uniform(1, 2000, N).astype(np.float32)
+    b = np.float32(13.198657)
+    found = np.asarray(xe.launch(some_divided, xe.NDRange(N, 32))(x, np.zeros_like(x), b)).reshape(-1, 32)
+    np.testing.assert_array_equal(found[:, :16], (x / b).reshape(-1, 32)[:, :16])

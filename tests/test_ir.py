@@ -159,6 +159,16 @@ def test_a_valid_program_is_let_pass():
             lambda: Region((ONE,), (dataclasses.replace(add(TWO, ONE), regions=(Region((), (), ()),)),), ()),
             "has regions, which only loops and branches have",
         ),
+        (
+            lambda: Region((ONE, MEMORY), (store(later()), branch(store(later()))), ()),
+            "updates a version of m .* before",
+        ),
+        (
+            lambda: Region((ONE, MEMORY), (branch(store(later())), store(later())), ()),
+            "updates a version of m .* before",
+        ),
+        (lambda: Region((ONE, MEMORY), (loop(THREE, store(later())),), ()), "in each turn a version of m from outside"),
+        (lambda: Region((ONE,), (dataclasses.replace(loop(THREE), results=()),), ()), "1 operands and 0 results"),
         (lambda: Region((ONE,), (loop(MEMORY),), ()), "scan hands on .* where .* are taken"),
     ],
 )
@@ -167,6 +177,18 @@ def test_an_invalid_program_is_refused(made, message):
         verify(made())
 
 
-def loop(carry):
-    body = Region((carry,), (), (carry,))
+THREE = Value((), np.dtype(np.int32))
+
+
+def branch(*ops):
+    return Op("cond", (ONE,), (), {}, (Region((), ops, ()), Region((), (), ())))
+
+
+def test_each_branch_may_update_a_version():
+    branches = tuple(Region((), (store(later()),), ()) for _ in range(2))
+    verify(Region((ONE, MEMORY), (Op("cond", (ONE,), (), {}, branches),), ()))
+
+
+def loop(carry, *ops):
+    body = Region((carry,), ops, (carry,))
     return Op("scan", (ONE,), (TWO,), {"length": 3, "reverse": False, "carries": 1}, (body,))

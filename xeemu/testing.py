@@ -24,7 +24,6 @@ from xeemu.errors import KernelArgumentError
 from xeemu.faults.baseline import Baseline
 from xeemu.faults.checking import check
 from xeemu.language.kernel import Kernel
-from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
 from xeemu.language.source import called
 from xeemu.launching.arguments import DEFAULT_DEVICE
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
 _MOST_ITEMS = 256
 
 
-# What launches take beside arrays and numbers.
-_NO_ARRAYS = (Local, tuple, dict, bytes, jax.ShapeDtypeStruct)
+# What a reference takes as one array of NumPy; all else is a tree of such.
+_ARRAYS = (jax.Array, np.ndarray, np.generic, bool, int, float)
 
 
 def assert_clean(
@@ -189,7 +188,7 @@ def masks(shape: int | Sequence[int]) -> "SearchStrategy[np.ndarray]":
 
 def _plain(argument: Any) -> Any:
     """An argument of a launch as a reference takes it: its arrays as NumPy has them."""
-    if isinstance(argument, _NO_ARRAYS):
+    if not isinstance(argument, _ARRAYS):
         return jax.tree.map(lambda x: np.asarray(x) if isinstance(x, jax.Array) else x, argument)
     return np.asarray(argument)
 

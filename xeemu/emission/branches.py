@@ -113,7 +113,7 @@ def _masked(
         return after, observer.state
 
     before = (packed, observer.state)
-    # Of a branch that no group of the chunk takes.
+    # A branch that no group of the chunk takes is skipped where that pays.
     skips = context.chunk.target.skips_branches
     after = lax.cond(running.any(), run, lambda unchanged: unchanged, before) if skips else run(before)
     results, observer.state = after

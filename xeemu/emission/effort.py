@@ -38,7 +38,7 @@ def options(program: Program, groups: int, target: Target) -> Mapping[str, Any]:
 
 def little(operations: int, target: Target) -> Mapping[str, Any]:
     """Options for a computation of so many operations of work-items; none where it takes long."""
-    return _LITTLE if operations <= target.short_operations and _takes_little() else {}
+    return _LITTLE if operations <= target.short_operations > 0 and _takes_little() else {}
 
 
 def _operations(body: Body) -> int:

@@ -4,7 +4,9 @@ XLA takes floats for real numbers in some places: it multiplies by the reciproca
 elements, by that of a root, and makes `a / (b / c)` a product; it joins constants, as in `(x + 12582912) - 12582912`,
 which rounds to an integer, and in `(x * 1e30) * 1e30`, which need not overflow. So a divisor, a quotient and a constant
 go through a choice that XLA cannot see through. LLVM can, so that it costs nothing, and it does not do such things.
-What remains is that a product and a sum may be rounded once, as OpenCL's FP_CONTRACT and SYCL allow.
+What remains: a product and a sum may be rounded once, as OpenCL's FP_CONTRACT and SYCL allow; a product of a float with
+a bool as a float is a choice between it and 0, which NaN and infinities do not survive; and a root times itself is its
+operand. The operands of these both differ, and go through no choice, as that would cost time.
 """
 
 from collections.abc import Sequence
@@ -28,7 +30,7 @@ def applies(eqn: jex_core.JaxprEqn, alike: Sequence[bool]) -> bool:
     name = eqn.primitive.name
     if name not in ("div", "add", "sub", "mul") or not jnp.issubdtype(eqn.outvars[0].aval.dtype, jnp.floating):
         return False
-    return name == "div" or (name in ("add", "sub", "mul") and any(alike))
+    return name == "div" or any(alike)
 
 
 def bound(eqn: jex_core.JaxprEqn, operands: Sequence[jax.Array], alike: Sequence[bool]) -> list[jax.Array]:

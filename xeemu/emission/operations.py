@@ -108,7 +108,7 @@ def _carried_out(plan: Plan, eqn: jex_core.JaxprEqn, operands: list[Emitted], ch
             (array,) = bind(eqn, subgroups.matched(_over_groups(eqn, operands, arrays, chunk.count)))
             return _held(plan, eqn, array, lanes)
         found = bind(eqn, _over_groups(eqn, operands, [o.array(chunk) for o in operands], chunk.count))
-        (value,) = named(plan, eqn.outvars, found, _some(eqn, operands, chunk))
+        (value,) = named(plan, eqn.outvars, found, _some(bind, eqn, operands, chunk))
         return [dataclasses.replace(as_value(value), shared=_shared(bind, eqn, operands, chunk))]
     return named(plan, eqn.outvars, _lifted(lambda *xs: bind(eqn, xs), operands, chunk))
 
@@ -145,24 +145,23 @@ def _lifted(function: Callable[..., list[jax.Array]], operands: Sequence[Emitted
     return jax.vmap(function, in_axes=axes)(*arrays)
 
 
-def _some(eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> Some | None:
+def _some(bind: _Bind, eqn: jex_core.JaxprEqn, operands: list[Emitted], chunk: Chunk) -> Some | None:
     """The elements of an elementwise operation's result that some of an operand are for."""
     given = [o.some for o in operands if o.some is not None]
     shape = eqn.outvars[0].aval.shape
     if not given or any(not np.array_equal(some.chosen, given[0].chosen) for some in given):
         return None
     where = Elements(shape, given[0].chosen)
-    values = _of_lanes(eqn, operands, where, chunk)
-    others = None if given[0].others is None else _of_lanes(eqn, operands, where.beside, chunk)
+    values = _of_lanes(bind, eqn, operands, where, chunk)
+    others = None if given[0].others is None else _of_lanes(bind, eqn, operands, where.beside, chunk)
     return Some(where.chosen, values, others)
 
 
-def _of_lanes(eqn: jex_core.JaxprEqn, operands: list[Emitted], where: Elements, chunk: Chunk) -> jax.Array:
+def _of_lanes(bind: _Bind, eqn: jex_core.JaxprEqn, operands: list[Emitted], where: Elements, chunk: Chunk) -> jax.Array:
     """`[G or 1, n]`: the result of an elementwise operation for some elements."""
     arrays = [locating.of_elements(o, where, chunk) for o in operands]
     full = (max(array.shape[0] for array in arrays), where.count)
-    values: list[jax.Array] = jaxprs.bound(eqn, [jnp.broadcast_to(array, full) for array in arrays])
-    return values[0]
+    return bind(eqn, [jnp.broadcast_to(array, full) for array in arrays])[0]
 
 
 def _shared(

@@ -72,7 +72,7 @@ def check(
         )
 
     again = functools.partial(check, device=modelled, max_iterations=max_iterations, unset=unset)
-    told = functools.partial(staged, "check", kernel, nd_range, modelled, unset=unset)
+    told = functools.partial(staged, "check", kernel, nd_range, modelled, max_iterations=max_iterations)
     if kernel.interface is not None and kernel.interface.checking is not None:
         kernel = kernel.interface.checking(kernel)
     if calling.is_bound(kernel):

@@ -112,7 +112,11 @@ def number(value: Any) -> str:
 
 def grid(values: np.ma.MaskedArray) -> list[list[str]]:
     """A memory as rows of cells: along its last axis, or of as many elements as fit where it has one."""
-    flat = values.reshape(-1, values.shape[-1]) if values.ndim > 1 else _wrapped(values.reshape(-1))
+    flat = (
+        values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
+        if values.ndim > 1
+        else _wrapped(values.reshape(-1))
+    )
     return [[UNWRITTEN if value is np.ma.masked else number(value) for value in row] for row in flat]
 
 

@@ -44,7 +44,7 @@ def rows(region: Region) -> Iterator[Row]:
 
 def type_name(dtype: Any) -> str:
     """A dtype as programs are printed with it: `f32`, `u8`, `bool`."""
-    name = np.dtype(dtype).name
+    name = dtype.name if hasattr(dtype, "name") else np.dtype(dtype).name
     letters = name.rstrip("0123456789")
     return _TYPES.get(letters, letters) + name[len(letters) :]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from xeemu.ir import ops
+from xeemu.ir import ops, table
 from xeemu.ir.program import Constant, Op, Region, Value
 
 
@@ -19,21 +19,24 @@ def verify(region: Region) -> None:
     Raises:
       InvalidProgram: one of these does not hold; the message names the operation with its line.
     """
-    _region(region, set())
+    _region(region, set(), set())
 
 
-def _region(region: Region, seen: set[Value]) -> None:
-    inside = set(seen)
+def _region(region: Region, seen: set[Value], before: set[Value]) -> set[Value]:
+    """Checks a region; gives the versions of memories that were updated on some way to its end, of those `before`."""
+    inside, updated = set(seen), set(before)
     for value in region.inputs:
         _given(value, inside, "an input")
-    updated: set[Value] = set()
     for op in region.ops:
         _op(op, inside, updated)
     for value in region.outputs:
         _used(value, inside, "what a region gives")
+    return updated
 
 
 def _op(op: Op, inside: set[Value], updated: set[Value]) -> None:
+    if op.name not in table.OPS:
+        raise InvalidProgram(f"{_described(op)} is not in the table of operations")
     traits = ops.named(op.name)
     for value in op.operands:
         _used(value, inside, _described(op))
@@ -42,9 +45,12 @@ def _op(op: Op, inside: set[Value], updated: set[Value]) -> None:
             if memory in updated:
                 raise InvalidProgram(f"{_described(op)} updates a version of {memory.memory} that was updated before")
             updated.add(memory)
-    for region in op.regions:
-        _region(region, inside)
     _check_regions(op)
+    after = set().union(*(_region(region, inside, updated) for region in op.regions))
+    if op.name in ("scan", "while") and (again := (after - updated) & inside):
+        names = ", ".join(sorted({memory.memory for memory in again}))
+        raise InvalidProgram(f"{_described(op)} updates in each turn a version of {names} from outside")
+    updated |= after
     for value in op.results:
         _given(value, inside, _described(op))
 
@@ -54,6 +60,11 @@ def _check_regions(op: Op) -> None:
     if op.name == "scan":
         (body,) = op.regions
         carries = op.attributes["carries"]
+        if len(body.inputs) != len(op.operands) or len(body.outputs) != len(op.results):
+            raise InvalidProgram(
+                f"{_described(op)} has {len(op.operands)} operands and {len(op.results)} results, and a body of "
+                f"{len(body.inputs)} and {len(body.outputs)}"
+            )
         _alike(op, op.operands[:carries], body.inputs[:carries])
         _alike(op, body.inputs[:carries], body.outputs[:carries])
         _alike(op, body.outputs[:carries], op.results[:carries])

@@ -15,7 +15,7 @@ SUB_GROUP_NAMES = (
     *("local_id", "local_range", "none", "permute_xor", "reduce", "select", "shift_left", "shift_right", "size"),
     "store",
 )
-ATOMIC_NAMES = (*("add", "and_", "compare_exchange", "exchange", "load", "max", "min", "or_", "store", "sub", "xor"),)
+ATOMIC_NAMES = ("add", "and_", "compare_exchange", "exchange", "load", "max", "min", "or_", "store", "sub", "xor")
 """What a work-group, a sub-group and an element of a memory have."""
 
 

@@ -112,7 +112,7 @@ class _Importer:
 
 
 def _constant(array: Any, is_literal: bool) -> Constant:
-    values = np.asarray(array)
+    values = np.asarray(array) if isinstance(array.dtype, np.dtype) else array  # a key of `jax.random`
     return Constant(values.shape, values.dtype, array=values, is_literal=is_literal)
 
 

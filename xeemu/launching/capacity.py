@@ -138,7 +138,7 @@ def refusing() -> Iterator[None]:
     except (MemoryError, ValueError, jax.errors.JaxRuntimeError) as error:
         if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
             raise
-        reason = str(error).removeprefix("RESOURCE_EXHAUSTED: ").partition("\n")[0].rstrip(".")
+        reason = str(error).removeprefix("RESOURCE_EXHAUSTED: ").partition("\n")[0].rstrip(".") or "out of memory"
         raise MemoryAllocationError(
             f"the launch did not get the memory that it takes: {reason}. Launch a part of the work at a time, on "
             "smaller arrays"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 import jax
+import numpy as np
 
 from xeemu.devices.device import Device
 from xeemu.language import public
@@ -24,7 +25,7 @@ class Staged(Generic[T]):
       kernel: the kernel.
       nd_range: over which it is launched; None where that is swept.
       device: the modelled device.
-      options: those that are not as by default.
+      options: those that were chosen; None and False are left out.
     """
 
     def __init__(
@@ -98,7 +99,9 @@ class Launched(Staged[T]):
         """
         # Numbers that decide how a kernel of C is traced, and what C alone has, are known; all else are arguments.
         alike = self.kernel.interface is None
-        taken = [k for k, x in enumerate(arguments) if alike or isinstance(x, SHAPED)]
+        taken = [
+            k for k, x in enumerate(arguments) if alike or (isinstance(x, SHAPED) and not isinstance(x, np.generic))
+        ]
 
         def launch(*arrays: Any) -> Any:
             given = dict(zip(taken, arrays, strict=True))
