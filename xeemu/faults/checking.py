@@ -72,7 +72,8 @@ def check(
         )
 
     again = functools.partial(check, device=modelled, max_iterations=max_iterations, unset=unset)
-    told = functools.partial(staged, "check", kernel, nd_range, modelled, max_iterations=max_iterations)
+    chosen = None if max_iterations == MAX_ITERATIONS else max_iterations
+    told = functools.partial(staged, "check", kernel, nd_range, modelled, max_iterations=chosen)
     if kernel.interface is not None and kernel.interface.checking is not None:
         kernel = kernel.interface.checking(kernel)
     if calling.is_bound(kernel):
