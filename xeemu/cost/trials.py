@@ -11,7 +11,8 @@ from typing import Any
 from xeemu.cost import timing, workload
 from xeemu.cost.census import Census
 from xeemu.cost.sites import AtomicTotals, SiteReport
-from xeemu.cost.timing import Timing, Work
+from xeemu.cost.timing import Timing
+from xeemu.cost.work import Wait, Work
 from xeemu.devices.occupancy import Occupancy
 from xeemu.knowledge.progressions import Effort
 from xeemu.knowledge.schedule import Place
@@ -24,7 +25,8 @@ class Change:
     Attributes:
       sites: sites as they are, each with what it would be.
       packed: whether these would then touch elements that lie side by side.
-      work: what would be added to counts of `timing.Work`, by field; negative for what would be spared.
+      work: what would be added to counts of `Work`, by field; negative for what would be spared.
+      waits: what sub-groups would wait for too.
       instructions: the same for instructions of sub-groups, by class, without requests to memory.
       resident: how many times as many sub-groups an Xe core would hold.
       spread: how many times as many work-groups would share the work.
@@ -34,6 +36,7 @@ class Change:
     sites: tuple[tuple[SiteReport, SiteReport], ...] = ()
     packed: bool = False
     work: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    waits: tuple[Wait, ...] = ()
     instructions: Mapping[str, float] = dataclasses.field(default_factory=dict)
     resident: float = 1.0
     spread: float = 1.0
@@ -96,7 +99,7 @@ class Launch:
             work = workload.of_launch(
                 sites, self._classes(change), self.barriers, self.atomics, self.taken, self.resident, frozenset(packed)
             )
-        return None if work is None else _spread(_added(work, change.work), change)
+        return None if work is None else _spread(_added(work, change), change)
 
     def _classes(self, change: Change) -> Mapping[str, float] | None:
         if self.instructions is None:
@@ -107,11 +110,11 @@ class Launch:
         return {name: max(0.0, self.instructions.get(name, 0) + more.get(name, 0)) for name in names}
 
 
-def _added(work: Work, more: Mapping[str, float]) -> Work:
+def _added(work: Work, change: Change) -> Work:
     """The work with some counts changed; one that is not known stays so."""
-    known = {name: getattr(work, name) for name in more}
-    changed: dict[str, Any] = {n: None if known[n] is None else max(0.0, known[n] + more[n]) for n in more}
-    return dataclasses.replace(work, **changed)
+    known = {name: getattr(work, name) for name in change.work}
+    changed: dict[str, Any] = {n: None if known[n] is None else max(0.0, known[n] + change.work[n]) for n in known}
+    return dataclasses.replace(work, waits=None if work.waits is None else work.waits + change.waits, **changed)
 
 
 def _spread(work: Work, change: Change) -> Work:

@@ -1,21 +1,24 @@
 """Workload: what a launch does in all, for the time model, from its census and the counts of its sites."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 import jax.numpy as jnp
 
-from xeemu.cost import caches, footprint, requests, waiting
-from xeemu.cost.caches import Loaded, Scratch, Stored, Traffic
+from xeemu.cost import caches, footprint, latency, phases, requests, waiting
+from xeemu.cost.caches import Loaded, Misses, Scratch, Stored, Traffic
 from xeemu.cost.census import Census
 from xeemu.cost.footprint import Footprint
 from xeemu.cost.sites import AtomicTotals, SiteReport
-from xeemu.cost.timing import Work
+from xeemu.cost.work import Work
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy
 from xeemu.knowledge.schedule import Operation, Place
 from xeemu.language.linearity import Allocation
 
 Sites = Mapping[Place, SiteReport]
+
+_LOADS = ("load", "atomic")
 
 
 def of_launch(
@@ -41,22 +44,17 @@ def of_launch(
     geometry, updates = taken.geometry, taken.updates
     if not geometry.groups:
         return None
-    waited = {o.place for (o, *_) in taken.operations.values() if o.fetches}
     local = {place: site for place, site in sites.items() if site.space == "local"}
     remote = {place: site for place, site in sites.items() if site.space != "local"}
-    loads = [site for place, site in local.items() if place in waited]
     atomic = [place.memory.dtype for place in updates if place.memory.space == "global"]
     traffic = _traffic(sites, taken, resident, packed)
-    return Work(
+    work = Work(
         groups=geometry.groups,
         sub_groups=geometry.groups * requests.sub_groups(geometry),
         sub_group_size=geometry.sub_group_size,
         instructions=classes,
-        local_loads=_total(site.requests for site in loads),
-        local_load_passes=_total(site.passes for site in loads),
         local_passes=_total(site.passes for site in local.values()),
         global_requests=_total(site.requests for site in remote.values()),
-        global_loads=_total(site.requests for place, site in remote.items() if place in waited),
         bytes_moved=_total(site.bytes_moved for place, site in remote.items() if place not in updates),
         l1_passes=_l1_passes(remote, taken),
         l2_bytes=None if traffic is None else caches.past_l1(traffic, taken.device),
@@ -69,9 +67,10 @@ def of_launch(
         atomic_floats=any(bool(jnp.issubdtype(dtype, jnp.floating)) for dtype in atomic),
         atomic_places=_updated_places(sites, taken, resident),
         barriers=barriers,
-        local_rounds=waiting.rounds(sites, taken, is_local=True),
-        global_rounds=waiting.rounds(sites, taken, is_local=False),
+        waits=waiting.of_launch(sites, taken, _missed(traffic, taken)),
     )
+    waits = latency.waits(work, taken.device) or ()
+    return dataclasses.replace(work, phases=phases.of_launch(sites, taken, waits))
 
 
 def _by_line(traffic: Traffic | None, device: Device) -> dict[str, float | None]:
@@ -80,13 +79,12 @@ def _by_line(traffic: Traffic | None, device: Device) -> dict[str, float | None]
     sector = device.sector_bytes or device.line_bytes
     if traffic is None or sector is None:
         return dict.fromkeys((*names, "dram_pages"))
-    stores = traffic.stores
     return {
-        "store_bytes": sum(store.moved_bytes for store in stores),
+        "store_bytes": caches.stored(traffic),
         "load_lines": caches.lines_past_l1(traffic, device),
-        "store_lines": sum(store.request_lines for store in stores),
-        "store_sectors": sum(store.moved_bytes for store in stores) / sector,
-        "partial_store_sectors": sum(store.partial_bytes for store in stores) / sector,
+        "store_lines": caches.store_lines(traffic),
+        "store_sectors": caches.stored(traffic) / sector,
+        "partial_store_sectors": caches.partly_stored(traffic) / sector,
         "store_places": caches.stored_at_a_time(traffic) / sector,
         "dram_pages": caches.opened_pages(traffic, device),
     }
@@ -127,8 +125,8 @@ def _traffic(sites: Sites, taken: Census, resident: Occupancy | None, packed: Se
     sector = device.sector_bytes or device.line_bytes
     if sector is None or resident is None or resident.groups is None or device.xe_cores is None:
         return None
-    plain = [os for os in taken.operations.values() if os[0].place.memory.space == "global" and not os[0].updates]
-    loads = [_loaded(each, sites, taken, sector, packed) for each in _by_memory(plain, "load", "atomic")]
+    plain = _plain(taken)
+    loads = [_loaded(each, sites, taken, sector, packed) for each in _by_memory(plain, *_LOADS)]
     stores = [_stored(each, sites, taken, sector, packed) for each in _by_memory(plain, "store")]
     known_loads, known_stores = [x for x in loads if x is not None], [x for x in stores if x is not None]
     scratch = _scratch(sites, taken)
@@ -144,6 +142,23 @@ def _traffic(sites: Sites, taken: Census, resident: Occupancy | None, packed: Se
         scratch=scratch,
         other_bytes=float(sum(memory.nbytes for memory in others)),
     )
+
+
+def _missed(traffic: Traffic | None, taken: Census) -> dict[Allocation, Misses]:
+    """What misses of the loads of each global memory, and of scratch."""
+    if traffic is None:
+        return {}
+    memories = (operations[0].place.memory for operations in _by_memory(_plain(taken), *_LOADS))
+    found = {m: caches.misses(load, traffic, taken.device) for m, load in zip(memories, traffic.loads, strict=True)}
+    if traffic.scratch is not None:
+        missed = caches.scratch_misses(traffic.scratch, traffic, taken.device)
+        found |= {place.memory: missed for place in taken.places if place.memory.space == "private"}
+    return found
+
+
+def _plain(taken: Census) -> list[Sequence[Operation]]:
+    """The operations on global memory that are no atomic updates."""
+    return [os for os in taken.operations.values() if os[0].place.memory.space == "global" and not os[0].updates]
 
 
 def _by_memory(operations: Iterable[Sequence[Operation]], *ops: str) -> list[list[Operation]]:
@@ -185,8 +200,7 @@ def _stored(
     if moved is None or asked is None or line is None or sectors is None or used is None:
         return None
     lines = footprint.of_memory(operations, taken, asked * line, line) or sectors
-    each = [sites[place] for place in dict.fromkeys(o.place for o in operations)]
-    partial = float(sum(site.bytes_moved or 0 for site in each if (site.bytes_used or 0) < (site.bytes_moved or 0)))
+    partial = _partial(sites[place] for place in dict.fromkeys(o.place for o in operations))
     if all(o.place in packed for o in operations):
         sectors, lines = (_packed(touched, moved, taken) for touched in (sectors, lines))
         return Stored(moved, partial, asked, sectors, lines, whole=True)
@@ -206,8 +220,7 @@ def _packed(touched: Footprint, moved: float, taken: Census) -> Footprint:
 def group_bytes(sites: Sites, taken: Census) -> Mapping[str, float]:
     """Bytes of each global memory that a work-group loads, each counted once; of those of which that is known."""
     sector = taken.device.sector_bytes or taken.device.line_bytes
-    plain = [os for os in taken.operations.values() if os[0].place.memory.space == "global" and not os[0].updates]
-    found = {}
+    plain, found = _plain(taken), {}
     for each in _by_memory(plain, "load") if sector is not None else []:
         touched = footprint.of_memory(each, taken, _moved(each, sites), sector or 1)
         if touched is not None:
@@ -228,10 +241,22 @@ def _scratch(sites: Sites, taken: Census) -> Scratch | None:
     private = [site for site in sites.values() if site.space == "private"]
     if not private:
         return None
-    moved = float(sum(site.bytes_moved or 0 for site in private))
+    loads, stores = ([site for site in private if (site.op == "store") is is_store] for is_store in (False, True))
     memories = {place.memory for place in taken.places if place.memory.space == "private"}
     items = requests.sub_groups(taken.geometry) * taken.geometry.sub_group_size
-    return Scratch(moved, float(items * sum(memory.nbytes for memory in memories)))
+    return Scratch(
+        loaded_bytes=float(sum(site.bytes_moved or 0 for site in loads)),
+        stored_bytes=float(sum(site.bytes_moved or 0 for site in stores)),
+        partial_bytes=_partial(stores),
+        load_lines=float(sum(site.lines or 0 for site in loads)),
+        store_lines=float(sum(site.lines or 0 for site in stores)),
+        group_bytes=float(items * sum(memory.nbytes for memory in memories)),
+    )
+
+
+def _partial(stores: Iterable[SiteReport]) -> float:
+    """Bytes of the sectors that requests of stores need not fill."""
+    return float(sum(site.bytes_moved or 0 for site in stores if (site.bytes_used or 0) < (site.bytes_moved or 0)))
 
 
 def _total(values: Iterable[int | None]) -> int | None:
