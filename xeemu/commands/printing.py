@@ -113,9 +113,14 @@ def print_labelled(label: str, text: str) -> None:
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Rows under a header, in columns."""
+    print(table(header, rows))
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The text of such a table."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    for cells in (header, *rows):
-        print("  ".join(f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip())
+    lines = ("  ".join(f"{cell:{w}}" for cell, w in zip(cells, widths, strict=True)) for cells in (header, *rows))
+    return "\n".join(map(str.rstrip, lines))
 
 
 def row(name: str, size: str, time_: str, rate: str, brief: str) -> str:

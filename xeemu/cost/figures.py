@@ -29,7 +29,7 @@ def amount(value: float | None) -> str:
     if value is None:
         return "?"
     for unit, factor in (("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)):
-        if value < 1000 * factor:
+        if value < 999.5 * factor:
             return f"{value / factor:.3g} {unit}"
     return f"{value / (1 << 40):.3g} TiB"
 

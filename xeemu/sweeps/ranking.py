@@ -87,6 +87,9 @@ class Table(tuple[Row, ...]):
         self.kernel = kernel
         return self
 
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.kernel, tuple(self)
+
     @property
     def best(self) -> Row | None:
         """The row with the least time; None if no time is known."""
