@@ -29,5 +29,5 @@ def of_test(test: "Litmus") -> str:
 def of_witness(execution: "Witness") -> str:
     """The events; as text where Jinja is not installed."""
     heads, *rows = execution.table
-    parts = (Columns(heads, rows, text=3), *execution.notes)
+    parts: list[Columns | str] = [Columns(heads, rows, text=3), *execution.notes]
     return notebook.tables(str(execution.outcome), parts, str(execution))
