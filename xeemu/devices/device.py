@@ -243,6 +243,11 @@ class Device:
         changed = [f"{field}={value!r}" for field, value in figures.items() if sourced.get(field) != value]
         return f"Device({', '.join([repr(self.name), *changed])})"
 
+    def _repr_html_(self) -> str:
+        from xeemu.devices import page
+
+        return page.of_device(self)
+
     @property
     def threads_per_core(self) -> int | None:
         """Hardware threads of an Xe core, in the small-GRF mode."""
@@ -375,11 +380,20 @@ def _of_preset(preset: Preset) -> Device:
     return Device(sources=sources, **values)
 
 
-_DEVICES = tuple(_of_preset(preset) for preset in PRESETS)
+class Devices(tuple[Device, ...]):
+    """Several devices; a notebook shows a row for each."""
+
+    def _repr_html_(self) -> str:
+        from xeemu.devices import page
+
+        return page.of_devices(self)
+
+
+_DEVICES = Devices(_of_preset(preset) for preset in PRESETS)
 _BY_NAME = {preset.name: preset for preset in _DEVICES}
 
 
-def devices() -> tuple[Device, ...]:
+def devices() -> Devices:
     """The presets: Intel GPUs by generation, then the H200, then the CPU device."""
     return _DEVICES
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from xeemu.memory_model import page
 from xeemu.memory_model.executions import Batch, Event
 from xeemu.memory_model.relations import Relation
 
@@ -36,9 +37,13 @@ class Outcome:
         kept = tuple(names)
         return Outcome(kept, tuple(self[name] for name in kept))
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The values as text, a dash where there is none."""
+        return tuple("-" if value is None else str(value) for value in self.values)
+
     def __str__(self) -> str:
-        values = ("-" if value is None else value for value in self.values)
-        return " ".join(f"{name}={value}" for name, value in zip(self.names, values, strict=True))
+        return " ".join(f"{name}={value}" for name, value in zip(self.names, self.shown, strict=True))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -68,8 +73,10 @@ class Witness:
     hb: Relation
     races: Relation
 
-    def __str__(self) -> str:
-        rows = [_HEADER]
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """The heads of the columns, then a row for each event."""
+        rows: list[tuple[str, ...]] = [_HEADER]
         previous, before_it = {b: a for a, b in nearest(self.mo)}, nearest(self.hb)
         source = {read: write for write, read in self.rf.pairs()}
         for k, event in enumerate(self.events):
@@ -77,12 +84,25 @@ class Witness:
             item = "" if event.item is None else str(event.item)
             before = "" if event.item is None else " ".join(label(a) for a, b in before_it if b == k)
             rows.append((label(k), item, str(event), value, _label(source.get(k)), _label(previous.get(k)), before))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return rows
+
+    @property
+    def notes(self) -> list[str]:
+        """What synchronises, what races, and what the heads of the table mean."""
+        notes = []
         for name, pairs in (("synchronises", self.sw.pairs()), ("races", once(self.races))):
             if shown := ", ".join(f"{label(a)} with {label(b)}" for a, b in pairs):
-                lines.append(f"{name}: {shown}")
-        return "\n".join([str(self.outcome), *lines, _LEGEND])
+                notes.append(f"{name}: {shown}")
+        return [*notes, _LEGEND]
+
+    def __str__(self) -> str:
+        rows = self.table
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([str(self.outcome), *lines, *self.notes])
+
+    def _repr_html_(self) -> str:
+        return page.of_witness(self)
 
 
 @dataclasses.dataclass(frozen=True)
