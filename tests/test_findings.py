@@ -283,6 +283,37 @@ def test_what_an_uninitialised_read_hides_is_told():
 
 
 @xe.kernel
+def gather(wg, x, places, out):
+    return out.at[wg.global_id()].set(x[places[wg.global_id()]])  # read
+
+
+def test_bytes_of_arguments_that_nobody_has_written():
+    places = np.random.default_rng(0).integers(128, size=128, dtype=np.int32)
+    unset = np.arange(512) % 7 == 0  # of the bytes of x, some of an element's or none
+    _, (finding,) = xe.check(gather, N, unset={"x": unset})(OUT, places, OUT)
+    of_elements = unset.reshape(128, 4).any(1)
+    assert finding.count == of_elements[places].sum() > 0
+    assert (finding.kind, finding.space, finding.memory) == ("uninitialized-read", "global", "x")
+    first = int(np.flatnonzero(of_elements[places])[0])
+    assert (finding.address, finding.work_items[0].global_id) == ((int(places[first]),), (first,))
+    assert "Write x before the launch" in str(finding)
+    assert xe.check(gather, N, unset={"x": unset & False})(OUT, places, OUT)[1] == ()
+
+
+@pytest.mark.parametrize(
+    ("unset", "told"),
+    [
+        ({"place": np.ones(512, bool)}, r"unset names 'place', which kernel gather does not take.*places"),
+        ([True], "unset is a list; give a dict from names of arrays"),
+        ({"x": np.ones(128, bool)}, "unset has 128 of bool for x, which has 512 bytes; give a bool for each"),
+    ],
+)
+def test_what_names_no_bytes_is_refused(unset, told):
+    with pytest.raises(xe.KernelArgumentError, match=told):
+        xe.check(gather, N, unset=unset)(OUT, OUT, OUT)
+
+
+@xe.kernel
 def shift(wg, x, out):
     i = wg.global_id()
     return out.at[i].set(x[i + 1, i - i])  # read
