@@ -257,7 +257,7 @@ def bodies(wg, x, out):
 
 @xe.kernel
 def copies(wg, table, x, out, *, share):
-    """A table copied by all work-items, by one of them, or shared out."""
+    """A table copied by all work-items, by one of them (which each sub-group may load), or shared out."""
     lid, slm = wg.local_id(), wg.local((256,), F32)
     if share == "all":
         for k in range(256):
@@ -266,10 +266,35 @@ def copies(wg, table, x, out, *, share):
         first = lid == 0
         step = lambda k, slm: slm.at[k].set(table.load(k, where=first), where=first)  # noqa: E731
         slm = lax.fori_loop(0, 256, step, slm)
+    elif share == "scalars":
+        slm = lax.fori_loop(0, 256, lambda k, slm: slm.at[k].set(table[k], where=lid == 0), slm)
     else:
         slm = slm.at[lid].set(table[lid])
     slm = wg.barrier(slm)
     return out.at[wg.global_id()].set(slm[lid] * x[wg.global_id()])
+
+
+@xe.kernel(sub_group_size=32)
+def flagged(wg, x, *, one=False):
+    """All work-items of a group store to one word, or one does."""
+    flag = wg.local(1, F32)
+    for _ in range(64):
+        flag = flag.at[0].set(1.0, where=wg.local_linear_id() == 0) if one else flag.at[0].set(1.0)
+    flag = wg.barrier(flag)
+    return x.at[wg.global_id()].set(x[wg.global_id()] + flag[0])
+
+
+@xe.kernel(sub_group_size=16)
+def four_of_a_row(wg, x, *, pitch=64):
+    """Each work-item has four neighbours of a row, work-items lie along a column."""
+    row, col = wg.local_id(0), wg.local_id(1)
+    place = col[..., None], 4 * row[..., None] + jnp.arange(4)
+    tile = wg.local((16, pitch), F32)
+    tile = tile.at[place].set(x[wg.global_id(0), wg.global_id(1)][..., None])
+    tile = wg.barrier(tile)
+    for _ in range(8):
+        x = x.at[wg.global_id(0), wg.global_id(1)].set(tile[place].sum(-1))
+    return x
 
 
 # --- Global atomics ---
@@ -386,6 +411,18 @@ CASES = {
     ),
     "transpose, padded": Case(
         transpose, _range((2048, 2048), (32, 32)), (floats(2048, 2048),) * 2, None, None, "", {"pitch": 33}
+    ),
+    "vectors of a column, a770": Case(
+        four_of_a_row,
+        _range((1024, 1024), (16, 16)),
+        (floats(1024, 1024),),
+        "bank conflict",
+        "tile",
+        "one more column",
+        device="a770",
+    ),
+    "a word that all store to, a770": Case(
+        flagged, _range(2**18, 256), (floats(2**18),), "bank conflict", "flag", "one work-item", device="a770"
     ),
     # Striping, where a wider pitch changes nothing.
     "eight neighbours of a work-item": Case(
@@ -519,6 +556,16 @@ CASES = {
     ),
     "a table that one copies, a770": Case(
         copies, _range(N, 256), (floats(256), floats(N), floats(N)), "table copy", "table", "", {"share": "one"}, "a770"
+    ),
+    "a table of scalars that one copies, max1550": Case(
+        copies,
+        _range(N, 256),
+        (floats(256), floats(N), floats(N)),
+        "table copy",
+        "table",
+        "",
+        {"share": "scalars"},
+        "max1550",
     ),
     "a table that is shared out": Case(
         copies, _range(2**22, 256), (floats(256), floats(2**22), floats(2**22)), None, None, "", {"share": "shared"}

@@ -29,6 +29,8 @@ def test_the_lever_is_the_change_that_is_known_to_be_best(name):
         ("product in registers", {"stripe": True}),
         ("one field of sixteen, max1550", {"apart": True}),
         ("a table that all copy", {"share": "shared"}),
+        ("vectors of a column, a770", {"pitch": 65}),
+        ("a word that all store to, a770", {"one": True}),
     ],
 )
 def test_a_change_gains_what_its_hint_says(name, change):

@@ -323,6 +323,9 @@ def test_what_a_work_group_loads_again():
     assert hint.kind == "loaded again"
     assert hint.text.startswith("A work-group loads each byte of a 16 times.")
     assert give(again, group_bytes={"a": 8 * once}) == ()
+    # What a launch also stores to may be another value each time.
+    stored = site(5, "a", "store", "global", lines=N, sectors=4 * N, bytes_used=128 * N, bytes_moved=128 * N)
+    assert give(again, stored, group_bytes={"a": once}) == ()
 
 
 def test_spill_is_told_without_a_gain():

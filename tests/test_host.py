@@ -204,6 +204,14 @@ def test_a_program_takes_its_command_line():
     assert xe.load(_HEAD + text).run(arguments=["-n", 12, 2.5]).output == "4 1 -n 13 2.5"
 
 
+def test_letters_of_texts_that_programs_are_given_are_signed_bytes():
+    text = """
+    int main(int argc, char **argv) {
+      try { throw argv[1]; } catch (char *text) { std::cout << text << (text[0] < 0) << (text[1] < 0) << text[2]; }
+    }"""
+    assert xe.load(_HEAD + text).run(arguments=["éx"]).output == "éx11x"
+
+
 def test_reductions_combine_with_what_is_there():
     result = ran("""
     int main() {

@@ -71,3 +71,50 @@ def test_a_destructor_that_is_not_told_is_refused():
     int main() { Defer d([] { printf("end"); }); }"""
     with pytest.raises(xe.Error, match=r"the destructor of Defer<.*>, an instance of a template that the parser"):
         xe.load(_HEAD + text).run()
+
+
+def test_templates_end_in_a_text_with_what_other_compilers_take():
+    text = """
+    #include <cstdio>
+    template <class T> struct Ends { T x; ~Ends() { printf("end %d", (int)x); } };
+    int main() {
+      Ends<int> e{0};
+#pragma unroll(0)
+      for (int k = 0; k < 4; k++) e.x += k;
+    }"""
+    assert xe.load(_HEAD + text).run().output == "end 6"
+
+
+def test_a_pointer_to_itself_is_refused():
+    text = """
+    #include <memory>
+    struct A : std::enable_shared_from_this<A> { int x = 3; };
+    int main() {
+      auto p = std::make_shared<A>();
+      return p->shared_from_this()->x;
+    }"""
+    with pytest.raises(xe.Error, match="not supported: std::enable_shared_from_this; keep a shared_ptr to the object"):
+        xe.load(_HEAD + text).run()
+
+
+def test_memory_of_the_library_is_no_leak():
+    found = xe.load(
+        _HEAD
+        + """
+    #include <cstdlib>
+    #include <iostream>
+    int below(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+    int main() {
+      int v[] = {3, 1, 2};
+      qsort(v, 3, sizeof(int), below);
+      sycl::queue q;
+      short *sum = sycl::malloc_shared<short>(1, q);
+      *sum = v[0];
+      q.parallel_for(8, sycl::reduction(sum, sycl::plus<short>()), [=](sycl::id<1> i, auto &r) { r += i; }).wait();
+      std::cout << v[0] << v[1] << v[2] << " " << *sum;
+      sycl::free(sum, q);
+    }"""
+    ).run()
+    assert found.output == "123 29"
+    assert not found.leaks
+    assert not found.findings

@@ -14,6 +14,8 @@ _HEAD = """#include <sycl/sycl.hpp>
 #include <vector>
 constexpr int N = 64;
 struct Padded { char a; int b; };
+struct Held { int a, v[2]; };
+struct Slice { int *first; int count, step; };
 """
 
 _CASES = {
@@ -119,6 +121,28 @@ _CASES = {
         for (int i = 0; i < 8; ++i) x[i].a = 1;
         q.parallel_for(8, [=](sycl::id<1> i) { x[i].b += x[i].a; }).wait(); // here""",
     ),
+    "element of structures": (
+        "uninitialized-read: the host reads x[5].v[1]",
+        """Held *x = sycl::malloc_shared<Held>(8, q);
+        for (int i = 0; i < 8; ++i) x[i].v[0] = 1;
+        std::cout << x[5].v[1]; // here""",
+    ),
+    "element of structures, long loop": (
+        "uninitialized-read: the host reads x[39990].b",
+        """Padded *x = new Padded[40000];
+        int sum = 0;
+        for (int i = 0; i < 39990; ++i) x[i].b = 1;
+        for (int i = 0; i < 40000; ++i) sum += x[i].b; // here
+        std::cout << sum;""",
+    ),
+    "field that a long loop does not use": (
+        "",
+        """Slice *s = (Slice *)malloc(sizeof(Slice));
+        s->first = new int[40000];
+        s->count = 40000;
+        for (int i = 0; i < s->count; ++i) s->first[i] = i;
+        std::cout << s->first[39999];""",
+    ),
     "padding": (
         "",
         """Padded *x = sycl::malloc_shared<Padded>(8, q), *y = sycl::malloc_device<Padded>(8, q);
@@ -147,6 +171,21 @@ _CASES = {
         for (int i = 0; i < 40000; ++i) x[i] = i;
         for (int i = 1; i < 40000; ++i) x[i] += x[i - 1];
         std::cout << x[39999];""",
+    ),
+    "zeros behind what is copied": (
+        "",
+        """char a[64];
+        memset(a + 48, 0, 16);
+        for (int i = 0; i < 8; ++i) a[i] = i;
+        char *x = sycl::malloc_shared<char>(8, q);
+        memcpy(x, a, 8);
+        std::cout << (int)x[7];""",
+    ),
+    "half of a memory that has no whole number of elements": (
+        "",
+        """int *x = (int *)sycl::malloc_shared<char>(10, q);
+        q.single_task([=] { x[0] = 3; }).wait();
+        std::cout << x[0];""",
     ),
     # What is freed.
     "twice": (
@@ -276,8 +315,9 @@ def program(tmp_path_factory):
 
 @pytest.mark.parametrize("name", _CASES)
 def test_what_is_wrong_with_memory_is_found_at_its_line(program, name):
-    kind, _ = _CASES[name]
+    kind, _, said = _CASES[name][0].partition(": ")
     result = program.run(arguments=[list(_CASES).index(name)])
     found = [f for each in (result.findings, *(s.findings for s in result.submissions)) for f in each.errors]
     assert [f.kind for f in found] == ([kind] if kind else []), "\n".join(map(str, found))
+    assert all(said in f.text for f in found)
     assert all("// here" in f.sites[0].source for f in found)

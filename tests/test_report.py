@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import xeemu as xe
+from xeemu.cost import figures
 from xeemu.cost.report import Hint, Report
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import Term
@@ -339,6 +340,13 @@ def test_times_have_units(seconds, text):
 # --- Figures ---
 
 
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "?"), (999, "999 B"), (999.6, "0.976 KiB"), (1023600, "0.976 MiB"), (2**31, "2 GiB")]
+)
+def test_amounts_have_three_digits(value, text):
+    assert figures.amount(value) == text
+
+
 def test_degree_excess_and_efficiency():
     conflicting = SITES[2]
     assert (conflicting.degree, conflicting.excess, conflicting.efficiency) == (16, 15 * N, None)
@@ -395,6 +403,17 @@ def profiled(device="a770", pitch=16):
     return xe.profile(transpose, xe.NDRange((64, 64), (16, 16)), device=device)(matrix, matrix, pitch=pitch)[1]
 
 
+def sampled(groups):
+    """The report of a histogram of one bin, of which some groups were counted."""
+
+    @xe.kernel(sub_group_size=16)
+    def histogram(wg, data, bins):
+        return bins.atomic[data[wg.global_id()]].add(1)
+
+    data = np.zeros(1024, np.int32)
+    return xe.profile(histogram, xe.NDRange(1024, 64), device="a770", sample=groups)(data, np.zeros(16, np.int32))[1]
+
+
 @xe.kernel(sub_group_size=16)
 def transpose(wg, source, result, *, pitch):
     row, col = wg.local_id(0), wg.local_id(1)
@@ -417,7 +436,18 @@ def test_a_saved_report_is_read_again(tmp_path):
 def test_paths_of_a_saved_report_are_those_seen_from_here(tmp_path, monkeypatch):
     monkeypatch.chdir(Path(__file__).parent)
     profiled().save(tmp_path / "report.json")
-    assert Report.load(tmp_path / "report.json").file == Path(__file__).name
+    loaded = Report.load(tmp_path / "report.json")
+    hinted = [site for hint in loaded.hints for site in hint.sites]
+    assert hinted
+    assert {loaded.file, *(site.file for site in (*loaded.sites, *hinted))} == {Path(__file__).name}
+
+
+def test_a_report_of_one_sampled_group_is_json_of_any_reader(tmp_path):
+    report = sampled(1)
+    assert np.inf in report.sites[-1].errors.values()
+    json.dumps(report.to_dict(), allow_nan=False)
+    report.save(tmp_path / "report.json")
+    assert str(Report.load(tmp_path / "report.json")) == str(report)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"xeemu report": 0}', '{"xeemu report": 1, "kernel": "k"}'])
@@ -447,7 +477,9 @@ class Tags(HTMLParser):
         self.text += data
 
 
-@pytest.mark.parametrize("report", [NAIVE, EMPTY, profiled()], ids=["naive", "empty", "profiled"])
+@pytest.mark.parametrize(
+    "report", [NAIVE, EMPTY, profiled(), sampled(4)], ids=["naive", "empty", "profiled", "sampled"]
+)
 def test_a_page_needs_nothing_else_and_shows_what_the_text_does(report, tmp_path):
     page = Tags()
     page.feed(report.to_html(tmp_path / "report.html"))
@@ -458,6 +490,12 @@ def test_a_page_needs_nothing_else_and_shows_what_the_text_does(report, tmp_path
         assert f"{site.op} {site.memory}" in page.text
     assert all(hint.text in page.text for hint in report.hints)
     assert report.device in page.text
+
+
+def test_a_line_of_a_page_has_the_hints_of_all_its_operations():
+    other = Hint("contended atomics", (dataclasses.replace(SITES[2], op="atomic"),), "They take their turns.", None)
+    page = dataclasses.replace(NAIVE, hints=(HINT, other)).to_html()
+    assert page.count(other.text) == page.count("16-way: 1048576") == 2  # in the list, and under the line
 
 
 def test_a_notebook_shows_tables_and_escapes_what_it_shows():
@@ -473,6 +511,8 @@ def test_a_notebook_shows_tables_and_escapes_what_it_shows():
 def test_a_report_does_not_differ_from_its_copy():
     assert not NAIVE.diff(dataclasses.replace(NAIVE))
     assert str(NAIVE.diff(NAIVE)) == ""
+    with pytest.raises(xe.KernelArgumentError, match=r"the baseline is a str; give a report, as in report\.diff"):
+        NAIVE.diff("report.json")
 
 
 def test_diff_has_a_row_for_each_figure_that_changed_and_no_other():
@@ -513,8 +553,26 @@ def test_what_costs_more_than_before_has_risen():
     assert dataclasses.replace(naive, time_s=None).diff(naive).risen(0.05)[0].figure == "time_s"
 
 
+def test_what_is_no_longer_done_has_not_risen_and_what_is_new_has():
+    with_, without = ({**profiled().instructions, **more} for more in ({"barrier": 64}, {}))
+    without.pop("barrier")
+    with_, without = (dataclasses.replace(NAIVE, instructions=classes) for classes in (with_, without))
+    assert [row.figure for row in without.diff(with_)] == ["instructions.barrier"]
+    assert without.diff(with_).risen(0) == ()
+    assert [row.figure for row in with_.diff(without).risen(0)] == ["instructions.barrier"]
+    unknown = dataclasses.replace(NAIVE, instructions=None)
+    assert [row.figure for row in unknown.diff(with_).risen(0)] == ["instructions"]
+
+
+def test_what_has_no_figure_is_told_in_words():
+    more = dataclasses.replace(NAIVE, terms=(*TERMS, Term("group launch", 4, "groups", None, None)))
+    (row,) = [row for row in more.diff(NAIVE) if row.figure == "missing"]
+    assert (row.before, row.after) == ("barriers", "barriers, group launch")
+
+
 def test_a_site_that_only_one_report_has_is_in_the_diff():
     longer = dataclasses.replace(NAIVE, sites=(*SITES, SITES[2]))
     rows = str(longer.diff(NAIVE)).splitlines()
     assert rows[0].split() == ["load", "tile", "2:", "requests", "-", "->", "65536", "transpose.py:22"]
+    assert [row.split()[3] for row in rows] == ["requests", "passes", "ideal_passes", "degree", "bytes_used"]
     assert all(row.startswith("load tile 2: ") for row in rows)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import xeemu as xe
+from xeemu.commands import printing
 from xeemu.commands.notation import UsageError
 from xeemu.devices.device import Device
 from xeemu.programs import telling
@@ -25,7 +26,8 @@ def run(path: str, arguments: Sequence[str], device: Device, build: str, std: st
 
 def told(result: "Result", checked: bool) -> str:
     """What a program has printed, its launches with their times on the modelled device, and what is wrong with them."""
-    parts = [result.output.rstrip("\n"), _table([_row(s, n) for s, n in telling.runs(result.submissions)])]
+    rows = [_row(s, n) for s, n in telling.runs(result.submissions)]
+    parts = [result.output.rstrip("\n"), printing.table(_HEADER, rows) if rows else ""]
     parts += [str(finding) for finding in result.findings]
     if checked:
         parts += _findings(result.submissions)
@@ -55,12 +57,3 @@ def _row(submitted: "Submitted", count: int) -> tuple[str, ...]:
     time_s = submitted.time_s
     time = "?" if time_s is None else f"{time_s * 1e6:.4g} us"
     return submitted.name, str(submitted.line), telling.launches(submitted, count), time
-
-
-def _table(rows: list[tuple[str, ...]]) -> str:
-    """The launches in order; empty where there are none."""
-    if not rows:
-        return ""
-    widths = [max(map(len, column)) for column in zip(_HEADER, *rows, strict=True)]
-    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in (_HEADER, *rows)]
-    return "\n".join(line.rstrip() for line in lines)

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from xeemu.cost import figures
 from xeemu.cost.storage import plain
+from xeemu.errors import KernelArgumentError
+from xeemu.language.source import called
 
 if TYPE_CHECKING:
     from xeemu.cost.report import Report
 
-_SITE_FIGURES = ("requests", "passes", "ideal_passes", "degree", "lines", "sectors", "bytes_used", "bytes_moved")
+_LOCAL_FIGURES = ("requests", "passes", "ideal_passes", "degree", "bytes_used")
+_OTHER_FIGURES = ("requests", "lines", "sectors", "bytes_used", "bytes_moved")
 _TEXTS = ("hints", "lever", "source", "marks", "not_modelled", "file")
 _COSTS = ("time_s", "cycles", "slm", "global_", "atomics", "barriers", "instructions", "registers", "spill_bytes")
 _NO_COSTS = ("bytes_used", "ideal_passes", "efficiency", "bytes")
@@ -48,8 +51,11 @@ class Row:
         return first in _COSTS and not any(name in _NO_COSTS for name in rest)
 
     def has_risen(self, share: float) -> bool:
-        """Whether it is a cost that has risen by more than a share of what it was, or is not known any more."""
-        if not self.is_cost or self.before is None:
+        """Whether it is a cost that has risen by more than a share of what it was, or is not known any more.
+
+        One that only the later report has has risen, and one that only the earlier has has not.
+        """
+        if not self.is_cost or self.before is None or self.after == ABSENT:
             return False
         return not _is_number(self.before, self.after) or self.after > self.before * (1 + share)
 
@@ -80,7 +86,15 @@ class Comparison(tuple[Row, ...]):
 
 
 def compare(before: "Report", after: "Report") -> Comparison:
-    """The figures of a later report that differ from those of an earlier one."""
+    """The figures of a later report that differ from those of an earlier one.
+
+    Raises:
+      KernelArgumentError: the earlier one is no report.
+    """
+    if not isinstance(before, type(after)):
+        raise KernelArgumentError(
+            f"the baseline is {called(before)}; give a report, as in report.diff(xe.Report.load('baseline.json'))"
+        )
     old, new = _figures(before), _figures(after)
     places = _places(before) | _places(after)
     rows = ((name, old.get(name, ABSENT), new.get(name, ABSENT)) for name in dict.fromkeys([*old, *new]))
@@ -93,7 +107,8 @@ def _figures(report: "Report") -> dict[str, Any]:
     sites, terms = data.pop("sites"), data.pop("terms")
     found = dict(_flat(data)) | {f"{term['resource']} cycles": term["cycles"] for term in terms}
     for name, site in zip(_names(sites), sites, strict=True):
-        found |= {f"{name}: {figure}": site[figure] for figure in _SITE_FIGURES}
+        names = _LOCAL_FIGURES if site["space"] == "local" else _OTHER_FIGURES
+        found |= {f"{name}: {figure}": site[figure] for figure in names}
     return found | {_hint_name(hint): "given" for hint in report.hints}
 
 
@@ -124,7 +139,12 @@ def _flat(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{name}.")
         else:
-            yield f"{prefix}{name}", "x".join(map(str, value)) if isinstance(value, list) else value
+            yield f"{prefix}{name}", _joined(value) if isinstance(value, list) else value
+
+
+def _joined(values: Sequence[Any]) -> str:
+    """A size as `64x64`, words with commas."""
+    return ("x" if _is_number(*values) else ", ").join(map(str, values))
 
 
 def _unit(name: str) -> str:

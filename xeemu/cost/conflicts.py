@@ -20,7 +20,7 @@ from xeemu.devices.device import Device
 
 # Conflicts that double the passes are worth a hint.
 _DEGREE = 2.0
-# What a wider pitch is made wider by, in vectors.
+# What a wider pitch is made wider by, in vectors or in elements.
 _PADS = (1, 2, 4, 8)
 # A layout is advised before another if it takes no more passes than this share beyond that.
 _AS_GOOD = 1.05
@@ -65,7 +65,7 @@ def _one_word(sites: Sequence[SiteReport], subject: Subject) -> Advice:
 
 
 def _by_one_item(site: SiteReport, subject: Subject) -> SiteReport:
-    requests = -(-(site.requests or 0) // subject.sub_groups)
+    requests = -(-(site.requests or 0) // subject.requests_of_group)
     return dataclasses.replace(site, requests=requests, lanes=requests, passes=requests, ideal_passes=requests)
 
 
@@ -101,10 +101,11 @@ def _remedies(worst: SiteReport, sites: Sequence[SiteReport], subject: Subject) 
         yield _remedy(text, [site if _run(site) is None else _packed(site, device) for site in sites])
     if len(worst.shape) > 1:
         unit = max(1, (worst.bank_map.width_bytes if worst.bank_map else 1) // _itemsize(worst))
-        for pad in (n * unit for n in _PADS):
+        # Elements of a work-item stay side by side; else they are no vector, and take a request each.
+        for pad in dict.fromkeys([*(n * unit for n in _PADS), *_PADS]):
             wider = dialect.pitched(worst.memory, [*map(str, worst.shape[:-1]), f"{worst.shape[-1]} + {pad}"])
             columns = "one more column does" if pad == 1 else f"{pad} more columns do"
-            odd = "an odd number of words" if unit == 1 and pad == 1 else "no multiple of the banks' words"
+            odd = "an odd number of words" if pad == 1 else "no multiple of the banks' words"
             text = f"Make the pitch of {worst.memory} {odd}; {columns}: {wider}."
             yield _remedy(text, [_laid_out(site, functools.partial(_padded, site, pad), device) for site in sites])
     else:
@@ -150,12 +151,23 @@ def _laid_out(site: SiteReport, layout: Layout, device: Device) -> SiteReport:
     if site.bank_map is None or site.passes is None:
         return site
     addresses, active = _shown(site.bank_map)
-    before, after = (
-        int(banks.bank_passes(each, active, device, width=site.bank_map.width_bytes, kind=site.op).passes.sum())  # type: ignore[arg-type]
-        for each in (addresses, layout(addresses, active))
-    )
-    passes = site.passes if not before else max(site.ideal_passes or 0, round(site.passes * after / before))
-    return dataclasses.replace(site, passes=passes)
+    width = site.bank_map.width_bytes
+    moved = layout(addresses, active)
+    parts = 1 if not (moved % width)[active].any() else width // _itemsize(site)
+    before = _passes(addresses, active, site, device, 1)
+    after = _passes(moved, active, site, device, parts)
+    ideal = (site.ideal_passes or 0) if parts == 1 else (site.requests or 0) * parts
+    passes = site.passes if not before else max(ideal, round(site.passes * after / before))
+    requests = None if site.requests is None else site.requests * parts
+    return dataclasses.replace(site, requests=requests, passes=passes)
+
+
+def _passes(addresses: np.ndarray, active: np.ndarray, site: SiteReport, device: Device, parts: int) -> int:
+    """Passes of an execution whose requests are divided into so many, each of as many bytes of every lane."""
+    width = (site.bank_map.width_bytes if site.bank_map else 1) // parts
+    requests = [addresses + k * width for k in range(parts)]
+    served = [banks.bank_passes(each, active, device, width=width, kind=site.op) for each in requests]  # type: ignore[arg-type]
+    return int(sum(each.passes.sum() for each in served))
 
 
 def _shown(drawn: BankMap) -> tuple[np.ndarray, np.ndarray]:

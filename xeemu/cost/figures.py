@@ -1,6 +1,5 @@
 """Figures: numbers and short texts as reports print them, in ASCII and 80 columns."""
 
-import html
 import textwrap
 
 WIDTH = 80
@@ -30,7 +29,7 @@ def amount(value: float | None) -> str:
     if value is None:
         return "?"
     for unit, factor in (("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)):
-        if value < 1000 * factor:
+        if value < 999.5 * factor:
             return f"{value / factor:.3g} {unit}"
     return f"{value / (1 << 40):.3g} TiB"
 
@@ -68,8 +67,3 @@ def ascii_only(text: str) -> str:
 def marked(text: str, mark: str) -> str:
     """A line with a mark at its end."""
     return f"{cut(text, WIDTH - 2):{WIDTH - 1}}{mark}"
-
-
-def escaped(text: str) -> str:
-    """A text as HTML."""
-    return html.escape(text)

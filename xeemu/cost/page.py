@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from xeemu.cost import figures, text
 from xeemu.cost.sites import GlobalTotals, LocalTotals, SiteReport, ratio
-from xeemu.pages import listing, rendering
+from xeemu.pages import listing, notebook, rendering
 from xeemu.pages.listing import Cell, Line
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ def of_report(report: "Report") -> str:
 
 def fragment(report: "Report") -> str:
     """The same for a notebook; as text where Jinja is not installed."""
-    if not rendering.is_there():
-        return f"<pre>{figures.escaped(str(report))}</pre>"
-    return rendering.render("report_fragment.html", report=report, view=_view(report))
+    return notebook.fragment("report_parts.html", str(report), report=report, view=_view(report))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,16 +121,16 @@ def _levels(report: "Report") -> list[dict[str, Any]]:
 def _listings(report: "Report") -> list[tuple[str, list[Line]]]:
     """For each file of the report its lines with what they cost."""
     files = dict.fromkeys([report.file, *(site.file for site in report.sites)])
-    numbered: dict[SiteReport, list[tuple[str, str]]] = defaultdict(list)
+    numbered: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
     for number, hint in enumerate(report.hints, 1):
         for site in hint.sites[:1]:
-            numbered[site].append((f"H{number} {hint.kind}", hint.text))
+            numbered[site.file, site.line].append((f"H{number} {hint.kind}", hint.text))
     found = []
     for file in files:
         sites = [site for site in report.sites if site.file == file]
         texts = dict(report.source) if file == report.file else {}
         texts = texts or _read(file, sites) or {site.line: site.source for site in sites}
-        notes = {site.line: numbered[site] for site in sites if site in numbered}
+        notes = {line: told for (where, line), told in numbered.items() if where == file}
         found.append((os.path.basename(file), listing.lines(texts, _columns(report, sites), notes)))
     return found
 
@@ -212,7 +210,7 @@ def _maps(sites: Sequence[SiteReport]) -> list[dict[str, Any]]:
 
 def _instructions(report: "Report") -> list[_TableRow]:
     counts: dict[str, float | None] = {
-        **(report.instructions or {"?": None}),
+        **({"?": None} if report.instructions is None else report.instructions),
         "barriers, by work-groups": report.barriers,
         "registers of a work-item, bytes": report.registers,
         "of them spilled": report.spill_bytes,

@@ -171,8 +171,13 @@ class Report:
         return comparison.compare(baseline, self)
 
     def _relative(self) -> "Report":
-        sites = tuple(dataclasses.replace(site, file=_seen_from_here(site.file)) for site in self.sites)
-        return dataclasses.replace(self, file=_seen_from_here(self.file), sites=sites)
+        hints = tuple(dataclasses.replace(hint, sites=_sites_from_here(hint.sites)) for hint in self.hints)
+        file, sites = _seen_from_here(self.file), _sites_from_here(self.sites)
+        return dataclasses.replace(self, file=file, sites=sites, hints=hints)
+
+
+def _sites_from_here(sites: tuple[SiteReport, ...]) -> tuple[SiteReport, ...]:
+    return tuple(dataclasses.replace(site, file=_seen_from_here(site.file)) for site in sites)
 
 
 def _seen_from_here(file: str) -> str:

@@ -1,6 +1,7 @@
 """Storage: values of reports as plain data, ready for JSON, and back."""
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -10,7 +11,10 @@ T = TypeVar("T")
 
 
 def plain(value: Any) -> Any:
-    """A value as dictionaries, lists, strings and numbers; of a dataclass its fields and its properties."""
+    """A value as dictionaries, lists, strings and numbers; of a dataclass its fields and its properties.
+
+    A float that is not finite is None: JSON has no such number, and as a figure it is one that is not known.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value)]
         names += [name for name, member in vars(type(value)).items() if isinstance(member, property)]
@@ -19,7 +23,7 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def built(kind: type[T], data: Any) -> T:

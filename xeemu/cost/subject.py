@@ -74,6 +74,11 @@ class Subject:
         """Lanes that a request to memory takes at most."""
         return min(self.sub_group_size, self.device.request_lanes or self.sub_group_size)
 
+    @property
+    def requests_of_group(self) -> int:
+        """Requests of an access by all sub-groups of a work-group."""
+        return self.sub_groups * math.ceil(self.sub_group_size / self.request_lanes)
+
     def by_memory(self, space: str, *ops: str) -> Iterator[list[SiteReport]]:
         """The operations of some kinds on each memory of a space."""
         found: dict[tuple[object, ...], list[SiteReport]] = {}

@@ -46,8 +46,14 @@ def _of_memory(sites: Sequence[SiteReport], subject: Subject) -> Iterator[Advice
         yield _scattered(wasteful, subject) if sites[0].space == "global" else _scratch(wasteful, subject)
     elif misaligned:
         yield _between_lines(misaligned, subject)
-    if sites and sites[0].space == "global":
+    if sites and sites[0].space == "global" and not _is_updated(sites[0], subject):
         yield from _again([site for site in sites if site.op == "load"], subject)
+
+
+def _is_updated(site: SiteReport, subject: Subject) -> bool:
+    """Whether the launch stores to the memory of a site, or updates it."""
+    of_memory = (each for each in subject.sites if (each.space, each.memory) == (site.space, site.memory))
+    return any(each.op != "load" for each in of_memory)
 
 
 # --- Lines ---
@@ -176,7 +182,7 @@ def _table_copies(subject: Subject) -> Iterator[Advice]:
     for load in subject.sites:
         if load.space != "global" or load.op != "load" or not _is_one_word(load):
             continue
-        store = next((site for site in subject.sites if _stores_what_was_loaded(site, load)), None)
+        store = next((site for site in subject.sites if _stores_what_was_loaded(site, load, subject)), None)
         # A copy of one word by each work-group leaves nothing to share out.
         if store is not None and (load.requests or 0) > subject.groups:
             yield _table_copy(load, store, subject)
@@ -195,7 +201,8 @@ def _table_copy(load: SiteReport, store: SiteReport, subject: Subject) -> Advice
     )
     # A request of the whole sub-group, or of as many of its lanes as the device takes at once, copies a word for each.
     most = min(subject.group_size, subject.request_lanes) if alone else subject.group_size
-    spared = tuple((site, fewer(site, most)) for site in (load, store))
+    again = (load.requests or 0) / (store.requests or 1)
+    spared = ((load, fewer(load, most * again)), (store, fewer(store, most)))
     return Advice("table copy", (load, store), text, Change(sites=spared))
 
 
@@ -205,7 +212,10 @@ def _is_one_word(site: SiteReport) -> bool:
     return site.bytes_used <= _WORD_BYTES * site.requests
 
 
-def _stores_what_was_loaded(store: SiteReport, load: SiteReport) -> bool:
+def _stores_what_was_loaded(store: SiteReport, load: SiteReport, subject: Subject) -> bool:
     near = store.file == load.file and 0 <= store.line - load.line <= _NEARBY_LINES
-    same = store.requests == load.requests and (store.bytes_used is None or _is_one_word(store))
+    # What one work-item stores each sub-group may have loaded, as a scalar.
+    times = (1, subject.sub_groups) if store.lanes == store.requests else (1,)
+    asked = [None if store.requests is None else store.requests * n for n in times]
+    same = load.requests in asked and (store.bytes_used is None or _is_one_word(store))
     return near and same and store.space == "local" and store.op == "store"

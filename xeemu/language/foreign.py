@@ -3,20 +3,11 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from xeemu.language.spelling import ATOMIC, SUB_GROUP, WORK_GROUP, plain_name
+from xeemu.language.spelling import ATOMIC, SUB_GROUP, WORK_GROUP, names_of, plain_name
+from xeemu.language.workgroup import SubGroup, WorkGroup
 
-WORK_GROUP_NAMES = (
-    *("all", "any", "barrier", "broadcast", "cond", "exclusive_scan", "fence", "fori_loop", "global_id"),
-    *("global_linear_id", "global_range", "group_id", "group_linear_id", "group_range", "inclusive_scan", "local"),
-    *("local_id", "local_linear_id", "local_range", "none", "private", "reduce", "size", "sub_group", "while_loop"),
-)
-SUB_GROUP_NAMES = (
-    *("all", "any", "ballot", "barrier", "broadcast", "exclusive_scan", "group_id", "inclusive_scan", "load"),
-    *("local_id", "local_range", "none", "permute_xor", "reduce", "select", "shift_left", "shift_right", "size"),
-    "store",
-)
 ATOMIC_NAMES = ("add", "and_", "compare_exchange", "exchange", "load", "max", "min", "or_", "store", "sub", "xor")
-"""What a work-group, a sub-group and an element of a memory have."""
+"""What an element of a memory has."""
 
 
 _OF_SUB_GROUP = re.compile(
@@ -71,8 +62,8 @@ def written(name: str) -> str | None:
         return f"{'wg.sub_group' if 'sub_group' in name else 'wg'}.{kind}(x, {found[3]!r})"
     if _OF_SUB_GROUP.search(name):
         plain = {"id": "group_id"}.get(plain, plain)
-        return _call("wg.sub_group", SUB_GROUP.get(plain) or _of(SUB_GROUP_NAMES, plain))
-    return _call("wg", WORK_GROUP.get(plain) or _of(WORK_GROUP_NAMES, plain))
+        return _call("wg.sub_group", SUB_GROUP.get(plain) or _of(names_of(SubGroup), plain))
+    return _call("wg", WORK_GROUP.get(plain) or _of(names_of(WorkGroup), plain))
 
 
 def _atomic(operation: str) -> str:

@@ -15,6 +15,7 @@ from xeemu.frontends.hosting import lifetimes
 from xeemu.frontends.hosting.machine import Frame, Machine
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.lowering import kernels as lowered
+from xeemu.frontends.lowering.memories import element
 from xeemu.frontends.tree import Function, Place, Program
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
@@ -184,11 +185,13 @@ class _Carrying:
     def _note(self, found: Findings) -> None:
         """Notes what a check has found of reads of what nobody has written."""
         machine = self.made.machine
-        memories = {v.variable.name: v.memory for v in self.made.values if isinstance(v, Pointed)}
+        pointed = [v for v in self.made.values if isinstance(v, Pointed)]
+        memories = {v.variable.name: v.memory for v in pointed}
+        sizes = {v.variable.name: element(v.element).size for v in pointed}
         for finding in found:
             memory = memories.get(finding.memory)
             if finding.kind == UNINITIALIZED_READ and memory is not None and finding.address is not None:
                 here = machine.place
                 machine.place = Place(self.made.place.file, finding.sites[0].line, 1)
-                self.reads.count(memory, finding.address[0], finding.count)
+                self.reads.count(memory, finding.address[0] * sizes[finding.memory], finding.count)
                 machine.place = here

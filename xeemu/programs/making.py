@@ -12,7 +12,7 @@ from xeemu.frontends.hosting.rewriting import Rewriter
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.tree import Expression, Function, Place, Statement, Variable
-from xeemu.frontends.types import Array, Pointer, Record, Scalar, Type
+from xeemu.frontends.types import Array, Field, Pointer, Record, Scalar, Type
 from xeemu.programs import runs
 from xeemu.programs.launches import Pointed
 from xeemu.programs.leaving import Leaving, Unfit
@@ -30,6 +30,7 @@ class Form:
       free: the variables that are declared outside of it, in order.
       assigned: those that it assigns.
       draws: whether it calls for random numbers.
+      fields: the names of those that it, or what it calls, uses of objects.
     """
 
     loop: tree.Loop
@@ -37,6 +38,7 @@ class Form:
     free: tuple[Variable, ...]
     assigned: frozenset[Variable]
     draws: bool
+    fields: frozenset[str]
 
     @classmethod
     def of(cls, node: tree.Loop) -> "Form":
@@ -51,7 +53,8 @@ class Form:
         _check(loop)
         free = tuple(variable for variable in _free(loop) if variable is not flag)
         draws = any(map(_is_drawn, effects.nodes(loop)))
-        return cls(loop, flag if leaving.used else None, free, effects.of(loop).assigned, draws)
+        fields = frozenset(part.name for part in _parts(loop) if isinstance(part, tree.Member))
+        return cls(loop, flag if leaving.used else None, free, effects.of(loop).assigned, draws, fields)
 
 
 @dataclasses.dataclass(eq=False)
@@ -197,13 +200,21 @@ class Making:
         """The value of something at a place of the host's, made of parameters."""
         match of:
             case Scalar():
-                return self._number(name, of, memory.get(at, of))
+                return self._number(name, of, memory.peek(at, of))
             case Pointer():
-                return self._pointer(name, of, memory.get(at, of))
+                return self._pointer(name, of, memory.peek(at, of))
             case Record(fields=fields, union=False):
-                parts = ((f"{name}.{f.name}", f.type, at + layouts.at(of, f.name)) for f in fields)
-                return tree.Initializer(of, self.place, tuple(self._value(n, t, memory, o) for n, t, o in parts))
+                parts = (self._field(f"{name}.{f.name}", f, memory, at + layouts.at(of, f.name)) for f in fields)
+                return tree.Initializer(of, self.place, tuple(parts))
         raise Unfit
+
+    def _field(self, name: str, field: Field, memory: Memory, at: int) -> Expression:
+        """The value of a field; 0 of a number that nobody has set and that the loop does not use."""
+        of = field.type
+        if isinstance(of, Scalar) and field.name not in self.form.fields and memory.peek(at, of) is UNKNOWN:
+            self.shape.append((name, None))
+            return tree.Cast(of, self.place, tree.Constant(types.INT, self.place, 0))
+        return self._value(name, of, memory, at)
 
     def _pointer(self, name: str, of: Pointer, pointer: Any) -> Expression:
         if pointer is UNKNOWN or pointer[0] is None:
@@ -293,7 +304,7 @@ def _check(loop: tree.Loop) -> None:
                 raise Unfit
 
 
-_OF_THE_HOST = frozenset(("random", "printf", *intrinsics.names(), *intrinsics.COMMANDS))
+_OF_THE_HOST = frozenset((*intrinsics.names(), *intrinsics.COMMANDS, "printf"))
 _OUTSIDE = _OF_THE_HOST - {"random"}
 
 

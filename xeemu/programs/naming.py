@@ -1,6 +1,7 @@
 """Naming: the arrays of a program by the names of the host's variables."""
 
 import linecache
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -38,6 +39,38 @@ def memories(
 def name_of(machine: Machine, memory: Memory) -> str:
     """The name of a variable that is or points to a memory; empty if there is none."""
     return next((name for name, (found, _, _) in memories(machine).items() if found is memory), "")
+
+
+def part(machine: Machine, memory: Memory, at: int) -> tuple[str, tuple[int, ...], str]:
+    """What is at an offset in a memory, in bytes.
+
+    Returns:
+      The memory's name, empty if it has none; the index of the element; and the part of the array as C++ has it, as in
+      `[3].x`.
+    """
+    found = ((name, of, shape) for name, (other, of, shape) in memories(machine).items() if other is memory)
+    name, of, shape = next(found, ("", memory.element or types.UCHAR, ()))
+    size = max(layouts.size(of), 1)
+    number, within = divmod(at, size)
+    address: tuple[int, ...] = (number,)
+    if len(shape) > 1 and math.prod(shape) > number:
+        address = tuple(int(k) for k in np.unravel_index(number, shape))
+    return name, address, "".join(f"[{k}]" for k in address) + _part(of, within)
+
+
+def _part(of: Type, at: int) -> str:
+    """The same of an element."""
+    match of:
+        case types.Array(element=element):
+            number, within = divmod(at, max(layouts.size(element), 1))
+            return f"[{number}]{_part(element, within)}"
+        case Record(fields=fields, union=False):
+            for field in fields:
+                within = at - layouts.at(of, field.name)
+                if 0 <= within < layouts.size(field.type):
+                    own = "" if field.name.startswith("<") else f".{field.name}"
+                    return own + _part(field.type, within)
+    return ""
 
 
 def site(place: Place) -> Site:
@@ -155,11 +188,7 @@ def _replace(name: str, memory: Memory, of: Type, given: Any) -> None:
     count = memory.size // size
     if data.dtype.itemsize * data.size != count * size or (data.dtype != dtype.base and data.dtype.kind != "V"):
         raise KernelArgumentError(
-            f"{name} has {count} elements of {types_name(of)}, but got an array of the shape {data.shape} and of "
+            f"{name} has {count} elements of {of}, but got an array of the shape {data.shape} and of "
             f"{data.dtype}; pass np.asarray(..., np.{dtype.base}) of {count} elements"
         )
     transfers.put(memory, of, data)
-
-
-def types_name(of: Type) -> str:
-    return str(of)

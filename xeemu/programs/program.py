@@ -22,7 +22,8 @@ class SyclProgram(SyclKernels):
 
         Returns:
           The `output`, the `arrays` at the end by the names of the host's variables, the `submissions` in order, each
-          with its `time_s`, `report` and `findings`, the `exit_code`, and the `findings` about the commands' order.
+          with its `time_s`, `report` and `findings`; the `exit_code`; the `findings` about the order of commands and
+          about what the host reads, copies and frees; and as `leaks` notes of the USM that is never freed.
 
         Raises:
           KernelArgumentError: there is no `main`, or an array was given that the program does not submit.

@@ -1,10 +1,8 @@
 """Raising: errors of launches as the exceptions of SYCL that programs catch."""
 
 import dataclasses
-from typing import Any
 
 from xeemu.errors import Error
-from xeemu.frontends import types
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.hosting import handling
 from xeemu.frontends.hosting.machine import Machine, Thrown
@@ -32,7 +30,7 @@ class Raising:
         if function is None:
             return
         try:
-            machine.call(function, [code, (_text(machine, str(error)), 0)])
+            machine.call(function, [code, machine.text(str(error))])
         except Thrown as thrown:
             if handling.caught_by(machine.trying, thrown.type):
                 raise
@@ -45,11 +43,3 @@ class Raising:
                     if part.spelling == "raise":
                         return self.instances.function(part)
         return None
-
-
-def _text(machine: Machine, text: str) -> Any:
-    letters = [*text.encode("latin-1", "replace"), 0]
-    made = machine.cells(len(letters))
-    for at, letter in enumerate(letters):
-        made.put(at, types.CHAR, letter)
-    return made

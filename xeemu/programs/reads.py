@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Mapping
 
 from xeemu.faults.findings import ERROR, UNINITIALIZED_READ, Finding, Findings
-from xeemu.frontends.hosting import layouts
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import Memory
 from xeemu.frontends.tree import Place
@@ -20,7 +19,7 @@ class Reads:
 
     Attributes:
       machine: that runs the program.
-      seen: by the line and the memory the first such element, and how many there were.
+      seen: by the line and the memory the offset of the first such value, in bytes, and how many there were.
     """
 
     machine: Machine
@@ -28,24 +27,23 @@ class Reads:
 
     def missed(self, memory: Memory, at: int, of: Type) -> None:
         """The host reads a value that nobody has written."""
-        self.count(memory, at // max(layouts.size(of), 1), 1)
+        self.count(memory, at, 1)
 
-    def count(self, memory: Memory, element: int, count: int) -> None:
-        """The host reads elements that nobody has written, from one on."""
-        first, before = self.seen.get((self.machine.place, memory), (element, 0))
+    def count(self, memory: Memory, at: int, count: int) -> None:
+        """The host reads values that nobody has written, the first of them at an offset in bytes."""
+        first, before = self.seen.get((self.machine.place, memory), (at, 0))
         self.seen[self.machine.place, memory] = first, before + count
 
     def findings(self) -> list[Finding]:
         return [self._finding(place, memory, *seen) for (place, memory), seen in self.seen.items()]
 
-    def _finding(self, place: Place, memory: Memory, element: int, count: int) -> Finding:
-        name = naming.name_of(self.machine, memory)
+    def _finding(self, place: Place, memory: Memory, at: int, count: int) -> Finding:
+        name, address, part = naming.part(self.machine, memory, at)
         sites = [naming.site(place), *([naming.site(memory.made)] if memory.made is not None else [])]
         lines = [f"  read {sites[0]}", *(f"  allocated {site}" for site in sites[1:])]
-        what = f"{name or 'memory'}[{element}]"
-        head = f"{ERROR}: {UNINITIALIZED_READ}: the host reads {what}, which nobody has written"
+        head = f"{ERROR}: {UNINITIALIZED_READ}: the host reads {name or 'memory'}{part}, which nobody has written"
         text = "\n".join([head, *lines, f"  {_WRITE}"])
-        return Finding(UNINITIALIZED_READ, ERROR, "global", name, tuple(sites), (element,), (), (), count, text)
+        return Finding(UNINITIALIZED_READ, ERROR, "global", name, tuple(sites), address, (), (), count, text)
 
 
 def located(found: Findings, origins: Mapping[str, Place]) -> Findings:

@@ -114,13 +114,9 @@ class _Run:
         line = _command_line(machine, ("program", *self.arguments))
         arguments = [len(self.arguments) + 1, (line, 0), NULL][: len(main.parameters)]
         try:
-            self._begin(machine)
-            found = host.called(machine, main, arguments)
-            lifetimes.end_program(machine)
+            found = self._status(machine, main, arguments)
         except Stopped as stopped:
-            if stopped.message:
-                raise machine.refuse(f"the program ends with an error: {stopped.message}") from None
-            found = stopped.status
+            raise machine.refuse(f"the program ends with an error: {stopped.message}") from None
         except Thrown as thrown:
             raise machine.refuse(f"the program ends with an error: {thrown.text}") from None
         except Exhausted:
@@ -137,6 +133,25 @@ class _Run:
         except MemoryError as error:
             raise _too_large(error, machine) from None
         return int(found) if isinstance(found, int) else 0
+
+    def _status(self, machine: Machine, main: Function, arguments: Sequence[Any]) -> Any:
+        """What `main` gives, or what `std::exit` and the like are given.
+
+        Raises:
+          Stopped: the program has ended with an error.
+        """
+        try:
+            self._begin(machine)
+            found = host.called(machine, main, arguments)
+        except Stopped as stopped:
+            if not stopped.orderly:
+                return stopped.checked()
+            found = stopped.status
+        try:
+            lifetimes.end_program(machine)
+        except Stopped as stopped:
+            return stopped.checked()
+        return found
 
     def _begin(self, machine: Machine) -> None:
         """Makes the objects of namespace scope at whose end something is done, in their order."""
@@ -286,11 +301,7 @@ def _command_line(machine: Machine, words: Sequence[str]) -> Memory:
     """`argv`."""
     made, of = machine.cells(8 * len(words) + 8), Pointer(types.CHAR, "generic")
     for k, word in enumerate(words):
-        letters = [*word.encode(), 0]
-        text = machine.cells(len(letters))
-        for at, letter in enumerate(letters):
-            text.put(at, types.CHAR, letter)
-        made.put(8 * k, of, (text, 0))
+        made.put(8 * k, of, machine.text(word))
     made.put(8 * len(words), of, NULL)
     return made
 

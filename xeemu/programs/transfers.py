@@ -10,7 +10,7 @@ from xeemu.frontends.hosting import layouts
 from xeemu.frontends.hosting.memories import Cells, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.hosting.words import Words, poisoned
-from xeemu.frontends.types import Pointer, Record, Scalar, Type, Vector
+from xeemu.frontends.types import Record, Scalar, Type, Vector
 
 
 def dtype_of(element: Type) -> np.dtype:
@@ -190,7 +190,3 @@ def record_dtype(of: Type) -> np.dtype:
             }
             return np.dtype(form)  # type: ignore[call-overload]
     return np.dtype((np.void, layouts.size(of)))
-
-
-def is_pointer(of: Type) -> bool:
-    return isinstance(of, Pointer)

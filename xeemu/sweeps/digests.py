@@ -5,9 +5,10 @@ import functools
 import hashlib
 import os
 import re
+import sys
 import sysconfig
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,14 @@ def _parts(value: Any, seen: set[int]) -> Iterator[bytes | memoryview]:
         yield from _parts((value.func, value.args, value.keywords), seen)
     elif isinstance(value, types.FunctionType):
         yield from _function(value, seen)
+    elif isinstance(value, types.MethodType):
+        yield from _parts((value.__func__, value.__self__), seen)
+    elif isinstance(value, type):
+        yield from _class(value, seen)
     elif isinstance(value, Mapping):
         yield from _parts(tuple(value.items()), seen)
+    elif isinstance(value, Set):
+        yield from _parts(sorted(map(digest, value)), seen)
     elif isinstance(value, Sequence) and not isinstance(value, str | bytes | range):
         yield b"%d" % len(value)
         for item in value:
@@ -73,12 +80,30 @@ def _name(value: Any) -> str | None:
 
 
 def _text(value: Any, seen: set[int]) -> Iterator[bytes | memoryview]:
-    """The text of an object; the attributes of one whose text says where it lies, which the next process changes."""
+    """The text of an object; its attributes too if its text does not stand for them.
+
+    A text that says where the object lies is another one in the next process. That of a user's object may leave out
+    what it holds, as that of a large array in it does.
+    """
     text = repr(value)
     yield _ADDRESS.sub("", text).encode()
-    if _ADDRESS.search(text) and id(value) not in seen:
+    if id(value) not in seen and (_ADDRESS.search(text) or not _is_of_library(type(value))):
         seen.add(id(value))
+        yield from _class(type(value), seen)
         yield from _parts(getattr(value, "__dict__", {}), seen)
+
+
+def _class(value: type, seen: set[int]) -> Iterator[bytes | memoryview]:
+    """The name of a class, and the code of its methods and of those that it inherits, but for a library's."""
+    yield f"{value.__module__}.{value.__qualname__}".encode()
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    for name, member in (item for each in value.__mro__ for item in sorted(vars(each).items())):
+        function = getattr(member, "__func__", getattr(member, "fget", member))
+        if isinstance(function, types.FunctionType) and not _is_library(function.__code__.co_filename):
+            yield name.encode()
+            yield from _function(function, seen)
 
 
 def _function(function: types.FunctionType, seen: set[int]) -> Iterator[bytes | memoryview]:
@@ -139,6 +164,13 @@ def _names(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _names(constant)
+
+
+def _is_of_library(kind: type) -> bool:
+    """Whether a class is Python's, an installed package's or xeemu's."""
+    module = sys.modules.get(kind.__module__)
+    known = module is not None and kind.__module__ != "__main__"
+    return known and _is_library(getattr(module, "__file__", None))
 
 
 def _is_library(file: str | None) -> bool:

@@ -29,6 +29,10 @@ int main() {
   { auto d = [](int *p) { printf("lambda%d ", *p); delete p; };
       std::unique_ptr<int, decltype(d)> p(new int(9), d); } line();
   { std::shared_ptr<int> p(new int(10), [](int *q) { printf("del%d ", *q); delete q; }); } line();
+  { std::unique_ptr<int, Free> p(new int(20)); std::shared_ptr<int> q(std::move(p)); printf("%ld %d ", q.use_count(),
+      (int)(p == nullptr)); std::unique_ptr<int, Free> none(nullptr); std::shared_ptr<int> r(std::move(none));
+      printf("%ld ", r.use_count()); } line();
+  { std::shared_ptr<A[]> p(std::unique_ptr<A[]>(new A[2]{21, 22})); } line();
   { std::optional<A> o; printf("%d ", (int)o.has_value()); o.emplace(11); line(); o.reset(); line();
       o = A(12); } line();
   { std::vector<std::unique_ptr<A>> v; v.push_back(std::make_unique<A>(13));

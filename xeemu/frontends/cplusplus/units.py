@@ -36,7 +36,7 @@ def unit(path_or_text: str | os.PathLike[str], options: str | Sequence[str] = ""
     if errors.count:
         raise diagnostics.error(parsed, name)
     if ends := instantiations.calls(parsed.cursor):
-        whole = text if text is not None else tolerated or "".join(linecache.getlines(name))
+        whole = tolerated or text or "".join(linecache.getlines(name))
         again, errors = clang.parse(name, whole + ends, arguments, others)
         parsed = parsed if errors.count else again
     return Instances(parsed)

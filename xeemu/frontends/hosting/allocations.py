@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from xeemu.frontends import tree
-from xeemu.frontends.hosting import machine as machines
+from xeemu.frontends.hosting import copies
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import LOCAL, USM
 from xeemu.frontends.hosting.unknowns import UNKNOWN
@@ -70,7 +70,7 @@ def copy_bytes(machine: Machine, node: tree.Call) -> Carried:
             target.element = memory.element
         machine.touch(target, True)
         machine.touch(memory, False)
-        machines.copy_bytes(target, to_at, memory, at, size)
+        copies.copy_bytes(target, to_at, memory, at, size)
 
     return copied
 

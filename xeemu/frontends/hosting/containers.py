@@ -4,7 +4,8 @@ from typing import Any
 
 from xeemu.frontends import types
 from xeemu.frontends.hosting import layouts
-from xeemu.frontends.hosting.machine import Machine, copy, copy_bytes
+from xeemu.frontends.hosting.copies import copy, copy_bytes
+from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import Cells, Memory, zero
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.types import Record, Type

@@ -12,7 +12,8 @@ import numpy as np
 from xeemu.frontends import values
 from xeemu.frontends.builtins import catalogue
 from xeemu.frontends.hosting import scalars
-from xeemu.frontends.hosting.machine import Machine, store
+from xeemu.frontends.hosting.copies import store
+from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.types import Pointer, Scalar, Type, Vector
 from xeemu.frontends.values import Value

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.hosting import layouts, scalars
-from xeemu.frontends.hosting.machine import Frame, Machine, Value, load, store
+from xeemu.frontends.hosting import copies, layouts, scalars
+from xeemu.frontends.hosting.copies import load, store
+from xeemu.frontends.hosting.machine import Frame, Machine, Value
 from xeemu.frontends.hosting.memories import NULL, Cells
 from xeemu.frontends.hosting.places import place
 from xeemu.frontends.hosting.unknowns import UNKNOWN
@@ -68,11 +69,9 @@ def _constant(node: tree.Constant) -> Value:
 
 
 def _text(machine: Machine, node: tree.Text) -> Value:
-    codes = [*node.value.encode("latin-1", "replace"), 0]
-    made = Cells(len(codes))
+    made = Cells(len(node.value) + 1)
     made.element = types.CHAR
-    signed = scalars.wrapper(types.CHAR)
-    made.cells.update(enumerate(map(signed, codes)))
+    copies.put_letters(made, 0, node.value)
     return lambda frame: (made, 0)
 
 

@@ -7,6 +7,7 @@ from xeemu.frontends import callees, tree, types
 from xeemu.frontends.hosting import (
     allocations,
     containers,
+    copies,
     devicewise,
     dispatch,
     formats,
@@ -93,8 +94,7 @@ def _spell(machine: Machine, node: tree.Call) -> Carried:
         text = str(x) if x.__class__ is int else formats.streamed(float(x), digits, style)
         memory, at = machine.behind(to)
         assert memory is not None
-        for k, letter in enumerate(text):
-            memory.put(at + k, types.CHAR, ord(letter))
+        copies.put_letters(memory, at, text, end="")
         return len(text)
 
     return spelt
@@ -146,8 +146,7 @@ def _put_text(machine: Machine, to: Any, text: str, room: int) -> None:
     if room > 0:
         memory, at = machine.behind(to)
         assert memory is not None
-        for k, letter in enumerate((*text.encode("latin-1", "replace")[: room - 1], 0)):
-            memory.put(at + k, types.CHAR, letter - 256 if letter > 127 else letter)
+        copies.put_letters(memory, at, text[: room - 1])
 
 
 # --- The program ---
@@ -298,10 +297,21 @@ def _unsupported(machine: Machine, node: tree.Call) -> Carried:
 
 
 def _leave(machine: Machine, node: tree.Call) -> Carried:
+    orderly = node.name == "leave"
+
     def left(status: Any) -> Any:
-        raise Stopped(status if isinstance(status, int) else 0)
+        raise Stopped(status if isinstance(status, int) else 0, orderly=orderly)
 
     return left
+
+
+def _at_exit(machine: Machine, node: tree.Call) -> Carried:
+    def given(callee: Any) -> None:
+        function = callee.read() if isinstance(callee, tree.Callee) else None
+        if function is not None and machine.strict:
+            machine.lasting.append(function)
+
+    return given
 
 
 def _new(machine: Machine, node: tree.Call) -> Carried:
@@ -340,6 +350,8 @@ _MACHINE: Mapping[str, Callable[[Machine, tree.Call], Carried]] = {
     "failed": _failed,
     "unsupported": _unsupported,
     "leave": _leave,
+    "leave_at_once": _leave,
+    "at_exit": _at_exit,
     "new": _new,
     callees.SIZED_LATE: _new,
     "delete": _delete,

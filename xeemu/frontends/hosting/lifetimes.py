@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from xeemu.frontends import tree, types
 from xeemu.frontends.callees import TEMPORARY
 from xeemu.frontends.hosting import layouts
-from xeemu.frontends.hosting.machine import Frame, Machine, Thrown
+from xeemu.frontends.hosting.machine import Frame, Machine, Stopped, Thrown
 from xeemu.frontends.hosting.memories import Memory
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.tree import Expression, Statement, Variable
@@ -120,6 +120,9 @@ def full(machine: Machine, node: Expression | tree.Declaration, run: Run) -> Run
         mark = len(waiting)
         try:
             return run(frame)
+        except Stopped:
+            del waiting[mark:]
+            raise
         finally:
             while len(waiting) > mark:
                 memory, of = waiting.pop()
@@ -152,7 +155,10 @@ def end_heap(machine: Machine, pointer: Any, of: Type) -> None:
 
 
 def end_program(machine: Machine) -> None:
-    """Ends the static objects, the last one first."""
+    """Ends the static objects and calls the functions given to `atexit`, the last one first."""
     while machine.lasting:
-        memory, of = machine.lasting.pop()
-        end(machine, memory, 0, of)
+        last = machine.lasting.pop()
+        if isinstance(last, tree.Function):
+            machine.call(last, [])
+        else:
+            end(machine, last[0], 0, last[1])

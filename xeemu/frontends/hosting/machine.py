@@ -1,7 +1,6 @@
 """The machine: what the host's code computes with, and where it is."""
 
 import dataclasses
-import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeAlias
@@ -9,8 +8,9 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from xeemu.errors import KernelError
-from xeemu.frontends import refusals, tree
-from xeemu.frontends.hosting import layouts
+from xeemu.frontends import refusals, texts, tree, types
+from xeemu.frontends.hosting import copies, layouts
+from xeemu.frontends.hosting.copies import LARGE_BYTES
 from xeemu.frontends.hosting.memories import (
     DEVICE,
     LOCAL,
@@ -27,25 +27,36 @@ from xeemu.frontends.hosting.memories import (
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.hosting.words import Words
 from xeemu.frontends.tree import Function, Place, Variable
-from xeemu.frontends.types import Scalar, Type
+from xeemu.frontends.types import Type
 
 Frame: TypeAlias = dict[Any, Any]
 """The variables of a call, each a memory; at `RESULT` what it gives."""
 Value: TypeAlias = Callable[[Frame], Any]
 """An expression, ready to be computed."""
 RESULT = "result"
-_MANY = 512
 NOWHERE = Place("", 0, 0)
 _DEEPEST = 200
 _LARGEST = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 class Stopped(Exception):
-    """The program has ended, with a status, and a message where it is an error."""
+    """The program has ended.
 
-    def __init__(self, status: int, message: str = ""):
+    Attributes:
+      status: that it gives.
+      message: of an error; else empty.
+      orderly: whether static objects end before, and functions given to `atexit` are called, as by `std::exit`.
+    """
+
+    def __init__(self, status: int, message: str = "", orderly: bool = False):
         super().__init__(message)
-        self.status, self.message = status, message
+        self.status, self.message, self.orderly = status, message, orderly
+
+    def checked(self) -> int:
+        """The status; raises itself where it is of an error."""
+        if self.message:
+            raise self
+        return self.status
 
 
 class Thrown(Exception):
@@ -95,7 +106,7 @@ class Machine:
       ends: the function, of an object's address, that ends an object of a class; None where nothing is done then.
       told: the functions by which instances of our headers' templates end, as they have said.
       temporaries: temporary objects that end with their full expressions, and their types.
-      lasting: the static objects in the order in which they were made.
+      lasting: the static objects, and the functions given to `atexit`, in the order in which they were made and given.
       handled: the exceptions that are being handled, the last one first at the end.
       exceptions: those that the program has pointers to, by their numbers less one.
       trying: the handlers of the blocks that are being tried.
@@ -123,7 +134,7 @@ class Machine:
     ends: Callable[[Type], Function | None] = dataclasses.field(default=lambda _: None)
     told: dict[Type, Function] = dataclasses.field(default_factory=dict)
     temporaries: list[tuple[Memory, Type]] = dataclasses.field(default_factory=list)
-    lasting: list[tuple[Memory, Type]] = dataclasses.field(default_factory=list)
+    lasting: list[tuple[Memory, Type] | Function] = dataclasses.field(default_factory=list)
     handled: list[Thrown] = dataclasses.field(default_factory=list)
     exceptions: list[Thrown] = dataclasses.field(default_factory=list)
     trying: list[Sequence[tree.Handler]] = dataclasses.field(default_factory=list)
@@ -146,12 +157,20 @@ class Machine:
     def fresh(self, of: Type) -> Memory:
         """A variable without a value."""
         size = layouts.size(of)
-        if self.strict and size > _MANY and not layouts.holds_pointer(of):
+        if self.strict and size > LARGE_BYTES and not layouts.holds_pointer(of):
             made: Memory = self._words(size, OWN)
         else:
             made = self.cells(size)
         made.element = of
         return made
+
+    def text(self, text: str) -> Address:
+        """A new text, as programs hold them: its bytes in UTF-8, and a zero behind them."""
+        letters = texts.letters(text)
+        made = self.cells(len(letters) + 1)
+        made.element = types.CHAR
+        copies.put_letters(made, 0, letters)
+        return made, 0
 
     def allocate(self, size: Any, kind: int) -> Memory:
         """Memory of the heap."""
@@ -224,7 +243,7 @@ class Machine:
         if isinstance(value, Memory):
             return value
         made = self.fresh(of)
-        store(of)(made, 0, value)
+        copies.store(of)(made, 0, value)
         return made
 
     def step(self) -> None:
@@ -254,152 +273,3 @@ class Machine:
 
     def refuse(self, message: str, place: Place | None = None) -> KernelError:
         return refusals.at(place if place is not None and place.line else self.place, message)
-
-
-@functools.cache
-def load(of: Type) -> Callable[[Memory, Any], Any]:
-    """What reads a value of a type from a memory and an offset."""
-    from xeemu.frontends import types
-
-    match of:
-        case Scalar() | types.Pointer() | types.Opaque():
-            return lambda memory, at: memory.get(at, of)
-        case types.Vector(element=element, count=count):
-            return lambda memory, at: tuple(memory.peek(at + k * element.size, element) for k in range(count))
-        case types.Array():
-            return lambda memory, at: (memory, at)
-        case types.Record():
-            return lambda memory, at: copied(memory, at, of)
-    return lambda memory, at: UNKNOWN
-
-
-@functools.cache
-def store(of: Type) -> Callable[[Memory, Any, Any], None]:
-    """What writes a value of a type."""
-    from xeemu.frontends import types
-
-    match of:
-        case types.Vector(element=element, count=count):
-
-            def components(memory: Memory, at: Any, value: Any) -> None:
-                for k, item in enumerate((UNKNOWN,) * count if value is UNKNOWN else value):
-                    memory.put(at + k * element.size, element, item)
-
-            return components
-        case types.Record():
-            return lambda memory, at, value: copy(memory, at, *_whole(value), of)
-        case types.Array():
-            return lambda memory, at, value: copy(memory, at, *(_whole(value)), of)
-    return lambda memory, at, value: memory.put(at, of, value)
-
-
-def _whole(value: Any) -> tuple[Memory, Any]:
-    """The place of an object that is given as itself or as an array's address."""
-    if value is UNKNOWN:
-        return Nowhere(), 0
-    return value if isinstance(value, tuple) else (value, 0)
-
-
-def copied(memory: Memory, at: Any, of: Type) -> Memory:
-    """A copy of an object."""
-    made = memory_like(memory, of)
-    copy(made, 0, memory, at, of)
-    return made
-
-
-def memory_like(memory: Memory, of: Type) -> Memory:
-    """A memory for an object, of the kind of another one."""
-    size = layouts.size(of)
-    made: Memory
-    if isinstance(memory, Noted):
-        made = Noted(size, OWN, memory.journal)
-    elif isinstance(memory, Words) and size > _MANY and not layouts.holds_pointer(of):
-        made = Words(size)
-        made.missed = memory.missed
-    else:
-        made = Cells(size)
-    made.element = of
-    return made
-
-
-def copy(to: Memory, to_at: Any, memory: Memory, at: Any, of: Type) -> None:
-    """Copies an object."""
-    size = layouts.size(of)
-    if size > _MANY and isinstance(to, Words) and isinstance(memory, Words) and not memory.others:
-        to.take(to_at, memory, at, size)
-    elif size > 64 * _MANY and not (isinstance(to, Words) or isinstance(memory, Words)):
-        to.forget()
-    else:
-        for offset, leaf in layouts.leaves(of):
-            to.put(to_at + offset, leaf, memory.peek(at + offset, leaf))
-
-
-def copy_bytes(to: Memory, to_at: Any, memory: Memory, at: Any, size: Any) -> None:
-    """Copies bytes, whatever they are."""
-    if UNKNOWN in (to_at, at, size) or isinstance(memory, Nowhere):
-        to.forget()
-    elif isinstance(memory, Words) and isinstance(to, Words):
-        to.take(to_at, memory, at, size)
-    elif isinstance(memory, Cells):
-        _copy_cells(to, to_at, memory, at, size)
-    else:
-        _copy_words(to, to_at, memory, at, size)
-
-
-def _copy_cells(to: Memory, to_at: int, memory: Cells, at: int, size: int) -> None:
-    from xeemu.frontends.types import UCHAR
-
-    cells = [k for k in memory.cells if at <= k < at + size]
-    kinds = {k: memory.kinds.get(k) or _kind(memory.cells[k], _leaf(memory, k)) for k in cells}
-    found = [(k, kinds[k], memory.cells[k]) for k in cells]
-    edges = [*memory.over(at), *memory.over(at + size)]
-    whole = [(k, kind, value) for k, kind, value in found if k not in edges]
-    parts = [b for k in edges for b in range(max(k, at), min(k + 8, at + size)) if memory.covers(k, b)]
-    apart = [(b, UCHAR, memory.get(b, UCHAR)) for b in parts]
-    if memory.rest is not UNKNOWN or any(low <= at and at + size <= high for low, high in memory.zeros):
-        to.fill(to_at, 0, size)
-    elif isinstance(to, Cells):
-        to.clear(to_at, size)
-    elif isinstance(to, Words):
-        to.fill(to_at, UNKNOWN, size)
-        for low, high in ((max(a, at), min(b, at + size)) for a, b in memory.zeros):
-            to.fill(low - at + to_at, 0, max(high - low, 0))
-    for k, kind, value in [*whole, *apart]:
-        to.put(k - at + to_at, kind, value)
-
-
-def _leaf(memory: Memory, at: int) -> Type:
-    """The type of what is at an offset, by the memory's elements."""
-    from xeemu.frontends import types
-
-    of = memory.element
-    if of is None or isinstance(of, Scalar):
-        return of or types.LONG
-    step = max(layouts.size(of), 1)
-    return _by_offset(of).get(at % step, types.LONG)
-
-
-@functools.lru_cache(maxsize=64)
-def _by_offset(of: Type) -> dict[int, Type]:
-    return dict(layouts.leaves(of))
-
-
-def _kind(value: Any, of: Type) -> Type:
-    """The type of a value in a cell, of an integer that of the memory's elements."""
-    from xeemu.frontends import types
-
-    if isinstance(value, float):
-        return types.DOUBLE
-    if value.__class__ is tuple:
-        return types.Pointer(types.VOID, "generic")
-    if isinstance(value, int):
-        return of if isinstance(of, Scalar) and not of.is_float else types.INT
-    return types.BY_DTYPE[value.dtype] if hasattr(value, "dtype") else types.LONG
-
-
-def _copy_words(to: Memory, to_at: int, memory: Memory, at: int, size: int) -> None:
-    from xeemu.frontends import types
-
-    of = memory.element if isinstance(memory.element, Scalar) else types.UCHAR
-    for k in range(0, size, of.size):
-        to.put(to_at + k, of, memory.peek(at + k, of))

@@ -4,11 +4,10 @@ import dataclasses
 from typing import Any
 
 from xeemu.devices.device import Device
-from xeemu.frontends import types
 from xeemu.frontends.hosting import holding, words
 from xeemu.frontends.hosting.holding import Holding
 from xeemu.frontends.hosting.machine import Machine
-from xeemu.frontends.hosting.memories import Cells, Memory
+from xeemu.frontends.hosting.memories import Memory
 from xeemu.frontends.hosting.ordering import Access, Block, Command, Ordering
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 
@@ -165,10 +164,7 @@ class Queues:
     def device_text(self, which: Any) -> Any:
         name, vendor = self.device.full_name, "Intel(R) Corporation"
         text = {0: name, 1: vendor, 2: "1.0", 3: "3.0", 70: "xeemu, as Level-Zero"}.get(which, "")
-        made = Cells(len(text) + 1)
-        made.element = types.CHAR
-        made.cells.update(enumerate([*text.encode("latin-1", "replace"), 0]))
-        return made, 0
+        return self.machine.text(text)
 
 
 def _information(device: Device) -> dict[int, int]:

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 from xeemu.errors import Error
 from xeemu.frontends import callees, tree, types
 from xeemu.frontends.hosting import guesses, handling, layouts, lifetimes
+from xeemu.frontends.hosting.copies import store
 from xeemu.frontends.hosting.expressions import value
-from xeemu.frontends.hosting.machine import RESULT, Frame, Machine, Value, store
+from xeemu.frontends.hosting.machine import RESULT, Frame, Machine, Value
 from xeemu.frontends.hosting.memories import Cells, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import effects

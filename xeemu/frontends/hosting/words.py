@@ -194,7 +194,7 @@ class Words(Memory):
             self.bytes[: raw.size] = raw[: self.bytes.size]
         self._views.clear()
         if self.unset is not None:
-            self.unset[: raw.size] = False if unset is None else unset[: self.size]
+            self.unset[: raw.size] = False if unset is None else unset[: raw.size]
 
 
 class Outside(KernelError):

@@ -123,7 +123,9 @@ double now();
 [[noreturn]] void stop(const char *message);
 void failed(const char *assertion);
 void unsupported(const char *what);  // the front end refuses what calls it
-[[noreturn]] void leave(int status);
+[[noreturn]] void leave(int status);  // as std::exit does
+[[noreturn]] void leave_at_once(int status);  // without the ends of static objects
+void at_exit(void (*f)());
 unsigned caught();  // the number of the exception that is being handled, 0 for none
 [[noreturn]] void rethrow(unsigned number);
 template <class C> void ends_by(void (*end)(C *));  // what is done where an object of the class ends

@@ -146,6 +146,7 @@ template <class T, class Op> struct partial_reduction_of {
     T total = *whole;
     for (size_t i = 0; i < count; ++i) total = Op()(total, result[i]);
     *whole = total;
+    __xeemu::deallocate(result);
   }
 };
 
@@ -163,7 +164,7 @@ template <class T, class Op> struct reduction_of {
     if constexpr (has_atomics<T>) return *this;
     else {
       const size_t count = items_of(r);
-      return partial_reduction_of<T, Op>{(T *)__xeemu::allocate(count * sizeof(T), 2), identity, result, count};
+      return partial_reduction_of<T, Op>{(T *)__xeemu::allocate(count * sizeof(T), 4), identity, result, count};
     }
   }
   void end() const {}
