@@ -30,6 +30,14 @@ def waits() -> st.SearchStrategy[Wait]:
 
 
 @st.composite
+def phases(draw: st.DrawFn) -> tuple[dict[str, float], ...]:
+    """Two phases and which share of each resource's work the first has; or none."""
+    first = {resource: draw(SHARES) for resource in RESOURCES}
+    second = {resource: 1 - share for resource, share in first.items()}
+    return (first, second) if draw(st.booleans()) else ()
+
+
+@st.composite
 def works(draw: st.DrawFn) -> Work:
     groups = draw(st.integers(1, 10**5))
     loads, sends = draw(COUNTS), draw(COUNTS)
@@ -59,6 +67,7 @@ def works(draw: st.DrawFn) -> Work:
         atomic_places=draw(st.integers(1, 10**4)),
         barriers=groups * draw(st.integers(0, 100)),
         waits=tuple(draw(st.lists(waits(), max_size=3))),
+        phases=draw(phases()),
     )
 
 
@@ -122,6 +131,8 @@ def test_more_instructions_never_take_less_time(work, resident, name, more):
 
 @given(work=works(), resident=st.integers(1, 63))
 def test_more_resident_groups_never_take_more_time(work, resident):
+    """But for phases: of fewer waves more work-groups start together."""
+    work = dataclasses.replace(work, phases=())
     assert predict(work, H200, resident + 1).cycles <= predict(work, H200, resident).cycles * (1 + 1e-12)
 
 
@@ -186,6 +197,22 @@ def test_full_engines_hide_what_their_instructions_wait_for_one_another():
     assert predict(work, H200, 1).cycles == pytest.approx(16 * 10**6)
     alone = dataclasses.replace(work, sub_groups=132, instructions={"f32": 132 * 10**6})
     assert predict(alone, H200, 1).cycles == pytest.approx(4.6 * 10**6)
+
+
+def test_phases_of_groups_that_start_together_add_up():
+    """Local memory first and atomics then; a launch of many waves goes through both at once."""
+    first = {"SLM": 1.0, "atomics": 0.0}
+    second = {"SLM": 0.0, "atomics": 1.0}
+    sends = 10**6
+    of_groups = {"atomic_lanes": sends, "atomic_sends": sends, "atomic_contention": sends, "phases": (first, second)}
+
+    def ratio(groups: int) -> float:
+        work = launch(groups, local_passes=132 * 10**6, **of_groups)
+        slm, atomics = (cycles(work)[name] for name in ("SLM", "atomics"))
+        return predict(work, H200, 1).cycles / (slm + atomics)
+
+    assert ratio(132) == pytest.approx(1)
+    assert ratio(132 * 1000) == pytest.approx(2 ** (1 / 3) / 2, rel=0.05)
 
 
 def test_instructions_take_the_lanes_of_their_class():

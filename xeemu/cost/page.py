@@ -16,10 +16,6 @@ from xeemu.pages.listing import Cell, Line
 if TYPE_CHECKING:
     from xeemu.cost.report import Hint, Report
 
-_RULE = (
-    "Each resource would take its cycles alone. They overlap, not perfectly: SLM and L1, behind one port, add up, the "
-    "launch takes the cube root of the sum of the cubes, and its bound is the largest."
-)
 _COLUMNS = ("requests", "bank passes", "excess", "lines", "bytes moved")
 _MEMORIES = ("L1", "L2", "DRAM")
 _MOST_ROWS = 16
@@ -51,7 +47,8 @@ def _view(report: "Report") -> Mapping[str, Any]:
         **_verdict(report),
         "places": _places,
         "terms": _terms(report),
-        "rule": _RULE,
+        "rule": text.RULE,
+        "waits": _waits(report),
         "levels": _levels(report),
         "columns": _COLUMNS,
         "listings": _listings(report),
@@ -105,6 +102,16 @@ def _terms(report: "Report") -> list[dict[str, Any]]:
         for term in report.terms
         if term.cycles != 0
     ]
+
+
+def _waits(report: "Report") -> list[_TableRow]:
+    """What sub-groups wait for."""
+    found = []
+    for wait in report.waits:
+        what, line = (wait.cause, None) if wait.site is None else (f"{wait.site.op} {wait.site.memory}", wait.site.line)
+        numbers = (_cell(wait.times), _cell(wait.cycles_each), _cell(wait.share, "efficiency"))
+        found.append(_TableRow((Cell(what), Cell("") if line is None else _cell(line), *numbers)))
+    return found
 
 
 def _levels(report: "Report") -> list[dict[str, Any]]:

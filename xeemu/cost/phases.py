@@ -78,7 +78,10 @@ def of_launch(sites: Mapping[Place, SiteReport], taken: Census, waits: Sequence[
     works["barriers"] = executed["barriers"]
     places = {id(site): place for place, site in sites.items()}
     waited = (
-        _shared(at_sites[places[id(each.site)]]["issue"] if each.site else executed[each.cause]) for each in waits
+        _shared(
+            at_sites[places[id(each.site)]]["issue"] if each.site else executed.get(each.cause, executed["arithmetic"])
+        )
+        for each in waits
     )
     works["latency"] = sum(
         (share * (each.cycles or 0.0) for share, each in zip(waited, waits, strict=True)), 0.0 * works["issue"]

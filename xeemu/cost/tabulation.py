@@ -13,12 +13,13 @@ from xeemu.cost.report import Report
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.subject import Idle, Subject
 from xeemu.cost.trials import Launch
+from xeemu.cost.workload import Spill
 from xeemu.devices import bankmap, grf
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
 from xeemu.knowledge.registers import live_bytes
-from xeemu.knowledge.schedule import Place
+from xeemu.knowledge.schedule import Frame, Place
 from xeemu.language import source
 from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
@@ -56,9 +57,10 @@ def tabulate(
     registers = _registers(prepared, taken)
     there = _register_bytes(prepared, taken)
     spill = None if there is None else max(0, registers - there)
+    spilled = Spill(spill, _spilled(prepared, counts, taken, there)) if spill and there else Spill()
     atomics = _atomics(by_place, counts, taken)
     resident = _occupancy(prepared, taken, any(each.get("barrier") for each in taken.instructions.values()))
-    launch = Launch(by_place, classes, barriers, atomics, taken, resident)
+    launch = Launch(by_place, classes, barriers, atomics, taken, resident, spilled)
     time = launch.timing
     terms = time.terms if time else ()
     slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
@@ -76,6 +78,7 @@ def tabulate(
         group_bytes=launch.group_bytes,
         spill_bytes=spill or 0,
         idle=_idle(taken),
+        waits=time.waits if time else (),
     )
     return Report(
         kernel=program.kernel.name,
@@ -101,6 +104,7 @@ def tabulate(
         registers=registers,
         spill_bytes=spill,
         terms=terms,
+        waits=time.waits if time else (),
         hints=hints.give(subject, launch.gain, interface.combined if (interface := program.kernel.interface) else ()),
         not_modelled=(*_NOT_MODELLED, *_missing(time)),
         sampled_groups=counts.sampled,
@@ -223,6 +227,23 @@ def _live(prepared: Prepared, taken: Census) -> int:
     """The same without temporaries, of which a compiler makes fewer where registers are scarce."""
     live = live_bytes(prepared.program.body, prepared.plan, taken.geometry)
     return live + sum(math.prod(m.shape) * m.dtype.itemsize for m in taken.in_registers)
+
+
+def _spilled(prepared: Prepared, counts: Counts, taken: Census, there: int) -> float:
+    """Bytes that all work-items spill in all: a body spills in each execution what its inner bodies do not spill."""
+    geometry = taken.geometry
+    items = requests.sub_groups(geometry) * geometry.sub_group_size
+    held = _live(prepared, taken) - live_bytes(prepared.program.body, prepared.plan, geometry)
+
+    def of(frame: Frame) -> tuple[float, float]:
+        """Of one execution of a frame, and of all executions of it and of those inside."""
+        inner = {step.plan: of(step) for step in frame.steps if isinstance(step, Frame)}
+        needed = (live_bytes(frame.body, frame.plan, geometry) + held) * (1 + _TEMPORARIES)
+        own, inside = max(0.0, needed - there), max((once for once, _ in inner.values()), default=0.0)
+        times = (counts.executions[frame.plan] or 0) * items
+        return max(own, inside), max(0.0, own - inside) * times + sum(every for _, every in inner.values())
+
+    return of(taken.schedule.root)[1]
 
 
 def _register_bytes(prepared: Prepared, taken: Census) -> int | None:

@@ -12,20 +12,38 @@ from xeemu.cost.figures import WIDTH, ascii_only, cut, marked, number, percent, 
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport, ratio, total
 
 if TYPE_CHECKING:
+    from xeemu.cost.latency import Waiting
     from xeemu.cost.report import Report
 
 
 def of_report(report: "Report") -> str:
     """The whole of a report."""
-    sections = (_header, _verdict, _hints, _source, _banks, _global, _instructions, _occupancy, _bound, _assumed)
+    sections = (
+        _header,
+        _verdict,
+        _hints,
+        _source,
+        _banks,
+        _global,
+        _instructions,
+        _occupancy,
+        _bound,
+        _latency,
+        _assumed,
+    )
     blocks = (section(report) for section in sections)
     return "\n\n".join("\n".join(ascii_only(line) for line in block) for block in blocks if block)
 
 
-_RULE = (
-    "The cycles of each alone. SLM and L1, behind one port, add up; the launch takes the cube root of the sum of the "
-    "cubes, and its bound is the largest."
+RULE = (
+    "The cycles of each alone. SLM, L1 and barriers, behind one port, add up; of L2 and DRAM, one path, the longer "
+    "counts; of issue and of what arithmetic waits, what both have counts once. The launch takes the cube root of the "
+    "sum of the cubes, and its bound is the largest. Outermost loops of work-groups that start together do not overlap."
 )
+"""How the terms make the time."""
+
+_FEWEST_WAITED = 0.01
+"""A smaller share of the latency is not worth a line."""
 
 # --- Sections: a list of lines, or an empty one ---
 
@@ -55,6 +73,8 @@ def _verdict(report: "Report") -> list[str]:
     if binding is not None:
         what = f"{binding.resource}: {number(binding.work)} {binding.unit}, {percent(binding.share)} of the time"
     lines.append(marked(f"  bound      {what}", report.mark("bound")))
+    if binding is not None and binding.resource == "latency" and report.waits:
+        lines.append(marked(f"  waits      {cut(_longest(report.waits[0]), WIDTH - 15)}", "~"))
     if least:
         lines += _hung(f"  without    {', '.join(report.missing)}: {report.device} has no figure for it")
     if report.hints:
@@ -247,7 +267,25 @@ def _bound(report: "Report") -> list[str]:
         limit = " <-" if term.resource == report.bound else ""
         figures = f"{number(term.work):>12} {term.unit:15}{number(term.peak):>11}{number(term.cycles):>11}"
         lines.append(f"  {term.resource:15}{figures}{percent(term.share):>7}{limit}")
-    return lines + wrap(_RULE, "  ")
+    return lines + wrap(RULE, "  ")
+
+
+def _latency(report: "Report") -> list[str]:
+    shown = [wait for wait in report.waits if wait.share is None or wait.share >= _FEWEST_WAITED]
+    if not shown:
+        return []
+    lines = [marked(f"{'LATENCY':28}{'times':>12}{'cycles each':>15}{'of all waits':>14}", "~")]
+    for wait in shown:
+        label = f"      {wait.cause:22}" if wait.site is None else _label(wait.site)
+        figures = f"{number(wait.times):>12}{number(wait.cycles_each):>15}{percent(wait.share):>14}"
+        lines.append(f"{label}{figures}")
+    return lines
+
+
+def _longest(wait: "Waiting") -> str:
+    """What is waited for for longest, in a sentence."""
+    what = wait.cause if wait.site is None else f"{wait.site.op} of {wait.site.memory} ({place(wait.site)})"
+    return f"{what}: {number(wait.cycles_each)} cycles each time, {percent(wait.share)} of the latency"
 
 
 def _assumed(report: "Report") -> list[str]:

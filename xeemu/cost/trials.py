@@ -8,11 +8,12 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from xeemu.cost import timing, workload
+from xeemu.cost import instructions, timing, workload
 from xeemu.cost.census import Census
 from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.timing import Timing
 from xeemu.cost.work import Wait, Work
+from xeemu.cost.workload import Spill
 from xeemu.devices.occupancy import Occupancy
 from xeemu.knowledge.progressions import Effort
 from xeemu.knowledge.schedule import Place
@@ -27,6 +28,8 @@ class Change:
       packed: whether these would then touch elements that lie side by side.
       work: what would be added to counts of `Work`, by field; negative for what would be spared.
       waits: what sub-groups would wait for too.
+      together: operations of whose loads as many would be under way at a time as a compiler unrolls iterations.
+      spills: whether values would be spilled as they are.
       instructions: the same for instructions of sub-groups, by class, without requests to memory.
       resident: how many times as many sub-groups an Xe core would hold.
       spread: how many times as many work-groups would share the work.
@@ -37,6 +40,8 @@ class Change:
     packed: bool = False
     work: Mapping[str, float] = dataclasses.field(default_factory=dict)
     waits: tuple[Wait, ...] = ()
+    together: tuple[SiteReport, ...] = ()
+    spills: bool = True
     instructions: Mapping[str, float] = dataclasses.field(default_factory=dict)
     resident: float = 1.0
     spread: float = 1.0
@@ -54,6 +59,7 @@ class Launch:
       atomics: its totals of atomic operations.
       taken: its census.
       resident: its occupancy.
+      spill: what does not fit the registers.
     """
 
     sites: Mapping[Place, SiteReport]
@@ -62,6 +68,7 @@ class Launch:
     atomics: AtomicTotals
     taken: Census
     resident: Occupancy | None
+    spill: Spill = dataclasses.field(default_factory=Spill)
 
     @functools.cached_property
     def timing(self) -> Timing | None:
@@ -97,7 +104,14 @@ class Launch:
         packed = [place for place, site in self.sites.items() if change.packed and id(site) in changed]
         with Effort().portion():
             work = workload.of_launch(
-                sites, self._classes(change), self.barriers, self.atomics, self.taken, self.resident, frozenset(packed)
+                sites,
+                self._classes(change),
+                self.barriers,
+                self.atomics,
+                self.taken,
+                self.resident,
+                frozenset(packed),
+                self.spill if change.spills else Spill(),
             )
         return None if work is None else _spread(_added(work, change), change)
 
@@ -114,7 +128,14 @@ def _added(work: Work, change: Change) -> Work:
     """The work with some counts changed; one that is not known stays so."""
     known = {name: getattr(work, name) for name in change.work}
     changed: dict[str, Any] = {n: None if known[n] is None else max(0.0, known[n] + change.work[n]) for n in known}
-    return dataclasses.replace(work, waits=None if work.waits is None else work.waits + change.waits, **changed)
+    waits = None if work.waits is None else tuple(_together(wait, change) for wait in work.waits) + change.waits
+    return dataclasses.replace(work, waits=waits, **changed)
+
+
+def _together(wait: Wait, change: Change) -> Wait:
+    if not any(wait.site is site for site in change.together):
+        return wait
+    return dataclasses.replace(wait, rounds=min(wait.rounds, wait.requests / instructions.UNROLLED))
 
 
 def _spread(work: Work, change: Change) -> Work:

@@ -3,7 +3,8 @@
 Loads that stand in one straight piece of the program, between barriers, loops and branches, are under way together, as
 are those of the iterations of a counted loop without barriers, which compilers unroll by `instructions.UNROLLED`; but
 no more at a time than that, and a load whose address depends on data not before those loads of its piece whose
-addresses do not. A sub-group then waits once for them, which is a *round*.
+addresses do not. A sub-group then waits once for them, which is a *round*. For a load before a barrier all sub-groups
+of the work-group wait, also those that have nothing to load.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,7 +40,7 @@ class Piece(NamedTuple):
 
 
 class _Load(NamedTuple):
-    """A load, the requests of all its executions, and those of a sub-group in one."""
+    """A load, the requests that sub-groups wait for in all its executions, and those of a sub-group in one."""
 
     operation: Operation
     requests: float
@@ -65,7 +66,8 @@ def of_launch(
             return None
         executions = taken.executions[operation.frame.plan]
         times = (executions or 0) * requests.sub_groups(taken.geometry)
-        load = _Load(operation, asked, max(1.0, asked / times) if times else 1.0)
+        waited = max(asked, times) if asked and _is_awaited(operation) else asked
+        load = _Load(operation, waited, max(1.0, asked / times) if times else 1.0)
         pieces.setdefault(_piece(operation), []).append(load)
     rounds: dict[Place, float] = {}
     for piece, loads in pieces.items():
@@ -127,6 +129,19 @@ def _piece(operation: Operation) -> Piece:
 
 def _waits(step: Operation | Meeting) -> bool:
     return isinstance(step, Meeting) and step.level == collectives.GROUP
+
+
+def _is_awaited(operation: Operation) -> bool:
+    """Whether a barrier comes after an operation, at which other sub-groups wait until it is done."""
+    frame: Frame | None = operation.frame
+    step: Operation | Frame = operation
+    while frame is not None:
+        # In a loop, what stands before an operation comes after it too.
+        after = frame.steps if frame.kind == "iteration" else frame.steps[frame.steps.index(step) :]
+        if any(not isinstance(each, Frame) and _waits(each) for each in after):
+            return True
+        step, frame = frame, frame.parent
+    return False
 
 
 def _in_flight(piece: Piece, loads: list[_Load]) -> float:

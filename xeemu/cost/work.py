@@ -9,7 +9,7 @@ from xeemu.cost.sites import SiteReport
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Wait:
-    """Loads of a memory operation, for whose values sub-groups wait.
+    """Loads of a memory operation, or of spilled values, for which sub-groups wait.
 
     Attributes:
       requests: loads of sub-groups.
@@ -18,7 +18,7 @@ class Wait:
       passes: of a request, of which the later ones arrive later; at least 1.
       past_l1: the share of their bytes that the L1 does not have; None if it is not known.
       past_l2: the share of these that the L2 does not have.
-      site: the operation; None where nobody asks.
+      site: the operation; None of values that did not fit the registers.
     """
 
     requests: float

@@ -1,16 +1,17 @@
 """Workload: what a launch does in all, for the time model, from its census and the counts of its sites."""
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 import jax.numpy as jnp
 
-from xeemu.cost import caches, footprint, latency, phases, requests, waiting
+from xeemu.cost import amounts, caches, footprint, instructions, latency, phases, requests, waiting
 from xeemu.cost.caches import Loaded, Misses, Scratch, Stored, Traffic
 from xeemu.cost.census import Census
 from xeemu.cost.footprint import Footprint
 from xeemu.cost.sites import AtomicTotals, SiteReport
-from xeemu.cost.work import Work
+from xeemu.cost.work import Wait, Work
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy
 from xeemu.knowledge.schedule import Operation, Place
@@ -19,6 +20,25 @@ from xeemu.language.linearity import Allocation
 Sites = Mapping[Place, SiteReport]
 
 _LOADS = ("load", "atomic")
+_WORD_BYTES = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Spill:
+    """Values that do not fit the registers, and are stored in scratch and loaded again when they are needed.
+
+    Attributes:
+      kept_bytes: of a work-item, at a time.
+      stored_bytes: of all work-items in all; as many are loaded.
+    """
+
+    kept_bytes: float = 0.0
+    stored_bytes: float = 0.0
+
+    def requests(self, taken: Census) -> float:
+        """The stores, and as many loads, each of a word of as many work-items as a request has lanes."""
+        geometry, lanes = taken.geometry, taken.device.request_lanes
+        return self.stored_bytes / (_WORD_BYTES * min(geometry.sub_group_size, lanes or geometry.sub_group_size))
 
 
 def of_launch(
@@ -29,6 +49,7 @@ def of_launch(
     taken: Census,
     resident: Occupancy | None,
     packed: Set[Place] = frozenset(),
+    spill: Spill = Spill(),
 ) -> Work | None:
     """The work of a launch; None if it has no work-groups.
 
@@ -40,6 +61,7 @@ def of_launch(
       taken: its census.
       resident: its occupancy.
       packed: operations of which is taken that they touch no bytes but those that they use.
+      spill: what does not fit the registers.
     """
     geometry, updates = taken.geometry, taken.updates
     if not geometry.groups:
@@ -47,7 +69,7 @@ def of_launch(
     local = {place: site for place, site in sites.items() if site.space == "local"}
     remote = {place: site for place, site in sites.items() if site.space != "local"}
     atomic = [place.memory.dtype for place in updates if place.memory.space == "global"]
-    traffic = _traffic(sites, taken, resident, packed)
+    traffic = _traffic(sites, taken, resident, packed, spill)
     work = Work(
         groups=geometry.groups,
         sub_groups=geometry.groups * requests.sub_groups(geometry),
@@ -69,8 +91,33 @@ def of_launch(
         barriers=barriers,
         waits=waiting.of_launch(sites, taken, _missed(traffic, taken)),
     )
+    work = _spilling(work, spill, traffic, taken)
     waits = latency.waits(work, taken.device) or ()
     return dataclasses.replace(work, phases=phases.of_launch(sites, taken, waits))
+
+
+def _spilling(work: Work, spill: Spill, traffic: Traffic | None, taken: Census) -> Work:
+    """The work with the requests of what is spilled, which goes to scratch."""
+    if not spill.stored_bytes:
+        return work
+    asked = spill.requests(taken)
+    scratch = traffic and traffic.scratch
+    missed = caches.scratch_misses(scratch, traffic, taken.device) if traffic and scratch else None
+    loads = Wait(
+        requests=asked,
+        rounds=asked / instructions.UNROLLED,
+        past_l1=missed and missed.past_l1,
+        past_l2=missed and missed.past_l2,
+    )
+    classes = work.instructions
+    return dataclasses.replace(
+        work,
+        instructions=classes and {**classes, "memory": classes.get("memory", 0) + 2 * asked},
+        global_requests=amounts.total(work.global_requests, 2 * asked),
+        bytes_moved=amounts.total(work.bytes_moved, 2 * spill.stored_bytes),
+        l1_passes=amounts.total(work.l1_passes, 2 * asked),
+        waits=None if work.waits is None else (*work.waits, loads),
+    )
 
 
 def _by_line(traffic: Traffic | None, device: Device) -> dict[str, float | None]:
@@ -119,7 +166,9 @@ def _l1_passes(remote: Sites, taken: Census) -> float | None:
 # --- Traffic ---
 
 
-def _traffic(sites: Sites, taken: Census, resident: Occupancy | None, packed: Set[Place]) -> Traffic | None:
+def _traffic(
+    sites: Sites, taken: Census, resident: Occupancy | None, packed: Set[Place], spill: Spill
+) -> Traffic | None:
     """What the launch loads and stores; None if the counts, the lines or the occupancy are not known."""
     device = taken.device
     sector = device.sector_bytes or device.line_bytes
@@ -129,7 +178,7 @@ def _traffic(sites: Sites, taken: Census, resident: Occupancy | None, packed: Se
     loads = [_loaded(each, sites, taken, sector, packed) for each in _by_memory(plain, *_LOADS)]
     stores = [_stored(each, sites, taken, sector, packed) for each in _by_memory(plain, "store")]
     known_loads, known_stores = [x for x in loads if x is not None], [x for x in stores if x is not None]
-    scratch = _scratch(sites, taken)
+    scratch = _scratch(sites, taken, spill)
     missing = len(known_loads) < len(loads) or len(known_stores) < len(stores)
     if missing or any(site.space == "private" and site.bytes_moved is None for site in sites.values()):
         return None
@@ -237,20 +286,21 @@ def _pieces(
     return footprint.of_memory(operations, taken, moved, device.dram_access_bytes)
 
 
-def _scratch(sites: Sites, taken: Census) -> Scratch | None:
+def _scratch(sites: Sites, taken: Census, spill: Spill) -> Scratch | None:
     private = [site for site in sites.values() if site.space == "private"]
-    if not private:
+    if not private and not spill.stored_bytes:
         return None
     loads, stores = ([site for site in private if (site.op == "store") is is_store] for is_store in (False, True))
     memories = {place.memory for place in taken.places if place.memory.space == "private"}
     items = requests.sub_groups(taken.geometry) * taken.geometry.sub_group_size
+    spilled_lines = spill.stored_bytes / (taken.device.line_bytes or math.inf)
     return Scratch(
-        loaded_bytes=float(sum(site.bytes_moved or 0 for site in loads)),
-        stored_bytes=float(sum(site.bytes_moved or 0 for site in stores)),
+        loaded_bytes=sum(site.bytes_moved or 0 for site in loads) + spill.stored_bytes,
+        stored_bytes=sum(site.bytes_moved or 0 for site in stores) + spill.stored_bytes,
         partial_bytes=_partial(stores),
-        load_lines=float(sum(site.lines or 0 for site in loads)),
-        store_lines=float(sum(site.lines or 0 for site in stores)),
-        group_bytes=float(items * sum(memory.nbytes for memory in memories)),
+        load_lines=sum(site.lines or 0 for site in loads) + spilled_lines,
+        store_lines=sum(site.lines or 0 for site in stores) + spilled_lines,
+        group_bytes=items * (sum(memory.nbytes for memory in memories) + spill.kept_bytes),
     )
 
 
