@@ -1,5 +1,6 @@
 """What a finding says, word by word, and what it holds."""
 
+import dataclasses
 import inspect
 import json
 
@@ -9,6 +10,8 @@ import pytest
 from jax import lax
 
 import xeemu as xe
+from xeemu.faults import exchange
+from xeemu.faults.baseline import Baseline
 
 
 def line(kernel, mark):
@@ -469,6 +472,41 @@ def test_a_loop_that_does_not_end_is_given_up():
 def test_a_wrong_number_of_iterations(wrong):
     with pytest.raises(xe.KernelArgumentError, match="max_iterations is"):
         xe.check(endless, N, max_iterations=wrong)
+
+
+# --- What a project accepts, and what other tools read ---
+
+
+@xe.kernel(sub_group_size=16)
+def flag(wg, values, out):
+    word = wg.local(1, jnp.int32)
+    word = word.at[0].set(values[wg.global_id()])
+    word = wg.barrier(word)
+    return out.at[wg.global_id()].set(word[0])
+
+
+def test_what_is_accepted_as_a_note_is_not_as_an_error(tmp_path):
+    same, others = OUT, np.arange(128, dtype=np.int32)
+    (note, error) = (xe.check(flag, N)(values, OUT)[1] for values in (same, others))
+    assert ([f.severity for f in note], [f.severity for f in error]) == (["note"], ["error"])
+    Baseline.of(note).save(tmp_path / "notes.json")
+    notes, errors = Baseline.load(tmp_path / "notes.json"), Baseline.of(error)
+    assert (notes.remaining(note), notes.remaining(error)) == ((), error)
+    assert (errors.remaining(note), errors.remaining(error)) == ((), ())
+
+
+def test_files_of_sarif_are_references(tmp_path, monkeypatch):
+    (finding,) = xe.check(flag, N)(OUT, OUT)[1]
+    site = dataclasses.replace(finding.sites[0], file=str(tmp_path / "my kernel #1.py"))
+    moved = dataclasses.replace(finding, sites=(site, *finding.sites[1:]))
+
+    def uri():
+        (run,) = exchange.sarif([moved], "1")["runs"]
+        return run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+
+    assert uri() == (tmp_path / "my kernel #1.py").as_uri()
+    monkeypatch.chdir(tmp_path)
+    assert uri() == "my%20kernel%20%231.py"
 
 
 # --- Advice ---
