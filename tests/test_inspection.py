@@ -264,9 +264,7 @@ def test_a_result_may_be_a_shape_and_an_argument_a_pytree():
     (_, step) = xe.inspect(moved, xe.NDRange(32, 8), group=1)({"x": FLOATS, "v": FLOATS + 1}, shape).steps
     assert [access.memory for access in step.accesses] == ["state['x']", "state['v']", "out"]
     assert (step.accesses[-1].values == 2 * FLOATS[8:16] + 1).all()
-    with pytest.raises(
-        xe.KernelArgumentError, match=r"argument state\['v'\] of kernel moved is a jax.Shape"
-    ):
+    with pytest.raises(xe.KernelArgumentError, match=r"argument state\['v'\] of kernel moved is a jax.Shape"):
         xe.inspect(moved, xe.NDRange(32, 8))({"x": FLOATS, "v": shape}, shape)
 
 
