@@ -24,7 +24,7 @@ from xeemu.devices.device import Device
 from xeemu.kernels import litmus as litmus_tests
 from xeemu.kernels.example import Example
 from xeemu.launching.arguments import DEFAULT_DEVICE
-from xeemu.memory_model import witness
+from xeemu.memory_model.witness import Witness
 from xeemu.sweeps.progress import phase
 
 _DIFFERENT, _FOUND, _REFUSED, _INTERRUPTED = 1, 1, 2, 130  # exit codes
@@ -276,10 +276,10 @@ def _litmus(given: argparse.Namespace) -> int:
     return 0 if known.found == known.verdict else _DIFFERENT
 
 
-def _plot_execution(shown: witness.Witness | None, path: str) -> None:
+def _plot_execution(shown: Witness | None, path: str) -> None:
     if shown is None:
         raise UsageError("--plot draws an execution with the outcome that is asked for, and that is forbidden here")
-    figure: Any = witness.draw(shown).figure
+    figure: Any = xe.plot.execution(shown).figure
     figure.savefig(path)
 
 
