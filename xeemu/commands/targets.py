@@ -109,7 +109,7 @@ _SYCL = re.compile(r"(.*?\.(?:cpp|cc|cxx|c\+\+|hpp|hxx|sycl))(?::(?!\\)(.*))?", 
 
 def _of_source(path: str, name: str, size: Sequence[int] | None, options: KernelOptions) -> Example:
     """A kernel of OpenCL C with the launch that the options describe."""
-    loaded = xe.load(path, options.build, options.std)
+    loaded = xe.load(path, options.build, std=options.std)
     assert isinstance(loaded, Kernels)
     if not name and len(loaded) != 1:
         raise UsageError(f"write {path}:NAME with one of {', '.join(loaded) or 'its kernels, of which it has none'}")
@@ -130,10 +130,11 @@ def _of_kernel(name: str, kernel: xe.Kernel, options: KernelOptions) -> Example:
     if options.global_size is None or min(options.global_size) < 1:
         raise UsageError(f"{name} is a kernel: write its sizes, from 1, such as --global-size 4096 --local-size 64")
     nd_range = xe.NDRange(options.global_size, options.local_size)
-    given = dict(notation.argument(text, k, options.shapes_only) for k, text in enumerate(options.arguments))
+    written = (notation.argument(text, k, options.shapes_only) for k, text in enumerate(options.arguments))
+    given = notation.once("--arg", written)
     _check_names(kernel, given)
     inputs = tuple(given[parameter] for parameter in kernel.parameters)
-    return _bare(kernel, nd_range, inputs, dict(map(notation.static, options.static)))
+    return _bare(kernel, nd_range, inputs, notation.once("--static", map(notation.static, options.static)))
 
 
 def _bare(kernel: xe.Kernel, nd_range: xe.NDRange, inputs: tuple[Any, ...], static: Mapping[str, Any]) -> Example:
@@ -193,7 +194,7 @@ def _usable(module: ModuleType) -> dict[str, Example | xe.Kernel]:
 def listed(path: str, build: str = "", std: str | None = None) -> str:
     """The kernels of a file, and its examples, as text."""
     if path.endswith(_OPENCL) or _SYCL.fullmatch(path) is not None:
-        return repr(xe.load(path, build, std))
+        return repr(xe.load(path, build, std=std))
     usable = _usable(_load(Path(path)))
     heads = [f"  {name}: {value if isinstance(value, xe.Kernel) else value.summary}" for name, value in usable.items()]
     return "\n".join([f"{path}: {len(heads)} kernels and examples", *heads])
