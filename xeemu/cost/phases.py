@@ -12,6 +12,7 @@ import numpy as np
 
 from xeemu.cost import requests, waiting
 from xeemu.cost.census import Census
+from xeemu.cost.instructions import CHAIN
 from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import SiteReport
 from xeemu.knowledge.schedule import Frame, Operation, Place
@@ -104,7 +105,7 @@ def _executed(taken: Census, numbering: _Numbering) -> dict[str, Work] | None:
         if times is None:
             return None
         here = numbering.numbers[plan]
-        found["arithmetic"][here] += times * sum(classes.values())
+        found["arithmetic"][here] += times * sum(n for name, n in classes.items() if name != CHAIN)
         found["barriers"][here] += times * classes.get("barrier", 0.0)
         found["fences"][here] += times * classes.get("fence", 0.0)
     return found

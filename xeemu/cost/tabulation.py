@@ -9,11 +9,12 @@ from xeemu.cost import hints, pipes, requests, timing
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
 from xeemu.cost.counting import Counts, Ledger
+from xeemu.cost.instructions import CHAIN
 from xeemu.cost.report import Report
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.subject import Idle, Subject
 from xeemu.cost.trials import Launch
-from xeemu.cost.workload import Spill
+from xeemu.cost.workload import Executed, Spill
 from xeemu.devices import bankmap, grf
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
@@ -53,14 +54,16 @@ def tabulate(
     geometry, device = taken.geometry, taken.device
     by_place = {place: _site(place, counts, ledger, program.kernel) for place in taken.places}
     sites = tuple(by_place.values())
-    classes, barriers = _classes(counts, taken, _total(site.requests for site in sites))
+    executed = _executed(counts, taken)
+    classes, barriers = _classes(executed, taken, _total(site.requests for site in sites))
     registers = _registers(prepared, taken)
     there = _register_bytes(prepared, taken)
     spill = None if there is None else max(0, registers - there)
     spilled = Spill(spill, _spilled(prepared, counts, taken, there)) if spill and there else Spill()
     atomics = _atomics(by_place, counts, taken)
     resident = _occupancy(prepared, taken, any(each.get("barrier") for each in taken.instructions.values()))
-    launch = Launch(by_place, classes, barriers, atomics, taken, resident, spilled)
+    done = Executed(instructions=classes, chain=executed.get(CHAIN, 0.0), barriers=barriers, atomics=atomics)
+    launch = Launch(by_place, done, taken, resident, spilled)
     time = launch.timing
     terms = time.terms if time else ()
     slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
@@ -175,10 +178,10 @@ def _bank_map(place: Place, counts: Counts, taken: Census) -> BankMap | None:
     return bankmap.draw(shown.addresses, shown.active, taken.device, shown.width_bytes, kind(operation))
 
 
-def _classes(counts: Counts, taken: Census, memory_requests: int | None) -> tuple[dict[str, int] | None, int | None]:
-    """Instructions by class, those that there are; and the barriers of work-groups."""
+def _executed(counts: Counts, taken: Census) -> dict[str, float | None]:
+    """What sub-groups execute besides requests to memory, by class, and the chain of instructions."""
     sub_groups = requests.sub_groups(taken.geometry)
-    total: dict[str, float | None] = {"memory": memory_requests}
+    total: dict[str, float | None] = {}
     for key, each in taken.instructions.items():
         executions = counts.executions[key[0]]
         times = None if executions is None else executions * sub_groups
@@ -186,9 +189,18 @@ def _classes(counts: Counts, taken: Census, memory_requests: int | None) -> tupl
         for name, each_time in each.items():
             before = total.get(name, 0)
             total[name] = None if before is None or times is None else before + each_time * times
+    return total
+
+
+def _classes(
+    executed: Mapping[str, float | None], taken: Census, memory_requests: int | None
+) -> tuple[dict[str, int] | None, int | None]:
+    """Instructions by class, those that there are; and the barriers of work-groups."""
+    total = {"memory": memory_requests, **executed}
     barriers = total.get("barrier", 0)
     known = {name: round(number) for name in pipes.CLASSES if (number := total.get(name))}
-    return None if None in total.values() else known, None if barriers is None else round(barriers) // sub_groups
+    arrived = None if barriers is None else round(barriers) // requests.sub_groups(taken.geometry)
+    return None if None in total.values() else known, arrived
 
 
 def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:

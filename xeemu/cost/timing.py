@@ -51,7 +51,7 @@ from xeemu.cost.work import Wait, Work
 from xeemu.devices.device import Device
 
 # A count that need not be there.
-_OPTIONAL = ("l1_passes",)
+_OPTIONAL = ("l1_passes", "dependent_instructions")
 _OVERLAP = 3
 _PORT = ("SLM", "L1", "barriers")
 _PATH = ("L2", "DRAM")

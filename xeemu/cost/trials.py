@@ -8,12 +8,13 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from xeemu.cost import instructions, timing, workload
+from xeemu.cost import timing, workload
 from xeemu.cost.census import Census
-from xeemu.cost.sites import AtomicTotals, SiteReport
+from xeemu.cost.instructions import CHAIN, UNROLLED
+from xeemu.cost.sites import SiteReport
 from xeemu.cost.timing import Timing
 from xeemu.cost.work import Wait, Work
-from xeemu.cost.workload import Spill
+from xeemu.cost.workload import Executed, Spill
 from xeemu.devices.occupancy import Occupancy
 from xeemu.knowledge.progressions import Effort
 from xeemu.knowledge.schedule import Place
@@ -54,18 +55,14 @@ class Launch:
 
     Attributes:
       sites: its memory operations.
-      instructions: by class; None if they are not known.
-      barriers: that its work-groups execute.
-      atomics: its totals of atomic operations.
+      executed: what else it does.
       taken: its census.
       resident: its occupancy.
       spill: what does not fit the registers.
     """
 
     sites: Mapping[Place, SiteReport]
-    instructions: Mapping[str, int] | None
-    barriers: int | None
-    atomics: AtomicTotals
+    executed: Executed
     taken: Census
     resident: Occupancy | None
     spill: Spill = dataclasses.field(default_factory=Spill)
@@ -103,25 +100,23 @@ class Launch:
         sites = {place: changed.get(id(site), site) for place, site in self.sites.items()}
         packed = [place for place, site in self.sites.items() if change.packed and id(site) in changed]
         with Effort().portion():
-            work = workload.of_launch(
-                sites,
-                self._classes(change),
-                self.barriers,
-                self.atomics,
-                self.taken,
-                self.resident,
-                frozenset(packed),
-                self.spill if change.spills else Spill(),
-            )
+            executed = dataclasses.replace(self.executed, instructions=self._classes(change), chain=self._chain(change))
+            spill = self.spill if change.spills else Spill()
+            work = workload.of_launch(sites, executed, self.taken, self.resident, frozenset(packed), spill)
         return None if work is None else _spread(_added(work, change), change)
 
+    def _chain(self, change: Change) -> float | None:
+        arithmetic = sum(n for name, n in change.instructions.items() if name not in ("memory", "barrier", CHAIN))
+        chain = self.executed.chain
+        return None if chain is None else max(0.0, chain + change.instructions.get(CHAIN, arithmetic))
+
     def _classes(self, change: Change) -> Mapping[str, float] | None:
-        if self.instructions is None:
+        known = self.executed.instructions
+        if known is None:
             return None
         spared = sum((before.requests or 0) - (after.requests or 0) for before, after in change.sites)
-        more = {"memory": -spared, **change.instructions}
-        names = dict.fromkeys([*self.instructions, *more])
-        return {name: max(0.0, self.instructions.get(name, 0) + more.get(name, 0)) for name in names}
+        more = {"memory": -spared, **{name: n for name, n in change.instructions.items() if name != CHAIN}}
+        return {name: max(0.0, known.get(name, 0) + more.get(name, 0)) for name in dict.fromkeys([*known, *more])}
 
 
 def _added(work: Work, change: Change) -> Work:
@@ -135,7 +130,7 @@ def _added(work: Work, change: Change) -> Work:
 def _together(wait: Wait, change: Change) -> Wait:
     if not any(wait.site is site for site in change.together):
         return wait
-    return dataclasses.replace(wait, rounds=min(wait.rounds, wait.requests / instructions.UNROLLED))
+    return dataclasses.replace(wait, rounds=min(wait.rounds, wait.requests / UNROLLED))
 
 
 def _spread(work: Work, change: Change) -> Work:

@@ -132,16 +132,14 @@ def _waits(step: Operation | Meeting) -> bool:
 
 
 def _is_awaited(operation: Operation) -> bool:
-    """Whether a barrier comes after an operation, at which other sub-groups wait until it is done."""
-    frame: Frame | None = operation.frame
-    step: Operation | Frame = operation
-    while frame is not None:
-        # In a loop, what stands before an operation comes after it too.
-        after = frame.steps if frame.kind == "iteration" else frame.steps[frame.steps.index(step) :]
-        if any(not isinstance(each, Frame) and _waits(each) for each in after):
-            return True
-        step, frame = frame, frame.parent
-    return False
+    """Whether a barrier comes after an operation in the body of the program that it stands in.
+
+    Other sub-groups wait there until it is done. Of loops before a barrier, those that some sub-groups go through and
+    others not, it is not known which go side by side.
+    """
+    steps = operation.frame.steps
+    after = steps if operation.frame.kind == "iteration" else steps[steps.index(operation) :]
+    return any(not isinstance(each, Frame) and _waits(each) for each in after)
 
 
 def _in_flight(piece: Piece, loads: list[_Load]) -> float:

@@ -39,6 +39,7 @@ class Work:
       sub_groups: sub-groups of all of them.
       sub_group_size: work-items.
       instructions: executed by sub-groups, by class (see `pipes.CLASSES`).
+      dependent_instructions: those of them, without requests to memory, that wait for the one before; `None` is all.
       local_passes: bank passes of all requests to local memory.
       global_requests: to global memory, and to private memory where it is not in registers.
       bytes_moved: of whole sectors (or lines, where the device does not divide them) that these requests touch.
@@ -69,6 +70,7 @@ class Work:
     sub_groups: int
     sub_group_size: int
     instructions: Mapping[str, float] | None = dataclasses.field(default_factory=dict)
+    dependent_instructions: float | None = None
     local_passes: float | None = 0
     global_requests: float | None = 0
     bytes_moved: float | None = 0

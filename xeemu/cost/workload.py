@@ -41,11 +41,26 @@ class Spill:
         return self.stored_bytes / (_WORD_BYTES * min(geometry.sub_group_size, lanes or geometry.sub_group_size))
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Executed:
+    """What a launch executes, all its work-groups together.
+
+    Attributes:
+      instructions: of sub-groups, by class; None if they are not known.
+      chain: those that wait for the one before, without requests to memory; None if they are not known.
+      barriers: of work-groups.
+      atomics: totals of atomic operations.
+    """
+
+    instructions: Mapping[str, float] | None
+    chain: float | None
+    barriers: int | None
+    atomics: AtomicTotals
+
+
 def of_launch(
     sites: Sites,
-    classes: Mapping[str, float] | None,
-    barriers: int | None,
-    atomics: AtomicTotals,
+    executed: Executed,
     taken: Census,
     resident: Occupancy | None,
     packed: Set[Place] = frozenset(),
@@ -55,15 +70,13 @@ def of_launch(
 
     Args:
       sites: its memory operations.
-      classes: its instructions.
-      barriers: that its work-groups execute.
-      atomics: its totals of atomic operations.
+      executed: what else it does.
       taken: its census.
       resident: its occupancy.
       packed: operations of which is taken that they touch no bytes but those that they use.
       spill: what does not fit the registers.
     """
-    geometry, updates = taken.geometry, taken.updates
+    geometry, updates, atomics = taken.geometry, taken.updates, executed.atomics
     if not geometry.groups:
         return None
     local = {place: site for place, site in sites.items() if site.space == "local"}
@@ -74,21 +87,22 @@ def of_launch(
         groups=geometry.groups,
         sub_groups=geometry.groups * requests.sub_groups(geometry),
         sub_group_size=geometry.sub_group_size,
-        instructions=classes,
+        instructions=executed.instructions,
+        dependent_instructions=executed.chain,
         local_passes=_total(site.passes for site in local.values()),
         global_requests=_total(site.requests for site in remote.values()),
         bytes_moved=_total(site.bytes_moved for place, site in remote.items() if place not in updates),
         l1_passes=_l1_passes(remote, taken),
         l2_bytes=None if traffic is None else caches.past_l1(traffic, taken.device),
         dram_bytes=None if traffic is None else caches.past_l2(traffic, taken.device),
-        **_by_line(traffic, taken.device),
+        **_by_line(traffic, taken.device),  # type: ignore[arg-type]
         atomic_lanes=atomics.global_operations,
         atomic_sends=atomics.global_sectors,
         atomic_contention=atomics.contention,
         atomic_bytes=max((dtype.itemsize for dtype in atomic), default=4),
         atomic_floats=any(bool(jnp.issubdtype(dtype, jnp.floating)) for dtype in atomic),
         atomic_places=_updated_places(sites, taken, resident),
-        barriers=barriers,
+        barriers=executed.barriers,
         waits=waiting.of_launch(sites, taken, _missed(traffic, taken)),
     )
     work = _spilling(work, spill, traffic, taken)
