@@ -340,13 +340,19 @@ def test_spill_is_tried_without():
 
 
 @pytest.mark.parametrize(
-    ("times", "share", "space", "given"),
-    [(N, 0.5, "global", 1), (N / 4, 0.5, "global", 0), (N, 0.05, "global", 0), (N, 0.5, "local", 0)],
+    ("times", "share", "space", "groups", "given"),
+    [
+        (N, 0.5, "global", 132, 1),
+        (N / 4, 0.5, "global", 132, 0),
+        (N, 0.05, "global", 132, 0),
+        (N, 0.5, "local", 132, 0),
+        (N, 0.5, "global", N // 8, 0),  # each of so many sub-groups waits once
+    ],
 )
-def test_loads_that_wait_for_one_another_are_told_with_their_line(times, share, space, given):
+def test_loads_that_wait_for_one_another_are_told_with_their_line(times, share, space, groups, given):
     load = site(7, "x", "load", space, lines=N, bytes_moved=128 * N, bytes_used=128 * N)
     wait = Waiting("load", load, times, 672.0, share)
-    found = [hint for hint in give(load, waits=(wait,)) if hint.kind == "loads one by one"]
+    found = [hint for hint in give(load, waits=(wait,), groups=groups) if hint.kind == "loads one by one"]
     assert len(found) == given
     for hint in found:
         assert hint.sites == (load,)

@@ -9,8 +9,10 @@ from xeemu.cost.trials import Change
 
 KIND = "loads one by one"
 
-# The share of the latency from which a line is worth a word.
+# The share of the latency from which a line is worth a word, and how often each sub-group waits there at least: what it
+# waits for once, others hide.
 _SHARE = 0.1
+_OFTEN = 2
 
 
 def advice(subject: Subject) -> Iterator[Advice]:
@@ -18,8 +20,8 @@ def advice(subject: Subject) -> Iterator[Advice]:
     for wait in subject.waits:
         if wait.site is None or wait.site.space == "local" or (wait.share or 0.0) < _SHARE:
             continue
-        together = _together(wait)
-        if together is None or together > UNROLLED / 2:
+        together, sub_groups = _together(wait), subject.groups * subject.sub_groups
+        if together is None or together > UNROLLED / 2 or (wait.times or 0.0) < _OFTEN * sub_groups:
             continue
         text = (
             f"Sub-groups wait {wait.cycles_each:.0f} cycles here each time, {100 * (wait.share or 0.0):.0f} % of all "

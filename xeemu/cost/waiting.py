@@ -66,8 +66,7 @@ def of_launch(
             return None
         executions = taken.executions[operation.frame.plan]
         times = (executions or 0) * requests.sub_groups(taken.geometry)
-        waited = max(asked, times) if asked and _is_awaited(operation) else asked
-        load = _Load(operation, waited, max(1.0, asked / times) if times else 1.0)
+        load = _Load(operation, asked * _waiting(operation, times, taken), max(1.0, asked / times) if times else 1.0)
         pieces.setdefault(_piece(operation), []).append(load)
     rounds: dict[Place, float] = {}
     for piece, loads in pieces.items():
@@ -129,6 +128,13 @@ def _piece(operation: Operation) -> Piece:
 
 def _waits(step: Operation | Meeting) -> bool:
     return isinstance(step, Meeting) and step.level == collectives.GROUP
+
+
+def _waiting(operation: Operation, times: float, taken: Census) -> float:
+    """Sub-groups that wait for each one that loads, of those that execute an operation so many times."""
+    count = taken.counts[operation.key]
+    loads = count.named("requests") if count is not None else None
+    return max(1.0, times / loads) if loads and _is_awaited(operation) else 1.0
 
 
 def _is_awaited(operation: Operation) -> bool:
