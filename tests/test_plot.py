@@ -1,6 +1,7 @@
 """Pictures: what is drawn is what the report says."""
 
 import dataclasses
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -275,6 +276,63 @@ def test_a_finding_of_another_kind_is_no_race():
         plot.race(beyond[0])
 
 
+def table(times, **parts):
+    """A table with a row for each time (or reason) and the choices of the parts, the last part fastest."""
+    made = []
+    for choices, time in zip(itertools.product(*parts.values()), times, strict=True):
+        given = dict(zip(parts, choices, strict=True))
+        figures = {"reason": time} if isinstance(time, str) else {"time_s": time}
+        made.append(xe.Row({"device": xe.device("a770"), "global_size": 64, **given}, **figures))
+    return xe.Table("k", made)
+
+
+def test_a_sweep_of_one_part_is_a_curve_with_the_unknown_shaded():
+    swept = table([3e-6, 2e-6, None, "no", 5e-6], pitch=[16, 17, 18, 100, 20])
+    ax = plot.sweep(swept)
+    curve, best = ax.lines
+    np.testing.assert_allclose(curve.get_ydata(), [3, 2, np.nan, 5, np.nan])
+    assert curve.get_linestyle() == "-"
+    assert best.get_xdata() == [1]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["16", "17", "18", "20", "100"]
+    shaded = {patch.get_x() + 0.5: patch.get_hatch() for patch in ax.patches}
+    assert shaded == {2: None, 4: "////"}
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["best", "not known", "invalid"]
+    assert (ax.get_title(), ax.get_ylabel()) == ("k: time by pitch", "time (us)")
+
+
+def test_a_sweep_of_two_parts_is_a_map_whose_best_is_framed():
+    swept = table([4e-6, None, "no", 1e-6, 2e-6, 3e-6], local_size=[(8, 8), (16, 16)], block=[1, 2, 4])
+    ax = plot.sweep(swept)
+    times = ax.get_images()[0].get_array()
+    assert times.shape == (3, 2)
+    assert times.filled(0).tolist() == [[4e-6, 1e-6], [0, 2e-6], [0, 3e-6]]
+    assert {text.get_position(): text.get_text() for text in ax.texts}[0, 1] == "?"
+    places = {patch.get_xy(): patch.get_label() or patch.get_hatch() for patch in ax.patches}
+    assert places == {(-0.5, 0.5): None, (-0.5, 1.5): "////", (0.5, -0.5): "best"}
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("local_size", "block")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["8x8", "16x16"]
+
+
+def test_what_is_not_drawn_of_a_sweep_is_at_its_best_and_may_be_better():
+    swept = table([4e-6, 3e-6, 1e-6, None], pitch=[16, 17], block=[1, 2])
+    ax = plot.sweep(swept, "pitch")
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [3, 1])
+    assert [text.get_text() for text in ax.texts] == ["3.00", "1.00?"]
+    assert ax.get_title() == "k: time by pitch, least over block"
+    assert plot.sweep(swept, y="pitch").get_xlabel() == "block"
+    with pytest.raises(xe.KernelArgumentError, match=r"'ptch' does not vary .*did you mean 'pitch'.*pitch, block"):
+        plot.sweep(swept, "ptch")
+    with pytest.raises(xe.KernelArgumentError, match="in the table of k nothing does"):
+        plot.sweep(table([1.0], pitch=[16]))
+
+
+def test_devices_of_a_sweep_are_not_joined_by_a_line():
+    swept = table([2e-6, 1e-6], device=[xe.device("max1550"), xe.device("a770")])
+    ax = plot.sweep(swept)
+    assert ax.lines[0].get_linestyle() == "None"
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["a770", "max1550"]
+
+
 X, Y = xe.litmus.location("x"), xe.litmus.location("y")
 
 
@@ -331,6 +389,7 @@ def test_what_cannot_be_drawn_is_told_by_a_sentence(given):
         (plot.bank_map, "plot.bank_map draws a site of local memory, from report.sites of a profile"),
         (lambda given: plot.tile(given, "max1550"), "plot.tile draws a site of local memory"),
         (plot.roofline, "plot.roofline draws a report, as xe.profile and xe.estimate give it"),
+        (plot.sweep, "plot.sweep draws a table, as xe.tune gives it"),
         (plot.race, "plot.race draws a finding of a check, such as"),
         (plot.execution, "plot.execution draws an execution, as test.witness"),
     ):

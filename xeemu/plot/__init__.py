@@ -8,6 +8,7 @@ from xeemu.plot.executions import execution
 from xeemu.plot.races import race
 from xeemu.plot.roofs import roofline
 from xeemu.plot.steps import occupancy
+from xeemu.plot.sweeps import sweep
 from xeemu.plot.tiles import tile
 
-__all__ = ["bank_map", "execution", "occupancy", "race", "roofline", "tile"]
+__all__ = ["bank_map", "execution", "occupancy", "race", "roofline", "sweep", "tile"]
