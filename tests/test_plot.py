@@ -16,6 +16,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 from xeemu import plot  # noqa: E402
+from xeemu.cost.sites import GlobalTotals, LocalTotals  # noqa: E402
 from xeemu.devices import bankmap  # noqa: E402
 
 
@@ -333,6 +334,49 @@ def test_devices_of_a_sweep_are_not_joined_by_a_line():
     assert [label.get_text() for label in ax.get_xticklabels()] == ["a770", "max1550"]
 
 
+@xe.kernel(sub_group_size=16)
+def edged(wg, x):
+    lid = wg.local_id()
+    value = x.load(lid, where=(lid == 0) | (lid == 47), other=0)
+    return x.at[wg.global_id()].set(value + 1)
+
+
+def test_activity_has_a_row_for_each_line_and_grey_for_sub_groups_that_leave_it_out():
+    ax = plot.activity(xe.inspect(edged, xe.NDRange(64, 64), device="max1550")(np.zeros(64, np.int32)))
+    shares = ax.get_images()[0].get_array()
+    assert shares.shape == (3, 64)
+    wanted = np.ma.masked_invalid(np.where(np.arange(64) // 16 % 2 == 0, 0.0, np.nan))
+    wanted[[0, 47]] = 1
+    np.testing.assert_array_equal(shares[1].filled(-1), wanted.filled(-1))
+    assert (shares[[0, 2]] == 1).all()
+    assert ax.get_yticklabels()[1].get_text().startswith("value = x.load(lid, where=(lid == 0)")
+    assert [line.get_xdata()[0] for line in ax.lines if line.get_color() == "black"] == [15.5, 31.5, 47.5]
+    (right,) = (child for child in ax.child_axes if child.get_yticklabels())
+    assert [label.get_text() for label in right.get_yticklabels()] == ["100% of 4", "6% of 2", "100% of 4"]
+
+
+def test_a_memory_chart_shows_the_bytes_between_the_memories():
+    report = transposed()
+    ax = plot.memory_chart(report)
+    texts = [text.get_text() for text in ax.texts]
+    assert [text for text in texts if text in ("SLM", "work-items", "L1", "L2", "DRAM")] == [
+        "work-items",
+        "SLM",
+        "L1",
+        "L2",
+        "DRAM",
+    ]
+    widths = {line.get_label(): (line.get_linewidth(), line.get_linestyle()) for line in ax.lines}
+    assert widths["SLM"] == widths["L1"] == (24, "-")
+    assert widths["DRAM"][1] == ":"
+    assert {"32 KiB =", f"{report.slm.passes} passes", "100% used", "nothing"} <= set(texts)
+    nothing = GlobalTotals(requests=0, lines=0, sectors=0, bytes_used=0, bytes_moved=0)
+    none = LocalTotals(requests=0, passes=0, ideal_passes=0, bytes=0)
+    idle = dataclasses.replace(report, slm=none, slm_bytes=0, global_=nothing, terms=())
+    with pytest.raises(xe.KernelArgumentError, match=r"plot.memory_chart: transpose moves no bytes"):
+        plot.memory_chart(idle)
+
+
 X, Y = xe.litmus.location("x"), xe.litmus.location("y")
 
 
@@ -389,6 +433,8 @@ def test_what_cannot_be_drawn_is_told_by_a_sentence(given):
         (plot.bank_map, "plot.bank_map draws a site of local memory, from report.sites of a profile"),
         (lambda given: plot.tile(given, "max1550"), "plot.tile draws a site of local memory"),
         (plot.roofline, "plot.roofline draws a report, as xe.profile and xe.estimate give it"),
+        (plot.activity, "plot.activity draws an inspection, as xe.inspect gives it"),
+        (plot.memory_chart, "plot.memory_chart draws a report"),
         (plot.sweep, "plot.sweep draws a table, as xe.tune gives it"),
         (plot.race, "plot.race draws a finding of a check, such as"),
         (plot.execution, "plot.execution draws an execution, as test.witness"),
