@@ -37,6 +37,8 @@ def read(path: str | os.PathLike[str], kind: str, made: Callable[[Mapping[str, A
             raise ValueError(f"it does not begin with 'xeemu {kind}': {_FORMAT}")
         return made(data)
     except OSError as error:
-        raise KernelArgumentError(f"cannot read {os.fspath(path)}: {error.strerror}; write a {kind} by {remedy}") from None
+        raise KernelArgumentError(
+            f"cannot read {os.fspath(path)}: {error.strerror}; write a {kind} by {remedy}"
+        ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise KernelArgumentError(f"{os.fspath(path)} is no {kind}: {error}; write one by {remedy}") from None

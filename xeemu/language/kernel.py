@@ -154,8 +154,9 @@ class Kernel:
                 f"({', '.join(self.parameters)})"
             )
         if unknown := sorted(set(given) - set(known)):
+            meant = did_you_mean(unknown[0], list(known))
             raise KernelArgumentError(
-                f"kernel {self.name} has no static parameter {', '.join(unknown)}{did_you_mean(unknown[0], list(known))}; "
+                f"kernel {self.name} has no static parameter {', '.join(unknown)}{meant}; "
                 f"it has {', '.join(known) or 'none'} (keyword-only parameters are static; arrays go by position)"
             )
         static = {**known, **given}
