@@ -38,7 +38,7 @@ def read(path: str | os.PathLike[str], kind: str, made: Callable[[Mapping[str, A
         return made(data)
     except OSError as error:
         raise KernelArgumentError(
-            f"cannot read {os.fspath(path)}: {error.strerror}; write a {kind} by {remedy}"
+            f"{os.fspath(path)} cannot be read: {error.strerror}; write one by {remedy}"
         ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise KernelArgumentError(f"{os.fspath(path)} is no {kind}: {error}; write one by {remedy}") from None

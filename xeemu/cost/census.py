@@ -137,7 +137,7 @@ class Census:
         """Where in the source work-items part before a section in divergent code."""
         plan, number = self.regions[key]
         body = next(frame.body for frame in self.schedule.root.frames() if frame.plan is plan)
-        return source.of_equation(body.eqns[number])
+        return source.of_op(body.ops[number])
 
     @functools.cached_property
     def updates(self) -> frozenset[Place]:
@@ -380,7 +380,7 @@ class _Counter:
         return Active(int((times[executed] * sub_groups).sum()), int((times[executed] * each).sum()))
 
     def count(self, operations: Sequence[Operation]) -> Count | None:
-        """The count of an equation, over the frames in which it lies; None if it is not known."""
+        """The count of an operation, over the frames in which it lies; None if it is not known."""
         counts = [self._of_operation(operation) for operation in operations]
         known = [count for count in counts if count is not None]
         if len(known) < len(counts):
@@ -411,7 +411,7 @@ class _Counter:
         return Count(_summed(times, figures), _worst(gauge, elements, active, figures))
 
     def issued(self, operations: Sequence[Operation]) -> Issued | None:
-        """Requests and lanes of an equation whose addresses are not known; None if these are not known either."""
+        """Requests and lanes of an operation whose addresses are not known; None if these are not known either."""
         counts = [self._issued(operation) for operation in operations]
         known = [count for count in counts if count is not None]
         if len(known) < len(counts):
@@ -452,7 +452,7 @@ class _Counter:
         return tallies, frozenset(key for key, total in noted.items() if total is None)
 
     def _noted(self, operations: Sequence[Operation]) -> np.ndarray | None:
-        """int64 `[elements]` lanes of an equation on each element; None if that is not known."""
+        """int64 `[elements]` lanes of an operation on each element; None if that is not known."""
         total = np.zeros(operations[0].place.memory.elements, np.int64)
         for operation in operations:
             index, mask = addresses.linear_index(operation), addresses.lane_mask(operation, self.schedule)

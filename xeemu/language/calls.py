@@ -63,7 +63,7 @@ def _meant(name: str, names: Sequence[str]) -> str:
 
 def _written(parameters: Sequence[inspect.Parameter]) -> str:
     """The parameters as a call has them."""
-    kinds = {inspect.Parameter.VAR_POSITIONAL: "*{}"}
     return ", ".join(
-        kinds.get(p.kind, "{}").format(p.name) + ("" if p.default is p.empty else f"={p.default!r}") for p in parameters
+        "*" * (p.kind == p.VAR_POSITIONAL) + p.name + ("" if p.default is p.empty else f"={p.default!r}")
+        for p in parameters
     )
