@@ -600,7 +600,7 @@ def value_returned(wg, x, y):  # <-
 
 
 @refused(
-    "kernel number_returned returns a int; a kernel returns the global memories that it "
+    "kernel number_returned returns an int; a kernel returns the global memories that it "
     "changed: store the values in one"
 )
 def number_returned(wg, x, y):  # <-

@@ -212,7 +212,7 @@ class TestReasons:
             (picky, {"block": 2}, "two is no block"),
             (picky, {"block": 3}, "assert 3 != 3"),
             (picky, {"block": 4}, "integer division or modulo by zero"),
-            (picky, {"block": 5}, "kernel: kernel picky returns a int"),
+            (picky, {"block": 5}, "kernel: kernel picky returns an int"),
         ],
     )
     def test_of_an_invalid_configuration(self, kernel, space, reason):

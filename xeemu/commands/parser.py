@@ -1,8 +1,6 @@
 """Parser: what a command line of `xeemu` may hold."""
 
 import argparse
-import contextlib
-import os
 import platform
 import re
 import textwrap
@@ -153,15 +151,6 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
 
     _add_occupancy(add("occupancy", "tell how many work-groups an Xe core holds, and what limits them"))
     return parser
-
-
-def complete(commands: argparse.ArgumentParser) -> None:
-    """Answers a shell that asks for completions, where argcomplete is there: `pip install 'xeemu[completion]'`."""
-    if "_ARGCOMPLETE" in os.environ:
-        with contextlib.suppress(ImportError):
-            import argcomplete
-
-            argcomplete.autocomplete(commands)
 
 
 def joined(words: Sequence[str]) -> list[str]:

@@ -28,7 +28,7 @@ def launch(path: str, name: str, options: "KernelOptions") -> tuple[xe.Kernel, x
 
     Errors: `UsageError` for what neither the file nor the options tell; `xe.Error` of the file's own.
     """
-    loaded = xe.load(path, options.build, options.std)
+    loaded = xe.load(path, options.build, std=options.std)
     assert isinstance(loaded, SyclKernels)
     if not name and len(loaded) != 1:
         raise UsageError(f"write {path}:NAME with one of {', '.join(loaded) or 'its kernels, of which it has none'}")

@@ -109,7 +109,7 @@ _SYCL = re.compile(r"(.*?\.(?:cpp|cc|cxx|c\+\+|hpp|hxx|sycl))(?::(?!\\)(.*))?", 
 
 def _of_source(path: str, name: str, size: Sequence[int] | None, options: KernelOptions) -> Example:
     """A kernel of OpenCL C with the launch that the options describe."""
-    loaded = xe.load(path, options.build, options.std)
+    loaded = xe.load(path, options.build, std=options.std)
     assert isinstance(loaded, Kernels)
     if not name and len(loaded) != 1:
         raise UsageError(f"write {path}:NAME with one of {', '.join(loaded) or 'its kernels, of which it has none'}")
@@ -193,7 +193,7 @@ def _usable(module: ModuleType) -> dict[str, Example | xe.Kernel]:
 def listed(path: str, build: str = "", std: str | None = None) -> str:
     """The kernels of a file, and its examples, as text."""
     if path.endswith(_OPENCL) or _SYCL.fullmatch(path) is not None:
-        return repr(xe.load(path, build, std))
+        return repr(xe.load(path, build, std=std))
     usable = _usable(_load(Path(path)))
     heads = [f"  {name}: {value if isinstance(value, xe.Kernel) else value.summary}" for name, value in usable.items()]
     return "\n".join([f"{path}: {len(heads)} kernels and examples", *heads])

@@ -86,7 +86,7 @@ def _verdict(report: "Report") -> dict[str, str]:
 
 
 def _places(hint: "Hint") -> list[str]:
-    return [text.place(site) for site in hint.sites[:3]]
+    return list(dict.fromkeys(map(text.place, hint.sites)))[:3]
 
 
 def _terms(report: "Report") -> list[dict[str, Any]]:

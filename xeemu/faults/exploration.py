@@ -256,7 +256,7 @@ class _Search:
     def _example(self, found: Unordered, memory: Allocation) -> np.ndarray:
         earlier, later = (divmod(use.item, self.geometry.items) for use in (found.earlier, found.later))
         element = found.position % memory.elements
-        conflict = Conflict(*earlier, *later, element, found.barriers, int(found.turned))
+        conflict = Conflict(*earlier, *later, element, found.barriers, int(found.turned), found.earlier_barriers)
         return np.array(conflict, np.int64)
 
     def result(self) -> Explored:

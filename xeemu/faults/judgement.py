@@ -144,8 +144,9 @@ class _Judge:
         severity, explanation, advice = self._reasons(number, pair, case, (earlier, later))
         element = self._element(pair[0].place.memory, example.element)
         count = int(counts[list(cases)].sum())
-        epoch = None if case in _ACROSS or self.geometry.plain else example.epoch
-        return wording.conflict(kind, severity, element, uses, count, self._who(case), epoch, explanation, advice)
+        is_ordered = case not in _ACROSS and not self.geometry.plain
+        epochs = (example.earlier_epoch, example.epoch) if is_ordered else None
+        return wording.conflict(kind, severity, element, uses, count, self._who(case), epochs, explanation, advice)
 
     def _use(self, spot: Spot, group: int, item: int, pair: tuple[Spot, Spot]) -> Use:
         what = self._what(spot)

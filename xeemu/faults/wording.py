@@ -95,7 +95,7 @@ def conflict(
     uses: tuple[Use, Use],
     count: int,
     who: str,
-    epoch: int | None,
+    epochs: tuple[int, int] | None,
     explanation: str,
     advice: str,
 ) -> Finding:
@@ -108,11 +108,11 @@ def conflict(
       uses: both accesses of the example.
       count: how often it was seen.
       who: between whom: "work-groups", "sub-groups of a work-group", "work-items of one sub-group".
-      epoch: barriers that the group of the second had passed; None if barriers do not order the two anyway.
+      epochs: barriers that the group of each had passed; None if barriers do not order the two anyway.
       explanation: why nothing orders them.
       advice: what to write instead.
     """
-    when = "" if epoch is None else f", {_barriers(epoch)}"
+    when = "" if epochs is None else f", {_barriers(epochs[1])}"
     head = f"{kind} between {who} on {element}{when}"
     shown = [line for use in uses for line in use.lines]
     return Finding(
@@ -126,6 +126,8 @@ def conflict(
         tuple(use.item for use in uses),
         count,
         _message(severity, head, shown, explanation, advice),
+        tuple(use.what for use in uses),
+        epochs,
     )
 
 

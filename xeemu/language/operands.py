@@ -165,9 +165,7 @@ def array(x: Any, what: str) -> jax.Array:
     if isinstance(x, np.ndarray | np.generic):
         return _constant(np.asarray(x), what)
     if not isinstance(x, (jax.Array, bool, int, float)) and not hasattr(x, "__jax_array__"):
-        raise source.kernel_error(
-            f"{what} is a {type(x).__name__}; give an array of the work-group's shape or a scalar"
-        )
+        raise source.kernel_error(f"{what} is {source.called(x)}; give an array of the work-group's shape or a scalar")
     return jnp.asarray(x)
 
 

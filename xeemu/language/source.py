@@ -170,7 +170,11 @@ CALLER = ("call",)
 
 def of_caller() -> Site:
     """The user's line that is being executed: the innermost frame outside xeemu and JAX."""
-    frame = _users_frame()
+    return of_frame(_users_frame())
+
+
+def of_frame(frame: FrameType | None) -> Site:
+    """The line that a frame executes."""
     return _site(frame.f_code.co_filename, frame.f_lineno) if frame else UNKNOWN
 
 
@@ -225,7 +229,8 @@ _FILTERED = "JAX has removed its internal frames"
 
 def called(x: object) -> str:
     """What a message calls a value: an array, whatever its class, or its type."""
-    return "an array" if isinstance(x, jax.Array) else f"a {type(x).__name__}"
+    name = "array" if isinstance(x, jax.Array) else type(x).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
 def of_function(code: CodeType) -> Site:

@@ -22,7 +22,7 @@ def checked_device(kernel: Any, nd_range: Any, device: str | Device) -> Device:
     """The modelled device of a launch, after the check that a kernel and an nd-range were given."""
     if not isinstance(kernel, Kernel):
         raise KernelArgumentError(
-            f"a launch takes a kernel, but got a {type(kernel).__name__}; decorate the function with @xe.kernel"
+            f"a launch takes a kernel, but got {source.called(kernel)}; decorate the function with @xe.kernel"
         )
     if isinstance(nd_range, int | tuple | list):
         sizes = (
@@ -122,7 +122,7 @@ def _argument(kernel: Kernel, name: str, x: Any, allowed: Any) -> Any:
         return x
     if not isinstance(x, allowed):
         raise KernelArgumentError(
-            f"{where} is a {type(x).__name__}; pass an array (np.asarray(...)) or a scalar; a static parameter is "
+            f"{where} is {source.called(x)}; pass an array (np.asarray(...)) or a scalar; a static parameter is "
             "keyword-only in the kernel and goes by name"
         )
     raise KernelArgumentError(f"{where} has dtype {x.dtype}; it holds bool, integers or floats of 8 to 64 bits")
