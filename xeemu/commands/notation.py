@@ -4,7 +4,7 @@ import argparse
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jax
@@ -109,6 +109,20 @@ def static(text: str) -> tuple[str, Any]:
         return name, written
 
 
+def once(option: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Values by their names.
+
+    Raises:
+      UsageError: a name is there twice.
+    """
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise UsageError(f"{option} {name}=... is written twice; leave out one of them")
+        found[name] = value
+    return found
+
+
 def size_choices(text: str) -> list[Any]:
     """The sizes of a list such as `64,128` or `16x16,8x32`; the type of an option of argparse."""
     if not _SIZE_CHOICES.fullmatch(text):
@@ -180,7 +194,9 @@ def _value(written: str, position: int, shapes_only: bool) -> Any:
         raise ValueError("it is no array, scalar or file")
     dtype, fill = _dtype(match["dtype"]), match["fill"]
     if match["shape"] is not None:
-        shape = tuple(int(extent) for extent in match["shape"].split(","))
+        if not all(extents := match["shape"].split(",")):
+            raise ValueError(f"[{match['shape']}] is no shape, which has a number for each dimension")
+        shape = tuple(map(int, extents))
         return (_shaped if shapes_only else _array)(shape, dtype, fill or "random", position)
     if fill is None:
         raise ValueError("an array has a shape, a scalar a value")

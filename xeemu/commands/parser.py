@@ -1,6 +1,7 @@
 """Parser: what a command line of `xeemu` may hold."""
 
 import argparse
+import math
 import platform
 import re
 import textwrap
@@ -270,8 +271,8 @@ def _share(text: str) -> float:
         share = float(text.removesuffix("%")) / 100
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of per cent; write such as 5%") from None
-    if share < 0:
-        raise argparse.ArgumentTypeError(f"{text} is less than 0; write such as 5%")
+    if not 0 <= share < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no share from 0 on; write such as 5%")
     return share
 
 

@@ -130,10 +130,11 @@ def _of_kernel(name: str, kernel: xe.Kernel, options: KernelOptions) -> Example:
     if options.global_size is None or min(options.global_size) < 1:
         raise UsageError(f"{name} is a kernel: write its sizes, from 1, such as --global-size 4096 --local-size 64")
     nd_range = xe.NDRange(options.global_size, options.local_size)
-    given = dict(notation.argument(text, k, options.shapes_only) for k, text in enumerate(options.arguments))
+    written = (notation.argument(text, k, options.shapes_only) for k, text in enumerate(options.arguments))
+    given = notation.once("--arg", written)
     _check_names(kernel, given)
     inputs = tuple(given[parameter] for parameter in kernel.parameters)
-    return _bare(kernel, nd_range, inputs, dict(map(notation.static, options.static)))
+    return _bare(kernel, nd_range, inputs, notation.once("--static", map(notation.static, options.static)))
 
 
 def _bare(kernel: xe.Kernel, nd_range: xe.NDRange, inputs: tuple[Any, ...], static: Mapping[str, Any]) -> Example:

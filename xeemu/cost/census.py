@@ -78,7 +78,7 @@ class Census:
         """Where in the source work-items part before a section in divergent code."""
         plan, number = self.regions[key]
         body = next(frame.body for frame in self.schedule.root.frames() if frame.plan is plan)
-        return source.of_equation(body.eqns[number])
+        return source.of_op(body.ops[number])
 
     @functools.cached_property
     def updates(self) -> frozenset[Place]:

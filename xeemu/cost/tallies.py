@@ -35,7 +35,7 @@ def of_updates(
 
 
 def _noted(counter: Counter, operations: Sequence[Operation]) -> np.ndarray | None:
-    """int64 `[elements]` lanes of an equation on each element; None if that is not known."""
+    """int64 `[elements]` lanes of an operation on each element; None if that is not known."""
     total = np.zeros(operations[0].place.memory.elements, np.int64)
     for operation in operations:
         index, mask = addresses.linear_index(operation), addresses.lane_mask(operation, counter.schedule)

@@ -100,7 +100,7 @@ class Explored:
 def orders_something(schedule: Schedule) -> bool:
     """Whether atomic operations or fences of a program may order other accesses: something acquires, and releases."""
     orderings = [o.access.ordering for o in schedule.root.operations() if o.access.ordering is not None]
-    fences = [m.eqn.params["ordering"] for m in schedule.meetings() if m.level is None]
+    fences = [m.op.attributes["ordering"] for m in schedule.meetings() if m.level is None]
     orders = {ordering.order for ordering in (*orderings, *fences)}
     return bool(orderings) and bool(orders & ACQUIRING) and bool(orders & RELEASING)
 

@@ -169,7 +169,7 @@ class Watch:
 
     @functools.cached_property
     def followed(self) -> frozenset[Key]:
-        """The equations that are no accesses whose results are looked at."""
+        """The operations that are no accesses whose results are looked at."""
         return frozenset().union(*(following.paths.followed for following in self.proofs.followings))
 
     @functools.cached_property
