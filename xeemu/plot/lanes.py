@@ -1,6 +1,6 @@
 """Lanes: which work-items take part in each line of a work-group that was looked into."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def activity(inspection: Inspection, ax: "Axes | None" = None) -> "Axes":
         ax.axvline(edge - 0.5, color="black", lw=0.8)
     for row in range(1, len(lines)):
         ax.axhline(row - 0.5, color="0.9", lw=0.5)
-    style = {"fontsize": "small", "family": "monospace"}
+    style: dict[str, Any] = {"fontsize": "small", "family": "monospace"}
     ax.set_yticks(range(len(lines)), [_shown(line.line, line.source) for line in lines], **style)
     _draw_efficiency(ax, [f"{line.efficiency:.0%} of {line.executions}" for line in lines])
     group = ", ".join(map(str, inspection.group))

@@ -14,8 +14,8 @@ from xeemu.sweeps.ranking import Row, Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_UNKNOWN = {"fc": "0.85", "ec": "0.6"}
-_INVALID = {"fc": "white", "ec": "0.6", "hatch": "////"}
+_UNKNOWN: dict[str, Any] = {"fc": "0.85", "ec": "0.6"}
+_INVALID: dict[str, Any] = {"fc": "white", "ec": "0.6", "hatch": "////"}
 _BEST = "tab:red"
 _MOST_NUMBERED = 400  # cells of a map that have their times in them
 
