@@ -216,6 +216,8 @@ class _Run:
             sharing = launches.sharing(values)
         kernel, variables = self._kernel(name, entry, sharing)
         values = [*(values if sharing is None else sharing.values(values, variables)), *constants]
+        if machine.commands.open:
+            machine.commands.discard_all()
         contents = Contents.of(values)
         place = machine.place
         submitted = Submitted(
@@ -338,10 +340,10 @@ def _accesses(submitted: Submitted, contents: Contents, changed: Any) -> list[Ac
     return found
 
 
-def _origins(values: Sequence[Any]) -> dict[str, Place]:
-    """Where the memories of parameters have been allocated, by the parameters' names."""
-    pointed = [v for v in values if isinstance(v, Pointed) and v.memory is not None]
-    return {v.variable.name: v.memory.made for v in pointed if v.memory is not None and v.memory.made is not None}
+def _origins(values: Sequence[Any]) -> dict[str, Mapping[str, Place]]:
+    """Where the memories of parameters have been allocated, and their contents discarded, by the parameters' names."""
+    pointed = ((v.variable.name, v.memory) for v in values if isinstance(v, Pointed))
+    return {name: naming.origins(memory) for name, memory in pointed if memory is not None}
 
 
 def _check(machine: Machine, entry: Entry, nd_range: NDRange, values: Sequence[Any]) -> None:

@@ -48,8 +48,9 @@ def find(machine: Machine, node: tree.Call) -> Carried:
 
 
 COMMANDS = (
-    "new_queue", "new_context", "begin_command", "command_depends", "command_uses", "end_command", "wait_event",
-    "wait_queue", "wait_memory", "hold", "release", "view", "end_view", "profiled", "device_info", "device_text",
+    "new_queue", "new_context", "begin_command", "command_depends", "command_uses", "discard", "end_command",
+    "wait_event", "wait_queue", "wait_memory", "hold", "release", "view", "end_view", "profiled",
+    "device_info", "device_text",
 )  # fmt: skip
 """What goes to the queues and devices of a program."""
 

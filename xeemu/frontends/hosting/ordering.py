@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from xeemu.frontends.hosting.memories import Memory
+from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.tree import Place
 
 _WINDOW = 256
@@ -60,6 +61,21 @@ class Block:
     place: Place
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Discard:
+    """Some bytes of a memory whose contents are of no use to an accessor that is made at a place."""
+
+    memory: Memory
+    at: int
+    size: int
+    place: Place
+
+    def apply(self) -> None:
+        """From now on nobody has written these bytes."""
+        self.memory.fill(self.at, UNKNOWN, self.size)
+        self.memory.discarded = self.place
+
+
 @dataclasses.dataclass(eq=False)
 class Command:
     """What is submitted to a queue at once.
@@ -73,6 +89,8 @@ class Command:
       launched: the kernels that it has launched, each with its `time_s`.
       accesses: what it does with memories.
       blocked: the host accessor for whose end it waits.
+      discards: what is of no use to some of its accessors.
+      needed: the memories whose contents its other accessors need.
     """
 
     number: int
@@ -83,6 +101,8 @@ class Command:
     launched: list[Any] = dataclasses.field(default_factory=list)
     accesses: list[Access] = dataclasses.field(default_factory=list)
     blocked: Block | None = None
+    discards: list[Discard] = dataclasses.field(default_factory=list)
+    needed: set[Memory] = dataclasses.field(default_factory=set)
 
 
 @dataclasses.dataclass(eq=False)

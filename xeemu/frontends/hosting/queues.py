@@ -8,12 +8,13 @@ from xeemu.frontends.hosting import holding, words
 from xeemu.frontends.hosting.holding import Holding
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import Memory
-from xeemu.frontends.hosting.ordering import Access, Block, Command, Ordering
+from xeemu.frontends.hosting.ordering import Access, Block, Command, Discard, Ordering
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 
 END = 2
 """The number by which our headers ask for the time at which a command has ended."""
-_READ = 0
+_READ, _DISCARD_WRITE = 0, 3
+"""Modes of accessors, by their numbers in our headers."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -62,7 +63,28 @@ class Queues:
     def command_uses(self, memory: Any, size: Any, mode: Any) -> None:
         if self.open and memory is not UNKNOWN and memory[0] is not None:
             self.open[-1].uses.append((memory[0], mode != _READ))
+            if mode != _DISCARD_WRITE:
+                self.open[-1].needed.add(memory[0])
             self.open[-1].blocked = self.open[-1].blocked or self._blocked(memory[0], mode != _READ)
+
+    def discard(self, pointer: Any, size: Any) -> None:
+        """The contents of some memory are of no use to the accessor that is made: of a command, else of the host."""
+        memory = holding.known(pointer)
+        if memory is None or not self.machine.strict:
+            return
+        one = Discard(memory, pointer[1], size, self.machine.place)
+        if self.open:
+            self.open[-1].discards.append(one)
+        else:
+            one.apply()
+
+    def discard_all(self) -> None:
+        """Forgets what is of no use to any accessor of the command that is put together, before it runs."""
+        command = self.open[-1]
+        for one in command.discards:
+            if one.memory not in command.needed:
+                one.apply()
+        command.discards.clear()
 
     def end_command(self) -> int:
         command = self.open.pop() if self.open else Command(0, UNKNOWN, self.machine.place)
@@ -175,7 +197,7 @@ def _information(device: Device) -> dict[int, int]:
         10: cores * engines, 11: device.max_work_group_size, 12: device.local_mem_size, 13: 1 << 36, 14: 1 << 34,
         15: int((device.clock_hz or 1e9) / 1e6), 16: device.max_work_group_size // min(device.sub_group_sizes),
         17: 1 << 26, 18: 64, 19: device.default_sub_group_size, 20: 0x8086, 21: 64, 22: 1024, 23: 3, 24: 1 << 32,
-        25: 2048, 26: 1, 27: 1, 28: 64, 29: 0, 31: local_type, 32: 2, 40: 0, 41: 1, 80: 1, 90: 16, 91: 1,
+        25: 2048, 26: 1, 27: 1, 28: 64, 29: 0, 31: local_type, 32: 2, 40: 0, 41: 1, 80: 1, 81: 0, 90: 16, 91: 1,
         92: cores, 93: engines, 94: device.threads_per_engine or 1,
         100: sum(set(device.sub_group_sizes)),
     }  # fmt: skip
