@@ -253,6 +253,11 @@ def test_a_device_can_be_without_local_memory():
             "local_mem_size is 0 and local_mem_type is 'local'; the size is 0 if and only if the type is 'none'",
         ),
         ({"local_mem_type": "slm"}, "local_mem_type is 'slm'; give 'local', 'global' or 'none'"),
+        ({"slm_wide_accesses": "rows"}, "slm_wide_accesses is 'rows'; give 'lane_groups', 'components' or None"),
+        ({"fp64": "no"}, "fp64 is 'no'; give True or False, or None"),
+        ({"fp64_native": None}, "fp64_native is None; give True or False"),
+        ({"dram_sustained": 1.5}, "dram_sustained is 1.5, a share of dram_bytes_per_s; give 1 at most"),
+        ({"sector_bytes": 48}, "line_bytes is 64, which sectors of 48 bytes do not fill"),
         (
             {"default_sub_group_size": 8},
             "default_sub_group_size is 8, which is not among the sub_group_sizes (16, 32)",

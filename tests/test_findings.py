@@ -1,5 +1,6 @@
 """What a finding says, word by word, and what it holds."""
 
+import dataclasses
 import inspect
 import json
 
@@ -9,6 +10,8 @@ import pytest
 from jax import lax
 
 import xeemu as xe
+from xeemu.faults import exchange
+from xeemu.faults.baseline import Baseline
 
 
 def line(kernel, mark):
@@ -283,6 +286,37 @@ def test_what_an_uninitialised_read_hides_is_told():
 
 
 @xe.kernel
+def gather(wg, x, places, out):
+    return out.at[wg.global_id()].set(x[places[wg.global_id()]])  # read
+
+
+def test_bytes_of_arguments_that_nobody_has_written():
+    places = np.random.default_rng(0).integers(128, size=128, dtype=np.int32)
+    unset = np.arange(512) % 7 == 0  # of the bytes of x, some of an element's or none
+    _, (finding,) = xe.check(gather, N, unset={"x": unset})(OUT, places, OUT)
+    of_elements = unset.reshape(128, 4).any(1)
+    assert finding.count == of_elements[places].sum() > 0
+    assert (finding.kind, finding.space, finding.memory) == ("uninitialized-read", "global", "x")
+    first = int(np.flatnonzero(of_elements[places])[0])
+    assert (finding.address, finding.work_items[0].global_id) == ((int(places[first]),), (first,))
+    assert "Write x before the launch" in str(finding)
+    assert xe.check(gather, N, unset={"x": unset & False})(OUT, places, OUT)[1] == ()
+
+
+@pytest.mark.parametrize(
+    ("unset", "told"),
+    [
+        ({"place": np.ones(512, bool)}, r"unset names 'place', which kernel gather does not take.*places"),
+        ([True], "unset is a list; give a dict from names of arrays"),
+        ({"x": np.ones(128, bool)}, "unset has 128 of bool for x, which has 512 bytes; give a bool for each"),
+    ],
+)
+def test_what_names_no_bytes_is_refused(unset, told):
+    with pytest.raises(xe.KernelArgumentError, match=told):
+        xe.check(gather, N, unset=unset)(OUT, OUT, OUT)
+
+
+@xe.kernel
 def shift(wg, x, out):
     i = wg.global_id()
     return out.at[i].set(x[i + 1, i - i])  # read
@@ -438,6 +472,41 @@ def test_a_loop_that_does_not_end_is_given_up():
 def test_a_wrong_number_of_iterations(wrong):
     with pytest.raises(xe.KernelArgumentError, match="max_iterations is"):
         xe.check(endless, N, max_iterations=wrong)
+
+
+# --- What a project accepts, and what other tools read ---
+
+
+@xe.kernel(sub_group_size=16)
+def flag(wg, values, out):
+    word = wg.local(1, jnp.int32)
+    word = word.at[0].set(values[wg.global_id()])
+    word = wg.barrier(word)
+    return out.at[wg.global_id()].set(word[0])
+
+
+def test_what_is_accepted_as_a_note_is_not_as_an_error(tmp_path):
+    same, others = OUT, np.arange(128, dtype=np.int32)
+    (note, error) = (xe.check(flag, N)(values, OUT)[1] for values in (same, others))
+    assert ([f.severity for f in note], [f.severity for f in error]) == (["note"], ["error"])
+    Baseline.of(note).save(tmp_path / "notes.json")
+    notes, errors = Baseline.load(tmp_path / "notes.json"), Baseline.of(error)
+    assert (notes.remaining(note), notes.remaining(error)) == ((), error)
+    assert (errors.remaining(note), errors.remaining(error)) == ((), ())
+
+
+def test_files_of_sarif_are_references(tmp_path, monkeypatch):
+    (finding,) = xe.check(flag, N)(OUT, OUT)[1]
+    site = dataclasses.replace(finding.sites[0], file=str(tmp_path / "my kernel #1.py"))
+    moved = dataclasses.replace(finding, sites=(site, *finding.sites[1:]))
+
+    def uri():
+        (run,) = exchange.sarif([moved], "1")["runs"]
+        return run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+
+    assert uri() == (tmp_path / "my kernel #1.py").as_uri()
+    monkeypatch.chdir(tmp_path)
+    assert uri() == "my%20kernel%20%231.py"
 
 
 # --- Advice ---

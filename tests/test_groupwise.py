@@ -41,6 +41,23 @@ def test_an_estimate_from_some_work_groups_is_near_what_is_counted_on_all(few_la
     assert report.time_s == pytest.approx(counted.time_s, rel=0.05)
 
 
+def test_the_error_of_accesses_that_go_up_and_down_together_is_that_of_their_sum(few_lanes):
+    @xe.kernel
+    def repeated(wg, x, out, *, turns):
+        i = wg.global_id()
+        place = ((i * 40503) ^ (i >> 7)) % SIZE
+        for turn in range(turns):
+            out = out.at[i].set(x.load(place, where=(place + turn * SIZE) % 3 != turn * SIZE % 3))
+        return out
+
+    x = np.arange(SIZE, dtype=np.float32)
+    reports = [xe.estimate(repeated, xe.NDRange(SIZE, 128), device="h200")(x, x, turns=turns) for turns in (1, 3)]
+    once, thrice = (next(site for site in report.sites if site.op == "load") for report in reports)
+    assert once.errors["lines"] > 0
+    assert (thrice.requests, thrice.lines) == (3 * once.requests, 3 * once.lines)
+    assert thrice.errors["lines"] == pytest.approx(3 * once.errors["lines"])
+
+
 def test_what_depends_on_data_stays_unknown():
     @xe.kernel
     def gather(wg, x, places, out):

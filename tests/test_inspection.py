@@ -49,6 +49,25 @@ def test_each_line_has_what_work_items_hold_and_local_memory_after_it():
     assert (last.accesses[1].values == 2 * FLOATS[8:16][::-1]).all()
 
 
+def test_memories_of_one_name_are_told_apart():
+    def made(wg):
+        return wg.local(wg.size, jnp.int32, name="tile")
+
+    def both(wg, x):
+        lid = wg.local_id()
+        one, other = made(wg), made(wg)
+        one, other = one.at[lid].set(lid), other.at[lid].set(-lid)
+        one, other = wg.barrier(one, other)
+        return x.at[lid].set((one[lid] + other[lid]).astype(jnp.float32))
+
+    last = inspected(both, FLOATS).steps[-1]
+    assert {name: values.tolist() for name, values in last.memories.items()} == {
+        "tile": [*range(8)],
+        "tile 2": [*range(0, -8, -1)],
+    }
+    assert [access.memory for access in last.accesses] == ["tile", "tile 2", "x"]
+
+
 def test_memory_that_nobody_has_written_is_masked():
     def half(wg, x):
         lid = wg.local_id()

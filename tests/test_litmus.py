@@ -581,33 +581,6 @@ def test_a_test_is_printed_with_its_outcomes():
     assert "work-group barrier(x) | r0 = x" in barrier
 
 
-def test_a_picture_shows_what_the_table_says():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    from xeemu.memory_model.witness import draw
-
-    ax = draw(message_passing("release", "acquire").witness(r0=1, r1=1))
-    texts = [text.get_text() for text in ax.texts if text.get_text()]
-    assert texts[2:] == [
-        "c: x = 1 relaxed/device",
-        "d: y = 1 release/device",
-        "e: r0 = y acquire/device (1)",
-        "f: r1 = x relaxed/device (1)",
-    ]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "rf: read by",
-        "mo: overwritten by",
-        "sw: synchronises with",
-    ]
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["work-item 0", "work-item 1"]
-    _, mine = pyplot.subplots()
-    assert draw(known.seed("plain").races[0].witness, ax=mine) is mine
-    assert mine.get_legend().get_texts()[-1].get_text() == "race"
-    pyplot.close("all")
-
-
 # --- What is refused ---
 
 

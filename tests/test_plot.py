@@ -15,6 +15,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 from xeemu import plot  # noqa: E402
+from xeemu.devices import bankmap  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -47,22 +48,55 @@ def test_a_bank_map_has_a_row_for_each_request_and_does_not_add_them_up():
     assert image.get_array().shape == (32, 16)
     assert ((image.get_array().filled(0) == 16).sum(1) == 1).all()
     assert [text.get_text() for text in ax.texts] == ["16"] * 32
-    assert ax.get_title().endswith("512 passes in these requests of 64")
+    assert ax.get_title().endswith("512 passes in 32 rows of 64")
     assert ax.get_yticklabels()[0].get_text() == "0: 16 passes"
+    assert ax.get_ylabel() == "request"
     assert plot.bank_map(column(transposed()), most=100).get_images()[0].get_array().shape == (64, 16)
 
 
-def test_bank_maps_have_one_scale_and_say_what_it_is():
-    ax = plot.bank_map(column(transposed()))
-    image = ax.get_images()[0]
-    assert (image.norm.vmin, image.norm.vmax) == (1, 32)
-    assert image.colorbar.ax.get_ylabel() == "words that a bank serves, one in a pass"
+def test_bank_maps_have_one_scale_whose_legend_calls_one_word_no_conflict():
+    calm = dataclasses.replace(column(transposed()), bank_map=rows_of(4 * np.arange(16)))
+    for site in (column(transposed()), calm):
+        ax = plot.bank_map(site)
+        image = ax.get_images()[0]
+        assert [int(image.norm(words)) for words in (1, 2, 4, 5, 16, 17, 500)] == [0, 1, 2, 3, 4, 5, 5]
+        legend = ax.get_legend()
+        assert [text.get_text() for text in legend.get_texts()][::6] == ["1: no conflict", "none"]
+        np.testing.assert_allclose(legend.get_patches()[0].get_facecolor(), image.cmap(0))
+
+
+def rows_of(addresses, width=4):
+    lanes = np.atleast_2d(addresses)
+    return bankmap.draw(lanes, np.ones(lanes.shape, bool), xe.device("max1550"), width, "load")
+
+
+def test_components_of_a_request_are_told_from_requests():
+    drawn = rows_of(np.array([64 * np.arange(16), 8 * np.arange(16)]), width=8)
+    ax = plot.bank_map(dataclasses.replace(column(transposed()), bank_map=drawn))
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels == ["0, component 0: 16 passes", "0, component 1: 16 passes"] + [
+        f"1, component {k}: 2 passes" for k in range(2)
+    ]
+    assert ax.get_ylabel() == "request, component"
+    assert [line.get_ydata()[0] for line in ax.lines] == [1.5]
 
 
 def test_a_tile_says_of_which_memory_and_line_it_is():
     site = column(transposed())
     before, _ = plot.tile(site, "max1550")
-    assert before.figure.get_suptitle() == f"load of tile, line {site.line}: its elements by bank"
+    said = f"load of tile, line {site.line}"
+    assert before.figure.get_suptitle() == f"{said}: its elements by bank, framed those of one instruction"
+    axes = pyplot.subplots(1, 2)[1]
+    assert plot.tile(site, "max1550", axes=axes)[1].get_title() == f"{said}\npitch 32 + 1: 1 pass"
+
+
+def test_numbers_of_a_tile_that_are_too_small_to_read_are_left_out():
+    site = column(transposed())
+    for inches, numbers in ((20, 32 * 33), (5.5, 16), (2, 0)):
+        axes = pyplot.subplots(1, 2, figsize=(2 * inches, inches), gridspec_kw={"left": 0, "right": 1})[1]
+        after = plot.tile(site, "max1550", axes=axes)[1]
+        assert len(after.texts) == numbers
+        assert all(text.get_fontsize() >= 4.5 for text in after.texts)
 
 
 def test_a_bank_map_draws_where_it_is_told():
@@ -78,7 +112,9 @@ def test_a_tile_shows_the_banks_before_and_after_padding():
     np.testing.assert_array_equal(after.get_images()[0].get_array(), padded)
     assert (before.get_title(), after.get_title()) == ("pitch 32: 16 passes", "pitch 32 + 1: 1 pass")
     for ax in (before, after):
-        assert [patch.get_xy() for patch in ax.patches] == [(-0.5, y - 0.5) for y in range(16)]
+        assert [patch.get_xy() for patch in ax.patches][:16] == [(-0.5, y - 0.5) for y in range(16)]
+    assert [patch.get_label() for patch in before.patches[16:] + after.patches[16:]] == ["padding"]
+    assert after.patches[-1].get_bbox().extents.tolist() == [31.5, -0.5, 32.5, 31.5]
 
 
 @xe.kernel(sub_group_size=16)
@@ -123,20 +159,51 @@ def test_occupancy_is_drawn_in_the_steps_of_the_calculator():
         plot.occupancy("cpu", 256)
 
 
-def test_dots_are_under_their_roofs_and_at_the_operations_per_byte_of_the_report():
+def marks(ax):
+    return {line.get_label(): line for line in ax.lines if len(line.get_xdata()) == 1}
+
+
+def test_marks_are_under_their_roofs_and_at_the_operations_per_byte_of_the_report():
     report = transposed("h200")
     ax = plot.roofline(report)
-    roofs, dots = ax.lines[0::2], ax.lines[1::2]
-    assert [dot.get_label().split(":")[0] for dot in dots] == ["SLM", "L1", "L2"]
+    drawn = marks(ax)
+    assert list(drawn) == ["SLM", "L1", "L2"]
     arithmetic = ("f32", "i32", "special")
     operations = 32 * sum(report.instructions.get(name, 0) for name in arithmetic)
-    moved = [report.slm.passes * 128, report.global_.bytes_moved]
-    for dot, bytes_ in zip(dots, moved, strict=False):
-        assert dot.get_xdata()[0] == pytest.approx(operations / bytes_)
-    for roof, dot in zip(roofs, dots, strict=True):
-        (x,), (y,) = dot.get_data()
+    for name, bytes_ in (("SLM", report.slm.passes * 128), ("L1", report.global_.bytes_moved)):
+        assert drawn[name].get_xdata()[0] == pytest.approx(operations / bytes_)
+    roofs = {line.get_color(): line for line in ax.lines if len(line.get_xdata()) > 1}
+    assert len(roofs) == 4
+    for mark in drawn.values():
+        (x,), (y,) = mark.get_data()
         assert y == pytest.approx(operations / report.time_s)
-        assert y <= np.interp(x, *roof.get_data())
+        assert y <= np.interp(x, *roofs[mark.get_color()].get_data())
+    told = [text.get_text().split(" at ")[0] for text in ax.get_legend().get_texts()]
+    assert told[3] == "DRAM: nothing"
+
+
+def test_marks_at_one_place_are_drawn_one_around_the_other():
+    drawn = marks(plot.roofline(transposed("h200")))
+    assert drawn["L1"].get_xdata()[0] == pytest.approx(drawn["L2"].get_xdata()[0])
+    sizes = {name: mark.get_markersize() for name, mark in drawn.items()}
+    assert sizes["SLM"] == sizes["L1"] < sizes["L2"]
+
+
+def test_a_roofline_shows_the_launch_before_a_change_too():
+    report = transposed("h200")
+    slower = dataclasses.replace(report, time_s=2 * report.time_s, bound="latency")
+    ax = plot.roofline(report, before=slower)
+    drawn = marks(ax)
+    assert list(drawn) == ["SLM", "L1", "L2", "SLM before", "L1 before", "L2 before"]
+    for name in ("SLM", "L1", "L2"):
+        now, then = drawn[name].get_data(), drawn[f"{name} before"].get_data()
+        assert (now[0][0], now[1][0]) == pytest.approx((then[0][0], 2 * then[1][0]))
+    assert ax.get_title() == f"transpose on h200: bound by {report.bound}, before by latency; 2 times as fast"
+    assert len(ax.texts) == 3
+    with pytest.raises(xe.KernelArgumentError, match=r"a report of a770, the other one of h200; both stand under"):
+        plot.roofline(report, before=transposed("a770"))
+    with pytest.raises(xe.KernelArgumentError, match=r"in before= a report, .*, but got a list"):
+        plot.roofline(report, before=[])
 
 
 def test_what_is_not_known_is_left_out_of_a_roofline_and_named():
@@ -147,6 +214,55 @@ def test_what_is_not_known_is_left_out_of_a_roofline_and_named():
         plot.roofline(transposed("cpu"))
     with pytest.raises(xe.Error, match="the arithmetic of transpose is 0"):
         plot.roofline(dataclasses.replace(transposed("h200"), instructions={"memory": 3}))
+
+
+X, Y = xe.litmus.location("x"), xe.litmus.location("y")
+
+
+def passed(store_order="release", load_order="acquire"):
+    writer = [X.atomic.store(1), Y.atomic.store(1, order=store_order)]
+    reader = [Y.atomic.load("r0", order=load_order), X.atomic.load("r1")]
+    return xe.litmus("MP", [writer, reader], positions="device")
+
+
+def test_an_execution_has_a_box_for_each_event_and_the_relations_between_them():
+    ax = plot.execution(passed().witness(r0=1, r1=1))
+    assert [text.get_text() for text in ax.texts if text.get_text()][2:] == [
+        "c: x = 1 relaxed/device",
+        "d: y = 1 release/device",
+        "e: r0 = y acquire/device (1)",
+        "f: r1 = x relaxed/device (1)",
+    ]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "po: program order",
+        "rf: read by",
+        "mo: overwritten by",
+        "sw: synchronises with",
+    ]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["work-item 0", "work-item 1"]
+    _, mine = pyplot.subplots()
+    racy = xe.litmus("plain", [[X.store(1)], [X.load("r0")]], positions="device").races[0]
+    assert plot.execution(racy.witness, ax=mine) is mine
+    assert mine.get_legend().get_texts()[-1].get_text() == "race"
+
+
+def test_arrows_of_an_execution_end_at_the_edges_of_boxes():
+    ax = plot.execution(passed().witness(r0=1, r1=1))
+    ax.figure.canvas.draw()
+    boxes = [text.get_bbox_patch().get_window_extent() for text in ax.texts if text.get_text()]
+    arrows = [text.arrow_patch for text in ax.texts if not text.get_text()]
+    assert len(arrows) == 2 + 2 + 2 + 1
+    for arrow in arrows:
+        line = arrow.get_path().transformed(arrow.get_transform())
+        for point in (line.vertices[0], line.vertices[2]):
+            assert min(abs(distance(box, point)) for box in boxes) < 8
+            assert all(distance(box, point) > -2 for box in boxes)
+
+
+def distance(box, point):
+    """Of a point from the edge of a box, in dots; negative inside."""
+    outside = np.maximum([box.x0 - point[0], box.y0 - point[1]], [point[0] - box.x1, point[1] - box.y1])
+    return float(np.hypot(*np.maximum(outside, 0)) if outside.max() > 0 else outside.max())
 
 
 @pytest.mark.parametrize("given", [None, [], xe.NDRange(4, 4)])

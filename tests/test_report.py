@@ -511,6 +511,8 @@ def test_a_notebook_shows_tables_and_escapes_what_it_shows():
 def test_a_report_does_not_differ_from_its_copy():
     assert not NAIVE.diff(dataclasses.replace(NAIVE))
     assert str(NAIVE.diff(NAIVE)) == ""
+    with pytest.raises(xe.KernelArgumentError, match=r"the baseline is a str; give a report, as in report\.diff"):
+        NAIVE.diff("report.json")
 
 
 def test_diff_has_a_row_for_each_figure_that_changed_and_no_other():

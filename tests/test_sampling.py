@@ -36,6 +36,13 @@ def test_estimates_are_those_of_simple_random_sampling():
     assert abs(total - population.sum()) < 4 * error
 
 
+@pytest.mark.parametrize("size", [0, -1, True, 1.0, np.float64(2), "3"])
+def test_what_is_no_number_of_groups_is_refused(size):
+    with pytest.raises(xe.KernelArgumentError, match="give the number of work-groups to count"):
+        sampling.check_size(size)
+    sampling.check_size(np.int64(3))
+
+
 def test_a_sample_of_all_groups_has_no_error_and_one_group_tells_none():
     total, error = sampling.draw(8, 4, 8).totals(np.array([12.0]), np.array([30.0]))
     assert (total, error) == (12, 0)

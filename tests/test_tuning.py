@@ -642,10 +642,6 @@ class TestTable:
             assert data["configuration"]["device"] == "max1550"
             assert data["configuration"]["factor"] == 2.0
 
-    def test_html(self):
-        table = Table("<k>", [Row({"global_size": 1}, reason="kernel: a < b")])
-        assert table._repr_html_().startswith("<pre>&lt;k&gt;: 1 configuration, 1 invalid")
-
 
 class TestProgress:
     class Terminal(io.StringIO):

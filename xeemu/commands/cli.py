@@ -19,11 +19,12 @@ from xeemu import kernels
 from xeemu.commands import checks, parser, printing, programs, runs, submissions, sweeps, targets, tracing
 from xeemu.commands.notation import UsageError
 from xeemu.commands.targets import KernelOptions, SweepOptions
+from xeemu.devices import description
 from xeemu.devices.device import Device
 from xeemu.kernels import litmus as litmus_tests
 from xeemu.kernels.example import Example
 from xeemu.launching.arguments import DEFAULT_DEVICE
-from xeemu.memory_model import witness
+from xeemu.memory_model.witness import Witness
 from xeemu.sweeps.progress import phase
 
 _DIFFERENT, _FOUND, _REFUSED, _INTERRUPTED = 1, 1, 2, 130  # exit codes
@@ -66,17 +67,7 @@ def _devices(given: argparse.Namespace) -> int:
     if given.name is not None:
         printing.print_device(xe.device(given.name).in_environment())
         return 0
-    rows = [
-        (
-            device.name,
-            device.full_name,
-            " ".join(map(str, device.sub_group_sizes)),
-            str(device.max_work_group_size),
-            f"{device.in_environment().local_mem_size // 1024} KiB",
-        )
-        for device in xe.devices()
-    ]
-    printing.print_table(("name", "device", "sub-groups", "work-group", "local"), rows)
+    printing.print_table(description.HEADS, description.overview(xe.devices()))
     print(f"\nThe default is {DEFAULT_DEVICE}. xeemu devices NAME prints every figure with its source.")
     return 0
 
@@ -285,10 +276,10 @@ def _litmus(given: argparse.Namespace) -> int:
     return 0 if known.found == known.verdict else _DIFFERENT
 
 
-def _plot_execution(shown: witness.Witness | None, path: str) -> None:
+def _plot_execution(shown: Witness | None, path: str) -> None:
     if shown is None:
         raise UsageError("--plot draws an execution with the outcome that is asked for, and that is forbidden here")
-    figure: Any = witness.draw(shown).figure
+    figure: Any = xe.plot.execution(shown).figure
     figure.savefig(path)
 
 
@@ -304,18 +295,8 @@ def _occupancy(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps(dataclasses.asdict(found), indent=2))
         return 0
-    shares = {"occupancy": found.fraction, "resident groups": found.groups, "limiter": found.limiter}
-    for label, value in shares.items():
-        printing.print_labelled(
-            label, f"{100 * value:.4g} %" if label == "occupancy" and value is not None else printing.figure(value)
-        )
-    printing.print_labelled(
-        "threads", f"{found.threads_per_group} of a work-group, {found.sub_group_size} work-items each"
-    )
-    printing.print_labelled("local memory", f"{found.slm_bytes} bytes of a work-group as the device allocates it")
-    for name, groups in found.constraints.items():
-        printing.print_labelled(f"  {name}", f"{groups} work-groups per Xe core")
-    printing.print_labelled("next step", found.next_step)
+    for label, value in description.of_occupancy(found):
+        printing.print_labelled(label, value)
     return 0
 
 

@@ -1,6 +1,5 @@
 """Printing: what commands print, in 80 columns."""
 
-import dataclasses
 import os
 import sys
 import textwrap
@@ -15,6 +14,7 @@ import xeemu as xe
 from xeemu import kernels
 from xeemu.commands.runs import Run
 from xeemu.commands.verdict import describe
+from xeemu.devices import description
 from xeemu.devices.device import Device
 from xeemu.devices.limits import sub_group_size
 from xeemu.kernels.example import Example
@@ -25,35 +25,19 @@ _LABEL = 16
 _MAP_ROWS, _MAP_COLUMNS = 16, 48
 _SHADES = " .:-=+*#%@"
 
-_CONFIDENCE = (
-    "[H] a vendor's own table or a raw measurement  [M] a third party's measurement",
-    "[L] recalled or contradicted elsewhere  [D] derived from others  [C] chosen",
-    "?   not known, or not a thing of this device",
-)
-
 
 def print_device(device: Device) -> None:
     """Every figure of a device with its source."""
     print("\n".join(kernels.device_info(device)))
     print(f"architecture  : {device.architecture}\n")
-    identity = ("name", "full_name", "architecture", "sources")
-    for field in (f.name for f in dataclasses.fields(device) if f.name not in identity):
-        value = f"{field:30} {figure(getattr(device, field))}"
-        print(textwrap.fill(value, WIDTH, subsequent_indent=" " * 31))
-        if source := device.source(field):
+    for name, value, source in description.figures(device):
+        print(textwrap.fill(f"{name:30} {value}", WIDTH, subsequent_indent=" " * 31))
+        if source:
             print(textwrap.fill(source, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False))
-    print("\n" + "\n".join(_CONFIDENCE))
-
-
-def figure(value: object) -> str:
-    """A figure of a device as words; `?` where none is known."""
-    if value is None:
-        return "?"
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    print()
+    for letter, meaning in description.CONFIDENCES.items():
+        print(f"[{letter}] {meaning}")
+    print("?   not known, or not a thing of this device")
 
 
 def print_run(run: Run, device: Device, verdict: str) -> None:

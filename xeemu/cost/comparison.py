@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from xeemu.cost import figures
 from xeemu.cost.storage import plain
+from xeemu.errors import KernelArgumentError
+from xeemu.language.source import called
 
 if TYPE_CHECKING:
     from xeemu.cost.report import Report
@@ -84,7 +86,15 @@ class Comparison(tuple[Row, ...]):
 
 
 def compare(before: "Report", after: "Report") -> Comparison:
-    """The figures of a later report that differ from those of an earlier one."""
+    """The figures of a later report that differ from those of an earlier one.
+
+    Raises:
+      KernelArgumentError: the earlier one is no report.
+    """
+    if not isinstance(before, type(after)):
+        raise KernelArgumentError(
+            f"the baseline is {called(before)}; give a report, as in report.diff(xe.Report.load('baseline.json'))"
+        )
     old, new = _figures(before), _figures(after)
     places = _places(before) | _places(after)
     rows = ((name, old.get(name, ABSENT), new.get(name, ABSENT)) for name in dict.fromkeys([*old, *new]))

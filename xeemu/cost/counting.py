@@ -303,11 +303,10 @@ def _estimate(
     sample: Sample,
 ) -> None:
     """Adds to the known figures of a place those that are estimated from some work-groups, if all of them can be."""
-    found = [groupwise.estimated(key, taken, sample) for key in taken.left if taken.place(key) == place]
-    parts = [each for each in found if each is not None]
-    if len(parts) == len(found):
-        known[place] = sum((total for total, _ in parts), known[place])
-        errors[place] = np.sqrt(sum(error**2 for _, error in parts))
+    found = groupwise.estimated([key for key in taken.left if taken.place(key) == place], taken, sample)
+    if found is not None:
+        total, errors[place] = found
+        known[place] = known[place] + total
 
 
 def _named(total: np.ndarray) -> Mapping[str, int | None]:

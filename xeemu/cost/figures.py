@@ -1,6 +1,5 @@
 """Figures: numbers and short texts as reports print them, in ASCII and 80 columns."""
 
-import html
 import textwrap
 
 WIDTH = 80
@@ -68,8 +67,3 @@ def ascii_only(text: str) -> str:
 def marked(text: str, mark: str) -> str:
     """A line with a mark at its end."""
     return f"{cut(text, WIDTH - 2):{WIDTH - 1}}{mark}"
-
-
-def escaped(text: str) -> str:
-    """A text as HTML."""
-    return html.escape(text)

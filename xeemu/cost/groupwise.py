@@ -25,10 +25,14 @@ def drawn(taken: Census) -> Sample | None:
     return sampling.draw(groups, groups, GROUPS) if groups > GROUPS else None
 
 
-def estimated(key: Key, taken: Census, sample: Sample) -> tuple[np.ndarray, np.ndarray] | None:
-    """The figures of an access by all groups, Python ints `[F]`, and their standard errors; None if unknown."""
+def estimated(keys: Sequence[Key], taken: Census, sample: Sample) -> tuple[np.ndarray, np.ndarray] | None:
+    """The figures of some accesses together by all groups, Python ints `[F]`, and their standard errors.
+
+    None if those of one are unknown. The accesses of a group go up and down together, so that they are added up group
+    by group: errors of each alone would not tell that of the sum.
+    """
     figures = np.zeros((sample.size, len(FIGURES)))
-    for operation in taken.operations[key]:
+    for operation in (operation for key in keys for operation in taken.operations[key]):
         for row, number in enumerate(sample.table[0]):
             boxes = _of_group(operation.frame.boxes, int(number), taken)
             count = census.count_in(operation, boxes, taken) if boxes else census.NOTHING

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from xeemu.cost import figures, text
 from xeemu.cost.sites import GlobalTotals, LocalTotals, SiteReport, ratio
-from xeemu.pages import listing, rendering
+from xeemu.pages import listing, notebook, rendering
 from xeemu.pages.listing import Cell, Line
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ def of_report(report: "Report") -> str:
 
 def fragment(report: "Report") -> str:
     """The same for a notebook; as text where Jinja is not installed."""
-    if not rendering.is_there():
-        return f"<pre>{figures.escaped(str(report))}</pre>"
-    return rendering.render("report_fragment.html", report=report, view=_view(report))
+    return notebook.fragment("report_parts.html", str(report), report=report, view=_view(report))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -84,7 +84,7 @@ def check_size(sample: int | None) -> None:
     Raises:
       KernelArgumentError: it is neither an int from 1 nor None.
     """
-    if sample is not None and (isinstance(sample, bool) or not isinstance(sample, int) or sample < 1):
+    if sample is not None and (isinstance(sample, bool) or not isinstance(sample, int | np.integer) or sample < 1):
         raise KernelArgumentError(f"sample is {sample!r}; give the number of work-groups to count, from 1, or None")
 
 

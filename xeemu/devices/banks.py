@@ -110,6 +110,16 @@ def bank_counts(addresses: Array, active: Array, device: Device, *, width: int =
     return turns.reshape(*rows.shape[:-2], -1, rows.shape[-1])
 
 
+def parts(device: Device, width: int, lanes_: int) -> tuple[int, str]:
+    """In how many parts a request is served, each at once, and what they are; `lanes_` are those of a sub-group."""
+    components = _components(device, width)
+    if components > 1:
+        return components, "component"
+    size = min(device.request_lanes or lanes_, lanes_)
+    groups = size // min(size, max(1, (device.request_lanes or size) // _lane_words(device, width)))
+    return groups, "lane group" if groups > 1 else ""
+
+
 def retry_load_passes(addresses: Array, active: Array, device: Device, *, width: int, kind: Kind) -> Array:
     """Passes of the loads inside an atomic that is a compare-and-exchange loop, int32 `[...]`; 0 where it is none.
 

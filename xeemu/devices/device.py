@@ -13,6 +13,8 @@ import numbers
 import operator
 import os
 import re
+import types
+import typing
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -228,8 +230,10 @@ class Device:
                 f"default_sub_group_size is {self.default_sub_group_size}, which is not among the sub_group_sizes "
                 f"{self.sub_group_sizes}"
             )
-        if self.local_mem_type not in ("local", "global", "none"):
-            self._refuse(f"local_mem_type is {self.local_mem_type!r}; give 'local', 'global' or 'none'")
+        if self.dram_sustained is not None and self.dram_sustained > 1:
+            self._refuse(f"dram_sustained is {self.dram_sustained}, a share of dram_bytes_per_s; give 1 at most")
+        if self.line_bytes is not None and self.sector_bytes is not None and self.line_bytes % self.sector_bytes:
+            self._refuse(f"line_bytes is {self.line_bytes}, which sectors of {self.sector_bytes} bytes do not fill")
         if (self.local_mem_size == 0) != (self.local_mem_type == "none"):
             self._refuse(
                 f"local_mem_size is {self.local_mem_size} and local_mem_type is {self.local_mem_type!r}; the size is 0 "
@@ -242,6 +246,11 @@ class Device:
         figures = {field: getattr(self, field) for field in _figure_names()}
         changed = [f"{field}={value!r}" for field, value in figures.items() if sourced.get(field) != value]
         return f"Device({', '.join([repr(self.name), *changed])})"
+
+    def _repr_html_(self) -> str:
+        from xeemu.devices import page
+
+        return page.of_device(self)
 
     @property
     def threads_per_core(self) -> int | None:
@@ -321,6 +330,11 @@ class Device:
             self._refuse(f"{field.name} is {value!r}; give {what} greater than 0{unknown}")
         if field.type in _SIZES and not _is_ascending(value, optional=_SIZES[field.type]):
             self._refuse(f"{field.name} is {value!r}; give a tuple of ascending whole numbers, such as (16, 32)")
+        if field.type in _FLAGS and not (isinstance(value, bool) or (value is None and _FLAGS[field.type])):
+            self._refuse(f"{field.name} is {value!r}; give True or False{', or None' * _FLAGS[field.type]}")
+        if (words := _words(field)) and value not in words:
+            *others, last = map(repr, words)
+            self._refuse(f"{field.name} is {value!r}; give {', '.join(others)} or {last}")
 
     def _refuse(self, why: str) -> None:
         raise KernelArgumentError(f"device {self.name!r}: {why}")
@@ -333,6 +347,14 @@ _NUMBERS: dict[Any, tuple[Any, bool]] = {
     float | None: (numbers.Real, True),
 }
 _SIZES: dict[Any, bool] = {tuple[int, ...]: False, tuple[int, ...] | None: True}
+_FLAGS: dict[Any, bool] = {bool: False, bool | None: True}
+
+
+def _words(field: dataclasses.Field[Any]) -> tuple[str | None, ...]:
+    """The values of a field that is one of a few words; none of another."""
+    kinds = (field.type, *typing.get_args(field.type))
+    words = [word for kind in kinds if typing.get_origin(kind) is Literal for word in typing.get_args(kind)]
+    return (*words, None) if words and types.NoneType in kinds else tuple(words)
 
 
 def _is_figure(value: Any, field: dataclasses.Field[Any]) -> bool:
@@ -375,11 +397,20 @@ def _of_preset(preset: Preset) -> Device:
     return Device(sources=sources, **values)
 
 
-_DEVICES = tuple(_of_preset(preset) for preset in PRESETS)
+class Devices(tuple[Device, ...]):
+    """Several devices; a notebook shows a row for each."""
+
+    def _repr_html_(self) -> str:
+        from xeemu.devices import page
+
+        return page.of_devices(self)
+
+
+_DEVICES = Devices(_of_preset(preset) for preset in PRESETS)
 _BY_NAME = {preset.name: preset for preset in _DEVICES}
 
 
-def devices() -> tuple[Device, ...]:
+def devices() -> Devices:
     """The presets: Intel GPUs by generation, then the H200, then the CPU device."""
     return _DEVICES
 

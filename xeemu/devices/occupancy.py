@@ -47,6 +47,11 @@ class Occupancy:
     next_step: str
     next_fraction: float | None
 
+    def _repr_html_(self) -> str:
+        from xeemu.devices import page
+
+        return page.of_occupancy(self)
+
 
 @dataclasses.dataclass(frozen=True)
 class _Use:

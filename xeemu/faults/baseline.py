@@ -1,9 +1,9 @@
 """Baseline: findings that a project has looked at and accepts, known again by what they are, not by line numbers.
 
-A finding is known by its kind, its memory and the texts of its lines, so that lines may move.
+A finding is known by its kind, its memory and the texts of its lines, so that lines may move. What was accepted as a
+note is not accepted as an error.
 """
 
-import collections
 import dataclasses
 import json
 import os
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from xeemu import documents
-from xeemu.faults.findings import Finding, Findings
+from xeemu.faults.findings import ERROR, Finding, Findings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,16 +22,18 @@ class Accepted:
       kind: of it.
       memory: the name of the memory that it is about; empty if none is.
       sources: the texts of its lines, without indentation.
+      severity: `"error"`, or `"note"`.
     """
 
     kind: str
     memory: str
     sources: tuple[str, ...]
+    severity: str
 
     @classmethod
     def of(cls, finding: Finding) -> "Accepted":
         """What a finding is known by."""
-        return cls(finding.kind, finding.memory, tuple(site.source for site in finding.sites))
+        return cls(finding.kind, finding.memory, tuple(site.source for site in finding.sites), finding.severity)
 
 
 class Baseline(frozenset[Accepted]):
@@ -53,7 +55,7 @@ class Baseline(frozenset[Accepted]):
 
     @classmethod
     def _built(cls, data: Mapping[str, Any]) -> "Baseline":
-        return cls(Accepted(e["kind"], e["memory"], tuple(e["sources"])) for e in data["accepted"])
+        return cls(Accepted(e["kind"], e["memory"], tuple(e["sources"]), e["severity"]) for e in data["accepted"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes it into a file of JSON, in an order that depends on nothing but what it accepts."""
@@ -62,10 +64,8 @@ class Baseline(frozenset[Accepted]):
 
     def remaining(self, findings: Findings) -> Findings:
         """The findings that it does not accept."""
-        rest = (finding for finding in findings if Accepted.of(finding) not in self)
+        rest = (finding for finding in findings if not self._accepts(Accepted.of(finding)))
         return Findings(rest, findings.proved, findings.watched)
 
-    def unused(self, findings: Findings) -> tuple[Accepted, ...]:
-        """What it accepts and nothing has any more."""
-        there = collections.Counter(map(Accepted.of, findings))
-        return tuple(sorted((accepted for accepted in self if not there[accepted]), key=dataclasses.astuple))
+    def _accepts(self, found: Accepted) -> bool:
+        return found in self or dataclasses.replace(found, severity=ERROR) in self

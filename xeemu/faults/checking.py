@@ -10,7 +10,7 @@ import numpy as np
 
 from xeemu.devices.device import Device
 from xeemu.emission.observer import MAX_ITERATIONS
-from xeemu.errors import KernelArgumentError, KernelError
+from xeemu.errors import KernelArgumentError, KernelError, did_you_mean
 from xeemu.faults import alignment, exploration, judgement, proofs, sizes
 from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import Finding, Findings
@@ -18,7 +18,7 @@ from xeemu.faults.ranges import Ranges
 from xeemu.faults.watch import Watch
 from xeemu.faults.watching import Watching
 from xeemu.knowledge import schedule
-from xeemu.language import public
+from xeemu.language import public, source
 from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
 from xeemu.language.ndrange import NDRange
@@ -71,6 +71,7 @@ def check(
             f"max_iterations is {max_iterations!r}; give a number of iterations, from 1 to 2^31-1"
         )
 
+    unset = _of_names(unset)
     again = functools.partial(check, device=modelled, max_iterations=max_iterations, unset=unset)
     chosen = None if max_iterations == MAX_ITERATIONS else max_iterations
     told = functools.partial(staged, "check", kernel, nd_range, modelled, max_iterations=chosen)
@@ -85,7 +86,8 @@ def check(
         given = outside_jit("xe.check", checked_arguments(taken, leaves, (jax.Array, np.ndarray, np.generic)))
         prepared = prepare_alone(taken, nd_range, modelled, given, static)
         unwritten.check(prepared.program, results_only)
-        masks = _masks(prepared.program, {**(unset or {}), **unwritten.masks(given, results_only, taken.parameters)})
+        _check_names(unset, taken, prepared.program)
+        masks = _masks(prepared.program, {**unset, **unwritten.masks(given, results_only, taken.parameters)})
         checked = _checked(prepared, scalars(given), max_iterations, alignment.is_required(modelled), frozenset(masks))
         outputs, state = checked.run(given, masks)
         found = judgement.judge(prepared.program, checked.watch, state, checked.explored(given, state))
@@ -105,17 +107,36 @@ def _bound(
     kernel: Kernel,
     nd_range: NDRange,
     again: Callable[..., Any],
-    unset: Mapping[str, np.ndarray] | None,
+    unset: Mapping[str, np.ndarray],
 ) -> Callable[..., Any]:
     """A check of a kernel of another language, of whose results that are given as shapes nothing has been written."""
 
     def call(*arguments: Any, **static: Any) -> Any:
         given, names = unwritten.filled(kernel, arguments)
         made = unwritten.masks(given, names, kernel.parameters)
-        transform = functools.partial(again, unset={**(unset or {}), **made})
+        transform = functools.partial(again, unset={**unset, **made})
         return calling.function(kernel, nd_range, transform, calling.first)(*given, **static)
 
     return call
+
+
+def _of_names(unset: Mapping[str, np.ndarray] | None) -> Mapping[str, np.ndarray]:
+    if unset is not None and not isinstance(unset, Mapping):
+        raise KernelArgumentError(
+            f"unset is {source.called(unset)}; give a dict from names of arrays to a bool for each of their bytes, "
+            "such as unset={'x': np.ones(x.nbytes, bool)}"
+        )
+    return unset or {}
+
+
+def _check_names(unset: Mapping[str, np.ndarray], kernel: Kernel, program: Program) -> None:
+    every = (kernel.interface and kernel.interface.every) or kernel.parameters
+    known = [*every, *(memory.name for memory in program.arguments if memory is not None)]
+    if wrong := [name for name in unset if name not in known]:
+        raise KernelArgumentError(
+            f"unset names {wrong[0]!r}, which kernel {kernel.name} does not take"
+            f"{did_you_mean(str(wrong[0]), known)}; it takes {', '.join(dict.fromkeys(known))}"
+        )
 
 
 def _masks(program: Program, unset: Mapping[str, np.ndarray]) -> dict[Allocation, np.ndarray]:

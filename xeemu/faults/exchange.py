@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import urllib.parse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -65,11 +66,17 @@ def _result(finding: Finding) -> dict[str, Any]:
 
 def _location(site: Site) -> dict[str, Any]:
     region = {"startLine": max(site.line, 1), **({"snippet": {"text": site.source}} if site.source else {})}
-    return {"physicalLocation": {"artifactLocation": {"uri": _relative(site)}, "region": region}}
+    return {"physicalLocation": {"artifactLocation": {"uri": _uri(site)}, "region": region}}
+
+
+def _uri(site: Site) -> str:
+    """The file of a line as a reference of RFC 3986, from the folder in which the program runs if it lies in there."""
+    path = _relative(site)
+    return Path(path).as_uri() if Path(path).is_absolute() else urllib.parse.quote(path)
 
 
 def _relative(site: Site) -> str:
-    """The path of a line's file from the folder in which the program runs, with slashes."""
+    """The path of a line's file, from the folder in which the program runs if it lies in there, with slashes."""
     path = Path(site.file)
     if path.is_absolute() and path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())

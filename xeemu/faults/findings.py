@@ -108,6 +108,9 @@ class Finding:
         )
         return "\n".join([head + often, *rest])
 
+    def _repr_html_(self) -> str:
+        return page.fragment_of_one(self)
+
     @property
     def _by_group(self) -> bool:
         return self.kind == BARRIER_DIVERGENCE
@@ -159,6 +162,9 @@ class Findings(tuple[Finding, ...]):
         if path is not None:
             Path(path).write_text(made, encoding="utf-8")
         return made
+
+    def _repr_html_(self) -> str:
+        return page.fragment(self)
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self)) or "no findings"

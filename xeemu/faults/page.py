@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xeemu.pages import listing, rendering
+from xeemu.pages import listing, notebook, rendering
 from xeemu.pages.listing import Line
 
 if TYPE_CHECKING:
@@ -17,16 +17,31 @@ _AROUND = 3
 
 def of_findings(findings: "Findings", title: str) -> str:
     """The page of a check's findings, which needs nothing else; `title` says of what."""
-    return rendering.render(
-        "findings.html",
-        title=title,
-        findings=list(map(_view, findings)),
-        proved=_places(findings.proved),
-        watched=_places(findings.watched),
-    )
+    return rendering.render("findings.html", view=_view(findings, title))
 
 
-def _view(finding: "Finding") -> Mapping[str, Any]:
+def fragment(findings: "Findings") -> str:
+    """The same for a notebook; as text where Jinja is not installed."""
+    return notebook.fragment("findings_parts.html", str(findings), view=_view(findings, "Findings"))
+
+
+def fragment_of_one(finding: "Finding") -> str:
+    """A finding for a notebook; as text where Jinja is not installed."""
+    view = {"whole": False, "findings": [_card(finding)]}
+    return notebook.fragment("findings_parts.html", str(finding), view=view)
+
+
+def _view(findings: "Findings", title: str) -> Mapping[str, Any]:
+    return {
+        "title": title,
+        "whole": True,
+        "findings": list(map(_card, findings)),
+        "proved": _places(findings.proved),
+        "watched": _places(findings.watched),
+    }
+
+
+def _card(finding: "Finding") -> Mapping[str, Any]:
     head, *rest = str(finding).splitlines()
     return {
         "severity": finding.severity,

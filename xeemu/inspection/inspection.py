@@ -16,7 +16,7 @@ class Access:
 
     Attributes:
       op: `"load"`, `"store"`, or the name of the atomic operation, such as `"add"`.
-      memory: its name.
+      memory: its name; of several memories of one name, from the second on, with a number, as `tile 2`.
       space: `"global"`, `"local"` or `"private"`.
       shape: of the memory; of private memory that of one work-item.
       elements: the linear element of each; masked where a work-item took no part, or was out of bounds.

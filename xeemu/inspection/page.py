@@ -1,7 +1,6 @@
 """Page: an inspection as HTML, with a slider over its steps."""
 
 import dataclasses
-import html
 import linecache
 import os
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xeemu.inspection import text
-from xeemu.pages import listing, rendering
+from xeemu.pages import listing, notebook, rendering
 
 if TYPE_CHECKING:
     from xeemu.inspection.inspection import Inspection, Step
@@ -44,9 +43,7 @@ def of_inspection(inspection: "Inspection") -> str:
 
 def fragment(inspection: "Inspection") -> str:
     """The same for a notebook; as text where Jinja is not installed."""
-    if not rendering.is_there():
-        return f"<pre>{html.escape(str(inspection))}</pre>"
-    return rendering.render("inspection_fragment.html", view=_view(inspection))
+    return notebook.fragment("inspection_parts.html", str(inspection), view=_view(inspection))
 
 
 def _view(inspection: "Inspection") -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ import collections
 import dataclasses
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,7 @@ class Recorder:
         self.steps: list[Step] = []
         self._line: _Line | None = None
         self._turns: collections.Counter[Site] = collections.Counter()
+        self._names: dict[Allocation, str] = {}
         self._written: dict[Allocation, np.ndarray] = {}
         self._memories: dict[str, np.ma.MaskedArray] = {}
         self._shown: dict[int, list[tuple[str, Register]]] = {}
@@ -95,8 +96,8 @@ class Recorder:
         self._turns[line.site] += 1
         changed = {}
         for memory, mask in line.changed.items():
-            self._memories = self._memories | {memory.name: self._contents(launch, memory)}
-            changed[memory.name] = mask.reshape(_shape(launch, memory))
+            self._memories = self._memories | {self._names[memory]: self._contents(launch, memory)}
+            changed[self._names[memory]] = mask.reshape(_shape(launch, memory))
         shape = launch.geometry.local_range
         self.steps.append(
             Step(
@@ -117,10 +118,11 @@ class Recorder:
 
     def _begin(self, launch: Alone) -> None:
         self._shown = {-1: [], **_shown(launch.code)}
+        self._names = _names(launch.memories)
         for memory in launch.memories:
             if memory.space != "global":
                 self._written[memory] = np.zeros(launch.memories[memory].cells.shape, bool)
-                self._memories[memory.name] = self._contents(launch, memory)
+                self._memories[self._names[memory]] = self._contents(launch, memory)
 
     def _keep(self, line: _Line, name: str, value: np.ma.MaskedArray) -> None:
         line.values[name] = value
@@ -141,7 +143,7 @@ class Recorder:
         elements = _spread(launch, element, active & inside, members, private)
         given = _spread(launch, values, active, members, private)
         memory = step.memory
-        line.accesses.append(Access(step.op, memory.name, memory.space, memory.shape, elements, given))
+        line.accesses.append(Access(step.op, self._names[memory], memory.space, memory.shape, elements, given))
         self._bytes += elements.nbytes + given.nbytes
         if step.op != "load" and memory.space != "global":
             group, item = np.nonzero(members[None])
@@ -164,6 +166,16 @@ class Recorder:
                 "goes on; inspect a smaller problem",
                 site,
             )
+
+
+def _names(memories: Iterable[Allocation]) -> dict[Allocation, str]:
+    """A name of its own for each memory: from the second of a name on, the name with a number."""
+    counts: collections.Counter[str] = collections.Counter()
+    found = {}
+    for memory in memories:
+        counts[memory.name] += 1
+        found[memory] = memory.name if counts[memory.name] == 1 else f"{memory.name} {counts[memory.name]}"
+    return found
 
 
 def _is_back(after: Sequence[Origin], before: Sequence[Origin]) -> bool:

@@ -12,6 +12,8 @@ from xeemu.ir.program import Region, Value
 from xeemu.language import importing, source
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
+from xeemu.pages import notebook
+from xeemu.pages.notebook import Columns
 
 _INDENT = "  "
 _MOST_BYTES = 32
@@ -23,6 +25,17 @@ def of_program(program: Program) -> str:
     rows = [*_header(program), *printer.rows(of_kernel(program))]
     width = max((len(code) for code, _ in rows), default=0)
     return "\n".join(f"{code:{width}}  {place}".rstrip() for code, place in rows)
+
+
+def fragment(program: Program) -> str:
+    """The same for a notebook, as a table; as text where Jinja is not installed."""
+    (title, at), (sizes, _), *memories = _header(program)
+    rows = list(printer.rows(of_kernel(program)))
+    parts = (
+        Columns(("memory",), [(code.strip(),) for code, _ in memories], code=True),
+        Columns(("operation", "line"), [(code, place.removeprefix("# ")) for code, place in rows], text=2, code=True),
+    )
+    return notebook.tables(title, parts, of_program(program), f"{sizes}, {os.path.basename(at.removeprefix('# '))}")
 
 
 def of_kernel(program: Program) -> Region:

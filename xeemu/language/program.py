@@ -90,6 +90,11 @@ class Program:
 
         return listing.of_program(self)
 
+    def _repr_html_(self) -> str:
+        from xeemu.language import listing
+
+        return listing.fragment(self)
+
 
 def trace(
     kernel: Kernel, geometry: Geometry, arguments: Sequence[jax.ShapeDtypeStruct], static: tuple[tuple[str, Any], ...]

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from xeemu.errors import KernelArgumentError, did_you_mean
-from xeemu.memory_model import executions, witness
+from xeemu.memory_model import executions, page, witness
 from xeemu.memory_model import statements as language
 from xeemu.memory_model.executions import Program
 from xeemu.memory_model.relations import MOST_EVENTS
@@ -134,7 +134,17 @@ class Litmus:
         else:
             number = len(self.outcomes)
             head, results = f"{number} outcome{'s' * (number != 1)}:", map(str, self.outcomes)
-        return "\n".join([self.name, *_listing(self.program), head, *(textwrap.indent(text, "  ") for text in results)])
+        return "\n".join([self.name, *_listing(self), head, *(textwrap.indent(text, "  ") for text in results)])
+
+    def _repr_html_(self) -> str:
+        return page.of_test(self)
+
+    @property
+    def columns(self) -> tuple[list[str], list[tuple[str, ...]]]:
+        """The program, a column of statements for each work-item: the heads, and the rows."""
+        program = self.program
+        columns = [list(map(str, item)) for item in program.work_items]
+        return [f"work-item {n}" for n in range(len(columns))], list(itertools.zip_longest(*columns, fillvalue=""))
 
 
 class _Front:
@@ -272,14 +282,14 @@ def _barriers(program: Program, item: int, group: str) -> list[Statement]:
     return [s for s in barriers if group == "sub_group" or s.group == group]
 
 
-def _listing(program: Program) -> Iterator[str]:
+def _listing(test: Litmus) -> Iterator[str]:
     """The program, a column for each work-item."""
+    program = test.program
     for location in program.locations:
         yield f"  {location.space} memory {location.name}, at first {location.initial}"
     for n, position in enumerate(program.positions):
         yield f"  work-item {n}: {position}"
-    heads = [f"work-item {n}" for n in range(len(program.work_items))]
-    columns = [[head, *map(str, item)] for head, item in zip(heads, program.work_items, strict=True)]
-    widths = [max(map(len, column)) for column in columns]
-    for row in itertools.zip_longest(*columns, fillvalue=""):
+    heads, rows = test.columns
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    for row in (heads, *rows):
         yield "  " + " | ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,26 +1,15 @@
-"""Witnesses: one execution that shows an outcome, as a table of its events and as a picture."""
+"""Witnesses: one execution that shows an outcome, as a table of its events."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xeemu.memory_model import page
 from xeemu.memory_model.executions import Batch, Event
 from xeemu.memory_model.relations import Relation
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _LEGEND = "rf: reads from, mo: overwrites, hb: happens after (the nearest events)"
-# Color, line and bend of each relation, so that two between the same events can be told apart.
-_ARROWS = {
-    "rf": ("tab:red", "-", 0.12),
-    "mo": ("tab:blue", "-", -0.12),
-    "sw": ("tab:green", "-", 0.3),
-    "race": ("tab:orange", ":", -0.3),
-}
-_MEANINGS = {"rf": "rf: read by", "mo": "mo: overwritten by", "sw": "sw: synchronises with", "race": "race"}
 _HEADER = ("", "item", "event", "value", "rf", "mo", "hb")
 
 
@@ -48,9 +37,13 @@ class Outcome:
         kept = tuple(names)
         return Outcome(kept, tuple(self[name] for name in kept))
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The values as text, a dash where there is none."""
+        return tuple("-" if value is None else str(value) for value in self.values)
+
     def __str__(self) -> str:
-        values = ("-" if value is None else value for value in self.values)
-        return " ".join(f"{name}={value}" for name, value in zip(self.names, values, strict=True))
+        return " ".join(f"{name}={value}" for name, value in zip(self.names, self.shown, strict=True))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,21 +73,36 @@ class Witness:
     hb: Relation
     races: Relation
 
-    def __str__(self) -> str:
-        rows = [_HEADER]
-        previous, nearest = {b: a for a, b in _nearest(self.mo)}, _nearest(self.hb)
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """The heads of the columns, then a row for each event."""
+        rows: list[tuple[str, ...]] = [_HEADER]
+        previous, before_it = {b: a for a, b in nearest(self.mo)}, nearest(self.hb)
         source = {read: write for write, read in self.rf.pairs()}
         for k, event in enumerate(self.events):
             value = " -> ".join(str(x) for x in (self.read[k], self.written[k]) if x is not None)
             item = "" if event.item is None else str(event.item)
-            before = "" if event.item is None else " ".join(label(a) for a, b in nearest if b == k)
+            before = "" if event.item is None else " ".join(label(a) for a, b in before_it if b == k)
             rows.append((label(k), item, str(event), value, _label(source.get(k)), _label(previous.get(k)), before))
+        return rows
+
+    @property
+    def notes(self) -> list[str]:
+        """What synchronises, what races, and what the heads of the table mean."""
+        notes = []
+        for name, pairs in (("synchronises", self.sw.pairs()), ("races", once(self.races))):
+            if shown := ", ".join(f"{label(a)} with {label(b)}" for a, b in pairs):
+                notes.append(f"{name}: {shown}")
+        return [*notes, _LEGEND]
+
+    def __str__(self) -> str:
+        rows = self.table
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        for name, pairs in (("synchronises", self.sw.pairs()), ("races", _once(self.races))):
-            if shown := ", ".join(f"{label(a)} with {label(b)}" for a, b in pairs):
-                lines.append(f"{name}: {shown}")
-        return "\n".join([str(self.outcome), *lines, _LEGEND])
+        return "\n".join([str(self.outcome), *lines, *self.notes])
+
+    def _repr_html_(self) -> str:
+        return page.of_witness(self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,75 +184,15 @@ def witness(batch: Batch, execution: int, outcome: Outcome | None = None) -> Wit
     )
 
 
-def draw(execution: Witness, ax: "Axes | None" = None) -> "Axes":
-    """An execution: a column for each work-item, its events from top to bottom, and arrows for the relations.
-
-    Args:
-      execution: what is drawn.
-      ax: where to draw; by default into new axes, with matplotlib.
-    """
-    items = [e.item for e in execution.events]
-    columns = sorted({item for item in items if item is not None})
-    place: dict[int, tuple[float, float]] = {}
-    for k, item in enumerate(items):
-        depth = items[:k].count(item)
-        # Initial values stand side by side above the columns.
-        spread = (depth + 0.5) * len(columns) / max(1, items.count(None)) - 0.5
-        place[k] = (spread, 0.0) if item is None else (columns.index(item), -1.0 - depth)
-    ax = ax or _axes(max(4.0, 3.2 * len(columns)), 1.2 - 0.8 * min(y for _, y in place.values()))
-    boxes = []
-    for k, event in enumerate(execution.events):
-        value = f" ({execution.read[k]})" if event.reads else ""
-        box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "lightgray"}
-        text = f"{label(k)}: {event}{value}"
-        boxes.append(
-            ax.text(*place[k], text, ha="center", va="center", fontsize="small", bbox=box, zorder=4).get_bbox_patch()
-        )
-    for name, pairs in _arrows(execution).items():
-        color, style, bend = _ARROWS[name]
-        for a, b in pairs:
-            arrow: dict[str, Any] = {"arrowstyle": "-" if name == "race" else "-|>", "color": color, "ls": style}
-            arrow |= {"patchA": boxes[a], "patchB": boxes[b], "connectionstyle": f"arc3,rad={bend}"}
-            ax.annotate("", place[b], place[a], arrowprops=arrow)
-        ax.plot([], [], color=color, linestyle=style, label=_MEANINGS[name])
-    ax.set_xlim(-0.7, len(columns) - 0.3)
-    ax.set_ylim(min(y for _, y in place.values()) - 0.5, 0.5)
-    ax.set_xticks(range(len(columns)), [f"work-item {item}" for item in columns])
-    ax.set_yticks([])
-    ax.set_title(str(execution.outcome), fontsize="medium")
-    if any(_arrows(execution).values()):
-        ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
-    return ax
-
-
-def _arrows(execution: Witness) -> dict[str, Sequence[tuple[int, int]]]:
-    """What is drawn: of an order only the steps, and no relation that has nothing."""
-    drawn = {
-        "rf": tuple(execution.rf.pairs()),
-        "mo": _nearest(execution.mo),
-        "sw": tuple(execution.sw.pairs()),
-        "race": tuple(_once(execution.races)),
-    }
-    return {name: pairs for name, pairs in drawn.items() if pairs}
-
-
-def _axes(width: float, height: float) -> "Axes":
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError("a picture of an execution needs matplotlib: pip install 'xeemu[plot]'") from error
-    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
-
-
 def _label(event: int | None) -> str:
     return "" if event is None else label(event)
 
 
-def _nearest(order: Relation) -> Sequence[tuple[int, int]]:
+def nearest(order: Relation) -> Sequence[tuple[int, int]]:
     """The pairs of a transitive relation that have nothing in between."""
     return tuple((order - order @ order).pairs())
 
 
-def _once(relation: Relation) -> Iterator[tuple[int, int]]:
+def once(relation: Relation) -> Iterator[tuple[int, int]]:
     """The pairs of a symmetric relation, the earlier event first."""
     return ((a, b) for a, b in relation.pairs() if a < b)

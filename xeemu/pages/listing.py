@@ -11,12 +11,12 @@ class Cell:
     Attributes:
       text: the figure; empty where the line has none.
       heat: its share of the column's total, 0 to 1.
-      number: what the column is sorted by.
+      number: what the column is sorted by; None where its text is.
     """
 
     text: str = ""
     heat: float = 0.0
-    number: float = 0.0
+    number: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)

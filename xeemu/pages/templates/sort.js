@@ -1,4 +1,5 @@
-for (const table of document.querySelectorAll("table.sortable")) {
+for (const table of document.querySelectorAll("table.sortable:not([data-ready])")) {
+  table.dataset.ready = "yes";
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, k) => {
     head.tabIndex = 0;
@@ -8,7 +9,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
       const value = (row) => {
         const cell = row.cells[k];
-        return cell.dataset.number === undefined ? cell.textContent.trim() : Number(cell.dataset.number);
+        const text = cell.dataset.number ?? cell.textContent.trim();
+        return text === "" || Number.isNaN(Number(text)) ? text : Number(text);
       };
       const rows = [...table.tBodies[0].rows].filter((row) => !row.classList.contains("total"));
       const last = [...table.tBodies[0].rows].filter((row) => row.classList.contains("total"));

@@ -1,0 +1,89 @@
+"""What a notebook shows of each value that a user gets: tables in a style of their own, or text without Jinja."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import xeemu as xe
+from xeemu.pages import notebook, rendering
+from xeemu.pages.listing import Cell
+from xeemu.pages.notebook import Columns
+
+NUMBERS = jax.ShapeDtypeStruct((64,), np.float32)
+SIZES = xe.NDRange(64, 32)
+
+
+@xe.kernel
+def reverse(wg, a, out, *, name="<&>"):
+    lid = wg.local_id()
+    tile = wg.local(wg.size, jnp.float32)
+    tile = tile.at[lid].set(a[wg.global_id()])
+    return out.at[wg.global_id()].set(tile[wg.size - 1 - lid])
+
+
+def litmus(*others):
+    x = xe.litmus.location("x")
+    return xe.litmus("<SB>", [[x.atomic.store(1)], [x.atomic.load("r0"), *others]])
+
+
+def findings():
+    return xe.check(reverse, SIZES)(np.ones(64, np.float32), np.zeros(64, np.float32))[1]
+
+
+def sweep():
+    space = {"global_size": 64, "local_size": [32, 64, 4096], "name": ["<this>", "<that>"]}
+    return xe.tune(reverse, space)(NUMBERS, NUMBERS)
+
+
+VALUES = {
+    "findings": (findings, ["data-race", "Proved for every input"]),
+    "one finding": (lambda: findings()[0], ["data-race", "wg.barrier(tile)"]),
+    "sweep": (sweep, ["6 configurations", "&lt;this&gt;", "Total number of work-items"]),
+    "program": (lambda: xe.trace(reverse, SIZES)(NUMBERS, NUMBERS), ["local tile: f32[32], 128 B", "&lt;&amp;&gt;"]),
+    "devices": (xe.devices, [device.full_name for device in xe.devices()]),
+    "device": (lambda: xe.device("a770"), ["slm_banks", "Intel product page [H]", "[M] a third party&#39;s"]),
+    "occupancy": (
+        lambda: xe.occupancy("a770", 256, slm_bytes=40000),
+        ["resident groups", "next step", "allowed by slm"],
+    ),
+    "litmus": (litmus, ["&lt;SB&gt;", "r0 = x relaxed/device", "Outcomes"]),
+    "race": (lambda: litmus(xe.litmus.location("x").store(2)), ["Undefined, by a data race", "x = 2 by work-item 1"]),
+    "execution": (lambda: litmus().witness(r0=1), ["rf: reads from", "r0=1"]),
+    "report": (lambda: xe.estimate(reverse, SIZES)(NUMBERS, NUMBERS), ["Time by resource"]),
+    "inspection": (lambda: xe.inspect(reverse, SIZES)(np.ones(64, np.float32), np.ones(64, np.float32)), ["slider"]),
+}
+
+
+def _shown(html):
+    return re.sub(r"<(style|script)>.*?</\1>", "", html, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_notebook_shows_tables(name):
+    pytest.importorskip("jinja2")
+    made, told = VALUES[name]
+    html = made()._repr_html_()
+    text = _shown(html)
+    assert "<table" in text
+    assert "<style>" in html
+    assert "http" not in html
+    assert [what for what in told if what not in (html if what == "slider" else text)] == []
+    assert not re.search(r"<(SB|this|that|&)>", text)
+
+
+def test_without_jinja_a_notebook_shows_the_text(monkeypatch):
+    monkeypatch.setattr(rendering, "is_there", lambda: False)
+    for made, _ in VALUES.values():
+        assert re.fullmatch(r"<pre>[^<>]+</pre>", made()._repr_html_())
+
+
+def test_parts_without_content_are_left_out():
+    pytest.importorskip("jinja2")
+    parts = (Columns(("a", "b"), [("x", Cell("7 ~", number=7.0))]), "", Columns(("c",), ()), "said")
+    text = _shown(notebook.tables("T", parts, "plain"))
+    assert text.count("<table") == text.count("<p>") == 1
+    assert '<td data-number="7.0">7 ~</td>' in text
+    assert '<td class="text">x</td>' in text

@@ -1,0 +1,12 @@
+"""Pictures of what a launch costs, of its faults and of executions, with matplotlib: `pip install 'xeemu[plot]'`.
+
+Every function draws into the axes that it is given, or into new ones, and returns them; nothing is shown or saved.
+"""
+
+from xeemu.plot.banks import bank_map
+from xeemu.plot.executions import execution
+from xeemu.plot.roofs import roofline
+from xeemu.plot.steps import occupancy
+from xeemu.plot.tiles import tile
+
+__all__ = ["bank_map", "execution", "occupancy", "roofline", "tile"]

@@ -1,0 +1,58 @@
+"""Steps: the occupancy of an Xe core by the local memory of a work-group."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from xeemu.devices.device import Device
+from xeemu.devices.device import device as find_device
+from xeemu.devices.occupancy import Occupancy
+from xeemu.devices.occupancy import occupancy as calculate
+from xeemu.errors import Error
+from xeemu.plot import drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def occupancy(
+    device: str | Device,
+    local_size: int | Sequence[int],
+    slm_bytes: int | None = None,
+    sub_group_size: int | None = None,
+    registers: int | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """The occupancy of an Xe core by the local memory of a work-group: the steps that a little less would climb.
+
+    Args:
+      device: a name or a device.
+      local_size: work-items of a work-group, per dimension.
+      slm_bytes: local memory of a work-group of a kernel at hand, which is marked.
+      sub_group_size: default: the device's.
+      registers: 32-bit registers of a work-item, as in `xeemu.occupancy`.
+      ax: where to draw.
+    """
+    model = find_device(device)
+    ax = ax or drawing.new_axes(7, 3.5)
+
+    def at(bytes_: int) -> Occupancy:
+        return calculate(model, local_size, bytes_, registers, sub_group_size)
+
+    sizes = np.arange(0, model.local_mem_size + 1, max(1, model.local_mem_size // 512))
+    found = [at(int(size)) for size in sizes]
+    if any(o.fraction is None for o in found):
+        raise Error(f"the occupancy of {model.name} is not known, as figures of its Xe cores are not public")
+    ax.step(sizes / 1024, [100 * (o.fraction or 0) for o in found], where="post")
+    if slm_bytes is not None:
+        here = at(slm_bytes)
+        ax.plot([slm_bytes / 1024], [100 * (here.fraction or 0)], "o")
+        note = f" {here.groups} groups, limited by {here.limiter}"
+        ax.annotate(note, (slm_bytes / 1024, 100 * (here.fraction or 0)), xytext=(4, 4), textcoords="offset points")
+    ax.set_xlabel("local memory of a work-group (KiB)")
+    ax.set_ylabel("hardware threads in use (%)")
+    ax.set_ylim(0, 108)
+    ax.set_title(f"{model.name}, {np.prod(local_size)} work-items a group", fontsize="medium")
+    ax.grid(alpha=0.3)
+    return ax
