@@ -17,7 +17,7 @@ from xeemu.faults.findings import Findings
 from xeemu.frontends.tree import Place
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.programs import reads, telling
+from xeemu.programs import reads, summary
 
 _SAMPLE = 64
 
@@ -93,4 +93,4 @@ class Result:
     leaks: Findings = dataclasses.field(repr=False)
 
     def __str__(self) -> str:
-        return telling.result(self)
+        return summary.result(self)

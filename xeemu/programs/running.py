@@ -31,12 +31,12 @@ from xeemu.launching.launch import launch
 from xeemu.launching.printing import printed
 from xeemu.programs import launches, naming
 from xeemu.programs.contents import Contents
+from xeemu.programs.exceptions import Exceptions
 from xeemu.programs.frees import Frees
 from xeemu.programs.launches import Pointed, Sharing
 from xeemu.programs.loops import Loops
 from xeemu.programs.naming import Given
 from xeemu.programs.races import Races
-from xeemu.programs.raising import Raising
 from xeemu.programs.reads import Reads
 from xeemu.programs.results import Result, Submitted
 from xeemu.programs.varying import Varying
@@ -85,11 +85,11 @@ class _Run:
         machine = host.machine(self._submit, self.device, strict=True, most=MOST_STEPS)
         frees, read = Frees(machine), Reads(machine)
         races = Races(machine, frees)
-        machine.hasten, machine.touch = Loops(read).hasten, races.touched
-        machine.free, machine.stale, machine.overlapped = frees.freed, frees.used, frees.overlapped
-        machine.missed = read.missed
+        machine.replace_loop, machine.on_access = Loops(read).replace, races.touched
+        machine.on_free, machine.on_use_after_free, machine.on_overlap = frees.freed, frees.used, frees.overlapped
+        machine.on_uninitialized_read = read.missed
         machine.commands.ordering.found = races.found
-        machine.ends = Destructors(self.kernels.instances).of
+        machine.destructor = Destructors(self.kernels.instances).of
         with host.deep(), np.errstate(all="ignore"):
             code = self._call(machine, main)
         races.over = True
@@ -167,7 +167,7 @@ class _Run:
         try:
             self._launch(machine, name, function, kernel)
         except Error as error:
-            Raising(self.kernels.instances).throw(machine, error)
+            Exceptions(self.kernels.instances).throw(machine, error)
             raise _placed(error, machine) from None
 
     def _name(self, function: Function) -> str:

@@ -233,7 +233,7 @@ def _ends_by(machine: Machine, node: tree.Call) -> Carried:
         if function is not None and machine.strict:
             of = function.parameters[0].type
             assert isinstance(of, types.Pointer)
-            machine.told[of.pointee] = function
+            machine.destructors[of.pointee] = function
 
     return told
 
@@ -242,7 +242,7 @@ def _end_of(machine: Machine, node: tree.Call) -> Carried:
     of = _pointee(node)
 
     def ended(pointer: Any) -> None:
-        function = machine.told.get(of)
+        function = machine.destructors.get(of)
         if function is not None:
             machine.call(function, [pointer])
 
@@ -310,7 +310,7 @@ def _at_exit(machine: Machine, node: tree.Call) -> Carried:
     def given(callee: Any) -> None:
         function = callee.read() if isinstance(callee, tree.Callee) else None
         if function is not None and machine.strict:
-            machine.lasting.append(function)
+            machine.static_objects.append(function)
 
     return given
 

@@ -33,7 +33,7 @@ class Memory(abc.ABC):
       freed: where it has been freed; None as long as it has not.
       discarded: where contents of it have been discarded last, by an accessor of `no_init`; None where none have been.
       context: of USM the number of its context.
-      watch: of `Words` and `Watched` called when the host accesses them, with whether it writes.
+      watch: of `Words` and `Watched` called when the host accesses them, with true if it writes.
     """
 
     __slots__ = ("context", "discarded", "element", "freed", "kind", "made", "number", "size", "watch")
@@ -146,7 +146,7 @@ class Cells(Memory):
         return [k for k in range(at - 7, at) if k in self.cells and k + self._width(k) > at]
 
     def covers(self, at: int, byte: int) -> bool:
-        """Whether a byte is one of the value at an offset."""
+        """True if a byte is one of the value at an offset."""
         return at <= byte < at + self._width(at)
 
     def _width(self, at: int) -> int:

@@ -4,8 +4,8 @@ import dataclasses
 from typing import Any
 
 from xeemu.devices.device import Device
-from xeemu.frontends.hosting import holding, words
-from xeemu.frontends.hosting.holding import Holding
+from xeemu.frontends.hosting import buffers, words
+from xeemu.frontends.hosting.buffers import Buffers
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import Memory
 from xeemu.frontends.hosting.ordering import Access, Block, Command, Discard, Ordering
@@ -26,9 +26,9 @@ class Queues:
       device: which is asked for its properties.
       ordering: the commands.
       open: the commands that are being put together.
-      in_order: of each queue whether it is.
+      in_order: true of each queue that is in order.
       contexts: how many the program has made; 0 is the platform's.
-      holding: the memories that buffers have.
+      buffers: the memories that buffers have.
     """
 
     machine: Machine
@@ -37,7 +37,7 @@ class Queues:
     open: list[Command] = dataclasses.field(default_factory=list)
     in_order: list[bool] = dataclasses.field(default_factory=list)
     contexts: int = 0
-    holding: Holding = dataclasses.field(default_factory=Holding)
+    buffers: Buffers = dataclasses.field(default_factory=Buffers)
 
     @property
     def commands(self) -> list[Command]:
@@ -54,7 +54,7 @@ class Queues:
     def begin_command(self, queue: Any) -> None:
         self.open.append(Command(0, queue, self.machine.place))
         for memory in self.machine.shared:
-            memory.watch = self.machine.touch
+            memory.watch = self.machine.on_access
 
     def command_depends(self, event: Any) -> None:
         if self.open and event is not UNKNOWN:
@@ -69,7 +69,7 @@ class Queues:
 
     def discard(self, pointer: Any, size: Any) -> None:
         """The contents of some memory are of no use to the accessor that is made: of a command, else of the host."""
-        memory = holding.known(pointer)
+        memory = buffers.known(pointer)
         if memory is None or not self.machine.strict:
             return
         one = Discard(memory, pointer[1], size, self.machine.place)
@@ -92,9 +92,9 @@ class Queues:
         if self.machine.strict:
             for access in command.accesses:
                 blocked = command.blocked is not None and command.blocked.memory is access.memory
-                self.holding.used(access, blocked)
+                self.buffers.used(access, blocked)
                 if blocked:
-                    words.watch(access.memory, self.machine.touch)
+                    words.watch(access.memory, self.machine.on_access)
             self.ordering.close(command, known and self.in_order[command.queue])
         else:
             self.commands.append(command)
@@ -128,36 +128,36 @@ class Queues:
             )
 
     def _blocked(self, memory: Memory, writes: bool) -> Block | None:
-        place = self.holding.viewed(memory, writes)
+        place = self.buffers.viewed(memory, writes)
         return None if place is None else Block(memory, writes, place)
 
     def hold(self, pointer: Any, size: Any) -> None:
         """A buffer begins that has the host's memory, all of it, till it ends."""
-        memory = holding.known(pointer)
+        memory = buffers.known(pointer)
         if self.machine.strict and memory is not None and pointer[1] == 0 and memory.size == size:
-            self.holding.begin(memory, self.machine.place)
-            words.watch(memory, self.machine.touch)
+            self.buffers.begin(memory, self.machine.place)
+            words.watch(memory, self.machine.on_access)
 
     def release(self, pointer: Any) -> None:
         """A buffer ends: it waits for the commands that use it."""
-        memory = holding.known(pointer)
-        if memory is not None and self.machine.strict and self.holding.end(memory):
+        memory = buffers.known(pointer)
+        if memory is not None and self.machine.strict and self.buffers.end(memory):
             self._wait(self.ordering.using(memory))
             words.watch(memory, None)
 
     def view(self, pointer: Any, mode: Any) -> None:
         """A host accessor begins: it waits for the commands that use the buffer."""
         self.wait_memory(pointer)
-        memory = holding.known(pointer)
+        memory = buffers.known(pointer)
         if memory is not None and self.machine.strict:
-            self.holding.view(memory, self.machine.place, mode != _READ)
+            self.buffers.view(memory, self.machine.place, mode != _READ)
             words.watch(memory, None)
 
     def end_view(self, pointer: Any, mode: Any) -> None:
-        memory = holding.known(pointer)
+        memory = buffers.known(pointer)
         if memory is not None and self.machine.strict:
-            self.holding.end_view(memory, mode != _READ)
-            words.watch(memory, self.machine.touch if self.holding.is_held(memory) else None)
+            self.buffers.end_view(memory, mode != _READ)
+            words.watch(memory, self.machine.on_access if self.buffers.is_held(memory) else None)
 
     def touch(self, memory: Memory, writes: bool) -> Access | None:
         """An access by the host's code; a command's, where one is put together. Gives the access that conflicts."""
@@ -167,7 +167,7 @@ class Queues:
         if not any(a.memory is memory and a.writes >= writes for a in accesses):
             accesses.append(Access("", "a copy or fill", self.machine.place, memory, writes))
             if self.machine.strict:
-                words.watch(memory, self.machine.touch)
+                words.watch(memory, self.machine.on_access)
         return None
 
     def profiled(self, event: Any, what: Any) -> Any:

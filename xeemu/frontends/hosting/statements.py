@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from xeemu.errors import Error
 from xeemu.frontends import callees, tree, types
-from xeemu.frontends.hosting import guesses, handling, layouts, lifetimes
+from xeemu.frontends.hosting import exceptions, guesses, layouts, lifetimes
 from xeemu.frontends.hosting.copies import store
 from xeemu.frontends.hosting.expressions import value
 from xeemu.frontends.hosting.machine import RESULT, Frame, Machine, Value
@@ -154,7 +154,7 @@ def declare(machine: Machine, variable: Variable, frame: Frame) -> None:
 
 @functools.lru_cache(maxsize=4096)
 def _names_itself(variable: Variable) -> bool:
-    """Whether a variable's first value names it, as a function object that calls itself does."""
+    """True if a variable's first value names it, as a function object that calls itself does."""
     return any(isinstance(n, tree.Name) and n.variable is variable for n in effects.nodes(variable.initializer))
 
 
@@ -226,8 +226,8 @@ def _repeat(
 ) -> str | None:
     truth, tested, start, long = machine.truth, not node.after, machine.steps, _LONG
     while True:
-        if tested and machine.steps - start > long and machine.hasten is not None:
-            long = machine.hasten(machine, node, frame, machine.steps - start)
+        if tested and machine.steps - start > long and machine.replace_loop is not None:
+            long = machine.replace_loop(machine, node, frame, machine.steps - start)
             if not long:
                 return None
             start = machine.steps
@@ -305,7 +305,7 @@ _MAKERS: dict[type, Callable[[Machine, Any], Run]] = {
     tree.Break: lambda machine, node: lambda frame: BREAK,
     tree.Continue: lambda machine, node: lambda frame: CONTINUE,
     tree.Return: _return,
-    tree.Try: handling.tried,
+    tree.Try: exceptions.tried,
     tree.Goto: _goto,
     tree.Label: lambda machine, node: lambda frame: None,
 }

@@ -190,7 +190,7 @@ def machine(submit: Any, device: str | Device, strict: bool, most: int) -> Machi
 
     made = Machine(strict, submit, intrinsics.find, most)
     made.body = statements.body
-    made.begin = statements.begin(made)
+    made.initialize = statements.begin(made)
     made.commands = Queues(made, devices.device(device))
     return made
 
