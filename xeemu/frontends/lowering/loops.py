@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends import values
-from xeemu.frontends.lowering import carrying, counting, effects, endless, expressions, headers
+from xeemu.frontends.lowering import carrying, counting, effects, endless, headers, truths
 from xeemu.frontends.lowering.counting import Companion, Counter
 from xeemu.frontends.lowering.walk import NOBODY, Binding, Jumps, Key, Walk
 from xeemu.frontends.tree import (
@@ -158,11 +158,11 @@ def _iterate(walk: Walk, body: Statement, leaving: Jumps) -> None:
 
 def _number(walk: Walk, node: Expression) -> Number:
     value = walk.evaluate(node)
-    return value if isinstance(value, Number) else values.of_truth(expressions.truth(walk, value))
+    return value if isinstance(value, Number) else values.of_truth(truths.of(walk, value))
 
 
 def _truth(walk: Walk, node: Expression | None) -> Data:
-    return np.bool_(True) if node is None else expressions.truth(walk, walk.evaluate(node))
+    return np.bool_(True) if node is None else truths.of(walk, walk.evaluate(node))
 
 
 # ---- of known length ----
