@@ -15,7 +15,7 @@ from xeemu.emission import addressing
 from xeemu.emission.addressing import Index
 from xeemu.emission.observer import Observer
 from xeemu.knowledge import analysis, forms, intervals
-from xeemu.knowledge.analysis import Value
+from xeemu.knowledge.analysis import Known
 
 
 @st.composite
@@ -34,7 +34,7 @@ def test_an_address_of_known_components(drawn, data):
     count = each.shape[1]
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)))
     elements = addressing.left_in((count,), forms.constant(mask, 1))
-    known = [Value(False, intervals.of_array(row), forms.constant(row, 1)) for row in each]
+    known = [Known(False, intervals.of_array(row), forms.constant(row, 1)) for row in each]
     address = addressing.of_index(shape, 1, [Index(value, None) for value in known], elements)
     left = each[:, mask]
     inside = [bool(((row >= 0) & (row < n)).all()) for row, n in zip(left, shape, strict=True)]
@@ -70,7 +70,7 @@ class Watcher(Observer):
 
     def on_access(self, event, chunk):
         emitted = event.address.known
-        foreseen = addressing.foreseen(self.bodies[event.plan].eqns[event.number], event.plan, 1)
+        foreseen = addressing.foreseen(self.bodies[event.plan].ops[event.number], event.plan, 1)
         assert (emitted.shape, emitted.safe, emitted.interval) == (foreseen.shape, foreseen.safe, foreseen.interval)
         np.testing.assert_array_equal(emitted.elements.chosen, foreseen.elements.chosen)
         assert (emitted.form is None) == (foreseen.form is None)

@@ -9,8 +9,9 @@ import pytest
 from jax import lax
 
 import xeemu as xe
+from xeemu.ir import control
 from xeemu.knowledge import endings
-from xeemu.language import jaxprs
+from xeemu.language import importing
 from xeemu.language.memory import poison
 
 N = xe.NDRange(128, 64)
@@ -143,6 +144,6 @@ LOOPS = [
 
 @pytest.mark.parametrize(("loop", "ends"), LOOPS)
 def test_which_loops_surely_end(loop, ends):
-    body = jaxprs.Body(jax.make_jaxpr(loop)(jnp.int32(3), jnp.int32(5)))
-    (found,) = (s for s in map(jaxprs.structure, jaxprs.equations(body)) if isinstance(s, jaxprs.While))
+    body = importing.imported(jax.make_jaxpr(loop)(jnp.int32(3), jnp.int32(5)))
+    (found,) = (s for s in map(control.of, body.walk()) if isinstance(s, control.While))
     assert endings.surely_ends(found) == ends

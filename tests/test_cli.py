@@ -203,6 +203,14 @@ class TestRun:
             (("{file}:narrow", "--global-size", "8", "--arg", "x=int8[8]"), "error (kernel_not_supported): the kernel"),
             (("{file}:forgetful", "--global-size", "8", "--arg", "x=int8[8]"), "error (kernel): an update of"),
             (("{file}:scale",), "error: {file}:scale is a kernel: write its sizes"),
+            (
+                ("{file}:scale", "--global-size", "8", "--arg", "x=int8[8]", "--arg", "x=int8[4]"),
+                "error: --arg x=... is written twice",
+            ),
+            (
+                ("{file}:scale", "--global", "8", "--arg", "x=int8[8]", "--static", "factor=2", "--static", "factor=3"),
+                "error: --static factor=... is written twice",
+            ),
             ((), "error: name an example (xeemu kernels lists them) or path.py:NAME, or write --all"),
             (("--all", "--size", "5"), "error: --all runs every example at its own size: leave out"),
         ],
@@ -698,6 +706,12 @@ class TestFiles:
         assert code == 1
         assert err.startswith("risen by more than 5 %: ")
         assert xeemu("diff", after, before, "--fail-above", "5%")[0] == 0
+        for share in ("nan", "inf", "-1%", "much"):
+            assert xeemu("diff", after, before, f"--fail-above={share}")[0] == 2
+
+    def test_a_file_that_is_not_there_is_told(self, xeemu, tmp_path):
+        code, _, err = xeemu("diff", str(tmp_path / "a.json"), str(tmp_path / "b.json"))
+        assert (code, "a.json cannot be read: No such file or directory" in err) == (2, True)
 
     def test_pages_are_written(self, xeemu, tmp_path):
         costs, faults = tmp_path / "costs.html", tmp_path / "faults.html"
@@ -802,3 +816,19 @@ def test_a_trace_is_data_for_programs(xeemu):
     assert (code, told["kernel"], told["local_bytes"]) == (0, "slm_bank", 8192)
     assert [memory["written"] for memory in told["memories"]] == [True, True]
     assert told["listing"][0].startswith("kernel slm_bank")
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("run {file}:scal --global 8", "no 'scal' (did you mean 'scale'?)"),
+        ("run {file}:scale --global 8 --arg y=float32[8]", "kernel scale has no parameter y"),
+        ("run {file}:scale --global 8 --arg x=float32[8] --static factr=2", "parameter factr (did you mean 'factor'?)"),
+        ("check histogram_slm --format sarf", "(did you mean 'sarif'?)"),
+        ("rnu histogram_slm", "(did you mean 'run'?)"),
+        ("diff {folder}/before.json after.json", "before.json cannot be read: No such file or directory; write one by"),
+    ],
+)
+def test_a_misspelt_word_is_told_with_the_one_meant(xeemu, file, line, meant):
+    code, _, errors = xeemu(*line.format(file=file, folder=file.parent).split())
+    assert (code, meant in errors) == (2, True)

@@ -16,7 +16,7 @@ from launches import prepared, run
 import xeemu as xe
 from xeemu import kernels
 from xeemu.emission import comparing
-from xeemu.language import jaxprs
+from xeemu.ir import control
 from xeemu.launching import preparation
 
 N, GROUPS, COLUMNS = 16, 3, 4
@@ -350,7 +350,7 @@ def test_the_register_histogram_compares_each_byte_once():
     inputs = example.inputs((16384,))
     ready = prepared(example.kernel, example.nd_range((16384,)), inputs, example.static, "max1550")
     (number,) = ready.plan.inner
-    (plan,), scan = ready.plan.inner[number], jaxprs.structure(ready.program.body.eqns[number])
+    (plan,), scan = ready.plan.inner[number], control.of(ready.program.body.ops[number])
     # A word of each lane of a sub-group has 8 bytes.
     assert len(comparing.of_body(scan.body, plan, 1)) == 16 * 8
     np.testing.assert_array_equal(run(ready, inputs)[0], example.reference(*inputs))

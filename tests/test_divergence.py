@@ -503,7 +503,7 @@ def test_bodies_that_break_the_carry_are_refused(body, message):
         (lambda y: y, lambda y: 0, "the sides of wg.cond give (memory y) and (int32[])"),
         (lambda y: None, lambda y: y, "the sides of wg.cond give () and (memory y)"),
         (lambda y: 1.5, lambda y: y[0], "part 0 of the result of wg.cond is float32[] where the predicate is true"),
-        (lambda y: y, 3, "otherwise of wg.cond is a int; give a function"),
+        (lambda y: y, 3, "otherwise of wg.cond is an int; give a function"),
         (lambda y: y, lambda: 3, "otherwise of wg.cond is called with 1 argument(s)"),
     ],
 )

@@ -18,9 +18,11 @@ from jax import lax
 import xeemu as xe
 from xeemu.devices.target import CPU
 from xeemu.emission.values import Chunk, materialise
+from xeemu.ir import control, evaluation, ops
+from xeemu.ir.program import Constant
 from xeemu.knowledge import analysis, forms
 from xeemu.knowledge.analysis import Plan, local_id
-from xeemu.language import geometry, jaxprs, primitives, program
+from xeemu.language import geometry, program
 
 SIZES = [((6,), (3,)), ((4, 6), (2, 3)), ((2, 4, 4), (1, 2, 2)), ((4,), (4,))]
 TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -97,7 +99,7 @@ def built(node: Node, wg: Any, n: Any, dtype: Any) -> jax.Array:
 
 
 def operation(op: str, a: jax.Array, b: Any = None) -> jax.Array:
-    """An operation as one equation or a few, with no call in between."""
+    """An operation as one operation or a few, with no call in between."""
     one, mask, zero = (np.full(a.shape, x).astype(a.dtype) for x in (1, 8 * a.dtype.itemsize - 1, 0))
     return {
         "add": lambda: lax.add(a, b),
@@ -138,19 +140,18 @@ def traced(function: Any, sizes: Any, scalar: np.generic) -> tuple[program.Progr
 
 def computed(body: Any, wanted: Any, scalar: np.generic, group: tuple[int, ...], linear: int) -> dict[Any, np.ndarray]:
     """Every variable of a straight program for one group, by JAX itself."""
-    values: dict[Any, Any] = {body.invars[0]: np.asarray(scalar), **dict(body.constants)}
-    for eqn in body.eqns:
-        p = eqn.params
-        if eqn.primitive is primitives.local_id_p:
+    values: dict[Any, Any] = {body.inputs[0]: np.asarray(scalar)}
+    for op in body.ops:
+        p = op.attributes
+        if op.name == ops.LOCAL_ID:
             results = [local_id(wanted.local_range, p["dim"]).astype(p["dtype"])]
-        elif eqn.primitive is primitives.group_id_p:
+        elif op.name == ops.GROUP_ID:
             results = [np.asarray(linear if p["dim"] is None else group[p["dim"]], p["dtype"])]
         else:
-            assert jaxprs.structure(eqn) is None
-            operands = [np.asarray(a.val, a.aval.dtype) if hasattr(a, "val") else values[a] for a in eqn.invars]
-            results = eqn.primitive.bind(*map(jnp.asarray, operands), **p)
-            results = results if eqn.primitive.multiple_results else [results]
-        values |= dict(zip(eqn.outvars, map(np.asarray, results), strict=True))
+            assert control.of(op) is None
+            operands = [a.array if isinstance(a, Constant) else values[a] for a in op.operands]
+            results = evaluation.results(op, list(map(jnp.asarray, operands)))
+        values |= dict(zip(op.results, map(np.asarray, results), strict=True))
     return values
 
 
@@ -163,7 +164,7 @@ def check_program(traced_: program.Program, plan: Plan, scalar: np.generic) -> i
     bases: dict[Any, Any] = {}
     found = 0
     for variable in rows[0]:
-        if variable in traced_.body.invars[1:]:
+        if variable in traced_.body.inputs[1:]:
             continue
         known = plan.values[variable]
         stacked = np.stack([row[variable] for row in rows])
@@ -177,7 +178,7 @@ def check_program(traced_: program.Program, plan: Plan, scalar: np.generic) -> i
         if known.form is not None:
             found += 1
             assert known.form.based == (base is not None), variable
-            given = np.asarray(materialise(known.form, base, variable.aval.dtype, known.varying, chunk))
+            given = np.asarray(materialise(known.form, base, variable.dtype, known.varying, chunk))
             expected = stacked if known.varying else stacked[0]
             np.testing.assert_array_equal(given, expected, err_msg=str(variable))
     return found
@@ -191,8 +192,8 @@ def base_of(variable: Any, body: Any, plan: Plan, bases: dict[Any, Any], row: di
         return None
     if rule is None:
         return jnp.asarray(row[variable])
-    (eqn,) = [e for e in body.eqns if variable in e.outvars]
-    return rule([None if hasattr(a, "val") else bases[a] for a in eqn.invars])
+    (op,) = [e for e in body.ops if variable in e.results]
+    return rule([None if isinstance(a, Constant) else bases[a] for a in op.operands])
 
 
 @pytest.mark.thorough
@@ -221,7 +222,7 @@ def test_what_is_told_of_random_expressions_is_true(sizes):
 def form_of(function: Any) -> tuple[Any, Any]:
     """The form and interval of what `function(wg, n)` computes last."""
     result, plan = traced(function, ((8, 6), (4, 3)), np.int32(5))
-    known = plan.values[result.body.eqns[-1].outvars[0]]
+    known = plan.values[result.body.ops[-1].results[0]]
     return known.form, known.interval
 
 
@@ -258,9 +259,9 @@ def test_a_uniform_scalar_is_a_base():
 def test_what_may_overflow_or_is_not_linear_has_no_form(function):
     """A scalar that groups share may still be its own base: then it is not the sum of anything."""
     result, plan = traced(function, ((8, 6), (4, 3)), np.int32(5))
-    eqn = result.body.eqns[-1]
-    form = plan.values[eqn.outvars[0]].form
-    assert form is None or (form.based and eqn.outvars[0] not in plan.bases and eqn.outvars[0].aval.shape == ())
+    op = result.body.ops[-1]
+    form = plan.values[op.results[0]].form
+    assert form is None or (form.based and op.results[0] not in plan.bases and op.results[0].shape == ())
 
 
 @pytest.mark.parametrize("dtype", TYPES)

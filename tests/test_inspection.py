@@ -1,5 +1,6 @@
 """Looking into a work-group: each step holds what NumPy says its work-items hold then, and what is in local memory."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -270,3 +271,25 @@ def test_too_many_steps_are_refused():
         inspected(reverse, FLOATS, most_steps=2)
     with pytest.raises(xe.KernelArgumentError, match="most_steps is 0"):
         inspected(reverse, FLOATS, most_steps=0)
+
+
+def test_a_result_may_be_a_shape_and_an_argument_a_pytree():
+    @xe.kernel
+    def moved(wg, state, out):
+        i = wg.global_id()
+        return out.at[i].set(state["x"][i] + state["v"][i])
+
+    shape = jax.ShapeDtypeStruct((32,), np.float32)
+    (_, step) = xe.inspect(moved, xe.NDRange(32, 8), group=1)({"x": FLOATS, "v": FLOATS + 1}, shape).steps
+    assert [access.memory for access in step.accesses] == ["state['x']", "state['v']", "out"]
+    assert (step.accesses[-1].values == 2 * FLOATS[8:16] + 1).all()
+    with pytest.raises(xe.KernelArgumentError, match=r"argument state\['v'\] of kernel moved is a jax.Shape"):
+        xe.inspect(moved, xe.NDRange(32, 8))({"x": FLOATS, "v": shape}, shape)
+
+
+def test_a_result_of_opencl_may_be_a_shape():
+    pytest.importorskip("clang")
+    text = "kernel void twice(global const float* x, global float* y) { int i = get_global_id(0); y[i] = 2 * x[i]; }"
+    inspected = xe.inspect(xe.load(text)["twice"], xe.NDRange(32, 8))
+    step = inspected(FLOATS, jax.ShapeDtypeStruct((32,), np.float32)).steps[-1]
+    assert (step.accesses[-1].values == 2 * FLOATS[:8]).all()

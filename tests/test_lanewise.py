@@ -7,7 +7,7 @@ import pytest
 from jax import lax
 
 from xeemu.knowledge import lanewise
-from xeemu.language.jaxprs import Body
+from xeemu.language import importing
 
 N, OTHERS = 8, 8 * 3
 X = jnp.zeros((N, 3))
@@ -43,7 +43,7 @@ MIXED = {
 
 
 def keeps_apart(function):
-    body = Body(jax.make_jaxpr(function)(X))
+    body = importing.imported(jax.make_jaxpr(function)(X))
     return lanewise.of_body(body, [True], rank=1) == [True]
 
 

@@ -540,8 +540,8 @@ def test_arrays_given_too_early_are_told():
     with pytest.raises(xe.KernelArgumentError, match=r"the device is an array; the arrays of a launch go into a call"):
         xe.launch(nothing, xe.NDRange(64, 16), device=np.zeros(64))
     with pytest.raises(
-        xe.KernelArgumentError, match=r"got a ndarray too; .*; arrays go into a call of what xe\.launch"
+        xe.KernelArgumentError, match=r"got an? ndarray too; .*; arrays go into a call of what xe\.launch"
     ):
         xe.launch(nothing, xe.NDRange(64, 16), np.zeros(64))
-    with pytest.raises(xe.KernelArgumentError, match=r"but got a ndarray; write xe.NDRange\(global_size, local_size\)"):
+    with pytest.raises(xe.KernelArgumentError, match=r"but got an? ndarray; write xe.NDRange\(global_size"):
         xe.launch(nothing, np.zeros((64, 64)))

@@ -14,8 +14,8 @@ from test_joining import on_a_gpu
 
 import xeemu as xe
 from xeemu import kernels
+from xeemu.ir import ops
 from xeemu.knowledge import copies
-from xeemu.language import primitives
 from xeemu.launching import fitting, likeness
 
 GROUPS, N = 6, 16
@@ -142,8 +142,8 @@ def alike(steps):
 def found_alike(ready):
     """The names of those that are one memory as the launch is emitted."""
     task = ready.analysed.task
-    allocations = (eqn for eqn in task.program.body.eqns if eqn.primitive is primitives.allocate_p)
-    return {eqn.params["name"] for eqn in allocations if task.plan.values[eqn.outvars[0]].alike}
+    allocations = (op for op in task.program.body.ops if op.name == ops.ALLOCATE)
+    return {op.attributes["name"] for op in allocations if task.plan.values[op.results[0]].alike}
 
 
 def bypassed(ready):

@@ -100,9 +100,13 @@ def test_a_file_must_hold_what_was_said(tmp_path):
         ("a", r"--arg a: write NAME=VALUE, such as --arg data=uint32\[65536\]"),
         ("=int32[3]", "write NAME=VALUE"),
         ("a=", "write NAME=VALUE"),
-        ("a=int33[3]", "'int33' is no dtype; the dtypes are bool, int8, .* float64; write for example a=uint32"),
+        (
+            "a=int33[3]",
+            r"'int33' is no dtype \(did you mean 'int32'\?\); they are bool, .*; write for example a=",
+        ),
+        ("a=int32[3]:zeroz", r"'zeroz' is no number of dtype int32 \(did you mean 'zeros'\?\)"),
         ("a=int32", "an array has a shape, a scalar a value; write for example"),
-        ("a=int32[]:5", "invalid literal"),
+        ("a=int32[]:5", r"\[\] is no shape, which has a number for each dimension"),
         ("a=int32[-3]", "it is no array, scalar or file"),
         ("a=int8[3]:300", "300 out of bounds for int8"),
         ("a=int8:1.5", "'1.5' is no number of dtype int8"),
@@ -121,6 +125,12 @@ def test_what_is_no_argument_is_refused(text, message):
 )
 def test_static_parameters(text, expected):
     assert notation.static(text) == ("n", expected)
+
+
+def test_what_is_written_twice_is_refused():
+    assert notation.once("--static", [("n", 1), ("m", 1)]) == {"n": 1, "m": 1}
+    with pytest.raises(UsageError, match=r"--static n=\.\.\. is written twice; leave out one of them"):
+        notation.once("--static", [("n", 1), ("m", 1), ("n", 2)])
 
 
 def test_a_static_parameter_needs_a_name():

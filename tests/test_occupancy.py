@@ -338,7 +338,6 @@ def test_next_step(use, step):
         (("max1550", 64, -1), KernelArgumentError, "slm_bytes is -1; give a whole number from 0"),
         (("max1550", 64, 0, 0), KernelArgumentError, "registers is 0; give a whole number from 1"),
         (("max1550", 64, 0, 1.5), KernelArgumentError, "registers is 1.5; give a whole number from 1"),
-        (("max1550", 64, 0, None, None, True, 0), KernelArgumentError, "groups is 0; give a whole number from 1"),
         (("max1550", True), NDRangeError, "True is not made of integers"),
         (("max1550", 64, True), KernelArgumentError, "slm_bytes is True; give a whole number from 0"),
         (("max1550", 64, 0, True), KernelArgumentError, "registers is True; give a whole number from 1"),
@@ -359,3 +358,8 @@ def test_next_step(use, step):
 def test_refusals(use, error, message):
     with pytest.raises(error, match=message):
         occupancy(*use)
+
+
+def test_a_launch_without_work_groups_is_refused():
+    with pytest.raises(KernelArgumentError, match="groups is 0; give a whole number from 1"):
+        occupancy("max1550", 64, groups=0)

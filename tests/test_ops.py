@@ -14,7 +14,7 @@ from xeemu.cost import instructions
 from xeemu.devices import aspects
 from xeemu.devices.target import CPU
 from xeemu.faults import absence, alignment
-from xeemu.ir import printer, table
+from xeemu.ir import ops, printer, table
 from xeemu.ir.table import Kind, Traits
 from xeemu.knowledge import analysis, conversions, folding, forms, intervals, lanewise, progressions, schedule, work
 from xeemu.language import lineage, linearity, primitives, separation, source
@@ -29,7 +29,7 @@ RANGE = xe.NDRange(ITEMS, ITEMS)
 
 def test_it_has_every_operation_of_the_language_and_no_other():
     language = {name for name in table.OPS if name.startswith("xe_")}
-    assert language == {p.name for p in primitives.LANGUAGE}
+    assert language == {p.name for p in vars(primitives).values() if isinstance(p, jex_core.Primitive)}
 
 
 def test_it_has_what_jax_lets_a_kernel_compute_with():
@@ -92,8 +92,8 @@ def ready(monkeypatch):
         preparation._prepared.cache_clear()
 
 
-def _equation(ready):
-    return next(e for e in ready.program.body.eqns if e.primitive is mystery_p)
+def _mystery(ready):
+    return next(op for op in ready.program.body.ops if op.name == "mystery")
 
 
 CONSUMERS = {
@@ -103,7 +103,7 @@ CONSUMERS = {
     "interpreter": lambda ready: jax.make_jaxpr(ready.emit)(jnp.zeros(ITEMS, jnp.int32)),
     "stepping": lambda ready: flattening.of_program(ready.program),
     "absent lanes": lambda ready: absence.uses(ready.program, (None,)),
-    "lanewise": lambda ready: lanewise.results(_equation(ready), [True], 1),
+    "lanewise": lambda ready: lanewise.results(_mystery(ready), [True], 1),
 }
 OTHERS = {
     "work": lambda ready: work.of_body(ready.program.body, ready.plan, 1, CPU.threads),
@@ -112,7 +112,7 @@ OTHERS = {
     "linearity": lambda ready: linearity.check(ready.program.body, ready.program.arguments, source.UNKNOWN),
     "separation": lambda ready: separation.of_program(ready.program.body, ready.program.geometry),
     "aspects": lambda ready: aspects.check(ready.program, dataclasses.replace(xe.device("max1550"), fp64=False)),
-    "instructions": lambda ready: instructions.of_equation(_equation(ready), ready.plan, ready.program.geometry),
+    "instructions": lambda ready: instructions.of_op(_mystery(ready), ready.plan, ready.program.geometry),
 }
 
 
@@ -132,7 +132,7 @@ def test_an_operation_that_is_not_in_the_table_is_an_error_that_names_it(consume
 
 @pytest.mark.parametrize("consumer", CONSUMERS.items(), ids=lambda item: item[0])
 def test_one_of_the_language_without_a_rule_is_taken_for_no_other(consumer, ready, monkeypatch):
-    monkeypatch.setattr(primitives, "LANGUAGE", primitives.LANGUAGE | {mystery_p})
+    monkeypatch.setattr(ops, "LANGUAGE", ops.LANGUAGE | {"mystery"})
     monkeypatch.setitem(table.OPS, "mystery", Traits("mystery", Kind.STEERING))
     with pytest.raises(NotImplementedError, match="has no rule for the operation mystery"):
         consumer[1](ready)

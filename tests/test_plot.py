@@ -216,6 +216,65 @@ def test_what_is_not_known_is_left_out_of_a_roofline_and_named():
         plot.roofline(dataclasses.replace(transposed("h200"), instructions={"memory": 3}))
 
 
+@xe.kernel
+def mirror(wg, x, *, other):
+    tile, elsewhere = wg.local(wg.size, jnp.int32), wg.local(1, jnp.int32)
+    i, lid = wg.global_id(), wg.local_id()
+    elsewhere = wg.barrier(elsewhere.at[0].set(1, where=lid == 0))
+    tile = tile.at[lid].set(x[i])
+    elsewhere = wg.barrier(elsewhere) if other else elsewhere
+    return x.at[i].set(tile[wg.size - 1 - lid] * elsewhere[0])
+
+
+@xe.kernel
+def everywhere(wg, x):
+    return x.at[0].set(wg.global_id())
+
+
+def raced(kernel, **static):
+    found = xe.check(kernel, xe.NDRange(128, 64), device="max1550")(np.zeros(128, np.int32), **static)[1]
+    return next(finding for finding in found if finding.uses)
+
+
+def test_a_race_shows_who_met_whom_at_which_element_and_after_which_barrier():
+    finding = raced(mirror, other=False)
+    assert (finding.uses, finding.epochs) == (("store", "load"), (1, 1))
+    ax = plot.race(finding)
+    assert ax.get_title() == f"data-race on local memory tile[{finding.address[0]}]"
+    texts = [text.get_text() for text in ax.texts]
+    for item, what, site in zip(finding.work_items, finding.uses, finding.sites, strict=True):
+        assert f"work-item {item.global_id[0]}\nlocal {item.local_id[0]}, sub-group {item.sub_group}" in texts
+        assert any(text.startswith(f"{what}, test_plot.py:{site.line}\n") for text in texts)
+    assert [patch.get_label() for patch in ax.patches] == ["work-group 0"]
+    barriers = {line.get_label(): line.get_linestyle() for line in ax.lines if line.get_label()[0] != "_"}
+    assert barriers == {"barrier 1": "-"}
+
+
+def test_a_barrier_of_other_memories_stands_dashed_between_the_two():
+    finding = raced(mirror, other=True)
+    assert (finding.kind, finding.epochs) == ("wrong-fence", (1, 2))
+    ax = plot.race(finding)
+    passed, between = (line for line in ax.lines if line.get_label()[0] != "_")
+    assert (between.get_label(), between.get_linestyle()) == ("barrier 2 of other memories than tile", "--")
+    first, second = (text.get_position()[1] for text in ax.texts if "test_plot.py" in text.get_text())
+    assert passed.get_ydata()[0] > first > between.get_ydata()[0] > second
+
+
+def test_work_groups_that_race_have_frames_of_their_own_and_no_barriers():
+    finding = raced(everywhere)
+    assert (finding.uses, finding.epochs) == (("store", "store"), None)
+    ax = plot.race(finding)
+    assert len({patch.get_label() for patch in ax.patches}) == 2
+    assert [line for line in ax.lines if line.get_label()[0] != "_"] == []
+    assert "Nothing orders the two work-groups." in [text.get_text() for text in ax.texts]
+
+
+def test_a_finding_of_another_kind_is_no_race():
+    beyond = xe.check(xe.kernel(lambda wg, x: x.at[wg.global_id() + 1].set(0)), xe.NDRange(8, 8))(np.zeros(8))[1]
+    with pytest.raises(xe.KernelArgumentError, match=r"conflict, but got a finding of kind out-of-bounds; give"):
+        plot.race(beyond[0])
+
+
 X, Y = xe.litmus.location("x"), xe.litmus.location("y")
 
 
@@ -272,6 +331,7 @@ def test_what_cannot_be_drawn_is_told_by_a_sentence(given):
         (plot.bank_map, "plot.bank_map draws a site of local memory, from report.sites of a profile"),
         (lambda given: plot.tile(given, "max1550"), "plot.tile draws a site of local memory"),
         (plot.roofline, "plot.roofline draws a report, as xe.profile and xe.estimate give it"),
+        (plot.race, "plot.race draws a finding of a check, such as"),
         (plot.execution, "plot.execution draws an execution, as test.witness"),
     ):
         with pytest.raises(xe.KernelArgumentError, match=f"^{wanted}.*, but got {name}$"):

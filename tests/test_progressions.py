@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from xeemu.ir.program import Op, Value
 from xeemu.knowledge import expressions, intervals, progressions
 from xeemu.knowledge.expressions import Axis, Grid, TooLarge
 from xeemu.knowledge.progressions import Effort, Progressions, Split, Step
@@ -27,22 +28,15 @@ def constant(value, dtype=np.int32):
 
 
 def apply(op, *operands, dtype=I32, params=None):
-    """The operation as `schedule` makes it of an equation: its interval from those of its operands."""
-
-    class Eqn:
-        pass
-
+    """The expression as `schedule` makes it of an operation: its interval from those of its operands."""
     shape = np.broadcast_shapes(*(o.shape for o in operands))
-    eqn = Eqn()
-    eqn.outvars, eqn.invars, eqn.params = [Eqn()], [Eqn() for _ in operands], params or {}
-    eqn.primitive = Eqn()
-    eqn.primitive.name, eqn.outvars[0].aval = op, Eqn()
-    eqn.outvars[0].aval.dtype, eqn.outvars[0].aval.shape = np.dtype(dtype), shape
-    bound = intervals.of_equation(eqn, [o.interval for o in operands])
+    given = tuple(Value(o.shape, o.dtype) for o in operands)
+    made = Op(op, given, (Value(shape, np.dtype(dtype)),), params or {})
+    bound = intervals.of_op(made, [o.interval for o in operands])
     limits = intervals.of_dtype(dtype)
     exact = intervals.within(bound, limits)
     kept = exact or op in ("and", "or", "xor", "lt", "eq", "select_n", "min", "max", "rem")
-    return expressions.apply(op, operands, eqn.params, shape, dtype, bound if exact else limits, kept)
+    return expressions.apply(op, operands, made.attributes, shape, dtype, bound if exact else limits, kept)
 
 
 # --- Steps ---

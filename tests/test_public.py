@@ -1,7 +1,13 @@
 """The names that `import xeemu as xe` gives, all of them."""
 
+import dataclasses
+import inspect
+import re
 import subprocess
 import sys
+import traceback
+
+import pytest
 
 import xeemu as xe
 
@@ -72,3 +78,49 @@ def test_what_is_imported_when_asked_for_is_reachable():
 def test_the_module_is_the_command():
     run = subprocess.run([sys.executable, "-m", "xeemu", "--version"], capture_output=True, text=True, check=True)
     assert run.stdout.startswith(f"xeemu {xe.__version__} ")
+
+
+# --- How they are called ---
+
+MADE = ("Device", "Kernel", "Local", "NDRange", "Sampler")
+"""The classes that users make objects of; those of all others come from xeemu."""
+
+FUNCTIONS = [name for name in PUBLIC if name[0].islower()]
+
+
+def refused(name, *arguments, **options):
+    """The error of a call, after the check that its traceback ends here."""
+    with pytest.raises(xe.Error) as caught:
+        getattr(xe, name)(*arguments, **options)
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert {frame.filename for frame in frames} == {__file__}, name
+    return caught.value
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *MADE])
+def test_what_users_call_tells_what_is_wrong_with_a_call(name):
+    """An unknown option, more than there is by position, and nothing where something is needed."""
+    parameters = inspect.signature(getattr(xe, name)).parameters.values()
+    options = [p.name for p in parameters if p.kind != p.POSITIONAL_ONLY]
+    if options:
+        wrong = f"{options[-1]}x"
+        assert f"xe.{name} has no option {wrong!r} (did you mean {options[-1]!r}?)" in str(refused(name, **{wrong: 1}))
+    error = refused(name, *range(20))
+    assert isinstance(error, TypeError)
+    assert re.match(rf"xe\.{name} takes .*, but got an int", str(error))
+    if any(p.default is p.empty for p in parameters):
+        assert re.match(rf"xe\.{name} needs .*; write xe\.{name}\(", str(refused(name)))
+
+
+@pytest.mark.parametrize("name", ["check", "estimate", "inspect", "launch", "printed", "profile", "trace"])
+def test_what_is_no_kernel_is_refused_by_all(name):
+    assert str(refused(name, len, xe.NDRange(4))).startswith("a launch takes a kernel, but got a builtin_function")
+
+
+def test_what_a_constructor_refuses_is_told_at_the_users_line():
+    for name, value in {"NDRange": "x", "Local": -1, "Sampler": "x", "Kernel": 1}.items():
+        assert refused(name, value).code in ("kernel_argument", "nd_range")
+    with pytest.raises(
+        xe.Error, match=r"xe.Device has no option 'slm_bankz' \(did you mean 'slm_banks'\?\)\n  at .*test_pub"
+    ):
+        dataclasses.replace(xe.device("a770"), slm_bankz=3)

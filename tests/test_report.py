@@ -301,7 +301,7 @@ def test_text_is_ascii_of_80_columns_without_trailing_blanks(report):
 
 def test_long_names_and_many_sites_fit_too():
     far = dataclasses.replace(SITES[2], file="a/" * 50 + "x" * 70 + ".py", source="y" * 200, memory="m" * 40)
-    hint = dataclasses.replace(HINT, sites=(far,) * 5)
+    hint = dataclasses.replace(HINT, sites=tuple(dataclasses.replace(far, line=n // 2) for n in range(10)))
     report = dataclasses.replace(NAIVE, kernel="k" * 100, hints=(hint,), sites=(far,) * 3)
     lines = str(report).splitlines()
     assert max(map(len, lines)) <= 80

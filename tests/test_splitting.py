@@ -10,8 +10,9 @@ from jax import lax
 from test_boxes import looks_up
 
 import xeemu as xe
+from xeemu.ir import control
 from xeemu.knowledge import quotients
-from xeemu.language import jaxprs
+from xeemu.language import importing
 from xeemu.language.memory import poison
 
 NATURAL, POSITIVE = (0, 100), (7, 7)
@@ -20,9 +21,9 @@ NATURAL, POSITIVE = (0, 100), (7, 7)
 def body_of(function):
     """A function of two arrays as JAX writes it."""
     numbers = jnp.arange(8, dtype=jnp.int32)
-    body = jaxprs.Body(jax.make_jaxpr(function)(numbers, numbers))
-    calls = [jaxprs.structure(eqn) for eqn in body.eqns]
-    return calls[0].body if len(calls) == 1 and isinstance(calls[0], jaxprs.Call) else body
+    body = importing.imported(jax.make_jaxpr(function)(numbers, numbers))
+    calls = [control.of(op) for op in body.ops]
+    return calls[0].body if len(calls) == 1 and isinstance(calls[0], control.Call) else body
 
 
 def corrected(a, b, signs=None, rest=None, less=1):
@@ -35,7 +36,7 @@ def corrected(a, b, signs=None, rest=None, less=1):
 class TestQuotients:
     def test_what_jax_writes_is_found(self):
         division = quotients.division(body_of(jnp.floor_divide), [NATURAL, POSITIVE])
-        assert division.primitive.name == "div"
+        assert division.name == "div"
         assert quotients.division(body_of(corrected), [NATURAL, POSITIVE]) is not None
 
     @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from jax import lax
 from launches import prepared, run
 
 import xeemu as xe
-from xeemu.language import jaxprs
-from xeemu.language.jaxprs import Body
+from xeemu.language import importing
 
 LANES, GROUPS, COLUMNS = 8, 3, 3
 DEVICE = "hd530"
@@ -192,8 +191,8 @@ def test_of_what_is_computed_from_it(shape, names, loop):
 
 def shapes(program, name):
     """Those of the results of operations, in the program's loops too."""
-    found = jaxprs.equations(Body(program))
-    return {v.aval.shape for eqn in found if eqn.primitive.name == name for v in eqn.outvars}
+    found = importing.imported(program).walk()
+    return {v.shape for op in found if op.name == name for v in op.results}
 
 
 def test_it_is_computed_once_for_a_sub_group():

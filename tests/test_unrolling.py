@@ -14,7 +14,7 @@ from test_kernels import EXAMPLES_FOR_TESTS, JUDGED, SIZES
 
 import xeemu as xe
 from xeemu.emission import unrolling
-from xeemu.language import jaxprs, primitives
+from xeemu.ir import control, ops
 from xeemu.launching.cutting import Cut
 
 
@@ -111,10 +111,10 @@ def test_how_a_load_moves(index, move):
 
     arguments = (np.zeros(64, np.int32), np.zeros(64, np.int32))
     ready = on_a_gpu(sums, xe.NDRange(16, 16), arguments)
-    structures = ((n, jaxprs.structure(e)) for n, e in enumerate(ready.program.body.eqns))
-    ((number, scan),) = ((n, s) for n, s in structures if isinstance(s, jaxprs.Scan))
+    structures = ((n, control.of(e)) for n, e in enumerate(ready.program.body.ops))
+    ((number, scan),) = ((n, s) for n, s in structures if isinstance(s, control.Scan))
     moves = unrolling.moves(scan.body, ready.plan.inner[number][0], scan.consts)
-    loads = [n for n, e in enumerate(scan.body.eqns) if e.primitive is primitives.load_p]
+    loads = [n for n, e in enumerate(scan.body.ops) if e.name == ops.LOAD]
     assert moves.get(loads[-1]) == move
 
 

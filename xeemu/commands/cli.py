@@ -16,7 +16,19 @@ import jax
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.commands import checks, parser, printing, programs, runs, submissions, sweeps, targets, tracing
+from xeemu.commands import (
+    checks,
+    completion,
+    parser,
+    printing,
+    programs,
+    runs,
+    submissions,
+    sweeps,
+    targets,
+    terminal,
+    tracing,
+)
 from xeemu.commands.notation import UsageError
 from xeemu.commands.targets import KernelOptions, SweepOptions
 from xeemu.devices import description
@@ -37,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
       arguments: the words after `xeemu`; by default the process's own.
     """
     commands = parser.build(_COMMANDS)
-    parser.complete(commands)
+    completion.answer(commands)
     given = commands.parse_args(parser.joined(sys.argv[1:] if arguments is None else arguments))
     if given.named is None:
         commands.print_help()
@@ -137,17 +149,16 @@ def _run_of_all(example: Example, device: Device, given: argparse.Namespace, pre
     try:
         run = runs.run(example, None, device, given.repeat, given.verify, prefix)
     except xe.Error as error:
-        print(f"{example.name:25} error ({error.code}): {error}", flush=True)
+        printing.say(f"{example.name:25} error ({error.code}): {error}")
         return "refused"
     verdict = run.verdict
-    print(
+    printing.say(
         printing.row(
             example.name, printing.short_size(run.size), printing.seconds(run.time_s), printing.rate(run), verdict.brief
-        ),
-        flush=True,
+        )
     )
     if verdict.agrees is False:
-        print(textwrap.indent(verdict.text, "    "), flush=True)
+        printing.say(textwrap.indent(verdict.text, "    "))
     return {True: "verified", False: "different", None: "not verified"}[verdict.agrees]
 
 
@@ -156,7 +167,7 @@ def _trace(given: argparse.Namespace) -> int:
     size = example.sized(given.size)
     launch = xe.trace(example.kernel, example.nd_range(size), device=given.device)
     program = launch(*example.inputs(size), **example.static)
-    print(json.dumps(tracing.to_dict(program), indent=2) if given.json else program)
+    _told_or_json(program, tracing.to_dict(program) if given.json else None)
     return 0
 
 
@@ -183,10 +194,7 @@ def _estimate(given: argparse.Namespace) -> int:
 def _diff(given: argparse.Namespace) -> int:
     before, after = xe.Report.load(given.before), xe.Report.load(given.after)
     comparison = after.diff(before)
-    if given.json:
-        print(json.dumps(comparison.to_dict(), indent=2))
-    else:
-        print(comparison if comparison else "no figure differs")
+    _told_or_json(comparison or "no figure differs", comparison.to_dict() if given.json else None)
     if given.fail_above is None or not (risen := comparison.risen(given.fail_above)):
         return 0
     names = ", ".join(row.figure for row in risen)
@@ -207,7 +215,7 @@ def _check(given: argparse.Namespace) -> int:
     if format_ == "text":
         device = xe.device(given.device)
         launched = printing.launch_text(example.kernel, nd_range, device)
-        print(f"{example.name}: {launched}, device {device.name}\n\n{left}\n")
+        printing.say(f"{example.name}: {launched}, device {device.name}\n\n{left}\n")
         printing.print_sites("proved", findings.proved)
         printing.print_sites("watched", findings.watched)
     else:
@@ -236,18 +244,15 @@ def _tune(given: argparse.Namespace) -> int:
     launch = xe.tune(example.kernel, space, sample=given.sample, save=given.save, progress=True)
     table = launch(*example.inputs(size), **static)
     shown = table if given.top is None else table.top(given.top)
-    if given.json:
-        print(json.dumps(shown.to_dict(), indent=2))
-    else:
-        print(shown)
-        if more := len(table) - len(shown):
-            print(f"\n{more} configurations more, {len(table.invalid) - len(shown.invalid)} of them invalid")
+    _told_or_json(shown, shown.to_dict() if given.json else None)
+    if not given.json and (more := len(table) - len(shown)):
+        print(f"\n{more} configurations more, {len(table.invalid) - len(shown.invalid)} of them invalid")
     return _REFUSED if len(table.invalid) == len(table) else 0
 
 
 def _program(given: argparse.Namespace) -> int:
     result = programs.run(given.file, given.arguments, xe.device(given.device), given.options, given.std)
-    print(programs.told(result, given.check))
+    printing.say(programs.told(result, given.check))
     return _DIFFERENT if programs.is_faulty(result, given.check) else 0
 
 
@@ -293,7 +298,7 @@ def _occupancy(given: argparse.Namespace) -> int:
         barriers=given.barriers,
     )
     if given.json:
-        print(json.dumps(dataclasses.asdict(found), indent=2))
+        _told_or_json(found, dataclasses.asdict(found))
         return 0
     for label, value in description.of_occupancy(found):
         printing.print_labelled(label, value)
@@ -307,7 +312,16 @@ def _told(report: xe.Report, given: argparse.Namespace) -> None:
             report.save(given.save)
         if given.html:
             report.to_html(given.html)
-    print(json.dumps(report.to_dict(), indent=2) if given.json else report)
+    text = report.to_text(terminal.width(sys.stdout))
+    _told_or_json(text, report.to_dict() if given.json else None)
+
+
+def _told_or_json(text: object, data: Mapping[str, Any] | Sequence[Any] | None) -> None:
+    """Prints data as JSON where there is some, else a text."""
+    if data is None:
+        printing.say(text)
+    else:
+        print(json.dumps(data, indent=2))
 
 
 @contextlib.contextmanager
@@ -339,7 +353,7 @@ def _kernel_options(given: argparse.Namespace, shapes_only: bool = False) -> Ker
 
 
 def _refused(message: str) -> int:
-    print(message, file=sys.stderr)
+    printing.say(message, sys.stderr)
     return _REFUSED
 
 

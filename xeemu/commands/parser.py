@@ -1,8 +1,7 @@
 """Parser: what a command line of `xeemu` may hold."""
 
 import argparse
-import contextlib
-import os
+import math
 import platform
 import re
 import textwrap
@@ -155,15 +154,6 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     return parser
 
 
-def complete(commands: argparse.ArgumentParser) -> None:
-    """Answers a shell that asks for completions, where argcomplete is there: `pip install 'xeemu[completion]'`."""
-    if "_ARGCOMPLETE" in os.environ:
-        with contextlib.suppress(ImportError):
-            import argcomplete
-
-            argcomplete.autocomplete(commands)
-
-
 def joined(words: Sequence[str]) -> list[str]:
     """The words, with values that begin with a dash, such as `-DN=4`, joined to the options that they are for.
 
@@ -281,8 +271,8 @@ def _share(text: str) -> float:
         share = float(text.removesuffix("%")) / 100
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of per cent; write such as 5%") from None
-    if share < 0:
-        raise argparse.ArgumentTypeError(f"{text} is less than 0; write such as 5%")
+    if not 0 <= share < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no share from 0 on; write such as 5%")
     return share
 
 
@@ -326,8 +316,8 @@ class _Parser(argparse.ArgumentParser):
     def _meant(self, message: str) -> str:
         if found := re.match(r"unrecognized arguments: (--[\w-]+)", message):
             return did_you_mean(found[1], [option for option in self._option_string_actions if option[:2] == "--"])
-        if found := re.match(r"argument COMMAND: invalid choice: '(.*?)'", message):
-            return did_you_mean(found[1], list(self._commands))
+        if found := re.match(r"argument [^:]*: invalid choice: '(.*?)' \(choose from (.*)\)", message):
+            return did_you_mean(found[1], re.findall(r"[\w-]+", found[2]))
         return ""
 
 

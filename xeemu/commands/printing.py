@@ -5,13 +5,14 @@ import sys
 import textwrap
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import jax
 import numpy as np
 
 import xeemu as xe
 from xeemu import kernels
+from xeemu.commands import terminal
 from xeemu.commands.runs import Run
 from xeemu.commands.verdict import describe
 from xeemu.devices import description
@@ -20,10 +21,16 @@ from xeemu.devices.limits import sub_group_size
 from xeemu.kernels.example import Example
 from xeemu.language.source import Site
 
-WIDTH = 80
+WIDTH = terminal.NARROWEST
 _LABEL = 16
 _MAP_ROWS, _MAP_COLUMNS = 16, 48
 _SHADES = " .:-=+*#%@"
+
+
+def say(text: object, stream: TextIO | None = None) -> None:
+    """Prints a text, in colours where these are to be; on the output unless told otherwise."""
+    out = stream or sys.stdout
+    print(terminal.painted(str(text)) if terminal.has_colours(out) else text, file=out, flush=True)
 
 
 def print_device(device: Device) -> None:
@@ -108,7 +115,7 @@ def _print_map(values: np.ndarray) -> None:
 
 def print_labelled(label: str, text: str) -> None:
     """A text behind a label."""
-    print(textwrap.fill(text, WIDTH, initial_indent=f"{label:{_LABEL}}", subsequent_indent=" " * _LABEL))
+    say(textwrap.fill(text, WIDTH, initial_indent=f"{label:{_LABEL}}", subsequent_indent=" " * _LABEL))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -17,7 +17,7 @@ _HEADER = ("kernel", "line", "launch", "time")
 
 def run(path: str, arguments: Sequence[str], device: Device, build: str, std: str | None) -> "Result":
     """A program with the arguments of its command line."""
-    kernels = xe.load(path, build, std)
+    kernels = xe.load(path, build, std=std)
     if not hasattr(kernels, "run"):
         raise UsageError(f"{path} is no SYCL C++, whose host code could be run; name a kernel, {path}:KERNEL")
     result: Result = kernels.run(device=device, arguments=arguments)

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 import xeemu as xe
-from xeemu.commands import rules
+from xeemu.commands import notation, rules
 from xeemu.commands.notation import UsageError
 from xeemu.frontends import types
 from xeemu.frontends.sycl import arguments, parameters, ranges
@@ -28,7 +28,7 @@ def launch(path: str, name: str, options: "KernelOptions") -> tuple[xe.Kernel, x
 
     Errors: `UsageError` for what neither the file nor the options tell; `xe.Error` of the file's own.
     """
-    loaded = xe.load(path, options.build, options.std)
+    loaded = xe.load(path, options.build, std=options.std)
     assert isinstance(loaded, SyclKernels)
     if not name and len(loaded) != 1:
         raise UsageError(f"write {path}:NAME with one of {', '.join(loaded) or 'its kernels, of which it has none'}")
@@ -82,16 +82,17 @@ class _Given:
 
     def _by_name(self, texts: Sequence[str]) -> dict[str, str]:
         names = [capture.key for capture in self._captures]
-        given: dict[str, str] = {}
+        named: list[tuple[str, str]] = []
         by_position: list[str] = []
         for text in texts:
             name, sign, value = text.partition("=")
             if sign and name in names:
-                given[name] = value
+                named.append((name, value))
             elif sign and name.isidentifier():
                 raise UsageError(f"the kernel captures no {name}; it captures {', '.join(names) or 'nothing'}")
             else:
                 by_position.append(text)
+        given = notation.once("--arg", named)
         takers = [c.key for c in self._captures if c.key not in given and not self._is_known(c)]
         if len(by_position) > len(takers):
             listed = ", ".join(c.declared for c in self._captures)

@@ -14,8 +14,8 @@ def space(given: argparse.Namespace) -> dict[str, Any]:
         "sub_group_size": given.sub_group,
         "global_size": given.global_size,
     }
-    statics = map(notation.static_choices, given.static)
-    return {**{name: value for name, value in options.items() if value is not None}, **dict(statics)}
+    statics = notation.once("--static", map(notation.static_choices, given.static))
+    return {**{name: value for name, value in options.items() if value is not None}, **statics}
 
 
 def turned(space: dict[str, Any]) -> dict[str, Any]:

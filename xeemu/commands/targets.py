@@ -14,6 +14,7 @@ import xeemu as xe
 from xeemu import kernels
 from xeemu.commands import notation, rules, submissions
 from xeemu.commands.notation import UsageError
+from xeemu.errors import did_you_mean
 from xeemu.frontends.collection import Kernels
 from xeemu.kernels.example import Example
 
@@ -109,7 +110,7 @@ _SYCL = re.compile(r"(.*?\.(?:cpp|cc|cxx|c\+\+|hpp|hxx|sycl))(?::(?!\\)(.*))?", 
 
 def _of_source(path: str, name: str, size: Sequence[int] | None, options: KernelOptions) -> Example:
     """A kernel of OpenCL C with the launch that the options describe."""
-    loaded = xe.load(path, options.build, options.std)
+    loaded = xe.load(path, options.build, std=options.std)
     assert isinstance(loaded, Kernels)
     if not name and len(loaded) != 1:
         raise UsageError(f"write {path}:NAME with one of {', '.join(loaded) or 'its kernels, of which it has none'}")
@@ -130,10 +131,11 @@ def _of_kernel(name: str, kernel: xe.Kernel, options: KernelOptions) -> Example:
     if options.global_size is None or min(options.global_size) < 1:
         raise UsageError(f"{name} is a kernel: write its sizes, from 1, such as --global-size 4096 --local-size 64")
     nd_range = xe.NDRange(options.global_size, options.local_size)
-    given = dict(notation.argument(text, k, options.shapes_only) for k, text in enumerate(options.arguments))
+    written = (notation.argument(text, k, options.shapes_only) for k, text in enumerate(options.arguments))
+    given = notation.once("--arg", written)
     _check_names(kernel, given)
     inputs = tuple(given[parameter] for parameter in kernel.parameters)
-    return _bare(kernel, nd_range, inputs, dict(map(notation.static, options.static)))
+    return _bare(kernel, nd_range, inputs, notation.once("--static", map(notation.static, options.static)))
 
 
 def _bare(kernel: xe.Kernel, nd_range: xe.NDRange, inputs: tuple[Any, ...], static: Mapping[str, Any]) -> Example:
@@ -158,16 +160,16 @@ def _size_names(dimensions: int) -> tuple[str, ...]:
 
 def _check_names(kernel: xe.Kernel, given: Sequence[str] | dict[str, object]) -> None:
     wanted = kernel.parameters
+    if unknown := [parameter for parameter in given if parameter not in wanted]:
+        raise UsageError(
+            f"kernel {kernel.name} has no parameter {', '.join(unknown)}{did_you_mean(unknown[0], wanted)}; it takes "
+            f"{', '.join(wanted)}, and static parameters go with --static"
+        )
     if missing := [parameter for parameter in wanted if parameter not in given]:
         raise UsageError(
             f"kernel {kernel.name} takes {', '.join(wanted)}; write also "
             + " ".join(f"--arg {parameter}=float32[1024]" for parameter in missing)
             + ", with the dtype and the shape of yours"
-        )
-    if unknown := [parameter for parameter in given if parameter not in wanted]:
-        raise UsageError(
-            f"kernel {kernel.name} has no parameter {', '.join(unknown)}; it takes {', '.join(wanted)}, and static "
-            "parameters go with --static"
         )
 
 
@@ -183,7 +185,8 @@ def _attribute(path: Path, attribute: str) -> Example | xe.Kernel:
     if attribute and hasattr(module, attribute):
         kind = type(getattr(module, attribute)).__name__
         raise UsageError(f"{attribute} in {path} is a {kind}, neither a kernel nor an example; {choice}")
-    raise UsageError(f"{path} has no {attribute!r}; {choice}" if attribute else choice)
+    meant = did_you_mean(attribute, list(usable))
+    raise UsageError(f"{path} has no {attribute!r}{meant}; {choice}" if attribute else choice)
 
 
 def _usable(module: ModuleType) -> dict[str, Example | xe.Kernel]:
@@ -193,10 +196,11 @@ def _usable(module: ModuleType) -> dict[str, Example | xe.Kernel]:
 def listed(path: str, build: str = "", std: str | None = None) -> str:
     """The kernels of a file, and its examples, as text."""
     if path.endswith(_OPENCL) or _SYCL.fullmatch(path) is not None:
-        return repr(xe.load(path, build, std))
+        return repr(xe.load(path, build, std=std))
     usable = _usable(_load(Path(path)))
     heads = [f"  {name}: {value if isinstance(value, xe.Kernel) else value.summary}" for name, value in usable.items()]
-    return "\n".join([f"{path}: {len(heads)} kernels and examples", *heads])
+    what = "kernels and examples" if len(heads) != 1 else "kernel or example"
+    return "\n".join([f"{path}: {len(heads)} {what}", *heads])
 
 
 def _load(path: Path) -> ModuleType:

@@ -17,17 +17,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
-from xeemu.ir import ops
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge import intervals
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.schedule import Frame, Key, Meeting
-from xeemu.language import jaxprs, primitives
-from xeemu.language.divergence import is_merge
+from xeemu.language import primitives
 from xeemu.language.geometry import Geometry
-from xeemu.language.jaxprs import Body
 from xeemu.language.orders import ACQUIRING, RELEASING
 
 UNROLLED = 4
@@ -76,27 +74,27 @@ class _Count:
 
     def frame(self, frame: Frame, inputs: Mapping[Any, int]) -> None:
         depth = _depth(frame)
-        levels: dict[Any, int] = {v: inputs.get(v, depth) for v in frame.body.invars}
+        levels: dict[Any, int] = {v: inputs.get(v, depth) for v in frame.body.inputs}
         (fused, taking), needed = _fused(frame.body, frame.plan), _needed_words(frame.body, frame.plan)
         seen: set[Any] = set()
-        for number, eqn in enumerate(frame.body.eqns):
+        for number, op in enumerate(frame.body.ops):
             if number in frame.regions:
                 self._sections[frame] = number
-            level = max((levels.get(a, 0) for a in eqn.invars if not jaxprs.is_literal(a)), default=0)
+            level = max((levels.get(a, 0) for a in op.operands if not isinstance(a, Constant)), default=0)
             for inner in _inner(frame, number):
-                self.frame(inner, _inner_levels(inner, eqn, levels, depth))
-            pinned = eqn.primitive in primitives.LANGUAGE or jaxprs.structure(eqn) is not None
-            level = depth if pinned and eqn.invars else level
-            levels |= dict.fromkeys(eqn.outvars, level)
-            key = _key(eqn)
-            if pinned and not _is_counted(eqn):
+                self.frame(inner, _inner_levels(inner, op, levels, depth))
+            pinned = op.name in ops.LANGUAGE or control.of(op) is not None
+            level = depth if pinned and op.operands else level
+            levels |= dict.fromkeys(op.results, level)
+            key = _key(op)
+            if pinned and not _is_counted(op):
                 continue
-            words = max((needed.get(v, 0) for v in eqn.outvars), default=1)
-            if key in seen or id(eqn) in fused or not (words or pinned):
+            words = max((needed.get(v, 0) for v in op.results), default=1)
+            if key in seen or id(op) in fused or not (words or pinned):
                 continue
             seen.add(key)
-            found = of_equation(eqn, frame.plan, self.geometry, words, level > 0)
-            self._add(_outer(frame, level), _multiplying(eqn, found, words) if id(eqn) in taking else found)
+            found = of_op(op, frame.plan, self.geometry, words, level > 0)
+            self._add(_outer(frame, level), _multiplying(op, found, words) if id(op) in taking else found)
         self._sections[frame] = min(frame.regions, default=START)
         self._add(frame, _overhead(frame))
 
@@ -119,7 +117,7 @@ def _outer(frame: Frame, level: int) -> Frame:
 
 
 def _inner(frame: Frame, number: int) -> list[Frame]:
-    """The frames of a structured equation; of a loop that was walked iteration by iteration, the first."""
+    """The frames of a structured operation; of a loop that was walked iteration by iteration, the first."""
     found: dict[Any, Frame] = {}
     for step in frame.steps:
         if isinstance(step, Frame) and step.number == number:
@@ -127,25 +125,27 @@ def _inner(frame: Frame, number: int) -> list[Frame]:
     return list(found.values())
 
 
-def _inner_levels(inner: Frame, eqn: jex_core.JaxprEqn, levels: Mapping[Any, int], depth: int) -> dict[Any, int]:
+def _inner_levels(inner: Frame, op: Op, levels: Mapping[Any, int], depth: int) -> dict[Any, int]:
     """The levels of an inner frame's inputs: what a loop changes is of its own level."""
-    given = [0 if jaxprs.is_literal(a) else levels.get(a, 0) for a in eqn.invars]
-    match jaxprs.structure(eqn):
-        case jaxprs.Cond():
+    given = [0 if isinstance(a, Constant) else levels.get(a, 0) for a in op.operands]
+    match control.of(op):
+        case control.Cond():
             given = given[1:]
-        case jaxprs.Scan() as scan:
+        case control.Scan() as scan:
             given = _loop_levels(inner.body, scan.consts, scan.body, scan.consts, given, depth)
-        case jaxprs.While() as loop:
+        case control.While() as loop:
             tested, consts = given[: loop.predicate_consts], given[loop.predicate_consts :][: loop.body_consts]
             carries = given[loop.predicate_consts + loop.body_consts :]
             own = tested if inner.kind == "test" else consts
             given = _loop_levels(inner.body, len(own), loop.body, loop.body_consts, [*own, *carries], depth)
-    return dict(zip(inner.body.invars, given, strict=True))
+    return dict(zip(inner.body.inputs, given, strict=True))
 
 
-def _loop_levels(inner: Body, consts: int, body: Body, body_consts: int, given: Sequence[int], depth: int) -> list[int]:
+def _loop_levels(
+    inner: Region, consts: int, body: Region, body_consts: int, given: Sequence[int], depth: int
+) -> list[int]:
     """Levels with the carries and elements of a loop one deeper, but for the carries that it leaves as they are."""
-    kept = [v is out for v, out in zip(body.invars[body_consts:], body.outvars, strict=False)]
+    kept = [v is out for v, out in zip(body.inputs[body_consts:], body.outputs, strict=False)]
     carried = [level if k < len(kept) and kept[k] else depth + 1 for k, level in enumerate(given[consts:])]
     return [*given[:consts], *carried]
 
@@ -157,45 +157,70 @@ def _overhead(frame: Frame) -> Counter:
     if frame.kind != "iteration":
         return {}
     steps = (step for inner in frame.frames() for step in inner.steps)
-    meets = any(isinstance(step, Meeting) and step.eqn.primitive in primitives.LANGUAGE for step in steps)
+    meets = any(isinstance(step, Meeting) and step.op.name in ops.LANGUAGE for step in steps)
     shared = 1 if meets or not frame.counted else UNROLLED
     return {name: number / shared for name, number in _ITERATION.items()}
 
 
-def _key(eqn: jex_core.JaxprEqn) -> Any:
+def _key(op: Op) -> Any:
     """Equal for operations that do the same."""
-    operands = tuple((str(a.val), str(a.aval)) if jaxprs.is_literal(a) else a for a in eqn.invars)
-    return id(eqn) if eqn.primitive in primitives.LANGUAGE else (eqn.primitive, str(eqn.params), operands)
+    operands = tuple(
+        (str(a.array), str(a.dtype), a.shape) if isinstance(a, Constant) and a.is_literal else a for a in op.operands
+    )
+    return id(op) if op.name in ops.LANGUAGE else (op.name, str(op.attributes), op.regions, operands)
 
 
-def _fused(body: Body, plan: Plan) -> tuple[set[int], set[int]]:
-    """The `id`s of the products that multiply-adds take in, and of the sums that multiply for it, not only shift."""
-    uses: dict[jex_core.Var, list[jex_core.JaxprEqn | None]] = collections.defaultdict(list)
-    for eqn in body.eqns:
-        for atom in eqn.invars:
-            if not jaxprs.is_literal(atom):
-                uses[atom].append(eqn)
-    for atom in body.outvars:
-        if not jaxprs.is_literal(atom):
-            uses[atom].append(None)
-    products, sums = set(), set()
-    for eqn in body.eqns:
-        users = uses[eqn.outvars[0]] if eqn.primitive.name == "mul" else []
-        if users and all(user is not None and user.primitive.name in ("add", "sub") for user in users):
-            products.add(id(eqn))
-            sums |= set() if _is_shift(eqn, plan) else {id(user) for user in users}
-    return products, sums
+def _fused(body: Region, plan: Plan) -> tuple[set[int], set[int]]:
+    """The `id`s of the products that multiply-adds take in, and of the sums that multiply for it, not only shift.
+
+    A product is taken in where nothing but sums uses it. A sum takes in one: of two products one is carried out.
+    """
+    uses = _uses(body)
+    products = {op.results[0]: op for op in body.ops if _is_product(op) and _is_of_sums(uses[op.results[0]])}
+    for op in body.ops:
+        if _is_sum(op) and all(value in products for value in op.operands):
+            del products[op.operands[0]]
+    multiplying = (user for value, op in products.items() if not _is_shift(op, plan) for user in uses[value])
+    return {id(op) for op in products.values()}, {id(user) for user in multiplying}
 
 
-def _is_shift(product: jex_core.JaxprEqn, plan: Plan) -> bool:
+def _uses(body: Region) -> Mapping[Value, list[Op | None]]:
+    """The operations that use each value, None for the body's own results."""
+    uses: dict[Value, list[Op | None]] = collections.defaultdict(list)
+    for op in (*body.ops, None):
+        for value in body.outputs if op is None else op.operands:
+            if not isinstance(value, Constant):
+                uses[value].append(op)
+    return uses
+
+
+def _is_of_sums(users: Sequence[Op | None]) -> bool:
+    return bool(users) and all(user is not None and _is_sum(user) for user in users)
+
+
+def _is_sum(op: Op) -> bool:
+    return op.name in ("add", "sub")
+
+
+def _is_product(op: Op) -> bool:
+    return op.name in ("mul", "square") or (op.name == "integer_pow" and op.attributes["y"] == 2)
+
+
+def _multiplications(op: Op) -> int:
+    """Products that a power takes, by squares of squares; 0 of what is no power."""
+    power = 2 if op.name == "square" else abs(op.attributes["y"]) if op.name == "integer_pow" else 1
+    return max(0, power.bit_length() + power.bit_count() - 2)
+
+
+def _is_shift(product: Op, plan: Plan) -> bool:
     """Whether a factor of a product of integers is a power of two that is known."""
-    known = (_constant(atom, plan) for atom in product.invars)
+    known = (_constant(value, plan) for value in product.operands)
     return any(factor is not None and factor > 0 and factor & (factor - 1) == 0 for factor in known)
 
 
-def _multiplying(eqn: jex_core.JaxprEqn, found: Mapping[str, float], words: int) -> Mapping[str, float]:
+def _multiplying(op: Op, found: Mapping[str, float], words: int) -> Mapping[str, float]:
     """The instructions of a sum that takes in a product: of integers, those of the product."""
-    words = min(words, _words(eqn.outvars[0].aval.dtype))
+    words = min(words, _words(op.results[0].dtype))
     return _product(found["i32"] / words, words) if set(found) == {"i32"} else found
 
 
@@ -203,153 +228,151 @@ def _product(elements: float, words: int) -> Mapping[str, float]:
     return {"i64mul" if words == 2 else "i32mul": float(elements)}
 
 
-def _needed_words(body: Body, plan: Plan) -> dict[Any, int]:
+def _needed_words(body: Region, plan: Plan) -> dict[Any, int]:
     """How many 32-bit words of each value of a body are needed; of what leaves it or goes into a loop, all.
 
     What is not there is not needed. The high word of what is known to fit the low one is no work.
     """
     needed: dict[Any, int] = {}
 
-    def need(atom: jaxprs.Atom, words: int) -> None:
-        if not jaxprs.is_literal(atom):
-            narrow = intervals.within(plan.values[atom].interval, (-(2**31), 2**32 - 1))
-            needed[atom] = max(needed.get(atom, 0), min(words, 1 if narrow else _words(atom.aval.dtype)))
+    def need(value: Value, words: int) -> None:
+        if not isinstance(value, Constant):
+            narrow = intervals.within(plan.values[value].interval, (-(2**31), 2**32 - 1))
+            needed[value] = max(needed.get(value, 0), min(words, 1 if narrow else _words(value.dtype)))
 
-    for atom in body.outvars:
-        need(atom, 2)
-    for eqn in reversed(body.eqns):
-        result = max((needed.get(v, 0) for v in eqn.outvars), default=0)
-        if result or _has_effects(eqn):
-            for atom, words in _operand_words(eqn, plan, result):
-                need(atom, words)
+    for value in body.outputs:
+        need(value, 2)
+    for op in reversed(body.ops):
+        result = max((needed.get(v, 0) for v in op.results), default=0)
+        if result or _has_effects(op):
+            for value, words in _operand_words(op, plan, result):
+                need(value, words)
     return needed
 
 
-def _is_counted(eqn: jex_core.JaxprEqn) -> bool:
+def _is_counted(op: Op) -> bool:
     """Whether an operation of the language is more than a request to memory."""
-    return ops.of(eqn).kind in (Kind.ORDER, Kind.COLLECTIVE) or eqn.primitive is primitives.atomic_p
+    return ops.of(op).kind in (Kind.ORDER, Kind.COLLECTIVE) or op.name == ops.ATOMIC
 
 
-def _has_effects(eqn: jex_core.JaxprEqn) -> bool:
-    return eqn.primitive in primitives.LANGUAGE or jaxprs.structure(eqn) is not None
+def _has_effects(op: Op) -> bool:
+    return op.name in ops.LANGUAGE or control.of(op) is not None
 
 
-def _operand_words(eqn: jex_core.JaxprEqn, plan: Plan, result: int) -> Iterator[tuple[jaxprs.Atom, int]]:
+def _operand_words(op: Op, plan: Plan, result: int) -> Iterator[tuple[Value, int]]:
     """The operands that an operation needs, and how many words of each if `result` words of its result are needed."""
-    name, operands = eqn.primitive.name, list(eqn.invars)
+    name, operands = op.name, list(op.operands)
     chosen = _constant(operands[0], plan) if name == "select_n" else None
     if chosen is not None:
         operands = [operands[1 + min(max(chosen, 0), len(operands) - 2)]]
-    for atom in operands:
-        if ops.of(eqn).low_word or chosen is not None:
-            yield atom, result
+    for value in operands:
+        if ops.of(op).low_word or chosen is not None:
+            yield value, result
         elif name == "convert_element_type":
-            yield atom, _words(eqn.outvars[0].aval.dtype)
+            yield value, _words(op.results[0].dtype)
         elif name == "and" and any(_is_low(a, plan) for a in operands):
-            yield atom, 1
+            yield value, 1
         else:
-            yield atom, 2
+            yield value, 2
 
 
 def _words(dtype: Any) -> int:
     return 2 if dtype.itemsize == 8 and jnp.issubdtype(dtype, jnp.integer) else 1
 
 
-def _is_low(atom: jaxprs.Atom, plan: Plan) -> bool:
+def _is_low(value: Value, plan: Plan) -> bool:
     """Whether a constant mask keeps bits of the low word alone."""
-    mask = _constant(atom, plan)
+    mask = _constant(value, plan)
     return mask is not None and 0 <= mask < 2**32
 
 
-def _constant(atom: jaxprs.Atom, plan: Plan) -> int | None:
+def _constant(value: Value, plan: Plan) -> int | None:
     """The integer that a value always is; None if there is no such one."""
-    interval = (
-        intervals.of_array(np.asarray(jaxprs.literal(atom))) if jaxprs.is_literal(atom) else plan.values[atom].interval
-    )
+    interval = intervals.of_array(value.array) if isinstance(value, Constant) else plan.values[value].interval
     return interval[0] if interval is not None and interval[0] == interval[1] else None
 
 
-def of_equation(
-    eqn: jex_core.JaxprEqn, plan: Plan, geometry: Geometry, words: int = 2, in_loop: bool = False
-) -> Mapping[str, float]:
+def of_op(op: Op, plan: Plan, geometry: Geometry, words: int = 2, in_loop: bool = False) -> Mapping[str, float]:
     """Instructions by class that a sub-group executes for an operation, without requests to memory.
 
     Args:
-      eqn: the operation.
+      op: the operation.
       plan: the analysis of its call path.
       geometry: the sizes of the launch.
       words: 32-bit words of an integer result that are needed.
       in_loop: whether it is carried out in every iteration of a loop.
     """
-    if eqn.primitive is primitives.barrier_p:
-        return {"barrier": 1.0} if eqn.params["level"] == "group" else {}
-    if eqn.primitive in (primitives.fence_p, primitives.atomic_p):
-        return {"fence": float(fences)} if (fences := _fences(eqn, geometry)) else {}
-    if eqn.primitive is primitives.collective_p:
-        return {"shuffle": float(_steps(eqn, geometry) * _elements(eqn.invars[0].aval.shape, geometry))}
-    name = eqn.primitive.name
-    op = ops.of(eqn)
-    if eqn.primitive in primitives.LANGUAGE or op.free or not eqn.outvars:
+    if op.name == ops.BARRIER:
+        return {"barrier": 1.0} if op.attributes["level"] == "group" else {}
+    if op.name in (ops.FENCE, ops.ATOMIC):
+        return {"fence": float(fences)} if (fences := _fences(op, geometry)) else {}
+    if op.name == ops.COLLECTIVE:
+        return {"shuffle": float(_steps(op, geometry) * _elements(op.operands[0].shape, geometry))}
+    name = op.name
+    traits = ops.of(op)
+    if op.name in ops.LANGUAGE or traits.free or not op.results:
         return {}
-    known = plan.values.get(eqn.outvars[0])
+    known = plan.values.get(op.results[0])
     if known is not None and known.form is not None and (in_loop or not known.varying):
         return {}
-    if _follows(eqn, plan) or is_merge(eqn):
+    if _follows(op, plan) or op.merges:
         return {}
-    shape = max((a.aval.shape for a in (*eqn.invars, *eqn.outvars)), key=math.prod)
+    shape = max((a.shape for a in (*op.operands, *op.results)), key=math.prod)
     elements = _elements(shape, geometry)
     if name.startswith("random_"):
-        return _random(eqn, elements)
-    if op.shuffles or _is_group_reduction(eqn, geometry):
+        return _random(op, elements)
+    if traits.shuffles or _is_group_reduction(op, geometry):
         return {"shuffle": float(max(1, math.ceil(math.log2(geometry.sub_group_size))) * elements)}
-    return _arithmetic(eqn, plan, elements, words)
+    return _arithmetic(op, plan, elements, words)
 
 
-def _random(eqn: jex_core.JaxprEqn, elements: int) -> Mapping[str, float]:
+def _random(op: Op, elements: int) -> Mapping[str, float]:
     """Instructions of an operation of `jax.random`, as if its keys were those of Threefry."""
-    if eqn.primitive.name in ("random_wrap", "random_unwrap"):
+    if op.name in ("random_wrap", "random_unwrap"):
         return {}
-    made = eqn.outvars[0].aval.dtype
+    made = op.results[0].dtype
     words = 2 if jax.dtypes.issubdtype(made, jax.dtypes.prng_key) else _words(made)
     return {"i32": float(_RANDOM_BITS * words * elements)}
 
 
-def _fences(eqn: jex_core.JaxprEqn, geometry: Geometry) -> int:
+def _fences(op: Op, geometry: Geometry) -> int:
     """Fences for the order of a fence or atomic operation: IGC puts one before a release, one after an acquire."""
-    if eqn.primitive is primitives.fence_p:
-        return int(eqn.params["ordering"].order != "relaxed")
-    access: primitives.Access = eqn.params["access"]
+    if op.name == ops.FENCE:
+        return int(op.attributes["ordering"].order != "relaxed")
+    access: primitives.Access = op.attributes["access"]
     assert access.ordering is not None
     each = (access.ordering.order in RELEASING) + (access.ordering.order in ACQUIRING)
     return each * _elements(access.shape, geometry)
 
 
-def _follows(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
+def _follows(op: Op, plan: Plan) -> bool:
     """Whether the result is a constant, or one of the operands, because other operands are constants."""
-    if _constant(eqn.outvars[0], plan) is not None:
+    if _constant(op.results[0], plan) is not None:
         return True
-    return eqn.primitive.name == "select_n" and _constant(eqn.invars[0], plan) is not None
+    return op.name == "select_n" and _constant(op.operands[0], plan) is not None
 
 
-def _arithmetic(eqn: jex_core.JaxprEqn, plan: Plan, elements: int, words: int) -> Mapping[str, float]:
-    name, dtype = eqn.primitive.name, eqn.outvars[0].aval.dtype
-    operand = np.dtype(eqn.invars[0].aval.dtype) if eqn.invars else np.dtype(dtype)
+def _arithmetic(op: Op, plan: Plan, elements: int, words: int) -> Mapping[str, float]:
+    name, dtype = op.name, op.results[0].dtype
+    operand = np.dtype(op.operands[0].dtype) if op.operands else np.dtype(dtype)
     if operand.kind == "b" and name in ("and", "or", "xor", "not", "convert_element_type"):
         return {}
     floating = bool(jnp.issubdtype(operand, jnp.floating))
     if name == "convert_element_type":
-        known = plan.values.get(eqn.outvars[0])
+        known = plan.values.get(op.results[0])
         free = (known is not None and known.form is not None) or (not floating and np.dtype(dtype).kind in "iu")
         return {} if free else {"i32": float(elements)}
-    if ops.of(eqn).special or (name == "div" and floating):
+    if ops.of(op).special or (name == "div" and floating):
         return {"special": float(elements)}
+    powers = _multiplications(op)
     if floating:
-        return {_FLOATS.get(operand.name, "f32"): float(elements)}
+        inverse = {"special": float(elements)} if name == "integer_pow" and op.attributes["y"] < 0 else {}
+        return {_FLOATS.get(operand.name, "f32"): float(elements * max(1, powers)), **inverse}
     words = min(words, _words(operand))
-    if name == "mul" and not _is_shift(eqn, plan):
-        return _product(elements, words)
+    if powers or (name == "mul" and not _is_shift(op, plan)):
+        return _product(elements * max(1, powers), words)
     if name in ("div", "rem"):
-        return {"i32": float(words * elements * _division(_constant(eqn.invars[1], plan)))}
+        return {"i32": float(words * elements * _division(_constant(op.operands[1], plan)))}
     return {"i32": float(words * elements)}
 
 
@@ -366,15 +389,15 @@ def _elements(shape: tuple[int, ...], geometry: Geometry) -> int:
     return math.prod(shape[rank:]) if shape[:rank] == geometry.local_range else math.prod(shape)
 
 
-def _steps(eqn: jex_core.JaxprEqn, geometry: Geometry) -> int:
-    collective = eqn.params["collective"]
-    words = _words(eqn.invars[0].aval.dtype)
+def _steps(op: Op, geometry: Geometry) -> int:
+    collective = op.attributes["collective"]
+    words = _words(op.operands[0].dtype)
     if collective.kind in ("reduce", "inclusive_scan", "exclusive_scan"):
         return words * max(1, math.ceil(math.log2(geometry.sub_group_size)))
     return words
 
 
-def _is_group_reduction(eqn: jex_core.JaxprEqn, geometry: Geometry) -> bool:
-    axes, rank = eqn.params.get("axes", ()), len(geometry.local_range)
-    per_item = bool(eqn.invars) and eqn.invars[0].aval.shape[:rank] == geometry.local_range
-    return ops.of(eqn).is_reduction and per_item and any(axis < rank for axis in axes)
+def _is_group_reduction(op: Op, geometry: Geometry) -> bool:
+    axes, rank = op.attributes.get("axes", ()), len(geometry.local_range)
+    per_item = bool(op.operands) and op.operands[0].shape[:rank] == geometry.local_range
+    return ops.of(op).is_reduction and per_item and any(axis < rank for axis in axes)

@@ -129,7 +129,11 @@ class Report:
         return "?" if getattr(self, name) is None else self.marks.get(name, "~")
 
     def __str__(self) -> str:
-        return text.of_report(self)
+        return self.to_text()
+
+    def to_text(self, width: int = text.WIDTH) -> str:
+        """The report as text; lines of the source have the columns that are left of so many, 80 at least."""
+        return text.of_report(self, width)
 
     def _repr_html_(self) -> str:
         return page.fragment(self)

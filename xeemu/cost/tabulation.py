@@ -274,10 +274,10 @@ def _occupancy(prepared: Prepared, census: Census, barriers: bool) -> Occupancy 
             device,
             geometry.local_range,
             prepared.program.local_bytes,
-            registers and min(registers, _most_registers(census) or registers),
-            geometry.sub_group_size,
-            barriers,
-            max(1, geometry.groups),
+            registers=registers and min(registers, _most_registers(census) or registers),
+            sub_group_size=geometry.sub_group_size,
+            barriers=barriers,
+            groups=max(1, geometry.groups),
         )
     except Error:
         # What the launch's own checks let pass, the calculator may not have figures for.

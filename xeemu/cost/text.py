@@ -5,7 +5,7 @@ Nothing is computed while a report is printed beyond quotients and differences o
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from xeemu.cost.figures import WIDTH, ascii_only, cut, marked, number, percent, seconds, size, wrap
@@ -15,17 +15,22 @@ if TYPE_CHECKING:
     from xeemu.cost.report import Report
 
 
-def of_report(report: "Report") -> str:
-    """The whole of a report."""
-    sections = (_header, _verdict, _hints, _source, _banks, _global, _instructions, _occupancy, _bound, _assumed)
-    blocks = (section(report) for section in sections)
+def of_report(report: "Report", width: int = WIDTH) -> str:
+    """The whole of a report, with lines of the source in what a width of 80 columns or more leaves."""
+    before, after = (_header, _verdict, _hints), (_banks, _global, _instructions, _occupancy, _bound, _assumed)
+    blocks = [section(report) for section in before]
+    blocks += [_source(report, _SOURCE + max(0, width - WIDTH)), *(section(report) for section in after)]
     return "\n\n".join("\n".join(ascii_only(line) for line in block) for block in blocks if block)
 
 
-_RULE = (
+_SOURCE = 34  # columns of a line of the source, of 80
+_MOST_PLACES = 3  # of a hint
+
+RULE = (
     "The cycles of each alone. SLM and L1, behind one port, add up; the launch takes the cube root of the sum of the "
     "cubes, and its bound is the largest."
 )
+"""How the terms of the time come together."""
 
 # --- Sections: a list of lines, or an empty one ---
 
@@ -79,29 +84,34 @@ def _hung(text: str) -> list[str]:
 def _hints(report: "Report") -> list[str]:
     lines = ["HINTS"] if report.hints else []
     for k, hint in enumerate(report.hints, 1):
-        heads = [f"{place(site)}   {site.source}" for site in hint.sites[:3]] or ["the whole launch"]
+        heads = places(hint.sites) or ["the whole launch"]
         lines.append(cut(f"  H{k} {hint.kind}   {heads[0]}", WIDTH))
         indent = " " * len(f"  H{k} {hint.kind}   ")
-        lines += [cut(f"{indent}{head}", WIDTH) for head in heads[1:]]
-        if len(hint.sites) > 3:
-            lines.append(f"{indent}{len(hint.sites) - 3} more")
+        lines += [cut(f"{indent}{head}", WIDTH) for head in heads[1:_MOST_PLACES]]
+        if len(heads) > _MOST_PLACES:
+            lines.append(f"{indent}{len(heads) - _MOST_PLACES} more")
         lines += wrap(hint.text, "     ") + wrap(hint.effect, "     ")
     return lines
 
 
-def _source(report: "Report") -> list[str]:
+def places(sites: Iterable[SiteReport]) -> list[str]:
+    """The lines of sites, each once: where it is, and its text."""
+    return list(dict.fromkeys(f"{place(site)}   {site.source}" for site in sites))
+
+
+def _source(report: "Report", width: int) -> list[str]:
     if not report.sites and not report.source:
         return []
-    lines = [f"{'SOURCE':41}{'req':>9}{'passes':>9}{'ideal':>8}{'lines':>8}{'eff':>5}"]
+    lines = [f"{'SOURCE':{width + 7}}{'req':>9}{'passes':>9}{'ideal':>8}{'lines':>8}{'eff':>5}"]
     for file in dict.fromkeys([report.file, *(site.file for site in report.sites)]):
         if file != report.file:
-            lines.append(f"      {cut(os.path.basename(file), 34)}")
+            lines.append(f"      {cut(os.path.basename(file), width)}")
         sites = [site for site in report.sites if site.file == file]
-        lines += _listing(sites, dict(report.source) if file == report.file else {})
+        lines += _listing(sites, dict(report.source) if file == report.file else {}, width)
     return lines
 
 
-def _listing(sites: list[SiteReport], texts: Mapping[int, str]) -> list[str]:
+def _listing(sites: list[SiteReport], texts: Mapping[int, str], width: int) -> list[str]:
     by_line: dict[int, list[SiteReport]] = {}
     for site in sites:
         by_line.setdefault(site.line, []).append(site)
@@ -109,7 +119,7 @@ def _listing(sites: list[SiteReport], texts: Mapping[int, str]) -> list[str]:
     for line in sorted({*texts, *by_line}):
         here = by_line.get(line, [])
         text = texts[line] if line in texts else here[0].source
-        lines.append(f"{line:>4}  {cut(text, 34):35}{_gutter(here) if here else ''}")
+        lines.append(f"{line:>4}  {cut(text, width):{width + 1}}{_gutter(here) if here else ''}")
     return lines
 
 
@@ -247,7 +257,7 @@ def _bound(report: "Report") -> list[str]:
         limit = " <-" if term.resource == report.bound else ""
         figures = f"{number(term.work):>12} {term.unit:15}{number(term.peak):>11}{number(term.cycles):>11}"
         lines.append(f"  {term.resource:15}{figures}{percent(term.share):>7}{limit}")
-    return lines + wrap(_RULE, "  ")
+    return lines + wrap(RULE, "  ")
 
 
 def _assumed(report: "Report") -> list[str]:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.devices.device import Device, devices
 from xeemu.errors import KernelNotSupportedError
-from xeemu.language import jaxprs, primitives, source
-from xeemu.language.jaxprs import Body
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region
+from xeemu.language import source
 from xeemu.language.program import Program
 
 # The types whose use asks for an aspect, and what to write instead.
@@ -34,85 +34,83 @@ def check(program: Program, device: Device) -> None:
 
 
 def _check_atomics(program: Program, device: Device) -> None:
-    for eqn in jaxprs.equations(program.body):
-        if eqn.primitive is not primitives.atomic_p:
+    for op in program.body.walk():
+        if op.name != ops.ATOMIC:
             continue
-        held = eqn.invars[0].aval.dtype
+        held = op.operands[0].dtype
         if held.itemsize == 8:
             raise _lacks(
                 program,
-                f"an atomic {eqn.params['op']} of {held} elements, which have 64 bits",
+                f"an atomic {op.attributes['op']} of {held} elements, which have 64 bits",
                 device,
                 "atomic64",
                 "a memory of 32 bits",
-                source.of_equation(eqn),
+                source.of_op(op),
             )
 
 
 def _check_type(program: Program, device: Device, aspect: str) -> None:
     dtypes, instead = _TYPES[aspect]
-    inputs = zip(program.body.invars, program.kernel.parameters, strict=True)
+    inputs = zip(program.body.inputs, program.kernel.parameters, strict=True)
     # A Python scalar has the width of the mode that the kernel is traced in, and converts to whatever it meets.
-    names = {v: name for v, name in inputs if str(v.aval.dtype) in dtypes and not v.aval.weak_type}
+    names = {v: name for v, name in inputs if str(v.dtype) in dtypes and not v.weak_type}
     makes = _has_half if aspect == "fp16" else _makes_double if program.kernel.interface is None else _has_double
     found = _first_use(program.body, names, makes)
     if found is not None:
-        raise _lacks(program, _described(*found, dtypes), device, aspect, instead, source.of_equation(found[0]))
+        raise _lacks(program, _described(*found, dtypes), device, aspect, instead, source.of_op(found[0]))
     for v, name in names.items():
         site = source.of_function(program.kernel.function.__code__)
-        raise _lacks(program, f"the argument {name} is {v.aval.dtype}", device, aspect, instead, site)
+        raise _lacks(program, f"the argument {name} is {v.dtype}", device, aspect, instead, site)
 
 
-def _first_use(
-    body: Body, names: Mapping[Any, str], makes: Callable[[jex_core.JaxprEqn], bool]
-) -> tuple[jex_core.JaxprEqn, str | None] | None:
+def _first_use(body: Region, names: Mapping[Any, str], makes: Callable[[Op], bool]) -> tuple[Op, str | None] | None:
     """The first operation that uses one of the named values, or makes one of their type, with the name."""
-    for eqn in body.eqns:
-        structure = jaxprs.structure(eqn)
-        for number, inner in enumerate(jaxprs.bodies(eqn)):
-            given = zip(inner.invars, jaxprs.given(structure, eqn.invars, number), strict=True)
-            within = {v: names[a] for v, a in given if not jaxprs.is_literal(a) and a in names}
+    for op in body.ops:
+        structure = control.of(op)
+        for number, inner in enumerate(op.regions):
+            given = zip(inner.inputs, control.given(structure, op.operands, number), strict=True)
+            within = {v: names[a] for v, a in given if not isinstance(a, Constant) and a in names}
             if found := _first_use(inner, within, makes):
                 return found
-        used = [names[a] for a in eqn.invars if not jaxprs.is_literal(a) and a in names]
-        if used or makes(eqn):
-            return eqn, used[0] if used else None
+        used = [names[a] for a in op.operands if not isinstance(a, Constant) and a in names]
+        if used or makes(op):
+            return op, used[0] if used else None
     return None
 
 
-def _makes_double(eqn: jex_core.JaxprEqn) -> bool:
+def _makes_double(op: Op) -> bool:
     """Whether the user has asked for a double, rather than JAX's 64-bit mode.
 
     With it on, JAX widens sums, quotients and defaults, and the literals of Python and NumPy, which convert back where
-    they are stored. In a jaxpr, `jnp.zeros(n, jnp.float64)` is one of the defaults.
+    they are stored. In a program, `jnp.zeros(n, jnp.float64)` is one of the defaults.
     """
-    if not any(_is(v, _TYPES["fp64"][0]) for v in eqn.outvars):
+    if not any(_is(v, _TYPES["fp64"][0]) for v in op.results):
         return False
-    if eqn.primitive.name == "convert_element_type":
-        return source.asks_for_dtype(eqn)
-    return eqn.primitive is primitives.allocate_p or eqn.primitive.name == "bitcast_convert_type"
+    if op.name == "convert_element_type":
+        return source.asks_for_dtype(op)
+    return op.name == ops.ALLOCATE or op.name == "bitcast_convert_type"
 
 
-def _has_double(eqn: jex_core.JaxprEqn) -> bool:
+def _has_double(op: Op) -> bool:
     """The same of a kernel of another language, whose types are all the user's."""
-    return any(_is(v, _TYPES["fp64"][0]) for v in [*eqn.invars, *eqn.outvars])
+    return any(_is(v, _TYPES["fp64"][0]) for v in [*op.operands, *op.results])
 
 
-def _has_half(eqn: jex_core.JaxprEqn) -> bool:
-    return any(_is(v, _TYPES["fp16"][0]) for v in [*eqn.invars, *eqn.outvars])
+def _has_half(op: Op) -> bool:
+    return any(_is(v, _TYPES["fp16"][0]) for v in [*op.operands, *op.results])
 
 
 def _is(value: Any, dtypes: tuple[str, ...]) -> bool:
-    return str(getattr(value.aval, "dtype", "")) in dtypes
+    return str(getattr(value, "dtype", "")) in dtypes
 
 
-def _described(eqn: jex_core.JaxprEqn, name: str | None, dtypes: tuple[str, ...]) -> str:
-    dtype = next(np.dtype(v.aval.dtype) for v in [*eqn.outvars, *eqn.invars] if _is(v, dtypes))
-    if eqn.primitive in primitives.ACCESSES:
-        atomic = "an atomic" if eqn.primitive is primitives.atomic_p else "a"
-        return f"{atomic} {primitives.operation(eqn)} of {dtype} elements{f' of {name}' if name else ''}"
-    if eqn.primitive is primitives.allocate_p:
-        return f"{eqn.params['space']} memory {eqn.params['name']} of {dtype} elements"
+def _described(op: Op, name: str | None, dtypes: tuple[str, ...]) -> str:
+    dtype = next(np.dtype(v.dtype) for v in [*op.results, *op.operands] if _is(v, dtypes))
+    if op.name in ops.ACCESSES:
+        atomic = "an atomic" if op.name == ops.ATOMIC else "a"
+        return f"{atomic} {ops.operation(op)} of {dtype} elements{f' of {name}' if name else ''}"
+    if op.name == ops.ALLOCATE:
+        return f"{op.attributes['space']} memory {op.attributes['name']} of {dtype} elements"
     return f"the argument {name} is {dtype}" if name else f"a value of {dtype}"
 
 

@@ -22,10 +22,12 @@ from xeemu.devices.architectures import ARCHITECTURES
 from xeemu.devices.presets import PRESETS, Preset
 from xeemu.devices.sources import Source, figures
 from xeemu.errors import KernelArgumentError, did_you_mean
+from xeemu.language import public
 
 _UNITS = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3}
 
 
+@public.constructor
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class Device:
     """A modelled device: what a launch, the occupancy and the cost model need to know of it.
@@ -410,11 +412,13 @@ _DEVICES = Devices(_of_preset(preset) for preset in PRESETS)
 _BY_NAME = {preset.name: preset for preset in _DEVICES}
 
 
+@public.function
 def devices() -> Devices:
     """The presets: Intel GPUs by generation, then the H200, then the CPU device."""
     return _DEVICES
 
 
+@public.function
 def device(name: str | Device) -> Device:
     """The preset called `name`; a `Device` is returned as it is.
 

@@ -10,6 +10,7 @@ from xeemu.devices import limits
 from xeemu.devices.device import Device
 from xeemu.devices.device import device as find_device
 from xeemu.errors import KernelArgumentError, NDRangeError
+from xeemu.language import public
 from xeemu.language.ndrange import NDRange
 
 
@@ -68,6 +69,7 @@ class _Use:
         return -(-self.size // self.sub_group_size)
 
 
+@public.function
 def occupancy(
     device: str | Device,
     local_size: int | Sequence[int],
@@ -75,6 +77,7 @@ def occupancy(
     registers: int | None = None,
     sub_group_size: int | None = None,
     barriers: bool = True,
+    *,
     groups: int | None = None,
 ) -> Occupancy:
     """The occupancy of work-groups of one kernel, by the rule of Intel's GPU Occupancy Calculator.

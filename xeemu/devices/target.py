@@ -27,8 +27,8 @@ class Unrolling:
         no faster (not recorded).
       most_of_few: where few groups run the code, which had better be short (not recorded); a GPU waits for its kernels
         then rather than for what they compute.
-      largest_body: equations of a body that is emitted more than once (not recorded).
-      largest_block: equations of all iterations together, which bounds the time to compile (not recorded).
+      largest_body: operations of a body that is emitted more than once (not recorded).
+      largest_block: operations of all iterations together, which bounds the time to compile (not recorded).
     """
 
     most: int
@@ -55,7 +55,7 @@ class Blocks:
       fewest_reduced, fewest_spread: iterations of a block that are worth while (not recorded).
       unrolled: blocks that are emitted one after the other, so that accumulators are gone over once for all of them
         (not recorded).
-      largest_unrolled: equations of these together (not recorded).
+      largest_unrolled: operations of these together (not recorded).
       updates: iterations that find together what they update. 2-core CPU: for the histograms of the collection 64 to
         256 are as good.
       often: updates for each element of a memory from which on it is copied for parts of the groups (not recorded).

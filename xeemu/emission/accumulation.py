@@ -9,12 +9,10 @@ import dataclasses
 import math
 from typing import Any
 
-from jax.extend import core as jex_core
-
+from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import numbering
 from xeemu.knowledge.analysis import Plan
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Atom, Body
 
 _COMMUTATIVE = frozenset({"add", "min", "max"})
 
@@ -30,11 +28,11 @@ class Sum:
     """
 
     op: str
-    added: Atom
+    added: Value
     load: int
 
 
-def of_body(body: Body, plan: Plan, items: int, scattered: frozenset[int]) -> dict[int, Sum]:
+def of_body(body: Region, plan: Plan, items: int, scattered: frozenset[int]) -> dict[int, Sum]:
     """For the number of each such store of a (sub)program what it does.
 
     Args:
@@ -43,54 +41,57 @@ def of_body(body: Body, plan: Plan, items: int, scattered: frozenset[int]) -> di
       items: work-items of a group.
       scattered: the numbers of stores that are no slices.
     """
-    stores = [(n, body.eqns[n]) for n in sorted(scattered) if _one_each(body.eqns[n], items)]
+    stores = [(n, body.ops[n]) for n in sorted(scattered) if _one_each(body.ops[n], items)]
     if not stores:
         return {}
-    made = {v: e for e in body.eqns for v in e.outvars}
+    made = {v: e for e in body.ops for v in e.results}
     uses = collections.Counter(
-        a for operands in (*(e.invars for e in body.eqns), body.outvars) for a in operands if not jaxprs.is_literal(a)
+        a
+        for operands in (*(e.operands for e in body.ops), body.outputs)
+        for a in operands
+        if not isinstance(a, Constant)
     )
     numbers = numbering.of_body(body)
-    places = {v: n for n, e in enumerate(body.eqns) for v in e.outvars}
+    places = {v: n for n, e in enumerate(body.ops) for v in e.results}
     found = {}
     for number, store in stores:
-        value = store.invars[1 + store.params["access"].rank]
-        if jaxprs.is_literal(value) or uses[value] > 1 or value not in made:
+        value = store.operands[1 + store.attributes["access"].rank]
+        if isinstance(value, Constant) or uses[value] > 1 or value not in made:
             continue
         for load, added in _parts(made[value], made):
-            if uses[load.outvars[0]] == 1 and _same_place(load, store, numbers):
-                found[number] = Sum(made[value].primitive.name, added, places[load.outvars[0]])
+            if uses[load.results[0]] == 1 and _same_place(load, store, numbers):
+                found[number] = Sum(made[value].name, added, places[load.results[0]])
     return found
 
 
-def _one_each(store: jex_core.JaxprEqn, items: int) -> bool:
+def _one_each(store: Op, items: int) -> bool:
     """Whether each work-item stores one integer."""
-    return store.invars[0].aval.dtype.kind in "iu" and math.prod(store.params["access"].shape) == items
+    return store.operands[0].dtype.kind in "iu" and math.prod(store.attributes["access"].shape) == items
 
 
-def _parts(operation: jex_core.JaxprEqn, made: dict[Any, jex_core.JaxprEqn]) -> list[tuple[jex_core.JaxprEqn, Atom]]:
+def _parts(operation: Op, made: dict[Any, Op]) -> list[tuple[Op, Value]]:
     """Of a sum with something loaded the load and the other operand."""
-    if operation.primitive.name not in (*_COMMUTATIVE, "sub"):
+    if operation.name not in (*_COMMUTATIVE, "sub"):
         return []
-    a, b = operation.invars
-    pairs = [(a, b), (b, a)] if operation.primitive.name in _COMMUTATIVE else [(a, b)]
-    loads = [(made.get(x), y) for x, y in pairs if not jaxprs.is_literal(x)]
-    return [(load, y) for load, y in loads if load is not None and load.primitive is primitives.load_p]
+    a, b = operation.operands
+    pairs = [(a, b), (b, a)] if operation.name in _COMMUTATIVE else [(a, b)]
+    loads = [(made.get(x), y) for x, y in pairs if not isinstance(x, Constant)]
+    return [(load, y) for load, y in loads if load is not None and load.name == ops.LOAD]
 
 
-def _same_place(load: jex_core.JaxprEqn, store: jex_core.JaxprEqn, numbers: dict[Any, int]) -> bool:
+def _same_place(load: Op, store: Op, numbers: dict[Any, int]) -> bool:
     """Whether what is stored to is what was loaded, of the same version of the memory."""
-    one, other = load.params["access"], store.params["access"]
-    value = store.invars[1 + other.rank].aval
-    masks = primitives.mask(load), primitives.mask(store)
+    one, other = load.attributes["access"], store.attributes["access"]
+    value = store.operands[1 + other.rank]
+    masks = ops.mask(load), ops.mask(store)
 
-    def equal(a: Atom, b: Atom) -> bool:
-        return numbers[numbering.key(a)] == numbers[numbering.key(b)]
+    def equal(a: Value, b: Value) -> bool:
+        return numbers[a] == numbers[b]
 
     return (
-        load.invars[0] is store.invars[0]
+        load.operands[0] is store.operands[0]
         and one.shape == other.shape == value.shape
-        and value.dtype == store.invars[0].aval.dtype
-        and all(map(equal, primitives.indices(load), primitives.indices(store)))
+        and value.dtype == store.operands[0].dtype
+        and all(map(equal, ops.indices(load), ops.indices(store)))
         and (masks[0] is None or (masks[1] is not None and equal(masks[0], masks[1])))
     )

@@ -9,13 +9,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from jax.extend import core as jex_core
 
+from xeemu.ir import ops
+from xeemu.ir.program import Op
 from xeemu.knowledge import forms, intervals, lattices
-from xeemu.knowledge.analysis import Plan, Value
+from xeemu.knowledge.analysis import Known, Plan
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.intervals import Interval
-from xeemu.language import primitives
 
 _INT32_LIMIT = 2**31
 
@@ -81,7 +81,7 @@ class Index:
       base: the dtype of its form's base, which is added when the program runs; None if there is none.
     """
 
-    known: Value
+    known: Known
     base: np.dtype | None
 
 
@@ -167,23 +167,23 @@ def of_index(shape: tuple[int, ...], copies: int, indices: Sequence[Index], elem
     return Address(shape, elements, dtype, safe, form, components, _interval(shape, indices), exact)
 
 
-def foreseen(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> Address:
-    """The address of an access, as its equation and the analysis have it; of a memory in one copy.
+def foreseen(op: Op, plan: Plan, dimensions: int) -> Address:
+    """The address of an access, as its operation and the analysis have it; of a memory in one copy.
 
     Its emission may know more: that two components are the quotient and the remainder of one number (see `splitting`).
 
     Args:
-      eqn: the access.
+      op: the access.
       plan: what is known of its operands.
       dimensions: of the launch.
     """
-    mask, shape = primitives.mask(eqn), tuple(eqn.invars[0].aval.shape)
-    elements = left_in(eqn.params["access"].shape, None if mask is None else plan.value(mask, dimensions).form)
-    indices = [_index(plan.value(a, dimensions), a.aval.dtype) for a in primitives.indices(eqn)]
+    mask, shape = ops.mask(op), tuple(op.operands[0].shape)
+    elements = left_in(op.attributes["access"].shape, None if mask is None else plan.value(mask, dimensions).form)
+    indices = [_index(plan.value(a, dimensions), a.dtype) for a in ops.indices(op)]
     return of_index(shape, 1, indices, elements)
 
 
-def _index(known: Value, dtype: np.dtype) -> Index:
+def _index(known: Known, dtype: np.dtype) -> Index:
     return Index(known, dtype if known.form is not None and known.form.based else None)
 
 
@@ -212,7 +212,7 @@ def _linear(components: Sequence[Component], shape: Sequence[int]) -> Form:
     return Form(first.based, tuple(steps.tolist()), pattern)
 
 
-def _is_safe(known: Value, elements: Elements, size: int) -> bool:
+def _is_safe(known: Known, elements: Elements, size: int) -> bool:
     """Whether a component is proved to be within the bounds of a dimension."""
     if known.form is not None and known.form.constant:
         pattern = elements.pattern(known.form)

@@ -9,50 +9,50 @@ import jax.numpy as jnp
 from jax import lax
 
 from xeemu.emission import packing
-from xeemu.emission.context import Context, Emitter, Equation
+from xeemu.emission.context import Applied, Context, Emitter
 from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer
 from xeemu.emission.values import Buffer, Chunk, Emitted
-from xeemu.language.jaxprs import Body
+from xeemu.ir.program import Region
 
 _Branch = Callable[[int, jax.Array | None, list[Item]], list[Any]]
 """What a branch gives, by its number, for the groups of a mask, from its operands."""
 
 
-def results(emitter: Emitter, equation: Equation, branches: Sequence[Body]) -> list[Item]:
+def results(emitter: Emitter, applied: Applied, branches: Sequence[Region]) -> list[Item]:
     """The results of a choice between branches.
 
     Args:
       emitter: emits them.
-      equation: the choice.
+      applied: the choice.
       branches: the branches.
     """
-    context, known = emitter.context, equation.known
-    chosen, operands = as_value(equation.operands[0]), equation.operands[1:]
-    likes = _likes(equation, operands)
+    context, known = emitter.context, applied.known
+    chosen, operands = as_value(applied.operands[0]), applied.operands[1:]
+    likes = _likes(applied, operands)
 
     def branch(k: int, running: jax.Array | None, given: list[Item]) -> list[Any]:
-        outputs = emitter.body(branches[k], equation.inner[k], given, running)
+        outputs = emitter.body(branches[k], applied.inner[k], given, running)
         return packing.packed(outputs, likes, known, context.chunk)
 
     if (only := chosen.known.only) is not None and not context.observer.watches:
-        packed = branch(min(max(only, 0), len(branches) - 1), equation.active, operands)
+        packed = branch(min(max(only, 0), len(branches) - 1), applied.active, operands)
         return packing.unpacked(packed, likes, known)
     which = jnp.clip(chosen.array(context.chunk), 0, len(branches) - 1)
     if chosen.known.varying:
-        packed = _varying(branch, which, len(branches), equation, likes, context)
+        packed = _varying(branch, which, len(branches), applied, likes, context)
     else:
-        choices = [functools.partial(branch, k, equation.active, operands) for k in range(len(branches))]
+        choices = [functools.partial(branch, k, applied.active, operands) for k in range(len(branches))]
         packed = _uniform(choices, which, context.observer)
     return packing.unpacked(packed, likes, known)
 
 
-def _likes(equation: Equation, operands: Sequence[Item]) -> list[Item]:
+def _likes(applied: Applied, operands: Sequence[Item]) -> list[Item]:
     """An item like each of the results: of a memory the version before."""
-    places = equation.plan.places[equation.number]
+    places = applied.plan.places[applied.number]
     return [
-        operands[place[0]] if place else Emitted(known, v.aval.shape, v.aval.dtype)
-        for place, known, v in zip(places, equation.known, equation.eqn.outvars, strict=True)
+        operands[place[0]] if place else Emitted(known, v.shape, v.dtype)
+        for place, known, v in zip(places, applied.known, applied.op.results, strict=True)
     ]
 
 
@@ -70,15 +70,15 @@ def _uniform(choices: Sequence[Callable[[], list[Any]]], which: jax.Array, obser
 
 
 def _varying(
-    branch: _Branch, which: jax.Array, count: int, equation: Equation, likes: Sequence[Item], context: Context
+    branch: _Branch, which: jax.Array, count: int, applied: Applied, likes: Sequence[Item], context: Context
 ) -> list[Any]:
     """The results of branches of which groups take different ones."""
-    places, active = equation.plan.places[equation.number], equation.active
+    places, active = applied.plan.places[applied.number], applied.active
     packed = _blank(likes, context.chunk)
     for k in range(count):
         running = (which == k) if active is None else active & (which == k)
         run = functools.partial(branch, k, running)
-        packed = _masked(run, packed, equation.operands[1:], places, running, context)
+        packed = _masked(run, packed, applied.operands[1:], places, running, context)
     return packed
 
 

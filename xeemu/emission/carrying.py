@@ -10,9 +10,8 @@ from xeemu.emission.held import Held
 from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.promotion import Place
 from xeemu.emission.values import Buffer, Chunk, Emitted
-from xeemu.knowledge.analysis import Plan, Value
-from xeemu.language import jaxprs
-from xeemu.language.jaxprs import Body
+from xeemu.ir.program import Constant, Region
+from xeemu.knowledge.analysis import Known, Plan
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -28,7 +27,7 @@ class Carried:
 
     outside: Sequence[Item]
     items: Sequence[Item]
-    known: Sequence[Value]
+    known: Sequence[Known]
     places: dict[int, Place]
 
     def first(self, chunk: Chunk) -> list[Any]:
@@ -43,7 +42,7 @@ class Carried:
         """The items before an iteration, from what is carried into it."""
         return packing.unpacked(packed, self.items, self.known)
 
-    def after(self, packed: Sequence[Any], known: Sequence[Value], chunk: Chunk) -> list[Item]:
+    def after(self, packed: Sequence[Any], known: Sequence[Known], chunk: Chunk) -> list[Item]:
         """The items after the loop, of which that much is known; what was taken out of memories is back in them."""
         return [
             held.given_back(item, chunk) if isinstance(item, Held) and not isinstance(before, Held) else item
@@ -62,11 +61,11 @@ class Carried:
 
 def of_loop(
     emitter: Emitter,
-    body: Body,
+    body: Region,
     plans: Sequence[Plan],
     consts: Sequence[Item],
     carries: Sequence[Item],
-    predicate: Body | None = None,
+    predicate: Region | None = None,
 ) -> Carried:
     """What a loop carries; takes elements out of memories.
 
@@ -79,7 +78,7 @@ def of_loop(
       predicate: of a `while`.
     """
     first, context = len(consts), emitter.context
-    known = [plans[-1].values[v] for v in body.invars[first : first + len(carries)]]
+    known = [plans[-1].values[v] for v in body.inputs[first : first + len(carries)]]
     # None where somebody has to see every access.
     memories = not context.observer.watches and any(isinstance(c, Buffer) and not isinstance(c, Held) for c in carries)
     dimensions = context.dimensions
@@ -108,9 +107,9 @@ def _by_sub_groups(item: Item, lanes: int, chunk: Chunk) -> Item:
     return dataclasses.replace(item, computed=subgroups.full(item, lanes, chunk), lanes=lanes, some=None, shared=None)
 
 
-def _indices(emitter: Emitter, place: Place, body: Body, plan: Plan, inputs: Sequence[Item]) -> list[Emitted]:
+def _indices(emitter: Emitter, place: Place, body: Region, plan: Plan, inputs: Sequence[Item]) -> list[Emitted]:
     """The index of a place from what is there before the loop."""
     if place.known:
-        arrays = [jaxprs.literal(a) if jaxprs.is_literal(a) else a.aval for a in place.indices]
+        arrays = [a.array if isinstance(a, Constant) else a for a in place.indices]
         return [Emitted(v, a.shape, a.dtype) for v, a in zip(place.values, arrays, strict=True)]
     return [as_value(item) for item in emitter.needed(body, plan, inputs, place.indices)]

@@ -13,14 +13,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.extend import core as jex_core
 
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import fields, folding, forms, intervals
-from xeemu.knowledge.analysis import Plan, Value
+from xeemu.knowledge.analysis import Known, Plan
 from xeemu.knowledge.fields import Field, Reader
 from xeemu.knowledge.intervals import Interval
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Atom, Body
 
 _COMPARE = {"eq": lax.eq, "ne": lax.ne}
 _JOINED = {"and": "eq", "or": "ne"}
@@ -33,7 +32,7 @@ class Comparison:
 
     Attributes:
       op: `"eq"`, or `"ne"` for the opposite.
-      value: the variable.
+      value: the value.
       mask: which bits.
       possible: the bits that can be set, of which the mask is a part.
       bits: what they are compared with, of the result's shape.
@@ -42,7 +41,7 @@ class Comparison:
     """
 
     op: str
-    value: jex_core.Var
+    value: Value
     mask: int
     possible: int
     bits: np.ndarray
@@ -52,7 +51,7 @@ class Comparison:
     @property
     def dtype(self) -> np.dtype:
         """In which to compare: as the kernel does if that is narrower than the value and can hold the bits."""
-        dtype: np.dtype = self.value.aval.dtype
+        dtype: np.dtype = self.value.dtype
         fits = self.mask >= 0 and intervals.within((self.mask, self.mask), intervals.of_dtype(self.written))
         return self.written if fits and self.written.itemsize < dtype.itemsize else dtype
 
@@ -61,7 +60,7 @@ class Comparison:
         """The value's shape beside the result's, 1 along axes where it repeats; None if elements are moved too."""
         repeats = [bool((self.places == self.places.take([0], axis)).all()) for axis in range(self.places.ndim)]
         first = self.places[tuple(slice(1 if r else None) for r in repeats)]
-        return first.shape if np.array_equal(first.reshape(-1), np.arange(self.value.aval.size)) else None
+        return first.shape if np.array_equal(first.reshape(-1), np.arange(self.value.size)) else None
 
     def apply(self, x: jax.Array, bits: jax.Array | np.ndarray) -> jax.Array:
         """The result.
@@ -75,10 +74,10 @@ class Comparison:
         repeated = jnp.broadcast_to(chosen.astype(self.bits.dtype), shape)
         return _COMPARE[self.op](repeated, jnp.broadcast_to(bits, shape))
 
-    def moved(self, eqn: jex_core.JaxprEqn) -> "Comparison":
+    def moved(self, op: Op) -> "Comparison":
         """What an operation makes of the results that only moves or repeats them."""
-        move = folding.MOVES[eqn.primitive.name]
-        return dataclasses.replace(self, bits=move(eqn.params, self.bits), places=move(eqn.params, self.places))
+        move = folding.MOVES[op.name]
+        return dataclasses.replace(self, bits=move(op.attributes, self.bits), places=move(op.attributes, self.places))
 
     def broadcast(self, shape: tuple[int, ...]) -> "Comparison":
         bits, places = np.broadcast_to(self.bits, shape), np.broadcast_to(self.places, shape)
@@ -91,7 +90,7 @@ class Comparison:
           field: the field.
           interval: the values that the other value takes.
         """
-        dtype, shift = field.value.aval.dtype, field.shift
+        dtype, shift = field.value.dtype, field.shift
         assert interval is not None
         possible = (1 << interval[1].bit_length()) - 1 if interval[0] >= 0 else -1
         mask = (self.mask & field.mask) << shift & possible
@@ -115,8 +114,8 @@ class Comparison:
         return bool((self.bits & ~forms.wrapped(self.mask, self.bits.dtype)).any())
 
 
-def of_body(body: Body, plan: Plan, dimensions: int) -> dict[int, Comparison]:
-    """For the number of each equation of a (sub)program that joins comparisons of fields the one that it is.
+def of_body(body: Region, plan: Plan, dimensions: int) -> dict[int, Comparison]:
+    """For the number of each operation of a (sub)program that joins comparisons of fields the one that it is.
 
     Args:
       body: the program.
@@ -124,9 +123,9 @@ def of_body(body: Body, plan: Plan, dimensions: int) -> dict[int, Comparison]:
       dimensions: of the nd-range.
     """
     reader, found, shared = Reader.of_body(body, plan, dimensions), dict[int, Comparison](), dict[Any, np.ndarray]()
-    for number, eqn in enumerate(body.eqns):
-        joint = _joint(eqn, reader, found) if eqn.primitive.name in _JOINED else None
-        if joint is not None and _is_better(joint, plan.values[eqn.outvars[0]], plan):
+    for number, op in enumerate(body.ops):
+        joint = _joint(op, reader, found) if op.name in _JOINED else None
+        if joint is not None and _is_better(joint, plan.values[op.results[0]], plan):
             # The compiled program holds an array once, however often it is used.
             bits = joint.bits.astype(joint.dtype)
             key = (bits.dtype, bits.shape, bits.tobytes())
@@ -134,50 +133,50 @@ def of_body(body: Body, plan: Plan, dimensions: int) -> dict[int, Comparison]:
     return found
 
 
-def spared(body: Body, comparisons: Mapping[int, Comparison]) -> dict[jex_core.Var, int]:
+def spared(body: Region, comparisons: Mapping[int, Comparison]) -> dict[Value, int]:
     """For each result that nothing needs any more, as comparisons are joined, the number of the operation it is of.
 
     Args:
       body: the (sub)program.
-      comparisons: by number of their equation those that are joined.
+      comparisons: by number of their operation those that are joined.
     """
     if not comparisons:
         return {}
-    found, wanted = dict[jex_core.Var, int](), set[Any](a for a in body.outvars if not jaxprs.is_literal(a))
-    for number, eqn in reversed(list(enumerate(body.eqns))):
+    found, wanted = dict[Value, int](), set[Any](a for a in body.outputs if not isinstance(a, Constant))
+    for number, op in reversed(list(enumerate(body.ops))):
         if number in comparisons:
             wanted.add(comparisons[number].value)
-        elif _is_plain(eqn) and wanted.isdisjoint(eqn.outvars):
-            found |= dict.fromkeys(eqn.outvars, number)
+        elif _is_plain(op) and wanted.isdisjoint(op.results):
+            found |= dict.fromkeys(op.results, number)
         else:
-            wanted.update(a for a in eqn.invars if not jaxprs.is_literal(a))
+            wanted.update(a for a in op.operands if not isinstance(a, Constant))
     return found
 
 
-def _is_plain(eqn: jex_core.JaxprEqn) -> bool:
-    return eqn.primitive not in primitives.LANGUAGE and jaxprs.structure(eqn) is None
+def _is_plain(op: Op) -> bool:
+    return op.name not in ops.LANGUAGE and control.of(op) is None
 
 
-def _is_better(joint: Comparison, result: Value, plan: Plan) -> bool:
+def _is_better(joint: Comparison, result: Known, plan: Plan) -> bool:
     """Whether it gives a result that is not known anyway, of the same groups, and from the value as it lies."""
     return result.form is None and plan.values[joint.value].varying == result.varying and joint.shape is not None
 
 
-def _joint(eqn: jex_core.JaxprEqn, reader: Reader, found: Mapping[int, Comparison]) -> Comparison | None:
+def _joint(op: Op, reader: Reader, found: Mapping[int, Comparison]) -> Comparison | None:
     """What joins two comparisons, as one of the nearest value that both are of fields of."""
-    aval, op = eqn.outvars[0].aval, _JOINED[eqn.primitive.name]
-    sides = [_comparison(a, reader, found) for a in eqn.invars]
-    one, other = (s.broadcast(aval.shape) if s is not None and s.op == op else None for s in sides)
-    if one is None or other is None or not _is_moderate(aval):
+    out, comparison = op.results[0], _JOINED[op.name]
+    sides = [_comparison(a, reader, found) for a in op.operands]
+    one, other = (s.broadcast(out.shape) if s is not None and s.op == comparison else None for s in sides)
+    if one is None or other is None or not _is_moderate(out):
         return None
     others = list(_wider(other, reader))
     joints = (x.joined(y) for x in _wider(one, reader) for y in others if x.value is y.value)
     return next((joint for joint in joints if joint is not None), None)
 
 
-def _is_moderate(aval: Any) -> bool:
+def _is_moderate(like: Any) -> bool:
     """Whether an array has elements, and not too many to look at each."""
-    return bool(0 < aval.size <= fields.LARGEST)
+    return bool(0 < like.size <= fields.LARGEST)
 
 
 def _wider(comparison: Comparison, reader: Reader) -> Iterator[Comparison]:
@@ -188,26 +187,26 @@ def _wider(comparison: Comparison, reader: Reader) -> Iterator[Comparison]:
             yield wider
 
 
-def _comparison(atom: Atom, reader: Reader, found: Mapping[int, Comparison]) -> Comparison | None:
+def _comparison(value: Value, reader: Reader, found: Mapping[int, Comparison]) -> Comparison | None:
     """The comparison with something known that a bool is."""
-    number = None if jaxprs.is_literal(atom) else reader.made.get(atom)
-    if number is None or not _is_moderate(atom.aval):
+    number = None if isinstance(value, Constant) else reader.made.get(value)
+    if number is None or not _is_moderate(value):
         return None
     if number in found:
         return found[number]
-    eqn = reader.body.eqns[number]
-    if eqn.primitive.name in folding.MOVES:
-        inner = _comparison(eqn.invars[0], reader, found)
-        return inner.moved(eqn) if inner else None
-    return _of_equation(eqn, reader) if eqn.primitive.name in _COMPARE else None
+    op = reader.body.ops[number]
+    if op.name in folding.MOVES:
+        inner = _comparison(op.operands[0], reader, found)
+        return inner.moved(op) if inner else None
+    return _of_op(op, reader) if op.name in _COMPARE else None
 
 
-def _of_equation(eqn: jex_core.JaxprEqn, reader: Reader) -> Comparison | None:
-    """Whether an equation compares a value with something known."""
-    op, shape = eqn.primitive.name, eqn.outvars[0].aval.shape
-    for value, other in (eqn.invars, eqn.invars[::-1]):
+def _of_op(op: Op, reader: Reader) -> Comparison | None:
+    """Whether an operation compares a value with something known."""
+    comparison, shape = op.name, op.results[0].shape
+    for value, other in (op.operands, op.operands[::-1]):
         known, field = reader.known(other), next(reader.fields(value), None)
         if known is not None and field is not None:
-            dtype = value.aval.dtype
-            return Comparison(op, value, -1, -1, known.astype(dtype), field.places, dtype).broadcast(shape)
+            dtype = value.dtype
+            return Comparison(comparison, value, -1, -1, known.astype(dtype), field.places, dtype).broadcast(shape)
     return None

@@ -9,9 +9,10 @@ from jax.extend import core as jex_core
 
 from xeemu.devices.target import Target
 from xeemu.emission import addressing
+from xeemu.ir import ops
+from xeemu.ir.program import Op
 from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Plan
-from xeemu.language import primitives
 from xeemu.language.program import Program
 
 # XLA would divide parts of a program among threads that wait for each other: by this pass, and in its libraries.
@@ -61,13 +62,13 @@ def _gathers(program: Program, plan: Plan) -> bool:
     """Whether elements are looked up one by one: sixteen at once took up to twice as long as eight and eight."""
     dimensions = len(program.geometry.group_range)
     parts = analysis.executed(program.body, plan, dimensions)
-    return any(_is_gather(eqn, known, dimensions) for body, known in parts for eqn in body.eqns)
+    return any(_is_gather(op, known, dimensions) for body, known in parts for op in body.ops)
 
 
-def _is_gather(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
-    if eqn.primitive is not primitives.load_p or not plan.values[eqn.outvars[0]].varying:
+def _is_gather(op: Op, plan: Plan, dimensions: int) -> bool:
+    if op.name != ops.LOAD or not plan.values[op.results[0]].varying:
         return False
-    return addressing.foreseen(eqn, plan, dimensions).form is None
+    return addressing.foreseen(op, plan, dimensions).form is None
 
 
 def _vectors(bits: int | None) -> Mapping[str, Any]:

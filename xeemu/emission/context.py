@@ -5,15 +5,14 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import jax
-from jax.extend import core as jex_core
 
 from xeemu.emission.items import Item
 from xeemu.emission.observer import Observer
 from xeemu.emission.streaming import Block
 from xeemu.emission.together import Together
 from xeemu.emission.values import Chunk
-from xeemu.knowledge.analysis import Plan, Value
-from xeemu.language.jaxprs import Atom, Body
+from xeemu.ir.program import Op, Region, Value
+from xeemu.knowledge.analysis import Known, Plan
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,26 +40,26 @@ class Context:
         """Of the launch."""
         return len(self.chunk.geometry.group_range)
 
-    def storing(self, known: Value) -> Chunk:
+    def storing(self, known: Known) -> Chunk:
         """The groups that store to a memory: any of them if all would store the same."""
         return dataclasses.replace(self.chunk, count=1) if known.alike else self.chunk
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Equation:
-    """An equation that is about to be emitted.
+class Applied:
+    """An operation that is about to be emitted.
 
     Attributes:
       plan: the analysis of the body that it stands in.
       number: its number there.
-      eqn: the equation.
+      op: the operation.
       operands: what goes into it.
       active: `[G]` mask of the groups that execute it, or None for all.
     """
 
     plan: Plan
     number: int
-    eqn: jex_core.JaxprEqn
+    op: Op
     operands: list[Item]
     active: jax.Array | None
 
@@ -70,9 +69,9 @@ class Equation:
         return self.plan.inner[self.number]
 
     @property
-    def known(self) -> list[Value]:
+    def known(self) -> list[Known]:
         """What is known of its results."""
-        return [self.plan.values[v] for v in self.eqn.outvars]
+        return [self.plan.values[v] for v in self.op.results]
 
 
 class Emitter(Protocol):
@@ -85,8 +84,8 @@ class Emitter(Protocol):
     def within(self, context: Context) -> "Emitter":
         """The same in another context."""
 
-    def body(self, body: Body, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
+    def body(self, body: Region, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
 
-    def needed(self, body: Body, plan: Plan, inputs: Sequence[Item], atoms: Sequence[Atom]) -> list[Item]:
+    def needed(self, body: Region, plan: Plan, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
         """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""

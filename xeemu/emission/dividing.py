@@ -10,52 +10,51 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.extend import core as jex_core
 
+from xeemu.ir import control, ops
+from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Plan
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Atom, Body
 
 _HALF = np.uint32(16)
 _LOW = np.uint32(0xFFFF)
 _ALL = np.uint32(0xFFFFFFFF)
 
 
-def applies(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
-    """Whether an equation is such a division: of many numbers by the same for all groups and work-items.
+def applies(op: Op, plan: Plan, dimensions: int) -> bool:
+    """Whether an operation is such a division: of many numbers by the same for all groups and work-items.
 
     Args:
-      eqn: the equation.
+      op: the operation.
       plan: what is known of its operands.
       dimensions: of the nd-range.
     """
-    if eqn.primitive.name not in ("div", "rem") or eqn.outvars[0].aval.dtype not in (np.int32, np.uint32):
+    if op.name not in ("div", "rem") or op.results[0].dtype not in (np.int32, np.uint32):
         return False
-    shape, (many, divisor) = eqn.outvars[0].aval.shape, (plan.value(a, dimensions) for a in eqn.invars)
-    if eqn.invars[0].aval.shape != shape or not (shape or many.varying) or divisor.varying:
+    shape, (many, divisor) = op.results[0].shape, (plan.value(a, dimensions) for a in op.operands)
+    if op.operands[0].shape != shape or not (shape or many.varying) or divisor.varying:
         return False
     return divisor.form is not None and divisor.form.based and forms.single(divisor.form.pattern) is not None
 
 
-def finding(body: Body, plan: Plan, dimensions: int) -> frozenset[int]:
+def finding(body: Region, plan: Plan, dimensions: int) -> frozenset[int]:
     """The numbers of the loads of a (sub)program whose elements are found by such a division."""
-    loads = (n for n, eqn in enumerate(body.eqns) if eqn.primitive is primitives.load_p)
-    return frozenset(n for n in loads if _is_found(primitives.indices(body.eqns[n]), body, plan, dimensions))
+    loads = (n for n, op in enumerate(body.ops) if op.name == ops.LOAD)
+    return frozenset(n for n in loads if _is_found(ops.indices(body.ops[n]), body, plan, dimensions))
 
 
-def _is_found(indices: Sequence[Atom], body: Body, plan: Plan, dimensions: int) -> bool:
+def _is_found(indices: Sequence[Value], body: Region, plan: Plan, dimensions: int) -> bool:
     if all(plan.value(index, dimensions).form is not None for index in indices):
         return False
-    each = ((number, body.eqns[number]) for number in jaxprs.needed(body, indices))
-    return any(_divides(number, eqn, plan, dimensions) for number, eqn in each)
+    each = ((number, body.ops[number]) for number in body.needed(indices))
+    return any(_divides(number, op, plan, dimensions) for number, op in each)
 
 
-def _divides(number: int, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> bool:
-    """Whether an equation is such a division, or calls one."""
-    if not isinstance(jaxprs.structure(eqn), jaxprs.Call):
-        return applies(eqn, plan, dimensions)
-    inner = ((n, e, known) for body, known in plan.within(number, eqn) for n, e in enumerate(body.eqns))
+def _divides(number: int, op: Op, plan: Plan, dimensions: int) -> bool:
+    """Whether an operation is such a division, or calls one."""
+    if not isinstance(control.of(op), control.Call):
+        return applies(op, plan, dimensions)
+    inner = ((n, e, known) for body, known in plan.within(number, op) for n, e in enumerate(body.ops))
     return any(_divides(n, e, known, dimensions) for n, e, known in inner)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from xeemu.devices.target import Target
 from xeemu.emission import compiling
-from xeemu.language import jaxprs
-from xeemu.language.jaxprs import Body
+from xeemu.ir import control
+from xeemu.ir.program import Region
 from xeemu.language.program import Program
 
 # Without LLVM's optimisations, without emitters that are compilers themselves, and all in one piece.
@@ -41,16 +41,16 @@ def little(operations: int, target: Target) -> Mapping[str, Any]:
     return _LITTLE if operations <= target.short_operations > 0 and _takes_little() else {}
 
 
-def _operations(body: Body) -> int:
+def _operations(body: Region) -> int:
     """How many operations a work-item carries out, of branches all."""
-    return sum(_repeated(eqn) * sum(map(_operations, jaxprs.bodies(eqn))) or 1 for eqn in body.eqns)
+    return sum(_repeated(op) * sum(map(_operations, op.regions)) or 1 for op in body.ops)
 
 
-def _repeated(eqn: Any) -> int:
-    match jaxprs.structure(eqn):
-        case jaxprs.Scan(length=length):
+def _repeated(op: Any) -> int:
+    match control.of(op):
+        case control.Scan(length=length):
             return length
-        case jaxprs.While():
+        case control.While():
             return _USUAL_ITERATIONS
     return 1
 

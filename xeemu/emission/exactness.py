@@ -15,34 +15,34 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.extend import core as jex_core
 
-from xeemu.language import jaxprs
+from xeemu.ir import evaluation
+from xeemu.ir.program import Constant, Op
 
 
-def applies(eqn: jex_core.JaxprEqn, alike: Sequence[bool]) -> bool:
-    """Whether XLA might carry out an equation in another way.
+def applies(op: Op, alike: Sequence[bool]) -> bool:
+    """Whether XLA might carry out an operation in another way.
 
     Args:
-      eqn: the equation.
+      op: the operation.
       alike: of each operand, whether it is alike for all groups.
     """
-    name = eqn.primitive.name
-    if name not in ("div", "add", "sub", "mul") or not jnp.issubdtype(eqn.outvars[0].aval.dtype, jnp.floating):
+    name = op.name
+    if name not in ("div", "add", "sub", "mul") or not jnp.issubdtype(op.results[0].dtype, jnp.floating):
         return False
     return name == "div" or any(alike)
 
 
-def bound(eqn: jex_core.JaxprEqn, operands: Sequence[jax.Array], alike: Sequence[bool]) -> list[jax.Array]:
-    """The result of such an equation, of operands as `applies` has them."""
+def bound(op: Op, operands: Sequence[jax.Array], alike: Sequence[bool]) -> list[jax.Array]:
+    """The result of such an operation, of operands as `applies` has them."""
     shape = jnp.broadcast_shapes(*map(jnp.shape, operands))
     first, second = (jnp.broadcast_to(o, shape) for o in operands)
-    if eqn.primitive.name == "div":
-        (quotient,) = jaxprs.bound(eqn, [first, _hidden(second, first)])
+    if op.name == "div":
+        (quotient,) = evaluation.results(op, [first, _hidden(second, first)])
         return [_hidden(quotient, first)]
-    if jaxprs.is_literal(eqn.invars[0]) or not alike[1]:
-        return jaxprs.bound(eqn, [_hidden(first, second), second])
-    return jaxprs.bound(eqn, [first, _hidden(second, first)])
+    if isinstance(op.operands[0], Constant) or not alike[1]:
+        return evaluation.results(op, [_hidden(first, second), second])
+    return evaluation.results(op, [first, _hidden(second, first)])
 
 
 def _hidden(array: jax.Array, other: jax.Array) -> jax.Array:

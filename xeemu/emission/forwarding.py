@@ -13,16 +13,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.emission import addressing, locating
 from xeemu.emission.addressing import Address
 from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.values import Buffer, Chunk, Shared, Stored
+from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op, Region
 from xeemu.knowledge.analysis import Plan, fact
-from xeemu.language import jaxprs, primitives
 from xeemu.language.geometry import Geometry
-from xeemu.language.jaxprs import Body
 
 _MOST = 16
 """Stores that a memory remembers."""
@@ -31,7 +30,7 @@ _SPACES = ("local", "private")
 
 
 @fact
-def of_body(body: Body, plan: Plan, geometry: Geometry) -> frozenset[int]:
+def of_body(body: Region, plan: Plan, geometry: Geometry) -> frozenset[int]:
     """The numbers of the loads of a (sub)program that may be forwarded.
 
     Those of what a store has left, if nothing needs the memory as it is after that store or later.
@@ -42,13 +41,13 @@ def of_body(body: Body, plan: Plan, geometry: Geometry) -> frozenset[int]:
       geometry: the sizes of the launch.
     """
     histories: dict[Any, _History] = {}
-    for number, eqn in enumerate(body.eqns):
-        memories = [a for a in eqn.invars if not jaxprs.is_literal(a) and plan.values[a].space in _SPACES]
+    for number, op in enumerate(body.ops):
+        memories = [a for a in op.operands if not isinstance(a, Constant) and plan.values[a].space in _SPACES]
         for memory in memories:
-            histories.setdefault(memory, _History()).follow(number, eqn, lambda e: _static_places(e, plan, geometry))
-        if eqn.primitive in primitives.UPDATES and memories:
-            after = eqn.outvars[-1:] if eqn.primitive in primitives.ACCESSES else eqn.outvars
-            histories |= {b: histories[a] for a, b in zip(eqn.invars, after, strict=False) if a in histories}
+            histories.setdefault(memory, _History()).follow(number, op, lambda e: _static_places(e, plan, geometry))
+        if op.name in ops.UPDATES and memories:
+            after = op.results[-1:] if op.name in ops.ACCESSES else op.results
+            histories |= {b: histories[a] for a, b in zip(op.operands, after, strict=False) if a in histories}
     return frozenset(n for history in histories.values() for n in history.forwarded())
 
 
@@ -66,22 +65,22 @@ class _History:
     takers: dict[int, list[int]] = dataclasses.field(default_factory=dict)
     needed: set[int] = dataclasses.field(default_factory=set)
 
-    def follow(self, number: int, eqn: jex_core.JaxprEqn, places_of: Callable[[Any], np.ndarray | None]) -> None:
-        if eqn.primitive in primitives.ORDERING:
+    def follow(self, number: int, op: Op, places_of: Callable[[Any], np.ndarray | None]) -> None:
+        if op.name in ops.ORDERING:
             return
-        if eqn.primitive is primitives.load_p:
-            store = self._source(places_of(eqn))
+        if op.name == ops.LOAD:
+            store = self._source(places_of(op))
             if store is not None:
                 self.takers[store].append(number)
                 return
-        if eqn.primitive is not primitives.store_p:
+        if op.name != ops.STORE:
             self.needed |= self.takers.keys()
             return
-        places = places_of(eqn)
+        places = places_of(op)
         if places is None or len(np.unique(places)) < len(places):
             self.latest.clear()
         else:
-            shape = eqn.params["access"].shape
+            shape = op.attributes["access"].shape
             self.latest.insert(0, (number, places, shape if math.prod(shape) == len(places) else (len(places),)))
             self.takers[number] = []
 
@@ -99,13 +98,13 @@ class _History:
         return [load for store, loads in self.takers.items() if store not in self.needed for load in loads]
 
 
-def _static_places(eqn: jex_core.JaxprEqn, plan: Plan, geometry: Geometry) -> np.ndarray | None:
+def _static_places(op: Op, plan: Plan, geometry: Geometry) -> np.ndarray | None:
     """The `_places` of an operation that has not been emitted, if its mask is known."""
-    dimensions, mask = len(geometry.group_range), primitives.mask(eqn)
+    dimensions, mask = len(geometry.group_range), ops.mask(op)
     condition = None if mask is None else plan.value(mask, dimensions).form
     if mask is not None and (condition is None or not condition.constant):
         return None
-    return _places(plan.values[eqn.invars[0]].space, addressing.foreseen(eqn, plan, dimensions), geometry.items)
+    return _places(plan.values[op.operands[0]].space, addressing.foreseen(op, plan, dimensions), geometry.items)
 
 
 def remembering(

@@ -7,13 +7,11 @@ to look at both, and a window that ends with the memory needs neither.
 
 import dataclasses
 
-from jax.extend import core as jex_core
-
+from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import intervals, numbering
 from xeemu.knowledge.analysis import Plan, fact
 from xeemu.knowledge.intervals import Interval
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Atom, Body
 
 _ORDERS = {"lt": (False, 0), "le": (False, 1), "ge": (True, 0), "gt": (True, 1)}
 """For a comparison with a constant whether it sets the least value or the end, and what it adds to the constant."""
@@ -22,7 +20,7 @@ _MIRRORED = {"lt": "gt", "le": "ge", "ge": "le", "gt": "lt"}
 
 
 @fact
-def of_body(body: Body, plan: Plan, dimensions: int) -> frozenset[int]:
+def of_body(body: Region, plan: Plan, dimensions: int) -> frozenset[int]:
     """The numbers of the loads and stores of a (sub)program whose masks are guards.
 
     Args:
@@ -30,25 +28,25 @@ def of_body(body: Body, plan: Plan, dimensions: int) -> frozenset[int]:
       plan: its analysis.
       dimensions: of the launch.
     """
-    masked = [(number, eqn) for number, eqn in enumerate(body.eqns) if _is_masked(eqn, plan)]
+    masked = [(number, op) for number, op in enumerate(body.ops) if _is_masked(op, plan)]
     if not masked:
         return frozenset()
     masks = _Masks(body, plan, dimensions)
-    return frozenset(number for number, eqn in masked if masks.guard(eqn))
+    return frozenset(number for number, op in masked if masks.guard(op))
 
 
-def _is_masked(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
+def _is_masked(op: Op, plan: Plan) -> bool:
     """Whether it loads from global memory, with a constant for those masked out, or stores to it, as a mask says."""
-    if eqn.primitive not in (primitives.load_p, primitives.store_p) or plan.values[eqn.invars[0]].space != "global":
+    if op.name not in (ops.LOAD, ops.STORE) or plan.values[op.operands[0]].space != "global":
         return False
-    mask = primitives.mask(eqn)
-    if mask is None or jaxprs.is_literal(mask):
+    mask = ops.mask(op)
+    if mask is None or isinstance(mask, Constant):
         return False
     # One that is known before the program runs chooses elements (see `addressing.left_in`), here as in other modules.
     form = plan.values[mask].form
     if form is not None and form.constant:
         return False
-    return eqn.primitive is primitives.store_p or jaxprs.is_literal(eqn.invars[-1])
+    return op.name == ops.STORE or isinstance(op.operands[-1], Constant)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,24 +61,24 @@ class _Condition:
 class _Masks:
     """What the masks of a (sub)program are made of."""
 
-    def __init__(self, body: Body, plan: Plan, dimensions: int) -> None:
+    def __init__(self, body: Region, plan: Plan, dimensions: int) -> None:
         self.plan, self.dimensions = plan, dimensions
         self.numbers = numbering.of_body(body)
-        self.made = {v: eqn for eqn in body.eqns for v in eqn.outvars}
+        self.made = {v: op for op in body.ops for v in op.results}
 
-    def guard(self, eqn: jex_core.JaxprEqn) -> bool:
+    def guard(self, op: Op) -> bool:
         """Whether the mask of an access is true exactly where its index is within bounds."""
-        mask = primitives.mask(eqn)
+        mask = ops.mask(op)
         conditions = None if mask is None else self._conditions(mask)
         if conditions is None:
             return False
-        indices = [self._origin(a) for a in primitives.indices(eqn)]
+        indices = [self._origin(a) for a in ops.indices(op)]
         about = {self._number(a) for a in indices}
         return all(c.number in about for c in conditions) and all(
-            self._keeps_within(a, size, conditions) for a, size in zip(indices, eqn.invars[0].aval.shape, strict=True)
+            self._keeps_within(a, size, conditions) for a, size in zip(indices, op.operands[0].shape, strict=True)
         )
 
-    def _keeps_within(self, index: Atom, size: int, conditions: list[_Condition]) -> bool:
+    def _keeps_within(self, index: Value, size: int, conditions: list[_Condition]) -> bool:
         """Whether the conditions on a component of an index hold exactly where that is within bounds."""
         interval = self.plan.value(index, self.dimensions).interval
         if interval is None:
@@ -90,20 +88,20 @@ class _Masks:
         end = min([interval[1] + 1, *(c.end for c in own if c.end is not None)])
         return least == max(interval[0], 0) and end == min(interval[1] + 1, size)
 
-    def _conditions(self, mask: Atom) -> list[_Condition] | None:
+    def _conditions(self, mask: Value) -> list[_Condition] | None:
         """The conditions of which a mask is the conjunction; None if it is none."""
-        eqn = None if jaxprs.is_literal(mask) else self.made.get(mask)
-        if eqn is None:
+        op = None if isinstance(mask, Constant) else self.made.get(mask)
+        if op is None:
             return None
-        if eqn.primitive.name == "and":
-            parts = [self._conditions(a) for a in eqn.invars]
+        if op.name == "and":
+            parts = [self._conditions(a) for a in op.operands]
             return None if None in parts else [c for part in parts if part is not None for c in part]
-        condition = self._comparison(eqn) if eqn.primitive.name in _ORDERS else None
+        condition = self._comparison(op) if op.name in _ORDERS else None
         return None if condition is None else [condition]
 
-    def _comparison(self, eqn: jex_core.JaxprEqn) -> _Condition | None:
+    def _comparison(self, op: Op) -> _Condition | None:
         """A comparison with a constant."""
-        name, (a, b) = eqn.primitive.name, eqn.invars
+        name, (a, b) = op.name, op.operands
         if self._constant(b) is None:
             name, a, b = _MIRRORED[name], b, a
         bound = self._constant(b)
@@ -113,19 +111,19 @@ class _Masks:
         number = self._number(self._origin(a))
         return _Condition(number, least=bound + more) if sets_least else _Condition(number, end=bound + more)
 
-    def _constant(self, atom: Atom) -> int | None:
+    def _constant(self, value: Value) -> int | None:
         """The only value that an integer takes."""
-        interval: Interval | None = self.plan.value(atom, self.dimensions).interval
+        interval: Interval | None = self.plan.value(value, self.dimensions).interval
         return interval[0] if interval is not None and interval[0] == interval[1] else None
 
-    def _origin(self, atom: Atom) -> Atom:
+    def _origin(self, value: Value) -> Value:
         """The value that others are in wider types."""
-        eqn = None if jaxprs.is_literal(atom) else self.made.get(atom)
-        if eqn is None or eqn.primitive.name != "convert_element_type":
-            return atom
-        interval = self.plan.value(eqn.invars[0], self.dimensions).interval
-        same = interval is not None and intervals.within(interval, intervals.of_dtype(atom.aval.dtype))
-        return self._origin(eqn.invars[0]) if same else atom
+        op = None if isinstance(value, Constant) else self.made.get(value)
+        if op is None or op.name != "convert_element_type":
+            return value
+        interval = self.plan.value(op.operands[0], self.dimensions).interval
+        same = interval is not None and intervals.within(interval, intervals.of_dtype(value.dtype))
+        return self._origin(op.operands[0]) if same else value
 
-    def _number(self, atom: Atom) -> int:
-        return self.numbers[numbering.key(atom)]
+    def _number(self, value: Value) -> int:
+        return self.numbers[value]

@@ -14,11 +14,9 @@ import functools
 import operator
 from typing import Any
 
-from jax.extend import core as jex_core
-
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge.analysis import Plan, fact
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Body
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +25,7 @@ class Hazards:
 
     Attributes:
       gathered: numbers of the loads that must not be slices.
-      waits: for the number of an update the variables that must be computed before it.
+      waits: for the number of an update the values that must be computed before it.
       scattered: numbers of the stores to private memory that must not be slices.
       entangled: numbers of the updates with what was loaded from other places of their memory.
       rewritten: numbers of the loads from local memory that is updated later. XLA computes what is stored once more for
@@ -35,128 +33,128 @@ class Hazards:
     """
 
     gathered: frozenset[int]
-    waits: dict[int, tuple[jex_core.Var, ...]]
+    waits: dict[int, tuple[Value, ...]]
     scattered: frozenset[int]
     entangled: frozenset[int]
     rewritten: frozenset[int]
 
 
 @fact
-def of_body(body: Body, plan: Plan) -> Hazards:
+def of_body(body: Region, plan: Plan) -> Hazards:
     """The hazards between the operations of a (sub)program itself, not of its inner ones."""
     loads = _loads(body)
     sources = _sources(body, loads)
     last_use = _last_uses(body, sources)
     gathered: set[int] = set()
-    waits: dict[int, list[jex_core.Var]] = {}
-    for number, eqn in enumerate(body.eqns):
-        if eqn.primitive not in (primitives.store_p, primitives.atomic_p) or primitives.operation(eqn) == "load":
+    waits: dict[int, list[Value]] = {}
+    for number, op in enumerate(body.ops):
+        if op.name not in (ops.STORE, ops.ATOMIC) or ops.operation(op) == "load":
             continue
         needed = 0
-        for operand in eqn.invars[1:]:
-            needed |= 0 if jaxprs.is_literal(operand) else sources.get(operand, 0)
-        for load, result in loads.get(eqn.invars[0], ()):
+        for operand in op.operands[1:]:
+            needed |= 0 if isinstance(operand, Constant) else sources.get(operand, 0)
+        for load, result in loads.get(op.operands[0], ()):
             depends = bool(needed >> load & 1)
             if depends and last_use.get(load, -1) <= number:
                 continue
             gathered.add(load)
             if not depends:
                 waits.setdefault(number, []).append(result)
-    variables = {number: tuple(found) for number, found in waits.items()}
+    values = {number: tuple(found) for number, found in waits.items()}
     scattered, entangled, rewritten = (find(body, plan) for find in (_scattered, _entangled, _rewritten))
-    return Hazards(frozenset(gathered), variables, scattered, entangled, rewritten)
+    return Hazards(frozenset(gathered), values, scattered, entangled, rewritten)
 
 
-def _scattered(body: Body, plan: Plan) -> frozenset[int]:
+def _scattered(body: Region, plan: Plan) -> frozenset[int]:
     """The stores to private memories that are also stored to in places that are not known.
 
     XLA repeats a store of a slice in a gather that follows, and copies the memory for it; a scatter it does not.
     """
     first: dict[Any, Any] = {}
     stores: dict[Any, list[int]] = {}
-    for number, eqn in enumerate(body.eqns):
-        if eqn.primitive is primitives.store_p and plan.values[eqn.invars[0]].space == "private":
-            first[eqn.outvars[0]] = memory = first.get(eqn.invars[0], eqn.invars[0])
+    for number, op in enumerate(body.ops):
+        if op.name == ops.STORE and plan.values[op.operands[0]].space == "private":
+            first[op.results[0]] = memory = first.get(op.operands[0], op.operands[0])
             stores.setdefault(memory, []).append(number)
-    unknown = [numbers for numbers in stores.values() if not all(_is_known(body.eqns[n], plan) for n in numbers)]
+    unknown = [numbers for numbers in stores.values() if not all(_is_known(body.ops[n], plan) for n in numbers)]
     return frozenset(n for numbers in unknown for n in numbers)
 
 
-def _entangled(body: Body, plan: Plan) -> frozenset[int]:
+def _entangled(body: Region, plan: Plan) -> frozenset[int]:
     """The updates with what was loaded from other places of their memory, earlier in the same (sub)program."""
     readers: dict[Any, list[tuple[int, Any]]] = {}
     sources: dict[Any, int] = {}
     found = set()
-    for number, eqn in enumerate(body.eqns):
-        operands = [a for a in eqn.invars if not jaxprs.is_literal(a)]
+    for number, op in enumerate(body.ops):
+        operands = [a for a in op.operands if not isinstance(a, Constant)]
         bits = functools.reduce(operator.or_, (sources.get(a, 0) for a in operands), 0)
-        is_access = eqn.primitive in primitives.ACCESSES
-        places = tuple(primitives.indices(eqn)) if is_access else None
-        if eqn.primitive in primitives.UPDATES and not (is_access and primitives.operation(eqn) == "load"):
-            read = readers.get(plan.values[eqn.invars[0]], ()) if is_access else ()
+        is_access = op.name in ops.ACCESSES
+        places = tuple(ops.indices(op)) if is_access else None
+        if op.name in ops.UPDATES and not (is_access and ops.operation(op) == "load"):
+            read = readers.get(plan.values[op.operands[0]], ()) if is_access else ()
             found |= {number for load, elsewhere in read if bits >> load & 1 and elsewhere != places}
-            if not eqn.params.get("fetch"):
+            if not op.attributes.get("fetch"):
                 continue
         for memory in {plan.values[a] for a in operands if plan.values[a].space}:
             readers.setdefault(memory, []).append((number, places))
             bits |= 1 << number
-        sources |= dict.fromkeys(eqn.outvars, bits)
+        sources |= dict.fromkeys(op.results, bits)
     return frozenset(found)
 
 
-def _rewritten(body: Body, plan: Plan) -> frozenset[int]:
+def _rewritten(body: Region, plan: Plan) -> frozenset[int]:
     """The loads from local memory that is updated later, in the same (sub)program."""
     updated, found = set[Any](), set[int]()
-    for number, eqn in reversed(list(enumerate(body.eqns))):
-        if eqn.primitive not in primitives.ACCESSES or plan.values[eqn.invars[0]].space != "local":
+    for number, op in reversed(list(enumerate(body.ops))):
+        if op.name not in ops.ACCESSES or plan.values[op.operands[0]].space != "local":
             continue
-        memory = plan.values[eqn.invars[0]]
-        if primitives.operation(eqn) != "load":
+        memory = plan.values[op.operands[0]]
+        if ops.operation(op) != "load":
             updated.add(memory)
         elif memory in updated:
             found.add(number)
     return frozenset(found)
 
 
-def _is_known(store: jex_core.JaxprEqn, plan: Plan) -> bool:
+def _is_known(store: Op, plan: Plan) -> bool:
     """Whether the place of a store has a lane form."""
-    return all(jaxprs.is_literal(a) or plan.values[a].form is not None for a in primitives.indices(store))
+    return all(isinstance(a, Constant) or plan.values[a].form is not None for a in ops.indices(store))
 
 
-def _loads(body: Body) -> dict[Any, list[tuple[int, jex_core.Var]]]:
+def _loads(body: Region) -> dict[Any, list[tuple[int, Value]]]:
     """For each version of a memory the operations that only read it, with a value that each gives."""
-    memories = {eqn.invars[0] for eqn in body.eqns if eqn.primitive in primitives.ACCESSES}
-    found: dict[Any, list[tuple[int, jex_core.Var]]] = {}
-    for number, eqn in enumerate(body.eqns):
-        if eqn.primitive in primitives.ACCESSES:
-            if primitives.operation(eqn) == "load":
-                found.setdefault(eqn.invars[0], []).append((number, eqn.outvars[0]))
-        elif jaxprs.structure(eqn) is not None and eqn.outvars:
-            for operand in eqn.invars:
-                if not jaxprs.is_literal(operand) and operand in memories:
-                    found.setdefault(operand, []).append((number, eqn.outvars[0]))
+    memories = {op.operands[0] for op in body.ops if op.name in ops.ACCESSES}
+    found: dict[Any, list[tuple[int, Value]]] = {}
+    for number, op in enumerate(body.ops):
+        if op.name in ops.ACCESSES:
+            if ops.operation(op) == "load":
+                found.setdefault(op.operands[0], []).append((number, op.results[0]))
+        elif control.of(op) is not None and op.results:
+            for operand in op.operands:
+                if not isinstance(operand, Constant) and operand in memories:
+                    found.setdefault(operand, []).append((number, op.results[0]))
     return found
 
 
-def _sources(body: Body, loads: dict[Any, list[tuple[int, jex_core.Var]]]) -> dict[Any, int]:
+def _sources(body: Region, loads: dict[Any, list[tuple[int, Value]]]) -> dict[Any, int]:
     """For each value the set of loads that it depends on, as bits; what goes through a memory does not count."""
     reading = {number for entries in loads.values() for number, _ in entries}
     sources: dict[Any, int] = {}
-    for number, eqn in enumerate(body.eqns):
+    for number, op in enumerate(body.ops):
         bits = 1 << number if number in reading else 0
-        for operand in eqn.invars:
-            bits |= 0 if jaxprs.is_literal(operand) else sources.get(operand, 0)
-        if bits and eqn.primitive not in primitives.UPDATES:
-            sources |= dict.fromkeys(eqn.outvars, bits)
+        for operand in op.operands:
+            bits |= 0 if isinstance(operand, Constant) else sources.get(operand, 0)
+        if bits and op.name not in ops.UPDATES:
+            sources |= dict.fromkeys(op.results, bits)
     return sources
 
 
-def _last_uses(body: Body, sources: dict[Any, int]) -> dict[int, int]:
+def _last_uses(body: Region, sources: dict[Any, int]) -> dict[int, int]:
     """For each load the number of the last operation that uses what depends on it; the end of the body comes last."""
     last: dict[int, int] = {}
-    for number, operands in [*enumerate(e.invars for e in body.eqns), (len(body.eqns), body.outvars)]:
+    for number, operands in [*enumerate(e.operands for e in body.ops), (len(body.ops), body.outputs)]:
         for operand in operands:
-            bits = 0 if jaxprs.is_literal(operand) else sources.get(operand, 0)
+            bits = 0 if isinstance(operand, Constant) else sources.get(operand, 0)
             while bits:
                 load = bits.bit_length() - 1
                 last[load] = number

@@ -10,7 +10,7 @@ from xeemu.emission.addressing import Elements
 from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.promotion import Place
 from xeemu.emission.values import Buffer, Chunk, Emitted
-from xeemu.knowledge.analysis import Value
+from xeemu.knowledge.analysis import Known
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ def taken(buffer: Buffer, place: Place, indices: list[Emitted], chunk: Chunk) ->
 def given_back(held: Held, chunk: Chunk) -> Buffer:
     """The memory after the loop."""
     shape, count = held.lanes.shape, held.data.shape[0]
-    values = Emitted(Value(True), shape, held.data.dtype, None, held.data.reshape(count, *shape))
+    values = Emitted(Known(True), shape, held.data.dtype, None, held.data.reshape(count, *shape))
     return access.store(held.whole, held.address, values, held.lanes, dataclasses.replace(chunk, count=count))
 
 

@@ -1,6 +1,6 @@
 """The interpreter: emits a program over a chunk of work-groups as ordinary JAX operations.
 
-It goes through a (sub)program and emits each equation by the module for its kind. Values that differ between groups
+It goes through a (sub)program and emits each operation by the module for its kind. Values that differ between groups
 have a leading axis of groups (see `operations`); control flow whose predicate differs becomes a mask on the memory
 operations (see `branches` and `whiles`).
 """
@@ -8,25 +8,22 @@ operations (see `branches` and `whiles`).
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.emission import branches, comparing, items, memories, operations, rowwise, scans, ways, whiles
 from xeemu.emission.comparing import Comparison
-from xeemu.emission.context import Context, Equation
+from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer, Passage, Result
 from xeemu.emission.values import Buffer, Chunk, Emitted, Origin
 from xeemu.emission.ways import Way, Ways
-from xeemu.ir import ops
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import quotients
 from xeemu.knowledge.analysis import Plan
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Atom, Body
 from xeemu.language.program import Program
 
 
@@ -55,9 +52,9 @@ def run(
     if chunk.target.gathers_one_by_one and not observer.watches:
         for k, shape in rowwise.of_program(program, plan, chunk, found).items():
             found[k] = dataclasses.replace(found[k], rows=shape)
-    scalars = ((k, v) for k, v in enumerate(program.body.invars) if k not in found)
+    scalars = ((k, v) for k, v in enumerate(program.body.inputs) if k not in found)
     inputs: dict[int, Item] = {**found} | {
-        k: items.scalar(jnp.asarray(arguments[k], v.aval.dtype), plan.values[v]) for k, v in scalars
+        k: items.scalar(jnp.asarray(arguments[k], v.dtype), plan.values[v]) for k, v in scalars
     }
     outputs = _Interpreter(Context(chunk, chunk.present(), observer)).body(
         program.body, plan, [inputs[k] for k in range(len(inputs))], None
@@ -83,7 +80,7 @@ class _Interpreter:
         """The same in another context."""
         return _Interpreter(context)
 
-    def body(self, body: Body, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
+    def body(self, body: Region, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
         self.context.observer.on_body(plan, active, self.context.chunk)
         each = ways.of_body(body, plan, self.context)
@@ -91,82 +88,85 @@ class _Interpreter:
         followed = bool(self.context.observer.followed)
         comparisons = {} if followed else comparing.of_body(body, plan, self.context.dimensions)
         spared = comparing.spared(body, comparisons)
-        found = dict(zip(body.invars, inputs, strict=True)) | _constants(body, plan)
+        found = dict(zip(body.inputs, inputs, strict=True))
         return _Pass(self, body, plan, active, each, comparisons, spared, found).results()
 
-    def needed(self, body: Body, plan: Plan, inputs: Sequence[Item], atoms: Sequence[Atom]) -> list[Item]:
+    def needed(self, body: Region, plan: Plan, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
         """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""
-        found = dict(zip(body.invars, inputs, strict=False)) | _constants(body, plan)
+        found = dict(zip(body.inputs, inputs, strict=False))
         read = functools.partial(self.read, found, plan)
-        for number in jaxprs.needed(body, atoms):
-            eqn = body.eqns[number]
-            equation = Equation(plan, number, eqn, list(map(read, eqn.invars)), None)
-            is_load = eqn.primitive is primitives.load_p
-            results = memories.accessed(equation, Way(), self.context) if is_load else self.equation(equation)
-            found |= dict(zip(eqn.outvars, results, strict=True))
-        return list(map(read, atoms))
+        for number in body.needed(values):
+            op = body.ops[number]
+            applied = Applied(plan, number, op, list(map(read, op.operands)), None)
+            is_load = op.name == ops.LOAD
+            results = memories.accessed(applied, Way(), self.context) if is_load else self.results(applied)
+            found |= dict(zip(op.results, results, strict=True))
+        return list(map(read, values))
 
-    def read(self, found: Mapping[Any, Item], plan: Plan, atom: Atom) -> Item:
-        """What an operand stands for."""
-        if jaxprs.is_literal(atom):
-            return items.constant(jaxprs.literal(atom), plan.value(atom, self.context.dimensions))
-        return found[atom]
+    def read(self, found: dict[Value, Item], plan: Plan, value: Value) -> Item:
+        """What an operand stands for; an array is made once."""
+        if value in found or not isinstance(value, Constant):
+            return found[value]
+        made = items.constant(np.asarray(value.array), plan.value(value, self.context.dimensions))
+        if not value.is_literal:
+            found[value] = made
+        return made
 
-    def equation(self, equation: Equation) -> list[Item]:
-        """The results of an equation that is no access."""
-        eqn = equation.eqn
-        if eqn.primitive in primitives.LANGUAGE:
-            return self._language(equation)
-        match jaxprs.structure(eqn):
-            case jaxprs.Call(body):
-                return self._call(equation, body)
-            case jaxprs.Cond(choices):
-                return branches.results(self, equation, choices)
-            case jaxprs.Scan() as scan:
-                return scans.results(self, equation, scan)
-            case jaxprs.While() as loop:
-                return whiles.results(self, equation, loop)
-        return operations.results(equation.plan, eqn, list(map(as_value, equation.operands)), self.context.chunk)
+    def results(self, applied: Applied) -> list[Item]:
+        """The results of an operation that is no access."""
+        op = applied.op
+        if op.name in ops.LANGUAGE:
+            return self._language(applied)
+        match control.of(op):
+            case control.Call(body):
+                return self._call(applied, body)
+            case control.Cond(choices):
+                return branches.results(self, applied, choices)
+            case control.Scan() as scan:
+                return scans.results(self, applied, scan)
+            case control.While() as loop:
+                return whiles.results(self, applied, loop)
+        return operations.results(applied.plan, op, list(map(as_value, applied.operands)), self.context.chunk)
 
-    def _language(self, equation: Equation) -> list[Item]:
+    def _language(self, applied: Applied) -> list[Item]:
         """The results of one of the language's own operations."""
-        eqn, plan = equation.eqn, equation.plan
-        if eqn.primitive in (primitives.local_id_p, primitives.group_id_p):
-            aval = eqn.outvars[0].aval
-            return [Emitted(plan.values[eqn.outvars[0]], aval.shape, aval.dtype)]
-        if eqn.primitive is primitives.allocate_p:
-            return [memories.allocated(eqn, plan.values[eqn.outvars[0]].alike, self.context.chunk)]
-        if eqn.primitive is primitives.barrier_p:
-            return memories.after_barrier(equation, self.context)
-        if eqn.primitive is primitives.fence_p:
-            return [o for o in equation.operands if isinstance(o, Buffer)]
-        if eqn.primitive is primitives.region_p:
-            mask = as_value(equation.operands[0])
-            self.context.observer.on_region(equation.plan, equation.number, mask, equation.active, self.context.chunk)
+        op, plan = applied.op, applied.plan
+        if op.name in (ops.LOCAL_ID, ops.GROUP_ID):
+            out = op.results[0]
+            return [Emitted(plan.values[op.results[0]], out.shape, out.dtype)]
+        if op.name == ops.ALLOCATE:
+            return [memories.allocated(op, plan.values[op.results[0]].alike, self.context.chunk)]
+        if op.name == ops.BARRIER:
+            return memories.after_barrier(applied, self.context)
+        if op.name == ops.FENCE:
+            return [o for o in applied.operands if isinstance(o, Buffer)]
+        if op.name == ops.REGION:
+            mask = as_value(applied.operands[0])
+            self.context.observer.on_region(applied.plan, applied.number, mask, applied.active, self.context.chunk)
             return []
-        if eqn.primitive is primitives.uniform_p:
-            operands = list(map(as_value, equation.operands))
-            return operations.uniform(plan, eqn, operands, self.context.chunk, self.context.present)
-        if eqn.primitive is not primitives.collective_p:
-            raise ops.unhandled(eqn, "the interpreter")
-        if eqn.params["collective"].masked:
-            passage = Passage(plan, equation.number, as_value(equation.operands[-1]), equation.active)
+        if op.name == ops.UNIFORM:
+            operands = list(map(as_value, applied.operands))
+            return operations.uniform(plan, op, operands, self.context.chunk, self.context.present)
+        if op.name != ops.COLLECTIVE:
+            raise ops.unhandled(op, "the interpreter")
+        if op.attributes["collective"].masked:
+            passage = Passage(plan, applied.number, as_value(applied.operands[-1]), applied.active)
             self.context.observer.on_barrier(passage, self.context.chunk)
-        return operations.collective(plan, eqn, list(map(as_value, equation.operands)), self.context.chunk)
+        return operations.collective(plan, op, list(map(as_value, applied.operands)), self.context.chunk)
 
-    def _call(self, equation: Equation, body: Body) -> list[Item]:
+    def _call(self, applied: Applied, body: Region) -> list[Item]:
         """The results of a subprogram; one that only divides is a division."""
-        (inner,) = equation.inner
-        division = None if self.context.observer.watches else _division(body, equation.operands)
+        (inner,) = applied.inner
+        division = None if self.context.observer.watches else _division(body, applied.operands)
         # A result with a form has a base, which the subprogram finds.
-        if division is not None and equation.known[0].form is None:
-            return operations.results(inner, division, list(map(as_value, equation.operands)), self.context.chunk)
-        return self.body(body, inner, equation.operands, equation.active)
+        if division is not None and applied.known[0].form is None:
+            return operations.results(inner, division, list(map(as_value, applied.operands)), self.context.chunk)
+        return self.body(body, inner, applied.operands, applied.active)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Pass:
-    """The equations of a (sub)program, one after the other.
+    """The operations of a (sub)program, one after the other.
 
     Attributes:
       interpreter: emits them.
@@ -174,62 +174,57 @@ class _Pass:
       plan: its analysis.
       active: `[G]` mask of the groups that execute it, or None for all.
       each: how its memory operations have to be emitted.
-      comparisons: by number the equations that are a single comparison.
+      comparisons: by number the operations that are a single comparison.
       spared: by result the numbers of those that nothing else needs.
-      found: what the variables stand for.
+      found: what the values stand for.
     """
 
     interpreter: _Interpreter
-    body: Body
+    body: Region
     plan: Plan
     active: jax.Array | None
     each: Ways
     comparisons: Mapping[int, Comparison]
-    spared: Mapping[jex_core.Var, int]
-    found: dict[Any, Item]
+    spared: Mapping[Value, int]
+    found: dict[Value, Item]
 
     def results(self) -> list[Item]:
         """What the results of the program stand for."""
-        for number, eqn in enumerate(self.body.eqns):
-            if self.spared.keys().isdisjoint(eqn.outvars):
+        for number, op in enumerate(self.body.ops):
+            if self.spared.keys().isdisjoint(op.results):
                 self._emit(number)
-        return list(map(self._read, self.body.outvars))
+        return list(map(self._read, self.body.outputs))
 
-    def _read(self, atom: Atom) -> Item:
+    def _read(self, value: Value) -> Item:
         """What an operand stands for."""
-        if not jaxprs.is_literal(atom) and atom not in self.found:
-            self._emit(self.spared[atom])
-        return self.interpreter.read(self.found, self.plan, atom)
+        if not isinstance(value, Constant) and value not in self.found:
+            self._emit(self.spared[value])
+        return self.interpreter.read(self.found, self.plan, value)
 
     def _emit(self, number: int) -> None:
-        eqn, context = self.body.eqns[number], self.interpreter.context
+        op, context = self.body.ops[number], self.interpreter.context
         if (value := self._compared(number)) is not None:
-            results = operations.compared(self.plan, eqn, self.comparisons[number], value, context.chunk)
+            results = operations.compared(self.plan, op, self.comparisons[number], value, context.chunk)
         else:
-            equation = Equation(self.plan, number, eqn, list(map(self._read, eqn.invars)), self.active)
-            is_access = eqn.primitive in primitives.ACCESSES
+            applied = Applied(self.plan, number, op, list(map(self._read, op.operands)), self.active)
+            is_access = op.name in ops.ACCESSES
             way = self.each.of(number, self._read) if is_access else None
             if context.observer.watches and not is_access:
                 context.observer.on_operation(self.plan, number, self.active, context.chunk)
-            results = memories.accessed(equation, way, context) if way else self.interpreter.equation(equation)
+            results = memories.accessed(applied, way, context) if way else self.interpreter.results(applied)
             if (self.plan, number) in context.observer.followed:
-                told = Result(self.plan, number, eqn, equation.operands, results, self.active)
+                told = Result(self.plan, number, op, applied.operands, results, self.active)
                 context.observer.on_result(told, context.chunk)
-        self.found.update(zip(eqn.outvars, results, strict=True))
+        self.found.update(zip(op.results, results, strict=True))
 
     def _compared(self, number: int) -> Emitted | None:
-        """The value of which an equation is a single comparison, unless the elements that some have loaded do."""
+        """The value of which an operation is a single comparison, unless the elements that some have loaded do."""
         comparison = self.comparisons.get(number)
         value = None if comparison is None else as_value(self._read(comparison.value))
         return value if value is not None and value.some is None else None
 
 
-def _constants(body: Body, plan: Plan) -> dict[jex_core.Var, Item]:
-    """What the constants of a (sub)program stand for."""
-    return {v: items.constant(np.asarray(array), plan.values[v]) for v, array in body.constants}
-
-
-def _division(body: Body, operands: Sequence[Item]) -> jex_core.JaxprEqn | None:
+def _division(body: Region, operands: Sequence[Item]) -> Op | None:
     """The division that is all that a subprogram comes to."""
     known = [o.known.interval for o in operands if isinstance(o, Emitted)]
     return quotients.division(body, known) if len(known) == len(operands) else None

@@ -1,4 +1,4 @@
-"""Items: what the variables of a program stand for as it is emitted, values and memories."""
+"""Items: what the values of a program stand for as it is emitted, values and memories."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.emission.values import Buffer, Emitted, Some
-from xeemu.knowledge.analysis import Plan, Value
+from xeemu.ir.program import Value
+from xeemu.knowledge.analysis import Known, Plan
 
 Item = Emitted | Buffer
 
@@ -26,26 +26,22 @@ def as_value(item: Item) -> Emitted:
     return item
 
 
-def constant(array: np.ndarray, known: Value) -> Emitted:
+def constant(array: np.ndarray, known: Known) -> Emitted:
     """A value that is written in the program."""
     return Emitted(known, array.shape, array.dtype, None, jnp.asarray(array))
 
 
-def scalar(array: jax.Array, known: Value) -> Emitted:
+def scalar(array: jax.Array, known: Known) -> Emitted:
     """A value that the launch is given."""
     return _computed(array, known, array.shape, array.dtype)
 
 
-def named(
-    plan: Plan, variables: Sequence[jex_core.Var], arrays: Sequence[jax.Array], some: Some | None = None
-) -> list[Item]:
-    """The values of variables, given by arrays; of a single one perhaps some elements for themselves."""
-    return [
-        _computed(a, plan.values[v], v.aval.shape, v.aval.dtype, some) for a, v in zip(arrays, variables, strict=True)
-    ]
+def named(plan: Plan, values: Sequence[Value], arrays: Sequence[jax.Array], some: Some | None = None) -> list[Item]:
+    """Values, given by arrays; of a single one perhaps some elements for themselves."""
+    return [_computed(a, plan.values[v], v.shape, v.dtype, some) for a, v in zip(arrays, values, strict=True)]
 
 
-def _computed(array: jax.Array, known: Value, shape: tuple[int, ...], dtype: Any, some: Some | None = None) -> Emitted:
+def _computed(array: jax.Array, known: Known, shape: tuple[int, ...], dtype: Any, some: Some | None = None) -> Emitted:
     """A value given by an array; a uniform integer scalar is its own base."""
     based = known.form is not None and known.form.based
     return Emitted(known, shape, dtype, array if based else None, array, some)

@@ -12,12 +12,11 @@ from collections.abc import Container, Mapping
 
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.emission import addressing, serial
+from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge.analysis import Plan
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Body
 
 # Values of all of them are there at once.
 _LONGEST_ROW = 64
@@ -26,7 +25,7 @@ COMMUTING = {"add": "add", "sub": "add", "min": "min", "max": "max"}
 """Operations of which several may be done at once, as which one."""
 
 
-def of_body(body: Body, deterministic: bool, rows: Container[int] = frozenset()) -> frozenset[int]:
+def of_body(body: Region, deterministic: bool, rows: Container[int] = frozenset()) -> frozenset[int]:
     """The numbers of the updates of a (sub)program that may wait for the next one.
 
     Args:
@@ -35,10 +34,10 @@ def of_body(body: Body, deterministic: bool, rows: Container[int] = frozenset())
       rows: the numbers of those that are made otherwise.
     """
     uses = _uses(body)
-    ops = {n: op for n, e in enumerate(body.eqns) if n not in rows and (op := operation(e, deterministic))}
-    updates = {body.eqns[n].invars[0]: op for n, op in ops.items()}
-    each = ((n, op, body.eqns[n].outvars[0]) for n, op in ops.items())
-    return frozenset(n for n, op, memory in each if uses[memory] == 1 and updates.get(memory) == op)
+    kinds = {n: kind for n, op in enumerate(body.ops) if n not in rows and (kind := operation(op, deterministic))}
+    updates = {body.ops[n].operands[0]: kind for n, kind in kinds.items()}
+    each = ((n, kind, body.ops[n].results[0]) for n, kind in kinds.items())
+    return frozenset(n for n, kind, memory in each if uses[memory] == 1 and updates.get(memory) == kind)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Row:
 
 
 def rows(
-    body: Body, plan: Plan, deterministic: bool, dimensions: int, alone: Container[int] = frozenset()
+    body: Region, plan: Plan, deterministic: bool, dimensions: int, alone: Container[int] = frozenset()
 ) -> Mapping[int, Row]:
     """For the number of each update that is one of such a row, that.
 
@@ -67,9 +66,9 @@ def rows(
       alone: the numbers of stores that are not made with others.
     """
     uses = _uses(body)
-    each = ((n, eqn) for n, eqn in enumerate(body.eqns) if n not in alone)
-    users = {e.invars[0]: n for n, e in each if _is_one_of_a_row(e, plan, deterministic)}
-    following = {n: users.get(m) for n in users.values() if uses[m := body.eqns[n].outvars[0]] == 1}
+    each = ((n, op) for n, op in enumerate(body.ops) if n not in alone)
+    users = {e.operands[0]: n for n, e in each if _is_one_of_a_row(e, plan, deterministic)}
+    following = {n: users.get(m) for n in users.values() if uses[m := body.ops[n].results[0]] == 1}
     found: dict[int, Row] = {}
     for number in users.values():
         if number not in found:
@@ -78,36 +77,36 @@ def rows(
 
 
 def _row(
-    number: int, following: Mapping[int, int | None], body: Body, plan: Plan, dimensions: int
+    number: int, following: Mapping[int, int | None], body: Region, plan: Plan, dimensions: int
 ) -> Mapping[int, Row]:
     """The row that begins with an update, if there is one."""
     numbers, step = [number], None
-    gap = _gap(body.eqns[number], plan, dimensions)
+    gap = _gap(body.ops[number], plan, dimensions)
     while (after := following.get(numbers[-1])) is not None and len(numbers) < _LONGEST_ROW:
-        further = _further(body.eqns[numbers[-1]], body.eqns[after], plan, dimensions)
+        further = _further(body.ops[numbers[-1]], body.ops[after], plan, dimensions)
         if further is None or step not in (None, further) or (gap is not None and abs(further) >= gap):
             break
         numbers, step = [*numbers, after], further
     return {} if step is None else dict.fromkeys(numbers, Row(numbers[-1], step))
 
 
-def _is_one_of_a_row(eqn: jex_core.JaxprEqn, plan: Plan, deterministic: bool) -> bool:
-    """Whether an equation updates all elements that it names, so that no order counts if these are others each time."""
-    if eqn.primitive not in primitives.ACCESSES or primitives.mask(eqn) is not None:
+def _is_one_of_a_row(op: Op, plan: Plan, deterministic: bool) -> bool:
+    """Whether it updates all elements that it names, so that no order counts if these are others each time."""
+    if op.name not in ops.ACCESSES or ops.mask(op) is not None:
         return False
-    if eqn.primitive is primitives.store_p:
-        return plan.values[eqn.invars[0]].space == "global"
-    if eqn.primitive is not primitives.atomic_p or eqn.params["fetch"]:
+    if op.name == ops.STORE:
+        return plan.values[op.operands[0]].space == "global"
+    if op.name != ops.ATOMIC or op.attributes["fetch"]:
         return False
-    rounds = deterministic and jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.floating)
-    return primitives.operation(eqn) in ("store", *serial.COMBINE) and not rounds
+    rounds = deterministic and jnp.issubdtype(op.operands[0].dtype, jnp.floating)
+    return ops.operation(op) in ("store", *serial.COMBINE) and not rounds
 
 
-def _further(eqn: jex_core.JaxprEqn, after: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> int | None:
+def _further(op: Op, after: Op, plan: Plan, dimensions: int) -> int | None:
     """How much further one of two updates begins, if they are alike but for that."""
-    if eqn.primitive is not after.primitive or primitives.operation(eqn) != primitives.operation(after):
+    if op.name != after.name or ops.operation(op) != ops.operation(after):
         return None
-    first, second = (addressing.foreseen(e, plan, dimensions) for e in (eqn, after))
+    first, second = (addressing.foreseen(e, plan, dimensions) for e in (op, after))
     form, other = first.form, second.form
     if form is None or other is None or form.based or other.based or form.steps != other.steps:
         return None
@@ -117,32 +116,32 @@ def _further(eqn: jex_core.JaxprEqn, after: jex_core.JaxprEqn, plan: Plan, dimen
     return apart.pop() if len(apart) == 1 else None
 
 
-def _gap(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> int | None:
+def _gap(op: Op, plan: Plan, dimensions: int) -> int | None:
     """How far work-items store from each other; None if that does not count.
 
     Stores that come between theirs are made with them, while one that leaves no gap is a copy, best made alone.
     """
-    if eqn.primitive is not primitives.store_p:
+    if op.name != ops.STORE:
         return None
-    form = addressing.foreseen(eqn, plan, dimensions).form
+    form = addressing.foreseen(op, plan, dimensions).form
     return None if form is None or form.pattern.size < 2 else int(np.abs(np.diff(form.pattern)).min())
 
 
-def _uses(body: Body) -> "collections.Counter[jaxprs.Atom]":
+def _uses(body: Region) -> "collections.Counter[Value]":
     """How often each value is used."""
-    operands = (atom for operands in (*(e.invars for e in body.eqns), body.outvars) for atom in operands)
-    return collections.Counter(atom for atom in operands if not jaxprs.is_literal(atom))
+    operands = (value for operands in (*(e.operands for e in body.ops), body.outputs) for value in operands)
+    return collections.Counter(value for value in operands if not isinstance(value, Constant))
 
 
-def operation(eqn: jex_core.JaxprEqn, in_order: bool) -> str | None:
-    """The operation by which an equation updates a memory, if several such updates may be done at once.
+def operation(op: Op, in_order: bool) -> str | None:
+    """The operation by which an operation updates a memory, if several such updates may be done at once.
 
     Args:
-      eqn: the equation.
+      op: the operation.
       in_order: whether sums of floats have to be taken in order.
     """
-    if eqn.primitive is not primitives.atomic_p or eqn.params["fetch"]:
+    if op.name != ops.ATOMIC or op.attributes["fetch"]:
         return None
-    rounds = in_order and jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.floating)
-    op = COMMUTING.get(primitives.operation(eqn))
-    return None if rounds and op == "add" else op
+    rounds = in_order and jnp.issubdtype(op.operands[0].dtype, jnp.floating)
+    kind = COMMUTING.get(ops.operation(op))
+    return None if rounds and kind == "add" else kind

@@ -8,10 +8,9 @@ import math
 
 import jax
 import jax.numpy as jnp
-from jax.extend import core as jex_core
 
 from xeemu.emission import access, cycles, held, locating, opacity, placing, splitting
-from xeemu.emission.context import Context, Equation
+from xeemu.emission.context import Applied, Context
 from xeemu.emission.cycles import Cycle
 from xeemu.emission.held import Held
 from xeemu.emission.items import Item, as_memory, as_value, named
@@ -21,53 +20,55 @@ from xeemu.emission.observer import Event, Passage
 from xeemu.emission.placing import Waiting
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.emission.ways import Way
-from xeemu.knowledge.analysis import Value
-from xeemu.language import jaxprs, primitives
+from xeemu.ir import ops
+from xeemu.ir.program import Op
+from xeemu.knowledge.analysis import Known
+from xeemu.language import primitives
 from xeemu.language.memory import poison
 
 
-def allocated(eqn: jex_core.JaxprEqn, alike: bool, chunk: Chunk) -> Buffer:
+def allocated(op: Op, alike: bool, chunk: Chunk) -> Buffer:
     """A memory in which nothing was written yet; of one that all groups fill `alike` there is one for all."""
-    space, shape = eqn.params["space"], eqn.params["shape"]
-    empty, elements = poison(eqn.params["dtype"]), math.prod(shape)
+    space, shape = op.attributes["space"], op.attributes["shape"]
+    empty, elements = poison(op.attributes["dtype"]), math.prod(shape)
     if alike:
         return Buffer(jnp.full(elements, empty), "global", shape)
     sizes = (chunk.count, elements) if space == "local" else (elements, chunk.count * chunk.geometry.items)
     return Buffer(jnp.full(sizes, empty), space, shape)
 
 
-def after_barrier(equation: Equation, context: Context) -> list[Item]:
+def after_barrier(applied: Applied, context: Context) -> list[Item]:
     """The memories that a barrier orders, after it."""
-    mask = as_value(equation.operands[-1]) if equation.eqn.params["masked"] else None
-    context.observer.on_barrier(Passage(equation.plan, equation.number, mask, equation.active), context.chunk)
-    each = zip(equation.operands, equation.eqn.invars, strict=True)
-    return [_settled(o, equation.plan.values[v], context.chunk) for o, v in each if isinstance(o, Buffer)]
+    mask = as_value(applied.operands[-1]) if applied.op.attributes["masked"] else None
+    context.observer.on_barrier(Passage(applied.plan, applied.number, mask, applied.active), context.chunk)
+    each = zip(applied.operands, applied.op.operands, strict=True)
+    return [_settled(o, applied.plan.values[v], context.chunk) for o, v in each if isinstance(o, Buffer)]
 
 
-def _settled(buffer: Buffer, known: Value, chunk: Chunk) -> Buffer:
+def _settled(buffer: Buffer, known: Known, chunk: Chunk) -> Buffer:
     """A memory at a barrier; what all groups fill alike is then read by all of them."""
     if not known.alike or isinstance(buffer, Held) or not chunk.target.computes_again:
         return buffer
     return buffer.holding(opacity.settled(buffer.data))
 
 
-def accessed(equation: Equation, way: Way, context: Context) -> list[Item]:
+def accessed(applied: Applied, way: Way, context: Context) -> list[Item]:
     """The results of a load, a store or an atomic operation.
 
     Args:
-      equation: the operation.
+      applied: the operation.
       way: how it has to be emitted.
       context: in which it is.
     """
-    what: primitives.Access = equation.eqn.params["access"]
-    buffer, values = as_memory(equation.operands[0]), [as_value(o) for o in equation.operands[1:]]
+    what: primitives.Access = applied.op.attributes["access"]
+    buffer, values = as_memory(applied.operands[0]), [as_value(o) for o in applied.operands[1:]]
     if way.entangled and 1 in buffer.data.shape:  # XLA leaves such axes out, and sees it in two shapes then
         buffer = dataclasses.replace(buffer, viewed=True)
     indices, rest = values[: what.rank], values[what.rank :]
     if not indices or context.observer.watches or isinstance(buffer, Held):
-        return _Access(equation, way, context, buffer, indices, rest).results()
+        return _Access(applied, way, context, buffer, indices, rest).results()
     joined, shape = splitting.joined(indices, buffer.shape)
-    results = _Access(equation, way, context, buffer.seen(shape), joined, rest).results()
+    results = _Access(applied, way, context, buffer.seen(shape), joined, rest).results()
     kept, origin = buffer.shape, buffer.origin
     return [dataclasses.replace(r, shape=kept, origin=origin) if isinstance(r, Buffer) else r for r in results]
 
@@ -77,7 +78,7 @@ class _Access:
     """An access that is about to be emitted.
 
     Attributes:
-      equation: the operation.
+      applied: the operation.
       way: how it has to be emitted.
       context: in which it is.
       buffer: the memory before it.
@@ -85,7 +86,7 @@ class _Access:
       values: its other operands.
     """
 
-    equation: Equation
+    applied: Applied
     way: Way
     context: Context
     buffer: Buffer
@@ -94,8 +95,8 @@ class _Access:
 
     @property
     def what(self) -> primitives.Access:
-        """What the equation says of it."""
-        what: primitives.Access = self.equation.eqn.params["access"]
+        """What the operation says of it."""
+        what: primitives.Access = self.applied.op.attributes["access"]
         return what
 
     @property
@@ -105,30 +106,30 @@ class _Access:
 
     def results(self) -> list[Item]:
         """What it gives."""
-        return self._loaded() if primitives.operation(self.equation.eqn) == "load" else self._updated()
+        return self._loaded() if ops.operation(self.applied.op) == "load" else self._updated()
 
     def _loaded(self) -> list[Item]:
         """The value that a load gives."""
         mask, other = self.values if self.what.masked else (None, None)
         if self.guarded:
             mask = other = None
-        chunk, eqn, plan = self.context.chunk, self.equation.eqn, self.equation.plan
+        chunk, op, plan = self.context.chunk, self.applied.op, self.applied.plan
         # A load by work-items that do not run harms nobody.
         where = locating.lanes(self.what, mask, [], chunk)
-        varying = plan.values[eqn.outvars[0]].varying
+        varying = plan.values[op.results[0]].varying
         if isinstance(self.buffer, Held):
-            return named(plan, eqn.outvars, [held.load(self.buffer, where, other, varying, chunk)])
+            return named(plan, op.results, [held.load(self.buffer, where, other, varying, chunk)])
         address = self._in_turn(self._event(where, self.values, chunk).address, chunk)
         # In a batch of iterations no loop can be emitted.
         if self.way.settled and where.count and not self.context.waiting and self.context.together is None:
             address = address.settled()
         found = self._found(address, where, other, varying)
-        (value,) = named(plan, eqn.outvars, [found.values], found.some)
+        (value,) = named(plan, op.results, [found.values], found.some)
         return [dataclasses.replace(as_value(value), shared=found.shared)]
 
     def _found(self, address: Located, where: Lanes, other: Emitted | None, varying: bool) -> access.Loaded:
         """What a load finds at its address."""
-        number, buffer, chunk = self.equation.number, self.buffer, self.context.chunk
+        number, buffer, chunk = self.applied.number, self.buffer, self.context.chunk
         block, together = self.context.block, self.context.together
         if together is not None:
             if number in together.loaded:
@@ -144,9 +145,22 @@ class _Access:
         at_once = bool(self.context.waiting) or together is not None
         gathered = gathered or (at_once and not address.known.proved)
         source = buffer if self.way.forwarded else dataclasses.replace(buffer, stored=())
-        missing = jaxprs.literal(self.equation.eqn.invars[-1]) if self.guarded else None
+        constant = ops.other(self.applied.op) if self.guarded else None
+        missing = constant.array if constant else None
         neighbour, apart = self.way.neighbour, self.way.apart
-        return access.load(source, address, where, other, varying, gathered, view, chunk, missing, neighbour, apart)
+        return access.load(
+            source,
+            address,
+            where,
+            other,
+            varying,
+            gathered,
+            view,
+            chunk,
+            missing,
+            neighbour,
+            apart,
+        )
 
     def _cycle(self, address: Located, where: Lanes) -> Cycle | None:
         """Where a load goes round a global memory, if it does, and nothing prevents that it is copied."""
@@ -159,10 +173,10 @@ class _Access:
 
     def _updated(self) -> list[Item]:
         """The memory after an access that is no load, perhaps after the old value."""
-        equation, active, present = self.equation, self.equation.active, self.context.present
+        applied, active, present = self.applied, self.applied.active, self.context.present
         values = self.values[:-1] if self.what.masked else self.values
         mask = self.values[-1] if self.what.masked and not self.guarded else None
-        chunk = self.context.storing(equation.plan.values[equation.eqn.invars[0]])
+        chunk = self.context.storing(applied.plan.values[applied.op.operands[0]])
         masks: list[jax.Array | None] = [None if active is None else active[:, None], present]
         where = locating.lanes(self.what, mask, masks, chunk)
         if isinstance(self.buffer, Held):
@@ -170,37 +184,37 @@ class _Access:
         event = self._event(where, values, chunk)
         address = self._in_turn(event.address, chunk)
         together = self.context.together
-        if together is not None and equation.number in together.updates:
-            op, (value,) = primitives.operation(equation.eqn), values
-            together.update(equation.number, self.buffer, op, address, value, where, chunk)
+        if together is not None and applied.number in together.updates:
+            operation, (value,) = ops.operation(applied.op), values
+            together.update(applied.number, self.buffer, operation, address, value, where, chunk)
             return [self.buffer]
         if self.way.row is not None:
             return [self._in_row(self.way.row, address, values[0], where, chunk)]
         if self.way.update is not None:
-            op, added = self.way.update
-            return [access.atomic(self.buffer, op, address, [added], where, chunk, self.way.joined)]
-        if equation.eqn.primitive is primitives.store_p:
+            operation, added = self.way.update
+            return [access.atomic(self.buffer, operation, address, [added], where, chunk, self.way.joined)]
+        if applied.op.name == ops.STORE:
             return [self._stored(event, address, values[0], where, chunk)]
         return self._combined(address, values, where, chunk)
 
     def _in_row(self, row: Row, address: Located, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
         """The memory after an update that is made with others, or before all of them as long as some are missing."""
         waiting = (*self.buffer.waiting, Waiting(address, where, value))
-        if self.equation.number != row.last:
+        if self.applied.number != row.last:
             return dataclasses.replace(self.buffer, waiting=waiting)
-        before, op = dataclasses.replace(self.buffer, waiting=()), primitives.operation(self.equation.eqn)
-        if (after := placing.at_once(before, op, waiting, row.step, chunk)) is not None:
+        before, operation = dataclasses.replace(self.buffer, waiting=()), ops.operation(self.applied.op)
+        if (after := placing.at_once(before, operation, waiting, row.step, chunk)) is not None:
             return after
         for one in waiting:
-            if self.equation.eqn.primitive is primitives.store_p:
+            if self.applied.op.name == ops.STORE:
                 before = access.store(before, one.address, one.value, one.where, chunk)
             else:
-                before = access.atomic(before, op, one.address, [one.value], one.where, chunk, joined=False)
+                before = access.atomic(before, operation, one.address, [one.value], one.where, chunk, joined=False)
         return before
 
     def _event(self, where: Lanes, values: list[Emitted], chunk: Chunk) -> Event:
         """It as the observer sees it, with its address; tells the observer."""
-        plan, number, active = self.equation.plan, self.equation.number, self.equation.active
+        plan, number, active = self.applied.plan, self.applied.number, self.applied.active
         address, present = locating.locate(self.buffer, self.indices, where, chunk), self.context.present
         if self.context.observer.watches:
             address = address.found()
@@ -220,7 +234,7 @@ class _Access:
         """The memory after a store."""
         block = self.context.block
         if block is not None:
-            filled = block.filled(self.equation.number, self.buffer, address, value, where, chunk)
+            filled = block.filled(self.applied.number, self.buffer, address, value, where, chunk)
             if filled is not None:
                 return filled
         after = access.store(self.buffer, address, value, where, chunk, self.way.scattered)
@@ -229,8 +243,8 @@ class _Access:
 
     def _combined(self, address: Located, values: list[Emitted], where: Lanes, chunk: Chunk) -> list[Item]:
         """The memory after an atomic operation, and the old value if it is asked for."""
-        eqn, op = self.equation.eqn, primitives.operation(self.equation.eqn)
-        if not eqn.params["fetch"]:
-            return [access.atomic(self.buffer, op, address, values, where, chunk, self.way.joined)]
-        old, after = access.fetch(self.buffer, op, address, values, where, chunk)
-        return [*named(self.equation.plan, eqn.outvars[:1], [old]), after]
+        op, operation = self.applied.op, ops.operation(self.applied.op)
+        if not op.attributes["fetch"]:
+            return [access.atomic(self.buffer, operation, address, values, where, chunk, self.way.joined)]
+        old, after = access.fetch(self.buffer, operation, address, values, where, chunk)
+        return [*named(self.applied.plan, op.results[:1], [old]), after]

@@ -10,15 +10,14 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
 import jax
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.emission import addressing
+from xeemu.ir import ops
+from xeemu.ir.program import Op, Region
 from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.intervals import Interval
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Body
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -46,7 +45,7 @@ class Neighbour:
         return self.found[0]
 
 
-def of_body(body: Body, plan: Plan, dimensions: int, guarded: Collection[int]) -> Mapping[int, Neighbour]:
+def of_body(body: Region, plan: Plan, dimensions: int, guarded: Collection[int]) -> Mapping[int, Neighbour]:
     """For the numbers of loads of a (sub)program that have neighbours, what these are.
 
     They are loads from one version of a global memory that may be out of bounds.
@@ -58,28 +57,28 @@ def of_body(body: Body, plan: Plan, dimensions: int, guarded: Collection[int]) -
       guarded: the numbers of those that give what their mask says where they are out of bounds (see `guarding`).
     """
     alike = collections.defaultdict[Hashable, list[tuple[int, tuple[int, ...]]]](list)
-    for number, eqn in enumerate(body.eqns):
-        if (found := _placed(eqn, plan, dimensions)) is not None:
+    for number, op in enumerate(body.ops):
+        if (found := _placed(op, plan, dimensions)) is not None:
             key, place = found
             # Its dtype is the memory's; 0.0 is not -0.0.
-            missing = jaxprs.literal(eqn.invars[-1]).tobytes() if number in guarded else None
+            missing = other.array.tobytes() if number in guarded and (other := ops.other(op)) else None
             alike[key, missing].append((number, place))
     several = [group for group in alike.values() if len(group) > 1]
     return {number: one for group in several for number, one in _together(group, body, plan, dimensions).items()}
 
 
-def _placed(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int) -> tuple[Hashable, tuple[int, ...]] | None:
+def _placed(op: Op, plan: Plan, dimensions: int) -> tuple[Hashable, tuple[int, ...]] | None:
     """What loads at constant distances from each other have in common, and where the first element of one is."""
-    if eqn.primitive is not primitives.load_p or plan.values[eqn.invars[0]].space != "global":
+    if op.name != ops.LOAD or plan.values[op.operands[0]].space != "global":
         return None
-    if not analysis.doubted(eqn, plan, dimensions):
+    if not analysis.doubted(op, plan, dimensions):
         return None
-    address = addressing.foreseen(eqn, plan, dimensions)
+    address = addressing.foreseen(op, plan, dimensions)
     where, known = address.elements, [c.form for c in address.components if not c.form.based]
     if not known or len(known) < len(address.shape) or not where.count:
         return None
     first = tuple(int(form.pattern[0]) for form in known)
-    return (eqn.invars[0], where.shape, where.chosen.tobytes(), tuple(map(_shape, known))), first
+    return (op.operands[0], where.shape, where.chosen.tobytes(), tuple(map(_shape, known))), first
 
 
 def _shape(form: Form) -> Hashable:
@@ -88,13 +87,13 @@ def _shape(form: Form) -> Hashable:
 
 
 def _together(
-    group: Sequence[tuple[int, tuple[int, ...]]], body: Body, plan: Plan, dimensions: int
+    group: Sequence[tuple[int, tuple[int, ...]]], body: Region, plan: Plan, dimensions: int
 ) -> Mapping[int, Neighbour]:
     """Loads of a group as neighbours, by number; none if it is not known how far one of them reaches."""
     places = np.asarray([place for _, place in group])
     least, found = places.min(axis=0), list[jax.Array]()
     spread = tuple((places.max(axis=0) - least).tolist())
-    each = [[plan.value(a, dimensions).interval for a in primitives.indices(body.eqns[n])] for n, _ in group]
+    each = [[plan.value(a, dimensions).interval for a in ops.indices(body.ops[n])] for n, _ in group]
     bounds = [[i for i in intervals if i is not None] for intervals in zip(*each, strict=True)]
     if any(len(known) < len(group) for known in bounds):
         return {}

@@ -12,11 +12,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.emission.items import Item
 from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Plan
 
 # Of a loop that tests a predicate, unless the user says otherwise.
@@ -29,7 +29,7 @@ class Event:
 
     Attributes:
       plan: the call path.
-      number: of the equation in the path's body.
+      number: of the operation in the path's body.
       buffer: the memory before it.
       address: where its elements lie.
       lanes: which of them take part; for a load as if all groups and work-items of the chunk ran.
@@ -83,7 +83,7 @@ class Passage:
 
     Attributes:
       plan: the call path.
-      number: of the equation in the path's body.
+      number: of the operation in the path's body.
       mask: the work-items that reach it, or None for all.
       running: `[G]` mask of the groups that execute it, or None for all.
     """
@@ -100,8 +100,8 @@ class Result:
 
     Attributes:
       plan: the call path.
-      number: of the equation in the path's body.
-      eqn: the equation.
+      number: of the operation in the path's body.
+      op: the operation.
       operands: what goes into it.
       results: what it gives.
       running: `[G]` mask of the groups that execute it, or None for all.
@@ -109,7 +109,7 @@ class Result:
 
     plan: Plan
     number: int
-    eqn: jex_core.JaxprEqn
+    op: Op
     operands: Sequence[Item]
     results: Sequence[Item]
     running: jax.Array | None
@@ -123,7 +123,7 @@ class Observer:
     Attributes:
       watches: whether there is anything to tell it; if not, loops test their predicates where JAX does.
       max_iterations: after which a loop that tests a predicate is left; None for no limit.
-      followed: the equations that are no accesses of which it wants to know the results.
+      followed: the operations that are no accesses of which it wants to know the results.
       state: the pytree that loops and branches carry.
     """
 
@@ -147,7 +147,7 @@ class Observer:
         """A plain store has been emitted, which has left the memory so."""
 
     def on_result(self, result: Result, chunk: Chunk) -> None:
-        """An equation that is followed has been emitted."""
+        """An operation that is followed has been emitted."""
 
     def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
         """A barrier is emitted."""
@@ -156,7 +156,7 @@ class Observer:
         """What follows in a body is executed by the work-items of a mask, in the groups of a `[G]` mask or in all."""
 
     def on_operation(self, plan: Plan, number: int, running: jax.Array | None, chunk: Chunk) -> None:
-        """An equation that is no memory operation is emitted, for the groups of a `[G]` mask or for all."""
+        """An operation that is no memory operation is emitted, for the groups of a `[G]` mask or for all."""
 
     def on_body(self, plan: Plan, running: jax.Array | None, chunk: Chunk) -> None:
         """A body of the program begins, for the groups of a `[G]` mask or for all."""

@@ -11,15 +11,15 @@ from xeemu.emission import subgroups
 from xeemu.emission.items import Item, as_value
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.knowledge import forms
-from xeemu.knowledge.analysis import Value
+from xeemu.knowledge.analysis import Known
 
 
-def packed(items: Sequence[Item], likes: Sequence[Item], known: Sequence[Value], chunk: Chunk) -> list[Any]:
+def packed(items: Sequence[Item], likes: Sequence[Item], known: Sequence[Known], chunk: Chunk) -> list[Any]:
     """What is carried of items, of which so much is known wherever they are unpacked, each held as another one."""
     return [_pack(item, like, k, chunk) for item, like, k in zip(items, likes, known, strict=True)]
 
 
-def unpacked(carried: Sequence[Any], likes: Sequence[Item], known: Sequence[Value]) -> list[Item]:
+def unpacked(carried: Sequence[Any], likes: Sequence[Item], known: Sequence[Known]) -> list[Item]:
     """The items of which something is carried, each of the same kind, shape and dtype as another one, and so held."""
     return [_unpack(c, like, k) for c, like, k in zip(carried, likes, known, strict=True)]
 
@@ -31,7 +31,7 @@ def selected(running: jax.Array, new: jax.Array | None, old: jax.Array | None) -
     return jnp.where(running.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
 
 
-def _pack(item: Item, like: Item, known: Value, chunk: Chunk) -> jax.Array | None:
+def _pack(item: Item, like: Item, known: Known, chunk: Chunk) -> jax.Array | None:
     """A memory's contents, a form's base, or an array; None if nothing changes."""
     if isinstance(item, Buffer):
         return item.data
@@ -49,7 +49,7 @@ def _pack(item: Item, like: Item, known: Value, chunk: Chunk) -> jax.Array | Non
     return lax.add(item.base, offset) if offset else item.base
 
 
-def _unpack(carried: jax.Array | None, like: Item, known: Value) -> Item:
+def _unpack(carried: jax.Array | None, like: Item, known: Known) -> Item:
     if isinstance(like, Buffer):
         assert carried is not None
         return like.holding(carried)

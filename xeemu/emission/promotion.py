@@ -11,13 +11,13 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.emission import addressing
-from xeemu.knowledge.analysis import Plan, Value
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge.analysis import Known, Plan
 from xeemu.knowledge.numbering import Numbers
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Body
+from xeemu.language import primitives
 
 _PLAIN = frozenset({"load", "store"})
 
@@ -39,8 +39,8 @@ class Place:
 
     access: primitives.Access
     chosen: np.ndarray
-    indices: tuple[jaxprs.Atom, ...]
-    values: tuple[Value, ...]
+    indices: tuple[Value, ...]
+    values: tuple[Known, ...]
     pattern: np.ndarray | None
     steps: tuple[int, ...]
     users: frozenset[int] = frozenset()
@@ -53,7 +53,7 @@ class Place:
 
 
 def of_loop(
-    body: Body, plans: Sequence[Plan], first: int, carries: int, dimensions: int, predicate: Body | None = None
+    body: Region, plans: Sequence[Plan], first: int, carries: int, dimensions: int, predicate: Region | None = None
 ) -> dict[int, Place]:
     """The memories that a loop uses at one place each, by their numbers among the carries.
 
@@ -65,16 +65,16 @@ def of_loop(
       dimensions: of the launch.
       predicate: of a `while`; takes constants and then the carries.
     """
-    memories = [k for k in range(carries) if plans[-1].values[body.invars[first + k]].space]
+    memories = [k for k in range(carries) if plans[-1].values[body.inputs[first + k]].space]
     if not memories:
         return {}
     walk = _Walk({k: _Uses() for k in memories}, dimensions)
     carried: list[Any] = [_Root(k) if k in walk.uses else _kept(walk, body, k, first) for k in range(carries)]
     constants = [walk.numbers.of(("constant", j)) for j in range(first)]
-    rest = [None] * (len(body.invars) - first - carries)
+    rest = [None] * (len(body.inputs) - first - carries)
     walk.body(body, plans[-1], [*constants, *carried, *rest], outermost=True)
     if predicate is not None:
-        unknown: list[Any] = [None] * (len(predicate.invars) - carries)
+        unknown: list[Any] = [None] * (len(predicate.inputs) - carries)
         walk.body(predicate, plans[0], [*unknown, *carried])
     return {k: place for k, uses in walk.uses.items() if (place := uses.place()) is not None}
 
@@ -101,9 +101,9 @@ class _Uses:
         return dataclasses.replace(place, users=frozenset(self.users)) if place.inside or place.known else None
 
 
-def _kept(walk: "_Walk", body: Body, k: int, first: int) -> int | None:
+def _kept(walk: "_Walk", body: Region, k: int, first: int) -> int | None:
     """The number of a carry that the loop leaves as it is."""
-    return walk.numbers.of(("carry", k)) if body.outvars[k] is body.invars[first + k] else None
+    return walk.numbers.of(("carry", k)) if body.outputs[k] is body.inputs[first + k] else None
 
 
 class _Walk:
@@ -112,55 +112,54 @@ class _Walk:
     def __init__(self, uses: dict[int, _Uses], dimensions: int) -> None:
         self.uses, self.dimensions, self.numbers = uses, dimensions, Numbers()
 
-    def body(self, body: Body, plan: Plan, given: Sequence[Any], outermost: bool = False) -> list[Any]:
+    def body(self, body: Region, plan: Plan, given: Sequence[Any], outermost: bool = False) -> list[Any]:
         """Follows a (sub)program; a memory of the loop among its values is a `_Root`."""
-        found: dict[Any, Any] = dict(zip(body.invars, given, strict=True))
-        found |= {v: self.numbers.of(("array", id(v))) for v, _ in body.constants}
-        for number, eqn in enumerate(body.eqns):
-            operands = [self._of(a, found) for a in eqn.invars]
-            results = self._equation(plan, number, eqn, operands, outermost)
-            found |= dict(zip(eqn.outvars, results, strict=True))
-        return [self._of(a, found) for a in body.outvars]
+        found: dict[Any, Any] = dict(zip(body.inputs, given, strict=True))
+        for number, op in enumerate(body.ops):
+            operands = [self._of(a, found) for a in op.operands]
+            results = self._op(plan, number, op, operands, outermost)
+            found |= dict(zip(op.results, results, strict=True))
+        return [self._of(a, found) for a in body.outputs]
 
-    def _of(self, atom: jaxprs.Atom, found: dict[Any, Any]) -> Any:
-        return self.numbers.literal(atom) if jaxprs.is_literal(atom) else found[atom]
+    def _of(self, value: Value, found: dict[Any, Any]) -> Any:
+        return self.numbers.constant(value) if isinstance(value, Constant) else found[value]
 
-    def _equation(
-        self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Any], outermost: bool
-    ) -> list[Any]:
-        if eqn.primitive in primitives.ACCESSES:
-            return self._access(plan, number, eqn, operands, outermost)
-        if eqn.primitive in primitives.ORDERING:
+    def _op(self, plan: Plan, number: int, op: Op, operands: list[Any], outermost: bool) -> list[Any]:
+        if op.name in ops.ACCESSES:
+            return self._access(plan, number, op, operands, outermost)
+        if op.name in ops.ORDERING:
             roots = [o for o in operands if isinstance(o, _Root)]
-            if outermost and len(roots) == len(eqn.outvars):
+            if outermost and len(roots) == len(op.results):
                 self._used(number, roots)
-            return operands[: len(eqn.outvars)]
-        structure = jaxprs.structure(eqn)
+            return operands[: len(op.results)]
+        structure = control.of(op)
         if structure is not None:
-            return self._structure(plan, number, eqn, structure, operands)
-        return self._operation(eqn, operands)
+            return self._structure(plan, number, op, structure, operands)
+        return self._operation(op, operands)
 
-    def _operation(self, eqn: jex_core.JaxprEqn, operands: list[Any]) -> list[Any]:
+    def _operation(self, op: Op, operands: list[Any]) -> list[Any]:
         """The results of an operation on what the loop does not change, loads from such memories among them."""
-        if eqn.primitive is primitives.allocate_p or eqn.effects or any(not isinstance(o, int) for o in operands):
-            return [None] * len(eqn.outvars)
-        return list(self.numbers.results(eqn, operands))
+        if op.name == ops.ALLOCATE or op.has_effects or any(not isinstance(o, int) for o in operands):
+            return [None] * len(op.results)
+        return list(self.numbers.results(op, operands))
 
     def _used(self, number: int, roots: Sequence[_Root]) -> None:
         for root in roots:
             self.uses[root.carry].users.add(number)
 
-    def _access(
-        self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[Any], outermost: bool
-    ) -> list[Any]:
-        memory, op = operands[0], primitives.operation(eqn)
-        if eqn.primitive is primitives.load_p and not isinstance(memory, _Root):
-            return self._operation(eqn, operands)
-        results = [] if op == "load" else [memory if isinstance(memory, _Root) else None]
-        values = [None] * (len(eqn.outvars) - len(results))
+    def _access(self, plan: Plan, number: int, op: Op, operands: list[Any], outermost: bool) -> list[Any]:
+        memory, operation = operands[0], ops.operation(op)
+        if op.name == ops.LOAD and not isinstance(memory, _Root):
+            return self._operation(op, operands)
+        results = [] if operation == "load" else [memory if isinstance(memory, _Root) else None]
+        values = [None] * (len(op.results) - len(results))
         if isinstance(memory, _Root):
             uses = self.uses[memory.carry]
-            seen = self._place(plan, eqn, operands, outermost) if op in _PLAIN and not eqn.params.get("fetch") else None
+            seen = (
+                self._place(plan, op, operands, outermost)
+                if operation in _PLAIN and not op.attributes.get("fetch")
+                else None
+            )
             if seen is None:
                 uses.spoilt = True
             else:
@@ -171,43 +170,41 @@ class _Walk:
                 self._used(number, [memory])
         return [*values, *results]
 
-    def _place(
-        self, plan: Plan, eqn: jex_core.JaxprEqn, operands: Sequence[Any], outermost: bool
-    ) -> tuple[Hashable, Place] | None:
+    def _place(self, plan: Plan, op: Op, operands: Sequence[Any], outermost: bool) -> tuple[Hashable, Place] | None:
         """The place of an access, and what it has in common with others at the same place; None if it moves."""
-        access: primitives.Access = eqn.params["access"]
-        indices = primitives.indices(eqn)
+        access: primitives.Access = op.attributes["access"]
+        indices = ops.indices(op)
         values = tuple(plan.value(a, self.dimensions) for a in indices)
-        address = addressing.foreseen(eqn, plan, self.dimensions)
+        address = addressing.foreseen(op, plan, self.dimensions)
         form, chosen = address.form, address.elements.chosen
         pattern, steps = (form.pattern, form.steps) if form is not None else (None, ())
         place = Place(access, chosen, tuple(indices), values, pattern, steps, inside=outermost)
         lanes = (access.shape, chosen.tobytes())
         if pattern is not None and place.known:
-            private = plan.values[eqn.invars[0]].space == "private"
+            private = plan.values[op.operands[0]].space == "private"
             return ("known", steps, pattern.tobytes(), lanes if private else None), place
         numbers = tuple(operands[1 : 1 + access.rank])
         return None if None in numbers else (("computed", numbers, lanes), place)
 
     def _structure(
-        self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, structure: jaxprs.Structure, operands: list[Any]
+        self, plan: Plan, number: int, op: Op, structure: control.Structure, operands: list[Any]
     ) -> list[Any]:
         """Follows the bodies of control flow; of their results only memories, and what runs once, keep a number."""
-        results: list[Any] = [None] * len(eqn.outvars)
-        for b, (inner, inner_plan) in enumerate(zip(jaxprs.bodies(eqn), plan.inner[number], strict=True)):
-            given = _entering(structure, inner, jaxprs.given(structure, operands, b), b)
+        results: list[Any] = [None] * len(op.results)
+        for b, (inner, inner_plan) in enumerate(zip(op.regions, plan.inner[number], strict=True)):
+            given = _entering(structure, inner, control.given(structure, operands, b), b)
             outputs = self.body(inner, inner_plan, given)
-            if len(outputs) == len(results) and not (isinstance(structure, jaxprs.While) and b == 0):
-                once = isinstance(structure, jaxprs.Call)
+            if len(outputs) == len(results) and not (isinstance(structure, control.While) and b == 0):
+                once = isinstance(structure, control.Call)
                 results = [o if once or isinstance(o, _Root) else r for o, r in zip(outputs, results, strict=True)]
         return results
 
 
-def _entering(structure: jaxprs.Structure, inner: Body, given: Sequence[Any], b: int) -> list[Any]:
+def _entering(structure: control.Structure, inner: Region, given: Sequence[Any], b: int) -> list[Any]:
     """What is known inside of the operands of a body: what a loop carries is another value in each iteration."""
-    if isinstance(structure, jaxprs.Scan):
+    if isinstance(structure, control.Scan):
         first = structure.consts
-    elif isinstance(structure, jaxprs.While):
+    elif isinstance(structure, control.While):
         first = structure.predicate_consts if b == 0 else structure.body_consts
     else:
         return list(given)

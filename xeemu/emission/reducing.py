@@ -13,20 +13,20 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.devices.target import Target
 from xeemu.emission import combining, streaming, together, updating
 from xeemu.emission.together import Together, Window
 from xeemu.emission.values import Chunk
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import analysis, growing
 from xeemu.knowledge.analysis import Plan
-from xeemu.language import collectives, jaxprs, primitives
-from xeemu.language.jaxprs import Body
+from xeemu.language import collectives
 
 _AS = {op: op for op in collectives.OPERATIONS} | {"sub": "add"}
 _SHAPING = frozenset({"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy"})
-_ALLOWED = updating.READING | primitives.ORDERING | {primitives.store_p}
+_ALLOWED = updating.READING | ops.ORDERING | {ops.STORE}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Reductions:
     growth: Mapping[int, int]
 
 
-def of_loop(scan: jaxprs.Scan, plan: Plan, held: frozenset[int]) -> Reductions | None:
+def of_loop(scan: control.Scan, plan: Plan, held: frozenset[int]) -> Reductions | None:
     """The reductions of a loop that does nothing else; None if it does.
 
     Args:
@@ -51,11 +51,11 @@ def of_loop(scan: jaxprs.Scan, plan: Plan, held: frozenset[int]) -> Reductions |
       held: the numbers of the carries that are memories carried as values (see `promotion`).
     """
     growth = growing.of_loop(scan, plan)
-    carries = scan.body.invars[scan.consts :]
+    carries = scan.body.inputs[scan.consts :]
     changed = [k for k in range(len(carries)) if k not in growth]
     if not changed or not all(_may_be_reduced(k, carries[k], plan, held) for k in changed):
         return None
-    if not all(_is_plain(eqn, plan) for eqn in scan.body.eqns):
+    if not all(_is_plain(op, plan) for op in scan.body.ops):
         return None
     carried = [_Combined(k) if k in changed else None for k in range(len(carries))]
     after = _followed(scan.body, [*[None] * scan.consts, *carried])
@@ -65,16 +65,16 @@ def of_loop(scan: jaxprs.Scan, plan: Plan, held: frozenset[int]) -> Reductions |
     return Reductions({k: one.op for k, one in found.items() if one is not None}, growth)
 
 
-def _may_be_reduced(k: int, carry: jex_core.Var, plan: Plan, held: frozenset[int]) -> bool:
+def _may_be_reduced(k: int, carry: Value, plan: Plan, held: frozenset[int]) -> bool:
     """Whether a carry is made of integers, the order of whose sums does not count, and can be emitted as a value."""
     known = plan.values[carry]
-    if carry.aval.dtype.kind not in "iub" or (known.space and k not in held):
+    if carry.dtype.kind not in "iub" or (known.space and k not in held):
         return False
     return known.form is None or (known.form.uniform and not known.form.pattern.any())
 
 
-def _is_plain(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
-    return eqn.primitive in _ALLOWED if eqn.primitive in primitives.LANGUAGE else updating.is_plain(eqn, plan)
+def _is_plain(op: Op, plan: Plan) -> bool:
+    return op.name in _ALLOWED if op.name in ops.LANGUAGE else updating.is_plain(op, plan)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,39 +97,39 @@ class _Combined:
 _OTHERWISE = _Combined(-1)
 
 
-def _followed(body: Body, given: Sequence[_Combined | None]) -> list[_Combined | None]:
+def _followed(body: Region, given: Sequence[_Combined | None]) -> list[_Combined | None]:
     """How the results of a (sub)program depend on the carries, as its inputs do; None if they do not."""
-    found: dict[Any, _Combined | None] = dict(zip(body.invars, given, strict=True))
-    for eqn in body.eqns:
-        operands = [None if jaxprs.is_literal(a) else found.get(a) for a in eqn.invars]
-        found |= dict(zip(eqn.outvars, _results(eqn, operands), strict=True))
-    return [None if jaxprs.is_literal(a) else found.get(a) for a in body.outvars]
+    found: dict[Any, _Combined | None] = dict(zip(body.inputs, given, strict=True))
+    for op in body.ops:
+        operands = [None if isinstance(a, Constant) else found.get(a) for a in op.operands]
+        found |= dict(zip(op.results, _results(op, operands), strict=True))
+    return [None if isinstance(a, Constant) else found.get(a) for a in body.outputs]
 
 
-def _results(eqn: jex_core.JaxprEqn, operands: list[_Combined | None]) -> list[_Combined | None]:
-    called = jaxprs.structure(eqn)
-    if isinstance(called, jaxprs.Call):
+def _results(op: Op, operands: list[_Combined | None]) -> list[_Combined | None]:
+    called = control.of(op)
+    if isinstance(called, control.Call):
         return _followed(called.body, operands)
-    if eqn.primitive in primitives.ORDERING:
-        return operands[: len(eqn.outvars)]
-    one = _result(eqn, operands) if any(operands) or eqn.primitive is primitives.store_p else None
-    return [one] * len(eqn.outvars)
+    if op.name in ops.ORDERING:
+        return operands[: len(op.results)]
+    one = _result(op, operands) if any(operands) or op.name == ops.STORE else None
+    return [one] * len(op.results)
 
 
-def _result(eqn: jex_core.JaxprEqn, operands: list[_Combined | None]) -> _Combined:
+def _result(op: Op, operands: list[_Combined | None]) -> _Combined:
     """How the result of an operation depends on the carries, of which it uses one at least or stores to a memory."""
-    name, (first, *rest) = eqn.primitive.name, operands
-    if eqn.primitive is primitives.store_p:
-        number = eqn.params["access"].rank
+    name, (first, *rest) = op.name, operands
+    if op.name == ops.STORE:
+        number = op.attributes["access"].rank
         value = rest.pop(number)
-        return _OTHERWISE if any(rest) or not _is_same(eqn, 1 + number) else _either([first, value])
-    if eqn.primitive is primitives.load_p:
-        return _OTHERWISE if first is None or any(rest) or eqn.params["access"].masked else first
+        return _OTHERWISE if any(rest) or not _is_same(op, 1 + number) else _either([first, value])
+    if op.name == ops.LOAD:
+        return _OTHERWISE if first is None or any(rest) or op.attributes["access"].masked else first
     if name == "select_n":
         return _OTHERWISE if first is not None else _either(rest)
     if name in _SHAPING:
-        one_each = eqn.invars[0].aval.size == eqn.outvars[0].aval.size
-        return first if first is not None and one_each and _is_same(eqn, 0) else _OTHERWISE
+        one_each = op.operands[0].size == op.results[0].size
+        return first if first is not None and one_each and _is_same(op, 0) else _OTHERWISE
     if name in _AS and rest == [None] and first is not None:
         return first.by(_AS[name])
     if name in _AS and name != "sub" and first is None and rest[0] is not None:
@@ -137,9 +137,9 @@ def _result(eqn: jex_core.JaxprEqn, operands: list[_Combined | None]) -> _Combin
     return _OTHERWISE
 
 
-def _is_same(eqn: jex_core.JaxprEqn, number: int) -> bool:
+def _is_same(op: Op, number: int) -> bool:
     """Whether the result of an operation has the dtype of one of its operands."""
-    return bool(eqn.invars[number].aval.dtype == eqn.outvars[0].aval.dtype)
+    return bool(op.operands[number].dtype == op.results[0].dtype)
 
 
 def _either(values: Sequence[_Combined | None]) -> _Combined:
@@ -162,7 +162,7 @@ class Blocks:
     rows: bool = False
 
 
-def blocks(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int], streams: bool) -> Blocks:
+def blocks(scan: control.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int], streams: bool) -> Blocks:
     """How a loop is cut.
 
     Args:
@@ -177,7 +177,7 @@ def blocks(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]
     if size.lanes > (figures.most_streamed_lanes if streams else figures.most_lanes):
         return Blocks(1)
     reduced = _reduced(scan, plan)
-    if target.reduces_slowly and size.lanes == 1 and all(combining.takes(v.aval.dtype) for v in reduced):
+    if target.reduces_slowly and size.lanes == 1 and all(combining.takes(v.dtype) for v in reduced):
         fuses = len(reduced) == 1 and _fuses(scan, plan, chunk, moves)
         most = figures.row if fuses else size.turns(figures.row, chunk)
         if row := combining.longest(min(most, scan.length)):
@@ -186,20 +186,20 @@ def blocks(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]
     return Blocks(together.evenly(scan.length, most) if most >= figures.fewest_reduced else 1)
 
 
-def _reduced(scan: jaxprs.Scan, plan: Plan) -> list[jex_core.Var]:
+def _reduced(scan: control.Scan, plan: Plan) -> list[Value]:
     """What a loop carries and changes in another way than by a constant."""
     growth = growing.of_loop(scan, plan)
-    return [v for k, v in enumerate(scan.body.invars[scan.consts :]) if k not in growth]
+    return [v for k, v in enumerate(scan.body.inputs[scan.consts :]) if k not in growth]
 
 
-def _fuses(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]) -> bool:
+def _fuses(scan: control.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]) -> bool:
     """Whether a compiler makes one pass of all that a loop loads, computes and reduces, and needs no memory for it.
 
     It does so for a single result of elements that lie side by side, within bounds.
     """
     dimensions = len(chunk.geometry.group_range)
-    loads = ((n, eqn) for n, eqn in enumerate(scan.body.eqns) if eqn.primitive is primitives.load_p)
-    return all(abs(moves.get(n, 2)) < 2 and not analysis.doubted(eqn, plan, dimensions) for n, eqn in loads)
+    loads = ((n, op) for n, op in enumerate(scan.body.ops) if op.name == ops.LOAD)
+    return all(abs(moves.get(n, 2)) < 2 and not analysis.doubted(op, plan, dimensions) for n, op in loads)
 
 
 _State = tuple[list[Any], dict[int, Any]]
@@ -219,7 +219,7 @@ class Loop:
     """
 
     iterate: Callable[[Together, list[Any]], list[Any]]
-    scan: jaxprs.Scan
+    scan: control.Scan
     reductions: Reductions
     blocks: Blocks
     moves: Mapping[int, int]
@@ -237,7 +237,7 @@ class Loop:
         Args:
           first: what is carried before the loop.
         """
-        loads = (n for n, eqn in enumerate(self.scan.body.eqns) if eqn.primitive is primitives.load_p)
+        loads = (n for n, op in enumerate(self.scan.body.ops) if op.name == ops.LOAD)
         found = self.windows(first, self.blocks.turns)
         return all(n in found or self.moves.get(n) == 0 for n in loads)
 
@@ -259,7 +259,7 @@ class Loop:
         state = first, {k: self._accumulators(first[k], op) for k, op in self._ops(first).items()}
         step = functools.partial(self._block, dropped)
         figures = self.target.blocks
-        unrolled = max(1, min(figures.unrolled, figures.largest_unrolled // len(self.scan.body.eqns)))
+        unrolled = max(1, min(figures.unrolled, figures.largest_unrolled // len(self.scan.body.ops)))
         turns, rows = self.blocks.turns, self.blocks.rows
         last, accumulators = streaming.by_blocks(step, self.scan.length, turns, state, 1 if rows else unrolled)
         total = combining.of_parts if rows else self._reduced

@@ -5,13 +5,12 @@ XLA copies a memory that it sees in several shapes, so that they have to agree.
 
 from collections.abc import Mapping
 
-from jax.extend import core as jex_core
-
 from xeemu.emission import slices
 from xeemu.emission.values import Buffer, Chunk
+from xeemu.ir import ops
+from xeemu.ir.program import Op
 from xeemu.knowledge import analysis
-from xeemu.knowledge.analysis import Plan, Value
-from xeemu.language import primitives
+from xeemu.knowledge.analysis import Known, Plan
 from xeemu.language.program import Program
 
 
@@ -25,23 +24,23 @@ def of_program(program: Program, plan: Plan, chunk: Chunk, buffers: Mapping[int,
     """
     stores, found = _only_stored(program, plan), {}
     for number, buffer in buffers.items():
-        each = stores.get(plan.values[program.body.invars[number]], ())
-        shapes = {slices.rows_of_store(eqn, plan, chunk, buffer) for eqn in each}
+        each = stores.get(plan.values[program.body.inputs[number]], ())
+        shapes = {slices.rows_of_store(op, plan, chunk, buffer) for op in each}
         shape = shapes.pop() if len(shapes) == 1 else None
         if shape is not None:
             found[number] = shape
     return found
 
 
-def _only_stored(program: Program, plan: Plan) -> dict[Value, list[jex_core.JaxprEqn]]:
+def _only_stored(program: Program, plan: Plan) -> dict[Known, list[Op]]:
     """The stores to memories that nothing else uses, in no loop, branch or subprogram."""
-    stores, others = dict[Value, list[jex_core.JaxprEqn]](), set[Value]()
+    stores, others = dict[Known, list[Op]](), set[Known]()
     for body, plan_of_body in analysis.bodies(program.body, plan):
-        for eqn in body.eqns:
-            if eqn.primitive in primitives.ACCESSES:
-                memory = plan_of_body.values[eqn.invars[0]]
-                if eqn.primitive is primitives.store_p and body is program.body:
-                    stores.setdefault(memory, []).append(eqn)
+        for op in body.ops:
+            if op.name in ops.ACCESSES:
+                memory = plan_of_body.values[op.operands[0]]
+                if op.name == ops.STORE and body is program.body:
+                    stores.setdefault(memory, []).append(op)
                 else:
                     others.add(memory)
     return {memory: found for memory, found in stores.items() if memory not in others}

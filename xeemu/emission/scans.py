@@ -12,7 +12,7 @@ from jax import lax
 
 from xeemu.emission import access, carrying, reducing, spreading, strands, unrolling, updating
 from xeemu.emission.carrying import Carried
-from xeemu.emission.context import Emitter, Equation
+from xeemu.emission.context import Applied, Emitter
 from xeemu.emission.held import Held
 from xeemu.emission.items import Item, as_memory, as_value, named
 from xeemu.emission.strands import Strand
@@ -20,35 +20,35 @@ from xeemu.emission.streaming import Block, Stream
 from xeemu.emission.together import Together
 from xeemu.emission.updating import Updates
 from xeemu.emission.values import Chunk, Emitted, Update
+from xeemu.ir.control import Scan
 from xeemu.knowledge import analysis, growing
 from xeemu.knowledge.analysis import Plan
-from xeemu.language.jaxprs import Scan
 
 
-def results(emitter: Emitter, equation: Equation, scan: Scan) -> list[Item]:
+def results(emitter: Emitter, applied: Applied, scan: Scan) -> list[Item]:
     """The results of a loop.
 
     Args:
       emitter: emits its body.
-      equation: the loop.
+      applied: the loop.
       scan: what it says.
     """
-    (plan,) = equation.inner
+    (plan,) = applied.inner
     first_element = scan.consts + scan.carries
-    consts, carries = equation.operands[: scan.consts], equation.operands[scan.consts : first_element]
-    elements = [as_value(o) for o in equation.operands[first_element:]]
-    carried = carrying.of_loop(emitter, scan.body, equation.inner, consts, carries)
-    loop = _Loop(emitter, equation, scan, plan, consts, carried, equation.active)
-    alone = not elements and len(equation.eqn.outvars) == scan.carries and not emitter.context.observer.watches
+    consts, carries = applied.operands[: scan.consts], applied.operands[scan.consts : first_element]
+    elements = [as_value(o) for o in applied.operands[first_element:]]
+    carried = carrying.of_loop(emitter, scan.body, applied.inner, consts, carries)
+    loop = _Loop(emitter, applied, scan, plan, consts, carried, applied.active)
+    alone = not elements and len(applied.op.results) == scan.carries and not emitter.context.observer.watches
     if alone and not _counts_loops(loop) and (last := _by_blocks(loop)) is not None:
-        return carried.after(last, equation.known, loop.chunk)
+        return carried.after(last, applied.known, loop.chunk)
     return _one_by_one(loop, elements)
 
 
 def _counts_loops(loop: "_Loop") -> bool:
     """Whether its body holds loops that are counted: that is part of what a loop carries."""
     observer, inside = loop.emitter.context.observer, analysis.bodies(loop.scan.body, loop.plan)
-    loops = ((plan, n) for body, plan in inside for n, eqn in enumerate(body.eqns) if eqn.primitive.name == "while")
+    loops = ((plan, n) for body, plan in inside for n, op in enumerate(body.ops) if op.name == "while")
     return any(observer.limit(*key) is not None for key in loops)
 
 
@@ -58,7 +58,7 @@ class _Loop:
 
     Attributes:
       emitter: emits its body.
-      equation: the loop.
+      applied: the loop.
       scan: what it says.
       plan: the analysis of its body.
       consts: what goes into each iteration.
@@ -67,7 +67,7 @@ class _Loop:
     """
 
     emitter: Emitter
-    equation: Equation
+    applied: Applied
     scan: Scan
     plan: Plan
     consts: list[Item]
@@ -115,12 +115,12 @@ class _Loop:
 
 def _one_by_one(loop: _Loop, elements: Sequence[Emitted]) -> list[Item]:
     """The results of a loop as one of JAX's."""
-    scan, equation, chunk, observer = loop.scan, loop.equation, loop.chunk, loop.emitter.context.observer
-    variables = scan.body.invars[scan.consts + scan.carries :]
+    scan, applied, chunk, observer = loop.scan, loop.applied, loop.chunk, loop.emitter.context.observer
+    taken = scan.body.inputs[scan.consts + scan.carries :]
 
     def step(state: tuple[list[Any], Any], rows: list[jax.Array]) -> tuple[tuple[list[Any], Any], list[jax.Array]]:
         packed, observer.state = state
-        outputs = loop.outputs(packed, named(loop.plan, variables, rows))
+        outputs = loop.outputs(packed, named(loop.plan, taken, rows))
         stacked = [as_value(o).array(chunk) for o in outputs[scan.carries :]]
         return (loop.carried.packed(outputs[: scan.carries], chunk), observer.state), stacked
 
@@ -130,10 +130,10 @@ def _one_by_one(loop: _Loop, elements: Sequence[Emitted]) -> list[Item]:
     (last, observer.state), stacked = lax.scan(
         step, first, rows, length=scan.length, reverse=scan.reverse, unroll=unroll
     )
-    known = equation.known
+    known = applied.known
     stacks = [_rows(s, k.varying, 0, 1) for s, k in zip(stacked, known[scan.carries :], strict=True)]
     after = loop.carried.after(last, known[: scan.carries], chunk)
-    return after + named(equation.plan, equation.eqn.outvars[scan.carries :], stacks)
+    return after + named(applied.plan, applied.op.results[scan.carries :], stacks)
 
 
 def _rows(array: jax.Array, varying: bool, source: int, target: int) -> jax.Array:
@@ -143,7 +143,7 @@ def _rows(array: jax.Array, varying: bool, source: int, target: int) -> jax.Arra
 
 def _by_blocks(loop: _Loop) -> list[Any] | None:
     """What a loop that nobody watches, of carries alone, carries in the end; None if it is not emitted by blocks."""
-    updates = updating.of_loop(loop.equation.eqn, loop.plan, loop.chunk.geometry.items)
+    updates = updating.of_loop(loop.applied.op, loop.plan, loop.chunk.geometry.items)
     if updates and not any(isinstance(item, Held) for item in (*loop.consts, *loop.carried.items)):
         return _updated(loop, updates)
     streams = loop.turns > 1

@@ -10,7 +10,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.extend import core as jex_core
 
 from xeemu.devices.target import Target, Windows
 from xeemu.emission import addressing, boxes, combining, frames, locating, serial
@@ -19,11 +18,13 @@ from xeemu.emission.frames import Frame, Start
 from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.neighbours import Neighbour
 from xeemu.emission.values import Buffer, Chunk, Shared
+from xeemu.ir import ops
+from xeemu.ir.program import Op
 from xeemu.knowledge import analysis, lattices
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.lattices import Axis, Lattice
-from xeemu.language import collectives, primitives
+from xeemu.language import collectives
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -230,20 +231,20 @@ def _lattice(
     return lattice if lattice.apart else None
 
 
-def rows_of_store(eqn: jex_core.JaxprEqn, plan: Plan, chunk: Chunk, buffer: Buffer) -> tuple[int, ...] | None:
+def rows_of_store(op: Op, plan: Plan, chunk: Chunk, buffer: Buffer) -> tuple[int, ...] | None:
     """The shape in which a store to global memory sees it as rows of rows; None if it does not, or may not.
 
     Args:
-      eqn: the store.
+      op: the store.
       plan: what is known of its operands.
       chunk: the work-groups.
       buffer: the memory.
     """
-    dimensions, mask = len(chunk.geometry.group_range), primitives.mask(eqn)
+    dimensions, mask = len(chunk.geometry.group_range), ops.mask(op)
     known = None if mask is None else plan.value(mask, dimensions).form
-    if analysis.doubted(eqn, plan, dimensions) or (mask is not None and (known is None or not known.constant)):
+    if analysis.doubted(op, plan, dimensions) or (mask is not None and (known is None or not known.constant)):
         return None
-    address = addressing.foreseen(eqn, plan, dimensions)
+    address = addressing.foreseen(op, plan, dimensions)
     form = address.form
     if form is None or form.based or not address.elements.count:
         return None

@@ -11,16 +11,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.emission import serial, streaming, together, updating
 from xeemu.emission.placing import Made
 from xeemu.emission.together import Together
 from xeemu.emission.values import Chunk
+from xeemu.ir import control, ops
+from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge import growing
 from xeemu.knowledge.analysis import Plan
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Body
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Spread:
     growth: Mapping[int, int]
 
 
-def of_loop(scan: jaxprs.Scan, plan: Plan, moves: Mapping[int, int]) -> Spread | None:
+def of_loop(scan: control.Scan, plan: Plan, moves: Mapping[int, int]) -> Spread | None:
     """The updates of a loop that does nothing else, all at places that move; None if it does.
 
     Args:
@@ -46,19 +45,19 @@ def of_loop(scan: jaxprs.Scan, plan: Plan, moves: Mapping[int, int]) -> Spread |
     """
     body, growth = scan.body, growing.of_loop(scan, plan)
     changed = [k for k in range(scan.carries) if k not in growth]
-    found = {k: _update(body, body.invars[scan.consts + k], body.outvars[k], moves) for k in changed}
+    found = {k: _update(body, body.inputs[scan.consts + k], body.outputs[k], moves) for k in changed}
     updates = {k: number for k, number in found.items() if number is not None}
     if not updates or len(updates) < len(changed):
         return None
     kept = set(updates.values())
-    language = (n for n, eqn in enumerate(body.eqns) if eqn.primitive in primitives.LANGUAGE)
-    if not all(n in kept or body.eqns[n].primitive in updating.READING for n in language):
+    language = (n for n, op in enumerate(body.ops) if op.name in ops.LANGUAGE)
+    if not all(n in kept or body.ops[n].name in updating.READING for n in language):
         return None
-    plain = all(eqn.primitive in primitives.LANGUAGE or updating.is_plain(eqn, plan) for eqn in body.eqns)
+    plain = all(op.name in ops.LANGUAGE or updating.is_plain(op, plan) for op in body.ops)
     return Spread(updates, growth) if plain else None
 
 
-def _update(body: Body, memory: jex_core.Var, result: jaxprs.Atom, moves: Mapping[int, int]) -> int | None:
+def _update(body: Region, memory: Value, result: Value, moves: Mapping[int, int]) -> int | None:
     """The number of the only operation that updates a memory of a loop's body, if iterations have nothing to do there.
 
     Args:
@@ -66,33 +65,34 @@ def _update(body: Body, memory: jex_core.Var, result: jaxprs.Atom, moves: Mappin
       memory, result: the memory before and after an iteration.
       moves: see `of_loop`.
     """
-    users = [n for n, eqn in enumerate(body.eqns) if any(a is memory for a in eqn.invars)]
-    made = [n for n in users if result in body.eqns[n].outvars and _is_spread(body.eqns[n], moves.get(n))]
+    users = [n for n, op in enumerate(body.ops) if any(a is memory for a in op.operands)]
+    made = [n for n in users if result in body.ops[n].results and _is_spread(body.ops[n], moves.get(n))]
     if len(made) != 1 or _uses(body, result) > 1:
         return None
-    place = primitives.indices(body.eqns[made[0]])
-    others = [body.eqns[n] for n in users if n != made[0]]
+    place = ops.indices(body.ops[made[0]])
+    others = [body.ops[n] for n in users if n != made[0]]
     # An iteration may use what it updates before it does so, unless that is what the others update too.
-    own = all(e.primitive is primitives.load_p and _is_same(primitives.indices(e), place) for e in others)
+    own = all(e.name == ops.LOAD and _is_same(ops.indices(e), place) for e in others)
     return made[0] if not others or (own and moves[made[0]]) else None
 
 
-def _uses(body: Body, variable: jaxprs.Atom) -> int:
-    atoms = [a for eqn in body.eqns for a in eqn.invars] + list(body.outvars)
-    return sum(atom is variable for atom in atoms)
+def _uses(body: Region, value: Value) -> int:
+    """How often a value is used."""
+    used = [a for op in body.ops for a in op.operands] + list(body.outputs)
+    return sum(each is value for each in used)
 
 
-def _is_same(index: Sequence[jaxprs.Atom], other: Sequence[jaxprs.Atom]) -> bool:
+def _is_same(index: Sequence[Value], other: Sequence[Value]) -> bool:
     """Whether two indices are surely the same."""
     return len(index) == len(other) and all(a is b for a, b in zip(index, other, strict=True))
 
 
-def _is_spread(eqn: jex_core.JaxprEqn, move: int | None) -> bool:
+def _is_spread(op: Op, move: int | None) -> bool:
     """Whether iterations update elements of their own, or the same by an operation whose order does not count."""
-    if eqn.primitive is primitives.store_p:
+    if op.name == ops.STORE:
         return bool(move)
-    combines = eqn.primitive is primitives.atomic_p and primitives.operation(eqn) in serial.COMBINE
-    return combines and not eqn.params["fetch"] and move is not None
+    combines = op.name == ops.ATOMIC and ops.operation(op) in serial.COMBINE
+    return combines and not op.attributes["fetch"] and move is not None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ class Loop:
         return after
 
 
-def turns(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]) -> int:
+def turns(scan: control.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]) -> int:
     """Iterations of a block; 1 if blocks are not worth while.
 
     Args:

@@ -15,26 +15,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.extend import core as jex_core
 
 from xeemu.emission.comparing import Comparison
 from xeemu.emission.values import Chunk, Emitted, materialise
-from xeemu.ir import ops
-from xeemu.language import collectives, jaxprs, primitives
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region
+from xeemu.language import collectives
 from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
-from xeemu.language.jaxprs import Body
 
 _SHAPES = {"broadcast_in_dim": "shape", "reshape": "new_sizes"}
 """Operations that may give each work-item more axes or elements of its own, with the parameter that says which."""
 
 
-def alike(eqn: jex_core.JaxprEqn, geometry: Geometry) -> int | None:
+def alike(op: Op, geometry: Geometry) -> int | None:
     """The lanes of a sub-group, if an algorithm gives them all the same and all sub-groups are full; else None."""
-    algorithm: Collective = eqn.params["collective"]
+    algorithm: Collective = op.attributes["collective"]
     if algorithm.level != collectives.SUB_GROUP or geometry.items % algorithm.sub_group_size:
         return None
-    return algorithm.sub_group_size if algorithm.alike(*(a.aval.ndim for a in eqn.invars[1:])) else None
+    return algorithm.sub_group_size if algorithm.alike(*(a.ndim for a in op.operands[1:])) else None
 
 
 def common(operands: Sequence[Emitted], chunk: Chunk) -> int | None:
@@ -100,17 +99,17 @@ def matched(arrays: Sequence[jax.Array]) -> list[jax.Array]:
     return [a if a.shape in ((), shape) else jnp.broadcast_to(a, shape) for a in arrays]
 
 
-def widened(eqn: jex_core.JaxprEqn, value: Emitted, chunk: Chunk) -> jax.Array | None:
+def widened(op: Op, value: Emitted, chunk: Chunk) -> jax.Array | None:
     """What an operation makes of a value held by sub-groups that only gives work-items more axes or elements."""
     local = chunk.geometry.local_range
-    shape = eqn.params[_SHAPES[eqn.primitive.name]] if eqn.primitive.name in _SHAPES else ()
+    shape = op.attributes[_SHAPES[op.name]] if op.name in _SHAPES else ()
     if value.lanes is None or value.computed is None or shape[: len(local)] != local:
         return None
     lead = value.computed.shape[: value.known.varying + 2]
     target = (*lead, *shape[len(local) :])
-    if eqn.primitive.name == "reshape":
-        return value.computed.reshape(target) if eqn.params["dimensions"] is None else None
-    axes = eqn.params["broadcast_dimensions"]
+    if op.name == "reshape":
+        return value.computed.reshape(target) if op.attributes["dimensions"] is None else None
+    axes = op.attributes["broadcast_dimensions"]
     if tuple(axes[: len(local)]) != tuple(range(len(local))):
         return None
     private = [len(lead) + axis - len(local) for axis in axes[len(local) :]]
@@ -129,7 +128,7 @@ def compared(comparison: Comparison, value: Emitted, chunk: Chunk) -> jax.Array 
     return comparison.apply(x, lax.reshape(bits, (*_rows(value.lanes, chunk), *bits.shape[len(local) :])))
 
 
-def of_loop(body: Body, consts: int, carries: int, geometry: Geometry) -> dict[int, int]:
+def of_loop(body: Region, consts: int, carries: int, geometry: Geometry) -> dict[int, int]:
     """For the number of each carry that something alike is combined with, the lanes of the sub-groups to hold it by.
 
     Args:
@@ -138,11 +137,11 @@ def of_loop(body: Body, consts: int, carries: int, geometry: Geometry) -> dict[i
       carries: how many.
       geometry: the sizes of the launch.
     """
-    after = _followed(body, [None] * len(body.invars), geometry)[:carries]
+    after = _followed(body, [None] * len(body.inputs), geometry)[:carries]
     return {
         k: lanes
         for k, lanes in enumerate(after)
-        if lanes is not None and _is_wide(body.invars[consts + k].aval.shape, geometry)
+        if lanes is not None and _is_wide(body.inputs[consts + k].shape, geometry)
     }
 
 
@@ -156,27 +155,27 @@ _Lanes = int | None
 """Of a value that something alike goes into, the lanes of a sub-group."""
 
 
-def _followed(body: Body, given: Sequence[_Lanes], geometry: Geometry) -> list[_Lanes]:
+def _followed(body: Region, given: Sequence[_Lanes], geometry: Geometry) -> list[_Lanes]:
     """Which results of a (sub)program something alike goes into, if it does into these of its inputs."""
-    found: dict[Any, _Lanes] = dict(zip(body.invars, given, strict=True))
-    for eqn in body.eqns:
-        operands = [None if jaxprs.is_literal(a) else found.get(a) for a in eqn.invars]
-        found |= dict(zip(eqn.outvars, _results(eqn, operands, geometry), strict=True))
-    return [None if jaxprs.is_literal(a) else found.get(a) for a in body.outvars]
+    found: dict[Any, _Lanes] = dict(zip(body.inputs, given, strict=True))
+    for op in body.ops:
+        operands = [None if isinstance(a, Constant) else found.get(a) for a in op.operands]
+        found |= dict(zip(op.results, _results(op, operands, geometry), strict=True))
+    return [None if isinstance(a, Constant) else found.get(a) for a in body.outputs]
 
 
-def _results(eqn: jex_core.JaxprEqn, operands: Sequence[_Lanes], geometry: Geometry) -> Sequence[_Lanes]:
-    """Which results of an equation something alike goes into."""
-    match jaxprs.structure(eqn):
-        case jaxprs.Call(body):
+def _results(op: Op, operands: Sequence[_Lanes], geometry: Geometry) -> Sequence[_Lanes]:
+    """Which results of an operation something alike goes into."""
+    match control.of(op):
+        case control.Call(body):
             return _followed(body, operands, geometry)
-        case jaxprs.Scan(body=body, carries=carries):
+        case control.Scan(body=body, carries=carries):
             after = _followed(body, operands, geometry)
             return [*after[:carries], *[None] * (len(after) - carries)]
-        case jaxprs.While(body=body, predicate_consts=first):
+        case control.While(body=body, predicate_consts=first):
             return _followed(body, operands[first:], geometry)
-    one = alike(eqn, geometry) if eqn.primitive is primitives.collective_p else None
+    one = alike(op, geometry) if op.name == ops.COLLECTIVE else None
     # Not all that are elementwise: a loop with one `exp` of what a sub-group shares took a third longer so.
-    if ops.of(eqn).folds or eqn.primitive.name in _SHAPES:
+    if ops.of(op).folds or op.name in _SHAPES:
         one = next((lanes for lanes in operands if lanes is not None), None)
-    return [one] * len(eqn.outvars)
+    return [one] * len(op.results)

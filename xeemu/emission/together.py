@@ -15,9 +15,9 @@ from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.placing import Made, Place
 from xeemu.emission.slices import Part
 from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.ir import control
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.lattices import Axis
-from xeemu.language import jaxprs
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class Size:
         return min(elements // self.lanes, chunk.spare_bytes // max(self.bytes, 1))
 
 
-def size(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]) -> Size:
+def size(scan: control.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]) -> Size:
     """How much an iteration of a loop computes.
 
     Args:
@@ -126,14 +126,14 @@ def size(scan: jaxprs.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]) 
       chunk: the work-groups.
       moves: for the number of an access how much further it starts in each iteration.
     """
-    values = [v for eqn in scan.body.eqns for v in eqn.outvars if not plan.values[v].space]
-    sizes = [math.prod(v.aval.shape) * (chunk.count if plan.values[v].varying else 1) for v in values]
+    values = [v for op in scan.body.ops for v in op.results if not plan.values[v].space]
+    sizes = [math.prod(v.shape) * (chunk.count if plan.values[v].varying else 1) for v in values]
     lanes = max(1, *sizes) if sizes else 1
-    bytes_each = sum(n * v.aval.dtype.itemsize for n, v in zip(sizes, values, strict=True))
+    bytes_each = sum(n * v.dtype.itemsize for n, v in zip(sizes, values, strict=True))
     # Windows have elements that are not used.
     widest = chunk.target.windows.widest
-    memories = [(scan.body.eqns[n].invars[0], move) for n, move in moves.items()]
-    bytes_each += sum(min(abs(move), widest * lanes) * m.aval.dtype.itemsize for m, move in memories)
+    memories = [(scan.body.ops[n].operands[0], move) for n, move in moves.items()]
+    bytes_each += sum(min(abs(move), widest * lanes) * m.dtype.itemsize for m, move in memories)
     return Size(lanes, bytes_each)
 
 

@@ -13,15 +13,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.emission import opacity
-from xeemu.ir import ops
+from xeemu.ir import control, evaluation, ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import lattices
 from xeemu.knowledge.lattices import Axis, Lattice
-from xeemu.language import jaxprs
-from xeemu.language.jaxprs import Body
+from xeemu.language import importing
 
 # What keeps the order of the elements, if it keeps all of them or there is a single one.
 _KEEPING = ("reshape", "squeeze", "expand_dims", "broadcast_in_dim", "slice")
@@ -33,7 +31,7 @@ def put_off(function: Callable[..., Sequence[jax.Array]]) -> Callable[..., list[
     """A function of arrays that gives the same, but reshapes and transposes as late as it can."""
 
     def turned(*arguments: jax.Array) -> list[jax.Array]:
-        body = Body(jax.make_jaxpr(function)(*arguments))
+        body = importing.imported(jax.make_jaxpr(function)(*arguments))
         return [value.array for value in _carried_out(body, list(map(_as_it_is, arguments)))]
 
     return turned
@@ -113,54 +111,55 @@ def _of_dimensions(axes: Sequence[Axis], shape: Sequence[int]) -> list[list[Axis
     return found
 
 
-def _carried_out(body: Body, arguments: Sequence[_Turned]) -> list[_Turned]:
+def _carried_out(body: Region, arguments: Sequence[_Turned]) -> list[_Turned]:
     """The results of a program."""
-    known: dict[Any, _Turned] = dict(zip(body.invars, arguments, strict=True))
-    known |= {variable: _as_it_is(value) for variable, value in body.constants}
+    known: dict[Value, _Turned] = dict(zip(body.inputs, arguments, strict=True))
 
-    def value(atom: jaxprs.Atom) -> _Turned:
-        return _as_it_is(np.asarray(atom.val, atom.aval.dtype)) if jaxprs.is_literal(atom) else known[atom]
+    def read(value: Value) -> _Turned:
+        if isinstance(value, Constant) and value not in known:
+            known[value] = _as_it_is(value.array)
+        return known[value]
 
-    for number in jaxprs.needed(body, body.outvars):
-        eqn = body.eqns[number]
-        known |= dict(zip(eqn.outvars, _results(eqn, list(map(value, eqn.invars))), strict=True))
-    return list(map(value, body.outvars))
+    for number in body.needed(body.outputs):
+        op = body.ops[number]
+        known |= dict(zip(op.results, _results(op, list(map(read, op.operands))), strict=True))
+    return list(map(read, body.outputs))
 
 
-def _results(eqn: jex_core.JaxprEqn, operands: list[_Turned]) -> list[_Turned]:
-    called = jaxprs.structure(eqn)
-    if isinstance(called, jaxprs.Call):
+def _results(op: Op, operands: list[_Turned]) -> list[_Turned]:
+    called = control.of(op)
+    if isinstance(called, control.Call):
         return _carried_out(called.body, operands)
-    if called is None and len(eqn.outvars) == 1:
-        moved = _moved(eqn, operands[0]) if len(operands) == 1 else None
+    if called is None and len(op.results) == 1:
+        moved = _moved(op, operands[0]) if len(operands) == 1 else None
         if moved is not None:
             return [moved]
-        if ops.of(eqn).is_elementwise:
-            return [_computed(eqn, operands)]
-    if eqn.primitive.name == "dynamic_update_slice" and operands[0].shape == operands[1].shape:
+        if ops.of(op).is_elementwise:
+            return [_computed(op, operands)]
+    if op.name == "dynamic_update_slice" and operands[0].shape == operands[1].shape:
         given = [operand.array for operand in operands]  # of which nothing is left but what is written
     else:
         given = list(map(_beside_others, operands))
-    return [_as_it_is(array, eqn.primitive.name not in _CUTTING) for array in jaxprs.bound(eqn, given)]
+    return [_as_it_is(array, op.name not in _CUTTING) for array in evaluation.results(op, given)]
 
 
-def _moved(eqn: jex_core.JaxprEqn, operand: _Turned) -> _Turned | None:
+def _moved(op: Op, operand: _Turned) -> _Turned | None:
     """The result of an operation that moves elements, or repeats a single one; None if it does something else."""
-    name, shape = eqn.primitive.name, eqn.outvars[0].aval.shape
+    name, shape = op.name, op.results[0].shape
     if name == "transpose":
-        return operand.transposed(eqn.params["permutation"])
+        return operand.transposed(op.attributes["permutation"])
     same = math.prod(operand.shape) == math.prod(shape) or operand.source.size == 1
     return operand.reshaped(shape) if same and name in _KEEPING else None
 
 
-def _computed(eqn: jex_core.JaxprEqn, operands: list[_Turned]) -> _Turned:
+def _computed(op: Op, operands: list[_Turned]) -> _Turned:
     """The result of an operation on the elements at each place, in the order of the sources if they agree in one."""
-    shape = eqn.outvars[0].aval.shape
+    shape = op.results[0].shape
     full = [operand for operand in operands if operand.source.size > 1]
     if any(one.axes != full[0].axes or one.shape != shape for one in full):
-        return _as_it_is(jaxprs.bound(eqn, list(map(_beside_others, operands)))[0], fused=True)
+        return _as_it_is(evaluation.results(op, list(map(_beside_others, operands)))[0], fused=True)
     of_source = full[0].source.shape if full else ()
-    (found,) = jaxprs.bound(eqn, [dataclasses.replace(one, axes=(), shape=of_source).array for one in operands])
+    (found,) = evaluation.results(op, [dataclasses.replace(one, axes=(), shape=of_source).array for one in operands])
     return _Turned(found, full[0].axes if full else (), shape, fused=True)
 
 

@@ -14,21 +14,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.emission import accumulation, hazards, joining, streaming
 from xeemu.emission.accumulation import Sum
 from xeemu.emission.values import Update
-from xeemu.ir import ops
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge import growing
 from xeemu.knowledge.analysis import Plan
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Body
 
-READING = frozenset(
-    p for p in primitives.LANGUAGE - primitives.UPDATES if ops.named(p.name).kind is not Kind.ALLOCATION
-)
+READING = frozenset(name for name in ops.LANGUAGE - ops.UPDATES if ops.named(name).kind is not Kind.ALLOCATION)
 """What changes no memory and makes none."""
 
 
@@ -50,76 +46,76 @@ class Updates:
         return frozenset(number for chain in self.users.values() for number in chain)
 
 
-def of_loop(eqn: jex_core.JaxprEqn, plan: Plan, items: int) -> Updates | None:
+def of_loop(op: Op, plan: Plan, items: int) -> Updates | None:
     """The updates of a loop that does nothing else; None if it does.
 
     Args:
-      eqn: the equation.
+      op: the operation.
       plan: the analysis of its body.
       items: work-items of a group.
     """
-    scan = jaxprs.structure(eqn)
-    if not isinstance(scan, jaxprs.Scan) or scan.carries < max(len(eqn.outvars), len(eqn.invars) - scan.consts):
+    scan = control.of(op)
+    if not isinstance(scan, control.Scan) or scan.carries < max(len(op.results), len(op.operands) - scan.consts):
         return None
     body = scan.body
-    if any(not (e.primitive in primitives.LANGUAGE or is_plain(e, plan)) for e in body.eqns):
+    if any(not (e.name in ops.LANGUAGE or is_plain(e, plan)) for e in body.ops):
         return None
     sums = accumulation.of_body(body, plan, items, hazards.of_body(body, plan).scattered)
-    ops = {n: op for n, eqn in enumerate(body.eqns) if (op := _op(n, eqn, plan, sums))}
-    uses, of = _uses(body, {s.load for n, s in sums.items() if n in ops}), {body.eqns[n].invars[0]: n for n in ops}
+    kinds = {n: kind for n, op in enumerate(body.ops) if (kind := _op(n, op, plan, sums))}
+    uses, of = _uses(body, {s.load for n, s in sums.items() if n in kinds}), {body.ops[n].operands[0]: n for n in kinds}
     users: dict[int, tuple[int, ...]] = {}
     growth = growing.of_loop(scan, plan)
-    for k, (v, out) in enumerate(zip(body.invars[scan.consts :], body.outvars, strict=True)):
+    for k, (v, out) in enumerate(zip(body.inputs[scan.consts :], body.outputs, strict=True)):
         if k in growth:
             continue
         chain: list[int] = []
         while uses[v] == 1 and v in of:
             chain.append(of[v])
-            v = body.eqns[of[v]].outvars[0]
-        if not chain or v is not out or len({ops[n] for n in chain}) > 1:
+            v = body.ops[of[v]].results[0]
+        if not chain or v is not out or len({kinds[n] for n in chain}) > 1:
             return None
         users[k] = tuple(chain)
     kept = {n for chain in users.values() for n in chain}
-    changes = (n for n, e in enumerate(body.eqns) if e.primitive in primitives.LANGUAGE and e.primitive not in READING)
+    changes = (n for n, e in enumerate(body.ops) if e.name in ops.LANGUAGE and e.name not in READING)
     return Updates(users, growth) if users and all(n in kept for n in changes) else None
 
 
-def is_plain(eqn: jex_core.JaxprEqn, plan: Plan) -> bool:
-    """Whether an equation is an operation on values, or a function of them."""
-    if jaxprs.structure(eqn) is None:
+def is_plain(op: Op, plan: Plan) -> bool:
+    """Whether an operation is an operation on values, or a function of them."""
+    if control.of(op) is None:
         return True
-    memories = (a for a in eqn.invars if not jaxprs.is_literal(a) and plan.values[a].space)
-    return isinstance(jaxprs.structure(eqn), jaxprs.Call) and not any(memories)
+    memories = (a for a in op.operands if not isinstance(a, Constant) and plan.values[a].space)
+    return isinstance(control.of(op), control.Call) and not any(memories)
 
 
-def _op(number: int, eqn: jex_core.JaxprEqn, plan: Plan, sums: Mapping[int, Sum]) -> str | None:
-    """The operation by which an equation updates integers of its groups, in any order, at places that are not known."""
-    if eqn.primitive not in primitives.ACCESSES or plan.values[eqn.invars[0]].space == "global":
+def _op(number: int, op: Op, plan: Plan, sums: Mapping[int, Sum]) -> str | None:
+    """By which operation integers of its groups are updated, in any order, at places that are not known."""
+    if op.name not in ops.ACCESSES or plan.values[op.operands[0]].space == "global":
         return None
-    if eqn.invars[0].aval.dtype.kind not in "iu":
+    if op.operands[0].dtype.kind not in "iu":
         return None
-    if all(jaxprs.is_literal(a) or plan.values[a].form is not None for a in primitives.indices(eqn)):
+    if all(isinstance(a, Constant) or plan.values[a].form is not None for a in ops.indices(op)):
         return None
-    return joining.COMMUTING[sums[number].op] if number in sums else joining.operation(eqn, in_order=True)
+    return joining.COMMUTING[sums[number].op] if number in sums else joining.operation(op, in_order=True)
 
 
-def _uses(body: Body, loads: set[int]) -> "collections.Counter[jaxprs.Atom]":
+def _uses(body: Region, loads: set[int]) -> "collections.Counter[Value]":
     """How often each value is used, but for the memories of some loads."""
-    operands = [a for n, e in enumerate(body.eqns) for a in (e.invars[1:] if n in loads else e.invars)]
-    return collections.Counter(a for a in (*operands, *body.outvars) if not jaxprs.is_literal(a))
+    operands = [a for n, e in enumerate(body.ops) for a in (e.operands[1:] if n in loads else e.operands)]
+    return collections.Counter(a for a in (*operands, *body.outputs) if not isinstance(a, Constant))
 
 
-def found_bytes(body: Body, updates: Updates) -> int:
+def found_bytes(body: Region, updates: Updates) -> int:
     """What one iteration finds for a group to update: places, and values that are not the same for all."""
     found = 0
-    for eqn in (body.eqns[n] for n in updates.all):
-        added = eqn.invars[1 + eqn.params["access"].rank]
-        each = 4 if jaxprs.is_literal(added) else 4 + added.aval.dtype.itemsize
-        found += each * math.prod(eqn.params["access"].shape)
+    for op in (body.ops[n] for n in updates.all):
+        added = op.operands[1 + op.attributes["access"].rank]
+        each = 4 if isinstance(added, Constant) else 4 + added.dtype.itemsize
+        found += each * math.prod(op.attributes["access"].shape)
     return found
 
 
-def updates_often(scan: jaxprs.Scan, plan: Plan, updates: Updates, items: int, often: int) -> bool:
+def updates_often(scan: control.Scan, plan: Plan, updates: Updates, items: int, often: int) -> bool:
     """Whether a loop updates far more than its memories have elements, so that strands are worth copies of them.
 
     Args:
@@ -129,9 +125,9 @@ def updates_often(scan: jaxprs.Scan, plan: Plan, updates: Updates, items: int, o
       items: work-items of a group, each of which has its own private memories.
       often: updates for each element from which on it does.
     """
-    found = sum(math.prod(scan.body.eqns[n].params["access"].shape) for n in updates.all)
-    memories = [scan.body.eqns[chain[0]].invars[0] for chain in updates.users.values()]
-    elements = sum(m.aval.size * (items if plan.values[m].space == "private" else 1) for m in memories)
+    found = sum(math.prod(scan.body.ops[n].attributes["access"].shape) for n in updates.all)
+    memories = [scan.body.ops[chain[0]].operands[0] for chain in updates.users.values()]
+    elements = sum(m.size * (items if plan.values[m].space == "private" else 1) for m in memories)
     return bool(scan.length * found >= often * elements)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.devices.target import Target
-from xeemu.knowledge.analysis import Value, group_strides, local_id
+from xeemu.knowledge.analysis import Known, group_strides, local_id
 from xeemu.knowledge.forms import Form, wrapped
 from xeemu.knowledge.lattices import Axis
 from xeemu.language.geometry import Geometry
@@ -157,7 +157,7 @@ class Emitted:
         or 1 in place of the lanes if all of a sub-group's are alike.
     """
 
-    known: Value
+    known: Known
     shape: tuple[int, ...]
     dtype: np.dtype
     base: Any = None
@@ -265,7 +265,7 @@ class Buffer:
         `[elements, G * L]`, so that the work-items' copies of one element lie side by side. Slices are taken from this
         shape and gathers from the flat array: XLA updates both in place, but not a slice of a reshaped array.
       space: `"global"`, `"local"` or `"private"`; `"global"` also for a local memory that is one for all groups, whose
-        `analysis.Value` still says `"local"` (see `likeness`).
+        `analysis.Known` still says `"local"` (see `likeness`).
       shape: elements per dimension (of one work-item, for private memory).
       origin: of a global memory where the part of it begins that the data are; None if they are all of it.
       pending: updates that are still to be carried out, together with the next one (see `joining`).

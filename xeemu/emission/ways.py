@@ -11,9 +11,9 @@ from xeemu.emission.items import Item, as_value
 from xeemu.emission.joining import Row
 from xeemu.emission.neighbours import Neighbour
 from xeemu.emission.values import Emitted
+from xeemu.ir import ops
+from xeemu.ir.program import Region, Value
 from xeemu.knowledge.analysis import Plan
-from xeemu.language import primitives
-from xeemu.language.jaxprs import Atom, Body
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Ways:
     sums: Mapping[int, Sum]
     neighbours: Mapping[int, Neighbour]
 
-    def of(self, number: int, read: Callable[[Atom], Item]) -> Way:
+    def of(self, number: int, read: Callable[[Value], Item]) -> Way:
         """That of one of them; `read` gives the item that an operand stands for."""
         before = [read(v) for v in self.hazards.waits.get(number, ())]
         added = self.sums.get(number)
@@ -82,12 +82,12 @@ class Ways:
         )
 
 
-def of_body(body: Body, plan: Plan, context: Context) -> Ways:
+def of_body(body: Region, plan: Plan, context: Context) -> Ways:
     """How the memory operations of a (sub)program have to be emitted."""
     chunk, watches = context.chunk, context.observer.watches
     found = hazards.of_body(body, plan)
     alone = not watches and not context.waiting and context.together is None
-    careful = {n for n in found.entangled | found.waits.keys() if body.eqns[n].primitive is primitives.store_p}
+    careful = {n for n in found.entangled | found.waits.keys() if body.ops[n].name == ops.STORE}
     rows = joining.rows(body, plan, chunk.deterministic, context.dimensions, careful) if alone else {}
     joined = frozenset() if chunk.target.scatters_in_order else joining.of_body(body, chunk.deterministic, rows)
     guarded = frozenset() if watches else guarding.of_body(body, plan, context.dimensions)

@@ -9,11 +9,11 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import carrying, packing
-from xeemu.emission.context import Context, Emitter, Equation
+from xeemu.emission.context import Applied, Context, Emitter
 from xeemu.emission.items import Item, as_value
 from xeemu.emission.observer import Observer
-from xeemu.language import jaxprs
-from xeemu.language.jaxprs import Body, While
+from xeemu.ir.control import While
+from xeemu.ir.program import Region
 
 _Step = Callable[[list[Any], jax.Array | None], list[Any]]
 """What is carried after an iteration, from what is before, for the groups of a mask."""
@@ -25,18 +25,18 @@ _Last = tuple[list[Any], jax.Array | None]
 """What is carried in the end, and whether the loop was left at the observer's limit, if there is one."""
 
 
-def results(emitter: Emitter, equation: Equation, loop: While) -> list[Item]:
+def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
     """The results of a loop.
 
     Args:
       emitter: emits its predicate and its body.
-      equation: the loop.
+      applied: the loop.
       loop: what it says.
     """
-    context, active, (predicate, inner) = emitter.context, equation.active, equation.inner
-    predicate_consts, rest = equation.operands[: loop.predicate_consts], equation.operands[loop.predicate_consts :]
+    context, active, (predicate, inner) = emitter.context, applied.active, applied.inner
+    predicate_consts, rest = applied.operands[: loop.predicate_consts], applied.operands[loop.predicate_consts :]
     consts, carries = rest[: loop.body_consts], rest[loop.body_consts :]
-    carried = carrying.of_loop(emitter, loop.body, equation.inner, consts, carries, loop.predicate)
+    carried = carrying.of_loop(emitter, loop.body, applied.inner, consts, carries, loop.predicate)
 
     def goes_on(packed: list[Any], running: jax.Array | None) -> jax.Array:
         inputs = [*predicate_consts, *carried.inside(packed)]
@@ -47,20 +47,20 @@ def results(emitter: Emitter, equation: Equation, loop: While) -> list[Item]:
         return carried.packed(outputs, context.chunk)
 
     first = carried.first(context.chunk)
-    limit = context.observer.limit(equation.plan, equation.number)
-    if not predicate.value(loop.predicate.outvars[0], context.dimensions).varying:
+    limit = context.observer.limit(applied.plan, applied.number)
+    if not predicate.value(loop.predicate.outputs[0], context.dimensions).varying:
         tested = context.observer.watches or _holds_loops(loop.predicate)
         last, exceeded = _uniform(goes_on, step, first, active, context.observer, limit, tested)
     else:
         memories = [bool(k.space) for k in carried.known]
         last, exceeded = _varying(goes_on, step, first, memories, active, context, limit)
     if exceeded is not None:
-        context.observer.on_limit(equation.plan, equation.number, exceeded, context.chunk)
-    return carried.after(last, equation.known, context.chunk)
+        context.observer.on_limit(applied.plan, applied.number, exceeded, context.chunk)
+    return carried.after(last, applied.known, context.chunk)
 
 
-def _holds_loops(predicate: Body) -> bool:
-    return any(eqn.primitive.name == "while" for eqn in jaxprs.equations(predicate))
+def _holds_loops(predicate: Region) -> bool:
+    return any(op.name == "while" for op in predicate.walk())
 
 
 def _uniform(

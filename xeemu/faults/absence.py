@@ -15,20 +15,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jax.extend import core as jex_core
 
-from xeemu.ir import ops
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import analysis, folding
-from xeemu.language import collectives, jaxprs, primitives, source
+from xeemu.language import collectives, primitives, source
 from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
-from xeemu.language.jaxprs import Body
 from xeemu.language.program import Program
 
 _EXCHANGES = frozenset({"broadcast", "select", "shift_left", "shift_right", "permute_xor"})
-# Iterations of a loop that are carried out, equations of a group, and elements of a value whose contents are followed.
+# Iterations of a loop that are carried out, operations of a group, and elements of a value whose contents are followed.
 _MOST_ITERATIONS = 64
-_MOST_EQUATIONS = 20_000
+_MOST_OPERATIONS = 20_000
 _MOST_ELEMENTS = 1 << 20
 
 
@@ -37,14 +36,14 @@ class Absent:
     """An algorithm with a lane that gets what an absent one would give.
 
     Attributes:
-      eqn: the algorithm.
+      op: the algorithm.
       items: `[n]` linear local ids of such work-items.
       sources: `[n]` the lanes that they ask for.
       lanes: `[n]` how many their sub-groups have; for an algorithm of the group, the group.
       inactive: `[n]` whether there is such a lane, which is not active.
     """
 
-    eqn: jex_core.JaxprEqn
+    op: Op
     items: np.ndarray
     sources: np.ndarray
     lanes: np.ndarray
@@ -61,14 +60,14 @@ class Use:
 
     Attributes:
       absent: where it comes from.
-      eqn: what uses it.
+      op: what uses it.
       part: `"value"`, `"index"`, `"mask"` or `"predicate"`.
       group: linear id of the work-group.
       item: linear local id of the first work-item that does.
     """
 
     absent: Absent
-    eqn: jex_core.JaxprEqn
+    op: Op
     part: str
     group: int
     item: int
@@ -81,29 +80,29 @@ def uses(program: Program, scalars: Sequence[Any]) -> list[Use]:
       program: the kernel.
       scalars: for each argument its value if it is a scalar that is known, else None.
     """
-    if not any(_may_be_absent(eqn, program.geometry) for eqn in jaxprs.equations(program.body)):
+    if not any(_may_be_absent(op, program.geometry) for op in program.body.walk()):
         return []
     found: dict[source.Site, Use] = {}
     for group in sorted({0, program.geometry.groups - 1}) if program.geometry.groups else ():
         run = _Run(program.geometry, group)
-        inputs = [_argument(v.aval, given) for v, given in zip(program.body.invars, scalars, strict=True)]
+        inputs = [_argument(v, given) for v, given in zip(program.body.inputs, scalars, strict=True)]
         with contextlib.suppress(_TooLong):
             run.body(program.body, inputs)
         for use in run.uses:
-            found.setdefault(source.of_equation(use.absent.eqn), use)
+            found.setdefault(source.of_op(use.absent.op), use)
     return list(found.values())
 
 
-def _may_be_absent(eqn: jex_core.JaxprEqn, geometry: Geometry) -> bool:
+def _may_be_absent(op: Op, geometry: Geometry) -> bool:
     """Whether some lane that an operation may ask for does not exist."""
-    if eqn.primitive is not primitives.collective_p or eqn.params["collective"].kind not in _EXCHANGES:
+    if op.name != ops.COLLECTIVE or op.attributes["collective"].kind not in _EXCHANGES:
         return False
-    if eqn.params["collective"].masked:
+    if op.attributes["collective"].masked:
         return True
-    lane = eqn.invars[1]
-    if eqn.params["collective"].kind in ("broadcast", "select") and jaxprs.is_literal(lane):
-        whole = geometry.items if eqn.params["collective"].level == collectives.GROUP else geometry.sub_group_size
-        return not 0 <= int(jaxprs.literal(lane)) < whole - (-geometry.items % whole)
+    lane = op.operands[1]
+    if op.attributes["collective"].kind in ("broadcast", "select") and isinstance(lane, Constant):
+        whole = geometry.items if op.attributes["collective"].level == collectives.GROUP else geometry.sub_group_size
+        return not 0 <= int(lane.array) < whole - (-geometry.items % whole)
     return True
 
 
@@ -150,8 +149,8 @@ def _constant(array: Any) -> _Value:
     return _Value(array, np.ones(array.shape, bool))
 
 
-def _argument(aval: Any, given: Any) -> _Value:
-    return _BLANK if given is None or aval.shape else _constant(np.asarray(given).astype(aval.dtype))
+def _argument(like: Any, given: Any) -> _Value:
+    return _BLANK if given is None or like.shape else _constant(np.asarray(given).astype(like.dtype))
 
 
 def _origins(values: Sequence[_Value]) -> np.ndarray | None:
@@ -182,42 +181,40 @@ def _is_known(value: _Value, shape: Sequence[int]) -> np.ndarray:
 # --- Operations ---
 
 
-def _ordinary(eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> _Value:
+def _ordinary(op: Op, operands: Sequence[_Value]) -> _Value:
     """The result of an operation that is no part of the language."""
-    name, aval, p = eqn.primitive.name, eqn.outvars[0].aval, eqn.params
+    name, out, p = op.name, op.results[0], op.attributes
     if name == "iota":
-        return _constant(folding.iota(p).astype(aval.dtype)) if math.prod(aval.shape) <= _MOST_ELEMENTS else _BLANK
-    if ops.of(eqn).moves:
+        return _constant(folding.iota(p).astype(out.dtype)) if math.prod(out.shape) <= _MOST_ELEMENTS else _BLANK
+    if ops.of(op).moves:
         return operands[0].mapped(functools.partial(folding.MOVES[name], p))
     if name == "select_n":
-        return _selected(operands, aval.shape)
-    if ops.of(eqn).is_elementwise:
-        return _elementwise(eqn, operands)
-    if ops.of(eqn).is_reduction and operands[0].origin is not None:
+        return _selected(operands, out.shape)
+    if ops.of(op).is_elementwise:
+        return _elementwise(op, operands)
+    if ops.of(op).is_reduction and operands[0].origin is not None:
         return _Value(origin=operands[0].origin.max(axis=tuple(p["axes"]), initial=0))
-    if ops.of(eqn).is_scan and operands[0].origin is not None:
+    if ops.of(op).is_scan and operands[0].origin is not None:
         turn = np.flip if p["reverse"] else lambda array, axis: array
         return _Value(origin=turn(np.maximum.accumulate(turn(operands[0].origin, p["axis"]), p["axis"]), p["axis"]))
     return _BLANK
 
 
-def _elementwise(eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> _Value:
-    name, aval = eqn.primitive.name, eqn.outvars[0].aval
+def _elementwise(op: Op, operands: Sequence[_Value]) -> _Value:
+    name, out = op.name, op.results[0]
     array = known = None
-    if aval.dtype.kind in "biu" and ops.of(eqn).folds and all(o.array is not None for o in operands):
+    if out.dtype.kind in "biu" and ops.of(op).folds and all(o.array is not None for o in operands):
         values = [np.asarray(o.array) for o in operands]
         known = functools.reduce(np.logical_and, [np.asarray(o.known) for o in operands])
-        if ops.of(eqn).partial:
-            sane = (
-                values[1] != 0 if name in ("div", "rem") else (values[1] >= 0) & (values[1] < 8 * aval.dtype.itemsize)
-            )
+        if ops.of(op).partial:
+            sane = values[1] != 0 if name in ("div", "rem") else (values[1] >= 0) & (values[1] < 8 * out.dtype.itemsize)
             known, values[1] = known & sane, np.where(sane, values[1], 1).astype(values[1].dtype)
         with np.errstate(all="ignore"):
-            array = np.asarray(folding.ELEMENTWISE[name](eqn.params, *values)).astype(aval.dtype)
-        known = np.broadcast_to(known, aval.shape)
+            array = np.asarray(folding.ELEMENTWISE[name](op.attributes, *values)).astype(out.dtype)
+        known = np.broadcast_to(known, out.shape)
     result = _Value(array, known, _origins(operands))
-    absorbing = _absorbing(name, aval.dtype)
-    return result if absorbing is None else _absorbed(result, operands, absorbing, aval)
+    absorbing = _absorbing(name, out.dtype)
+    return result if absorbing is None else _absorbed(result, operands, absorbing, out)
 
 
 def _absorbing(name: str, dtype: np.dtype) -> Any:
@@ -227,16 +224,16 @@ def _absorbing(name: str, dtype: np.dtype) -> Any:
     return 0 if dtype.kind in "iu" and name in ("and", "mul") else None
 
 
-def _absorbed(result: _Value, operands: Sequence[_Value], absorbing: Any, aval: Any) -> _Value:
+def _absorbed(result: _Value, operands: Sequence[_Value], absorbing: Any, like: Any) -> _Value:
     """A result that is known where one operand is the absorbing one."""
-    decided = functools.reduce(np.logical_or, [_known_as(o, absorbing, aval.shape) for o in operands])
-    array = np.zeros(aval.shape, aval.dtype) if result.array is None else result.array
-    known = _is_known(result, aval.shape) | decided
-    origin = _origin_of(result, aval.shape)
+    decided = functools.reduce(np.logical_or, [_known_as(o, absorbing, like.shape) for o in operands])
+    array = np.zeros(like.shape, like.dtype) if result.array is None else result.array
+    known = _is_known(result, like.shape) | decided
+    origin = _origin_of(result, like.shape)
     # Data may be what excludes the lane.
-    open_ = [~_is_known(o, aval.shape) & (_origin_of(o, aval.shape) == 0) for o in operands]
-    harmless = decided | functools.reduce(np.logical_or, open_) if aval.dtype.kind == "b" else decided
-    return _value(np.where(decided, absorbing, array).astype(aval.dtype), known, np.where(harmless, 0, origin))
+    open_ = [~_is_known(o, like.shape) & (_origin_of(o, like.shape) == 0) for o in operands]
+    harmless = decided | functools.reduce(np.logical_or, open_) if like.dtype.kind == "b" else decided
+    return _value(np.where(decided, absorbing, array).astype(like.dtype), known, np.where(harmless, 0, origin))
 
 
 def _selected(operands: Sequence[_Value], shape: tuple[int, ...]) -> _Value:
@@ -272,90 +269,89 @@ class _Run:
         self.geometry, self.group = geometry, group
         self.uses: list[Use] = []
         self._absent: list[Absent] = []
-        self._equations = 0
+        self._operations = 0
 
-    def body(self, body: Body, inputs: Sequence[_Value]) -> list[_Value]:
-        values: dict[Any, _Value] = dict(zip(body.invars, inputs, strict=True))
-        values |= {v: _constant(array) for v, array in body.constants}
+    def body(self, body: Region, inputs: Sequence[_Value]) -> list[_Value]:
+        values: dict[Any, _Value] = dict(zip(body.inputs, inputs, strict=True))
 
-        def read(atom: jaxprs.Atom) -> _Value:
-            return _constant(jaxprs.literal(atom)) if jaxprs.is_literal(atom) else values[atom]
+        def read(value: Value) -> _Value:
+            return _constant(value.array) if isinstance(value, Constant) else values[value]
 
-        for eqn in body.eqns:
-            self._equations += 1
-            if self._equations > _MOST_EQUATIONS:
+        for op in body.ops:
+            self._operations += 1
+            if self._operations > _MOST_OPERATIONS:
                 raise _TooLong
-            results = self._equation(eqn, [read(a) for a in eqn.invars])
-            values |= dict(zip(eqn.outvars, results, strict=True))
-        return [read(a) for a in body.outvars]
+            results = self._op(op, [read(a) for a in op.operands])
+            values |= dict(zip(op.results, results, strict=True))
+        return [read(a) for a in body.outputs]
 
-    def _equation(self, eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> Sequence[_Value]:
-        match jaxprs.structure(eqn):
-            case jaxprs.Call(body):
+    def _op(self, op: Op, operands: Sequence[_Value]) -> Sequence[_Value]:
+        match control.of(op):
+            case control.Call(body):
                 return self.body(body, operands)
-            case jaxprs.Cond(branches):
-                return self._cond(eqn, branches, operands)
-            case jaxprs.Scan() as scan:
+            case control.Cond(branches):
+                return self._cond(op, branches, operands)
+            case control.Scan() as scan:
                 return self._scan(scan, operands)
-            case jaxprs.While() as loop:
-                return self._while(eqn, loop, operands)
-        if eqn.primitive in primitives.LANGUAGE:
-            return self._language(eqn, operands)
-        if len(eqn.outvars) != 1:
-            return [_BLANK] * len(eqn.outvars)
-        return [_ordinary(eqn, operands)]
+            case control.While() as loop:
+                return self._while(op, loop, operands)
+        if op.name in ops.LANGUAGE:
+            return self._language(op, operands)
+        if len(op.results) != 1:
+            return [_BLANK] * len(op.results)
+        return [_ordinary(op, operands)]
 
-    def _language(self, eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> Sequence[_Value]:
-        p = eqn.params
-        if eqn.primitive is primitives.local_id_p:
+    def _language(self, op: Op, operands: Sequence[_Value]) -> Sequence[_Value]:
+        p = op.attributes
+        if op.name == ops.LOCAL_ID:
             ids = analysis.local_id(self.geometry.local_range, p["dim"])
-            return [_constant(ids.astype(eqn.outvars[0].aval.dtype))]
-        if eqn.primitive is primitives.group_id_p:
+            return [_constant(ids.astype(op.results[0].dtype))]
+        if op.name == ops.GROUP_ID:
             place = np.unravel_index(self.group, self.geometry.group_range)
             number = self.group if p["dim"] is None else place[p["dim"]]
-            return [_constant(np.asarray(number, eqn.outvars[0].aval.dtype))]
-        if eqn.primitive is primitives.uniform_p:
-            return [_uniform(eqn, operands[0])]
-        if eqn.primitive is primitives.collective_p:
-            return [self._collective(eqn, operands)]
-        if eqn.primitive in primitives.ACCESSES:
-            self._access(eqn, operands)
-        elif eqn.primitive in primitives.ORDERING:
-            if eqn.primitive is primitives.barrier_p and p["masked"]:
-                self._use(eqn, "mask", operands[-1], True)
-        elif eqn.primitive not in (primitives.allocate_p, primitives.region_p):
-            raise ops.unhandled(eqn, "the search for absent lanes")
-        return [_BLANK] * len(eqn.outvars)
+            return [_constant(np.asarray(number, op.results[0].dtype))]
+        if op.name == ops.UNIFORM:
+            return [_uniform(op, operands[0])]
+        if op.name == ops.COLLECTIVE:
+            return [self._collective(op, operands)]
+        if op.name in ops.ACCESSES:
+            self._access(op, operands)
+        elif op.name in ops.ORDERING:
+            if op.name == ops.BARRIER and p["masked"]:
+                self._use(op, "mask", operands[-1], True)
+        elif op.name not in (ops.ALLOCATE, ops.REGION):
+            raise ops.unhandled(op, "the search for absent lanes")
+        return [_BLANK] * len(op.results)
 
-    def _access(self, eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> None:
+    def _access(self, op: Op, operands: Sequence[_Value]) -> None:
         """Notes what an access uses, by lanes that are known to take part."""
-        access: primitives.Access = eqn.params["access"]
+        access: primitives.Access = op.attributes["access"]
         given = list(operands[1:])
         active: Any = True
-        is_load = primitives.operation(eqn) == "load"
+        is_load = ops.operation(op) == "load"
         if access.masked:
             mask = given.pop(access.rank if is_load else -1)
-            self._use(eqn, "mask", mask, True)
+            self._use(op, "mask", mask, True)
             active = _known_as(mask, True, np.shape(mask.array) if mask.array is not None else ())
         for index in given[: access.rank]:
-            self._use(eqn, "index", index, active)
+            self._use(op, "index", index, active)
         for value in [] if is_load else given[access.rank :]:
-            self._use(eqn, "value", value, active)
+            self._use(op, "value", value, active)
 
-    def _use(self, eqn: jex_core.JaxprEqn, part: str, value: _Value, active: Any) -> None:
+    def _use(self, op: Op, part: str, value: _Value, active: Any) -> None:
         if value.origin is None:
             return
         used = np.where(active, value.origin, 0)
         for number in np.unique(used[used > 0]).tolist():
             place = int(np.argmax(used.reshape(-1) == number))
             item = min(place // max(used.size // self.geometry.items, 1), self.geometry.items - 1)
-            self.uses.append(Use(self._absent[number - 1], eqn, part, self.group, item))
+            self.uses.append(Use(self._absent[number - 1], op, part, self.group, item))
 
     # Algorithms.
 
-    def _collective(self, eqn: jex_core.JaxprEqn, operands: Sequence[_Value]) -> _Value:
-        chosen: Collective = eqn.params["collective"]
-        shape = eqn.invars[0].aval.shape
+    def _collective(self, op: Op, operands: Sequence[_Value]) -> _Value:
+        chosen: Collective = op.attributes["collective"]
+        shape = op.operands[0].shape
         rows = (self.geometry.items, *shape[len(self.geometry.local_range) :])
         x = operands[0].mapped(lambda part: np.broadcast_to(part, shape).reshape(rows))
         lanes = self.geometry.items if chosen.level == collectives.GROUP else chosen.sub_group_size
@@ -365,15 +361,13 @@ class _Run:
         if x.origin is not None and not arguments and mask.array is not None:
             out = _known_as(mask, False, self.geometry.local_range).reshape(-1)
             x = _value(x.array, x.known, np.where(out[(slice(None), *(None,) * (len(rows) - 1))], 0, x.origin))
-        result = self._exchanged(eqn, x, arguments[0], mask, lanes, rows) if arguments else _combined(chosen, x, lanes)
+        result = self._exchanged(op, x, arguments[0], mask, lanes, rows) if arguments else _combined(chosen, x, lanes)
         one = chosen.level == collectives.GROUP and chosen.kind in ("reduce", "broadcast")
         return result.mapped(lambda part: part[0] if one else part.reshape(shape))
 
-    def _exchanged(
-        self, eqn: jex_core.JaxprEqn, x: _Value, lane: _Value, mask: _Value, lanes: int, shape: tuple[int, ...]
-    ) -> _Value:
+    def _exchanged(self, op: Op, x: _Value, lane: _Value, mask: _Value, lanes: int, shape: tuple[int, ...]) -> _Value:
         """What lanes get of each other, `shape`, which begins with the work-items."""
-        items, kind = shape[0], eqn.params["collective"].kind
+        items, kind = shape[0], op.attributes["collective"].kind
         each = (slice(None), *(None,) * (len(shape) - 1))
         named = np.broadcast_to(np.zeros(1, np.int64) if lane.origin is None else lane.origin.reshape(-1), items)
         if lane.array is None or lane.known is None:
@@ -395,7 +389,7 @@ class _Run:
         origin = np.where(present[each], _origin_of(x, shape)[place], 0)
         if absent.any():
             parts = (np.flatnonzero(absent), wanted[absent], there[absent], inactive[absent])
-            self._absent.append(Absent(eqn, *parts))
+            self._absent.append(Absent(op, *parts))
             origin = np.where(absent[each], len(self._absent), origin)
         moved = x.mapped(lambda part: np.broadcast_to(part, shape)[place])
         certain = None if moved.known is None else moved.known & present[each]
@@ -403,35 +397,33 @@ class _Run:
 
     # Control flow.
 
-    def _cond(self, eqn: jex_core.JaxprEqn, branches: Sequence[Body], operands: Sequence[_Value]) -> Sequence[_Value]:
+    def _cond(self, op: Op, branches: Sequence[Region], operands: Sequence[_Value]) -> Sequence[_Value]:
         which, *rest = operands
-        self._use(eqn, "predicate", which, True)
+        self._use(op, "predicate", which, True)
         if which.array is not None and which.known is not None and which.known.all():
             return self.body(branches[min(max(int(which.array), 0), len(branches) - 1)], rest)
         outputs = [self.body(branch, rest) for branch in branches]
-        return [
-            _joined(values, v.aval.shape) for values, v in zip(zip(*outputs, strict=True), eqn.outvars, strict=True)
-        ]
+        return [_joined(values, v.shape) for values, v in zip(zip(*outputs, strict=True), op.results, strict=True)]
 
-    def _scan(self, scan: jaxprs.Scan, operands: Sequence[_Value]) -> Sequence[_Value]:
+    def _scan(self, scan: control.Scan, operands: Sequence[_Value]) -> Sequence[_Value]:
         consts, first = operands[: scan.consts], scan.consts + scan.carries
-        carries, stacked = list(operands[scan.consts : first]), len(scan.body.outvars) - scan.carries
+        carries, stacked = list(operands[scan.consts : first]), len(scan.body.outputs) - scan.carries
         if scan.length > _MOST_ITERATIONS:
             rows = [_BLANK] * (len(operands) - first)
             self.body(scan.body, [*consts, *[_BLANK] * scan.carries, *rows])
-            return [_BLANK] * len(scan.body.outvars)
+            return [_BLANK] * len(scan.body.outputs)
         for k in range(scan.length):
             number = scan.length - 1 - k if scan.reverse else k
             rows = [o.mapped(lambda part, n=number: part[n]) for o in operands[first:]]
             carries = self.body(scan.body, [*consts, *carries, *rows])[: scan.carries]
         return [*carries, *[_BLANK] * stacked]
 
-    def _while(self, eqn: jex_core.JaxprEqn, loop: jaxprs.While, operands: Sequence[_Value]) -> Sequence[_Value]:
+    def _while(self, op: Op, loop: control.While, operands: Sequence[_Value]) -> Sequence[_Value]:
         tested, first = operands[: loop.predicate_consts], loop.predicate_consts + loop.body_consts
         consts, carries = operands[loop.predicate_consts : first], list(operands[first:])
         for _ in range(_MOST_ITERATIONS):
             (goes_on,) = self.body(loop.predicate, [*tested, *carries])
-            self._use(eqn, "predicate", goes_on, True)
+            self._use(op, "predicate", goes_on, True)
             if goes_on.array is None or goes_on.known is None or not goes_on.known.all():
                 break
             if not goes_on.array.all():
@@ -441,9 +433,9 @@ class _Run:
         return [_BLANK] * len(carries)
 
 
-def _uniform(eqn: jex_core.JaxprEqn, x: _Value) -> _Value:
+def _uniform(op: Op, x: _Value) -> _Value:
     """Some or the greatest of the work-items' values, if they are known."""
-    if eqn.params["kind"] == "pick" or x.array is None or x.known is None or not x.known.all():
+    if op.attributes["kind"] == "pick" or x.array is None or x.known is None or not x.known.all():
         return _BLANK
     return _constant(x.array.max())
 

@@ -116,7 +116,7 @@ def of_schedule(schedule: Schedule, operations: Sequence[Operation]) -> Addition
         if operation.place.op == "atomic" and operation.name in _ADDING and jnp.issubdtype(memory.dtype, jnp.inexact):
             adding.setdefault(memory, []).append(operation)
     left = [uses for uses in adding.values() if not conflicts.have_one_user(uses, schedule)]
-    # An unrolled loop makes several of a line, and a body that is walked twice several of an equation.
+    # An unrolled loop makes several of a line, and a body that is walked twice several of an operation.
     found = {operation.key: operation for uses in left for operation in uses}
     return Additions(tuple(found.values()), schedule.geometry) if found else None
 

@@ -7,30 +7,29 @@ from collections.abc import Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
-from jax.extend import core as jex_core
 
 from xeemu.faults import marks
 from xeemu.faults.marks import Mark
 from xeemu.faults.paths import Graph
 from xeemu.faults.ranges import Ranges, operation
-from xeemu.ir import ops
+from xeemu.ir import evaluation, ops
+from xeemu.ir.program import Op
 from xeemu.knowledge import intervals
 from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.schedule import Key
-from xeemu.language import jaxprs, primitives
 
 
-def sources(ranges: Ranges) -> Mapping[Key, jex_core.JaxprEqn]:
+def sources(ranges: Ranges) -> Mapping[Key, Op]:
     """The operations of a program that may be undefined."""
-    return {key: eqn for key, (eqn, operands) in ranges.operations.items() if _may_be_undefined(eqn, operands)}
+    return {key: op for key, (op, operands) in ranges.operations.items() if _may_be_undefined(op, operands)}
 
 
-def _may_be_undefined(eqn: jex_core.JaxprEqn, operands: Sequence[Interval | None]) -> bool:
-    name, limits = operation(eqn), intervals.of_dtype(eqn.outvars[0].aval.dtype)
+def _may_be_undefined(op: Op, operands: Sequence[Interval | None]) -> bool:
+    name, limits = operation(op), intervals.of_dtype(op.results[0].dtype)
     assert name is not None
     assert limits is not None
     if name.startswith("shift"):
-        return not intervals.within(operands[1], (0, 8 * eqn.outvars[0].aval.dtype.itemsize - 1))
+        return not intervals.within(operands[1], (0, 8 * op.results[0].dtype.itemsize - 1))
     if name not in ("div", "rem"):
         return False
     a, b = (limits if o is None else o for o in operands)
@@ -52,15 +51,15 @@ class Undefined:
 
     decides, exact, inside = True, False, False
 
-    def passing(self, eqn: jex_core.JaxprEqn) -> Sequence[int]:
-        op = ops.of(eqn)
-        if op.is_elementwise:
-            return range(len(eqn.invars))
-        return (0,) if op.moves or op.collective else ()
+    def passing(self, op: Op) -> Sequence[int]:
+        traits = ops.of(op)
+        if traits.is_elementwise:
+            return range(len(op.operands))
+        return (0,) if traits.moves or traits.collective else ()
 
-    def mattering(self, eqn: jex_core.JaxprEqn) -> Sequence[int]:
+    def mattering(self, op: Op) -> Sequence[int]:
         """All but the memory, and what a masked load gives to the others."""
-        last = len(eqn.invars) - (primitives.operation(eqn) == "load" and eqn.params["access"].masked)
+        last = len(op.operands) - (ops.operation(op) == "load" and op.attributes["access"].masked)
         return range(1, last)
 
     def may_matter(self, source: Key, graph: Graph) -> bool:
@@ -68,42 +67,40 @@ class Undefined:
 
     def mark(
         self,
-        eqn: jex_core.JaxprEqn,
+        op: Op,
         number: int | None,
         values: Sequence[jax.Array],
         operands: Sequence[Mark | None],
         result: jax.Array,
         inside: Mark | None,
     ) -> Mark | None:
-        """The mark of an equation's result.
+        """The mark of an operation's result.
 
         Args:
-          eqn: the equation.
+          op: the operation.
           number: of the operation that may be undefined, if it is one.
           values, operands: the operands and their marks.
           result: its value.
           inside: the mark that the body of a call gives it.
         """
-        before = inside if jaxprs.bodies(eqn) else _passed(eqn, values, operands, result)
+        before = inside if op.regions else _passed(op, values, operands, result)
         if number is None:
             return before
-        name = operation(eqn)
+        name = operation(op)
         assert name is not None
         a, b = values
         own = marks.made(number, result, jnp.broadcast_to(undefined(name, a, b), result.shape), values, None)
         return own if before is None else marks.first_of(result, [before, own])
 
 
-def _passed(
-    eqn: jex_core.JaxprEqn, values: Sequence[jax.Array], operands: Sequence[Mark | None], result: jax.Array
-) -> Mark | None:
+def _passed(op: Op, values: Sequence[jax.Array], operands: Sequence[Mark | None], result: jax.Array) -> Mark | None:
     if all(mark is None for mark in operands):
         return None
-    name = eqn.primitive.name
-    if ops.of(eqn).moves:
-        return marks.moved(lambda x: jaxprs.bound(eqn, [x])[0], _known(operands[0]))._replace(value=result)
-    if ops.of(eqn).collective:
-        return _reduced(_known(operands[0]), tuple(axis + 1 for axis in eqn.params["axes"]), result)
+    name = op.name
+    if ops.of(op).moves:
+        return marks.moved(lambda x: evaluation.results(op, [x])[0], _known(operands[0]))._replace(value=result)
+    if ops.of(op).collective:
+        return _reduced(_known(operands[0]), tuple(axis + 1 for axis in op.attributes["axes"]), result)
     if name == "select_n":
         return _selected(values, operands, result)
     if name in ("and", "or") and result.dtype == bool:

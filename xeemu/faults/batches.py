@@ -1,6 +1,6 @@
 """Batches: races of accesses that stand in a program many times, looked for by one piece of code for all of them.
 
-A loop that Python unrolls makes an equation of every turn. To compile code of its own for each, and for each spot that
+A loop that Python unrolls makes an operation of every turn. To compile code of its own for each, and for each spot that
 it must not meet, would take minutes; so accesses are remembered, and from time to time a loop of JAX goes through them
 in their order. It finds what each would have found by itself.
 

@@ -100,7 +100,7 @@ class Explored:
 def orders_something(schedule: Schedule) -> bool:
     """Whether atomic operations or fences of a program may order other accesses: something acquires, and releases."""
     orderings = [o.access.ordering for o in schedule.root.operations() if o.access.ordering is not None]
-    fences = [m.eqn.params["ordering"] for m in schedule.meetings() if m.level is None]
+    fences = [m.op.attributes["ordering"] for m in schedule.meetings() if m.level is None]
     orders = {ordering.order for ordering in (*orderings, *fences)}
     return bool(orderings) and bool(orders & ACQUIRING) and bool(orders & RELEASING)
 
@@ -256,7 +256,7 @@ class _Search:
     def _example(self, found: Unordered, memory: Allocation) -> np.ndarray:
         earlier, later = (divmod(use.item, self.geometry.items) for use in (found.earlier, found.later))
         element = found.position % memory.elements
-        conflict = Conflict(*earlier, *later, element, found.barriers, int(found.turned))
+        conflict = Conflict(*earlier, *later, element, found.barriers, int(found.turned), found.earlier_barriers)
         return np.array(conflict, np.int64)
 
     def result(self) -> Explored:

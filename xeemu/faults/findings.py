@@ -88,6 +88,9 @@ class Finding:
       work_items: those of the example: of a conflict both.
       count: how often it was seen; of a note that holds for the kernel as such, 1.
       text: the message without the count.
+      uses: what each of two accesses that conflict is: `"load"`, `"store"`, `"atomic add"` and so on; else empty.
+      epochs: of such a pair the barriers that the work-group had passed before each; None where barriers do not order
+        the two, as those of two work-groups.
     """
 
     kind: str
@@ -100,6 +103,8 @@ class Finding:
     work_items: tuple[WorkItem, ...]
     count: int
     text: str = dataclasses.field(repr=False)
+    uses: tuple[str, ...] = ()
+    epochs: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         head, *rest = self.text.splitlines()

@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.extend import core as jex_core
 
 from xeemu.emission.items import as_value
 from xeemu.emission.observer import Event, Result
@@ -21,8 +20,8 @@ from xeemu.faults import marks
 from xeemu.faults.marks import Mark
 from xeemu.faults.paths import Kept, Node, Paths, Rule
 from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op
 from xeemu.knowledge.schedule import Key
-from xeemu.language import jaxprs, primitives
 
 
 class Marking(Rule, Protocol):
@@ -35,14 +34,14 @@ class Marking(Rule, Protocol):
 
     def mark(
         self,
-        eqn: jex_core.JaxprEqn,
+        op: Op,
         number: int | None,
         values: Sequence[jax.Array],
         operands: Sequence[Mark | None],
         result: jax.Array,
         inside: Mark | None,
     ) -> Mark | None:
-        """The mark of an equation's result, see `arithmetic.Undefined`."""
+        """The mark of an operation's result, see `arithmetic.Undefined`."""
 
 
 class Wrong(NamedTuple):
@@ -114,12 +113,12 @@ class Trail:
     def start(self, found: tuple[jax.Array, jax.Array]) -> "State":
         """What is carried when nothing of the chunk was marked yet."""
         count, exact = self.chunk.count, self.following.rule.exact
-        return State(found, [marks.blank((count, *v.aval.shape), v.aval.dtype, exact) for _, v in self.paths.kept])
+        return State(found, [marks.blank((count, *v.shape), v.dtype, exact) for _, v in self.paths.kept])
 
     def on_result(self, told: Result, state: "State") -> "State":
-        """A result of an equation is known."""
+        """A result of an operation is known."""
         self._renew(told, state)
-        for v, item in zip(told.eqn.outvars, told.results, strict=True):
+        for v, item in zip(told.op.results, told.results, strict=True):
             node = (told.plan, v)
             if isinstance(item, Buffer) or node not in self.paths.nodes:
                 continue
@@ -130,18 +129,18 @@ class Trail:
                 state = self._keep(self.paths.kept.index(node), mark, state)
         return state
 
-    def on_access(self, event: Event, eqn: jex_core.JaxprEqn, items: int, state: "State") -> "State":
+    def on_access(self, event: Event, op: Op, items: int, state: "State") -> "State":
         """An access uses what may be marked."""
         key = (event.plan, event.number)
-        mask = primitives.mask(eqn)
+        mask = ops.mask(op)
         for number in self.paths.accesses.get(key, ()):
-            mark = self._of_operand(event, number, eqn, state)
+            mark = self._of_operand(event, number, op, state)
             if mark is not None:
                 shape = (self.chunk.count, event.lanes.count)
                 place = jnp.broadcast_to(event.address.index, shape)
                 item = jnp.asarray(event.items(items)) if event.lanes.shape else jnp.zeros(1, np.int64)
                 access = self.following.accesses.index(key) + 1
-                taken = self._taken(event, items, eqn.invars[number] is mask)
+                taken = self._taken(event, items, op.operands[number] is mask)
                 state = self._add(_columns(event, mark), taken, item, access, place, state)
         return state
 
@@ -157,27 +156,27 @@ class Trail:
         """Computes the mark of the result of an ordinary operation, or of one that may go wrong."""
         key = (told.plan, told.number)
         number = self.following.numbers.get(key)
-        node = (told.plan, told.eqn.outvars[0])
-        if node not in self.paths.nodes or (jaxprs.bodies(told.eqn) and number is None):
+        node = (told.plan, told.op.results[0])
+        if node not in self.paths.nodes or (told.op.regions and number is None):
             return
         result = self._array(as_value(told.results[0]))
         self._marks.pop(node, None)
         inside = self._of(node, result, state)
         values = [self._array(as_value(o)) for o in told.operands]
         operands = [
-            None if jaxprs.is_literal(a) else self._of((told.plan, a), value, state)
-            for a, value in zip(told.eqn.invars, values, strict=True)
+            None if isinstance(a, Constant) else self._of((told.plan, a), value, state)
+            for a, value in zip(told.op.operands, values, strict=True)
         ]
         result = jnp.broadcast_to(result, (max(a.shape[0] for a in [*values, result]), *result.shape[1:]))
-        if ops.of(told.eqn).is_elementwise or number is not None:
+        if ops.of(told.op).is_elementwise or number is not None:
             values = [_beside(value, result) for value in values]
             operands = [o and marks.each(lambda a: _beside(a, result), o) for o in operands]
-        mark = self.following.rule.mark(told.eqn, number, values, operands, result, inside)
+        mark = self.following.rule.mark(told.op, number, values, operands, result, inside)
         if mark is not None:
             self._marks[node] = mark
 
     def _of(self, node: Node, value: jax.Array | None, state: "State") -> Mark | None:
-        """The mark of a variable, whose value has to be known where it may stand for several."""
+        """The mark of a value, which has to be known where it may stand for several."""
         if node not in self.paths.nodes:
             return None
         if (mark := self._marks.get(node)) is not None:
@@ -191,12 +190,12 @@ class Trail:
         matching = [marks.matching(value, mark) for mark in found if mark is not None]
         return functools.reduce(lambda a, b: marks.chosen(a.marked, a, b), matching) if matching else None
 
-    def _of_operand(self, event: Event, number: int, eqn: jex_core.JaxprEqn, state: "State") -> Mark | None:
+    def _of_operand(self, event: Event, number: int, op: Op, state: "State") -> Mark | None:
         """The mark of an operand of an access."""
         operands = [*event.indices, *event.values]
         # A mask that is known only as a part of the lanes has no value here.
         value = self._array(operands[number - 1]) if number <= len(operands) else None
-        return self._of((event.plan, eqn.invars[number]), value, state)
+        return self._of((event.plan, op.operands[number]), value, state)
 
     def _array(self, item: Emitted) -> jax.Array:
         """`[G or 1, ...]`"""

@@ -13,6 +13,7 @@ share a clock, and an entry in the clocks of others.
 Axis legend: C clocks. A *tick* is the number of an event in the history, from 1.
 """
 
+import bisect
 import collections
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -52,6 +53,7 @@ class Unordered(NamedTuple):
       differs: whether they are not both stores of one value.
       fenced: whether the group of both passed a barrier of other memories in between.
       barriers: synchronisation points of its work-group that the later one's group had passed.
+      earlier_barriers: the same of the earlier one's.
     """
 
     pair: int
@@ -62,6 +64,7 @@ class Unordered(NamedTuple):
     differs: bool
     fenced: bool
     barriers: int
+    earlier_barriers: int
 
 
 class Units:
@@ -179,8 +182,8 @@ class _Walk:
         self._has_fences = any(isinstance(e, Fenced) for e in history.events)
         # Of each cell, for each spot and work-item its last access of either kind, with what it stored.
         self._uses: dict[int, dict[Spot, dict[tuple[int, bool], tuple[int, Any]]]] = {}
-        # Of each group how many synchronisation points it has passed, and when one that does not order the memory.
-        self._passed: collections.Counter[int] = collections.Counter()
+        # Of each group when it has passed synchronisation points, and when the last that does not order the memory.
+        self._passed: dict[int, list[int]] = collections.defaultdict(list)
         self._unfenced: dict[int, int] = {}
         self._spots: dict[Access, Spot] = {}
 
@@ -244,7 +247,9 @@ class _Walk:
     def _conflict(self, number: int, earlier: Use, later: Use, position: int, turned: bool, differs: bool) -> Unordered:
         group = self.units.group(later.item)
         fenced = self.units.group(earlier.item) == group and self._unfenced.get(group, 0) > earlier.tick
-        return Unordered(number, earlier, later, position, turned, differs, fenced, self._passed[group])
+        passed, before = len(self._passed[group]), self._passed[self.units.group(earlier.item)]
+        earlier_passed = bisect.bisect(before, earlier.tick)
+        return Unordered(number, earlier, later, position, turned, differs, fenced, passed, earlier_passed)
 
     def _overwrite(self, event: Accessed) -> None:
         """A plain store to a location ends what it has published."""
@@ -308,7 +313,7 @@ class _Walk:
         for unit in np.unique(units).tolist():
             orders = self.memory in event.step.memories
             if of_group:
-                self._passed[unit] += 1
+                self._passed[unit].append(tick)
                 self._unfenced |= {} if orders else {unit: tick}
             if orders:
                 members = np.unique(self._clock[event.items[units == unit]])

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.faults import absence, alignment, batches, explanations, exploration, progress, wording, wrongs
 from xeemu.faults.additions import Met
@@ -22,11 +21,14 @@ from xeemu.faults.races import (
     SUB_GROUPS,
     Conflict,
 )
+from xeemu.faults.uses import Element, Use, called_from
 from xeemu.faults.watch import Beyond, Misaligned, Parted, Unwritten, Watch
-from xeemu.faults.wording import Element, Use
+from xeemu.faults.wording import Divergence
+from xeemu.ir import ops
+from xeemu.ir.program import Op
 from xeemu.knowledge import dependence, epochs
 from xeemu.knowledge.schedule import Key, Operation
-from xeemu.language import primitives, separation, source
+from xeemu.language import separation, source
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.geometry import Geometry
 from xeemu.language.interface import Extent
@@ -56,8 +58,8 @@ def judge(
         found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.misaligned(), *seen.parted()]
         found += [*seen.wrong(), *seen.summed()]
     watched = {place.site for place in watch.proofs.watched}
-    watched |= {source.of_equation(watch.proofs.meetings[key].eqn) for key in watch.barriers}
-    barriers = [source.of_equation(m.eqn) for m in watch.proofs.meetings.values() if epochs.is_barrier(m)]
+    watched |= {source.of_op(watch.proofs.meetings[key].op) for key in watch.barriers}
+    barriers = [source.of_op(m.op) for m in watch.proofs.meetings.values() if epochs.is_barrier(m)]
     sites = dict.fromkeys([*(place.site for place in watch.proofs.places), *barriers])
     return Findings(found, [s for s in sites if s not in watched], [s for s in sites if s in watched])
 
@@ -77,18 +79,18 @@ def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
         absent, number, geometry = use.absent, use.absent.nearest(use.item), program.geometry
         items = int(absent.items[number]), use.item
         taker, user = (work_item(geometry, use.group, item, program.kernel.dialect) for item in items)
-        algorithm = Use(absent.eqn.params["collective"].kind, source.of_equation(absent.eqn), taker)
+        algorithm = Use(absent.op.attributes["collective"].kind, source.of_op(absent.op), taker)
         lanes = (int(absent.sources[number]), int(absent.lanes[number]))
         active = not absent.inactive[number]
-        used = Use(_used_as(use), source.of_equation(use.eqn), user)
+        used = Use(_used_as(use), source.of_op(use.op), user)
         yield wording.absent_lane(algorithm, lanes, active, used, program.kernel.dialect)
 
 
 def _used_as(use: absence.Use) -> str:
-    if use.eqn.primitive in primitives.ACCESSES:
-        atomic = "atomic " if use.eqn.primitive is primitives.atomic_p else ""
-        return f"{use.part} of the {atomic}{primitives.operation(use.eqn)}"
-    return f"{use.part} of the {use.eqn.primitive.name.removeprefix('xe_')}"
+    if use.op.name in ops.ACCESSES:
+        atomic = "atomic " if use.op.name == ops.ATOMIC else ""
+        return f"{use.part} of the {atomic}{ops.operation(use.op)}"
+    return f"{use.part} of the {use.op.name.removeprefix('xe_')}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -141,11 +143,12 @@ class _Judge:
             self._use(later, example.later_group, example.later_item, pair),
         )
         kind = WRONG_FENCE if case in _FENCED else DATA_RACE
-        severity, explanation, advice = self._reasons(number, pair, case, (earlier, later))
+        reasons = self._reasons(number, pair, case, (earlier, later))
         element = self._element(pair[0].place.memory, example.element)
         count = int(counts[list(cases)].sum())
-        epoch = None if case in _ACROSS or self.geometry.plain else example.epoch
-        return wording.conflict(kind, severity, element, uses, count, self._who(case), epoch, explanation, advice)
+        is_ordered = case not in _ACROSS and not self.geometry.plain
+        epochs = (example.earlier_epoch, example.epoch) if is_ordered else None
+        return wording.conflict(kind, element, uses, count, self._who(case), epochs, reasons)
 
     def _use(self, spot: Spot, group: int, item: int, pair: tuple[Spot, Spot]) -> Use:
         what = self._what(spot)
@@ -155,15 +158,15 @@ class _Judge:
         return Use(what, spot.place.site, self._item(group, item), self._calls(spot))
 
     def _calls(self, spot: Spot) -> tuple[str, ...]:
-        return self.callers(o.eqn for o in self._operations(spot))
+        return self.callers(o.op for o in self._operations(spot))
 
-    def callers(self, eqns: Iterable[jex_core.JaxprEqn]) -> tuple[str, ...]:
+    def callers(self, made: Iterable[Op]) -> tuple[str, ...]:
         """The calls that lead to operations of one line, of a kernel whose functions are written out."""
         if self.program.kernel.interface is None:
             return ()
         code = self.program.kernel.function.__code__
-        chains = dict.fromkeys(source.callers(eqn, code) for eqn in eqns)
-        return wording.called_from([chain for chain in chains if chain])
+        chains = dict.fromkeys(source.callers(op, code) for op in made)
+        return called_from([chain for chain in chains if chain])
 
     def _who(self, case: int) -> str:
         if self.geometry.plain:
@@ -253,15 +256,15 @@ class _Judge:
 
     def _called_after(self, order: tuple[Spot, Spot]) -> tuple[int, int] | None:
         """The lines that lead to a spot and, further down, to another one, where functions are called several times."""
-        steps = [(Spot.of(o), o.eqn) for o in self.watch.proofs.schedule.root.operations()]
+        steps = [(Spot.of(o), o.op) for o in self.watch.proofs.schedule.root.operations()]
         start = next(k for k, (spot, _) in enumerate(steps) if spot == order[0])
-        later = (eqn for spot, eqn in steps[start + 1 :] if spot == order[1])
-        return next((found for eqn in later if (found := source.between(steps[start][1], eqn))), None)
+        later = (op for spot, op in steps[start + 1 :] if spot == order[1])
+        return next((found for op in later if (found := source.between(steps[start][1], op))), None)
 
     def _wrong_fence(self, memory: Allocation) -> tuple[str, str]:
         barriers = [m for m in self.watch.proofs.meetings.values() if epochs.is_of_group(m)]
         others = [m for m in barriers if memory not in m.memories]
-        lines = list(dict.fromkeys(source.of_equation(m.eqn) for m in others))
+        lines = list(dict.fromkeys(source.of_op(m.op) for m in others))
         given = list(dict.fromkeys(other.name for m in others for other in m.memories))
         what = f"It orders {', '.join(given)}" if given else "It is given no memory"
         shown = "; ".join(f"line {site.line}" for site in lines[:_LONGEST_LIST])
@@ -389,25 +392,15 @@ class _Judge:
         found: dict[tuple[str, Site], tuple[int, Parted, tuple[str, ...]]] = {}
         for key, (count, vector) in zip(self.watch.barriers, self.state["parted"], strict=True):
             if count:
-                eqn = self.watch.proofs.meetings[key].eqn
-                what = "barrier" if eqn.primitive is primitives.barrier_p else str(eqn.params["collective"])
-                called = what, source.of_equation(eqn)
-                before, example, calls = found.get(called, (0, Parted(*vector.tolist()), self.callers([eqn])))
+                op = self.watch.proofs.meetings[key].op
+                what = "barrier" if op.name == ops.BARRIER else str(op.attributes["collective"])
+                called = what, source.of_op(op)
+                before, example, calls = found.get(called, (0, Parted(*vector.tolist()), self.callers([op])))
                 found[called] = before + int(count), example, calls
         for (what, site), (count, example, calls) in found.items():
             reaching, missing = (self._item(example.group, n) for n in (example.reaching, example.missing))
-            yield wording.barrier_divergence(
-                what,
-                site,
-                reaching.group_id,
-                reaching,
-                missing,
-                example.count,
-                self.geometry.items,
-                count,
-                self.dialect,
-                calls,
-            )
+            divergence = Divergence(what, site, reaching, missing, example.count, self.geometry.items, calls)
+            yield wording.barrier_divergence(divergence, count, self.dialect)
 
     def wrong(self) -> Iterator[Finding]:
         """What operations that are no accesses have done, one finding for each line."""

@@ -7,16 +7,14 @@ within bounds: most arithmetic on indices that are loaded need not be followed a
 import dataclasses
 from collections.abc import Iterator
 
-from jax.extend import core as jex_core
-
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.faults.paths import Graph, Node
 from xeemu.faults.ranges import Ranges
 from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op
 from xeemu.knowledge import intervals
 from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.schedule import Key
-from xeemu.language import jaxprs
 
 # After so many turns in which what a loop carries grows, it is taken to grow alike in as many as a check lets it have.
 _PATIENCE = 3
@@ -24,12 +22,12 @@ _PATIENCE = 3
 
 def may_land(source: Key, graph: Graph, ranges: Ranges) -> bool:
     """Whether the result of an operation that wraps may become an index within bounds."""
-    eqn, operands = ranges.operations[source]
-    given = [o or intervals.of_dtype(v.aval.dtype) for o, v in zip(operands, eqn.invars, strict=True)]
-    exact, limits = intervals.of_equation(eqn, given), intervals.of_dtype(eqn.outvars[0].aval.dtype)
+    op, operands = ranges.operations[source]
+    given = [o or intervals.of_dtype(v.dtype) for o, v in zip(operands, op.operands, strict=True)]
+    exact, limits = intervals.of_op(op, given), intervals.of_dtype(op.results[0].dtype)
     assert limits is not None
     parts = [None] if exact is None else list(_wrapped(exact, limits))
-    return any(_Landing(graph, ranges).lands((source[0], eqn.outvars[0]), part) for part in parts)
+    return any(_Landing(graph, ranges).lands((source[0], op.results[0]), part) for part in parts)
 
 
 def _wrapped(exact: Interval, limits: Interval) -> Iterator[Interval | None]:
@@ -43,7 +41,7 @@ def _wrapped(exact: Interval, limits: Interval) -> Iterator[Interval | None]:
 
 @dataclasses.dataclass(frozen=True)
 class _Reached:
-    """What a variable can be.
+    """What a value can be.
 
     Attributes:
       values: an interval; None for any value.
@@ -69,7 +67,7 @@ class _Reached:
 
 
 class _Landing:
-    """What each variable can be that comes from a wrapped value."""
+    """What each value can be that comes from a wrapped value."""
 
     def __init__(self, graph: Graph, ranges: Ranges):
         self.graph, self.ranges = graph, ranges
@@ -104,20 +102,20 @@ class _Landing:
         )
 
     def _passed(self, node: Node, after: Node, values: Interval | None) -> Interval | None:
-        """What a variable can be that is computed from another one; None for any value."""
+        """What a value can be that is computed from another one; None for any value."""
         if after not in self.graph.made or values is None:
             return values
-        key, eqn = self.graph.made[after]
-        op = ops.of(eqn)
-        same = op.moves or op.chooses or op.name == "convert_element_type"
-        passed = values if same else self._computed(key, eqn, node, values)
-        return passed if intervals.within(passed, intervals.of_dtype(eqn.outvars[0].aval.dtype)) else None
+        key, op = self.graph.made[after]
+        traits = ops.of(op)
+        same = traits.moves or traits.chooses or traits.name == "convert_element_type"
+        passed = values if same else self._computed(key, op, node, values)
+        return passed if intervals.within(passed, intervals.of_dtype(op.results[0].dtype)) else None
 
-    def _computed(self, key: Key, eqn: jex_core.JaxprEqn, node: Node, values: Interval) -> Interval | None:
-        """The result of a sum or a difference of the variable and another value."""
-        places = [k for k, a in enumerate(eqn.invars) if not jaxprs.is_literal(a) and a is node[1]]
-        if eqn.primitive.name not in ("add", "sub") or len(places) != 1 or key not in self.ranges.operations:
+    def _computed(self, key: Key, op: Op, node: Node, values: Interval) -> Interval | None:
+        """The result of a sum or a difference of the value and another one."""
+        places = [k for k, a in enumerate(op.operands) if not isinstance(a, Constant) and a is node[1]]
+        if op.name not in ("add", "sub") or len(places) != 1 or key not in self.ranges.operations:
             return None
         operands = list(self.ranges.operations[key][1])
         operands[places[0]] = values
-        return intervals.of_equation(eqn, operands)
+        return intervals.of_op(op, operands)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xeemu.faults import timeline
 from xeemu.pages import listing, notebook, rendering
 from xeemu.pages.listing import Line
 
@@ -47,6 +48,7 @@ def _card(finding: "Finding") -> Mapping[str, Any]:
         "severity": finding.severity,
         "head": head,
         "rest": "\n".join(rest),
+        "timeline": timeline.of_finding(finding),
         "who": _who(finding),
         "listings": _listings(finding),
     }

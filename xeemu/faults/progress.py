@@ -11,25 +11,25 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
-from jax.extend import core as jex_core
-
 from xeemu.faults import wording
 from xeemu.faults.findings import Finding
-from xeemu.language import jaxprs, primitives, source
+from xeemu.ir import control, ops
+from xeemu.ir.control import While
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.language import source
 from xeemu.language.dialect import Dialect
-from xeemu.language.jaxprs import Atom, Body, While
 
 _AGAIN = frozenset(("exchange", "or_", "and_", "min", "max", "store"))
 """Atomic operations that leave the same if they are repeated with the same value."""
 
 
-def findings_of(body: Body, dialect: Dialect) -> Iterator[Finding]:
+def findings_of(body: Region, dialect: Dialect) -> Iterator[Finding]:
     """One for each loop of a program that waits, also inner ones."""
     found: dict[Any, Finding] = {}
-    for eqn in jaxprs.equations(body):
-        match jaxprs.structure(eqn):
+    for op in body.walk():
+        match control.of(op):
             case While() as loop if (reading := _waiting(loop)) is not None:
-                name, sites = primitives.operation(reading), (source.of_equation(eqn), source.of_equation(reading))
+                name, sites = ops.operation(reading), (source.of_op(op), source.of_op(reading))
                 found.setdefault(sites, wording.forward_progress(sites[0], f"atomic {name}", sites[1], dialect))
     yield from found.values()
 
@@ -41,37 +41,37 @@ class _Value:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Step:
-    """An equation of a body with its calls written out.
+    """An operation of a body with its calls written out.
 
     Attributes:
-      eqn: the equation.
+      op: the operation.
       operands: its operands; None for those that are literals.
       results: its results.
     """
 
-    eqn: jex_core.JaxprEqn
+    op: Op
     operands: Sequence[_Value | None]
     results: Sequence[_Value]
 
     @property
     def is_access(self) -> bool:
-        return self.eqn.primitive in primitives.ACCESSES
+        return self.op.name in ops.ACCESSES
 
     @property
     def index(self) -> Sequence[_Value | None]:
         """Of an access."""
-        return self.operands[1 : 1 + self.eqn.params["access"].rank]
+        return self.operands[1 : 1 + self.op.attributes["access"].rank]
 
     @property
     def values(self) -> Sequence[_Value | None]:
         """What an access that is no plain load writes or compares with."""
-        access = self.eqn.params["access"]
+        access = self.op.attributes["access"]
         return self.operands[1 + access.rank : len(self.operands) - access.masked]
 
     @property
     def mask(self) -> Sequence[_Value | None]:
         """Of an access that has one."""
-        return self.operands[-1:] if self.eqn.params["access"].masked else ()
+        return self.operands[-1:] if self.op.attributes["access"].masked else ()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class _Flat:
         """The first version of a memory."""
         before: dict[_Value, _Value | None] = {}
         for step in self.steps:
-            if step.eqn.primitive in primitives.UPDATES:
+            if step.op.name in ops.UPDATES:
                 versions = step.results[-1:] if step.is_access else step.results
                 before |= dict(zip(versions, step.operands, strict=False))
         while value in before:
@@ -105,31 +105,31 @@ class _Flat:
         return value
 
 
-def _flat(body: Body) -> _Flat:
-    inputs, steps = [_Value() for _ in body.invars], list[_Step]()
+def _flat(body: Region) -> _Flat:
+    inputs, steps = [_Value() for _ in body.inputs], list[_Step]()
     return _Flat(inputs, steps, _written_out(body, inputs, steps))
 
 
-def _written_out(body: Body, inputs: Sequence[_Value | None], steps: list[_Step]) -> list[_Value | None]:
+def _written_out(body: Region, inputs: Sequence[_Value | None], steps: list[_Step]) -> list[_Value | None]:
     """The results of a body for some inputs; adds its steps."""
-    found: dict[Any, _Value | None] = dict(zip(body.invars, inputs, strict=True))
+    found: dict[Any, _Value | None] = dict(zip(body.inputs, inputs, strict=True))
 
-    def of(atom: Atom) -> _Value | None:
-        return None if jaxprs.is_literal(atom) else found.get(atom)
+    def of(value: Value) -> _Value | None:
+        return None if isinstance(value, Constant) else found.get(value)
 
-    for eqn in body.eqns:
-        operands = [of(atom) for atom in eqn.invars]
-        match jaxprs.structure(eqn):
-            case jaxprs.Call(called):
+    for op in body.ops:
+        operands = [of(value) for value in op.operands]
+        match control.of(op):
+            case control.Call(called):
                 results: Sequence[_Value | None] = _written_out(called, operands, steps)
             case _:
-                results = [_Value() for _ in eqn.outvars]
-                steps.append(_Step(eqn, operands, [v for v in results if v is not None]))
-        found.update(zip(eqn.outvars, results, strict=True))
-    return [of(atom) for atom in body.outvars]
+                results = [_Value() for _ in op.results]
+                steps.append(_Step(op, operands, [v for v in results if v is not None]))
+        found.update(zip(op.results, results, strict=True))
+    return [of(value) for value in body.outputs]
 
 
-def _waiting(loop: While) -> jex_core.JaxprEqn | None:
+def _waiting(loop: While) -> Op | None:
     """The operation by which a loop waits; None if it does not."""
     test, turn = _flat(loop.predicate), _flat(loop.body)
     carried = turn.inputs[loop.body_consts :]
@@ -151,7 +151,7 @@ def _waiting(loop: While) -> jex_core.JaxprEqn | None:
         readings |= dict.fromkeys(accesses)
         left += [n for n, v in enumerate(carried) if v in used]
     steady = _Steady(turn, changing)
-    return next(iter(readings)).eqn if readings and all(map(steady.waits, readings)) else None
+    return next(iter(readings)).op if readings and all(map(steady.waits, readings)) else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -163,8 +163,8 @@ class _Steady:
 
     def waits(self, step: _Step) -> bool:
         """Whether an access can give another value than before only if somebody else writes."""
-        name = primitives.operation(step.eqn)
-        if step.eqn.primitive is not primitives.atomic_p or not self._stays(step.index):
+        name = ops.operation(step.op)
+        if step.op.name != ops.ATOMIC or not self._stays(step.index):
             return False
         if name == "load":
             return all(self._answers(other, step) for other in self._writes(step))
@@ -179,7 +179,7 @@ class _Steady:
     def _writes(self, reading: _Step) -> Iterator[_Step]:
         """The accesses of a turn that write the memory of another."""
         memory = self.turn.memory(reading.operands[0])
-        writing = (s for s in self.turn.steps if s.is_access and primitives.operation(s.eqn) != "load")
+        writing = (s for s in self.turn.steps if s.is_access and ops.operation(s.op) != "load")
         yield from (step for step in writing if self.turn.memory(step.operands[0]) is memory)
 
     def _answers(self, writing: _Step, reading: _Step) -> bool:

@@ -28,7 +28,7 @@ from xeemu.language.orders import Ordering
 
 @dataclasses.dataclass(frozen=True)
 class Spot:
-    """A memory operation of the source with its memory order; an unrolled loop makes several equations of it."""
+    """A memory operation of the source with its memory order; an unrolled loop makes several operations of it."""
 
     place: Place
     ordering: Ordering | None

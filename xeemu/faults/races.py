@@ -27,6 +27,7 @@ class Conflict(NamedTuple):
       element: linear index into the memory.
       epoch: barriers that the later one's group had passed.
       turned: 1 if the later one is at the first spot of the pair, else 0.
+      earlier_epoch: barriers that the earlier one's group had passed; of two groups it says nothing.
     """
 
     earlier_group: Any
@@ -36,6 +37,7 @@ class Conflict(NamedTuple):
     element: Any
     epoch: Any
     turned: Any
+    earlier_epoch: Any
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -125,7 +127,8 @@ def judged(
             case = jnp.where(unordered, found, case)
     way = jnp.broadcast_to(jnp.asarray(turned).astype(np.int64), user.group.shape)
     home = earlier.group if layout.groups > 1 else user.group
-    return case, Conflict(home, earlier.item, user.group, later, user.element, user.barriers, way)
+    before = jnp.broadcast_to(earlier.barriers if layout.fenced else user.barriers, user.group.shape)
+    return case, Conflict(home, earlier.item, user.group, later, user.element, user.barriers, way, before)
 
 
 def _example(

@@ -10,13 +10,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.devices.device import Device
 from xeemu.errors import Error
 from xeemu.faults import wording
 from xeemu.faults.findings import ORDER_DEPENDENT, Finding, Findings
-from xeemu.language import jaxprs, primitives, source
+from xeemu.ir import ops
+from xeemu.ir.program import Op
+from xeemu.language import source
 from xeemu.language.collectives import SUB_GROUP
 from xeemu.language.interface import Retrace
 from xeemu.language.program import Program
@@ -59,22 +60,22 @@ def _asks(program: Program) -> bool:
     return program.sub_groups or next(_uses(program), None) is not None
 
 
-def _uses(program: Program) -> Iterator[jex_core.JaxprEqn]:
+def _uses(program: Program) -> Iterator[Op]:
     """The operations of a program that are a sub-group's."""
-    return (eqn for eqn in jaxprs.equations(program.body) if _is_sub_groups(eqn))
+    return (op for op in program.body.walk() if _is_sub_groups(op))
 
 
-def _is_sub_groups(eqn: jex_core.JaxprEqn) -> bool:
-    if eqn.primitive is primitives.collective_p:
-        return bool(eqn.params["collective"].level == SUB_GROUP)
-    if eqn.primitive is primitives.barrier_p:
-        return bool(eqn.params["level"] == SUB_GROUP)
-    return eqn.primitive in primitives.ACCESSES and bool(eqn.params["access"].block)
+def _is_sub_groups(op: Op) -> bool:
+    if op.name == ops.COLLECTIVE:
+        return bool(op.attributes["collective"].level == SUB_GROUP)
+    if op.name == ops.BARRIER:
+        return bool(op.attributes["level"] == SUB_GROUP)
+    return op.name in ops.ACCESSES and bool(op.attributes["access"].block)
 
 
 def _site(program: Program) -> Site:
     first = next(_uses(program), None)
-    return source.of_function(program.kernel.function.__code__) if first is None else source.of_equation(first)
+    return source.of_function(program.kernel.function.__code__) if first is None else source.of_op(first)
 
 
 def _head(error: Finding) -> str:
@@ -101,8 +102,7 @@ def _fault(program: Program, size: int, outputs: Any, found: Findings, check: Ch
 def _fetches(program: Program) -> bool:
     """Whether it uses old values of atomic operations, which differ with the order."""
     return any(
-        eqn.primitive is primitives.atomic_p and eqn.params["fetch"] and primitives.operation(eqn) != "load"
-        for eqn in jaxprs.equations(program.body)
+        op.name == ops.ATOMIC and op.attributes["fetch"] and ops.operation(op) != "load" for op in program.body.walk()
     )
 
 

@@ -169,7 +169,7 @@ class Watch:
 
     @functools.cached_property
     def followed(self) -> frozenset[Key]:
-        """The equations that are no accesses whose results are looked at."""
+        """The operations that are no accesses whose results are looked at."""
         return frozenset().union(*(following.paths.followed for following in self.proofs.followings))
 
     @functools.cached_property
@@ -196,7 +196,7 @@ class Watch:
 
         Keys:
           conflicts, differing: for each pair int64 `[CASES]` counts, and of how many the values stored differ.
-          examples: for each pair int64 `[CASES, 7]`, see `Conflict`.
+          examples: for each pair int64 `[CASES, 8]`, see `Conflict`.
           beyond, unwritten, misaligned, parted: for each spot or barrier an int64 count and an example.
           present: for each memory of `present` which elements have been written by then.
           exceeded: for each loop whether it was stopped.

@@ -92,7 +92,7 @@ class Watching(Observer):
         if operation is None:
             return
         for n, trail in enumerate(self.trails):
-            self._put("followed", n, trail.on_access(event, operation.eqn, self._items, self._found["followed"][n]))
+            self._put("followed", n, trail.on_access(event, operation.op, self._items, self._found["followed"][n]))
         spot = Spot.of(operation)
         if operation.key in self.watch.proofs.bounds:
             self._check_bounds(event, self.watch.bounds.index(spot))

@@ -13,17 +13,16 @@ from collections.abc import Mapping, Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.faults import landings, marks
 from xeemu.faults.marks import Mark
 from xeemu.faults.paths import Graph
 from xeemu.faults.ranges import Ranges, operation
-from xeemu.ir import ops
+from xeemu.ir import evaluation, ops
+from xeemu.ir.program import Op
 from xeemu.knowledge import intervals
 from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.schedule import Key
-from xeemu.language import jaxprs, primitives
 
 _SHIFTS = frozenset(("shift_right_logical", "shift_right_arithmetic"))
 
@@ -31,27 +30,27 @@ _SHIFTS = frozenset(("shift_right_logical", "shift_right_arithmetic"))
 _LEAST, _ROUNDING = 128.0, 2.0**-40
 
 
-def sources(ranges: Ranges, fixed_point: bool) -> Mapping[Key, jex_core.JaxprEqn]:
+def sources(ranges: Ranges, fixed_point: bool) -> Mapping[Key, Op]:
     """The operations of a program that may wrap: products with powers of two, or all others."""
     return {
-        key: eqn
-        for key, (eqn, operands) in ranges.operations.items()
-        if _may_wrap(eqn, operands) and _scales(eqn, operands) == fixed_point
+        key: op
+        for key, (op, operands) in ranges.operations.items()
+        if _may_wrap(op, operands) and _scales(op, operands) == fixed_point
     }
 
 
-def _scales(eqn: jex_core.JaxprEqn, operands: Sequence[Interval | None]) -> bool:
+def _scales(op: Op, operands: Sequence[Interval | None]) -> bool:
     """Whether it is a product with a power of two that is known."""
     known = [o[0] for o in operands if o is not None and o[0] == o[1]]
-    return eqn.primitive.name == "mul" and any(n > 1 and not n & (n - 1) for n in known)
+    return op.name == "mul" and any(n > 1 and not n & (n - 1) for n in known)
 
 
-def _may_wrap(eqn: jex_core.JaxprEqn, operands: Sequence[Interval | None]) -> bool:
-    if not ops.of(eqn).wraps or any(v.aval.dtype.kind not in "iu" for v in eqn.invars):
+def _may_wrap(op: Op, operands: Sequence[Interval | None]) -> bool:
+    if not ops.of(op).wraps or any(v.dtype.kind not in "iu" for v in op.operands):
         return False
-    limits = intervals.of_dtype(eqn.outvars[0].aval.dtype)
-    given = [o or intervals.of_dtype(v.aval.dtype) for o, v in zip(operands, eqn.invars, strict=True)]
-    return not intervals.within(intervals.of_equation(eqn, given), limits)
+    limits = intervals.of_dtype(op.results[0].dtype)
+    given = [o or intervals.of_dtype(v.dtype) for o, v in zip(operands, op.operands, strict=True)]
+    return not intervals.within(intervals.of_op(op, given), limits)
 
 
 class Wrapped:
@@ -67,39 +66,39 @@ class Wrapped:
     def __init__(self, ranges: Ranges, fixed_point: bool):
         self._ranges, self._fixed_point = ranges, fixed_point
 
-    def passing(self, eqn: jex_core.JaxprEqn) -> Sequence[int]:
-        op, name, dtype = ops.of(eqn), eqn.primitive.name, eqn.outvars[0].aval.dtype
+    def passing(self, op: Op) -> Sequence[int]:
+        traits, name, dtype = ops.of(op), op.name, op.results[0].dtype
         if getattr(dtype, "kind", "") not in ("i", "u"):
             return ()
         if name == "select_n":
-            return range(1, len(eqn.invars))
-        if op.wraps or op.chooses:
-            return [k for k, v in enumerate(eqn.invars) if v.aval.dtype.kind in "iu"]
+            return range(1, len(op.operands))
+        if traits.wraps or traits.chooses:
+            return [k for k, v in enumerate(op.operands) if v.dtype.kind in "iu"]
         shifts = self._fixed_point and name in _SHIFTS
-        return (0,) if op.moves or shifts or (name == "div" and dtype.kind == "i") else ()
+        return (0,) if traits.moves or shifts or (name == "div" and dtype.kind == "i") else ()
 
-    def mattering(self, eqn: jex_core.JaxprEqn) -> Sequence[int]:
-        return range(1, 1 + len(primitives.indices(eqn)))
+    def mattering(self, op: Op) -> Sequence[int]:
+        return range(1, 1 + len(ops.indices(op)))
 
     def may_matter(self, source: Key, graph: Graph) -> bool:
         return landings.may_land(source, graph, self._ranges)
 
     def mark(
         self,
-        eqn: jex_core.JaxprEqn,
+        op: Op,
         number: int | None,
         values: Sequence[jax.Array],
         operands: Sequence[Mark | None],
         result: jax.Array,
         inside: Mark | None,
     ) -> Mark | None:
-        """The mark of an equation's result, see `arithmetic.Undefined`."""
-        name = operation(eqn)
-        if jaxprs.bodies(eqn) or name is None:
+        """The mark of an operation's result, see `arithmetic.Undefined`."""
+        name = operation(op)
+        if op.regions or name is None:
             return inside
         given = [marks.of(v, m, exact=True) for v, m in zip(values, operands, strict=True)]
         if ops.named(name).moves:
-            return marks.moved(lambda x: jaxprs.bound(eqn, [x])[0], given[0])._replace(value=result)
+            return marks.moved(lambda x: evaluation.results(op, [x])[0], given[0])._replace(value=result)
         if ops.named(name).chooses:
             return _chosen(name, given, result)
         return _computed(name, number, given, result)

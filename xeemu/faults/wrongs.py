@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.faults import wording
 from xeemu.faults.findings import Finding, WorkItem
 from xeemu.faults.following import Following, Wrong
 from xeemu.faults.ranges import operation
-from xeemu.faults.wording import Element, Use
+from xeemu.faults.uses import Element, Use
+from xeemu.ir.program import Op
 from xeemu.knowledge.schedule import Key
 from xeemu.language import source
 from xeemu.language.dialect import Dialect
@@ -31,7 +31,7 @@ class Naming(Protocol):
     def use(self, key: Key, element: int, item: WorkItem) -> tuple[Use, Element]:
         """What an access does, and to which element of its memory."""
 
-    def callers(self, eqns: Iterable[jex_core.JaxprEqn]) -> tuple[str, ...]:
+    def callers(self, ops: Iterable[Op]) -> tuple[str, ...]:
         """What is said of the calls that lead to some operations."""
 
 
@@ -46,26 +46,26 @@ def findings_of(
       naming: tells who and where.
       dialect: the language of advice.
     """
-    seen: dict[Site, tuple[int, jex_core.JaxprEqn, Wrong]] = {}
-    for eqn, count, vector in zip(following.paths.sources.values(), counts, examples, strict=True):
+    seen: dict[Site, tuple[int, Op, Wrong]] = {}
+    for op, count, vector in zip(following.paths.sources.values(), counts, examples, strict=True):
         if count:
-            site = source.of_equation(eqn)
-            before, *first = seen.get(site, (0, eqn, Wrong(*vector.tolist())))
-            seen[site] = before + int(count), *first
-    for site, (count, eqn, example) in seen.items():
-        item, calls = naming.item(example.group, example.item), naming.callers([eqn])
+            site = source.of_op(op)
+            before, first, example = seen.get(site, (0, op, Wrong(*vector.tolist())))
+            seen[site] = before + int(count), first, example
+    for site, (count, op, example) in seen.items():
+        item, calls = naming.item(example.group, example.item), naming.callers([op])
         if following.rule.decides:
-            yield wording.undefined_arithmetic(site, *_undefined(eqn, example, dialect), item, count, dialect, calls)
+            yield wording.undefined_arithmetic(site, *_undefined(op, example, dialect), item, count, dialect, calls)
         else:
             use, element = naming.use(following.accesses[example.access - 1], example.element, item)
-            yield wording.wrapped_index(site, *_wrapped(eqn, example, dialect), element, use, count, calls)
+            yield wording.wrapped_index(site, *_wrapped(op, example, dialect), element, use, count, calls)
 
 
-def _undefined(eqn: jex_core.JaxprEqn, example: Wrong, dialect: Dialect) -> tuple[str, str]:
+def _undefined(op: Op, example: Wrong, dialect: Dialect) -> tuple[str, str]:
     """An operation with its values and why it is undefined; and an expression that is not."""
-    name, dtype = operation(eqn), eqn.outvars[0].aval.dtype
+    name, dtype = operation(op), op.results[0].dtype
     assert name is not None
-    sign, (a, b) = _SIGNS[name], _operands(eqn, example)
+    sign, (a, b) = _SIGNS[name], _operands(op, example)
     if name.startswith("shift"):
         what = f"a shift of {dtype} by {'less than 0' if b < 0 else 'its width or more'}"
         return f"{a} {sign} {b} is {what}", dialect.shift.format(bits=8 * dtype.itemsize, sign=sign)
@@ -75,10 +75,10 @@ def _undefined(eqn: jex_core.JaxprEqn, example: Wrong, dialect: Dialect) -> tupl
     return f"{a} {sign} {b} needs a quotient that {dtype} does not hold", dialect.large
 
 
-def _wrapped(eqn: jex_core.JaxprEqn, example: Wrong, dialect: Dialect) -> tuple[str, str]:
+def _wrapped(op: Op, example: Wrong, dialect: Dialect) -> tuple[str, str]:
     """An operation with its values, what it gives and what it should; and what to write instead."""
-    name, dtype = str(eqn.primitive.name), eqn.outvars[0].aval.dtype
-    a, b = _operands(eqn, example)
+    name, dtype = str(op.name), op.results[0].dtype
+    a, b = _operands(op, example)
     exact = {"add": a + b, "sub": a - b, "mul": a * b, "neg": -a, "abs": abs(a)}.get(name, a)
     given = int(np.array(exact % 2 ** (8 * dtype.itemsize), np.uint64).astype(f"u{dtype.itemsize}").view(dtype))
     wider = dialect.wider if dtype.itemsize >= 4 else "int32"
@@ -86,13 +86,13 @@ def _wrapped(eqn: jex_core.JaxprEqn, example: Wrong, dialect: Dialect) -> tuple[
     if name == "convert_element_type":
         return (
             f"{a} as {dtype} is {given}",
-            f"Keep the type {eqn.invars[0].aval.dtype}, or see that it is never so large.",
+            f"Keep the type {op.operands[0].dtype}, or see that it is never so large.",
         )
     what = f"{a} {_SIGNS[name]} {b}" if name in _SIGNS else f"{name}({a})"
     return f"{what} is {given} in {dtype}, and should be {exact}", advice
 
 
-def _operands(eqn: jex_core.JaxprEqn, example: Wrong) -> list[int]:
+def _operands(op: Op, example: Wrong) -> list[int]:
     """The operands of an example in their own types; of an operation on one, twice the same."""
-    dtypes: list[Any] = [eqn.invars[0].aval.dtype, eqn.invars[-1].aval.dtype]
+    dtypes: list[Any] = [op.operands[0].dtype, op.operands[-1].dtype]
     return [int(np.int64(x).astype(t)) for x, t in zip((example.first, example.second), dtypes, strict=True)]

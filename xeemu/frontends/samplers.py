@@ -5,12 +5,14 @@ import operator
 from typing import Any
 
 from xeemu.errors import KernelArgumentError, did_you_mean
+from xeemu.language import public
 
 _ADDRESSING = {"none": 0, "clamp_to_edge": 2, "clamp": 4, "repeat": 6, "mirrored_repeat": 8}
 _FILTERING = {"nearest": 0x10, "linear": 0x20}
 _NORMALIZED = 1
 
 
+@public.constructor
 @dataclasses.dataclass(frozen=True)
 class Sampler:
     """The argument for a `sampler_t`, with the names that SYCL gives to its modes.

@@ -16,7 +16,7 @@ from xeemu.language import public
 from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.launching import calling
+from xeemu.launching import calling, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     Description,
@@ -58,7 +58,8 @@ def inspect(
 
     Returns:
       A function `f(*arrays, **static)` that gives the `Inspection`: its `str` is a table, its `steps` hold arrays, and
-      a notebook shows it with a slider.
+      a notebook shows it with a slider. As for `xe.launch`, an argument may be a pytree of arrays, and a result that
+      the kernel writes whole may be a `jax.ShapeDtypeStruct`.
 
     Raises:
       NDRangeError, KernelNotSupportedError, MemoryAllocationError, KernelArgumentError, KernelError: as `xe.launch`.
@@ -77,12 +78,15 @@ def inspect(
 
     if calling.is_bound(kernel):
         again = functools.partial(inspect, device=modelled, **options)
-        return told(calling.function(kernel, nd_range, again, calling.none))
+        return told(calling.function(kernel, nd_range, again, calling.none, fill=True))
 
     def call(*arguments: Any, **static: Any) -> Inspection:
-        given = outside_jit("xe.inspect", checked_arguments(kernel, arguments, (jax.Array, np.ndarray, np.generic)))
+        taken, leaves = kernel.with_leaves(arguments)
+        leaves, results_only = unwritten.filled(taken, leaves)
+        given = outside_jit("xe.inspect", checked_arguments(taken, leaves, (jax.Array, np.ndarray, np.generic)))
         described = tuple(map(Description.of, given))
-        program = traced_program(kernel, nd_range, modelled, described, kernel.bind_static(static))
+        program = traced_program(taken, nd_range, modelled, described, taken.bind_static(static))
+        unwritten.check(program, results_only)
         number = _linear(group, program.geometry)
         recorder = Recorder(most_steps)
         recorder.finish(alone.run(program, given, number, recorder, most_turns))

@@ -1,23 +1,36 @@
 """What is known of the operations of a program; one that is not in the table is an error, which names it."""
 
-from typing import Any
-
 from xeemu.errors import KernelError
 from xeemu.ir import table
-from xeemu.ir.table import Traits
+from xeemu.ir.program import Constant, Op, Value
+from xeemu.ir.table import Kind, Traits
+
+LOCAL_ID, GROUP_ID, ALLOCATE = "xe_local_id", "xe_group_id", "xe_allocate"
+LOAD, STORE, ATOMIC = "xe_load", "xe_store", "xe_atomic"
+BARRIER, FENCE, COLLECTIVE = "xe_barrier", "xe_fence", "xe_collective"
+UNIFORM, REGION = "xe_uniform", "xe_region"
+
+LANGUAGE = frozenset(name for name, traits in table.OPS.items() if traits.is_of_language)
+"""The operations of the kernel language; all others are JAX's."""
+
+UPDATES = frozenset(name for name in LANGUAGE if table.OPS[name].updates)
+"""What turns a memory into its next version; the operands that are memories come first."""
+
+ACCESSES = frozenset(name for name in LANGUAGE if table.OPS[name].kind is Kind.ACCESS)
+ORDERING = frozenset(name for name in LANGUAGE if table.OPS[name].kind is Kind.ORDER)
 
 
-def of(eqn: Any) -> Traits:
-    """What is known of an equation's operation.
+def of(op: Op) -> Traits:
+    """What is known of an operation.
 
     Raises:
       KernelError: it is not in the table.
     """
-    return named(eqn.primitive.name)
+    return named(op.name)
 
 
 def named(name: str) -> Traits:
-    """The same by the name of its primitive."""
+    """The same by its name."""
     try:
         return table.OPS[name]
     except KeyError:
@@ -27,21 +40,49 @@ def named(name: str) -> Traits:
         ) from None
 
 
-def is_known(eqn: Any) -> bool:
-    """Whether an equation's operation is in the table."""
-    return eqn.primitive.name in table.OPS
+def is_known(op: Op) -> bool:
+    """Whether an operation is in the table."""
+    return op.name in table.OPS
 
 
-def unhandled(eqn: Any, who: str) -> NotImplementedError:
+def unhandled(op: Op, who: str) -> NotImplementedError:
     """The error of a consumer that has no rule for an operation of the table.
 
     Args:
-      eqn: the equation.
+      op: the operation.
       who: the consumer, such as "the schedule".
     """
-    return without_rule(eqn.primitive.name, who)
+    return without_rule(op.name, who)
 
 
 def without_rule(name: str, who: str) -> NotImplementedError:
     """The same by the name of the operation."""
     return NotImplementedError(f"{who} has no rule for the operation {name} (xeemu/ir/table.py)")
+
+
+# --- Accesses ---
+
+
+def operation(op: Op) -> str:
+    """What an access does: `"load"`, `"store"`, or the name of the atomic operation."""
+    if op.name == ATOMIC:
+        return str(op.attributes["op"])
+    return "load" if op.name == LOAD else "store"
+
+
+def indices(op: Op) -> list[Value]:
+    """The operands of an access that are its index, a component each."""
+    return list(op.operands[1 : 1 + op.attributes["access"].rank])
+
+
+def other(op: Op) -> Constant | None:
+    """What a masked load gives to the work-items that take no part, if that is a constant."""
+    last = op.operands[-1]
+    return last if op.name == LOAD and op.attributes["access"].masked and isinstance(last, Constant) else None
+
+
+def mask(op: Op) -> Value | None:
+    """The operand of an access that is its `where`, or None."""
+    if not op.attributes["access"].masked:
+        return None
+    return op.operands[-2 if operation(op) == "load" else -1]

@@ -35,9 +35,9 @@ _SIGNS = {
 _TYPES = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u"}
 
 
-def rows(region: Region) -> Iterator[Row]:
-    """A program line by line, what it returns at the end."""
-    writer = _Writer()
+def rows(region: Region, place: Callable[[Op], str]) -> Iterator[Row]:
+    """A program line by line, what it returns at the end; `place` gives the line of the source of an operation."""
+    writer = _Writer(place)
     yield from writer.region(region, "")
     yield f"return {', '.join(map(writer.name, region.outputs))}", ""
 
@@ -59,11 +59,13 @@ class _Writer:
     """Names the values of a program and writes its operations.
 
     Attributes:
+      place: gives the line of the source that an operation comes from.
       names: of the values so far.
       some: for a value that says whether any work-item is in a mask, the mask's name.
       count: of names that were made up.
     """
 
+    place: Callable[[Op], str]
     names: dict[Value, str] = dataclasses.field(default_factory=dict)
     some: dict[Value, str] = dataclasses.field(default_factory=dict)
     count: int = 0
@@ -90,7 +92,7 @@ class _Writer:
         if op.name in _STRUCTURED:
             yield from _STRUCTURED[op.name](self, op, indent)
         elif not self._is_some(op):
-            yield indent + self._plain(op), op.place
+            yield indent + self._plain(op), self.place(op)
 
     def _is_some(self, op: Op) -> bool:
         """Whether an operation says whether there are work-items of a mask; it needs no line of its own."""
@@ -113,7 +115,7 @@ class _Writer:
         elements = [f"{self._fresh(value)} in {self.name(whole)}" for value, whole in pairs]
         order = " backwards" if op.attributes["reverse"] else ""
         head = [f"loop {op.attributes['length']} times{order}", *elements, *starts]
-        yield f"{indent}{', '.join(head)}:", op.place
+        yield f"{indent}{', '.join(head)}:", self.place(op)
         yield from self.region(body, indent + _INDENT)
         yield from self._next(body, indent)
         for result, value in zip(op.results[carries:], body.outputs[carries:], strict=True):
@@ -126,13 +128,13 @@ class _Writer:
         for tested, value in zip(predicate.inputs, body.inputs, strict=True):
             self.names[tested] = self.name(value)
         if (head := self._divergent(predicate)) is not None:
-            yield f"{indent}{', '.join([head, *starts])}:", op.place
+            yield f"{indent}{', '.join([head, *starts])}:", self.place(op)
             yield from self.region(body, indent + _INDENT)
             yield from self._next(body, indent)
             return
-        yield f"{indent}{', '.join(['loop while', *starts])}:", op.place
+        yield f"{indent}{', '.join(['loop while', *starts])}:", self.place(op)
         yield from self.region(predicate, indent + _INDENT)
-        yield f"{indent}{_INDENT}while {self.name(predicate.outputs[0])}:", op.place
+        yield f"{indent}{_INDENT}while {self.name(predicate.outputs[0])}:", self.place(op)
         yield from self.region(body, indent + 2 * _INDENT)
         yield from self._next(body, indent + _INDENT)
 
@@ -143,17 +145,17 @@ class _Writer:
         (op,) = predicate.ops
         if op.name == "xe_uniform":
             return f"loop for the work-items {self.name(op.operands[0])}"
-        return f"loop at most {self.name(op.operands[1])} times" if "merges" in op.attributes else None
+        return f"loop at most {self.name(op.operands[1])} times" if op.merges else None
 
     def cond(self, op: Op, indent: str) -> Iterator[Row]:
         if (mask := self.some.get(op.operands[0])) is not None:
-            yield f"{indent}if there are work-items {mask}:", op.place
+            yield f"{indent}if there are work-items {mask}:", self.place(op)
             yield from self.region(op.regions[1], indent + _INDENT)
             self.names |= {r: self.name(v) for r, v in zip(op.results, op.regions[1].outputs, strict=True)}
             return
         chosen = self.name(op.operands[0])
         for k, branch in enumerate(op.regions):
-            yield f"{indent}if {chosen} is {k}:", op.place
+            yield f"{indent}if {chosen} is {k}:", self.place(op)
             yield from self.region(branch, indent + _INDENT)
             for result, value in zip(op.results, branch.outputs, strict=True):
                 text = self.name(value)
@@ -243,14 +245,14 @@ def _id(op: Op, given: list[str]) -> str:
 
 
 def _access(op: Op, given: list[str]) -> str:
-    a = op.attributes
-    element = f"{given[0]}[{', '.join(given[1 : 1 + a['rank']])}]"
-    rest, name = given[1 + a["rank"] :], a.get("op", op.name.removeprefix("xe_"))
-    kind = f"atomic {a['ordering']} " if a["ordering"] else "block " if a["block"] else ""
+    what, name = op.attributes["access"], ops.operation(op)
+    element = f"{given[0]}[{', '.join(given[1 : 1 + what.rank])}]"
+    rest = given[1 + what.rank :]
+    kind = f"atomic {what.ordering} " if what.ordering else "block " if what.block else ""
     if name == "load":
-        where = f" where {rest[0]} else {rest[1]}" if a["masked"] else ""
+        where = f" where {rest[0]} else {rest[1]}" if what.masked else ""
         return f"{kind}load {element}{where}"
-    where = f" where {rest.pop()}" if a["masked"] else ""
+    where = f" where {rest.pop()}" if what.masked else ""
     return f"{kind}{name} {element} {', '.join(rest)}{where}"
 
 

@@ -1,15 +1,13 @@
 """The intermediate representation: a program for one work-group as values, operations and regions.
 
 It is in SSA form: a value is given once, by an operation or as an input of a region. Memories are values too, and each
-update gives the next version. Regions see the values of those around them, so that nothing is handed down that does
-not change.
+update gives the next version.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
-
-import numpy as np
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -18,22 +16,38 @@ class Value:
 
     Attributes:
       shape: for one work-group.
-      dtype: of its elements; of a key of `jax.random` JAX's own.
+      dtype: of its elements; of a key of `jax.random` JAX's own, and None of what has no elements.
       memory: the name of the memory of which it is a version; empty for other values.
       name: of an argument of the kernel; empty for others.
+      weak_type: of an input, whether it is a number of Python's, whose type gives way to others'.
     """
 
     shape: tuple[int, ...]
     dtype: Any
     memory: str = ""
     name: str = ""
+    weak_type: bool = False
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of its elements."""
+        return math.prod(self.shape)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Constant(Value):
-    """A value that is known as the kernel is traced; `is_literal` where the kernel has it as a number of its own."""
+    """A value that is known as the kernel is traced.
 
-    array: np.ndarray = dataclasses.field(kw_only=True)
+    Attributes:
+      array: its elements, of NumPy or JAX.
+      is_literal: whether the kernel has it as a number of its own.
+    """
+
+    array: Any = dataclasses.field(kw_only=True)
     is_literal: bool = dataclasses.field(kw_only=True)
 
 
@@ -46,10 +60,12 @@ class Op:
       operands: what goes into it.
       results: what it gives.
       attributes: what is known of it beside the operands, by name.
-      regions: the programs that it carries out: of a `scan` its body, which takes and gives carries and then elements;
-        of a `while` predicate and body, which take the carries; of a `cond` a branch for each number that its operand
-        can be, which take nothing.
-      place: the line that it comes from, as text; empty if it is not known.
+      regions: the programs that it carries out, see `control`.
+      apply: what gives its results for other operands (see `evaluation`), of which those of the language can only be
+        traced; None of a call that takes functions.
+      traceback: where it was traced, which `language.source` reads; None if that is not known.
+      merges: whether it only says which work-items have got what, as lanes do that are not active.
+      has_effects: whether it does more than give its results, by JAX.
     """
 
     name: str
@@ -57,7 +73,10 @@ class Op:
     results: tuple[Value, ...]
     attributes: Mapping[str, Any]
     regions: tuple["Region", ...] = ()
-    place: str = ""
+    apply: Callable[..., Any] | None = dataclasses.field(default=None, repr=False)
+    traceback: Any = dataclasses.field(default=None, repr=False)
+    merges: bool = False
+    has_effects: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -74,3 +93,13 @@ class Region:
             yield op
             for inner in op.regions:
                 yield from inner.walk()
+
+    def needed(self, values: Iterable[Value]) -> list[int]:
+        """The numbers of the operations that some of its values are computed by, in order."""
+        wanted, found = set(values), []
+        for number in range(len(self.ops) - 1, -1, -1):
+            op = self.ops[number]
+            if not wanted.isdisjoint(op.results):
+                found.append(number)
+                wanted.update(op.operands)
+        return found[::-1]

@@ -9,14 +9,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from jax.extend import core as jex_core
 
+from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import addresses, analysis, expressions, progressions, schedule
-from xeemu.knowledge.analysis import Plan, Value
+from xeemu.knowledge.analysis import Known, Plan
 from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.knowledge.progressions import Box, Progressions, Step, TooLarge
 from xeemu.knowledge.schedule import Frame, Operation, Schedule
-from xeemu.language import jaxprs, primitives
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
 
@@ -42,7 +42,7 @@ class Copy:
     """
 
     memory: Allocation
-    value: Value
+    value: Known
     original: int
     start: int
     steps: tuple[int, ...]
@@ -71,22 +71,20 @@ def of_program(program: Program, plan: Plan, rows: range | None) -> tuple[Copy, 
 
 def _may_copy(program: Program, plan: Plan) -> bool:
     """Whether there is a local memory to which nothing is stored but what was loaded from global ones."""
-    copied = dict[Value, bool]()
+    copied = dict[Known, bool]()
     for body, known in analysis.executed(program.body, plan, len(program.geometry.group_range)):
-        loaded = {
-            eqn.outvars[0]: known.values[eqn.invars[0]] for eqn in body.eqns if eqn.primitive is primitives.load_p
-        }
-        for eqn in body.eqns:
-            if eqn.primitive is primitives.store_p or eqn.primitive is primitives.atomic_p:
-                memory, source = known.values[eqn.invars[0]], _stored(eqn, loaded)
+        loaded = {op.results[0]: known.values[op.operands[0]] for op in body.ops if op.name == ops.LOAD}
+        for op in body.ops:
+            if op.name == ops.STORE or op.name == ops.ATOMIC:
+                memory, source = known.values[op.operands[0]], _stored(op, loaded)
                 copied[memory] = copied.get(memory, True) and source is not None and source.space == "global"
     return any(memory.space == "local" and only for memory, only in copied.items())
 
 
-def _stored(eqn: jex_core.JaxprEqn, loaded: Mapping[jex_core.Var, Value]) -> Value | None:
+def _stored(op: Op, loaded: Mapping[Value, Known]) -> Known | None:
     """The memory from which a store's value was loaded."""
-    value = eqn.invars[1 + eqn.params["access"].rank] if eqn.primitive is primitives.store_p else None
-    return None if value is None or jaxprs.is_literal(value) else loaded.get(value)
+    value = op.operands[1 + op.attributes["access"].rank] if op.name == ops.STORE else None
+    return None if value is None or isinstance(value, Constant) else loaded.get(value)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -115,7 +113,7 @@ class _Search:
         self.program, self.schedule = program, steps
         self.groups: dict[Axis, range] = {axis: range(axis.size) for axis in steps.groups}
         self.groups[steps.groups[0]] = rows
-        self._numbers: dict[Frame, Mapping[jex_core.Var, int]] = {}
+        self._numbers: dict[Frame, Mapping[Value, int]] = {}
         # By the execution of a body, of which a loop may have one for each iteration.
         self.operations = {(o.frame, o.key[1]): o for o in steps.root.operations()}
 
@@ -142,7 +140,7 @@ class _Search:
             return None
         first = known[0]
         start = first.shift - sum(step * r.start for step, r in zip(first.steps, self.groups.values(), strict=True))
-        value = loads[0].frame.plan.values[loads[0].eqn.invars[0]]
+        value = loads[0].frame.plan.values[loads[0].op.operands[0]]
         return Copy(memory, value, self.program.arguments.index(first.original), start, first.steps)
 
     def _boxes(self, operation: Operation) -> list[Box]:
@@ -191,8 +189,8 @@ class _Search:
 
     def _source(self, store: Operation) -> Operation | None:
         """The load of a global memory that nobody changes whose result is stored as it is."""
-        value = store.eqn.invars[1 + store.access.rank]
-        number = None if jaxprs.is_literal(value) else self._defined(store.frame).get(value)
+        value = store.op.operands[1 + store.access.rank]
+        number = None if isinstance(value, Constant) else self._defined(store.frame).get(value)
         load = None if number is None else self.operations.get((store.frame, number))
         if load is None or load.name != "load" or not _is_plain(load) or load.access.shape != store.access.shape:
             return None
@@ -200,10 +198,10 @@ class _Search:
         kept = memory.space == "global" and len(memory.shape) == 1 and memory not in self.program.written
         return load if kept and memory.dtype == store.place.memory.dtype else None
 
-    def _defined(self, frame: Frame) -> Mapping[jex_core.Var, int]:
-        """For each value that a body computes the number of the equation that does."""
+    def _defined(self, frame: Frame) -> Mapping[Value, int]:
+        """For each value that a body computes the number of the operation that does."""
         if frame not in self._numbers:
-            self._numbers[frame] = {v: number for number, eqn in enumerate(frame.body.eqns) for v in eqn.outvars}
+            self._numbers[frame] = {v: number for number, op in enumerate(frame.body.ops) for v in op.results}
         return self._numbers[frame]
 
     def _steps(self, inside: Progressions, there: Expression, alike: Iterable[Expression]) -> tuple[int, ...] | None:
@@ -238,7 +236,7 @@ def _is_plain(access: Operation) -> bool:
 
 
 def _moment(operation: Operation) -> int:
-    """The number of the kernel's own equation that an access belongs to."""
+    """The number of the kernel's own operation that an access belongs to."""
     number, frame = operation.key[1], operation.frame
     while frame.parent is not None:
         number, frame = frame.number or 0, frame.parent

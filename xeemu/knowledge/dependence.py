@@ -3,18 +3,16 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from jax.extend import core as jex_core
-
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.schedule import Key
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Body
 from xeemu.language.linearity import Allocation
 
 Find = Callable[[Key], Allocation | None]
 
 
-def dependent_updates(body: Body, plan: Plan, loads: Iterable[Key], memory: Find) -> frozenset[Key]:
+def dependent_updates(body: Region, plan: Plan, loads: Iterable[Key], memory: Find) -> frozenset[Key]:
     """The stores and atomic operations whose values follow from some loads, also through memory.
 
     Args:
@@ -29,7 +27,7 @@ def dependent_updates(body: Body, plan: Plan, loads: Iterable[Key], memory: Find
     return frozenset(walk.updates)
 
 
-def steered_accesses(body: Body, plan: Plan, loads: Iterable[Key], memory: Find) -> frozenset[Key]:
+def steered_accesses(body: Region, plan: Plan, loads: Iterable[Key], memory: Find) -> frozenset[Key]:
     """The accesses whose index or mask, or whether they are executed at all, follows from some loads.
 
     Args: as for `dependent_updates`.
@@ -40,13 +38,13 @@ def steered_accesses(body: Body, plan: Plan, loads: Iterable[Key], memory: Find)
     return frozenset(walk.steered)
 
 
-def _accesses(body: Body, plan: Plan) -> set[Key]:
+def _accesses(body: Region, plan: Plan) -> set[Key]:
     """The accesses of a (sub)program and its inner ones."""
     found: set[Key] = set()
-    for number, eqn in enumerate(body.eqns):
-        if eqn.primitive in primitives.ACCESSES:
+    for number, op in enumerate(body.ops):
+        if op.name in ops.ACCESSES:
             found.add((plan, number))
-        elif inner := jaxprs.bodies(eqn):
+        elif inner := op.regions:
             found = found.union(*map(_accesses, inner, plan.inner[number]))
     return found
 
@@ -61,7 +59,7 @@ class _Walk:
         self.updates: set[Key] = set()
         self.steered: set[Key] = set()
 
-    def grows(self, body: Body, plan: Plan) -> bool:
+    def grows(self, body: Region, plan: Plan) -> bool:
         before = self._size
         self._body(body, plan)
         return self._size > before
@@ -70,56 +68,56 @@ class _Walk:
     def _size(self) -> int:
         return len(self.values) + len(self.memories) + len(self.updates)
 
-    def _depends(self, plan: Plan, atom: jaxprs.Atom) -> bool:
-        return not jaxprs.is_literal(atom) and (plan, atom) in self.values
+    def _depends(self, plan: Plan, value: Value) -> bool:
+        return not isinstance(value, Constant) and (plan, value) in self.values
 
-    def _body(self, body: Body, plan: Plan) -> None:
-        for number, eqn in enumerate(body.eqns):
-            if eqn.primitive in primitives.ACCESSES:
-                self._access(plan, number, eqn)
-            elif jaxprs.bodies(eqn):
-                self._structure(plan, number, eqn)
-            elif any(self._depends(plan, a) for a in eqn.invars):
-                self.values |= {(plan, v) for v in eqn.outvars}
+    def _body(self, body: Region, plan: Plan) -> None:
+        for number, op in enumerate(body.ops):
+            if op.name in ops.ACCESSES:
+                self._access(plan, number, op)
+            elif op.regions:
+                self._structure(plan, number, op)
+            elif any(self._depends(plan, a) for a in op.operands):
+                self.values |= {(plan, v) for v in op.results}
 
-    def _access(self, plan: Plan, number: int, eqn: jex_core.JaxprEqn) -> None:
-        key, operands = (plan, number), eqn.invars[1:]
-        memory, op = self.memory(key), primitives.operation(eqn)
+    def _access(self, plan: Plan, number: int, op: Op) -> None:
+        key, operands = (plan, number), op.operands[1:]
+        memory, operation = self.memory(key), ops.operation(op)
         depends = any(self._depends(plan, a) for a in operands)
-        mask = primitives.mask(eqn)
-        if any(self._depends(plan, a) for a in (*primitives.indices(eqn), *([] if mask is None else [mask]))):
+        mask = ops.mask(op)
+        if any(self._depends(plan, a) for a in (*ops.indices(op), *([] if mask is None else [mask]))):
             self.steered.add(key)
-        if op != "load" and depends:
+        if operation != "load" and depends:
             self.updates.add(key)
             if memory is not None:
                 self.memories.add(memory)
-        reads = op == "load" or bool(eqn.params.get("fetch"))
+        reads = operation == "load" or bool(op.attributes.get("fetch"))
         if reads and (depends or key in self.loads or memory in self.memories):
-            self.values |= {(plan, v) for v in eqn.outvars[:1]}
+            self.values |= {(plan, v) for v in op.results[:1]}
 
-    def _structure(self, plan: Plan, number: int, eqn: jex_core.JaxprEqn) -> None:
-        structure = jaxprs.structure(eqn)
+    def _structure(self, plan: Plan, number: int, op: Op) -> None:
+        structure = control.of(op)
         decided = False
-        for k, (inner, inside) in enumerate(zip(jaxprs.bodies(eqn), plan.inner[number], strict=True)):
-            given = jaxprs.given(structure, eqn.invars, k)
+        for k, (inner, inside) in enumerate(zip(op.regions, plan.inner[number], strict=True)):
+            given = control.given(structure, op.operands, k)
             self.values |= {
-                (inside, v) for atom, v in zip(given, inner.invars, strict=True) if self._depends(plan, atom)
+                (inside, v) for value, v in zip(given, inner.inputs, strict=True) if self._depends(plan, value)
             }
             self._body(inner, inside)
-            if isinstance(structure, jaxprs.While) and k == 0:
-                decided = self._depends(inside, inner.outvars[0])
+            if isinstance(structure, control.While) and k == 0:
+                decided = self._depends(inside, inner.outputs[0])
                 continue
-            self._results(plan, eqn, inner, inside)
-            carried = jaxprs.carried(structure, inner)
+            self._results(plan, op, inner, inside)
+            carried = control.carried(structure, inner)
             self.values |= {
-                (inside, v) for v, out in zip(carried, inner.outvars, strict=False) if self._depends(inside, out)
+                (inside, v) for v, out in zip(carried, inner.outputs, strict=False) if self._depends(inside, out)
             }
-        if isinstance(structure, jaxprs.Cond):
-            decided = self._depends(plan, eqn.invars[0])
+        if isinstance(structure, control.Cond):
+            decided = self._depends(plan, op.operands[0])
         if decided:
-            self.values |= {(plan, v) for v in eqn.outvars}
-            self.steered = self.steered.union(*map(_accesses, jaxprs.bodies(eqn), plan.inner[number]))
+            self.values |= {(plan, v) for v in op.results}
+            self.steered = self.steered.union(*map(_accesses, op.regions, plan.inner[number]))
 
-    def _results(self, plan: Plan, eqn: jex_core.JaxprEqn, inner: Body, inside: Plan) -> None:
-        pairs = zip(eqn.outvars, inner.outvars, strict=True)
+    def _results(self, plan: Plan, op: Op, inner: Region, inside: Plan) -> None:
+        pairs = zip(op.results, inner.outputs, strict=True)
         self.values |= {(plan, v) for v, out in pairs if self._depends(inside, out)}

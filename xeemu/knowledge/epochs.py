@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from xeemu.ir import ops
 from xeemu.knowledge.expressions import Axis
 from xeemu.knowledge.schedule import Frame, Meeting, Operation, Schedule
-from xeemu.language import primitives
 from xeemu.language.collectives import GROUP
 from xeemu.language.linearity import Allocation
 
@@ -65,7 +65,7 @@ def epochs(schedule: Schedule, memory: Allocation, sub_groups: bool) -> dict[Ope
 
 
 def is_barrier(step: Meeting) -> bool:
-    return step.eqn.primitive is primitives.barrier_p
+    return step.op.name == ops.BARRIER
 
 
 def synchronises(step: Meeting) -> bool:
@@ -218,7 +218,7 @@ class _Reaching:
         return {**live, memory: before | {step}}
 
     def _structure(self, frames: Sequence[Frame], live: Live) -> Live:
-        """The frames of one equation: branches, or a function, or the tests and iterations of a loop."""
+        """The frames of one operation: branches, or a function, or the tests and iterations of a loop."""
         if frames and frames[0].kind == "branch":
             return _union([self.frame(f, live) for f in frames])
         test: Frame | None = None

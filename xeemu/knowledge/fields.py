@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from jax.extend import core as jex_core
 
+from xeemu.ir import control
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import folding, forms, intervals
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.intervals import Interval
-from xeemu.language import jaxprs
-from xeemu.language.jaxprs import Atom, Body
 
 _MOST = 16
 """Values, each computed from the one before, that a field is followed through."""
@@ -29,13 +28,13 @@ class Field:
     """Integers that are `(x >> shift) & mask` of a value's elements `x`, in two's complement of endless width.
 
     Attributes:
-      value: the variable, of an integer dtype.
+      value: it, of an integer dtype.
       shift: bits below the field.
       mask: the bits of the field; -1 for all from `shift` on.
       places: the flat positions of the value's elements, of the integers' shape.
     """
 
-    value: jex_core.Var
+    value: Value
     shift: int
     mask: int
     places: np.ndarray
@@ -54,21 +53,21 @@ class Reader:
       body: the program.
       plan: its analysis.
       dimensions: of the nd-range.
-      made: for each variable the number of the equation that it is a result of.
+      made: for each value the number of the operation that it is a result of.
     """
 
-    body: Body
+    body: Region
     plan: Plan
     dimensions: int
     made: Mapping[Any, int]
 
     @classmethod
-    def of_body(cls, body: Body, plan: Plan, dimensions: int) -> "Reader":
-        return cls(body, plan, dimensions, {v: n for n, e in enumerate(body.eqns) for v in e.outvars})
+    def of_body(cls, body: Region, plan: Plan, dimensions: int) -> "Reader":
+        return cls(body, plan, dimensions, {v: n for n, e in enumerate(body.ops) for v in e.results})
 
-    def fields(self, atom: Atom) -> Iterator[Field]:
+    def fields(self, value: Value) -> Iterator[Field]:
         """An integer as a field of itself, of the value that it is computed from, and so on."""
-        field = _whole(atom)
+        field = _whole(value)
         for _ in range(_MOST):
             if field is None:
                 return
@@ -76,66 +75,66 @@ class Reader:
             part = self._part(field.value)
             field = None if part is None else field.of(part)
 
-    def known(self, atom: Atom) -> np.ndarray | None:
+    def known(self, value: Value) -> np.ndarray | None:
         """What is known before the program runs: int64."""
-        form = self.plan.value(atom, self.dimensions).form
+        form = self.plan.value(value, self.dimensions).form
         return form.pattern if form is not None and form.constant else None
 
-    def interval(self, atom: Atom) -> Interval | None:
-        return self.plan.value(atom, self.dimensions).interval
+    def interval(self, value: Value) -> Interval | None:
+        return self.plan.value(value, self.dimensions).interval
 
-    def _single(self, atom: Atom) -> int | None:
-        pattern = self.known(atom)
+    def _single(self, value: Value) -> int | None:
+        pattern = self.known(value)
         return None if pattern is None else forms.single(pattern)
 
-    def _part(self, value: jex_core.Var) -> Field | None:
-        """Which field of an operand the result of an equation is."""
+    def _part(self, value: Value) -> Field | None:
+        """Which field of an operand the result of an operation is."""
         number = self.made.get(value)
         if number is None:
             return None
-        eqn = self.body.eqns[number]
-        if isinstance(call := jaxprs.structure(eqn), jaxprs.Call):
+        op = self.body.ops[number]
+        if isinstance(call := control.of(op), control.Call):
             return self._part_of_call(number, call.body, value)
-        if eqn.primitive.name in folding.MOVES:
-            whole, move = _whole(eqn.invars[0]), folding.MOVES[eqn.primitive.name]
-            return dataclasses.replace(whole, places=move(eqn.params, whole.places)) if whole else None
-        taken = self._taken(eqn) if eqn.invars else None
-        if taken is None or taken[0].aval.shape != value.aval.shape:
+        if op.name in folding.MOVES:
+            whole, move = _whole(op.operands[0]), folding.MOVES[op.name]
+            return dataclasses.replace(whole, places=move(op.attributes, whole.places)) if whole else None
+        taken = self._taken(op) if op.operands else None
+        if taken is None or taken[0].shape != value.shape:
             return None
         whole = _whole(taken[0])
         return dataclasses.replace(whole, shift=taken[1], mask=taken[2]) if whole else None
 
-    def _part_of_call(self, number: int, body: Body, value: jex_core.Var) -> Field | None:
+    def _part_of_call(self, number: int, body: Region, value: Value) -> Field | None:
         """Which field of an operand the result of a function is."""
-        eqn, inner = self.body.eqns[number], Reader.of_body(body, self.plan.inner[number][0], self.dimensions)
-        given = dict(zip(body.invars, eqn.invars, strict=True))
-        fields = inner.fields(body.outvars[list(eqn.outvars).index(value)])
+        op, inner = self.body.ops[number], Reader.of_body(body, self.plan.inner[number][0], self.dimensions)
+        given = dict(zip(body.inputs, op.operands, strict=True))
+        fields = inner.fields(body.outputs[list(op.results).index(value)])
         found = next((f for f in fields if f.value in given), None)
-        if found is None or jaxprs.is_literal(given[found.value]):
+        if found is None or isinstance(given[found.value], Constant):
             return None
         return dataclasses.replace(found, value=given[found.value])
 
-    def _taken(self, eqn: jex_core.JaxprEqn) -> tuple[Atom, int, int] | None:
+    def _taken(self, op: Op) -> tuple[Value, int, int] | None:
         """Of what an elementwise operation takes apart the operand, the shift and the mask."""
-        name, first, last = eqn.primitive.name, eqn.invars[0], eqn.invars[-1]
+        name, first, last = op.name, op.operands[0], op.operands[-1]
         if name == "convert_element_type":
-            kept = intervals.within(self.interval(first), intervals.of_dtype(eqn.outvars[0].aval.dtype))
+            kept = intervals.within(self.interval(first), intervals.of_dtype(op.results[0].dtype))
             return (first, 0, -1) if kept else None
         if name == "select_n":
-            case, cases = self._single(first), eqn.invars[1:]
+            case, cases = self._single(first), op.operands[1:]
             return (cases[case], 0, -1) if case is not None and 0 <= case < len(cases) else None
         if name == "and" and self._single(first) is not None:
             first, last = last, first
         amount, interval = self._single(last) if name in _TAKING else None, self.interval(first)
-        taken = _TAKING[name](amount, interval, first.aval.dtype) if amount is not None and interval else None
+        taken = _TAKING[name](amount, interval, first.dtype) if amount is not None and interval else None
         return (first, *taken) if taken else None
 
 
-def _whole(atom: Atom) -> Field | None:
+def _whole(value: Value) -> Field | None:
     """A value as a field of itself."""
-    if jaxprs.is_literal(atom) or not _is_integer(atom.aval.dtype) or atom.aval.size > LARGEST:
+    if isinstance(value, Constant) or not _is_integer(value.dtype) or value.size > LARGEST:
         return None
-    return Field(atom, 0, -1, np.arange(atom.aval.size).reshape(atom.aval.shape))
+    return Field(value, 0, -1, np.arange(value.size).reshape(value.shape))
 
 
 def _is_integer(dtype: Any) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from xeemu.ir import ops
 
 Fold = Callable[..., Any]
-"""Of an equation's parameters and its operands as arrays, the result; the operands of `ELEMENTWISE` ones broadcast."""
+"""Of an operation's attributes and its operands as arrays, the result; the operands of `ELEMENTWISE` ones broadcast."""
 
 
 def defined(name: str, values: Sequence[np.ndarray]) -> bool:
@@ -24,7 +24,7 @@ def defined(name: str, values: Sequence[np.ndarray]) -> bool:
 
 
 def iota(params: Mapping[str, Any]) -> np.ndarray:
-    """The result of an `iota` equation, as int64 or wider."""
+    """The result of an `iota`, as int64 or wider."""
     shape = [1] * len(params["shape"])
     shape[params["dimension"]] = -1
     return np.broadcast_to(np.arange(params["shape"][params["dimension"]]).reshape(shape), params["shape"])

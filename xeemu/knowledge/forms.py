@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from jax import lax
-from jax.extend import core as jex_core
 
+from xeemu.ir.program import Op
 from xeemu.knowledge import folding
 
 # Larger constants than this are ordinary arrays: folding them would cost more than it gains.
@@ -90,46 +90,46 @@ def _origin(a: Form) -> int:
     return int(a.pattern.flat[0]) if a.pattern.size else 0
 
 
-def of_equation(eqn: jex_core.JaxprEqn, operands: Sequence[Form | None]) -> tuple[Form, BaseRule] | None:
-    """The form of the exact result of `eqn` and the rule for its base; None if it has none."""
-    aval = eqn.outvars[0].aval
-    if any(o is None for o in operands) or math.prod(aval.shape) > _LARGEST_PATTERN:
+def of_op(op: Op, operands: Sequence[Form | None]) -> tuple[Form, BaseRule] | None:
+    """The form of the exact result of `op` and the rule for its base; None if it has none."""
+    out = op.results[0]
+    if any(o is None for o in operands) or math.prod(out.shape) > _LARGEST_PATTERN:
         return None
     forms = [o for o in operands if o is not None]
     if forms and all(f.constant for f in forms):
-        return _folded(eqn, forms)
-    rule = _RULES.get(eqn.primitive.name)
-    result = rule(eqn, forms) if rule else None
+        return _folded(op, forms)
+    rule = _RULES.get(op.name)
+    result = rule(op, forms) if rule else None
     if result is None:
         return None
     form, bases = result
-    return dataclasses.replace(form, pattern=np.broadcast_to(form.pattern, aval.shape)), bases
+    return dataclasses.replace(form, pattern=np.broadcast_to(form.pattern, out.shape)), bases
 
 
-def _folded(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+def _folded(op: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
     """A constant result, computed by NumPy in the dtypes of the program."""
-    name, aval = eqn.primitive.name, eqn.outvars[0].aval
+    name, out = op.name, op.results[0]
     fold = folding.MOVES.get(name) or folding.ELEMENTWISE.get(name)
     if fold is None:
         return None
-    values = [f.pattern.astype(v.aval.dtype) for f, v in zip(forms, eqn.invars, strict=True)]
+    values = [f.pattern.astype(v.dtype) for f, v in zip(forms, op.operands, strict=True)]
     if not folding.defined(name, values):
         return None
     with np.errstate(all="ignore"):
-        result = np.broadcast_to(np.asarray(fold(eqn.params, *values)), aval.shape).astype(aval.dtype)
+        result = np.broadcast_to(np.asarray(fold(op.attributes, *values)), out.shape).astype(out.dtype)
     folded = constant(result, len(forms[0].steps))
     return (folded, lambda bases: None) if folded else None
 
 
-def _add(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
+def _add(_: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
     a, b = forms
     steps = tuple(x + y for x, y in zip(a.steps, b.steps, strict=True))
     return Form(a.based or b.based, steps, a.pattern + b.pattern), _sum_of_bases
 
 
-def _sub(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
+def _sub(op: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
     negative, _ = _scaled(forms[1], -1)
-    form, _ = _add(eqn, (forms[0], negative))
+    form, _ = _add(op, (forms[0], negative))
     return form, lambda bases: _sum_of_bases((bases[0], _times(bases[1], -1)))
 
 
@@ -154,7 +154,7 @@ def converted(form: Form, base: Any, dtype: Any) -> Any:
     """A form's base in another dtype that holds all of the form's values, or None if it has none.
 
     A base is right modulo its own width only. Before it is widened the pattern's first element is moved to it, see
-    `widened`: then it is a value of the variable itself, of the first lane of the first group, and exact.
+    `widened`: then it is a value of its own, of the first lane of the first group, and exact.
     """
     if base is None or base.dtype == np.dtype(dtype):
         return base
@@ -175,7 +175,7 @@ def _scaled(form: Form, factor: int) -> tuple[Form, Callable[[Any], Any]]:
     return Form(form.based, steps, form.pattern * factor), lambda base: _times(base, factor)
 
 
-def _mul(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+def _mul(_: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
     for number, factors in ((0, forms[1]), (1, forms[0])):
         if factors.constant and (factor := single(factors.pattern)) is not None:
             form, times = _scaled(forms[number], factor)
@@ -187,7 +187,7 @@ def _base_of(number: int, times: Callable[[Any], Any], bases: Sequence[Any]) -> 
     return times(bases[number])
 
 
-def _shift_left(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+def _shift_left(_: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
     shift = single(forms[1].pattern) if forms[1].constant else None
     if shift is None or not 0 <= shift < 63:
         return None
@@ -195,7 +195,7 @@ def _shift_left(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, Base
     return form, lambda bases: times(bases[0])
 
 
-def _rem(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+def _rem(_: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
     """What groups add is a multiple of the divisor."""
     divisor = _divisor(forms)
     if divisor is None:
@@ -204,7 +204,7 @@ def _rem(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] |
     return Form(False, (0,) * len(a.steps), a.pattern % divisor), lambda bases: None
 
 
-def _div(_: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+def _div(_: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
     divisor = _divisor(forms)
     if divisor is None:
         return None
@@ -227,30 +227,30 @@ def single(pattern: np.ndarray) -> int | None:
     return int(first) if (pattern == first).all() else None
 
 
-def _moved(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
-    pattern = folding.MOVES[eqn.primitive.name](eqn.params, forms[0].pattern)
+def _moved(op: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
+    pattern = folding.MOVES[op.name](op.attributes, forms[0].pattern)
     return dataclasses.replace(forms[0], pattern=pattern), lambda bases: bases[0]
 
 
-def _converted(eqn: jex_core.JaxprEqn, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
-    dtype, form = eqn.outvars[0].aval.dtype, forms[0]
+def _converted(op: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+    dtype, form = op.results[0].dtype, forms[0]
     if dtype.kind == "b":
         return None
     if not form.based:
         return form, lambda bases: None
-    widens = eqn.invars[0].aval.dtype.itemsize < dtype.itemsize
+    widens = op.operands[0].dtype.itemsize < dtype.itemsize
     moved = dataclasses.replace(form, pattern=form.pattern - _origin(form)) if widens else form
     return moved, lambda bases: converted(form, bases[0], dtype)
 
 
-def iota(eqn: jex_core.JaxprEqn, dimensions: int) -> Form | None:
-    """The form of an `iota` equation, which has no operands."""
-    if math.prod(eqn.params["shape"]) > _LARGEST_PATTERN:
+def iota(op: Op, dimensions: int) -> Form | None:
+    """The form of an `iota`, which has no operands."""
+    if math.prod(op.attributes["shape"]) > _LARGEST_PATTERN:
         return None
-    return constant(folding.iota(eqn.params).astype(eqn.outvars[0].aval.dtype), dimensions)
+    return constant(folding.iota(op.attributes).astype(op.results[0].dtype), dimensions)
 
 
-_RULES: dict[str, Callable[[jex_core.JaxprEqn, Sequence[Form]], tuple[Form, BaseRule] | None]] = {
+_RULES: dict[str, Callable[[Op, Sequence[Form]], tuple[Form, BaseRule] | None]] = {
     **dict.fromkeys(folding.MOVES, _moved),
     "add": _add,
     "sub": _sub,
@@ -258,6 +258,6 @@ _RULES: dict[str, Callable[[jex_core.JaxprEqn, Sequence[Form]], tuple[Form, Base
     "rem": _rem,
     "div": _div,
     "shift_left": _shift_left,
-    "neg": lambda eqn, forms: (lambda r: (r[0], lambda bases: r[1](bases[0])))(_scaled(forms[0], -1)),
+    "neg": lambda op, forms: (lambda r: (r[0], lambda bases: r[1](bases[0])))(_scaled(forms[0], -1)),
     "convert_element_type": _converted,
 }

@@ -5,12 +5,12 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from xeemu.ir import control
 from xeemu.knowledge import analysis, forms
 from xeemu.knowledge.analysis import Plan
-from xeemu.language import jaxprs
 
 
-def of_loop(scan: jaxprs.Scan, plan: Plan) -> dict[int, int]:
+def of_loop(scan: control.Scan, plan: Plan) -> dict[int, int]:
     """For the number of each carry that grows how much it does; 0 for those that stay as they are.
 
     Args:
@@ -18,7 +18,7 @@ def of_loop(scan: jaxprs.Scan, plan: Plan) -> dict[int, int]:
       plan: the analysis of its body.
     """
     found: dict[int, int] = {}
-    for k, (v, out) in enumerate(zip(scan.body.invars[scan.consts :], scan.body.outvars, strict=True)):
+    for k, (v, out) in enumerate(zip(scan.body.inputs[scan.consts :], scan.body.outputs, strict=True)):
         step = 0 if out is v else None if plan.values[v].space else analysis.increment(scan.body, v, out)
         if step is not None:
             found[k] = step

@@ -1,7 +1,7 @@
-"""Intervals: what values an integer or bool variable of a program can take.
+"""Intervals: what values an integer or bool value of a program can take.
 
 An interval is a pair of Python ints, both included. The rules compute in unbounded integers; whoever uses them compares
-the result with the variable's dtype to see whether it can overflow.
+the result with the value's dtype to see whether it can overflow.
 """
 
 import functools
@@ -13,9 +13,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.ir import table
+from xeemu.ir.program import Op
 
 Interval = tuple[int, int]
 _Known = Sequence[Interval | None]
@@ -60,16 +60,16 @@ def disjoint(a: Interval, b: Interval) -> bool:
     return a[1] < b[0] or b[1] < a[0]
 
 
-def of_equation(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
-    """The interval of the exact result of `eqn`, before any overflow; None if no rule tells it."""
-    rule = _RULES.get(eqn.primitive.name)
-    return rule(eqn, operands) if rule else None
+def of_op(op: Op, operands: _Known) -> Interval | None:
+    """The interval of the exact result of `op`, before any overflow; None if no rule tells it."""
+    rule = _RULES.get(op.name)
+    return rule(op, operands) if rule else None
 
 
 def _corners(combine: Callable[[int, int], int]) -> Callable[..., Interval | None]:
     """For operations that are monotone in each operand: the extremes lie in the corners."""
 
-    def rule(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    def rule(_: Op, operands: _Known) -> Interval | None:
         if any(o is None for o in operands):
             return None
         ends = [combine(*ends) for ends in itertools.product(*(o for o in operands if o))]
@@ -78,11 +78,11 @@ def _corners(combine: Callable[[int, int], int]) -> Callable[..., Interval | Non
     return rule
 
 
-def _same(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
-    return operands[0] if eqn.invars[0].aval.size or not eqn.outvars[0].aval.size else None
+def _same(op: Op, operands: _Known) -> Interval | None:
+    return operands[0] if op.operands[0].size or not op.results[0].size else None
 
 
-def _join_all(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+def _join_all(_: Op, operands: _Known) -> Interval | None:
     return join(*operands)
 
 
@@ -118,11 +118,11 @@ def _xor(a: Interval, b: Interval) -> Interval | None:
     return (0, (1 << max(a[1], b[1]).bit_length()) - 1) if min(a[0], b[0]) >= 0 else None
 
 
-def _not(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+def _not(op: Op, operands: _Known) -> Interval | None:
     if operands[0] is None:
         return None
     low, high = operands[0]
-    dtype = eqn.outvars[0].aval.dtype
+    dtype = op.results[0].dtype
     top = 1 if dtype.kind == "b" else -1 if jnp.issubdtype(dtype, jnp.signedinteger) else int(jnp.iinfo(dtype).max)
     return (top - high, top - low)
 
@@ -130,23 +130,23 @@ def _not(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
 def _shift(function: Callable[[int, int], int]) -> Callable[..., Interval | None]:
     corners = _corners(function)
 
-    def rule(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
-        bits = 8 * eqn.outvars[0].aval.dtype.itemsize
-        return corners(eqn, operands) if within(operands[1], (0, bits - 1)) else None
+    def rule(op: Op, operands: _Known) -> Interval | None:
+        bits = 8 * op.results[0].dtype.itemsize
+        return corners(op, operands) if within(operands[1], (0, bits - 1)) else None
 
     return rule
 
 
-def _logical_shift(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+def _logical_shift(op: Op, operands: _Known) -> Interval | None:
     value = operands[0]
-    return _shift(lambda x, s: x >> s)(eqn, operands) if value and value[0] >= 0 else None
+    return _shift(lambda x, s: x >> s)(op, operands) if value and value[0] >= 0 else None
 
 
-def _arithmetic_shift(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+def _arithmetic_shift(op: Op, operands: _Known) -> Interval | None:
     """XLA takes the top bit for a sign in unsigned types too."""
-    bits = 8 * eqn.outvars[0].aval.dtype.itemsize
+    bits = 8 * op.results[0].dtype.itemsize
     signed = within(operands[0], (-(1 << bits - 1), (1 << bits - 1) - 1))
-    return _shift(lambda x, s: x >> s)(eqn, operands) if signed else None
+    return _shift(lambda x, s: x >> s)(op, operands) if signed else None
 
 
 def _div(a: Interval, b: Interval) -> Interval | None:
@@ -165,7 +165,7 @@ def _rem(a: Interval, b: Interval) -> Interval | None:
 
 
 def _compare(certain: Callable[[Interval, Interval], bool | None]) -> Callable[..., Interval | None]:
-    def rule(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+    def rule(_: Op, operands: _Known) -> Interval | None:
         a, b = operands
         outcome = certain(a, b) if a and b else None
         return (0, 1) if outcome is None else (int(outcome), int(outcome))
@@ -195,50 +195,50 @@ def _negated(certain: Callable[[Interval, Interval], bool | None]) -> Callable[[
     return result
 
 
-def _select(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+def _select(_: Op, operands: _Known) -> Interval | None:
     which, *cases = operands
     if which and which[0] == which[1] and 0 <= which[0] < len(cases):
         return cases[which[0]]
     return join(*cases)
 
 
-def _clamp(_: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+def _clamp(_: Op, operands: _Known) -> Interval | None:
     low, x, high = operands
     if not (low and x and high):
         return None
     return (min(max(x[0], low[0]), high[0]), min(max(x[1], low[1]), high[1]))
 
 
-def _convert(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
-    if eqn.outvars[0].aval.dtype.kind == "b":
+def _convert(op: Op, operands: _Known) -> Interval | None:
+    if op.results[0].dtype.kind == "b":
         return (0, 1)
     return operands[0]
 
 
-def _iota(eqn: jex_core.JaxprEqn, _: _Known) -> Interval | None:
-    return (0, max(eqn.params["shape"][eqn.params["dimension"]] - 1, 0))
+def _iota(op: Op, _: _Known) -> Interval | None:
+    return (0, max(op.attributes["shape"][op.attributes["dimension"]] - 1, 0))
 
 
-def _sum(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
+def _sum(op: Op, operands: _Known) -> Interval | None:
     if operands[0] is None:
         return None
-    terms = math.prod(eqn.invars[0].aval.shape[axis] for axis in eqn.params["axes"])
+    terms = math.prod(op.operands[0].shape[axis] for axis in op.attributes["axes"])
     return (operands[0][0] * terms, operands[0][1] * terms)
 
 
-def _argument(eqn: jex_core.JaxprEqn, _: _Known) -> Interval | None:
-    return (0, max(math.prod(eqn.invars[0].aval.shape[axis] for axis in eqn.params["axes"]) - 1, 0))
+def _argument(op: Op, _: _Known) -> Interval | None:
+    return (0, max(math.prod(op.operands[0].shape[axis] for axis in op.attributes["axes"]) - 1, 0))
 
 
-def _power(eqn: jex_core.JaxprEqn, operands: _Known) -> Interval | None:
-    exponent, base = eqn.params["y"], operands[0]
+def _power(op: Op, operands: _Known) -> Interval | None:
+    exponent, base = op.attributes["y"], operands[0]
     if base is None or exponent < 0:
         return None
     ends = [x**exponent for x in base] + ([0] if base[0] <= 0 <= base[1] else [])
     return (min(ends), max(ends))
 
 
-_RULES: dict[str, Callable[[jex_core.JaxprEqn, _Known], Interval | None]] = {
+_RULES: dict[str, Callable[[Op, _Known], Interval | None]] = {
     **{name: _same for name, op in table.OPS.items() if op.among},
     "concatenate": _join_all,
     "pad": _join_all,

@@ -7,39 +7,37 @@ from that work-item's own elements alone. Of any other value every work-item has
 from collections.abc import Sequence
 from typing import Any
 
-from jax.extend import core as jex_core
-
-from xeemu.ir import ops
-from xeemu.language import collectives, jaxprs, primitives
-from xeemu.language.jaxprs import Body
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region
+from xeemu.language import collectives
 
 
-def keeps_apart(eqn: jex_core.JaxprEqn, lanewise: Sequence[bool], rank: int) -> bool:
+def keeps_apart(op: Op, lanewise: Sequence[bool], rank: int) -> bool:
     """Whether an ordinary operation on lanewise values gives lanewise values; an unknown one does not.
 
     Args:
-      eqn: the operation.
+      op: the operation.
       lanewise: of each operand.
       rank: axes of the work-group.
     """
-    local = next(v.aval.shape[:rank] for v, lanes in zip(eqn.invars, lanewise, strict=True) if lanes)
-    if any(v.aval.shape[:rank] != local for v in eqn.outvars):
+    local = next(v.shape[:rank] for v, lanes in zip(op.operands, lanewise, strict=True) if lanes)
+    if any(v.shape[:rank] != local for v in op.results):
         return False
-    op, p = ops.of(eqn), eqn.params
-    shape = eqn.invars[0].aval.shape
-    if op.is_elementwise:
-        return all(not v.aval.shape or v.aval.shape == eqn.outvars[0].aval.shape for v in eqn.invars)
-    if op.is_reduction:
+    traits, p = ops.of(op), op.attributes
+    shape = op.operands[0].shape
+    if traits.is_elementwise:
+        return all(not v.shape or v.shape == op.results[0].shape for v in op.operands)
+    if traits.is_reduction:
         return min(p["axes"], default=rank) >= rank
-    if op.is_scan:
+    if traits.is_scan:
         return p["axis"] >= rank
-    match op.name:
+    match traits.name:
         case "broadcast_in_dim":
             return tuple(p["broadcast_dimensions"][:rank]) == tuple(range(rank))
         case "reshape":
             return shape[:rank] == local
         case "dynamic_update_slice":
-            return not any(lanewise[2:]) and eqn.invars[1].aval.shape[:rank] == local
+            return not any(lanewise[2:]) and op.operands[1].shape[:rank] == local
         case "squeeze":
             return min(p["dimensions"], default=rank) >= rank
         case "transpose":
@@ -92,32 +90,32 @@ def _scatter_keeps_apart(numbers: Any, lanewise: Sequence[bool], rank: int) -> b
     return not lanewise[1] and whole and min(inner, default=rank) >= rank
 
 
-def results(eqn: jex_core.JaxprEqn, lanewise: Sequence[bool], rank: int) -> list[bool]:
-    """Which results of an equation are lanewise, from its operands; a memory is not.
+def results(op: Op, lanewise: Sequence[bool], rank: int) -> list[bool]:
+    """Which results of an operation are lanewise, from its operands; a memory is not.
 
     Args:
-      eqn: any equation of a program.
+      op: any operation of a program.
       lanewise: of each operand.
       rank: axes of the work-group.
     """
-    if eqn.primitive in primitives.LANGUAGE:
-        return _language(eqn)
-    match jaxprs.structure(eqn):
-        case jaxprs.Call(body):
+    if op.name in ops.LANGUAGE:
+        return _language(op)
+    match control.of(op):
+        case control.Call(body):
             return of_body(body, lanewise, rank)
-        case jaxprs.Cond(branches):
+        case control.Cond(branches):
             return [any(each) for each in zip(*(of_body(b, lanewise[1:], rank) for b in branches), strict=True)]
-        case jaxprs.Scan() as scan:
+        case control.Scan() as scan:
             carried = carries(scan, lanewise, rank)
-            return carried + [False] * (len(eqn.outvars) - scan.carries)
-        case jaxprs.While() as loop:
+            return carried + [False] * (len(op.results) - scan.carries)
+        case control.While() as loop:
             return carries(loop, lanewise, rank)
-    return [any(lanewise) and keeps_apart(eqn, lanewise, rank)] * len(eqn.outvars)
+    return [any(lanewise) and keeps_apart(op, lanewise, rank)] * len(op.results)
 
 
-def carries(loop: jaxprs.Scan | jaxprs.While, lanewise: Sequence[bool], rank: int) -> list[bool]:
+def carries(loop: control.Scan | control.While, lanewise: Sequence[bool], rank: int) -> list[bool]:
     """Which values that a loop carries are lanewise, in the end and in every iteration."""
-    if isinstance(loop, jaxprs.Scan):
+    if isinstance(loop, control.Scan):
         first, count = loop.consts, loop.carries
         consts, known, rest = lanewise[:first], list(lanewise[first : first + count]), lanewise[first + count :]
         # A row of what is scanned is taken from a copy that each work-item has.
@@ -133,29 +131,29 @@ def carries(loop: jaxprs.Scan | jaxprs.While, lanewise: Sequence[bool], rank: in
         known = joined
 
 
-def of_body(body: Body, inputs: Sequence[bool], rank: int) -> list[bool]:
+def of_body(body: Region, inputs: Sequence[bool], rank: int) -> list[bool]:
     """Which results of a (sub)program are lanewise."""
-    known = dict(zip(body.invars, inputs, strict=True))
-    for eqn in body.eqns:
-        lanewise = [not jaxprs.is_literal(a) and known.get(a, False) for a in eqn.invars]
-        known |= dict(zip(eqn.outvars, results(eqn, lanewise, rank), strict=True))
-    return [not jaxprs.is_literal(a) and known.get(a, False) for a in body.outvars]
+    known = dict(zip(body.inputs, inputs, strict=True))
+    for op in body.ops:
+        lanewise = [not isinstance(a, Constant) and known.get(a, False) for a in op.operands]
+        known |= dict(zip(op.results, results(op, lanewise, rank), strict=True))
+    return [not isinstance(a, Constant) and known.get(a, False) for a in body.outputs]
 
 
-def _language(eqn: jex_core.JaxprEqn) -> list[bool]:
-    if eqn.primitive is primitives.collective_p:
-        chosen = eqn.params["collective"]
+def _language(op: Op) -> list[bool]:
+    if op.name == ops.COLLECTIVE:
+        chosen = op.attributes["collective"]
         return [chosen.level != collectives.GROUP or chosen.kind not in ("reduce", "broadcast")]
-    if eqn.primitive is primitives.uniform_p:
+    if op.name == ops.UNIFORM:
         # What steers a group in lockstep, each work-item knows of itself.
         return [False]
-    if eqn.primitive is primitives.local_id_p:
+    if op.name == ops.LOCAL_ID:
         return [True]
-    values = [False] * len(eqn.outvars)
-    if eqn.primitive in primitives.ACCESSES:
-        is_asked = eqn.primitive is primitives.load_p or eqn.params.get("fetch", False)
-        return [bool(eqn.params["access"].shape), *values[1:]] if is_asked else values
+    values = [False] * len(op.results)
+    if op.name in ops.ACCESSES:
+        is_asked = op.name == ops.LOAD or op.attributes.get("fetch", False)
+        return [bool(op.attributes["access"].shape), *values[1:]] if is_asked else values
     # A group's id is one value, a memory none of a work-item, and of a region there is no result.
-    if eqn.primitive in (primitives.group_id_p, primitives.allocate_p, primitives.region_p, *primitives.ORDERING):
+    if op.name in (ops.GROUP_ID, ops.ALLOCATE, ops.REGION, *ops.ORDERING):
         return values
-    raise ops.unhandled(eqn, "the analysis of what is lanewise")
+    raise ops.unhandled(op, "the analysis of what is lanewise")

@@ -1,12 +1,9 @@
 """Numbers for the values of a program: what has one number is computed in one way, and therefore equal."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
-from jax.extend import core as jex_core
-
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Atom, Body
+from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op, Region, Value
 
 
 class Numbers:
@@ -23,42 +20,37 @@ class Numbers:
         """A number that nothing else has."""
         return self.of(object())
 
-    def literal(self, atom: jex_core.Literal) -> int:
-        value = jaxprs.literal(atom)
-        return self.of(("literal", str(value.dtype), value.shape, value.tobytes()))
+    def constant(self, value: Constant) -> int:
+        """That of a constant: numbers of one type and value are equal, and an array only itself."""
+        if not value.is_literal:
+            return self.of(value)
+        return self.of(("literal", str(value.dtype), value.shape, value.array.tobytes()))
 
-    def results(self, eqn: jex_core.JaxprEqn, operands: Sequence[int]) -> list[int]:
+    def results(self, op: Op, operands: Sequence[int]) -> list[int]:
         """The numbers of what an operation gives, which depends on its operands alone."""
-        key = (eqn.primitive, _parameters(eqn), tuple(operands))
-        return [self.of((key, k)) for k in range(len(eqn.outvars))]
+        key = (op.name, _attributes(op), op.regions, tuple(operands))
+        return [self.of((key, k)) for k in range(len(op.results))]
 
 
-def _parameters(eqn: jex_core.JaxprEqn) -> Hashable:
+def _attributes(op: Op) -> Hashable:
     """The static part of an operation, which only equals itself where that cannot be told."""
-    key = tuple(sorted(eqn.params.items(), key=lambda item: item[0]))
+    key = tuple(sorted(op.attributes.items(), key=lambda item: item[0]))
     try:
         hash(key)
     except TypeError:
-        return id(eqn)
+        return id(op)
     return key
 
 
-def of_body(body: Body) -> dict[Any, int]:
-    """By `key` numbers of the values of a (sub)program, equal where they are computed in one way."""
+def of_body(body: Region) -> dict[Value, int]:
+    """Numbers of the values of a (sub)program, equal where they are computed in one way."""
     numbers = Numbers()
-    found: dict[Any, int] = {v: numbers.new() for v in (*body.invars, *(v for v, _ in body.constants))}
-    for eqn in body.eqns:
-        for a in eqn.invars:
-            if jaxprs.is_literal(a):
-                found[key(a)] = numbers.literal(a)
+    found = {v: numbers.new() for v in body.inputs}
+    for op in body.ops:
+        found |= {a: numbers.constant(a) for a in op.operands if isinstance(a, Constant)}
         # A memory is its version here, so that a load is a function of its operands as well.
-        alone = eqn.primitive is primitives.allocate_p or eqn.effects
-        operands = [found[key(a)] for a in eqn.invars]
-        results = [numbers.new() for _ in eqn.outvars] if alone else numbers.results(eqn, operands)
-        found |= dict(zip(eqn.outvars, results, strict=True))
+        alone = op.name == ops.ALLOCATE or op.has_effects
+        operands = [found[a] for a in op.operands]
+        results = [numbers.new() for _ in op.results] if alone else numbers.results(op, operands)
+        found |= dict(zip(op.results, results, strict=True))
     return found
-
-
-def key(atom: Atom) -> Any:
-    """What stands for a variable or literal in a dictionary."""
-    return id(atom) if jaxprs.is_literal(atom) else atom

@@ -12,36 +12,35 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from jax.extend import core as jex_core
 
-from xeemu.ir import ops
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import analysis, expressions, folding, intervals, presence, progressions
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.progressions import Box, TooLarge
-from xeemu.language import collectives, jaxprs, primitives, separation, source
+from xeemu.language import collectives, primitives, separation, source
 from xeemu.language.geometry import Geometry
-from xeemu.language.jaxprs import Body
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
 
-Op = Literal["load", "store", "atomic"]
+AccessKind = Literal["load", "store", "atomic"]
 Key = tuple[Plan, int]
-"""An equation on one call path: the path's analysis, and the equation's number."""
+"""An operation on one call path: the path's analysis, and the operation's number."""
 
 # A loop whose carries follow no simple rule is walked iteration by iteration, if there are no more of them.
 _MOST_ITERATIONS = 64
 _MOST_WALKS = 4096
-_UNITS_OF_EQUATION = 4
+_UNITS_OF_OPERATION = 4
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """One memory operation of the source; an unrolled loop makes several equations of it."""
+    """One memory operation of the source; an unrolled loop makes several operations of it."""
 
     site: source.Site
-    op: Op
+    op: AccessKind
     memory: Allocation
 
 
@@ -50,7 +49,7 @@ class Operation:
     """A memory operation on one call path.
 
     Attributes:
-      eqn: its equation.
+      op: its operation.
       key: names it.
       frame: the body that it belongs to.
       place: where it comes from.
@@ -59,7 +58,7 @@ class Operation:
       values: what it stores or combines with the memory.
     """
 
-    eqn: jex_core.JaxprEqn
+    op: Op
     key: Key
     frame: "Frame"
     place: Place
@@ -69,7 +68,7 @@ class Operation:
 
     @property
     def access(self) -> primitives.Access:
-        access: primitives.Access = self.eqn.params["access"]
+        access: primitives.Access = self.op.attributes["access"]
         return access
 
     @functools.cached_property
@@ -83,12 +82,12 @@ class Operation:
     @property
     def name(self) -> str:
         """`"load"`, `"store"`, or the name of the atomic operation."""
-        return primitives.operation(self.eqn)
+        return ops.operation(self.op)
 
     @property
     def fetches(self) -> bool:
         """Whether a sub-group waits for its value."""
-        return self.name == "load" or bool(self.eqn.params.get("fetch"))
+        return self.name == "load" or bool(self.op.attributes.get("fetch"))
 
     @property
     def updates(self) -> bool:
@@ -100,7 +99,7 @@ class Operation:
         """Whether it is an atomic addition of the constant 1, also to a compiler, whose old value is not used."""
         if self.name != "add" or self.fetches:
             return False
-        added = self.frame.plan.value(self.eqn.invars[1 + self.access.rank], len(self.place.memory.shape)).form
+        added = self.frame.plan.value(self.op.operands[1 + self.access.rank], len(self.place.memory.shape)).form
         return added is not None and added.constant and bool((added.pattern == 1).all())
 
 
@@ -109,7 +108,7 @@ class Meeting:
     """A barrier, a fence or a group algorithm.
 
     Attributes:
-      eqn: its equation.
+      op: its operation.
       key: names it.
       frame: the body that it belongs to.
       level: of which work-items, `collectives.GROUP` or `SUB_GROUP`; None for a fence, at which nobody waits.
@@ -117,7 +116,7 @@ class Meeting:
       mask: which work-items reach it, or None for all.
     """
 
-    eqn: jex_core.JaxprEqn
+    op: Op
     key: Key
     frame: "Frame"
     level: str | None
@@ -134,20 +133,21 @@ class Frame:
 
     Attributes:
       kind: the kernel itself, a function that it calls, a branch, a loop's body, or a loop's predicate.
-      body: the jaxpr.
+      body: its program.
       plan: its analysis, which names the call path.
       boxes: the executions, apart from the conditions; if it is not certain, all that there can be.
       conditions: bool scalars that hold in every execution.
       certain: whether boxes and conditions tell the executions exactly.
       parent: the frame around it.
-      number: of the equation in the parent's body that it comes from.
+      number: of the operation in the parent's body that it comes from.
       counted: of an iteration, whether it is of a loop with a constant number of iterations.
       steps: what it does, in order.
-      regions: by the number of an equation from which on not all work-items need be active, the mask of those that are.
+      regions: by the number of an operation from which on not all work-items need be active, the mask of those that
+        are.
     """
 
     kind: Kind
-    body: Body
+    body: Region
     plan: Plan
     boxes: Sequence[Box]
     conditions: tuple[Expression, ...]
@@ -159,7 +159,7 @@ class Frame:
     regions: dict[int, Expression] = dataclasses.field(default_factory=dict)
 
     def region(self, number: int) -> tuple[Key, Expression] | None:
-        """The region that an equation stands in, by its key, and its mask; None if all work-items are active there."""
+        """The region that an operation stands in, by its key, and its mask; None if all work-items are active there."""
         begun = max((n for n in self.regions if n < number), default=None)
         if begun is None:
             return None if self.parent is None or self.number is None else self.parent.region(self.number)
@@ -197,10 +197,10 @@ class Schedule:
     geometry: Geometry
 
     @functools.cached_property
-    def loops(self) -> Mapping[Key, jex_core.JaxprEqn]:
+    def loops(self) -> Mapping[Key, Op]:
         """The loops that test a predicate and are executed, by their key."""
         return {
-            (f.parent.plan, f.number): f.parent.body.eqns[f.number]
+            (f.parent.plan, f.number): f.parent.body.ops[f.number]
             for f in self.root.frames()
             if f.kind == "test" and f.parent is not None and f.number is not None and f.boxes
         }
@@ -215,15 +215,13 @@ class Schedule:
         Raises:
           KernelError: one was; with the hint what to do about it.
         """
-        for eqn, given_up in zip(self.loops.values(), exceeded, strict=True):
+        for op, given_up in zip(self.loops.values(), exceeded, strict=True):
             if given_up:
-                raise source.kernel_error(
-                    f"a loop has not ended after {limit} iterations; {hint}", source.of_equation(eqn)
-                )
+                raise source.kernel_error(f"a loop has not ended after {limit} iterations; {hint}", source.of_op(op))
 
 
-Look = Callable[[Plan, int, jex_core.JaxprEqn, Sequence["Expression | Allocation"]], None]
-"""Is told of an equation, by its plan and number, and of its operands."""
+Look = Callable[[Plan, int, Op, Sequence["Expression | Allocation"]], None]
+"""Is told of an operation, by its plan and number, and of its operands."""
 
 
 def of_program(program: Program, plan: Plan, scalars: Sequence[Any], look: Look | None = None) -> Schedule:
@@ -233,15 +231,15 @@ def of_program(program: Program, plan: Plan, scalars: Sequence[Any], look: Look 
       program: the program.
       plan: its analysis.
       scalars: for each argument its value if it is a scalar that is known, else None.
-      look: is told of each equation that is none of the language's own, each time that the walk comes by it.
+      look: is told of each operation that is none of the language's own, each time that the walk comes by it.
 
     Raises:
       TooLarge: it takes more effort than there was left, if that is limited.
     """
     walk = _Walk(program, look)
     inputs = [
-        memory or _argument(v.aval, given, plan.values[v].interval)
-        for memory, given, v in zip(program.arguments, scalars, program.body.invars, strict=True)
+        memory or _argument(v, given, plan.values[v].interval)
+        for memory, given, v in zip(program.arguments, scalars, program.body.inputs, strict=True)
     ]
     box = {axis: range(axis.size) for axis in walk.groups}
     root = Frame("kernel", program.body, plan, [box] if program.geometry.groups else [], (), True)
@@ -249,10 +247,10 @@ def of_program(program: Program, plan: Plan, scalars: Sequence[Any], look: Look 
     return Schedule(root, walk.groups, program.geometry)
 
 
-def _argument(aval: Any, given: Any, interval: Interval | None) -> Expression:
-    if given is None or not _is_integral(aval.dtype):
-        return expressions.unknown(aval.shape, aval.dtype, interval)
-    return expressions.constant(given, aval.dtype)
+def _argument(like: Value, given: Any, interval: Interval | None) -> Expression:
+    if given is None or not _is_integral(like.dtype):
+        return expressions.unknown(like.shape, like.dtype, interval)
+    return expressions.constant(given, like.dtype)
 
 
 def _is_integral(dtype: Any) -> bool:
@@ -279,39 +277,38 @@ class _Walk:
     def body(self, frame: Frame, inputs: Sequence[Item]) -> list[Item]:
         """Adds the steps of a frame; gives the items behind its results."""
         self._walks += 1
-        progressions.spend(_UNITS_OF_EQUATION * len(frame.body.eqns))
-        items: dict[Any, Item] = dict(zip(frame.body.invars, inputs, strict=True))
-        items |= {v: _constant(np.asarray(array)) for v, array in frame.body.constants}
+        progressions.spend(_UNITS_OF_OPERATION * len(frame.body.ops))
+        items: dict[Any, Item] = dict(zip(frame.body.inputs, inputs, strict=True))
 
-        def read(atom: jaxprs.Atom) -> Item:
-            return _constant(jaxprs.literal(atom)) if jaxprs.is_literal(atom) else items[atom]
+        def read(value: Value) -> Item:
+            return _constant(np.asarray(value.array)) if isinstance(value, Constant) else items[value]
 
-        for number, eqn in enumerate(frame.body.eqns):
-            results = self._equation(frame, number, eqn, [read(a) for a in eqn.invars])
-            items |= dict(zip(eqn.outvars, results, strict=True))
-        return [read(a) for a in frame.body.outvars]
+        for number, op in enumerate(frame.body.ops):
+            results = self._op(frame, number, op, [read(a) for a in op.operands])
+            items |= dict(zip(op.results, results, strict=True))
+        return [read(a) for a in frame.body.outputs]
 
-    def _equation(self, frame: Frame, number: int, eqn: jex_core.JaxprEqn, operands: Sequence[Item]) -> Sequence[Item]:
-        if eqn.primitive in primitives.LANGUAGE:
-            return self._language(frame, number, eqn, operands)
+    def _op(self, frame: Frame, number: int, op: Op, operands: Sequence[Item]) -> Sequence[Item]:
+        if op.name in ops.LANGUAGE:
+            return self._language(frame, number, op, operands)
         if self._look is not None:
-            self._look(frame.plan, number, eqn, operands)
-        match jaxprs.structure(eqn):
-            case jaxprs.Call(body):
+            self._look(frame.plan, number, op, operands)
+        match control.of(op):
+            case control.Call(body):
                 inner = self._inside(frame, number, "call", body, frame.plan.inner[number][0])
                 return self.body(inner, operands)
-            case jaxprs.Cond(branches):
-                return self._cond(frame, number, eqn, branches, operands)
-            case jaxprs.Scan() as scan:
-                return self._scan(frame, number, eqn, scan, operands)
-            case jaxprs.While() as loop:
-                return self._while(frame, number, eqn, loop, operands)
-        if id(eqn) in self._reductions:
-            frame.steps.append(Meeting(eqn, (frame.plan, number), frame, collectives.GROUP, self._shared, None))
-        return [_operation(frame.plan, eqn, v, operands) for v in eqn.outvars]
+            case control.Cond(branches):
+                return self._cond(frame, number, op, branches, operands)
+            case control.Scan() as scan:
+                return self._scan(frame, number, op, scan, operands)
+            case control.While() as loop:
+                return self._while(frame, number, op, loop, operands)
+        if id(op) in self._reductions:
+            frame.steps.append(Meeting(op, (frame.plan, number), frame, collectives.GROUP, self._shared, None))
+        return [_operation(frame.plan, op, v, operands) for v in op.results]
 
-    def _inside(self, frame: Frame, number: int, kind: Kind, body: Body, plan: Plan, **changes: Any) -> Frame:
-        """A new frame of an equation, with the executions of the frame around it but for the changes."""
+    def _inside(self, frame: Frame, number: int, kind: Kind, body: Region, plan: Plan, **changes: Any) -> Frame:
+        """A new frame of an operation, with the executions of the frame around it but for the changes."""
         known = {"boxes": frame.boxes, "conditions": frame.conditions, "certain": frame.certain, **changes}
         inner = Frame(kind, body, plan, parent=frame, number=number, **known)
         frame.steps.append(inner)
@@ -319,40 +316,40 @@ class _Walk:
 
     # The language's own operations.
 
-    def _language(self, frame: Frame, number: int, eqn: jex_core.JaxprEqn, operands: Sequence[Item]) -> Sequence[Item]:
-        p, key = eqn.params, (frame.plan, number)
-        if eqn.primitive is primitives.local_id_p:
+    def _language(self, frame: Frame, number: int, op: Op, operands: Sequence[Item]) -> Sequence[Item]:
+        p, key = op.attributes, (frame.plan, number)
+        if op.name == ops.LOCAL_ID:
             ids = analysis.local_id(self.geometry.local_range, p["dim"])
-            return [expressions.constant(ids, eqn.outvars[0].aval.dtype)]
-        if eqn.primitive is primitives.group_id_p:
-            return [self._group_id(p["dim"], eqn.outvars[0].aval.dtype)]
-        if eqn.primitive is primitives.allocate_p:
+            return [expressions.constant(ids, op.results[0].dtype)]
+        if op.name == ops.GROUP_ID:
+            return [self._group_id(p["dim"], op.results[0].dtype)]
+        if op.name == ops.ALLOCATE:
             return [self._allocation(key)]
-        if eqn.primitive is primitives.region_p:
+        if op.name == ops.REGION:
             (frame.regions[number],) = (o for o in operands if isinstance(o, Expression))
             return []
-        if eqn.primitive is primitives.uniform_p:
-            return [self._uniform(frame.plan, eqn, operands)]
+        if op.name == ops.UNIFORM:
+            return [self._uniform(frame.plan, op, operands)]
         memories = [o for o in operands if isinstance(o, Allocation)]
         values = [o for o in operands if isinstance(o, Expression)]
-        if eqn.primitive in primitives.ACCESSES:
-            frame.steps.append(_access(eqn, key, frame, memories[0], values))
-        elif eqn.primitive is primitives.collective_p:
+        if op.name in ops.ACCESSES:
+            frame.steps.append(_access(op, key, frame, memories[0], values))
+        elif op.name == ops.COLLECTIVE:
             mask = values[-1] if p["collective"].masked else None
-            frame.steps.append(Meeting(eqn, key, frame, p["collective"].level, self._shared, mask))
-        elif eqn.primitive in primitives.ORDERING:
+            frame.steps.append(Meeting(op, key, frame, p["collective"].level, self._shared, mask))
+        elif op.name in ops.ORDERING:
             mask = values[0] if p.get("masked") else None
-            frame.steps.append(Meeting(eqn, key, frame, p.get("level"), tuple(memories), mask))
+            frame.steps.append(Meeting(op, key, frame, p.get("level"), tuple(memories), mask))
         else:
-            raise ops.unhandled(eqn, "the schedule")
-        renewed = memories if eqn.primitive in primitives.UPDATES and p.get("op") != "load" else []
-        return [*(_unknown(frame.plan, v) for v in eqn.outvars[: len(eqn.outvars) - len(renewed)]), *renewed]
+            raise ops.unhandled(op, "the schedule")
+        renewed = memories if op.name in ops.UPDATES and p.get("op") != "load" else []
+        return [*(_unknown(frame.plan, v) for v in op.results[: len(op.results) - len(renewed)]), *renewed]
 
-    def _uniform(self, plan: Plan, eqn: jex_core.JaxprEqn, operands: Sequence[Item]) -> Expression:
+    def _uniform(self, plan: Plan, op: Op, operands: Sequence[Item]) -> Expression:
         """Some or the greatest of work-items' values: of halves of the array element by element, until one is left."""
-        (x, *_), (v,) = operands, eqn.outvars
-        count, dtype, interval = math.prod(self.geometry.local_range), v.aval.dtype, plan.values[v].interval
-        if eqn.params["kind"] == "pick" or not isinstance(x, Expression) or not x.known:
+        (x, *_), (v,) = operands, op.results
+        count, dtype, interval = math.prod(self.geometry.local_range), v.dtype, plan.values[v].interval
+        if op.attributes["kind"] == "pick" or not isinstance(x, Expression) or not x.known:
             return _unknown(plan, v)
         present = presence.of_groups(self.geometry, self.groups)
         if not present.constant:
@@ -387,7 +384,7 @@ class _Walk:
     # Control flow.
 
     def _cond(
-        self, frame: Frame, number: int, eqn: jex_core.JaxprEqn, branches: Sequence[Body], operands: Sequence[Item]
+        self, frame: Frame, number: int, op: Op, branches: Sequence[Region], operands: Sequence[Item]
     ) -> Sequence[Item]:
         which, *rest = operands
         assert isinstance(which, Expression)
@@ -398,7 +395,7 @@ class _Walk:
             outputs.append(self.body(inner, rest))
         return [
             self._joined(frame.plan, which, v, list(alternatives))
-            for v, alternatives in zip(eqn.outvars, zip(*outputs, strict=True), strict=True)
+            for v, alternatives in zip(op.results, zip(*outputs, strict=True), strict=True)
         ]
 
     def _is_taken(self, which: Expression, k: int, count: int) -> Expression:
@@ -406,23 +403,20 @@ class _Walk:
         op = "eq" if 0 < k < count - 1 else "le" if k == 0 else "ge"
         return expressions.compare(op, which, expressions.constant(k, np.int64))
 
-    def _joined(self, plan: Plan, which: Expression, v: jex_core.Var, alternatives: Sequence[Item]) -> Item:
+    def _joined(self, plan: Plan, which: Expression, v: Value, alternatives: Sequence[Item]) -> Item:
         first = alternatives[0]
         if isinstance(first, Allocation) or all(a is first for a in alternatives):
             return first
         cases = [a for a in alternatives if isinstance(a, Expression)]
         if not all(c.known for c in (which, *cases)) or not intervals.within(which.interval, (0, len(cases) - 1)):
             return _unknown(plan, v)
-        aval = v.aval
-        return expressions.apply("select_n", (which, *cases), {}, aval.shape, aval.dtype, plan.values[v].interval, True)
+        return expressions.apply("select_n", (which, *cases), {}, v.shape, v.dtype, plan.values[v].interval, True)
 
-    def _scan(
-        self, frame: Frame, number: int, eqn: jex_core.JaxprEqn, scan: jaxprs.Scan, operands: Sequence[Item]
-    ) -> Sequence[Item]:
+    def _scan(self, frame: Frame, number: int, op: Op, scan: control.Scan, operands: Sequence[Item]) -> Sequence[Item]:
         (plan,) = frame.plan.inner[number]
         consts, rest = list(operands[: scan.consts]), operands[scan.consts :]
         carries, elements = list(rest[: scan.carries]), rest[scan.carries :]
-        stacked = [_unknown(frame.plan, v) for v in eqn.outvars[scan.carries :]]
+        stacked = [_unknown(frame.plan, v) for v in op.results[scan.carries :]]
         if not scan.length:
             return [*carries, *stacked]
         if self._is_iterated(frame, scan, plan, consts, carries, elements):
@@ -438,12 +432,12 @@ class _Walk:
         )
         end = expressions.constant(scan.length, np.int64)
         after = _carried(plan, scan.body, scan.consts, carries, end)
-        return [*_known_after(frame.plan, eqn, after), *stacked]
+        return [*_known_after(frame.plan, op, after), *stacked]
 
     def _is_iterated(
         self,
         frame: Frame,
-        scan: jaxprs.Scan,
+        scan: control.Scan,
         plan: Plan,
         consts: Sequence[Item],
         carries: Sequence[Item],
@@ -463,7 +457,7 @@ class _Walk:
         self,
         frame: Frame,
         number: int,
-        scan: jaxprs.Scan,
+        scan: control.Scan,
         plan: Plan,
         consts: Sequence[Item],
         carries: Sequence[Item],
@@ -478,13 +472,13 @@ class _Walk:
         return carries
 
     def _while(
-        self, frame: Frame, number: int, eqn: jex_core.JaxprEqn, loop: jaxprs.While, operands: Sequence[Item]
+        self, frame: Frame, number: int, op: Op, loop: control.While, operands: Sequence[Item]
     ) -> Sequence[Item]:
         first, last = loop.predicate_consts, loop.predicate_consts + loop.body_consts
         given = _Given(list(operands[:first]), list(operands[first:last]), list(operands[last:]))
         trips = self._trips(frame, loop, given)
         if trips is not None:
-            return _known_after(frame.plan, eqn, self._counted(frame, number, loop, given, *trips))
+            return _known_after(frame.plan, op, self._counted(frame, number, loop, given, *trips))
         settled = self._tested(frame, number, loop, given)
         if settled is not None:
             return settled
@@ -494,17 +488,17 @@ class _Walk:
         self.body(test, [*given.tested, *inside])
         iteration = self._inside(frame, number, "iteration", loop.body, plan, certain=False)
         self.body(iteration, [*given.consts, *inside])
-        return _known_after(frame.plan, eqn, inside)
+        return _known_after(frame.plan, op, inside)
 
-    def _trips(self, frame: Frame, loop: jaxprs.While, given: "_Given") -> tuple[Expression, int] | None:
+    def _trips(self, frame: Frame, loop: control.While, given: "_Given") -> tuple[Expression, int] | None:
         """Of a loop that counts up to a known bound: how many iterations there are, and the most in any execution."""
         found = analysis.counter(loop)
         if found is None:
             return None
         number, bound = found
-        seen = dict(zip(loop.predicate.invars, [*given.tested, *given.carries], strict=True))
+        seen = dict(zip(loop.predicate.inputs, [*given.tested, *given.carries], strict=True))
         start = given.carries[number]
-        end = _constant(jaxprs.literal(bound)) if jaxprs.is_literal(bound) else seen[bound]
+        end = _constant(bound.array) if isinstance(bound, Constant) else seen[bound]
         if not (isinstance(start, Expression) and isinstance(end, Expression) and start.known and end.known):
             return None
         zero, difference = expressions.constant(0, np.int64), expressions.add(end, expressions.scale(start, -1))
@@ -517,7 +511,7 @@ class _Walk:
         return trips, max((high for _, high in ends), default=0)
 
     def _counted(
-        self, frame: Frame, number: int, loop: jaxprs.While, given: "_Given", trips: Expression, most: int
+        self, frame: Frame, number: int, loop: control.While, given: "_Given", trips: Expression, most: int
     ) -> Sequence[Item]:
         """The frames of a loop with a known number of iterations; its predicate is tested once more."""
         predicate, plan = frame.plan.inner[number]
@@ -536,7 +530,7 @@ class _Walk:
             self.body(self._inside(frame, number, "iteration", loop.body, plan, **executed), [*given.consts, *inside])
         return _carried(plan, loop.body, loop.body_consts, given.carries, trips)
 
-    def _tested(self, frame: Frame, number: int, loop: jaxprs.While, given: "_Given") -> Sequence[Item] | None:
+    def _tested(self, frame: Frame, number: int, loop: control.While, given: "_Given") -> Sequence[Item] | None:
         """A frame for each iteration of a short loop whose predicate follows from constants; None of any other."""
         predicate, plan = frame.plan.inner[number]
         carries, steps = given.carries, len(frame.steps)
@@ -573,31 +567,33 @@ def _narrowed(frame: Frame, boxes: Sequence[Box], condition: Expression) -> dict
     return {"boxes": [box for box, holds in parts if holds is not False], "conditions": conditions}
 
 
-def _carried(plan: Plan, body: Body, consts: int, carries: Sequence[Item], iterations: Expression | None) -> list[Item]:
+def _carried(
+    plan: Plan, body: Region, consts: int, carries: Sequence[Item], iterations: Expression | None
+) -> list[Item]:
     """The carries of a loop after some iterations, or after any number of them (None)."""
-    inputs = body.invars[consts : consts + len(carries)]
+    inputs = body.inputs[consts : consts + len(carries)]
     return [
         start if isinstance(start, Allocation) or out is v else _grown(plan, body, v, out, start, iterations)
-        for start, v, out in zip(carries, inputs, body.outvars, strict=False)
+        for start, v, out in zip(carries, inputs, body.outputs, strict=False)
     ]
 
 
 def _grown(
-    plan: Plan, body: Body, v: jex_core.Var, out: jaxprs.Atom, start: Expression, iterations: Expression | None
+    plan: Plan, body: Region, v: Value, out: Value, start: Expression, iterations: Expression | None
 ) -> Expression:
     step = analysis.increment(body, v, out)
     if step is None or iterations is None:
         return _unknown(plan, v)
-    return _converted(expressions.add(start, expressions.scale(iterations, step)), v.aval.dtype)
+    return _converted(expressions.add(start, expressions.scale(iterations, step)), v.dtype)
 
 
-def _known_after(plan: Plan, eqn: jex_core.JaxprEqn, items: Sequence[Item]) -> list[Item]:
+def _known_after(plan: Plan, op: Op, items: Sequence[Item]) -> list[Item]:
     """What a loop leaves: where nothing is known of a value, at least its interval after the loop."""
     unknown = [isinstance(item, Expression) and item.op == expressions.UNKNOWN for item in items]
-    return [_unknown(plan, v) if u else item for u, item, v in zip(unknown, items, eqn.outvars, strict=False)]
+    return [_unknown(plan, v) if u else item for u, item, v in zip(unknown, items, op.results, strict=False)]
 
 
-def _element(array: Item, counter: Expression, scan: jaxprs.Scan) -> Expression:
+def _element(array: Item, counter: Expression, scan: control.Scan) -> Expression:
     """What a loop takes of an array in an iteration."""
     assert isinstance(array, Expression)
     if scan.reverse:
@@ -617,8 +613,8 @@ def _constant(array: np.ndarray) -> Expression:
     )
 
 
-def _unknown(plan: Plan, v: jex_core.Var) -> Expression:
-    return expressions.unknown(v.aval.shape, v.aval.dtype, plan.values[v].interval)
+def _unknown(plan: Plan, v: Value) -> Expression:
+    return expressions.unknown(v.shape, v.dtype, plan.values[v].interval)
 
 
 def _converted(value: Expression, dtype: Any) -> Expression:
@@ -631,25 +627,25 @@ def _converted(value: Expression, dtype: Any) -> Expression:
 # --- Plain operations ---
 
 
-def _operation(plan: Plan, eqn: jex_core.JaxprEqn, v: jex_core.Var, operands: Sequence[Item]) -> Expression:
-    name, aval = eqn.primitive.name, v.aval
+def _operation(plan: Plan, op: Op, v: Value, operands: Sequence[Item]) -> Expression:
+    name = op.name
     values = [o for o in operands if isinstance(o, Expression)]
-    if len(values) < len(operands) or not _is_integral(aval.dtype) or len(eqn.outvars) > 1:
+    if len(values) < len(operands) or not _is_integral(v.dtype) or len(op.results) > 1:
         return _unknown(plan, v)
     interval = plan.values[v].interval
     if name == "iota":
-        return _constant(folding.iota(eqn.params).astype(aval.dtype))
+        return _constant(folding.iota(op.attributes).astype(v.dtype))
     if name == "clamp":
         low, x, high = values
-        least = expressions.apply("max", (x, low), {}, aval.shape, aval.dtype, None, True)
-        return expressions.apply("min", (least, high), {}, aval.shape, aval.dtype, interval, True)
-    bound = intervals.of_equation(eqn, [o.interval for o in values])
-    fits = intervals.within(bound, intervals.of_dtype(aval.dtype))
-    exact = ops.of(eqn).fits or fits
+        least = expressions.apply("max", (x, low), {}, v.shape, v.dtype, None, True)
+        return expressions.apply("min", (least, high), {}, v.shape, v.dtype, interval, True)
+    bound = intervals.of_op(op, [o.interval for o in values])
+    fits = intervals.within(bound, intervals.of_dtype(v.dtype))
+    exact = ops.of(op).fits or fits
     # The launch's scalars and the loops' counters are known here, and not to the analysis.
     if fits and intervals.within(bound, interval):
         interval = bound
-    return expressions.apply(name, values, eqn.params, aval.shape, aval.dtype, interval, exact)
+    return expressions.apply(name, values, op.attributes, v.shape, v.dtype, interval, exact)
 
 
 def _part(x: Expression, first: int, count: int) -> Expression:
@@ -660,20 +656,18 @@ def _part(x: Expression, first: int, count: int) -> Expression:
 _LARGEST_CONSTANT = 1 << 20
 
 
-def _access(
-    eqn: jex_core.JaxprEqn, key: Key, frame: Frame, memory: Allocation, operands: Sequence[Expression]
-) -> Operation:
-    what: primitives.Access = eqn.params["access"]
+def _access(op: Op, key: Key, frame: Frame, memory: Allocation, operands: Sequence[Expression]) -> Operation:
+    what: primitives.Access = op.attributes["access"]
     index, rest = tuple(operands[: what.rank]), list(operands[what.rank :])
     mask = None
     if what.masked:
         # The mask of a load comes before the value for the others, that of an update last.
-        mask = rest.pop(0) if primitives.operation(eqn) == "load" else rest.pop()
-    place = Place(source.of_equation(eqn), _op(eqn), memory)
-    return Operation(eqn, key, frame, place, index, mask, tuple(rest))
+        mask = rest.pop(0) if ops.operation(op) == "load" else rest.pop()
+    place = Place(source.of_op(op), _kind(op), memory)
+    return Operation(op, key, frame, place, index, mask, tuple(rest))
 
 
-def _op(eqn: jex_core.JaxprEqn) -> Op:
-    if eqn.primitive is primitives.atomic_p:
+def _kind(op: Op) -> AccessKind:
+    if op.name == ops.ATOMIC:
         return "atomic"
-    return "load" if eqn.primitive is primitives.load_p else "store"
+    return "load" if op.name == ops.LOAD else "store"

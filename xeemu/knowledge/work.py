@@ -2,19 +2,16 @@
 
 import math
 
-from jax.extend import core as jex_core
-
 from xeemu.devices.target import Threads
-from xeemu.ir import ops
+from xeemu.ir import control, ops
+from xeemu.ir.program import Op, Region
 from xeemu.knowledge.analysis import Plan
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Body
 
 # A loop that tests a predicate is taken to go round so many times.
 _TURNS = 32
 
 
-def of_body(body: Body, plan: Plan, dimensions: int, figures: Threads, looped: bool = False) -> int:
+def of_body(body: Region, plan: Plan, dimensions: int, figures: Threads, looped: bool = False) -> int:
     """The work of one group in a (sub)program, the longest of branches counted.
 
     Args:
@@ -24,36 +21,34 @@ def of_body(body: Body, plan: Plan, dimensions: int, figures: Threads, looped: b
       figures: what operations take.
       looped: whether it is in a loop.
     """
-    return sum(_of_equation(number, eqn, plan, dimensions, figures, looped) for number, eqn in enumerate(body.eqns))
+    return sum(_of_op(number, op, plan, dimensions, figures, looped) for number, op in enumerate(body.ops))
 
 
-def _of_equation(
-    number: int, eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, figures: Threads, looped: bool
-) -> int:
-    structure = jaxprs.structure(eqn)
+def _of_op(number: int, op: Op, plan: Plan, dimensions: int, figures: Threads, looped: bool) -> int:
+    structure = control.of(op)
     if structure is None:
-        return _of_operation(eqn, plan, dimensions, figures, looped)
-    looped |= isinstance(structure, jaxprs.Scan | jaxprs.While)
-    inner = [of_body(body, known, dimensions, figures, looped) for body, known in plan.within(number, eqn)]
+        return _of_operation(op, plan, dimensions, figures, looped)
+    looped |= isinstance(structure, control.Scan | control.While)
+    inner = [of_body(body, known, dimensions, figures, looped) for body, known in plan.within(number, op)]
     match structure:
-        case jaxprs.Scan(length=length):
+        case control.Scan(length=length):
             return length * sum(inner)
-        case jaxprs.While():
+        case control.While():
             return _TURNS * sum(inner)
-        case jaxprs.Cond():
+        case control.Cond():
             return max(inner)
     return sum(inner)
 
 
-def _of_operation(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, figures: Threads, looped: bool) -> int:
-    if eqn.primitive in primitives.ACCESSES:
-        return math.prod(eqn.params["access"].shape) * _of_access(eqn, plan, dimensions, figures, looped)
-    computed = [v for v in eqn.outvars if plan.values[v].space is None and plan.values[v].form is None]
-    each = figures.costly if ops.of(eqn).slow else 1
-    return each * sum(math.prod(v.aval.shape) for v in computed)
+def _of_operation(op: Op, plan: Plan, dimensions: int, figures: Threads, looped: bool) -> int:
+    if op.name in ops.ACCESSES:
+        return math.prod(op.attributes["access"].shape) * _of_access(op, plan, dimensions, figures, looped)
+    computed = [v for v in op.results if plan.values[v].space is None and plan.values[v].form is None]
+    each = figures.costly if ops.of(op).slow else 1
+    return each * sum(math.prod(v.shape) for v in computed)
 
 
-def _of_access(eqn: jex_core.JaxprEqn, plan: Plan, dimensions: int, figures: Threads, looped: bool) -> int:
-    if all(plan.value(a, dimensions).form is not None for a in primitives.indices(eqn)):
+def _of_access(op: Op, plan: Plan, dimensions: int, figures: Threads, looped: bool) -> int:
+    if all(plan.value(a, dimensions).form is not None for a in ops.indices(op)):
         return figures.looped if looped else figures.sliced
     return figures.looked_up

@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xeemu.language import divergence, jaxprs, operands, primitives, regions, source
-from xeemu.language.jaxprs import Scan, While
-from xeemu.language.regions import Region
+from xeemu.ir import control, ops
+from xeemu.ir.control import Scan, While
+from xeemu.language import divergence, operands, regions, source
+from xeemu.language.regions import Traced
 
 Shape = tuple[int, ...]
 _COND = "wg.cond(pred, then, otherwise, *operands), with then(*operands) and otherwise(*operands)"
@@ -50,9 +51,9 @@ def cond(
     return jax.tree.unflatten(sides[0].tree, merged)
 
 
-def _run(side: Region, mask: jax.Array, arrays: Sequence[jax.Array], replaced: Sequence[tuple[Any, Any]]) -> list[Any]:
+def _run(side: Traced, mask: jax.Array, arrays: Sequence[jax.Array], replaced: Sequence[tuple[Any, Any]]) -> list[Any]:
     """The results of a side for the work-items of a mask."""
-    if not any(isinstance(jaxprs.structure(eqn), Scan | While) for eqn in jaxprs.equations(side.body)):
+    if not any(isinstance(control.of(op), Scan | While) for op in side.body.walk()):
         return side.run([mask, *arrays], replaced)
     instead = {id(old): new for old, new in replaced}
     memories = {k: side.origin(k) for k, leaf in enumerate(side.leaves) if regions.is_memory(leaf)}
@@ -75,13 +76,13 @@ def _run(side: Region, mask: jax.Array, arrays: Sequence[jax.Array], replaced: S
     return lax.cond(divergence.some(mask), run, skipped)
 
 
-def _kept(number: int, then: Region, otherwise: Region) -> int | None:
+def _kept(number: int, then: Traced, otherwise: Traced) -> int | None:
     """The number of the operand, a value, that a part of the result is on both sides."""
     places = {side.origin(number) for side in (then, otherwise)}
     return None if regions.is_memory(then.leaves[number]) or len(places) > 1 else places.pop()
 
 
-def _merged(number: int, sides: Sequence[Region], chosen: jax.Array, both: tuple[Any, Any], local_range: Shape) -> Any:
+def _merged(number: int, sides: Sequence[Traced], chosen: jax.Array, both: tuple[Any, Any], local_range: Shape) -> Any:
     """A part of the result, from what both sides give."""
     first, second = (side.leaves[number] for side in sides)
     if regions.is_memory(first):
@@ -98,7 +99,7 @@ def _merged(number: int, sides: Sequence[Region], chosen: jax.Array, both: tuple
     return divergence.merged(chosen, *(regions.spread(x, shape, dtype) for x in both))
 
 
-def _check_structure(then: Region, otherwise: Region) -> None:
+def _check_structure(then: Traced, otherwise: Traced) -> None:
     pairs = [[regions.described(leaf) for leaf in side.leaves] for side in (then, otherwise)]
     same = then.tree == otherwise.tree and all(
         regions.is_memory(a) == regions.is_memory(b) for a, b in zip(then.leaves, otherwise.leaves, strict=True)
@@ -118,15 +119,15 @@ def _check_structure(then: Region, otherwise: Region) -> None:
             )
 
 
-def _check_allocations(*sides: Region) -> None:
-    for eqn in (eqn for side in sides for eqn in side.body.eqns if eqn.primitive is primitives.allocate_p):
+def _check_allocations(*sides: Traced) -> None:
+    for op in (op for side in sides for op in side.body.ops if op.name == ops.ALLOCATE):
         raise source.kernel_error(
-            f"{eqn.params['space']} memory {eqn.params['name']} is made inside a branch; make it before, outside",
-            source.of_equation(eqn),
+            f"{op.attributes['space']} memory {op.attributes['name']} is made inside a branch; make it before, outside",
+            source.of_op(op),
         )
 
 
-def _is_same_memory(number: int, then: Region, otherwise: Region) -> bool:
+def _is_same_memory(number: int, then: Traced, otherwise: Traced) -> bool:
     numbers = [side.origin(number) for side in (then, otherwise)]
     if numbers[0] is not None or numbers[1] is not None:
         return numbers[0] == numbers[1]

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.extend import core as jex_core
 
 from xeemu.language import primitives
 
@@ -110,9 +109,9 @@ def following(turn: jax.Array) -> jax.Array:
         return lax.add(turn, np.ones((), turn.dtype))
 
 
-def is_merge(eqn: jex_core.JaxprEqn) -> bool:
-    """Whether an operation only says which work-items have got what, as lanes do that are not active."""
-    return any(getattr(scope, "name", None) == MERGE for scope in eqn.source_info.name_stack.stack)
+def is_merge(names: Any) -> bool:
+    """Whether an operation in JAX's named scopes only says which work-items have got what."""
+    return bool(names.stack) and any(getattr(scope, "name", None) == MERGE for scope in names.stack)
 
 
 MERGE = "xe_merge"
@@ -153,5 +152,5 @@ def most(numbers: Any) -> jax.Array:
 
 
 def uniform(kind: str, x: jax.Array, *mask: jax.Array) -> jax.Array:
-    """What a work-group has alike of its work-items' values, see `primitives.uniform_p`; a scalar is that already."""
+    """What a work-group has alike of its work-items' values, see `ops.UNIFORM`; a scalar is that already."""
     return primitives.uniform_p.bind(x, *mask, kind=kind)[0] if x.ndim else x

@@ -1,148 +1,151 @@
-"""Importing: a traced kernel, which JAX gives as a jaxpr, as a program of the intermediate representation.
+"""Importing: what JAX has traced, a jaxpr, as a program of the intermediate representation.
 
-Calls are written out where they stand, and what a loop is given and never changes is seen from around it.
+Nobody else knows what a jaxpr is like. JAX 0.10 and 0.11 differ here: `scan` counts its operands or describes them as
+trees, and a `ClosedJaxpr` became a `Jaxpr` whose `.jaxpr` is itself.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
+import jax
 import numpy as np
 from jax.extend import core as jex_core
 
-from xeemu.ir import ops
+from xeemu.ir import ops, table
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.language import divergence, jaxprs, primitives
-from xeemu.language.jaxprs import Atom, Body
+from xeemu.ir.table import Kind
+from xeemu.language import divergence
 
-Place = Callable[[jex_core.JaxprEqn], str]
-"""The line that an equation comes from, as text."""
+Found: TypeAlias = dict[Any, Value]
+"""The values of the variables of a jaxpr."""
 
-
-def imported(body: Body, inputs: Sequence[Value], place: Place) -> Region:
-    """A traced program.
-
-    Args:
-      body: the jaxpr.
-      inputs: what it is given: memories and scalars, with their names.
-      place: gives the line of an equation.
-    """
-    importer = _Importer(place)
-    found = dict(zip(body.invars, inputs, strict=True))
-    made = tuple(importer.ops(body, found))
-    return Region(tuple(inputs), made, tuple(importer.value(a, found) for a in body.outvars))
+_STRUCTURED = ("scan", "while", "cond")
+_CALLED = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 
 
-@dataclasses.dataclass(frozen=True)
+def imported(closed: Any) -> Region:
+    """What `jax.make_jaxpr` gives, as a program; arrays that it has taken from around it are constants."""
+    return _Importer().region(closed, {})
+
+
+def opened(closed: Any) -> Region:
+    """The same with the arrays that it has taken from around it as inputs, before the others."""
+    taken = {v: _value(v) for v in closed.jaxpr.constvars}
+    return _Importer().region(closed, taken)
+
+
+def taken(closed: Any) -> list[Any]:
+    """The arrays that it has taken from around it."""
+    return list(getattr(closed, "consts", ()))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class _Importer:
-    """Imports equations; `found` maps the variables that are seen where they stand to their values."""
+    """Imports jaxprs; one that several equations hold is imported once.
 
-    place: Place
+    Attributes:
+      regions: the programs of the jaxprs so far, by `id`.
+    """
 
-    def value(self, atom: Atom, found: Mapping[Any, Value]) -> Value:
-        return _constant(jaxprs.literal(atom), True) if jaxprs.is_literal(atom) else found[atom]
+    regions: dict[int, Region] = dataclasses.field(default_factory=dict)
 
-    def ops(self, body: Body, found: dict[Any, Value]) -> Iterator[Op]:
-        """The operations of a body, whose results are then found too."""
-        found |= {v: _constant(array, False) for v, array in body.constants}
-        for eqn in body.eqns:
-            yield from self._equation(eqn, found)
+    def region(self, closed: Any, given: Found) -> Region:
+        """A jaxpr, of which some variables are given as inputs before its own."""
+        jaxpr = closed.jaxpr
+        found = dict(given)
+        for v, array in zip(jaxpr.constvars, getattr(closed, "consts", ()), strict=True):
+            if v not in given:
+                found[v] = _constant(array)
+        found |= {v: _input(v) for v in jaxpr.invars}
+        inputs = (*given.values(), *(found[v] for v in jaxpr.invars))
+        made = tuple(self._op(eqn, found) for eqn in jaxpr.eqns)
+        return Region(inputs, made, tuple(_operand(a, found) for a in jaxpr.outvars))
 
-    def _equation(self, eqn: jex_core.JaxprEqn, found: dict[Any, Value]) -> Iterator[Op]:
-        operands = [self.value(a, found) for a in eqn.invars]
-        match jaxprs.structure(eqn):
-            case jaxprs.Call(body):
-                yield from self._call(eqn, body, operands, found)
-                return
-            case jaxprs.Scan() as scan:
-                op = self._scan(eqn, scan, operands, found)
-            case jaxprs.While() as loop:
-                op = self._while(eqn, loop, operands, found)
-            case jaxprs.Cond(branches):
-                op = self._cond(eqn, branches, operands, found)
-            case None:
-                results = _results(eqn, operands)
-                op = Op(eqn.primitive.name, tuple(operands), results, _attributes(eqn), (), self.place(eqn))
-        found |= dict(zip(eqn.outvars, op.results, strict=True))
-        yield op
+    def _op(self, eqn: jex_core.JaxprEqn, found: Found) -> Op:
+        name, results = eqn.primitive.name, tuple(map(_value, eqn.outvars))
+        attributes, regions = self._structure(name, eqn.params)
+        operands = tuple(_operand(a, found) for a in eqn.invars)
+        found |= dict(zip(eqn.outvars, results, strict=True))
+        return Op(
+            name,
+            operands,
+            results,
+            attributes,
+            regions,
+            _applying(eqn.primitive, eqn.params),
+            eqn.source_info.traceback,
+            divergence.is_merge(eqn.source_info.name_stack),
+            bool(eqn.effects),
+        )
 
-    def _call(self, eqn: jex_core.JaxprEqn, body: Body, operands: list[Value], found: dict[Any, Value]) -> Iterator[Op]:
-        inner = dict(zip(body.invars, operands, strict=True))
-        yield from self.ops(body, inner)
-        found |= {v: self.value(a, inner) for v, a in zip(eqn.outvars, body.outvars, strict=True)}
+    def _structure(self, name: str, params: dict[str, Any]) -> tuple[dict[str, Any], tuple[Region, ...]]:
+        """What is known of an operation beside its operands, and its regions."""
+        if not _is_control(name):
+            return params, ()
+        if name == "scan":
+            consts, carries = _counts(params)
+            attributes = {"consts": consts, "carries": carries, "length": params["length"]}
+            return {**attributes, "reverse": params["reverse"]}, self._held(params["jaxpr"])
+        if name == "while":
+            attributes = {"predicate_consts": params["cond_nconsts"], "body_consts": params["body_nconsts"]}
+            return attributes, self._held(params["cond_jaxpr"], params["body_jaxpr"])
+        if name == "cond":
+            return {}, self._held(*params["branches"])
+        called = next(params[key] for key in _CALLED if key in params)
+        return {"name": params.get("name", "")}, self._held(called)
 
-    def _scan(self, eqn: jex_core.JaxprEqn, scan: jaxprs.Scan, operands: list[Value], found: dict[Any, Value]) -> Op:
-        seen = dict(zip(scan.body.invars[: scan.consts], operands[: scan.consts], strict=True))
-        given = operands[scan.consts :]
-        region = self._region(scan.body, scan.body.invars[scan.consts :], given[: scan.carries], seen)
-        results = _named(eqn.outvars, region.outputs[: scan.carries])
-        attributes = {"length": scan.length, "reverse": scan.reverse, "carries": scan.carries}
-        return Op("scan", tuple(given), results, attributes, (region,), self.place(eqn))
-
-    def _while(self, eqn: jex_core.JaxprEqn, loop: jaxprs.While, operands: list[Value], found: dict[Any, Value]) -> Op:
-        first, last = loop.predicate_consts, loop.predicate_consts + loop.body_consts
-        carries = operands[last:]
-        tested = dict(zip(loop.predicate.invars[:first], operands[:first], strict=True))
-        seen = dict(zip(loop.body.invars[: loop.body_consts], operands[first:last], strict=True))
-        predicate = self._region(loop.predicate, loop.predicate.invars[first:], carries, tested)
-        body = self._region(loop.body, loop.body.invars[loop.body_consts :], carries, seen)
-        results = _named(eqn.outvars, carries)
-        return Op("while", tuple(carries), results, {}, (predicate, body), self.place(eqn))
-
-    def _cond(
-        self, eqn: jex_core.JaxprEqn, branches: Sequence[Body], operands: list[Value], found: dict[Any, Value]
-    ) -> Op:
-        regions = []
-        for branch in branches:
-            inner = dict(zip(branch.invars, operands[1:], strict=True))
-            made = tuple(self.ops(branch, inner))
-            regions.append(Region((), made, tuple(self.value(a, inner) for a in branch.outvars)))
-        results = _named(eqn.outvars, regions[0].outputs)
-        return Op("cond", (operands[0],), results, {}, tuple(regions), self.place(eqn))
-
-    def _region(
-        self, body: Body, taken: Sequence[jex_core.Var], carries: Sequence[Value], seen: dict[Any, Value]
-    ) -> Region:
-        """The body of a loop, which takes carries and elements and sees what is around it."""
-        names = [carry.memory for carry in carries] + [""] * (len(taken) - len(carries))
-        inputs = tuple(_value(v, name) for v, name in zip(taken, names, strict=True))
-        inner = seen | dict(zip(taken, inputs, strict=True))
-        made = tuple(self.ops(body, inner))
-        return Region(inputs, made, tuple(self.value(a, inner) for a in body.outvars))
+    def _held(self, *jaxprs: Any) -> tuple[Region, ...]:
+        for each in jaxprs:
+            if id(each) not in self.regions:
+                # `remat2` of JAX 0.10 holds a jaxpr without constants.
+                closed = each if hasattr(each, "jaxpr") else jex_core.ClosedJaxpr(each, ())
+                self.regions[id(each)] = self.region(closed, {})
+        return tuple(self.regions[id(each)] for each in jaxprs)
 
 
-def _constant(array: Any, is_literal: bool) -> Constant:
-    values = np.asarray(array) if isinstance(array.dtype, np.dtype) else array  # a key of `jax.random`
-    return Constant(values.shape, values.dtype, array=values, is_literal=is_literal)
+def _is_control(name: str) -> bool:
+    return name in table.OPS and ops.named(name).kind is Kind.CONTROL
 
 
-def _value(v: jex_core.Var, memory: str = "") -> Value:
-    return Value(tuple(v.aval.shape), v.aval.dtype, memory)
+def _counts(params: dict[str, Any]) -> tuple[int, int]:
+    """How many of the operands of a `scan` are constants, and how many carries."""
+    if "ft_in" in params:
+        consts, carries, _ = (len(part) for part in params["ft_in"].unpack())
+        return consts, carries
+    return params["num_consts"], params["num_carry"]
 
 
-def _named(variables: Sequence[jex_core.Var], like: Sequence[Value]) -> tuple[Value, ...]:
-    """The results of a loop or branch: versions of the memories that go through it, and other values."""
-    names = [value.memory for value in like] + [""] * (len(variables) - len(like))
-    return tuple(_value(v, name) for v, name in zip(variables, names, strict=True))
+def _value(v: jex_core.Var) -> Value:
+    aval = v.aval
+    try:
+        return Value(aval.shape, aval.dtype)
+    except AttributeError:  # a token, of which there are no elements
+        return Value((), None)
 
 
-def _results(eqn: jex_core.JaxprEqn, operands: Sequence[Value]) -> tuple[Value, ...]:
-    """The results of a plain operation; an update gives the next version of the memory that it is given."""
-    if eqn.primitive is primitives.allocate_p:
-        return (_value(eqn.outvars[0], eqn.params["name"]),)
-    updated = ops.of(eqn).updates and not (eqn.primitive is primitives.atomic_p and eqn.params["op"] == "load")
-    if not updated:
-        return tuple(map(_value, eqn.outvars))
-    values = len(eqn.outvars) - 1 if eqn.primitive in primitives.ACCESSES else 0
-    names = [""] * values + [operand.memory for operand in operands[: len(eqn.outvars) - values]]
-    return tuple(map(_value, eqn.outvars, names))
+def _input(v: jex_core.Var) -> Value:
+    return dataclasses.replace(_value(v), weak_type=bool(getattr(v.aval, "weak_type", False)))
 
 
-def _attributes(eqn: jex_core.JaxprEqn) -> dict[str, Any]:
-    """What is known of an operation beside its operands."""
-    merging = {"merges": True} if divergence.is_merge(eqn) else {}
-    access = eqn.params.get("access")
-    if access is None:
-        return {**eqn.params, **merging}
-    static = {field.name: getattr(access, field.name) for field in dataclasses.fields(access)}
-    return {**eqn.params, **static, **merging}
+def _operand(atom: jex_core.Var | jex_core.Literal, found: Found) -> Value:
+    if not isinstance(atom, jex_core.Literal):
+        return found[atom]
+    array = np.asarray(atom.val, atom.aval.dtype)
+    return Constant(array.shape, array.dtype, array=array, is_literal=True)
+
+
+def _constant(array: Any) -> Constant:
+    # Keys of `jax.random`, and what is traced around it, are no arrays of NumPy.
+    is_plain = isinstance(array.dtype, np.dtype) and not isinstance(array, jax.core.Tracer)
+    return Constant(tuple(array.shape), array.dtype, array=np.asarray(array) if is_plain else array, is_literal=False)
+
+
+def _applying(primitive: jex_core.Primitive, params: dict[str, Any]) -> Callable[..., Any] | None:
+    """A function of the operands of an operation that gives its results; of one that takes functions there is none."""
+    if _is_control(primitive.name) and primitive.name not in _STRUCTURED and "jaxpr" not in params:
+        return None
+    # A primitive that is bound anew is the same operation, in whatever transformation of JAX.
+    bound = functools.partial(primitive.bind, **params)
+    return bound if primitive.multiple_results else lambda *operands: [bound(*operands)]

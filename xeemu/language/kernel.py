@@ -10,14 +10,15 @@ from typing import Any, overload
 
 import jax
 
-from xeemu.errors import KernelArgumentError
-from xeemu.language import interface, source
+from xeemu.errors import KernelArgumentError, did_you_mean
+from xeemu.language import interface, public, source
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.interface import Interface
 from xeemu.language.ndrange import NDRange
 from xeemu.language.workgroup import WorkGroup
 
 
+@public.constructor
 @dataclasses.dataclass(frozen=True)
 class Kernel:
     """A function written for one work-group, as `@xe.kernel` makes it.
@@ -48,7 +49,7 @@ class Kernel:
             raise KernelArgumentError(f"grf_size={self.grf_size!r}; give 128 or 256, the registers of a thread")
         if not isinstance(self.function, types.FunctionType):
             raise KernelArgumentError(
-                f"@xe.kernel takes a function, but got a {type(self.function).__name__}; write the kernel with def, "
+                f"@xe.kernel takes a function, but got {source.called(self.function)}; write the kernel with def, "
                 "and jit what launches it"
             )
         for attribute in (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__"):
@@ -153,9 +154,10 @@ class Kernel:
                 f"({', '.join(self.parameters)})"
             )
         if unknown := sorted(set(given) - set(known)):
+            meant = did_you_mean(unknown[0], list(known))
             raise KernelArgumentError(
-                f"kernel {self.name} has no static parameter {', '.join(unknown)}; it has {', '.join(known) or 'none'} "
-                "(keyword-only parameters are static; arrays go by position)"
+                f"kernel {self.name} has no static parameter {', '.join(unknown)}{meant}; "
+                f"it has {', '.join(known) or 'none'} (keyword-only parameters are static; arrays go by position)"
             )
         static = {**known, **given}
         if missing := [name for name, value in static.items() if value is inspect.Parameter.empty]:
@@ -194,7 +196,7 @@ def _check_hashable(kernel: str, name: str, value: Any) -> None:
         hash(value)
     except TypeError:
         raise KernelArgumentError(
-            f"the static parameter {name} of kernel {kernel} is a {type(value).__name__}, which has no hash; static "
+            f"the static parameter {name} of kernel {kernel} is {source.called(value)}, which has no hash; static "
             "parameters are constants such as ints, strings and tuples; pass an array by position"
         ) from None
 
@@ -208,6 +210,7 @@ def kernel(
     work_group_size: int | Sequence[int] | None = None,
     grf_size: int | None = None,
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
+@public.function
 def kernel(
     function: Callable[..., Any] | None = None,
     *,
@@ -230,5 +233,5 @@ def kernel(
     if size is not None and not (1 <= len(size) <= 3 and math.prod(size) > 0):
         raise KernelArgumentError(f"work_group_size={work_group_size!r}; give one to three positive integers")
     if function is None:
-        return lambda f: Kernel(f, sub_group_size, size, grf_size=grf_size)
+        return public.boundary(lambda f: Kernel(f, sub_group_size, size, grf_size=grf_size))
     return Kernel(function, sub_group_size, size, grf_size=grf_size)

@@ -3,41 +3,38 @@
 from collections.abc import Sequence
 from typing import Any
 
-from jax.extend import core as jex_core
-
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Body
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region
 
 
-def of_body(body: Body) -> list[Any]:
-    """For each result the input or constant that it is, or a later version of; None if it is another value."""
-    given = [*body.invars, *(v for v, _ in body.constants)]
-    return _results(body, dict(zip(given, given, strict=True)))
+def of_body(body: Region) -> list[Any]:
+    """For each result the input that it is, or a later version of; None if it is another value."""
+    return _results(body, dict(zip(body.inputs, body.inputs, strict=True)))
 
 
-def _results(body: Body, known: dict[Any, Any]) -> list[Any]:
-    for eqn in body.eqns:
-        operands = [None if jaxprs.is_literal(a) else known.get(a) for a in eqn.invars]
-        known |= dict(zip(eqn.outvars, of_equation(eqn, operands), strict=True))
-    return [None if jaxprs.is_literal(a) else known.get(a) for a in body.outvars]
+def _results(body: Region, known: dict[Any, Any]) -> list[Any]:
+    for op in body.ops:
+        operands = [None if isinstance(a, Constant) else known.get(a) for a in op.operands]
+        known |= dict(zip(op.results, of_op(op, operands), strict=True))
+    return [None if isinstance(a, Constant) else known.get(a) for a in body.outputs]
 
 
-def of_equation(eqn: jex_core.JaxprEqn, operands: Sequence[Any]) -> list[Any]:
-    """For each result of an equation the operand that it is, or a later version of, or None."""
-    count = len(eqn.outvars)
-    if eqn.primitive in primitives.UPDATES:
-        if eqn.primitive in primitives.ORDERING:
+def of_op(op: Op, operands: Sequence[Any]) -> list[Any]:
+    """For each result of an operation the operand that it is, or a later version of, or None."""
+    count = len(op.results)
+    if op.name in ops.UPDATES:
+        if op.name in ops.ORDERING:
             return list(operands[:count])
-        renewed = [] if eqn.params.get("op") == "load" else [operands[0]]
+        renewed = [] if op.attributes.get("op") == "load" else [operands[0]]
         return [None] * (count - len(renewed)) + renewed
-    structure = jaxprs.structure(eqn)
-    inner = jaxprs.bodies(eqn)
+    structure = control.of(op)
+    inner = op.regions
     if not inner:
         return [None] * count
     # Of branches any will do: they return the same memories.
     number = len(inner) - 1
-    given = jaxprs.given(structure, operands, number)
-    results = _results(inner[number], dict(zip(inner[number].invars, given, strict=True)))
-    if isinstance(structure, jaxprs.Scan):
+    given = control.given(structure, operands, number)
+    results = _results(inner[number], dict(zip(inner[number].inputs, given, strict=True)))
+    if isinstance(structure, control.Scan):
         results[structure.carries :] = [None] * (count - structure.carries)
     return results

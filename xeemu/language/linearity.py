@@ -10,11 +10,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from jax.extend import core as jex_core
-
-from xeemu.ir import ops
-from xeemu.language import jaxprs, primitives, source
-from xeemu.language.jaxprs import Body
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region
+from xeemu.language import source
 from xeemu.language.source import Site, kernel_error
 
 
@@ -56,8 +54,8 @@ class Version:
     """
 
     of: Allocation
-    written: jex_core.JaxprEqn | None = None
-    ended: jex_core.JaxprEqn | None = None
+    written: Op | None = None
+    ended: Op | None = None
 
 
 Versions = list[Version | None]
@@ -78,11 +76,11 @@ class Usage:
     written: frozenset[Allocation]
 
 
-def check(body: Body, arguments: Sequence[Allocation | None], definition: Site) -> Usage:
+def check(body: Region, arguments: Sequence[Allocation | None], definition: Site) -> Usage:
     """Checks a whole kernel, whose outputs are all memories.
 
     Args:
-      body: its jaxpr.
+      body: its operations.
       arguments: for each input its allocation, or None for a scalar.
       definition: where the kernel is defined, for faults that have no line of their own.
 
@@ -101,56 +99,56 @@ def check(body: Body, arguments: Sequence[Allocation | None], definition: Site) 
 
 
 class _Walk:
-    """One pass over a jaxpr and all that it contains, per call path."""
+    """One pass over a program and all that it contains, per call path."""
 
     def __init__(self) -> None:
         self.allocations: list[Allocation] = []
         self.written: set[Allocation] = set()
 
-    def body(self, body: Body, inputs: Versions, nested: bool, returns: bool = True) -> Versions:
+    def body(self, body: Region, inputs: Versions, nested: bool, returns: bool = True) -> Versions:
         """Walks `body`; returns the version behind each output, None for a value.
 
         Args:
-          body: the jaxpr.
+          body: the (sub)program.
           inputs: the version behind each input.
           nested: whether it is inside a loop or branch.
           returns: whether it can return memories; the predicate of a loop cannot.
         """
-        versions: dict[Any, Version] = {v: m for v, m in zip(body.invars, inputs, strict=True) if m}
-        for eqn in body.eqns:
-            operands = [None if jaxprs.is_literal(a) else versions.get(a) for a in eqn.invars]
-            results = self._equation(eqn, operands, nested)
-            versions |= {v: m for v, m in zip(eqn.outvars, results, strict=True) if m}
-        outputs = [None if jaxprs.is_literal(a) else versions.get(a) for a in body.outvars]
+        versions: dict[Any, Version] = {v: m for v, m in zip(body.inputs, inputs, strict=True) if m}
+        for op in body.ops:
+            operands = [None if isinstance(a, Constant) else versions.get(a) for a in op.operands]
+            results = self._op(op, operands, nested)
+            versions |= {v: m for v, m in zip(op.results, results, strict=True) if m}
+        outputs = [None if isinstance(a, Constant) else versions.get(a) for a in body.outputs]
         for version in versions.values() if returns else ():
             _check_kept(version, outputs)
         return outputs
 
-    def _equation(self, eqn: jex_core.JaxprEqn, operands: Versions, nested: bool) -> Versions:
+    def _op(self, op: Op, operands: Versions, nested: bool) -> Versions:
         for version in filter(None, operands):
             if version.ended:
-                _fail_fork(version, f"{version.of.name} is used as it was before", source.of_equation(eqn))
-        if eqn.primitive is primitives.allocate_p:
-            return [self._allocate(eqn, nested)]
-        if eqn.primitive in primitives.UPDATES:
-            return self._update(eqn, operands)
-        if eqn.primitive in primitives.LANGUAGE:
-            return [None] * len(eqn.outvars)
-        match jaxprs.structure(eqn):
-            case jaxprs.Call(body):
-                return self._branches((body,), operands, nested, eqn)
-            case jaxprs.Cond(branches):
-                return self._branches(branches, operands[1:], True, eqn)
-            case jaxprs.Scan() as scan:
-                return self._scan(scan, operands, eqn)
-            case jaxprs.While() as loop:
-                return self._while(loop, operands, eqn)
+                _fail_fork(version, f"{version.of.name} is used as it was before", source.of_op(op))
+        if op.name == ops.ALLOCATE:
+            return [self._allocate(op, nested)]
+        if op.name in ops.UPDATES:
+            return self._update(op, operands)
+        if op.name in ops.LANGUAGE:
+            return [None] * len(op.results)
+        match control.of(op):
+            case control.Call(body):
+                return self._branches((body,), operands, nested, op)
+            case control.Cond(branches):
+                return self._branches(branches, operands[1:], True, op)
+            case control.Scan() as scan:
+                return self._scan(scan, operands, op)
+            case control.While() as loop:
+                return self._while(loop, operands, op)
         if taken := next(filter(None, operands), None):
-            _fail_array(taken, eqn)
-        return [None] * len(eqn.outvars)
+            _fail_array(taken, op)
+        return [None] * len(op.results)
 
-    def _allocate(self, eqn: jex_core.JaxprEqn, nested: bool) -> Version:
-        site, p = source.of_equation(eqn), eqn.params
+    def _allocate(self, op: Op, nested: bool) -> Version:
+        site, p = source.of_op(op), op.attributes
         if nested:
             raise kernel_error(
                 f"{p['space']} memory {p['name']} is made inside a loop or branch; make it before, outside them",
@@ -160,87 +158,89 @@ class _Walk:
         self.allocations.append(allocation)
         return Version(allocation)
 
-    def _update(self, eqn: jex_core.JaxprEqn, operands: Versions) -> Versions:
+    def _update(self, op: Op, operands: Versions) -> Versions:
         """A store, atomic, barrier or fence: the next version of every memory that goes in."""
-        writes = ops.of(eqn).writes
-        if writes and len(eqn.outvars) == 1 and eqn.params.get("op") == "load":
+        writes = ops.of(op).writes
+        if writes and len(op.results) == 1 and op.attributes.get("op") == "load":
             return [None]
         memories = list(filter(None, operands))
         nexts: Versions = []
         for version in memories:
             if version.ended:
-                raise kernel_error(f"{version.of.name} is given twice to one operation", source.of_equation(eqn))
-            version.ended = eqn
-            nexts.append(Version(version.of, eqn if writes else version.written))
+                raise kernel_error(f"{version.of.name} is given twice to one operation", source.of_op(op))
+            version.ended = op
+            nexts.append(Version(version.of, op if writes else version.written))
             if writes:
                 self.written.add(version.of)
-        return [None] * (len(eqn.outvars) - len(nexts)) + nexts
+        return [None] * (len(op.results) - len(nexts)) + nexts
 
-    def _branches(self, bodies: Sequence[Body], operands: Versions, nested: bool, eqn: jex_core.JaxprEqn) -> Versions:
+    def _branches(self, bodies: Sequence[Region], operands: Versions, nested: bool, op: Op) -> Versions:
         """Bodies of which one runs, all beginning with the same versions."""
         entries = [_entered(operands) for _ in bodies]
         outputs = [self.body(b, inside, nested) for b, inside in zip(bodies, entries, strict=True)]
         results: Versions = []
         for versions in outputs:
-            _check_alive(versions, "a branch or function", eqn)
+            _check_alive(versions, "a branch or function", op)
         for alternatives in zip(*outputs, strict=True):
             if len({v.of if v else None for v in alternatives}) > 1:
                 names = " or ".join(v.of.name if v else "a value" for v in alternatives)
                 raise kernel_error(
                     f"a branch's result is {names}, depending on the branch; a memory keeps its place: return the same "
                     "memories in the same order from every branch",
-                    source.of_equation(eqn),
+                    source.of_op(op),
                 )
             results.append(_merged(alternatives, entries, operands))
         _leave(entries, operands)
         return results
 
-    def _scan(self, scan: jaxprs.Scan, operands: Versions, eqn: jex_core.JaxprEqn) -> Versions:
+    def _scan(self, scan: control.Scan, operands: Versions, op: Op) -> Versions:
         first_element = scan.consts + scan.carries
         if taken := next(filter(None, operands[first_element:]), None):
-            _fail_array(taken, eqn)
-        carried = self._loop(scan.body, operands, scan.consts, scan.carries, eqn)
-        return carried + [None] * (len(eqn.outvars) - scan.carries)
+            _fail_array(taken, op)
+        carried = self._loop(scan.body, operands, scan.consts, scan.carries, op)
+        return carried + [None] * (len(op.results) - scan.carries)
 
-    def _while(self, loop: jaxprs.While, operands: Versions, eqn: jex_core.JaxprEqn) -> Versions:
+    def _while(self, loop: control.While, operands: Versions, op: Op) -> Versions:
         first_carry = loop.predicate_consts + loop.body_consts
         predicate = operands[: loop.predicate_consts] + operands[first_carry:]
         inside = _entered(predicate)
         self.body(loop.predicate, inside, nested=True, returns=False)
-        if updated := next((v for v in filter(None, inside) if v.ended), None):
-            raise kernel_error(
-                f"{updated.of.name} is updated in a loop's predicate, which cannot return it; update it in the body",
-                source.of_equation(updated.ended),
-            )
+        for version in filter(None, inside):
+            if version.ended:
+                name = version.of.name
+                raise kernel_error(
+                    f"{name} is updated in a loop's predicate, which cannot return it; update it in the body",
+                    source.of_op(version.ended),
+                )
         carries = len(operands) - first_carry
-        results = self._loop(loop.body, operands[loop.predicate_consts :], loop.body_consts, carries, eqn)
+        results = self._loop(loop.body, operands[loop.predicate_consts :], loop.body_consts, carries, op)
         for version in filter(None, operands[: loop.predicate_consts]):
             if version.ended:
                 what = f"the predicate of a loop uses {version.of.name}, from outside the loop, as it was before"
-                _fail_fork(version, what, source.of_equation(eqn))
+                _fail_fork(version, what, source.of_op(op))
         return results
 
-    def _loop(self, body: Body, operands: Versions, consts: int, carries: int, eqn: jex_core.JaxprEqn) -> Versions:
+    def _loop(self, body: Region, operands: Versions, consts: int, carries: int, op: Op) -> Versions:
         inside = _entered(operands)
         outputs = self.body(body, inside, nested=True)
         if stacked := next(filter(None, outputs[carries:]), None):
-            _fail_array(stacked, eqn)
+            _fail_array(stacked, op)
         outputs = outputs[:carries]
-        _check_alive(outputs, "the body of a loop", eqn)
+        _check_alive(outputs, "the body of a loop", op)
         for version in filter(None, inside[:consts]):
             if version.ended:
                 name = version.of.name
                 raise kernel_error(
                     f"{name} is updated in a loop that does not carry the new version on; assign it, {name} = "
                     f"{name}.at[...].set(...), and make it part of the loop's carry",
-                    source.of_equation(version.ended),
+                    source.of_op(version.ended),
                 )
         for before, after in zip(inside[consts : consts + carries], outputs, strict=True):
             if (before and before.of) is not (after and after.of):
                 raise kernel_error(
                     f"a loop carries {_called(before)} in and {_called(after)} out at one place of its carry; a memory "
                     "keeps its place: for two buffers in turn use one memory with a leading axis of 2",
-                    source.of_equation(eqn),
+                    source.of_op(op),
                 )
         results = [_merged((v,), [inside], operands) for v in outputs]
         _leave([inside], operands)
@@ -282,15 +282,15 @@ def _check_kept(version: Version, outputs: Versions) -> None:
         raise kernel_error(
             f"an update of global memory {name} is lost: its last version is not returned; assign it, "
             f"{name} = {name}.at[...].set(...), and end the kernel, loop body or branch with it, such as return {name}",
-            source.of_equation(version.written),
+            source.of_op(version.written),
         )
 
 
-def _check_alive(outputs: Versions, where: str, eqn: jex_core.JaxprEqn) -> None:
+def _check_alive(outputs: Versions, where: str, op: Op) -> None:
     """What a sub-program returns must be the last version of a memory, or a value."""
     for version in filter(None, outputs):
         if version.ended:
-            _fail_fork(version, f"{where} returns {version.of.name} as it was before", source.of_equation(eqn))
+            _fail_fork(version, f"{where} returns {version.of.name} as it was before", source.of_op(op))
 
 
 def _called(version: Version | None) -> str:
@@ -300,7 +300,7 @@ def _called(version: Version | None) -> str:
 def _fail_fork(version: Version, what: str, site: Site) -> None:
     name = version.of.name
     assert version.ended is not None
-    ended = source.of_equation(version.ended)
+    ended = source.of_op(version.ended)
     raise kernel_error(
         f"{what} the update at {ended}\na memory is linear, and an update gives a new version: assign it, "
         f"{name} = {name}.at[...].set(...) or {name} = wg.barrier({name}), and use only that",
@@ -308,10 +308,10 @@ def _fail_fork(version: Version, what: str, site: Site) -> None:
     )
 
 
-def _fail_array(version: Version, eqn: jex_core.JaxprEqn) -> None:
+def _fail_array(version: Version, op: Op) -> None:
     name = version.of.name
     raise kernel_error(
-        f"{version.of.space} memory {name} is used as an array by {eqn.primitive.name}; load its elements by index, "
+        f"{version.of.space} memory {name} is used as an array by {op.name}; load its elements by index, "
         f"such as {name}[i]",
-        source.of_equation(eqn),
+        source.of_op(op),
     )

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from jax.extend import core as jex_core
 
-from xeemu.ir import printer
-from xeemu.ir.program import Region, Value
-from xeemu.language import importing, source
+from xeemu.ir import inlining, printer
+from xeemu.ir.program import Op, Region, Value
+from xeemu.language import source
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
 from xeemu.pages import notebook
@@ -22,7 +21,7 @@ _LONGEST_LINE = 60
 
 def of_program(program: Program) -> str:
     """The whole program as text, one operation per line, at its right the line of the kernel that it comes from."""
-    rows = [*_header(program), *printer.rows(of_kernel(program))]
+    rows = [*_header(program), *_operations(program)]
     width = max((len(code) for code, _ in rows), default=0)
     return "\n".join(f"{code:{width}}  {place}".rstrip() for code, place in rows)
 
@@ -30,7 +29,7 @@ def of_program(program: Program) -> str:
 def fragment(program: Program) -> str:
     """The same for a notebook, as a table; as text where Jinja is not installed."""
     (title, at), (sizes, _), *memories = _header(program)
-    rows = list(printer.rows(of_kernel(program)))
+    rows = list(_operations(program))
     parts = (
         Columns(("memory",), [(code.strip(),) for code, _ in memories], code=True),
         Columns(("operation", "line"), [(code, place.removeprefix("# ")) for code, place in rows], text=2, code=True),
@@ -38,12 +37,16 @@ def fragment(program: Program) -> str:
     return notebook.tables(title, parts, of_program(program), f"{sizes}, {os.path.basename(at.removeprefix('# '))}")
 
 
-def of_kernel(program: Program) -> Region:
-    """A traced kernel in the intermediate representation, each operation with its line."""
+def _operations(program: Program) -> Iterator[tuple[str, str]]:
     file = program.kernel.function.__code__.co_filename
-    given = zip(program.body.invars, program.arguments, program.kernel.parameters, strict=True)
-    inputs = [Value(tuple(v.aval.shape), v.aval.dtype, m.name if m else "", "" if m else name) for v, m, name in given]
-    return importing.imported(program.body, inputs, lambda eqn: _place(eqn, file))
+    return printer.rows(of_kernel(program), lambda op: _place(op, file))
+
+
+def of_kernel(program: Program) -> Region:
+    """A traced kernel as it is printed: without calls, and with the names of its memories."""
+    given = zip(program.body.inputs, program.arguments, program.kernel.parameters, strict=True)
+    inputs = [Value(v.shape, v.dtype, m.name if m else "", "" if m else name) for v, m, name in given]
+    return inlining.inlined(program.body, inputs)
 
 
 def _header(program: Program) -> Iterator[tuple[str, str]]:
@@ -61,9 +64,9 @@ def _header(program: Program) -> Iterator[tuple[str, str]]:
 
 def _scalars(program: Program) -> Iterator[str]:
     """What a kernel of another language is given by value: which were traced, and of which the values are known."""
-    for v, memory, name in zip(program.body.invars, program.arguments, program.kernel.parameters, strict=True):
+    for v, memory, name in zip(program.body.inputs, program.arguments, program.kernel.parameters, strict=True):
         if memory is None:
-            yield f"scalar {name}: {printer.type_name(v.aval.dtype)}, traced"
+            yield f"scalar {name}: {printer.type_name(v.dtype)}, traced"
     for name, value in program.static:
         if isinstance(value, np.generic):
             yield f"scalar {name}: {printer.type_name(value.dtype)}, static, {value}"
@@ -84,9 +87,9 @@ def _described(program: Program, memory: Allocation) -> str:
     return f"{memory.space} {memory.name}: {elements}, {size}{written}"
 
 
-def _place(eqn: jex_core.JaxprEqn, file: str) -> str:
+def _place(op: Op, file: str) -> str:
     """The line of the kernel, with its file where that is not the kernel's own."""
-    site = source.of_equation(eqn)
+    site = source.of_op(op)
     if not site.line:
         return ""
     text = site.source if len(site.source) <= _LONGEST_LINE else site.source[: _LONGEST_LINE - 3] + "..."

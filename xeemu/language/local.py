@@ -4,8 +4,10 @@ import dataclasses
 import operator
 
 from xeemu.errors import KernelArgumentError
+from xeemu.language import public
 
 
+@public.constructor
 @dataclasses.dataclass(frozen=True)
 class Local:
     """The argument for a pointer to local memory: each work-group gets so many bytes of its own, uninitialised.

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.language import divergence, operands, regions, source
-from xeemu.language.regions import Region
+from xeemu.language.regions import Traced
 
 Shape = tuple[int, ...]
 _MOST_ATTEMPTS = 8
@@ -108,12 +108,12 @@ class _Loop:
     def __init__(self, name: str, tree: Any, local_range: Shape):
         self.name, self.tree, self.local_range = name, tree, local_range
 
-    def tested(self, cond: Callable[[Any], Any], mask: Any, leaves: Sequence[Any]) -> Region:
+    def tested(self, cond: Callable[[Any], Any], mask: Any, leaves: Sequence[Any]) -> Traced:
         """The predicate, which gives one bool or one for each work-item."""
         flat, tree = jax.tree.flatten((jax.tree.unflatten(self.tree, leaves),), is_leaf=regions.is_memory)
         return regions.trace(lambda carry: _predicate(cond(carry), self.local_range), mask, tree, flat)
 
-    def settled(self, body: Callable[..., Any], mask: Any, leaves: list[Any], *before: Any) -> tuple[list[Any], Region]:
+    def settled(self, body: Callable[..., Any], mask: Any, leaves: list[Any], *before: Any) -> tuple[list[Any], Traced]:
         """The leaves that the carry begins with, in the shapes and types that the body keeps; and the body.
 
         Args:
@@ -132,7 +132,7 @@ class _Loop:
             leaves = wanted
         raise source.kernel_error(f"the values that {self.name} carries have another type after each iteration")
 
-    def _wanted(self, leaves: list[Any], step: Region, before: int, together: bool) -> list[Any]:
+    def _wanted(self, leaves: list[Any], step: Traced, before: int, together: bool) -> list[Any]:
         """The leaves in the shapes and types that the body needs them in."""
         if step.tree != self.tree:
             raise source.kernel_error(
@@ -141,7 +141,7 @@ class _Loop:
             )
         return [self._leaf(k, leaf, step, before, together) for k, leaf in enumerate(leaves)]
 
-    def _leaf(self, k: int, leaf: Any, step: Region, before: int, together: bool) -> Any:
+    def _leaf(self, k: int, leaf: Any, step: Traced, before: int, together: bool) -> Any:
         after, what = step.leaves[k], f"part {k} of what {self.name} carries"
         if regions.is_memory(leaf) or regions.is_memory(after):
             self._check_memory(k, leaf, step, before)
@@ -161,7 +161,7 @@ class _Loop:
             return leaf
         return lax.convert_element_type(regions.spread(leaf, shape, dtype), dtype)
 
-    def _check_memory(self, k: int, leaf: Any, step: Region, before: int) -> None:
+    def _check_memory(self, k: int, leaf: Any, step: Traced, before: int) -> None:
         after = step.leaves[k]
         if not (regions.is_memory(leaf) and regions.is_memory(after)):
             raise source.kernel_error(
@@ -180,19 +180,19 @@ class _Loop:
     def start(self, leaves: Sequence[Any]) -> list[jax.Array]:
         return [regions.contents(leaf) for leaf in leaves]
 
-    def alike(self, goes_on: Callable[[Any], jax.Array], step: Region, leaves: Sequence[Any]) -> Any:
+    def alike(self, goes_on: Callable[[Any], jax.Array], step: Traced, leaves: Sequence[Any]) -> Any:
         """What is carried after the last iteration of a loop that all active work-items leave together."""
         last = lax.while_loop(goes_on, lambda carried: self.next(step, leaves, carried), self.start(leaves))
         return self.result(leaves, last)
 
-    def next(self, step: Region, leaves: Sequence[Any], given: Sequence[jax.Array]) -> list[jax.Array]:
+    def next(self, step: Traced, leaves: Sequence[Any], given: Sequence[jax.Array]) -> list[jax.Array]:
         """What is carried after an iteration that all active work-items take part in."""
         return [
             array if regions.is_memory(leaf) else jnp.broadcast_to(array.astype(leaf.dtype), leaf.shape)
             for array, leaf in zip(step.run(given), leaves, strict=True)
         ]
 
-    def after(self, step: Region, live: jax.Array, carried: Sequence[jax.Array], *before: jax.Array) -> list[jax.Array]:
+    def after(self, step: Traced, live: jax.Array, carried: Sequence[jax.Array], *before: jax.Array) -> list[jax.Array]:
         """What is carried after an iteration that the work-items of a mask take part in."""
         results = step.run([live, *before, *carried])
         return [

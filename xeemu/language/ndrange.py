@@ -6,11 +6,13 @@ import operator
 from collections.abc import Sequence
 
 from xeemu.errors import NDRangeError
+from xeemu.language import public
 
 _MAX_DIMENSIONS = 3
 _MOST_ITEMS = 2**63 - 1
 
 
+@public.constructor
 @dataclasses.dataclass(frozen=True, init=False)
 class NDRange:
     """The index space of a launch, as `sycl::nd_range` or, without a local size, as `sycl::range`.
@@ -47,6 +49,7 @@ class NDRange:
         object.__setattr__(self, "local_size", local)
 
     @classmethod
+    @public.method("NDRange.opencl")
     def opencl(cls, global_size: int | Sequence[int], local_size: int | Sequence[int] | None = None) -> "NDRange":
         """The same with dimensions in OpenCL's order: the first one, `get_global_id(0)`, is contiguous.
 

@@ -26,8 +26,6 @@ import numpy as np
 from jax.extend import core as jex_core
 from jax.interpreters import ad, batching
 
-from xeemu.ir import ops
-from xeemu.ir.table import Kind
 from xeemu.language import source
 from xeemu.language.orders import Ordering
 
@@ -105,43 +103,3 @@ def _atomic_results(memory: jax.core.ShapedArray, *_: Any, op: str, fetch: bool,
 
 
 atomic_p = _primitive("atomic", _atomic_results)
-
-LANGUAGE = frozenset(
-    {
-        local_id_p,
-        group_id_p,
-        allocate_p,
-        load_p,
-        store_p,
-        atomic_p,
-        barrier_p,
-        fence_p,
-        collective_p,
-        uniform_p,
-        region_p,
-    }
-)
-UPDATES = frozenset(p for p in LANGUAGE if ops.named(p.name).updates)
-"""What turns a memory into its next version; the operands that are memories come first."""
-
-ACCESSES = frozenset(p for p in LANGUAGE if ops.named(p.name).kind is Kind.ACCESS)
-ORDERING = frozenset(p for p in LANGUAGE if ops.named(p.name).kind is Kind.ORDER)
-
-
-def operation(eqn: jex_core.JaxprEqn) -> str:
-    """What an access does: `"load"`, `"store"`, or the name of the atomic operation."""
-    if eqn.primitive is atomic_p:
-        return str(eqn.params["op"])
-    return "load" if eqn.primitive is load_p else "store"
-
-
-def indices(eqn: jex_core.JaxprEqn) -> list[jex_core.Var | jex_core.Literal]:
-    """The operands of an access that are its index, a component each."""
-    return list(eqn.invars[1 : 1 + eqn.params["access"].rank])
-
-
-def mask(eqn: jex_core.JaxprEqn) -> jex_core.Var | jex_core.Literal | None:
-    """The operand of an access that is its `where`, or None."""
-    if not eqn.params["access"].masked:
-        return None
-    return eqn.invars[-2 if operation(eqn) == "load" else -1]

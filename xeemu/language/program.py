@@ -11,10 +11,10 @@ import numpy as np
 
 from xeemu.errors import Error, KernelError, NoSuchVariableError
 from xeemu.ir import ops
-from xeemu.language import diagnosis, foreign, jaxprs, linearity, primitives, separation, source, waiting
+from xeemu.ir.program import Region
+from xeemu.language import calls, diagnosis, foreign, importing, linearity, separation, source, waiting
 from xeemu.language.geometry import Geometry
 from xeemu.language.interface import Retrace
-from xeemu.language.jaxprs import Body
 from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
 from xeemu.language.memory import Description, Memory
@@ -26,17 +26,18 @@ _NEEDS_VALUE = (
     jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,
 )
+_NEEDS_VALUE_TOO = ("truth value of an array", "Only integer scalar arrays can be converted to a scalar index")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Program:
-    """A kernel as a jaxpr for one work-group, with what is known about its memories.
+    """A kernel as it was traced for one work-group, with what is known about its memories.
 
     Attributes:
       kernel: what was traced.
       geometry: the sizes it was traced for.
       static: the static parameters, sorted by name.
-      body: the jaxpr; its inputs are the launch's arguments, its outputs the memories that the kernel returns.
+      body: its operations; its inputs are the launch's arguments, its outputs the memories that the kernel returns.
       arguments: for each input its global memory, or None for a scalar.
       allocations: the local and private memories.
       written: the memories that are stored to or updated atomically.
@@ -49,7 +50,7 @@ class Program:
     kernel: Kernel
     geometry: Geometry
     static: tuple[tuple[str, Any], ...]
-    body: Body
+    body: Region
     arguments: tuple[Allocation | None, ...]
     allocations: tuple[Allocation, ...]
     written: frozenset[Allocation]
@@ -75,14 +76,14 @@ class Program:
     def uses(self, number: int) -> tuple[int, ...]:
         """The numbers of the operations that use a memory one after the other; none of them if anything else does."""
         found: list[int] = []
-        memory = self.body.invars[number]
-        while users := [n for n, eqn in enumerate(self.body.eqns) if any(a is memory for a in eqn.invars)]:
-            eqn = self.body.eqns[users[0]]
-            returned = any(a is memory for a in self.body.outvars)
-            if len(users) > 1 or returned or eqn.primitive not in primitives.ACCESSES:
+        memory = self.body.inputs[number]
+        while users := [n for n, op in enumerate(self.body.ops) if any(a is memory for a in op.operands)]:
+            op = self.body.ops[users[0]]
+            returned = any(a is memory for a in self.body.outputs)
+            if len(users) > 1 or returned or op.name not in ops.ACCESSES:
                 return ()
             found.append(users[0])
-            memory = eqn.outvars[-1]
+            memory = op.results[-1]
         return tuple(found)
 
     def __str__(self) -> str:
@@ -140,12 +141,13 @@ def _trace(
         return [_returned(leaf, kernel, definition) for leaf in leaves]
 
     with jax.enable_x64(wide):
-        body = Body(_traced(run, [_widened(a, wide) for a in arguments], kernel, geometry.local_range, raised))
-    if any(isinstance(value, jax.core.Tracer) for _, value in body.constants):
+        closed = _traced(run, [_widened(a, wide) for a in arguments], kernel, geometry.local_range, raised)
+    if any(isinstance(array, jax.core.Tracer) for array in importing.taken(closed)):
         raise source.kernel_error(
             f"kernel {kernel.name} uses a value of a surrounding jit, vmap or grad; pass it to the launch by position",
             definition,
         )
+    body = importing.imported(closed)
     memories = tuple(
         Allocation(name, "global", a.shape, np.dtype(a.dtype), definition) if a.shape else None
         for a, name in zip(arguments, kernel.parameters, strict=True)
@@ -172,18 +174,18 @@ def _trace(
     )
 
 
-def _check_known(body: Body) -> None:
+def _check_known(body: Region) -> None:
     """Checks that all that reads a program knows its operations.
 
     Raises:
       KernelError: it has one that is not in the table.
     """
-    for eqn in jaxprs.equations(body):
-        if not ops.is_known(eqn):
+    for op in body.walk():
+        if not ops.is_known(op):
             raise source.kernel_error(
-                f"the operation {eqn.primitive.name} of JAX is none that xeemu knows (xeemu/ir/table.py); write the "
+                f"the operation {op.name} of JAX is none that xeemu knows (xeemu/ir/table.py); write the "
                 "kernel with other operations of jax.numpy and jax.lax",
-                source.of_equation(eqn),
+                source.of_op(op),
             )
 
 
@@ -242,6 +244,11 @@ class _Raised:
                 f"{error.name} is not defined; for that of SYCL, OpenCL or CUDA a kernel writes {known}"
                 f"\n  at {source.of_raised(error)}"
             ) from None
+        except TypeError as error:
+            self.by_user = source.raised_by_user(error)
+            if self.by_user and (told := calls.refused(error)):
+                raise told from None
+            raise
         except Exception as error:
             self.by_user = source.raised_by_user(error)
             raise
@@ -254,7 +261,7 @@ def _traced(
     local_range: tuple[int, ...],
     raised: "_Raised",
 ) -> Any:
-    """The jaxpr of `run`; what JAX refuses in a kernel is told in the kernel's terms, with its line."""
+    """What JAX has traced of `run`; what it refuses in a kernel is told in the kernel's terms, with its line."""
     try:
         return jax.make_jaxpr(run)(*arguments)
     except (Error, NeedsWideTypes, Retrace):
@@ -266,7 +273,7 @@ def _traced(
         if raised.by_user:
             source.forget_filtering(error)
             raise
-        if "truth value of an array" in str(error):
+        if any(words in str(error) for words in _NEEDS_VALUE_TOO):
             raise _value_needed(error, kernel) from None
         site = source.of_exception(error, kernel.function.__code__)
         if told := diagnosis.of_error(error, local_range, site.source):

@@ -3,31 +3,55 @@
 import functools
 import inspect
 import os
+import sys
 import sysconfig
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar, cast
+from inspect import Parameter
+from typing import Any, NoReturn, ParamSpec, TypeVar, cast
 
 from xeemu.errors import Error, OptionError, did_you_mean
 from xeemu.language import source
 
 P = ParamSpec("P")
 T = TypeVar("T")
+C = TypeVar("C")
 
 VARIABLE = "XEEMU_TRACEBACK"
 """The variable of the environment that keeps every frame of a traceback where it is `full`."""
 
 _STANDARD = tuple(os.path.abspath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib"))
+_GENERATED = "<string>"  # the file of what `dataclasses` writes, and of `python -c`
+_MOST_LISTED = 12  # options, where one is near to what was written
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 def function(called: Callable[P, T]) -> Callable[P, T]:
-    """Decorates a function of the interface: a `boundary` that also tells of options which the function has not."""
-    signature = inspect.signature(called)
+    """Decorates a function of the interface: a `boundary` that also tells what is wrong with how it is called."""
+    return _checked(called, called.__name__, [*inspect.signature(called).parameters.values()], 0)
+
+
+def method(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """The same for a method, which users know by a name, such as that of its class."""
+
+    def decorate(called: Callable[P, T]) -> Callable[P, T]:
+        return _checked(called, name, [*inspect.signature(called).parameters.values()][1:], 1)
+
+    return decorate
+
+
+def constructor(cls: type[C]) -> type[C]:
+    """The same for a class that users make objects of."""
+    cls.__init__ = method(cls.__name__)(cls.__init__)  # type: ignore[method-assign]
+    return cls
+
+
+def _checked(called: Callable[P, T], name: str, parameters: Sequence[Parameter], bound: int) -> Callable[P, T]:
+    """A function whose calls are looked at first; so many of its arguments, in front, are none of the user's."""
 
     @functools.wraps(called)
     def checked(*arguments: P.args, **options: P.kwargs) -> T:
-        _check_options(called.__name__, signature, arguments, options)
+        _check_call(name, parameters, arguments[bound:], options)
         return called(*arguments, **options)
 
     return boundary(checked)
@@ -48,27 +72,51 @@ def boundary(called: Callable[P, T]) -> Callable[P, T]:
     return cast(Callable[P, T], call)
 
 
-def _check_options(name: str, signature: inspect.Signature, given: Sequence[Any], options: Mapping[str, Any]) -> None:
-    """Refuses options that the function has not, and those that are given by position."""
-    parameters = signature.parameters.values()
+def _check_call(name: str, parameters: Sequence[Parameter], given: Sequence[Any], options: Mapping[str, Any]) -> None:
+    """Refuses options that the function has not, those that are given by position, and arguments that are missing."""
     kinds = {p.kind for p in parameters}
-    by_position = [p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD]
-    by_name = [p.name for p in parameters if p.kind == p.KEYWORD_ONLY]
-    if len(given) > len(by_position) and by_name and inspect.Parameter.VAR_POSITIONAL not in kinds:
-        extra = source.called(given[len(by_position)])
-        raise OptionError(
-            f"xe.{name} takes {' and '.join(by_position)} by position, but got {extra} too; options go by name, such "
-            f"as {by_name[0]}=...; arrays go into a call of what xe.{name} gives\n  at {source.of_caller()}"
-        )
+    by_position = [p.name for p in parameters if p.kind == Parameter.POSITIONAL_OR_KEYWORD]
+    by_name = [p.name for p in parameters if p.kind == Parameter.KEYWORD_ONLY]
+    if len(given) > len(by_position) and Parameter.VAR_POSITIONAL not in kinds:
+        _refuse(name, _too_many(name, given, by_position, by_name))
     known = [*by_position, *by_name]
-    if inspect.Parameter.VAR_KEYWORD in kinds:
-        return
     for option in options:
-        if option not in known:
-            raise OptionError(
-                f"xe.{name} has no option {option!r}{did_you_mean(option, known)}; it takes {', '.join(known)}"
-                f"\n  at {source.of_caller()}"
-            )
+        if option not in known and Parameter.VAR_KEYWORD not in kinds:
+            hint = did_you_mean(option, known)
+            takes = "" if hint and len(known) > _MOST_LISTED else f"; it takes {', '.join(known) or 'none'}"
+            _refuse(name, f"has no option {option!r}{hint}{takes}")
+    needed = [p.name for p in parameters if p.default is Parameter.empty and p.name in known]
+    if missing := [n for n in needed if n not in by_position[: len(given)] and n not in options]:
+        _refuse(name, f"needs {_listed(missing)}; write xe.{name}({', '.join(needed)})")
+
+
+def _too_many(name: str, given: Sequence[Any], by_position: Sequence[str], by_name: Sequence[str]) -> str:
+    """What is said of more arguments by position than there are."""
+    extra = source.called(given[len(by_position)])
+    if not by_position:
+        return f"takes {'options by name alone' if by_name else 'no arguments'}, but got {extra}"
+    such = f"; options go by name, such as {by_name[0]}=..." if by_name else ""
+    launched = "nd_range" in by_position or "space" in by_position
+    arrays = f"; arrays go into a call of what xe.{name} gives" if launched else ""
+    return f"takes {_listed(by_position)} by position, but got {extra} too{such}{arrays}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _refuse(name: str, why: str) -> NoReturn:
+    raise OptionError(f"xe.{name} {why}\n  at {source.of_frame(_calling())}")
+
+
+def _calling() -> types.FrameType | None:
+    """The innermost frame that is the user's."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and not _is_shown(frame):
+        frame = frame.f_back
+    return frame
 
 
 def shorten(error: Exception) -> None:
@@ -81,9 +129,9 @@ def shorten(error: Exception) -> None:
         return
     cause = error.__cause__ or error.__context__
     inner = _frames(cause)
-    if inner and _is_shown(inner[0]):
+    if inner and _is_shown(inner[0].tb_frame):
         inner = []  # what the user was handling when the error was raised, not what has led to it
-    shown = [frame for frame in (*_frames(error), *inner) if _is_shown(frame)]
+    shown = [frame for frame in (*_frames(error), *inner) if _is_shown(frame.tb_frame)]
     error.__traceback__ = functools.reduce(_before, reversed(shown), None)
     source.forget_filtering(error)
     if error.__cause__ is not None and not source.raised_by_user(error.__cause__):
@@ -105,9 +153,11 @@ def _frames(error: BaseException | None) -> list[types.TracebackType]:
     return frames
 
 
-def _is_shown(frame: types.TracebackType) -> bool:
+def _is_shown(frame: types.FrameType) -> bool:
     """Whether a frame is the user's, not one of xeemu, JAX, NumPy or Python itself."""
-    file = frame.tb_frame.f_code.co_filename
+    file = frame.f_code.co_filename
+    if file == _GENERATED:
+        return not str(frame.f_globals.get("__name__")).startswith("xeemu.")
     if not source.is_users(file):
         return False
     standard = os.path.abspath(file).startswith(_STANDARD)

@@ -1,4 +1,4 @@
-"""Region: what some of the work-items execute, a function of values and memories traced on its own."""
+"""Traced functions: what some of the work-items execute, of values and memories, traced on its own."""
 
 import contextlib
 import dataclasses
@@ -11,47 +11,62 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.language import divergence, lineage, source
-from xeemu.language.jaxprs import Body
+from xeemu.ir.program import Region, Value
+from xeemu.language import divergence, importing, lineage, source
 from xeemu.language.memory import Memory
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Region:
+class Traced:
     """A function of a mask and of leaves, as it was traced for the work-items of the mask.
 
     Attributes:
-      body: its jaxpr, whose inputs are the mask, if there is one, and the leaves.
+      closed: what JAX has made of it; its inputs are the mask, if there is one, and the leaves.
       masked: whether there is one.
       tree: the structure of its result.
       leaves: of the result: memories, and shapes of values.
     """
 
-    body: Body
+    closed: Any
     masked: bool
     tree: Any
     leaves: tuple[Any, ...]
 
     @functools.cached_property
+    def body(self) -> Region:
+        """The same as a program, whose first inputs are what it has taken from around it."""
+        return importing.opened(self.closed)
+
+    @functools.cached_property
+    def _taken(self) -> list[Any]:
+        """The arrays that it has taken from around it."""
+        return importing.taken(self.closed)
+
+    @property
+    def _given(self) -> tuple[Value, ...]:
+        """The inputs that are the leaves."""
+        return self.body.inputs[len(self._taken) + self.masked :]
+
+    @functools.cached_property
     def origins(self) -> list[Any]:
-        """For each leaf of the result the input or constant of the body that it is, or a later version of; or None."""
+        """For each leaf of the result the input of the body that it is, or a later version of; or None."""
         found = lineage.of_body(self.body)
         return [found[k] if is_memory(leaf) else self._same(k) for k, leaf in enumerate(self.leaves)]
 
     def _same(self, number: int) -> Any:
         """The leaf that a value is."""
-        out = self.body.outvars[number]
-        return out if any(out is v for v in self.body.invars[self.masked :]) else None
+        out = self.body.outputs[number]
+        return out if out in self._given else None
 
     def origin(self, number: int) -> int | None:
         """The number of the leaf that a leaf of the result is, or a later version of."""
         made = self.origins[number]
-        inputs = self.body.invars[self.masked :]
-        return inputs.index(made) if made is not None and made in inputs else None
+        return self._given.index(made) if made is not None and made in self._given else None
 
     def captured(self, number: int) -> jax.Array | None:
         """The same of what the function has taken from around it."""
-        return next((array for v, array in self.body.constants if v is self.origins[number]), None)
+        taken = zip(self.body.inputs, self._taken, strict=False)
+        return next((array for v, array in taken if v is self.origins[number]), None)
 
     def run(self, arrays: Sequence[jax.Array], replaced: Sequence[tuple[Any, Any]] = ()) -> list[jax.Array]:
         """The arrays of its result.
@@ -61,14 +76,14 @@ class Region:
           replaced: of what it has taken from around it, pairs of what stands for what.
         """
         instead = {id(old): new for old, new in replaced}
-        consts = [instead.get(id(array), array) for _, array in self.body.constants]
+        consts = [instead.get(id(array), array) for array in self._taken]
         with jax.numpy_rank_promotion("allow"):
-            results: list[jax.Array] = jax.core.eval_jaxpr(self.body.closed.jaxpr, consts, *arrays)
+            results: list[jax.Array] = jax.core.eval_jaxpr(self.closed.jaxpr, consts, *arrays)
         return results
 
 
-def trace(function: Callable[..., Any], mask: Any, tree: Any, leaves: Sequence[Any]) -> Region:
-    """A region.
+def trace(function: Callable[..., Any], mask: Any, tree: Any, leaves: Sequence[Any]) -> Traced:
+    """A function, traced.
 
     Args:
       function: of what `tree` makes of the leaves; what is traced has them as arguments.
@@ -89,12 +104,12 @@ def trace(function: Callable[..., Any], mask: Any, tree: Any, leaves: Sequence[A
 
     closed = jax.make_jaxpr(run)(*masks, *map(contents, leaves))
     after, *flat = results
-    shapes = [leaf if is_memory(leaf) else _shape(v.aval) for leaf, v in zip(flat, closed.jaxpr.outvars, strict=True)]
-    return Region(Body(closed), mask is not None, after, tuple(shapes))
+    shapes = [leaf if is_memory(leaf) else _shape(v) for leaf, v in zip(flat, closed.out_avals, strict=True)]
+    return Traced(closed, mask is not None, after, tuple(shapes))
 
 
-def _shape(aval: Any) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+def _shape(like: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(like.shape, like.dtype, weak_type=getattr(like, "weak_type", False))
 
 
 def check_function(function: Any, what: str, call: str, arguments: int) -> None:

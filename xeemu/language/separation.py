@@ -9,13 +9,11 @@ work-items that do not exist.
 import dataclasses
 from typing import Any
 
-from jax.extend import core as jex_core
-
 from xeemu.errors import KernelArgumentError
-from xeemu.ir import ops
-from xeemu.language import jaxprs, primitives, source
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.language import source
 from xeemu.language.geometry import Geometry
-from xeemu.language.jaxprs import Body
 from xeemu.language.source import Site
 
 
@@ -34,7 +32,7 @@ class Mixing:
     collective: bool
 
 
-def check(body: Body, geometry: Geometry) -> None:
+def check(body: Region, geometry: Geometry) -> None:
     """Checks a kernel over a plain range.
 
     Raises:
@@ -48,43 +46,43 @@ def check(body: Body, geometry: Geometry) -> None:
         )
 
 
-def check_divergent(body: Body, geometry: Geometry) -> None:
+def check_divergent(body: Region, geometry: Geometry) -> None:
     """Checks that what not all work-items execute reduces nothing over all of them but by algorithms that know of it.
 
     Raises:
       KernelError: an operation of ordinary JAX does.
     """
-    if any(eqn.primitive is primitives.region_p for eqn in jaxprs.equations(body)):
+    if any(op.name == ops.REGION for op in body.walk()):
         _check_divergent(body, group_reductions(body, geometry), False)
 
 
-def _check_divergent(body: Body, reductions: frozenset[int], divergent: bool) -> None:
-    for eqn in body.eqns:
-        if eqn.primitive is primitives.region_p:
-            divergent = bool(eqn.invars[0].aval.shape)
-        elif divergent and id(eqn) in reductions:
-            name = eqn.primitive.name.removeprefix("reduce_")
+def _check_divergent(body: Region, reductions: frozenset[int], divergent: bool) -> None:
+    for op in body.ops:
+        if op.name == ops.REGION:
+            divergent = bool(op.operands[0].shape)
+        elif divergent and id(op) in reductions:
+            name = op.name.removeprefix("reduce_")
             raise source.kernel_error(
                 f"{name} over all work-items, in a loop or branch that not all of them execute: it "
                 "would take in the values "
                 "of those that do not; write wg.sub_group.reduce(x, op) for the active lanes of each "
                 "sub-group, or reduce "
                 "outside the loop or branch",
-                source.of_equation(eqn),
+                source.of_op(op),
             )
-        for inner in jaxprs.bodies(eqn):
+        for inner in op.regions:
             _check_divergent(inner, reductions, divergent)
 
 
-def of_program(body: Body, geometry: Geometry) -> list[Mixing]:
+def of_program(body: Region, geometry: Geometry) -> list[Mixing]:
     """The operations of a kernel that mix work-items, each line and operation once."""
     walk = _Walk(geometry.local_range)
     walk.body(body, source.UNKNOWN)
     return list(walk.found)
 
 
-def group_reductions(body: Body, geometry: Geometry) -> frozenset[int]:
-    """The `id` of each equation of ordinary JAX that reduces a value over all work-items: a group algorithm."""
+def group_reductions(body: Region, geometry: Geometry) -> frozenset[int]:
+    """The `id` of each operation of ordinary JAX that reduces a value over all work-items: a group algorithm."""
     walk = _Walk(geometry.local_range)
     walk.body(body, source.UNKNOWN)
     return frozenset(walk.reductions)
@@ -99,54 +97,54 @@ class _Walk:
         self.reductions: set[int] = set()
         self._differing: set[Any] = set()
 
-    def body(self, body: Body, around: Site) -> None:
-        """Walks a body of an equation at a line."""
-        for eqn in body.eqns:
+    def body(self, body: Region, around: Site) -> None:
+        """Walks a body of an operation at a line."""
+        for op in body.ops:
             # JAX's own jitted functions know no line of the user.
-            site = source.of_equation(eqn)
+            site = source.of_op(op)
             site = around if site == source.UNKNOWN else site
-            self._equation(eqn, site)
+            self._op(op, site)
 
-    def _equation(self, eqn: jex_core.JaxprEqn, site: Site) -> None:
-        if eqn.primitive in primitives.LANGUAGE:
-            self._differing |= {v for v in eqn.outvars if v.aval.shape[: self._rank] == self.local_range}
+    def _op(self, op: Op, site: Site) -> None:
+        if op.name in ops.LANGUAGE:
+            self._differing |= {v for v in op.results if v.shape[: self._rank] == self.local_range}
             return
-        if jaxprs.bodies(eqn):
-            self._structure(eqn, site)
+        if op.regions:
+            self._structure(op, site)
             return
-        axes = frozenset().union(*(self._mixed(eqn, n) for n in range(len(eqn.invars))))
+        axes = frozenset().union(*(self._mixed(op, n) for n in range(len(op.operands))))
         if axes:
-            collective = ops.of(eqn).collective and axes == self._wide
-            self.found[Mixing(site, eqn.primitive.name.removeprefix("reduce_"), collective)] = None
-            self.reductions |= {id(eqn)} if collective else set()
-        if any(self._differs(a) for a in eqn.invars):
-            self._differing |= set(eqn.outvars)
+            collective = ops.of(op).collective and axes == self._wide
+            self.found[Mixing(site, op.name.removeprefix("reduce_"), collective)] = None
+            self.reductions |= {id(op)} if collective else set()
+        if any(self._differs(a) for a in op.operands):
+            self._differing |= set(op.results)
 
-    def _structure(self, eqn: jex_core.JaxprEqn, site: Site) -> None:
-        structure = jaxprs.structure(eqn)
-        for number, inner in enumerate(jaxprs.bodies(eqn)):
-            given = jaxprs.given(structure, eqn.invars, number)
-            self._pass(given, inner.invars)
+    def _structure(self, op: Op, site: Site) -> None:
+        structure = control.of(op)
+        for number, inner in enumerate(op.regions):
+            given = control.given(structure, op.operands, number)
+            self._pass(given, inner.inputs)
             self.body(inner, site)
-            carried = jaxprs.carried(structure, inner)
-            if carried and any(self._differs(o) and not self._differs(v) for v, o in zip(carried, inner.outvars)):  # noqa: B905
-                self._pass(inner.outvars, carried)
+            carried = control.carried(structure, inner)
+            if carried and any(self._differs(o) and not self._differs(v) for v, o in zip(carried, inner.outputs)):  # noqa: B905
+                self._pass(inner.outputs, carried)
                 self.body(inner, site)
-            self._pass(inner.outvars, eqn.outvars)
+            self._pass(inner.outputs, op.results)
 
     def _pass(self, values: Any, variables: Any) -> None:
         """Of values that differ between work-items, the variables that they become."""
         self._differing |= {v for value, v in zip(values, variables, strict=False) if self._differs(value)}
 
-    def _differs(self, atom: jaxprs.Atom) -> bool:
-        return not jaxprs.is_literal(atom) and atom in self._differing
+    def _differs(self, value: Value) -> bool:
+        return not isinstance(value, Constant) and value in self._differing
 
-    def _mixed(self, eqn: jex_core.JaxprEqn, number: int) -> frozenset[int]:
+    def _mixed(self, op: Op, number: int) -> frozenset[int]:
         """The axes of work-items along which an operation mixes the elements of an operand."""
-        operand = eqn.invars[number]
-        if not self._differs(operand) or operand.aval.shape[: self._rank] != self.local_range:
+        operand = op.operands[number]
+        if not self._differs(operand) or operand.shape[: self._rank] != self.local_range:
             return frozenset()
-        return frozenset(_axes(eqn, number)) & self._wide
+        return frozenset(_axes(op, number)) & self._wide
 
     @property
     def _rank(self) -> int:
@@ -157,13 +155,13 @@ class _Walk:
         return frozenset(axis for axis, size in enumerate(self.local_range) if size > 1)
 
 
-def _axes(eqn: jex_core.JaxprEqn, operand: int) -> tuple[int, ...]:
+def _axes(op: Op, operand: int) -> tuple[int, ...]:
     """The axes along which an operation combines or moves the elements of an operand."""
-    op, name, p = ops.of(eqn), eqn.primitive.name, eqn.params
-    shape = eqn.invars[operand].aval.shape
-    if op.is_reduction:
+    traits, name, p = ops.of(op), op.name, op.attributes
+    shape = op.operands[operand].shape
+    if traits.is_reduction:
         return tuple(p["axes"])
-    if op.is_scan:
+    if traits.is_scan:
         return (p["axis"],)
     if name in ("sort", "top_k"):
         return (p.get("dimension", len(shape) - 1),)

@@ -12,9 +12,9 @@ from types import CodeType, FrameType
 
 import jax
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.errors import KernelError
+from xeemu.ir.program import Op
 
 # Frames of these directories are never the user's; the collection of kernels inside the package is a user of it.
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -47,9 +47,9 @@ class Site:
 UNKNOWN = Site("<unknown>", 0, "")
 
 
-def of_equation(eqn: jex_core.JaxprEqn) -> Site:
-    """The user's line that bound `eqn`, also inside loops, nested jit and device functions."""
-    traceback = eqn.source_info.traceback
+def of_op(op: Op) -> Site:
+    """The user's line that bound `op`, also inside loops, nested jit and device functions."""
+    traceback = op.traceback
     if traceback is None:
         return UNKNOWN
     codes, offsets = traceback.raw_frames()
@@ -61,7 +61,7 @@ def of_equation(eqn: jex_core.JaxprEqn) -> Site:
 
 @dataclasses.dataclass(frozen=True)
 class Origin:
-    """What the user's line says of an equation that it binds.
+    """What the user's line says of an operation that it binds.
 
     Attributes:
       site: the line.
@@ -80,9 +80,9 @@ class Origin:
         return last is None or self.site != last.site or (self.code is last.code and self.offset < last.offset)
 
 
-def origin_of(eqn: jex_core.JaxprEqn) -> Origin | None:
-    """Where the user's line binds `eqn`, also inside loops, nested jit and device functions; None if nowhere."""
-    traceback = eqn.source_info.traceback
+def origin_of(op: Op) -> Origin | None:
+    """Where the user's line binds `op`, also inside loops, nested jit and device functions; None if nowhere."""
+    traceback = op.traceback
     codes, offsets = traceback.raw_frames() if traceback is not None else ((), ())
     for code, offset in zip(codes, offsets, strict=True):
         if is_users(code.co_filename):
@@ -128,31 +128,31 @@ def _receiving(target: ast.expr, value: ast.AST | None, place: "_Place") -> str 
     return target.id if own == place else None
 
 
-def calls_of_equation(eqn: jex_core.JaxprEqn) -> list[tuple[CodeType, int]]:
-    """The user's functions that bound `eqn`, each with its line: the outermost first."""
-    traceback = eqn.source_info.traceback
+def calls_of_op(op: Op) -> list[tuple[CodeType, int]]:
+    """The user's functions that bound `op`, each with its line: the outermost first."""
+    traceback = op.traceback
     codes, offsets = traceback.raw_frames() if traceback is not None else ((), ())
     frames = zip(codes, offsets, strict=True)
     return [(code, _line(code, offset)) for code, offset in frames if is_users(code.co_filename)][::-1]
 
 
-def callers(eqn: jex_core.JaxprEqn, kernel: CodeType) -> tuple[Site, ...]:
-    """The lines that called the functions in which an equation was bound, the innermost first.
+def callers(op: Op, kernel: CodeType) -> tuple[Site, ...]:
+    """The lines that called the functions in which an operation was bound, the innermost first.
 
     Args:
-      eqn: the equation.
+      op: the operation.
       kernel: the code of the kernel, whose callers are left out.
     """
-    frames = calls_of_equation(eqn)
+    frames = calls_of_op(op)
     start = max((k for k, (code, _) in enumerate(frames) if code is kernel), default=-1)
     inner = frames[start + 1 :][::-1]
     changed = [frame for frame, within in zip(inner[1:], inner, strict=False) if frame[0].co_name != within[0].co_name]
     return tuple(_site(code.co_filename, line) for code, line in changed)
 
 
-def between(first: jex_core.JaxprEqn, second: jex_core.JaxprEqn) -> tuple[int, int] | None:
-    """The lines of one function that lead to two equations, if it comes to the first one's first; else None."""
-    for (code, line), (other, later) in zip(calls_of_equation(first), calls_of_equation(second), strict=False):
+def between(first: Op, second: Op) -> tuple[int, int] | None:
+    """The lines of one function that lead to two operations, if it comes to the first one's first; else None."""
+    for (code, line), (other, later) in zip(calls_of_op(first), calls_of_op(second), strict=False):
         if code is not other or line != later:
             return (line, later) if _same_function(code, other) and line < later else None
     return None
@@ -170,7 +170,11 @@ CALLER = ("call",)
 
 def of_caller() -> Site:
     """The user's line that is being executed: the innermost frame outside xeemu and JAX."""
-    frame = _users_frame()
+    return of_frame(_users_frame())
+
+
+def of_frame(frame: FrameType | None) -> Site:
+    """The line that a frame executes."""
     return _site(frame.f_code.co_filename, frame.f_lineno) if frame else UNKNOWN
 
 
@@ -225,7 +229,8 @@ _FILTERED = "JAX has removed its internal frames"
 
 def called(x: object) -> str:
     """What a message calls a value: an array, whatever its class, or its type."""
-    return "an array" if isinstance(x, jax.Array) else f"a {type(x).__name__}"
+    name = "array" if isinstance(x, jax.Array) else type(x).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
 def of_function(code: CodeType) -> Site:
@@ -334,9 +339,9 @@ def kernel_error(message: str, site: Site | None = None) -> KernelError:
     return KernelError(f"{message}\n  at {site or of_caller()}")
 
 
-def called_by_user(eqn: jex_core.JaxprEqn) -> str:
-    """The name of the function that the user's line called, on the way to binding `eqn`."""
-    traceback = eqn.source_info.traceback
+def called_by_user(op: Op) -> str:
+    """The name of the function that the user's line called, on the way to binding `op`."""
+    traceback = op.traceback
     called = ""
     for code in traceback.raw_frames()[0] if traceback is not None else ():
         if is_users(code.co_filename):
@@ -353,6 +358,6 @@ _WRAPPERS = frozenset({"reraise_with_filtered_traceback", "cache_miss", "deferri
 _EXPLICIT = frozenset({"astype", "_astype", "convert_element_type", "asarray", "array", "__call__", "view"})
 
 
-def asks_for_dtype(eqn: jex_core.JaxprEqn) -> bool:
+def asks_for_dtype(op: Op) -> bool:
     """Whether the user asked for a conversion, rather than JAX's 64-bit mode."""
-    return called_by_user(eqn) in _EXPLICIT
+    return called_by_user(op) in _EXPLICIT

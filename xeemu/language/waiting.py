@@ -8,68 +8,67 @@ forward progress).
 from collections.abc import Sequence
 from typing import Any
 
-from jax.extend import core as jex_core
+from xeemu.ir import control, ops
+from xeemu.ir.control import While
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.language import lineage, source
 
-from xeemu.language import jaxprs, lineage, primitives, source
-from xeemu.language.divergence import is_merge
-from xeemu.language.jaxprs import Atom, Body, While
 
-
-def check(body: Body, memories: Sequence[Any]) -> None:
+def check(body: Region, memories: Sequence[Any]) -> None:
     """Checks all loops of a program, also inner ones.
 
     Args:
       body: the program, or one that it holds.
-      memories: for each input what made the memory that it is a version of: an equation, or anything for an argument of
-        the kernel; None of a value.
+      memories: for each input what made the memory that it is a version of: an operation, or anything for an argument
+        of the kernel; None of a value.
 
     Raises:
       KernelError: a loop waits.
     """
-    known = {v: made for v, made in zip(body.invars, memories, strict=True) if made is not None}
-    for eqn in body.eqns:
-        operands = [None if jaxprs.is_literal(a) else known.get(a) for a in eqn.invars]
-        structure = jaxprs.structure(eqn)
-        for number, inner in enumerate(jaxprs.bodies(eqn)):
-            check(inner, jaxprs.given(structure, operands, number))
+    known = {v: made for v, made in zip(body.inputs, memories, strict=True) if made is not None}
+    for op in body.ops:
+        operands = [None if isinstance(a, Constant) else known.get(a) for a in op.operands]
+        structure = control.of(op)
+        for number, inner in enumerate(op.regions):
+            check(inner, control.given(structure, operands, number))
         if isinstance(structure, While) and (reading := _waits(structure)):
-            _fail(eqn, [jaxprs.given(structure, operands, number)[place] for number, place in reading])
-        results = [eqn] if eqn.primitive is primitives.allocate_p else lineage.of_equation(eqn, operands)
-        known |= {v: made for v, made in zip(eqn.outvars, results, strict=True) if made is not None}
+            _fail(op, [control.given(structure, operands, number)[place] for number, place in reading])
+        results = [op] if op.name == ops.ALLOCATE else lineage.of_op(op, operands)
+        known |= {v: made for v, made in zip(op.results, results, strict=True) if made is not None}
 
 
-def _fail(eqn: jex_core.JaxprEqn, memories: Sequence[Any]) -> None:
+def _fail(op: Op, memories: Sequence[Any]) -> None:
     """Refuses a loop that waits for what is written to memories, of which those are local that the kernel makes."""
-    local = [made.params["name"] for made in memories if isinstance(made, jex_core.JaxprEqn)]
+    local = [made.attributes["name"] for made in memories if isinstance(made, Op)]
     if len(local) == len(memories):
         name = local[0]
         raise source.kernel_error(
             f"a loop waits for other work-items of its group: its predicate can only change through what they write to "
             f"{name}, and they need not go on before this loop ends; let all of them meet at a barrier instead, "
             f"{name} = wg.barrier({name})",
-            source.of_equation(eqn),
+            source.of_op(op),
         )
     raise source.kernel_error(
         "a loop waits for other work-groups: its predicate can only change through what they write, and "
         "they need not run before this one ends; split the kernel into two launches",
-        source.of_equation(eqn),
+        source.of_op(op),
     )
 
 
 def _waits(loop: While) -> list[tuple[int, int]]:
-    """The memories that a loop waits by: each the number of a body, see `jaxprs.bodies`, and of its input; or none.
+    """The memories that a loop waits by: each the number of a body, see `Op.regions`, and of its input; or none.
 
     Its predicate depends on a load, and on nothing that the loop itself changes. Which work-items are still in it is
     nothing that it changes.
     """
-    inputs, results = loop.body.invars[loop.body_consts :], loop.body.outvars
+    inputs, results = loop.body.inputs[loop.body_consts :], loop.body.outputs
     changing = {v for v, out in zip(inputs, results, strict=True) if out is not v}
-    needed, loads = _slice(loop.predicate, [loop.predicate.outvars[0]])
-    tested = loop.predicate.invars[loop.predicate_consts :]
+    needed, loads = _slice(loop.predicate, [loop.predicate.outputs[0]])
+    tested = loop.predicate.inputs[loop.predicate_consts :]
     if any(_written(loop, tested.index(m)) for m in _memories(loop.predicate, loads) if m in tested):
         return []
     found = [
-        (0, loop.predicate.invars.index(m)) for m in _memories(loop.predicate, loads) if m in loop.predicate.invars
+        (0, loop.predicate.inputs.index(m)) for m in _memories(loop.predicate, loads) if m in loop.predicate.inputs
     ]
     live = _live(loop)
     if live is not None:
@@ -82,57 +81,57 @@ def _waits(loop: While) -> list[tuple[int, int]]:
         # What is computed from something that changes gets on by itself; so does a load from what the loop writes.
         if used & changing or any(_written(loop, inputs.index(m)) for m in memories if m in inputs):
             return []
-        found += [(1, loop.body.invars.index(m)) for m in memories if m in loop.body.invars]
+        found += [(1, loop.body.inputs.index(m)) for m in memories if m in loop.body.inputs]
     return found
 
 
 def _live(loop: While) -> int | None:
     """The number of the carry that says which work-items are still in the loop, if each leaves it by itself."""
-    tested = loop.predicate.invars[loop.predicate_consts :]
-    eqn = next((e for e in loop.predicate.eqns if loop.predicate.outvars[0] in e.outvars), None)
-    if eqn is None or eqn.primitive is not primitives.uniform_p or eqn.invars[0] not in tested:
+    tested = loop.predicate.inputs[loop.predicate_consts :]
+    op = next((e for e in loop.predicate.ops if loop.predicate.outputs[0] in e.results), None)
+    if op is None or op.name != ops.UNIFORM or op.operands[0] not in tested:
         return None
-    number = tested.index(eqn.invars[0])
-    return number if _left(loop.body, loop.body.invars[loop.body_consts + number], loop.body.outvars[number]) else None
+    number = tested.index(op.operands[0])
+    return number if _left(loop.body, loop.body.inputs[loop.body_consts + number], loop.body.outputs[number]) else None
 
 
-def _left(body: Body, v: jex_core.Var, out: Atom) -> list[Atom]:
+def _left(body: Region, v: Value, out: Value) -> list[Value]:
     """What work-items of those that were in a loop have to hold to be so after an iteration."""
-    eqn = next((e for e in body.eqns if out in e.outvars), None)
-    is_both = eqn is not None and eqn.primitive.name == "and" and v in eqn.invars
-    return [a for a in eqn.invars if a is not v] if is_both and eqn is not None else []
+    op = next((e for e in body.ops if out in e.results), None)
+    is_both = op is not None and op.name == "and" and v in op.operands
+    return [a for a in op.operands if a is not v] if is_both and op is not None else []
 
 
-def _slice(body: Body, results: list[Atom]) -> tuple[set[Any], list[jex_core.JaxprEqn]]:
-    """The variables that values depend on through anything but memories, and the accesses among their equations."""
-    needed = {a for a in results if not jaxprs.is_literal(a)}
+def _slice(body: Region, results: list[Value]) -> tuple[set[Any], list[Op]]:
+    """The variables that values depend on through anything but memories, and the accesses among their operations."""
+    needed = {a for a in results if not isinstance(a, Constant)}
     accesses = []
-    for eqn in reversed(body.eqns):
-        if not needed & set(eqn.outvars):
+    for op in reversed(body.ops):
+        if not needed & set(op.results):
             continue
         first = 0
-        operands = eqn.invars
-        if eqn.primitive in primitives.ACCESSES:
-            accesses.append(eqn)
+        operands = op.operands
+        if op.name in ops.ACCESSES:
+            accesses.append(op)
             first = 1
-        elif is_merge(eqn) and eqn.primitive.name == "select_n":
+        elif op.merges and op.name == "select_n":
             # Who is not active keeps what it had.
-            operands = eqn.invars[2:]
-        needed |= {a for a in operands[first:] if not jaxprs.is_literal(a)}
+            operands = op.operands[2:]
+        needed |= {a for a in operands[first:] if not isinstance(a, Constant)}
     return needed, accesses
 
 
-def _memories(body: Body, accesses: list[jex_core.JaxprEqn]) -> list[Any]:
+def _memories(body: Region, accesses: list[Op]) -> list[Any]:
     """The inputs of a body that are the memories of accesses, whatever version they use."""
     before = {}
-    for eqn in body.eqns:
-        if eqn.primitive in primitives.ACCESSES and primitives.operation(eqn) != "load":
-            before[eqn.outvars[-1]] = eqn.invars[0]
-        elif eqn.primitive in primitives.UPDATES:
-            before |= dict(zip(eqn.outvars, eqn.invars, strict=False))
+    for op in body.ops:
+        if op.name in ops.ACCESSES and ops.operation(op) != "load":
+            before[op.results[-1]] = op.operands[0]
+        elif op.name in ops.UPDATES:
+            before |= dict(zip(op.results, op.operands, strict=False))
     found = []
-    for eqn in accesses:
-        memory = eqn.invars[0]
+    for op in accesses:
+        memory = op.operands[0]
         while memory in before:
             memory = before[memory]
         found.append(memory)
@@ -141,4 +140,4 @@ def _memories(body: Body, accesses: list[jex_core.JaxprEqn]) -> list[Any]:
 
 def _written(loop: While, carry: int) -> bool:
     """Whether the loop gives a carried memory new contents."""
-    return loop.body.outvars[carry] is not loop.body.invars[loop.body_consts + carry]
+    return loop.body.outputs[carry] is not loop.body.inputs[loop.body_consts + carry]

@@ -22,7 +22,7 @@ def checked_device(kernel: Any, nd_range: Any, device: str | Device) -> Device:
     """The modelled device of a launch, after the check that a kernel and an nd-range were given."""
     if not isinstance(kernel, Kernel):
         raise KernelArgumentError(
-            f"a launch takes a kernel, but got a {type(kernel).__name__}; decorate the function with @xe.kernel"
+            f"a launch takes a kernel, but got {source.called(kernel)}; decorate the function with @xe.kernel"
         )
     if isinstance(nd_range, int | tuple | list):
         sizes = (
@@ -54,14 +54,20 @@ def own_range(kernel: Any, nd_range: NDRange | None) -> NDRange:
     return kernel.nd_range
 
 
-def checked_iterations(max_iterations: Any) -> Any:
-    """A limit of iterations, after the check that it is one; None as it is."""
-    number = isinstance(max_iterations, int) and not isinstance(max_iterations, bool)
-    if max_iterations is not None and not (number and 1 <= max_iterations < 2**31):
+def checked_iterations(max_iterations: Any, optional: bool = True) -> Any:
+    """A limit of iterations, after the check that it is one; None as it is, if it may be that.
+
+    Raises:
+      KernelArgumentError: it is no whole number from 1 to 2^31-1.
+    """
+    if optional and max_iterations is None:
+        return None
+    number = isinstance(max_iterations, int | np.integer) and not isinstance(max_iterations, bool)
+    if not (number and 1 <= max_iterations < 2**31):
         raise KernelArgumentError(
             f"max_iterations is {max_iterations!r}; give a number of iterations, from 1 to 2^31-1"
         )
-    return max_iterations
+    return int(max_iterations)
 
 
 class Description(NamedTuple):
@@ -122,7 +128,7 @@ def _argument(kernel: Kernel, name: str, x: Any, allowed: Any) -> Any:
         return x
     if not isinstance(x, allowed):
         raise KernelArgumentError(
-            f"{where} is a {type(x).__name__}; pass an array (np.asarray(...)) or a scalar; a static parameter is "
+            f"{where} is {source.called(x)}; pass an array (np.asarray(...)) or a scalar; a static parameter is "
             "keyword-only in the kernel and goes by name"
         )
     raise KernelArgumentError(f"{where} has dtype {x.dtype}; it holds bool, integers or floats of 8 to 64 bits")

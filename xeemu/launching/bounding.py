@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as jex_core
 
 from xeemu.emission.observer import Observer
 from xeemu.emission.values import Chunk
+from xeemu.ir import control
+from xeemu.ir.program import Op, Region
 from xeemu.knowledge import analysis, endings
 from xeemu.knowledge.analysis import Plan
-from xeemu.language import jaxprs, source
+from xeemu.language import source
 from xeemu.language.memory import poison
 from xeemu.launching.analysed import Task
 
@@ -37,7 +38,7 @@ class Bounds:
     """
 
     max_iterations: int
-    loops: tuple[jex_core.JaxprEqn, ...]
+    loops: tuple[Op, ...]
     limits: Mapping[_Key, tuple[int, int]]
 
     def observer(self, chunk: Chunk, state: jax.Array) -> Observer:
@@ -54,7 +55,7 @@ class Bounds:
             hint = "if it would in the end, give xe.launch more with max_iterations="
             raise source.kernel_error(
                 f"a loop has not ended after {self.max_iterations} iterations; {hint}",
-                source.of_equation(self.loops[given_up - 1]),
+                source.of_op(self.loops[given_up - 1]),
             )
 
 
@@ -69,33 +70,33 @@ def of_tasks(tasks: Sequence[Task], max_iterations: int | None) -> Bounds | None
         return None
     limits: dict[_Key, tuple[int, int]] = {}
     for task in tasks:
-        for number, (key, eqn) in enumerate(_loops(task)):
-            limit = _limit(eqn, max_iterations)
+        for number, (key, op) in enumerate(_loops(task)):
+            limit = _limit(op, max_iterations)
             if limit is not None:
                 limits[key] = number + 1, limit
-    return Bounds(max_iterations, tuple(eqn for _, eqn in _loops(tasks[0])), limits) if limits else None
+    return Bounds(max_iterations, tuple(op for _, op in _loops(tasks[0])), limits) if limits else None
 
 
-def _loops(task: Task) -> Iterator[tuple[_Key, jex_core.JaxprEqn]]:
+def _loops(task: Task) -> Iterator[tuple[_Key, Op]]:
     for body, plan in analysis.bodies(task.program.body, task.plan):
-        for number, eqn in enumerate(body.eqns):
-            if isinstance(jaxprs.structure(eqn), jaxprs.While):
-                yield (plan, number), eqn
+        for number, op in enumerate(body.ops):
+            if isinstance(control.of(op), control.While):
+                yield (plan, number), op
 
 
-def _limit(eqn: jex_core.JaxprEqn, max_iterations: int) -> int | None:
+def _limit(op: Op, max_iterations: int) -> int | None:
     """The limit of a loop that is counted."""
-    loop = jaxprs.structure(eqn)
-    assert isinstance(loop, jaxprs.While)
+    loop = control.of(op)
+    assert isinstance(loop, control.While)
     if not endings.surely_ends(loop):
         return max_iterations
-    return _MOST if any(map(_may_go_on, jaxprs.bodies(eqn))) else None
+    return _MOST if any(map(_may_go_on, op.regions)) else None
 
 
-def _may_go_on(body: jaxprs.Body) -> bool:
+def _may_go_on(body: Region) -> bool:
     """Whether some loop of a (sub)program need not end."""
-    loops = (jaxprs.structure(eqn) for eqn in jaxprs.equations(body))
-    return any(isinstance(loop, jaxprs.While) and not endings.surely_ends(loop) for loop in loops)
+    loops = (control.of(op) for op in body.walk())
+    return any(isinstance(loop, control.While) and not endings.surely_ends(loop) for loop in loops)
 
 
 class _Counting(Observer):

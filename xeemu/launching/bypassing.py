@@ -11,13 +11,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.extend import core as jex_core
 
+from xeemu.ir import control, evaluation, ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.copies import Copy
-from xeemu.language import jaxprs, primitives
+from xeemu.language import importing, primitives
 from xeemu.language.geometry import Geometry
-from xeemu.language.jaxprs import Body
 from xeemu.language.program import Program
 
 
@@ -33,11 +33,11 @@ class _Bypassed:
     original: jax.Array
     shift: jax.Array
 
-    def load(self, eqn: jex_core.JaxprEqn, index: jax.Array, *others: jax.Array) -> Sequence[jax.Array]:
+    def load(self, op: Op, index: jax.Array, *others: jax.Array) -> Sequence[jax.Array]:
         """What a load from the copy gives."""
         place = lax.convert_element_type(index, self.shift.dtype)
         moved = lax.add(place, lax.broadcast(self.shift, place.shape))
-        found: Sequence[jax.Array] = primitives.load_p.bind(self.original, moved, *others, **eqn.params)
+        found: Sequence[jax.Array] = primitives.load_p.bind(self.original, moved, *others, **op.attributes)
         return found
 
 
@@ -58,13 +58,13 @@ def without(program: Program, plan: Plan, copies: Sequence[Copy]) -> Program:
         return _Rewriting(program.geometry, copies, arguments).body(program.body, plan, arguments)
 
     with jax.enable_x64(program.wide):
-        body = Body(jax.make_jaxpr(rewritten)(*(_struct(v.aval) for v in program.body.invars)))
+        body = importing.imported(jax.make_jaxpr(rewritten)(*map(_struct, program.body.inputs)))
     kept = tuple(a for a in program.allocations if all(a is not copy.memory for copy in copies))
     return dataclasses.replace(program, body=body, allocations=kept)
 
 
-def _struct(aval: Any) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+def _struct(value: Value) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(value.shape, value.dtype, weak_type=value.weak_type)
 
 
 class _Rewriting:
@@ -73,49 +73,52 @@ class _Rewriting:
     def __init__(self, geometry: Geometry, copies: Sequence[Copy], arguments: Sequence[jax.Array]):
         self._bypassed = {copy.value: _bypassed(copy, geometry, arguments[copy.original]) for copy in copies}
 
-    def body(self, body: Body, plan: Plan, inputs: Sequence[_Item]) -> list[Any]:
+    def body(self, body: Region, plan: Plan, inputs: Sequence[_Item]) -> list[Any]:
         """The results of a (sub)program."""
-        items: dict[Any, _Item] = dict(zip(body.invars, inputs, strict=True))
-        items |= dict(body.constants)
-        for number, eqn in enumerate(body.eqns):
-            operands = [jaxprs.literal(a) if jaxprs.is_literal(a) else items[a] for a in eqn.invars]
-            items |= dict(zip(eqn.outvars, self._equation(plan, number, eqn, operands), strict=True))
-        return [jaxprs.literal(a) if jaxprs.is_literal(a) else items[a] for a in body.outvars]
+        items: dict[Value, _Item] = dict(zip(body.inputs, inputs, strict=True))
 
-    def _equation(self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[_Item]) -> Sequence[_Item]:
-        left = [self._bypassed.get(plan.values[v]) for v in eqn.outvars]
+        def read(value: Value) -> _Item:
+            return value.array if isinstance(value, Constant) else items[value]
+
+        for number, op in enumerate(body.ops):
+            results = self._op(plan, number, op, list(map(read, op.operands)))
+            items |= dict(zip(op.results, results, strict=True))
+        return list(map(read, body.outputs))
+
+    def _op(self, plan: Plan, number: int, op: Op, operands: list[_Item]) -> Sequence[_Item]:
+        left = [self._bypassed.get(plan.values[v]) for v in op.results]
         if left and all(copy is not None for copy in left):
             return left
         given = _arrays(operands)
         # What has no copy among its operands may make one.
-        if len(given) == len(operands) and not any(left) and jaxprs.is_bound_again(eqn):
-            return jaxprs.bound(eqn, given)
-        if eqn.primitive is primitives.load_p:
+        if len(given) == len(operands) and not any(left) and op.apply is not None:
+            return evaluation.results(op, given)
+        if op.name == ops.LOAD:
             (copy,) = (o for o in operands if isinstance(o, _Bypassed))
-            return copy.load(eqn, *given)
-        if eqn.primitive in primitives.LANGUAGE:
-            found = iter(jaxprs.bound(eqn, given))
+            return copy.load(op, *given)
+        if op.name in ops.LANGUAGE:
+            found = iter(evaluation.results(op, given))
         else:
-            found = iter(self._structured(plan, number, eqn, operands))
+            found = iter(self._structured(plan, number, op, operands))
         return [next(found) if copy is None else copy for copy in left]
 
-    def _structured(self, plan: Plan, number: int, eqn: jex_core.JaxprEqn, operands: list[_Item]) -> list[Any]:
-        """The results of an equation that holds others, but for the copies among them."""
-        parts = [self._part(body, inner) for body, inner in plan.within(number, eqn)]
-        match structure := jaxprs.structure(eqn):
-            case jaxprs.Cond():
+    def _structured(self, plan: Plan, number: int, op: Op, operands: list[_Item]) -> list[Any]:
+        """The results of an operation that holds others, but for the copies among them."""
+        parts = [self._part(body, inner) for body, inner in plan.within(number, op)]
+        match structure := control.of(op):
+            case control.Cond():
                 which, *given = operands
                 return lax.switch(which, [_of_arrays(part, given) for part in parts], *_arrays(given))
-            case jaxprs.Scan():
+            case control.Scan():
                 return _scanned(structure, parts[0], operands)
-            case jaxprs.While(predicate_consts=first, body_consts=consts):
+            case control.While(predicate_consts=first, body_consts=consts):
                 tested, kept, carried = operands[:first], operands[first:][:consts], operands[first + consts :]
                 goes_on = _of_arrays(lambda carries: parts[0]([*tested, *carries])[0], carried)
                 turn = _of_arrays(lambda carries: parts[1]([*kept, *carries]), carried)
                 return lax.while_loop(lambda given: goes_on(*given), lambda given: turn(*given), _arrays(carried))
         return parts[0](operands)
 
-    def _part(self, body: Body, plan: Plan) -> Callable[[Sequence[_Item]], list[Any]]:
+    def _part(self, body: Region, plan: Plan) -> Callable[[Sequence[_Item]], list[Any]]:
         """A body as a function, without the copies among its results."""
         return lambda inputs: _arrays(self.body(body, plan, inputs))
 
@@ -129,7 +132,7 @@ def _bypassed(copy: Copy, geometry: Geometry, original: jax.Array) -> _Bypassed:
     return _Bypassed(original, shift)
 
 
-def _scanned(scan: jaxprs.Scan, turn: Callable[[Sequence[_Item]], list[Any]], operands: Sequence[_Item]) -> list[Any]:
+def _scanned(scan: control.Scan, turn: Callable[[Sequence[_Item]], list[Any]], operands: Sequence[_Item]) -> list[Any]:
     consts, rest = operands[: scan.consts], operands[scan.consts :]
     carried, rows = rest[: scan.carries], rest[scan.carries :]
     count = len(_arrays(carried))

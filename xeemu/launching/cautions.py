@@ -5,7 +5,8 @@ import warnings
 from collections.abc import Iterator
 
 from xeemu.errors import KernelWarning
-from xeemu.language import jaxprs, primitives, separation, source
+from xeemu.ir import ops
+from xeemu.language import separation, source
 from xeemu.language.collectives import GROUP
 from xeemu.language.dialect import PYTHON
 from xeemu.language.program import Program
@@ -33,11 +34,11 @@ def _mixing(program: Program) -> Iterator[tuple[Site, str]]:
 
 
 def _barriers(program: Program) -> Iterator[tuple[Site, str]]:
-    for eqn in jaxprs.equations(program.body):
-        barrier = eqn.primitive is primitives.barrier_p and eqn.params["level"] == GROUP
-        if barrier and len(eqn.invars) == int(eqn.params["masked"]):
+    for op in program.body.walk():
+        barrier = op.name == ops.BARRIER and op.attributes["level"] == GROUP
+        if barrier and len(op.operands) == int(op.attributes["masked"]):
             yield (
-                source.of_equation(eqn),
+                source.of_op(op),
                 f"kernel {program.kernel.name} has a barrier of no memories, which orders no accesses; give it those "
                 f"that it orders, and take what it gives: {_names(program)}",
             )

@@ -5,9 +5,9 @@ import functools
 import math
 from collections.abc import Sequence
 
+from xeemu.ir import ops
 from xeemu.knowledge import analysis
-from xeemu.knowledge.analysis import Plan, Value
-from xeemu.language import primitives
+from xeemu.knowledge.analysis import Known, Plan
 from xeemu.language.program import Program
 from xeemu.launching import working
 from xeemu.launching.analysed import Analysed, Task
@@ -206,14 +206,14 @@ def _is_ordered(analysed: Analysed) -> bool:
 
     Atomic operations tell, and a group that loads what another one stores may even wait for it.
     """
-    loaded, stored = set[Value](), set[Value]()
+    loaded, stored = set[Known](), set[Known]()
     for body, plan in analysis.bodies(analysed.program.body, analysed.plan):
-        for eqn in body.eqns:
-            if eqn.primitive is primitives.atomic_p:
+        for op in body.ops:
+            if op.name == ops.ATOMIC:
                 return True
-            if eqn.primitive in primitives.ACCESSES:
-                memory = plan.values[eqn.invars[0]]
-                (loaded if eqn.primitive is primitives.load_p else stored).add(memory)
+            if op.name in ops.ACCESSES:
+                memory = plan.values[op.operands[0]]
+                (loaded if op.name == ops.LOAD else stored).add(memory)
     return any(memory.space == "global" for memory in loaded & stored)
 
 

@@ -176,8 +176,8 @@ class Watched:
           more: what the state before the first chunk is made of.
         """
         # Scalars in the dtypes that the program was traced for; arrays as they are.
-        avals = [v.aval for v in self.prepared.program.body.invars]
-        arguments = [np.asarray(a, v.dtype) if not np.shape(a) else a for a, v in zip(given, avals, strict=True)]
+        inputs = self.prepared.program.body.inputs
+        arguments = [np.asarray(a, v.dtype) if not np.shape(a) else a for a, v in zip(given, inputs, strict=True)]
         arguments += more
         # Counts pass 2^31; and it is a computation of its own, whatever else is traced.
         with jax.enable_x64(True), jax.core.eval_context(), capacity.refusing():
@@ -195,7 +195,7 @@ class Watched:
     @functools.cached_property
     def _measured(self) -> capacity.Measured:
         prepared = self.prepared
-        count = len(prepared.program.body.invars)
+        count = len(prepared.program.body.inputs)
         options = effort.options(prepared.program, prepared.cut.groups, prepared.options.target)
         return capacity.Measured(
             compiling.compiled(

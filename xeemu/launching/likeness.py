@@ -7,12 +7,10 @@ alike, they do so from the first store to the last.
 
 from collections.abc import Iterator
 
-from jax.extend import core as jex_core
-
+from xeemu.ir import control, ops
+from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge import analysis
-from xeemu.knowledge.analysis import Plan, Value
-from xeemu.language import jaxprs, primitives
-from xeemu.language.jaxprs import Body
+from xeemu.knowledge.analysis import Known, Plan
 from xeemu.language.program import Program
 
 
@@ -24,7 +22,7 @@ def analyse(program: Program, rows: range | None = None) -> Plan | None:
       rows: see `analysis.analyse`.
     """
     # A single group has its own memories anyway.
-    allocated = frozenset(eqn.outvars[0] for eqn in jaxprs.equations(program.body) if _allocates(eqn))
+    allocated = frozenset(op.results[0] for op in program.body.walk() if _allocates(op))
     alike = allocated if program.geometry.groups > 1 else frozenset()
     while alike:
         plan = analysis.analyse(program, rows, alike)
@@ -35,42 +33,40 @@ def analyse(program: Program, rows: range | None = None) -> Plan | None:
     return None
 
 
-def _differing(program: Program, plan: Plan) -> frozenset[jex_core.Var]:
+def _differing(program: Program, plan: Plan) -> frozenset[Value]:
     """The local memories to which not all groups do the same, by what allocates them."""
-    dimensions, memories, differing = len(program.geometry.group_range), dict[Value, jex_core.Var](), set[Value]()
-    for eqn, inside, diverging in _equations(program.body, plan, dimensions):
-        if _allocates(eqn):
-            memories[inside.values[eqn.outvars[0]]] = eqn.outvars[0]
-        if _differs(eqn, inside, diverging, dimensions):
-            differing.add(inside.values[eqn.invars[0]])
+    dimensions, memories, differing = len(program.geometry.group_range), dict[Known, Value](), set[Known]()
+    for op, inside, diverging in _operations(program.body, plan, dimensions):
+        if _allocates(op):
+            memories[inside.values[op.results[0]]] = op.results[0]
+        if _differs(op, inside, diverging, dimensions):
+            differing.add(inside.values[op.operands[0]])
     return frozenset(memories[memory] for memory in differing if memory in memories)
 
 
-def _allocates(eqn: jex_core.JaxprEqn) -> bool:
-    return eqn.primitive is primitives.allocate_p and eqn.params["space"] == "local"
+def _allocates(op: Op) -> bool:
+    return op.name == ops.ALLOCATE and op.attributes["space"] == "local"
 
 
-def _equations(
-    body: Body, plan: Plan, dimensions: int, diverging: bool = False
-) -> Iterator[tuple[jex_core.JaxprEqn, Plan, bool]]:
-    """The equations of a (sub)program and its inner ones, their plans, and whether only some groups may be there."""
-    for number, eqn in enumerate(body.eqns):
-        yield eqn, plan, diverging
-        inner = plan.within(number, eqn)
-        match jaxprs.structure(eqn):
-            case jaxprs.Cond():
-                varying = plan.value(eqn.invars[0], dimensions).varying
-            case jaxprs.While(predicate=predicate):
-                varying = inner[0][1].value(predicate.outvars[0], dimensions).varying
+def _operations(body: Region, plan: Plan, dimensions: int, diverging: bool = False) -> Iterator[tuple[Op, Plan, bool]]:
+    """The operations of a (sub)program and its inner ones, their plans, and whether only some groups may be there."""
+    for number, op in enumerate(body.ops):
+        yield op, plan, diverging
+        inner = plan.within(number, op)
+        match control.of(op):
+            case control.Cond():
+                varying = plan.value(op.operands[0], dimensions).varying
+            case control.While(predicate=predicate):
+                varying = inner[0][1].value(predicate.outputs[0], dimensions).varying
             case _:
                 varying = False
         for part, plan_of_part in inner:
-            yield from _equations(part, plan_of_part, dimensions, diverging or varying)
+            yield from _operations(part, plan_of_part, dimensions, diverging or varying)
 
 
-def _differs(eqn: jex_core.JaxprEqn, plan: Plan, diverging: bool, dimensions: int) -> bool:
+def _differs(op: Op, plan: Plan, diverging: bool, dimensions: int) -> bool:
     """Whether it changes a memory, and not in all groups alike, or by an atomic operation."""
-    if eqn.primitive not in primitives.ACCESSES or eqn.primitive is primitives.load_p:
+    if op.name not in ops.ACCESSES or op.name == ops.LOAD:
         return False
-    varying = any(plan.value(a, dimensions).varying for a in eqn.invars[1:])
-    return diverging or varying or eqn.primitive is not primitives.store_p
+    varying = any(plan.value(a, dimensions).varying for a in op.operands[1:])
+    return diverging or varying or op.name != ops.STORE

@@ -39,12 +39,12 @@ def printed(
     Raises:
       KernelArgumentError: the kernel does not call `printf`.
     """
+    nd_range = own_range(kernel, nd_range)
+    modelled = checked_device(kernel, nd_range, device)
     if kernel.interface is None or kernel.interface.printing is None:
         why = "calls no printf" if kernel.interface is not None else "is written in Python, which has no printf"
         raise KernelArgumentError(f"kernel {kernel.name} {why}; store the values to a memory and return it")
     if words < 2:
         raise KernelArgumentError(f"words={words!r}; give the number of words to keep of each work-item, such as 256")
-    nd_range = own_range(kernel, nd_range)
-    modelled = checked_device(kernel, nd_range, device)
     call = launch(kernel.interface.printing(kernel, words), nd_range, device=modelled, schedule=schedule)
     return staged("printed", kernel, nd_range, modelled, call, words=words, schedule=schedule)

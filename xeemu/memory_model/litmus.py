@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from xeemu.errors import KernelArgumentError, did_you_mean
+from xeemu.language import public
 from xeemu.memory_model import executions, page, witness
 from xeemu.memory_model import statements as language
 from xeemu.memory_model.executions import Program
@@ -154,11 +155,13 @@ class _Front:
     fence = staticmethod(language.fence)
     barrier = staticmethod(language.barrier)
 
+    @public.method("litmus")
     def __call__(
         self,
         name: str,
         work_items: Sequence[Sequence[Statement]],
         positions: str | Sequence[Position | tuple[int, int, int]] = "device",
+        *,
         memory: bool = False,
     ) -> Litmus:
         """A litmus test.

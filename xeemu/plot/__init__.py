@@ -5,8 +5,9 @@ Every function draws into the axes that it is given, or into new ones, and retur
 
 from xeemu.plot.banks import bank_map
 from xeemu.plot.executions import execution
+from xeemu.plot.races import race
 from xeemu.plot.roofs import roofline
 from xeemu.plot.steps import occupancy
 from xeemu.plot.tiles import tile
 
-__all__ = ["bank_map", "execution", "occupancy", "roofline", "tile"]
+__all__ = ["bank_map", "execution", "occupancy", "race", "roofline", "tile"]

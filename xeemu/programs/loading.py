@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from xeemu.errors import KernelArgumentError
+from xeemu.language import public
 
 if TYPE_CHECKING:
     from xeemu.frontends.collection import Kernels
@@ -17,10 +18,12 @@ _SUFFIXES = (".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hxx", ".sycl", ".dp.cpp")
 _INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](?:sycl/|CL/sycl\.hpp|oneapi/)', re.MULTILINE)
 
 
+@public.function
 def load(
     path_or_text: str | os.PathLike[str],
     options: str | Sequence[str] = "",
     std: str | None = None,
+    *,
     language: str | None = None,
 ) -> "Kernels | SyclProgram":
     """The kernels of OpenCL C or SYCL C++ source.

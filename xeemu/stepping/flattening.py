@@ -7,15 +7,14 @@ from typing import Any, TypeAlias
 import jax
 import numpy as np
 from jax import lax
-from jax.extend import core as jex_core
 
 from xeemu.emission import exactness
-from xeemu.ir import ops
+from xeemu.ir import control, evaluation, ops
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import endings, lanewise
-from xeemu.language import collectives, jaxprs, primitives, separation, source
+from xeemu.language import collectives, separation, source
 from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
-from xeemu.language.jaxprs import Body
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
 from xeemu.stepping import steps
@@ -33,7 +32,7 @@ from xeemu.stepping.steps import (
     Straight,
 )
 
-# What an equation's operand or result is here.
+# What an operation's operand or result is here.
 _Known: TypeAlias = Register | np.ndarray | Allocation
 
 
@@ -49,8 +48,8 @@ def of_program(program: Program, by_line: bool = False) -> Code:
     """
     writer = _Writer(program, by_line)
     inputs: list[_Known] = [
-        memory or writer.given(v.aval, False, "argument", n)
-        for n, (memory, v) in enumerate(zip(program.arguments, program.body.invars, strict=True))
+        memory or writer.given(v, False, "argument", n)
+        for n, (memory, v) in enumerate(zip(program.arguments, program.body.inputs, strict=True))
     ]
     writer.body(program.body, inputs)
     writer.close()
@@ -86,7 +85,7 @@ class _Writer:
         self._shared = tuple(m for m in memories if m is not None and m.space != "private")
         self._reductions = separation.group_reductions(program.body, program.geometry)
         # Whether lanes of a sub-group stay together in divergent code, where they meet.
-        self._lockstep = any(map(_is_divergent_meeting, jaxprs.equations(program.body)))
+        self._lockstep = any(map(_is_divergent_meeting, program.body.walk()))
         self._operations: list[Operation] = []
         self._starts: dict[tuple[str, int | None], Register] = {}
 
@@ -94,15 +93,15 @@ class _Writer:
     def rank(self) -> int:
         return len(self.geometry.local_range)
 
-    def register(self, aval: Any, lanes: bool) -> Register:
-        made = Register(len(self.registers), lanes, tuple(aval.shape), aval.dtype)
+    def register(self, like: Any, lanes: bool) -> Register:
+        made = Register(len(self.registers), lanes, tuple(like.shape), like.dtype)
         self.registers.append(made)
         return made
 
-    def given(self, aval: Any, lanes: bool, what: str, number: int | None) -> Register:
+    def given(self, like: Any, lanes: bool, what: str, number: int | None) -> Register:
         """The register that holds something known from the start."""
         if (what, number) not in self._starts:
-            self._starts[what, number] = self.register(aval, lanes)
+            self._starts[what, number] = self.register(like, lanes)
             self.starts.append((self._starts[what, number], what, number))
         return self._starts[what, number]
 
@@ -127,55 +126,54 @@ class _Writer:
         self.close()
         return len(self.steps)
 
-    def body(self, body: Body, given: Sequence[_Known]) -> list[_Known]:
+    def body(self, body: Region, given: Sequence[_Known]) -> list[_Known]:
         """Writes a (sub)program; what its results are."""
-        known: dict[Any, _Known] = dict(zip(body.invars, given, strict=True))
-        known |= {v: np.asarray(array) for v, array in body.constants}
+        known: dict[Any, _Known] = dict(zip(body.inputs, given, strict=True))
 
-        def read(atom: jaxprs.Atom) -> _Known:
-            return jaxprs.literal(atom) if jaxprs.is_literal(atom) else known[atom]
+        def read(value: Value) -> _Known:
+            return np.asarray(value.array) if isinstance(value, Constant) else known[value]
 
         around = self._scope
-        for eqn in body.eqns:
-            results = self._equation(eqn, [read(a) for a in eqn.invars])
-            known |= dict(zip(eqn.outvars, results, strict=True))
+        for op in body.ops:
+            results = self._op(op, [read(a) for a in op.operands])
+            known |= dict(zip(op.results, results, strict=True))
         self._enter(around)
-        return [read(a) for a in body.outvars]
+        return [read(a) for a in body.outputs]
 
-    def _equation(self, eqn: jex_core.JaxprEqn, operands: list[_Known]) -> list[_Known]:
-        if eqn.primitive in primitives.LANGUAGE:
-            return self._language(eqn, operands)
-        structure = jaxprs.structure(eqn)
+    def _op(self, op: Op, operands: list[_Known]) -> list[_Known]:
+        if op.name in ops.LANGUAGE:
+            return self._language(op, operands)
+        structure = control.of(op)
         together = any(isinstance(o, Allocation) or _is_lanewise(o) for o in operands)
-        alone = not isinstance(structure, jaxprs.Call) and _stands_alone(eqn) and not together
+        alone = not isinstance(structure, control.Call) and _stands_alone(op) and not together
         if structure is None or alone:
-            return list(self._operation(eqn, [_value(o) for o in operands]))
+            return list(self._operation(op, [_value(o) for o in operands]))
         match structure:
-            case jaxprs.Call(body):
-                return self._call(eqn, body, operands)
-            case jaxprs.Cond(branches):
-                return self._cond(eqn, branches, operands)
-            case jaxprs.Scan() as scan:
-                return self._scan(eqn, scan, operands)
-            case jaxprs.While() as loop:
-                return self._while(eqn, loop, operands)
-        raise AssertionError(eqn)
+            case control.Call(body):
+                return self._call(op, body, operands)
+            case control.Cond(branches):
+                return self._cond(op, branches, operands)
+            case control.Scan() as scan:
+                return self._scan(op, scan, operands)
+            case control.While() as loop:
+                return self._while(op, loop, operands)
+        raise AssertionError(op)
 
-    def _call(self, eqn: jex_core.JaxprEqn, body: Body, operands: list[_Known]) -> list[_Known]:
+    def _call(self, op: Op, body: Region, operands: list[_Known]) -> list[_Known]:
         """What is called; what a library does in there is done by the line that calls it."""
-        caller, self._caller = self._caller, self._origin(eqn)
+        caller, self._caller = self._caller, self._origin(op)
         results = self.body(body, operands)
         self._caller = caller
         return results
 
-    def _operation(self, eqn: jex_core.JaxprEqn, operands: list[Operand]) -> tuple[Register, ...]:
+    def _operation(self, op: Op, operands: list[Operand]) -> tuple[Register, ...]:
         lanes = [_is_lanewise(o) for o in operands]
-        kept_apart = any(lanes) and lanewise.keeps_apart(eqn, lanes, self.rank)
-        results = tuple(self.register(v.aval, kept_apart) for v in eqn.outvars)
-        self.keys |= {r: source.of_equation(eqn) for r in results if not isinstance(r.dtype, np.dtype)}
-        operation = Operation(functools.partial(_bind, eqn), tuple(operands), results, origin=self._origin(eqn))
+        kept_apart = any(lanes) and lanewise.keeps_apart(op, lanes, self.rank)
+        results = tuple(self.register(v, kept_apart) for v in op.results)
+        self.keys |= {r: source.of_op(op) for r in results if not isinstance(r.dtype, np.dtype)}
+        operation = Operation(functools.partial(_bind, op), tuple(operands), results, origin=self._origin(op))
         if any(lanes) and not kept_apart:
-            self._exchange(collectives.GROUP, operation, eqn, self._shared if id(eqn) in self._reductions else ())
+            self._exchange(collectives.GROUP, operation, op, self._shared if id(op) in self._reductions else ())
         else:
             self._compute(operation)
         return results
@@ -194,105 +192,105 @@ class _Writer:
                 self.close()
         self._operations.append(operation)
 
-    def _origin(self, eqn: jex_core.JaxprEqn) -> source.Origin | None:
+    def _origin(self, op: Op) -> source.Origin | None:
         """Where an operation comes from, where somebody asks for it; what a library does, its caller has done."""
-        if not self._by_line or (eqn.primitive.name in _OF_MASKS and source.called_by_user(eqn) in _DIVERGING):
+        if not self._by_line or (op.name in _OF_MASKS and source.called_by_user(op) in _DIVERGING):
             return None
-        return source.origin_of(eqn) or self._caller
+        return source.origin_of(op) or self._caller
 
-    def _id(self, eqn: jex_core.JaxprEqn, lanes: bool, what: str) -> Register:
+    def _id(self, op: Op, lanes: bool, what: str) -> Register:
         """An id, which each line that asks for it computes for itself where lines are watched."""
-        given = self.given(eqn.outvars[0].aval, lanes, what, eqn.params["dim"])
+        given = self.given(op.results[0], lanes, what, op.attributes["dim"])
         if not self._by_line:
             return given
         copy = self.register(given, lanes)
-        self._compute(Operation(lambda x: [x], (given,), (copy,), origin=self._origin(eqn)))
+        self._compute(Operation(lambda x: [x], (given,), (copy,), origin=self._origin(op)))
         return copy
 
     def _exchange(
         self,
         level: str,
         operation: Operation,
-        eqn: jex_core.JaxprEqn,
+        op: Op,
         ordered: tuple[Allocation, ...],
         mask: Operand | None = None,
     ) -> None:
         straight = Straight((operation,), ())
         where, active = (mask, None) if level == collectives.GROUP else (None, mask)
-        self.append(Meeting(level, ordered, where, straight, source.of_equation(eqn), active))
+        self.append(Meeting(level, ordered, where, straight, source.of_op(op), active))
 
-    def _copied(self, value: _Known, eqn: jex_core.JaxprEqn) -> _Known:
+    def _copied(self, value: _Known, op: Op) -> _Known:
         """The value as a copy that each work-item has."""
         if not _is_lanewise(value):
             return value
         assert isinstance(value, Register)
         copy = self.register(value, False)
-        self._exchange(collectives.GROUP, Operation(lambda x: [x], (value,), (copy,)), eqn, ())
+        self._exchange(collectives.GROUP, Operation(lambda x: [x], (value,), (copy,)), op, ())
         return copy
 
-    def _language(self, eqn: jex_core.JaxprEqn, operands: list[_Known]) -> list[_Known]:
-        p = eqn.params
-        if eqn.primitive is primitives.local_id_p:
-            return [self._id(eqn, True, "local_id")]
-        if eqn.primitive is primitives.group_id_p:
-            return [self._id(eqn, False, "group_id")]
-        if eqn.primitive is primitives.allocate_p:
+    def _language(self, op: Op, operands: list[_Known]) -> list[_Known]:
+        p = op.attributes
+        if op.name == ops.LOCAL_ID:
+            return [self._id(op, True, "local_id")]
+        if op.name == ops.GROUP_ID:
+            return [self._id(op, False, "group_id")]
+        if op.name == ops.ALLOCATE:
             return [next(self._allocations)]
-        if eqn.primitive is primitives.region_p:
+        if op.name == ops.REGION:
             mask = _value(operands[0])
             self._enter(mask if self._by_line and isinstance(mask, Register) else None)
             return []
-        if eqn.primitive is primitives.uniform_p:
-            return [self._uniform(eqn, _value(operands[0]))]
-        if eqn.primitive is primitives.collective_p:
-            return [self._collective(eqn, [_value(o) for o in operands])]
-        if eqn.primitive in primitives.ACCESSES:
-            return self._access(eqn, operands)
-        if eqn.primitive not in primitives.ORDERING:
-            raise ops.unhandled(eqn, "the stepping through a program")
+        if op.name == ops.UNIFORM:
+            return [self._uniform(op, _value(operands[0]))]
+        if op.name == ops.COLLECTIVE:
+            return [self._collective(op, [_value(o) for o in operands])]
+        if op.name in ops.ACCESSES:
+            return self._access(op, operands)
+        if op.name not in ops.ORDERING:
+            raise ops.unhandled(op, "the stepping through a program")
         memories = tuple(o for o in operands if isinstance(o, Allocation))
         where = _value(operands[-1]) if p["masked"] else None
-        if eqn.primitive is primitives.fence_p:
-            self.append(Fence(source.of_equation(eqn), memories, p["ordering"], where))
+        if op.name == ops.FENCE:
+            self.append(Fence(source.of_op(op), memories, p["ordering"], where))
         else:
             of_group = p["level"] == collectives.GROUP
             masks = (where, None) if of_group else (None, where)
-            self.append(Meeting(p["level"], memories, masks[0], None, source.of_equation(eqn), masks[1]))
+            self.append(Meeting(p["level"], memories, masks[0], None, source.of_op(op), masks[1]))
         return list(memories)
 
-    def _collective(self, eqn: jex_core.JaxprEqn, operands: list[Operand]) -> Register:
-        chosen: Collective = eqn.params["collective"]
-        (lanes,) = lanewise.results(eqn, [True] * len(operands), self.rank)
-        result = self.register(eqn.outvars[0].aval, lanes)
-        algorithm = Operation(lambda *xs: [chosen.apply(*xs)], tuple(operands), (result,), origin=self._origin(eqn))
-        self._exchange(chosen.level, algorithm, eqn, self._shared, operands[-1] if chosen.masked else None)
+    def _collective(self, op: Op, operands: list[Operand]) -> Register:
+        chosen: Collective = op.attributes["collective"]
+        (lanes,) = lanewise.results(op, [True] * len(operands), self.rank)
+        result = self.register(op.results[0], lanes)
+        algorithm = Operation(lambda *xs: [chosen.apply(*xs)], tuple(operands), (result,), origin=self._origin(op))
+        self._exchange(chosen.level, algorithm, op, self._shared, operands[-1] if chosen.masked else None)
         return result
 
-    def _uniform(self, eqn: jex_core.JaxprEqn, operand: Operand) -> Register:
+    def _uniform(self, op: Op, operand: Operand) -> Register:
         """What steers a work-item: its own element; or its sub-group in lockstep, that of all lanes together."""
-        result = self.register(eqn.outvars[0].aval, False)
-        kind = eqn.params["kind"]
+        result = self.register(op.results[0], False)
+        kind = op.attributes["kind"]
         if not self._lockstep or kind == "pick":
             self._operations.append(Operation(lambda x: [x], (operand,), (result,), own=True))
             return result
-        local, op = self.geometry.local_range, "or" if kind == "some" else "max"
-        together = Collective(collectives.SUB_GROUP, "reduce", op, local, self.geometry.sub_group_size)
+        local, operation = self.geometry.local_range, "or" if kind == "some" else "max"
+        together = Collective(collectives.SUB_GROUP, "reduce", operation, local, self.geometry.sub_group_size)
         steering = Operation(lambda x: [together.apply(x)], (operand,), (result,), own=True)
-        self._exchange(collectives.SUB_GROUP, steering, eqn, ())
+        self._exchange(collectives.SUB_GROUP, steering, op, ())
         return result
 
-    def _access(self, eqn: jex_core.JaxprEqn, operands: list[_Known]) -> list[_Known]:
-        memory, what = operands[0], eqn.params["access"]
+    def _access(self, op: Op, operands: list[_Known]) -> list[_Known]:
+        memory, what = operands[0], op.attributes["access"]
         assert isinstance(memory, Allocation)
-        op = primitives.operation(eqn)
+        operation = ops.operation(op)
         rest = [_value(o) for o in operands[1:]]
         index, values = tuple(rest[: what.rank]), rest[what.rank :]
-        where = values.pop(0 if op == "load" else -1) if what.masked else None
-        is_update = op != "load"
-        asked = not is_update or eqn.params.get("fetch", False)
-        result = self.register(eqn.outvars[0].aval, bool(what.shape)) if asked else None
-        site, origin = source.of_equation(eqn), self._origin(eqn)
-        self.append(Access(site, memory, op, what, index, tuple(values), where, result, origin))
+        where = values.pop(0 if operation == "load" else -1) if what.masked else None
+        is_update = operation != "load"
+        asked = not is_update or op.attributes.get("fetch", False)
+        result = self.register(op.results[0], bool(what.shape)) if asked else None
+        site, origin = source.of_op(op), self._origin(op)
+        self.append(Access(site, memory, operation, what, index, tuple(values), where, result, origin))
         return [*([result] if result else []), *([memory] if is_update else [])]
 
     # Control flow.
@@ -301,8 +299,8 @@ class _Writer:
         """Registers of their own for values, with nothing in them yet; memories stay what they are."""
         return [v if isinstance(v, Allocation) else self.register(v, k) for v, k in zip(values, lanes, strict=True)]
 
-    def _cond(self, eqn: jex_core.JaxprEqn, branches: Sequence[Body], operands: list[_Known]) -> list[_Known]:
-        lanes = lanewise.results(eqn, [_is_lanewise(o) for o in operands], self.rank)
+    def _cond(self, op: Op, branches: Sequence[Region], operands: list[_Known]) -> list[_Known]:
+        lanes = lanewise.results(op, [_is_lanewise(o) for o in operands], self.rank)
         start = self.append(Jump(0))
         targets, ends = [], []
         results: list[_Known] = []
@@ -310,8 +308,8 @@ class _Writer:
             targets.append(self.here())
             outputs = self.body(body, operands[1:])
             results = results or [
-                o if isinstance(o, Allocation) else self.register(v.aval, k)
-                for o, v, k in zip(outputs, eqn.outvars, lanes, strict=True)
+                o if isinstance(o, Allocation) else self.register(v, k)
+                for o, v, k in zip(outputs, op.results, lanes, strict=True)
             ]
             self.close(_moves(results, outputs))
             ends.append(self.append(Jump(0)))
@@ -321,53 +319,53 @@ class _Writer:
             self.steps[place] = Jump(end)
         return results
 
-    def _scan(self, eqn: jex_core.JaxprEqn, scan: jaxprs.Scan, operands: list[_Known]) -> list[_Known]:
+    def _scan(self, op: Op, scan: control.Scan, operands: list[_Known]) -> list[_Known]:
         first = scan.consts + scan.carries
-        rows = [_value(self._copied(o, eqn)) for o in operands[first:]]
+        rows = [_value(self._copied(o, op)) for o in operands[first:]]
         lanes = lanewise.carries(scan, [_is_lanewise(o) for o in operands[:first]] + [False] * len(rows), self.rank)
         carries = self._moved(operands[scan.consts : first], lanes)
         inside = [*map(_is_lanewise, operands[: scan.consts]), *lanes, *([False] * len(rows))]
         apart = lanewise.of_body(scan.body, inside, self.rank)[scan.carries :]
-        stacks = [self._stack(v.aval, k) for v, k in zip(eqn.outvars[scan.carries :], apart, strict=True)]
+        stacks = [self._stack(v, k) for v, k in zip(op.results[scan.carries :], apart, strict=True)]
         counter = self.register(jax.ShapeDtypeStruct((), np.dtype(np.int32)), False)
         blank = [np.zeros(s.shape, s.dtype) for s in stacks]
         self.close(
             [*_moves([*carries, *stacks], [*operands[scan.consts : first], *blank]), (counter, np.zeros((), np.int32))]
         )
         if not scan.length:
-            return [*carries, *(self._unstacked(s, eqn) for s in stacks)]
+            return [*carries, *(self._unstacked(s, op) for s in stacks)]
         head = self.here()
         turn = self._computed(lambda k: np.int32(scan.length - 1) - k if scan.reverse else k, counter, counter)
-        given = [self._row(r, turn, v.aval) for r, v in zip(rows, scan.body.invars[first:], strict=True)]
+        given = [self._row(r, turn, v) for r, v in zip(rows, scan.body.inputs[first:], strict=True)]
         outputs = self.body(scan.body, [*operands[: scan.consts], *carries, *given])
-        filled = [self._filled(s, o, turn, eqn) for s, o in zip(stacks, outputs[scan.carries :], strict=True)]
+        filled = [self._filled(s, o, turn, op) for s, o in zip(stacks, outputs[scan.carries :], strict=True)]
         following = self._computed(lambda k: k + np.int32(1), counter, counter)
         goes_on = self._computed(lambda k: k < np.int32(scan.length), following, np.zeros((), bool))
         after = [*outputs[: scan.carries], *filled]
         self.close([*_moves([*carries, *stacks], after), (counter, following)])
         self.append(Branch(goes_on, (len(self.steps) + 1, head)))
-        return [*carries, *(self._unstacked(s, eqn) for s in stacks)]
+        return [*carries, *(self._unstacked(s, op) for s in stacks)]
 
     def _computed(self, function: Callable[[Any], Any], operand: Register, like: Any) -> Register:
         result = self.register(like, False)
         self._operations.append(Operation(lambda x: [function(x)], (operand,), (result,)))
         return result
 
-    def _row(self, rows: Operand, turn: Register, aval: Any) -> Register:
-        row = self.register(aval, False)
+    def _row(self, rows: Operand, turn: Register, like: Any) -> Register:
+        row = self.register(like, False)
         take = functools.partial(lax.dynamic_index_in_dim, keepdims=False)
         self._operations.append(Operation(lambda xs, k: [take(xs, k)], (rows, turn), (row,)))
         return row
 
     # A stack of values of each work-item has the work-group's axes first, the turns' after them.
 
-    def _stack(self, aval: Any, apart: bool) -> Register:
+    def _stack(self, like: Any, apart: bool) -> Register:
         if not apart:
-            return self.register(aval, False)
-        turns, local, private = aval.shape[0], aval.shape[1 : 1 + self.rank], aval.shape[1 + self.rank :]
-        return self.register(jax.ShapeDtypeStruct((*local, turns, *private), aval.dtype), True)
+            return self.register(like, False)
+        turns, local, private = like.shape[0], like.shape[1 : 1 + self.rank], like.shape[1 + self.rank :]
+        return self.register(jax.ShapeDtypeStruct((*local, turns, *private), like.dtype), True)
 
-    def _unstacked(self, stack: Register, eqn: jex_core.JaxprEqn) -> Register:
+    def _unstacked(self, stack: Register, op: Op) -> Register:
         """The stack as the program knows it, a copy for each work-item: the turns' axis first."""
         if not stack.lanewise:
             return stack
@@ -375,17 +373,17 @@ class _Writer:
         shape = (turns, *stack.shape[: self.rank], *stack.shape[self.rank + 1 :])
         copy = self.register(jax.ShapeDtypeStruct(shape, stack.dtype), False)
         moved = functools.partial(jax.numpy.moveaxis, source=self.rank, destination=0)
-        self._exchange(collectives.GROUP, Operation(lambda x: [moved(x)], (stack,), (copy,)), eqn, ())
+        self._exchange(collectives.GROUP, Operation(lambda x: [moved(x)], (stack,), (copy,)), op, ())
         return copy
 
-    def _filled(self, stack: Register, row: _Known, turn: Register, eqn: jex_core.JaxprEqn) -> Register:
-        row = row if stack.lanewise else self._copied(row, eqn)
+    def _filled(self, stack: Register, row: _Known, turn: Register, op: Op) -> Register:
+        row = row if stack.lanewise else self._copied(row, op)
         filled = self.register(stack, stack.lanewise)
         put = functools.partial(lax.dynamic_update_index_in_dim, axis=self.rank if stack.lanewise else 0)
         self._operations.append(Operation(lambda xs, x, k: [put(xs, x, k)], (stack, _value(row), turn), (filled,)))
         return filled
 
-    def _while(self, eqn: jex_core.JaxprEqn, loop: jaxprs.While, operands: list[_Known]) -> list[_Known]:
+    def _while(self, op: Op, loop: control.While, operands: list[_Known]) -> list[_Known]:
         first = loop.predicate_consts + loop.body_consts
         lanes = lanewise.carries(loop, [_is_lanewise(o) for o in operands], self.rank)
         carries = self._moved(operands[first:], lanes)
@@ -396,7 +394,7 @@ class _Writer:
         outputs = self.body(loop.body, [*operands[loop.predicate_consts : first], *carries])
         self.close(_moves(carries, outputs))
         self.append(Jump(head))
-        site = None if endings.surely_ends(loop) else source.of_equation(eqn)
+        site = None if endings.surely_ends(loop) else source.of_op(op)
         self.steps[test] = Branch(_value(goes_on), (self.here(), test + 1), site)
         return carries
 
@@ -414,15 +412,15 @@ def _is_lanewise(known: _Known) -> bool:
     return isinstance(known, Register) and known.lanewise
 
 
-def _stands_alone(eqn: jex_core.JaxprEqn) -> bool:
-    """Whether a structured equation touches nothing but its operands and surely ends, whatever these are."""
-    for body in jaxprs.bodies(eqn):
-        for inner in body.eqns:
-            if inner.primitive in primitives.LANGUAGE or inner.primitive.name == "while":
+def _stands_alone(op: Op) -> bool:
+    """Whether a structured operation touches nothing but its operands and surely ends, whatever these are."""
+    for body in op.regions:
+        for inner in body.ops:
+            if inner.name in ops.LANGUAGE or inner.name == "while":
                 return False
-            if jaxprs.structure(inner) is not None and not _stands_alone(inner):
+            if control.of(inner) is not None and not _stands_alone(inner):
                 return False
-    return not isinstance(jaxprs.structure(eqn), jaxprs.While)
+    return not isinstance(control.of(op), control.While)
 
 
 # What divergent control flow computes for itself, of the masks of those who take part.
@@ -430,14 +428,14 @@ _DIVERGING = frozenset({"cond", "while_loop", "fori_loop"})
 _OF_MASKS = frozenset({"not", "and"})
 
 
-def _is_divergent_meeting(eqn: jex_core.JaxprEqn) -> bool:
+def _is_divergent_meeting(op: Op) -> bool:
     """Whether lanes of a sub-group meet of which not all may be active."""
-    if eqn.primitive is primitives.collective_p:
-        chosen: Collective = eqn.params["collective"]
+    if op.name == ops.COLLECTIVE:
+        chosen: Collective = op.attributes["collective"]
         return chosen.masked and chosen.level == collectives.SUB_GROUP
-    return eqn.primitive is primitives.barrier_p and eqn.params["masked"] and eqn.params["level"] != collectives.GROUP
+    return op.name == ops.BARRIER and op.attributes["masked"] and op.attributes["level"] != collectives.GROUP
 
 
-def _bind(eqn: jex_core.JaxprEqn, *operands: jax.Array) -> Sequence[jax.Array]:
+def _bind(op: Op, *operands: jax.Array) -> Sequence[jax.Array]:
     alike = [not operand.ndim for operand in operands]
-    return exactness.bound(eqn, operands, alike) if exactness.applies(eqn, alike) else jaxprs.bound(eqn, operands)
+    return exactness.bound(op, operands, alike) if exactness.applies(op, alike) else evaluation.results(op, operands)
