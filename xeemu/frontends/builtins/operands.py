@@ -12,12 +12,14 @@ from xeemu.frontends.values import Number
 
 
 def combined(op: str, a: Number, b: Number, of: Scalar) -> Number:
+    """`a op b`, computed in a type."""
     result = arithmetic.binary(op, a, b, of)
     assert isinstance(result, Number)
     return result
 
 
 def span(n: Number) -> Interval:
+    """The least and greatest value that a number can have."""
     assert n.interval is not None
     return n.interval
 
@@ -28,8 +30,10 @@ def known(numbers: Sequence[Number]) -> list[int] | None:
 
 
 def arrays(*numbers: Number) -> list[jax.Array]:
+    """Numbers as arrays of their own types, of one shape."""
     return values.alike(*(values.exact(n) for n in numbers))
 
 
 def full(x: jax.Array, value: int) -> jax.Array:
+    """An array like another one, each of whose elements is a value."""
     return lax.full_like(x, value)

@@ -44,7 +44,7 @@ class Sequence:
 
     @property
     def even(self) -> bool:
-        """Whether they are an arithmetic progression."""
+        """True if they are an arithmetic progression."""
         numbers = [n.python for n in self.values]
         return len({b - a for a, b in itertools.pairwise(numbers)}) <= 1
 
@@ -60,8 +60,8 @@ class Counter:
       op: how it is compared with the bound: it goes on while `counter op bound`.
       bound: the bound.
       most: iterations of the work-item that makes the most, or more; None where that is known only as the loop runs.
-      same: whether all work-items make `most`.
-      wraps: whether the counter of who has made its iterations may wrap while others go on.
+      same: True if all work-items make `most`.
+      wraps: True if the counter of who has made its iterations may wrap while others go on.
     """
 
     key: Key
@@ -125,7 +125,7 @@ def companions(walk: Walk, node: Loop, found: Counter) -> list[Companion]:
 
 
 def _leads(first: Number, bound: Number, step: int) -> bool:
-    """Whether a counter that ends where it equals its bound is on its way there."""
+    """True if a counter that ends where it equals its bound is on its way there."""
     if first.interval is None or bound.interval is None:
         return False
     return first.interval[1] <= bound.interval[0] if step > 0 else first.interval[0] >= bound.interval[1]
@@ -149,7 +149,7 @@ def _sized(found: Counter) -> Counter | None:
 
 
 def _is_wide(found: Counter) -> bool:
-    """Whether a counter can hold all that its bound can be, and 32 bits hold their distance."""
+    """True if a counter can hold all that its bound can be, and 32 bits hold their distance."""
     a, b = found.first.interval, found.bound.interval
     assert a is not None
     assert b is not None
@@ -214,7 +214,7 @@ def _after(found: Counter | Companion, steps: Number) -> Number:
 
 
 def _is_narrow(found: Counter, most: int) -> bool:
-    """Whether a counter of at most so many iterations can be computed in 32 bits."""
+    """True if a counter of at most so many iterations can be computed in 32 bits."""
     return intervals.fits_int32(_hull(found, most)) and found.first.type.size >= 4
 
 

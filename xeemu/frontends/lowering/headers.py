@@ -41,7 +41,7 @@ def _bare(node: Expression) -> Expression:
 
 
 def _is_counter(node: Expression, bare: Name) -> bool:
-    """Whether a side of a comparison is a variable, converted only to where it keeps its values."""
+    """True if a side of a comparison is a variable, converted only to where it keeps its values."""
     if not isinstance(bare.type, Scalar) or not bare.type.is_integer or bare.variable.space != "private":
         return False
     assert isinstance(node.type, Scalar)
@@ -99,7 +99,7 @@ def _known(walk: Walk, node: Loop, variable: Variable, by: Expression, sign: int
 
 
 def is_fixed(walk: Walk, node: Loop, variable: Variable, part: Expression) -> bool:
-    """Whether a part of a loop's header stays what it is, and the counter is changed by the header alone."""
+    """True if a part of a loop's header stays what it is, and the counter is changed by the header alone."""
     assert node.step is not None
     changed = effects.of(node.body)
     names = {n.variable for n in effects.nodes(part) if isinstance(n, Name)}
@@ -113,7 +113,7 @@ _PURE = ("get_", "min", "max", "mul24", "mad24", "abs", "clamp", "convert_")
 
 
 def is_impure(node: object) -> bool:
-    """Whether it reads memory or does something."""
+    """True if it reads memory or does something."""
     if isinstance(node, Call):
         return node.function is not None or not node.name.startswith(_PURE)
     return (

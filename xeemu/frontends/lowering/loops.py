@@ -75,12 +75,12 @@ def _loop(walk: Walk, node: Loop) -> None:
 
 
 def jumps(node: Statement, switch: bool = False, inner: bool = False) -> bool:
-    """Whether somebody may leave a loop from within its body; of a switch's body, the iteration around it too.
+    """True if somebody may leave a loop from within its body; of a switch's body, the iteration around it too.
 
     Args:
       node: a part of the body.
-      switch: whether the body is a switch's, of which a `break` leaves only the switch.
-      inner: whether it is within a loop or switch inside the body.
+      switch: True if the body is a switch's, of which a `break` leaves only the switch.
+      inner: True if it is within a loop or switch inside the body.
     """
     match node:
         case Return():
@@ -293,12 +293,12 @@ def _by_group(walk: Walk, node: Loop, start: Data, outer: Data | None) -> None:
 
 
 def _anybody(outer: Data | None) -> Data | None:
-    """Whether somebody is active in the group: where nobody is, the values may never end a loop."""
+    """True if somebody is active in the group: where nobody is, the values may never end a loop."""
     return outer if outer is None or not outer.ndim else divergence.some(outer)
 
 
 def _is_simple(node: Loop) -> bool:
-    """Whether a condition may be asked again and again: it changes nothing, and nobody leaves the loop but by it."""
+    """True if a condition may be asked again and again: it changes nothing, and nobody leaves the loop but by it."""
     if node.after or node.condition is None or jumps(node.body):
         return False
     asked = list(effects.nodes(node.condition))

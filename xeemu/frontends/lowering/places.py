@@ -71,7 +71,7 @@ def of(walk: Walk, node: Expression, accessed: bool = True) -> Spot:
     Args:
       walk: the walk.
       node: the expression.
-      accessed: whether more than its address is asked for, which may be that of the end of an array.
+      accessed: True if more than its address is asked for, which may be that of the end of an array.
     """
     match node:
         case Name():
@@ -365,7 +365,7 @@ def write(walk: Walk, spot: Spot, value: Value) -> None:
 
 
 def _is_settable(walk: Walk, key: Key, path: tuple[Any, ...]) -> bool:
-    """Whether all of an element of an array in registers has a value after those who are active have given it one."""
+    """True if all of an element of an array in registers has a value after those who are active have given it one."""
     if not registers.is_unset(parts.picked(walk.read(key), path)):
         return True
     return not (path and isinstance(path[-1], tuple)) and walk.is_whole(key)

@@ -40,7 +40,7 @@ def _related(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
 
 
 def _has_distance(a: Value, b: Value) -> bool:
-    """Whether two pointers point into one memory or array."""
+    """True if two pointers point into one memory or array."""
     match a, b:
         case (Either(then=x, otherwise=y), other) | (other, Either(then=x, otherwise=y)):
             return _has_distance(x, other) or _has_distance(y, other)

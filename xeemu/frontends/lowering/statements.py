@@ -194,5 +194,5 @@ def _after(live: Data | None, everybody: Data, node: Switch, some: Data, out: Da
 
 
 def _jumps_out(node: Switch) -> bool:
-    """Whether somebody may leave a function or an iteration from within a switch."""
+    """True if somebody may leave a function or an iteration from within a switch."""
     return any(loops.jumps(s, switch=True) for case in node.cases for s in case.statements)

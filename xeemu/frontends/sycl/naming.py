@@ -71,7 +71,7 @@ def find(file: str, kernels: Mapping[str, Submission], key: str | int) -> str:
 
 
 def _means(key: str | int, submission: Submission) -> bool:
-    """Whether a kernel is one of those in a function, on a line, or of a template, that a key names."""
+    """True if a kernel is one of those in a function, on a line, or of a template, that a key names."""
     line, enclosing = submission.place.line, submission.enclosing
     plain = enclosing.partition("<")[0]
     if isinstance(key, int) or key.isdigit():
