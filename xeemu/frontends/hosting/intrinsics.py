@@ -8,7 +8,7 @@ from xeemu.frontends.hosting import (
     allocations,
     containers,
     copies,
-    devicewise,
+    device_functions,
     dispatch,
     formats,
     functions,
@@ -33,7 +33,9 @@ def find(machine: Machine, node: tree.Call) -> Carried:
     if command is not None:
         return command
     given = [a.type for a in node.arguments]
-    computed = functions.find(node.name, node.type, given) or devicewise.find(machine, node.name, node.type, given)
+    computed = functions.find(node.name, node.type, given) or device_functions.find(
+        machine, node.name, node.type, given
+    )
     if computed is not None:
         return computed
     name, place = node.name, node.place

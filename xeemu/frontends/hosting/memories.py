@@ -222,7 +222,7 @@ class Cells(Memory):
 
 
 class Watched(Cells):
-    """Cells while somebody cares for the host's accesses; who is called may make them `Cells` again."""
+    """Cells whose accesses by the host are recorded; `watch` may make them `Cells` again."""
 
     __slots__ = ()
 
@@ -247,7 +247,7 @@ def _punned(found: Any, of: Scalar) -> Any:
 
 @dataclasses.dataclass
 class Journal:
-    """What was in cells before they changed, while somebody wants to know; the oldest first."""
+    """What was in cells before they changed, the oldest change first; None while changes are not recorded."""
 
     entries: "list[tuple[Noted, Any, Any]] | None" = None
 

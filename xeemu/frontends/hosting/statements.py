@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from xeemu.errors import Error
 from xeemu.frontends import callees, tree, types
-from xeemu.frontends.hosting import exceptions, guesses, layouts, lifetimes
+from xeemu.frontends.hosting import exceptions, layouts, lifetimes, partial_evaluation
 from xeemu.frontends.hosting.copies import store
 from xeemu.frontends.hosting.expressions import value
 from xeemu.frontends.hosting.machine import RESULT, Frame, Machine, Value
@@ -55,7 +55,7 @@ def statement(machine: Machine, node: Statement) -> Run:
         machine.place = where
         return made(frame)
 
-    return placed if machine.strict else guesses.tolerant(machine, node, placed)
+    return placed if machine.strict else partial_evaluation.tolerant(machine, node, placed)
 
 
 def _when_reached(machine: Machine, node: Statement) -> Run:
@@ -194,7 +194,7 @@ def _if(machine: Machine, node: tree.If) -> Run:
     def run(frame: Frame) -> str | None:
         holds = truth(condition(frame))
         if holds is UNKNOWN:
-            return guesses.either(machine, frame, then, otherwise)
+            return partial_evaluation.either(machine, frame, then, otherwise)
         if holds:
             return then(frame)
         return None if otherwise is None else otherwise(frame)
@@ -207,7 +207,7 @@ def _loop(machine: Machine, node: tree.Loop) -> Run:
     condition = None if node.condition is None else _condition(machine, node.condition)
     step = None if node.step is None else _condition(machine, node.step)
     repeated = statement(machine, node.body)
-    repeat = guesses.repeat if not machine.strict else _repeat
+    repeat = partial_evaluation.repeat if not machine.strict else _repeat
 
     def run(frame: Frame) -> str | None:
         if first is not None:
@@ -251,7 +251,7 @@ def _switch(machine: Machine, node: tree.Switch) -> Run:
         if x is UNKNOWN:
             if machine.strict:
                 machine.unknown("a switch")
-            return guesses.any_case(machine, frame, cases)
+            return partial_evaluation.any_case(machine, frame, cases)
         start = _case(node, x)
         for part in [s for case in cases[start:] for s in case]:
             left = part(frame)

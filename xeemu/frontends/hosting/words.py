@@ -23,7 +23,7 @@ class Words(Memory):
       bytes: the contents.
       others: pointers and pointers that are not known, by offset.
       unset: `[size]` which bytes nobody has written; None if all have been.
-      lent: True if somebody else has the contents, which must not change then.
+      lent: True if a launch shares the contents, which must not change then.
       watch: None where the host's accesses are not recorded.
       on_uninitialized_read: called when the host reads what nobody has written, with the offset and the type; None
         where such reads are not recorded.

@@ -1,4 +1,4 @@
-"""Guesses: how a program is followed whose values are not all known, as far as that is harmless.
+"""Partial evaluation: how a program is followed whose values are not all known.
 
 A branch on what is not known is taken both ways, and what the two ways do not agree on is not known afterwards; a loop
 that is not known to end soon leaves what it changes unknown.
