@@ -11,6 +11,7 @@ from xeemu.emission.observer import Observer
 from xeemu.emission.streaming import Block
 from xeemu.emission.together import Together
 from xeemu.emission.values import Chunk
+from xeemu.ir import control
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge.analysis import Known, Plan
 
@@ -53,7 +54,7 @@ class Applied:
       plan: the analysis of the body that it stands in.
       number: its number there.
       op: the operation.
-      operands: what goes into it.
+      operands: what the values that it uses stand for, see `Op.used`.
       active: `[G]` mask of the groups that execute it, or None for all.
     """
 
@@ -67,6 +68,10 @@ class Applied:
     def inner(self) -> tuple[Plan, ...]:
         """The analyses of the bodies that it holds."""
         return self.plan.inner[self.number]
+
+    def given(self, number: int) -> list[Item]:
+        """What its region of a number takes."""
+        return control.given(self.op, self.operands, number)
 
     @property
     def known(self) -> list[Known]:

@@ -76,7 +76,7 @@ class Program:
         """The numbers of the operations that use a memory one after the other; none of them if anything else does."""
         found: list[int] = []
         memory = self.body.inputs[number]
-        while users := [n for n, op in enumerate(self.body.ops) if any(a is memory for a in op.operands)]:
+        while users := [n for n, op in enumerate(self.body.ops) if any(a is memory for a in op.used)]:
             op = self.body.ops[users[0]]
             returned = any(a is memory for a in self.body.outputs)
             if len(users) > 1 or returned or op.name not in ops.ACCESSES:
