@@ -142,7 +142,10 @@ class TestRows:
         assert row.time_s == xe.estimate(scale, xe.NDRange(4096), device="b580")(X, factor=5).time_s
 
     def test_sizes_of_two_dimensions(self):
-        table = tune(scale, {"global_size": (64, 64), "local_size": [(8, 8), [1, 64]]})(X)
+        one_size = tuple(np.array([64, 64]))
+        with pytest.raises(xe.KernelArgumentError, match=r"2 choices of one dimension"):
+            tune(scale, {"global_size": one_size, "local_size": tuple(np.array([8, 8]))})
+        table = tune(scale, {"global_size": one_size, "local_size": [(8, 8), [1, 64]]})(X)
         assert sorted(configurations(table, "global_size", "local_size")) == [((64, 64), (1, 64)), ((64, 64), (8, 8))]
         assert not table.invalid
 

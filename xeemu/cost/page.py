@@ -16,10 +16,6 @@ from xeemu.pages.listing import Cell, Line
 if TYPE_CHECKING:
     from xeemu.cost.report import Hint, Report
 
-_RULE = (
-    "Each resource would take its cycles alone. They overlap, not perfectly: SLM and L1, behind one port, add up, the "
-    "launch takes the cube root of the sum of the cubes, and its bound is the largest."
-)
 _COLUMNS = ("requests", "bank passes", "excess", "lines", "bytes moved")
 _MEMORIES = ("L1", "L2", "DRAM")
 _MOST_ROWS = 16
@@ -51,7 +47,7 @@ def _view(report: "Report") -> Mapping[str, Any]:
         **_verdict(report),
         "places": _places,
         "terms": _terms(report),
-        "rule": _RULE,
+        "rule": text.RULE,
         "levels": _levels(report),
         "columns": _COLUMNS,
         "listings": _listings(report),

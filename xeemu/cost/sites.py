@@ -76,7 +76,7 @@ class SiteReport:
 
     @property
     def efficiency(self) -> float | None:
-        """Bytes used of bytes moved; over 1 where lanes share what was moved."""
+        """Bytes used of bytes moved, at most 1; bytes that lanes share are used once."""
         return ratio(self.bytes_used, self.bytes_moved)
 
 

@@ -26,10 +26,11 @@ def of_report(report: "Report", width: int = WIDTH) -> str:
 _SOURCE = 34  # columns of a line of the source, of 80
 _MOST_PLACES = 3  # of a hint
 
-_RULE = (
+RULE = (
     "The cycles of each alone. SLM and L1, behind one port, add up; the launch takes the cube root of the sum of the "
     "cubes, and its bound is the largest."
 )
+"""How the terms of the time come together."""
 
 # --- Sections: a list of lines, or an empty one ---
 
@@ -256,7 +257,7 @@ def _bound(report: "Report") -> list[str]:
         limit = " <-" if term.resource == report.bound else ""
         figures = f"{number(term.work):>12} {term.unit:15}{number(term.peak):>11}{number(term.cycles):>11}"
         lines.append(f"  {term.resource:15}{figures}{percent(term.share):>7}{limit}")
-    return lines + wrap(_RULE, "  ")
+    return lines + wrap(RULE, "  ")
 
 
 def _assumed(report: "Report") -> list[str]:

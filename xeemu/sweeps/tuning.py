@@ -5,20 +5,17 @@ import dataclasses
 import inspect
 import itertools
 import math
-import operator
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import jax
-import numpy as np
 
 from xeemu.cost import sampling
 from xeemu.cost.costing import estimate, profile
 from xeemu.cost.report import Report
 from xeemu.devices.device import Device
-from xeemu.devices.device import device as find_device
-from xeemu.errors import Error, KernelArgumentError, KernelNotSupportedError, did_you_mean
+from xeemu.errors import Error, KernelArgumentError, KernelNotSupportedError
 from xeemu.language import public, source
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
@@ -32,13 +29,12 @@ from xeemu.launching.arguments import (
     scalars,
 )
 from xeemu.launching.staged import Staged
-from xeemu.sweeps import digests
+from xeemu.sweeps import digests, spaces
 from xeemu.sweeps.progress import phase
 from xeemu.sweeps.ranking import ALWAYS, LAUNCH, Row, Table
 from xeemu.sweeps.savefile import SaveFile
 
 _BAR_WIDTH = 20
-_SCALARS = ("sub_group_size", "grf_size")  # sizes of which a tuple is a sequence of choices
 
 
 @public.function
@@ -78,7 +74,7 @@ def tune(
     Raises:
       KernelArgumentError: the space, the arguments or the file do not fit the kernel.
     """
-    sweep = _Sweep(kernel, checked_device(kernel, NDRange(1), device), _checked_space(kernel, space, device), sample)
+    sweep = _Sweep(kernel, checked_device(kernel, NDRange(1), device), spaces.checked(kernel, space, device), sample)
     sampling.check_size(sample)
 
     def call(*arguments: Any, **static: Any) -> Table:
@@ -93,116 +89,6 @@ def tune(
             return swept.table(given, static, file, progress)
 
     return Staged("tune", kernel, None, sweep.device, call, {"space": dict(space), "sample": sample, "save": save})
-
-
-# --- The space ---
-
-
-def _checked_space(kernel: Kernel, space: Any, device: str | Device) -> dict[str, Any]:
-    """For each name of the space its choices as a tuple, checked, or its function."""
-    if not isinstance(space, Mapping):
-        raise KernelArgumentError(
-            f"a space is a mapping such as {{'global_size': 4096, 'local_size': [64, 128]}}, but got {space!r}"
-        )
-    static = list(kernel.static_defaults)
-    if taken := [name for name in static if name in LAUNCH]:
-        raise KernelArgumentError(
-            f"kernel {kernel.name} has a static parameter {taken[0]}, a name that the launch takes in a configuration; "
-            "rename it"
-        )
-    for name in space:
-        _check_name(kernel, name, static)
-    if "global_size" not in space:
-        raise KernelArgumentError(
-            "the space has no global_size; give the work-items of the launch, or a function of the configuration such "
-            "as lambda c: 1024 * c['local_size']"
-        )
-    if "device" in space and device != DEFAULT_DEVICE:
-        raise KernelArgumentError("the device is given twice, as device= and in the space; leave out one of them")
-    choices = {name: _choices(name, value) for name, value in space.items()}
-    _check_dimensions(space.get("local_size"), choices["global_size"])
-    return choices
-
-
-def _check_dimensions(local_size: Any, global_sizes: Any) -> None:
-    """Refuses a local size of several dimensions that is written as choices of one dimension."""
-    several = not callable(global_sizes) and all(isinstance(size, tuple) and len(size) > 1 for size in global_sizes)
-    if several and isinstance(local_size, tuple) and all(isinstance(extent, int) for extent in local_size):
-        raise KernelArgumentError(
-            f"local_size is {local_size} in a space, which is {len(local_size)} choices of one dimension, but the "
-            f"global size has {len(global_sizes[0])}; write [{local_size}] for one choice"
-        )
-
-
-def _check_name(kernel: Kernel, name: Any, static: Sequence[str]) -> None:
-    if name in kernel.parameters:
-        raise KernelArgumentError(
-            f"kernel {kernel.name} takes {name} by position, not in a space; where it depends on the configuration, "
-            "give a function of that in its place"
-        )
-    if name not in LAUNCH and name not in static:
-        names = [*LAUNCH, *static]
-        raise KernelArgumentError(
-            f"the space has {name!r}, which is no part of a launch of {kernel.name}{did_you_mean(str(name), names)}; "
-            f"the parts are {', '.join(names)}"
-        )
-
-
-def _choices(name: str, value: Any) -> Any:
-    if callable(value) and name != "device":
-        return value
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    several = isinstance(value, Sequence | Iterator) and not isinstance(value, str | bytes)
-    if name == "global_size" and isinstance(value, tuple) and all(isinstance(extent, int) for extent in value):
-        several = False
-    choices = tuple(_choice(name, choice) for choice in (value if several else (value,)))
-    if not choices:
-        raise KernelArgumentError(f"the space has no choice for {name}; give one or more, or leave {name} out")
-    if name == "device":
-        _check_distinct(choices)
-    return choices
-
-
-def _called(name: str, function: Callable[[dict[str, Any]], Any], configuration: Mapping[str, Any]) -> Any:
-    """What a function of the space gives for the other choices."""
-    try:
-        return function(dict(configuration))
-    except Exception as error:
-        known = ", ".join(f"{key}={getattr(value, 'name', value)}" for key, value in configuration.items())
-        error.add_note(f"The function for {name} in the space of xe.tune was given {known}.")
-        raise
-
-
-def _choice(name: str, value: Any) -> Any:
-    """A choice in the form that a configuration has it: a device, an int or a tuple of ints, a static value.
-
-    Raises:
-      KernelArgumentError: it is none for that name.
-    """
-    if name == "device":
-        return find_device(value)
-    if name not in LAUNCH or (value is None and name in ("local_size", "sub_group_size", "grf_size")):
-        return value
-    try:
-        if isinstance(value, Sequence) and name not in _SCALARS:
-            return tuple(operator.index(extent) for extent in value)
-        return operator.index(value)
-    except TypeError:
-        tuples = "" if name in _SCALARS else " or tuples of them, such as [(16, 16), (8, 32)]"
-        raise KernelArgumentError(f"{name} is {value!r} in a space; give ints such as [16, 32]{tuples}") from None
-
-
-def _check_distinct(devices: Sequence[Device]) -> None:
-    names = [device.name for device in dict.fromkeys(devices)]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise KernelArgumentError(
-            f"different devices of the space are called {twice[0]}; give them names of their own: "
-            f"dataclasses.replace(device, name='{twice[0]}_2')"
-        )
-
-
-# --- The sweep ---
 
 
 @dataclasses.dataclass(frozen=True)
@@ -282,7 +168,7 @@ class _Sweep:
         completed = dict(configuration)
         for name, value in self.space.items():
             if callable(value):
-                completed[name] = _choice(name, _called(name, value, completed))
+                completed[name] = spaces.choice(name, spaces.called(name, value, completed))
         if "local_size" not in self.space:
             completed["local_size"] = self.kernel.required_size(NDRange(completed["global_size"]).dimensions)
         if completed["sub_group_size"] is None:
