@@ -11,7 +11,6 @@ from xeemu.emission.observer import Observer
 from xeemu.emission.streaming import Block
 from xeemu.emission.together import Together
 from xeemu.emission.values import Chunk
-from xeemu.ir import control
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge.analysis import Known, Plan
 
@@ -68,10 +67,6 @@ class Applied:
     def inner(self) -> tuple[Plan, ...]:
         """The analyses of the bodies that it holds."""
         return self.plan.inner[self.number]
-
-    def given(self, number: int) -> list[Item]:
-        """What its region of a number takes."""
-        return control.given(self.op, self.operands, number)
 
     @property
     def known(self) -> list[Known]:

@@ -12,6 +12,7 @@ from xeemu.emission import carrying, packing
 from xeemu.emission.context import Applied, Context, Emitter
 from xeemu.emission.items import Item, as_value
 from xeemu.emission.observer import Observer
+from xeemu.ir import control
 from xeemu.ir.control import While
 from xeemu.ir.program import Region
 
@@ -34,12 +35,12 @@ def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
       loop: what it says.
     """
     context, active, (predicate, inner) = emitter.context, applied.active, applied.inner
-    sees, seen = (applied.given(k)[: len(region.seen)] for k, region in enumerate(applied.op.regions))
+    tests, seen = (control.seen(applied.op, applied.operands, k) for k in (0, 1))
     carries = applied.operands[len(applied.op.seen) :]
     carried = carrying.of_loop(emitter, loop.body, applied.inner, seen, carries, loop.predicate)
 
     def goes_on(packed: list[Any], running: jax.Array | None) -> jax.Array:
-        inputs = [*sees, *carried.inside(packed)]
+        inputs = [*tests, *carried.inside(packed)]
         return as_value(emitter.body(loop.predicate, predicate, inputs, running)[0]).array(context.chunk)
 
     def step(packed: list[Any], running: jax.Array | None) -> list[Any]:

@@ -420,7 +420,7 @@ class _Run:
         return [*carries, *[_BLANK] * stacked]
 
     def _while(self, op: Op, loop: control.While, operands: Sequence[_Value]) -> Sequence[_Value]:
-        tested, seen = (control.given(op, operands, k)[: len(r.seen)] for k, r in enumerate(op.regions))
+        tested, seen = (control.seen(op, operands, k) for k in (0, 1))
         carries = list(operands[len(op.seen) :])
         for _ in range(_MOST_ITERATIONS):
             (goes_on,) = self.body(loop.predicate, [*tested, *carries])

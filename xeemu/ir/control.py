@@ -71,9 +71,13 @@ def given(op: Op, items: Sequence[Any], number: int) -> list[Any]:
       items: what stands for the values that it uses, see `Op.used`.
       number: of the region.
     """
-    seen = dict(zip(op.seen, items, strict=False))
-    operands = () if op.name == "cond" else items[len(op.seen) :]
-    return [*(seen[value] for value in op.regions[number].seen), *operands]
+    return [*seen(op, items, number), *(() if op.name == "cond" else items[len(op.seen) :])]
+
+
+def seen(op: Op, items: Sequence[Any], number: int) -> list[Any]:
+    """The same of what the region sees alone, see `Region.seen`."""
+    found = dict(zip(op.seen, items, strict=False))
+    return [found[value] for value in op.regions[number].seen]
 
 
 def carried(structure: Structure | None, inner: Region) -> Sequence[Value]:

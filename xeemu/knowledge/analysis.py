@@ -329,7 +329,7 @@ class _Analysis:
 
     def _while(self, plan: Plan, number: int, op: Op, loop: control.While, operands: list[Known]) -> list[Known]:
         carries = operands[len(op.seen) :]
-        tested, seen = (control.given(op, operands, k)[: len(r.seen)] for k, r in enumerate(op.regions))
+        tested, seen = (control.seen(op, operands, k) for k in (0, 1))
         trips = self._trips(loop, tested, carries)
         inner, carried = self._loop(loop.body, seen, carries, [], trips)
         if trips:

@@ -474,7 +474,7 @@ class _Walk:
     def _while(
         self, frame: Frame, number: int, op: Op, loop: control.While, operands: Sequence[Item]
     ) -> Sequence[Item]:
-        tested, seen = (control.given(op, operands, k)[: len(r.seen)] for k, r in enumerate(op.regions))
+        tested, seen = (control.seen(op, operands, k) for k in (0, 1))
         given = _Given(tested, seen, list(operands[len(op.seen) :]))
         trips = self._trips(frame, loop, given)
         if trips is not None:

@@ -211,9 +211,9 @@ class _Walk:
                     f"{name} is updated in a loop's predicate, which cannot return it; update it in the body",
                     source.of_op(version.ended),
                 )
-        given, seen = control.given(op, operands, 1), loop.predicate.seen
+        given = control.given(op, operands, 1)
         results = self._loop(loop.body, given, len(loop.body.seen), len(op.operands), op)
-        for version in filter(None, control.given(op, operands, 0)[: len(seen)]):
+        for version in filter(None, control.seen(op, operands, 0)):
             if version.ended:
                 what = f"the predicate of a loop uses {version.of.name}, from outside the loop, as it was before"
                 _fail_fork(version, what, source.of_op(op))

@@ -115,7 +115,7 @@ class _Rewriting:
                 return _scanned(structure, parts[0], operands[: len(op.seen)], operands[len(op.seen) :])
             case control.While():
                 carried = operands[len(op.seen) :]
-                tested, seen = (control.given(op, operands, k)[: len(r.seen)] for k, r in enumerate(op.regions))
+                tested, seen = (control.seen(op, operands, k) for k in (0, 1))
                 goes_on = _of_arrays(lambda carries: parts[0]([*tested, *carries])[0], carried)
                 turn = _of_arrays(lambda carries: parts[1]([*seen, *carries]), carried)
                 return lax.while_loop(lambda given: goes_on(*given), lambda given: turn(*given), _arrays(carried))

@@ -384,7 +384,7 @@ class _Writer:
 
     def _while(self, op: Op, loop: control.While, operands: list[_Known]) -> list[_Known]:
         first = len(op.seen)
-        tested, seen = (control.given(op, operands, k)[: len(r.seen)] for k, r in enumerate(op.regions))
+        tested, seen = (control.seen(op, operands, k) for k in (0, 1))
         lanes = lanewise.carries(op, [_is_lanewise(o) for o in operands], self.rank)
         carries = self._moved(operands[first:], lanes)
         self.close(_moves(carries, operands[first:]))
