@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from xeemu.errors import Error, KernelError, NoSuchVariableError
-from xeemu.ir import ops
+from xeemu.ir import ops, verifier
 from xeemu.ir.program import Region
 from xeemu.language import diagnosis, foreign, importing, linearity, separation, source, waiting
 from xeemu.language.geometry import Geometry
@@ -147,16 +147,17 @@ def _trace(
             definition,
         )
     body = importing.imported(closed)
+    _check_known(body)
     memories = tuple(
         Allocation(name, "global", a.shape, np.dtype(a.dtype), definition) if a.shape else None
         for a, name in zip(arguments, kernel.parameters, strict=True)
     )
-    _check_known(body)
     usage = linearity.check(body, memories, definition)
     waiting.check(body, memories)
     separation.check_divergent(body, geometry)
     if geometry.plain:
         separation.check(body, geometry)
+    verifier.verify(body, lambda op: str(source.of_op(op)))
     outputs = tuple(_argument(memories, a, definition) for a in usage.outputs)
     return Program(
         kernel,
