@@ -59,8 +59,9 @@ class _Verifier:
                 raise InvalidProgram(f"{self._described(op)} updates a version of {name} that was updated before")
             updated.add(memory)
         self._check_regions(op)
-        after = set().union(*(self.region(region, inside, updated) for region in op.regions))
-        if op.name in ("scan", "while") and (again := (after - updated) & inside):
+        # What is called may be called again: its own versions are others each time.
+        after = inside & set().union(*(self.region(region, inside, updated) for region in op.regions))
+        if op.name in ("scan", "while") and (again := after - updated):
             names = ", ".join(sorted({memory.memory or "a memory" for memory in again}))
             raise InvalidProgram(f"{self._described(op)} updates in each turn a version of {names} from outside")
         updated |= after
