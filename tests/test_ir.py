@@ -203,7 +203,7 @@ def call(*ops):
 
 
 def test_a_program_may_be_called_from_several_places():
-    once = call(Op("xe_allocate", (), (MEMORY,), {"name": "m"}), store(later()))
+    once = call(Op("xe_allocate", (), (MEMORY,), {"name": "m"}), Op("xe_store", (MEMORY, THREE, THREE), (later(),), {}))
     verify(Region((ONE,), (once, dataclasses.replace(once, results=(later_number(),))), ()))
 
 
