@@ -63,8 +63,8 @@ class Op:
       results: what it gives.
       attributes: what is known of it beside the operands, by name.
       regions: the programs that it carries out, see `control`.
-      apply: what gives its results for other operands (see `evaluation`), of which those of the language can only be
-        traced; None of a call that takes functions.
+      apply: what gives its results for what stands for `used` (see `evaluation`), of which those of the language can
+        only be traced; None of a call that takes functions.
       traceback: where it was traced, which `language.source` reads; None if that is not known.
       merges: whether it only says which work-items have got what, as lanes do that are not active.
       has_effects: whether it does more than give its results, by JAX.

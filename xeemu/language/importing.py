@@ -74,20 +74,16 @@ class _Importer:
 
     def _op(self, eqn: jex_core.JaxprEqn, found: Found) -> Op:
         name, results = eqn.primitive.name, tuple(map(_value, eqn.outvars))
-        operands = tuple(_operand(a, found) for a in eqn.invars)
-        operands, attributes, regions = self._structure(name, eqn.params, operands)
+        given = tuple(_operand(a, found) for a in eqn.invars)
+        operands, attributes, regions = self._structure(name, eqn.params, given)
         found |= dict(zip(eqn.outvars, results, strict=True))
-        return Op(
-            name,
-            operands,
-            results,
-            attributes,
-            regions,
-            None if regions and name in _STRUCTURED else _applying(eqn.primitive, eqn.params),
-            eqn.source_info.traceback,
-            divergence.is_merge(eqn.source_info.name_stack),
-            bool(eqn.effects),
-        )
+        apply = _applying(eqn.primitive, eqn.params)
+        if name in _STRUCTURED and apply is not None:
+            seen = dict.fromkeys(value for region in regions for value in region.seen)
+            apply = _of_used(apply, given, (*seen, *operands))
+        merges = divergence.is_merge(eqn.source_info.name_stack)
+        traceback, has_effects = eqn.source_info.traceback, bool(eqn.effects)
+        return Op(name, operands, results, attributes, regions, apply, traceback, merges, has_effects)
 
     def _structure(
         self, name: str, params: dict[str, Any], operands: _Values
@@ -159,3 +155,11 @@ def _applying(primitive: jex_core.Primitive, params: dict[str, Any]) -> Callable
     # A primitive that is bound anew is the same operation, in whatever transformation of JAX.
     bound = functools.partial(primitive.bind, **params)
     return bound if primitive.multiple_results else lambda *operands: [bound(*operands)]
+
+
+def _of_used(apply: Callable[..., Any], given: _Values, used: _Values) -> Callable[..., Any] | None:
+    """A function of what JAX gives to a loop or branch as one of what it uses, see `Op.used`."""
+    places = {value: place for place, value in enumerate(used)}
+    if not all(isinstance(value, Constant) or value in places for value in given):
+        return None  # it is given something that it does not use
+    return lambda *items: apply(*(v.array if isinstance(v, Constant) else items[places[v]] for v in given))
