@@ -34,8 +34,8 @@ def vector(index, dtype="float32", kernel=spread):
     prepared = prepare(kernel, xe.NDRange(64, SIZE), xe.device("max1550"), descriptions, static, options)
     plan = schedule.of_program(prepared.program, prepared.plan, (None, None))
     store = next(o for o in plan.root.operations() if o.place.op == "store")
-    meter = census.meter(store, xe.device("max1550"), plan.geometry)
-    return meter.layout.width, meter.aligned
+    vector = census.take(plan, xe.device("max1550")).vectors[store.key]
+    return vector.width, vector.aligned
 
 
 FOUR = np.arange(4, dtype=np.int32)
@@ -43,6 +43,10 @@ FOUR = np.arange(4, dtype=np.int32)
 
 def lid(wg):
     return wg.local_id()[:, None]
+
+
+def gid(wg):
+    return wg.global_id()[:, None]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +62,11 @@ def lid(wg):
         # Alignment that shows only in the addresses.
         (lambda wg, table: 4 * lid(wg) + 1 + FOUR, (4, False)),
         (lambda wg, table: lid(wg) + FOUR, (4, False)),
+        # Whose elements show in their places alone.
+        (lambda wg, table: (4 * gid(wg) + FOUR) & 31, (4, False)),
+        (lambda wg, table: (4 * gid(wg)) ^ FOUR[None], (4, False)),
+        (lambda wg, table: (4 * gid(wg) + FOUR) // 1, (4, False)),
+        (lambda wg, table: (4 * gid(wg) + FOUR) % 18, (2, False)),
         # From data.
         (lambda wg, table: 4 * table[wg.local_id()][:, None] + FOUR, (4, True)),
         (lambda wg, table: (table[wg.local_id()][:, None] << 2) + FOUR, (4, True)),
@@ -217,6 +226,19 @@ def test_a_local_atomic_operation_on_half_of_each_vector():
     (site,) = [site for site in report.sites if site.space == "local"]
     # Words 4 * lane + 2 and + 3: four lanes on each of four banks.
     assert (site.lanes, site.requests, site.passes) == (2 * SIZE, 2, 2 * 4)
+
+
+@pytest.mark.parametrize("space", ["local", "global"])
+def test_an_atomic_operation_on_side_by_side_elements_is_one_for_each(space):
+    @xe.kernel(sub_group_size=16)
+    def whole(wg, memory):
+        updated = wg.local(64, jnp.float32) if space == "local" else memory
+        updated = updated.atomic[4 * lid(wg) + FOUR].add(1)
+        return memory if space == "local" else updated
+
+    report = xe.estimate(whole, xe.NDRange(SIZE, SIZE))(np.zeros(64, np.float32))
+    (site,) = report.sites
+    assert (site.lanes, site.requests) == (4 * SIZE, 4)
 
 
 @pytest.mark.parametrize(("device", "passes"), [("max1550", 64), ("h200", 26)])

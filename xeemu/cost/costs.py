@@ -12,7 +12,7 @@ Private memory outside the registers lies in global memory with the copies of a 
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -20,11 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.cost import requests, vectors
+from xeemu.cost import requests
 from xeemu.cost.requests import Layout
+from xeemu.cost.vectors import Vector
 from xeemu.devices import banks, lanes, lines
 from xeemu.devices.device import Device
-from xeemu.knowledge.expressions import Expression
 from xeemu.knowledge.schedule import Operation
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -59,19 +59,13 @@ class Meter:
     def of(
         cls,
         operation: Operation,
-        indices: Sequence[Expression],
+        vector: Vector,
         chosen: np.ndarray,
         device: Device,
         geometry: Geometry,
     ) -> "Meter":
-        """The meter of an access with one of these linear indices, of these of its elements."""
-        shape, rank = operation.access.shape, len(geometry.local_range)
-        vector = vectors.Vector(1, True)
-        # Private memory is laid out so that a work-item's elements lie apart.
-        if operation.place.memory.space != "private":
-            itemsize = operation.place.memory.dtype.itemsize
-            vector = vectors.common([vectors.of_access(i, shape, rank, itemsize) for i in indices])
-        layout = requests.layout(shape, chosen, geometry, vector.width)
+        """The meter of an access that is made up of these vectors, of these of its elements."""
+        layout = requests.layout(operation.access.shape, chosen, geometry, vector.width)
         return cls(operation, device, geometry, chosen, layout, vector.aligned)
 
     @property

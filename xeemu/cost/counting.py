@@ -15,9 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.cost import census, groupwise, requests
-from xeemu.cost.census import Census, Execution
+from xeemu.cost import counter, groupwise, requests
+from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES
+from xeemu.cost.counter import Execution
 from xeemu.cost.instructions import START
 from xeemu.cost.observed import Observed
 from xeemu.cost.sampling import Sample
@@ -175,7 +176,7 @@ class Counting(Observer):
 
     def _observed(self, key: Key, event: Event) -> Observed:
         taken = self.ledger.census
-        meter = census.running_meter(taken.operations[key], event.lanes.chosen, taken.device, taken.geometry)
+        meter = taken.meter(key, event.lanes.chosen)
         return Observed(event, meter, self.chunk)
 
     def _measure(self, place: int, observed: Observed) -> None:
@@ -346,9 +347,9 @@ def _seen(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]]) -> dict[Pla
         if taken.any():
             operation = ledger.census.operations[key][0]
             every = np.arange(taken.size)
-            meter = census.running_meter((operation,), every, ledger.census.device, ledger.census.geometry)
+            meter = ledger.census.meter(key, every)
             elements = state["elements"][number].astype(np.int64)
-            found.setdefault(operation.place, census.execution(meter, elements[None], taken[None], 0))
+            found.setdefault(operation.place, counter.execution(meter, elements[None], taken[None], 0))
     return found
 
 

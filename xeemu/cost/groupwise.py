@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.cost import census, sampling
+from xeemu.cost import census, counter, sampling
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES
 from xeemu.cost.sampling import Sample
@@ -35,7 +35,7 @@ def estimated(keys: Sequence[Key], taken: Census, sample: Sample) -> tuple[np.nd
     for operation in (operation for key in keys for operation in taken.operations[key]):
         for row, number in enumerate(sample.table[0]):
             boxes = _of_group(operation.frame.boxes, int(number), taken)
-            count = census.count_in(operation, boxes, taken) if boxes else census.NOTHING
+            count = census.count_in(operation, boxes, taken) if boxes else counter.NOTHING
             if count is None:
                 return None
             figures[row] += count.figures.astype(np.float64)

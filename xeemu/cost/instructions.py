@@ -74,13 +74,13 @@ class _Count:
 
     def frame(self, frame: Frame, inputs: Mapping[Any, int]) -> None:
         depth = _depth(frame)
-        levels: dict[Any, int] = {v: inputs.get(v, depth) for v in frame.body.inputs}
+        levels: dict[Any, int] = {v: inputs.get(v, depth) for v in frame.body.taken}
         (fused, taking), needed = _fused(frame.body, frame.plan), _needed_words(frame.body, frame.plan)
         seen: set[Any] = set()
         for number, op in enumerate(frame.body.ops):
             if number in frame.regions:
                 self._sections[frame] = number
-            level = max((levels.get(a, 0) for a in op.operands if not isinstance(a, Constant)), default=0)
+            level = max((levels.get(a, 0) for a in op.used if not isinstance(a, Constant)), default=0)
             for inner in _inner(frame, number):
                 self.frame(inner, _inner_levels(inner, op, levels, depth))
             pinned = op.name in ops.LANGUAGE or control.of(op) is not None
@@ -127,27 +127,19 @@ def _inner(frame: Frame, number: int) -> list[Frame]:
 
 def _inner_levels(inner: Frame, op: Op, levels: Mapping[Any, int], depth: int) -> dict[Any, int]:
     """The levels of an inner frame's inputs: what a loop changes is of its own level."""
-    given = [0 if isinstance(a, Constant) else levels.get(a, 0) for a in op.operands]
-    match control.of(op):
-        case control.Cond():
-            given = given[1:]
-        case control.Scan() as scan:
-            given = _loop_levels(inner.body, scan.consts, scan.body, scan.consts, given, depth)
-        case control.While() as loop:
-            tested, consts = given[: loop.predicate_consts], given[loop.predicate_consts :][: loop.body_consts]
-            carries = given[loop.predicate_consts + loop.body_consts :]
-            own = tested if inner.kind == "test" else consts
-            given = _loop_levels(inner.body, len(own), loop.body, loop.body_consts, [*own, *carries], depth)
-    return dict(zip(inner.body.inputs, given, strict=True))
+    used = [0 if isinstance(a, Constant) else levels.get(a, 0) for a in op.used]
+    found = next(k for k, region in enumerate(op.regions) if region is inner.body)
+    given = control.given(op, used, found)
+    if op.name in ("scan", "while"):
+        given = _loop_levels(len(inner.body.seen), op.regions[-1], given, depth)
+    return dict(zip(inner.body.taken, given, strict=True))
 
 
-def _loop_levels(
-    inner: Region, consts: int, body: Region, body_consts: int, given: Sequence[int], depth: int
-) -> list[int]:
+def _loop_levels(seen: int, body: Region, given: Sequence[int], depth: int) -> list[int]:
     """Levels with the carries and elements of a loop one deeper, but for the carries that it leaves as they are."""
-    kept = [v is out for v, out in zip(body.inputs[body_consts:], body.outputs, strict=False)]
-    carried = [level if k < len(kept) and kept[k] else depth + 1 for k, level in enumerate(given[consts:])]
-    return [*given[:consts], *carried]
+    kept = [v is out for v, out in zip(body.inputs, body.outputs, strict=False)]
+    carried = [level if k < len(kept) and kept[k] else depth + 1 for k, level in enumerate(given[seen:])]
+    return [*given[:seen], *carried]
 
 
 def _overhead(frame: Frame) -> Counter:
@@ -165,28 +157,51 @@ def _overhead(frame: Frame) -> Counter:
 def _key(op: Op) -> Any:
     """Equal for operations that do the same."""
     operands = tuple(
-        (str(a.array), str(a.dtype), a.shape) if isinstance(a, Constant) and a.is_literal else a for a in op.operands
+        (str(a.array), str(a.dtype), a.shape) if isinstance(a, Constant) and a.is_literal else a for a in op.used
     )
     return id(op) if op.name in ops.LANGUAGE else (op.name, str(op.attributes), op.regions, operands)
 
 
 def _fused(body: Region, plan: Plan) -> tuple[set[int], set[int]]:
-    """The `id`s of the products that multiply-adds take in, and of the sums that multiply for it, not only shift."""
-    uses: dict[Value, list[Op | None]] = collections.defaultdict(list)
+    """The `id`s of the products that multiply-adds take in, and of the sums that multiply for it, not only shift.
+
+    A product is taken in where nothing but sums uses it. A sum takes in one: of two products one is carried out.
+    """
+    uses = _uses(body)
+    products = {op.results[0]: op for op in body.ops if _is_product(op) and _is_of_sums(uses[op.results[0]])}
     for op in body.ops:
-        for value in op.operands:
+        if _is_sum(op) and all(value in products for value in op.operands):
+            del products[op.operands[0]]
+    multiplying = (user for value, op in products.items() if not _is_shift(op, plan) for user in uses[value])
+    return {id(op) for op in products.values()}, {id(user) for user in multiplying}
+
+
+def _uses(body: Region) -> Mapping[Value, list[Op | None]]:
+    """The operations that use each value, None for the body's own results."""
+    uses: dict[Value, list[Op | None]] = collections.defaultdict(list)
+    for op in (*body.ops, None):
+        for value in body.outputs if op is None else op.used:
             if not isinstance(value, Constant):
                 uses[value].append(op)
-    for value in body.outputs:
-        if not isinstance(value, Constant):
-            uses[value].append(None)
-    products, sums = set(), set()
-    for op in body.ops:
-        users = uses[op.results[0]] if op.name == "mul" else []
-        if users and all(user is not None and user.name in ("add", "sub") for user in users):
-            products.add(id(op))
-            sums |= set() if _is_shift(op, plan) else {id(user) for user in users}
-    return products, sums
+    return uses
+
+
+def _is_of_sums(users: Sequence[Op | None]) -> bool:
+    return bool(users) and all(user is not None and _is_sum(user) for user in users)
+
+
+def _is_sum(op: Op) -> bool:
+    return op.name in ("add", "sub")
+
+
+def _is_product(op: Op) -> bool:
+    return op.name in ("mul", "square") or (op.name == "integer_pow" and op.attributes["y"] == 2)
+
+
+def _multiplications(op: Op) -> int:
+    """Products that a power takes, by squares of squares; 0 of what is no power."""
+    power = 2 if op.name == "square" else abs(op.attributes["y"]) if op.name == "integer_pow" else 1
+    return max(0, power.bit_length() + power.bit_count() - 2)
 
 
 def _is_shift(product: Op, plan: Plan) -> bool:
@@ -341,11 +356,13 @@ def _arithmetic(op: Op, plan: Plan, elements: int, words: int) -> Mapping[str, f
         return {} if free else {"i32": float(elements)}
     if ops.of(op).special or (name == "div" and floating):
         return {"special": float(elements)}
+    powers = _multiplications(op)
     if floating:
-        return {_FLOATS.get(operand.name, "f32"): float(elements)}
+        inverse = {"special": float(elements)} if name == "integer_pow" and op.attributes["y"] < 0 else {}
+        return {_FLOATS.get(operand.name, "f32"): float(elements * max(1, powers)), **inverse}
     words = min(words, _words(operand))
-    if name == "mul" and not _is_shift(op, plan):
-        return _product(elements, words)
+    if powers or (name == "mul" and not _is_shift(op, plan)):
+        return _product(elements * max(1, powers), words)
     if name in ("div", "rem"):
         return {"i32": float(words * elements * _division(_constant(op.operands[1], plan)))}
     return {"i32": float(words * elements)}

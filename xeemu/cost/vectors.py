@@ -67,9 +67,7 @@ def of_access(index: Expression, shape: tuple[int, ...], rank: int, itemsize: in
     offsets = known - known[:, :1]
     if (offsets != offsets[:1]).any():
         return Vector(1, True)
-    width = max(1, WIDEST_BYTES // itemsize)
-    while width > 1 and not (private % width == 0 and _together(offsets[0], width)):
-        width //= 2
+    width = side_by_side(offsets[:1], widest(private, itemsize))
     starts = np.gcd.reduce(np.abs(known[:, ::width]), axis=None, initial=split.multiple)
     return Vector(width, bool(starts % width == 0))
 
@@ -80,9 +78,17 @@ def common(found: Sequence[Vector]) -> Vector:
     return Vector(width, width == 1 or all(vector.aligned and vector.width == width for vector in found))
 
 
-def _together(offsets: np.ndarray, width: int) -> bool:
-    """Whether each `width` elements follow each other."""
-    return bool((np.diff(offsets.reshape(-1, width)) == 1).all())
+def widest(private: int, itemsize: int) -> int:
+    """The most elements of a vector: of so many private elements there are only whole ones."""
+    return math.gcd(private, max(1, WIDEST_BYTES // itemsize))
+
+
+def side_by_side(elements: np.ndarray, most: int) -> int:
+    """How many elements follow each other in all rows `[rows, private elements]`: a power of two up to `most`."""
+    width = most
+    while width > 1 and (np.diff(elements.reshape(-1, width)) != 1).any():
+        width //= 2
+    return width
 
 
 def _differs(array: np.ndarray, axis: int) -> bool:

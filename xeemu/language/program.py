@@ -10,9 +10,9 @@ import jax
 import numpy as np
 
 from xeemu.errors import Error, KernelError, NoSuchVariableError
-from xeemu.ir import ops
+from xeemu.ir import ops, verifier
 from xeemu.ir.program import Region
-from xeemu.language import diagnosis, foreign, importing, linearity, separation, source, waiting
+from xeemu.language import calls, diagnosis, foreign, importing, linearity, separation, source, waiting
 from xeemu.language.geometry import Geometry
 from xeemu.language.interface import Retrace
 from xeemu.language.kernel import Kernel
@@ -26,6 +26,7 @@ _NEEDS_VALUE = (
     jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,
 )
+_NEEDS_VALUE_TOO = ("truth value of an array", "Only integer scalar arrays can be converted to a scalar index")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -76,7 +77,7 @@ class Program:
         """The numbers of the operations that use a memory one after the other; none of them if anything else does."""
         found: list[int] = []
         memory = self.body.inputs[number]
-        while users := [n for n, op in enumerate(self.body.ops) if any(a is memory for a in op.operands)]:
+        while users := [n for n, op in enumerate(self.body.ops) if any(a is memory for a in op.used)]:
             op = self.body.ops[users[0]]
             returned = any(a is memory for a in self.body.outputs)
             if len(users) > 1 or returned or op.name not in ops.ACCESSES:
@@ -147,16 +148,17 @@ def _trace(
             definition,
         )
     body = importing.imported(closed)
+    _check_known(body)
     memories = tuple(
         Allocation(name, "global", a.shape, np.dtype(a.dtype), definition) if a.shape else None
         for a, name in zip(arguments, kernel.parameters, strict=True)
     )
-    _check_known(body)
     usage = linearity.check(body, memories, definition)
     waiting.check(body, memories)
     separation.check_divergent(body, geometry)
     if geometry.plain:
         separation.check(body, geometry)
+    verifier.verify(body, lambda op: str(source.of_op(op)))
     outputs = tuple(_argument(memories, a, definition) for a in usage.outputs)
     return Program(
         kernel,
@@ -243,6 +245,11 @@ class _Raised:
                 f"{error.name} is not defined; for that of SYCL, OpenCL or CUDA a kernel writes {known}"
                 f"\n  at {source.of_raised(error)}"
             ) from None
+        except TypeError as error:
+            self.by_user = source.raised_by_user(error)
+            if self.by_user and (told := calls.refused(error)):
+                raise told from None
+            raise
         except Exception as error:
             self.by_user = source.raised_by_user(error)
             raise
@@ -267,7 +274,7 @@ def _traced(
         if raised.by_user:
             source.forget_filtering(error)
             raise
-        if "truth value of an array" in str(error):
+        if any(words in str(error) for words in _NEEDS_VALUE_TOO):
             raise _value_needed(error, kernel) from None
         site = source.of_exception(error, kernel.function.__code__)
         if told := diagnosis.of_error(error, local_range, site.source):

@@ -1,0 +1,339 @@
+"""Random programs of `accesses`: sizes, loops, branches, and places that are written in many ways.
+
+Strides, offsets, remainders, shifts, masks of bits, tables and choices of ids; loops over counters that are in the
+places, some with bounds of each group or work-item; masks; private elements side by side or apart.
+"""
+
+import dataclasses
+import itertools
+import math
+import random
+from collections.abc import Callable
+
+from accesses import Access, Branch, Loop, Program, Statement, Value
+
+Chance = random.Random
+
+_LARGEST = 1 << 20
+"""Beyond that no value of an index goes, so that 32 bits hold products too."""
+
+
+def program(seed: int) -> Program:
+    """The program of a seed."""
+    chance = random.Random(seed)
+    ragged = chance.random() < 0.1
+    local, groups, sizes = chance.choice(_RAGGED) if ragged else _sizes(chance)
+    draw = _Draw(
+        chance, local, groups, ("global", "private") if ragged else ("global", "global", "local", "local", "private")
+    )
+    body = tuple(draw.statement(0) for _ in range(chance.randint(1, 3)))
+    return Program(seed, sizes, local, ragged, chance.choice((16, 16, 32)), body)
+
+
+def _sizes(chance: Chance) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    local, groups = chance.choice(_SHAPES)
+    local = tuple(n if chance.random() < 0.8 else max(1, n - chance.randrange(n)) for n in local)
+    if len(groups) == 1 and chance.random() < 0.15:
+        local, groups = (chance.choice((16, 24, 32)),), (chance.choice((257, 600, 1001)),)
+    return local, groups, tuple(g * s for g, s in zip(groups, local, strict=True))
+
+
+# Work-groups of a plain range, how many there are, and the work-items of the launch.
+_RAGGED = [
+    ((256,), (4,), (1009,)),
+    ((1, 256), (3, 2), (3, 509)),
+    ((1, 1, 131), (2, 2, 1), (2, 2, 131)),
+    ((256,), (2,), (257,)),
+]
+_SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((16,), (7,)),
+    ((32,), (5,)),
+    ((64,), (4,)),
+    ((48,), (6,)),
+    ((100,), (3,)),
+    ((8, 8), (3, 4)),
+    ((4, 16), (5, 2)),
+    ((16, 4), (2, 6)),
+    ((3, 4, 8), (2, 3, 2)),
+    ((2, 2, 16), (3, 1, 4)),
+]
+_DTYPES = ("float32", "float32", "int32", "uint8", "int16", "int64")
+_ATOMICS = ("add", "sub", "min", "max", "xor", "fetch_add", "exchange", "compare_exchange")
+
+
+class _Draw:
+    """Draws the statements of a program, and the values that are in scope."""
+
+    def __init__(
+        self, chance: Chance, local: tuple[int, ...], groups: tuple[int, ...], spaces: tuple[str, ...]
+    ) -> None:
+        self.chance, self.local, self.groups, self.spaces = chance, local, groups, spaces
+        # The counters in scope; with each whether a work-item has its own.
+        self.counters: list[tuple[Value, bool]] = []
+        self.names = itertools.count()
+
+    # Statements.
+
+    def statement(self, depth: int) -> Statement:
+        kind = self.chance.choices(("access", "loop", "branch"), (5, 4 - 2 * depth, 1 if depth < 2 else 0))[0]
+        if kind == "loop":
+            return self.loop(depth)
+        return self.branch(depth) if kind == "branch" else self.access()
+
+    def body(self, depth: int) -> tuple[Statement, ...]:
+        return tuple(self.statement(depth) for _ in range(self.chance.choice((1, 1, 2))))
+
+    def loop(self, depth: int) -> Loop:
+        how = self.chance.choice(("fori", "fori", "while", "doubling", "unrolled", "items"))
+        counter, most = f"k{next(self.names)}", self.chance.choice((3, 5, 8, 12))
+        low, high = self.constant(self.chance.choice((0, 0, 1, 2))), self.constant(most)
+        if how in ("fori", "while", "doubling") and self.chance.random() < 0.3:
+            high = self.remainder(self.plus(self.uniform(), self.constant(1)), most)
+        if how == "doubling":
+            low = self.constant(1)
+        own = how == "items" and self.chance.random() < 0.4
+        if how == "items":
+            high = self.remainder(self.leaf(1), most)
+        if own:
+            low = self.remainder(self.leaf(1), 3)
+        self.counters.append((Value(counter, counter, low.low, max(low.high, high.high - 1)), own))
+        inner = self.body(depth + 1)
+        self.counters.pop()
+        return Loop(counter, how, low, high, inner)
+
+    def branch(self, depth: int) -> Branch:
+        items = self.chance.random() < 0.5
+        condition = self.condition(1) if items else self.compared(self.uniform())
+        then, otherwise = self.body(depth + 1), self.body(depth + 1) if self.chance.random() < 0.5 else ()
+        return Branch(items, condition, then, otherwise)
+
+    def access(self) -> Access:
+        private = self.chance.choice((1, 1, 1, 2, 3, 4, 4, 8))
+        space = self.chance.choice(self.spaces)
+        op = self.chance.choice(("load", "load", "store", "store", "atomic"))
+        op = self.chance.choice(_ATOMICS) if op == "atomic" else op
+        dtype = self.chance.choice(_DTYPES)
+        if op not in ("load", "store"):
+            dtype = self.chance.choice(("int32", "int32", "uint32", "float32", "int64"))
+            dtype = "int32" if op == "xor" else dtype
+            space = "global" if space == "private" else space
+        uniform = private == 1 and self.chance.random() < 0.15
+        dimensions = 1 if space == "private" else self.chance.choice((1, 1, 1, 2, 3))
+        most = {"global": 1 << 16, "local": 1 << 11, "private": 1 << 4}[space]
+        parts = [self.component(private, uniform, int(most ** (1 / dimensions))) for _ in range(dimensions)]
+        index, shape = tuple(part for part, _ in parts), tuple(size for _, size in parts)
+        mask = None if uniform or self.chance.random() < 0.6 else self.condition(private)
+        return Access(f"m{next(self.names)}", space, dtype, shape, op, index, mask, private)
+
+    def component(self, private: int, uniform: bool, most: int) -> tuple[Value, int]:
+        """A component of an index, and the size of its dimension, which may be too small for it."""
+        value = self.uniform(2) if uniform else self.index(private)
+        if value.low < 0:
+            value = self.plus(value, self.constant(-value.low))
+        size = value.high + 1
+        if size > most:
+            value, size = self.wrapped(value, most)
+        if self.chance.random() < 0.1 and size > 4:
+            size -= self.chance.randrange(size // 2)
+        return value, size
+
+    def wrapped(self, value: Value, most: int) -> tuple[Value, int]:
+        power = 1 << (most.bit_length() - 1)
+        if self.chance.random() < 0.5:
+            return Value(f"({value.kernel} & {power - 1})", f"({value.plain} & {power - 1})", 0, power - 1), power
+        size = self.chance.choice((most, most - 1, power))
+        return self.remainder(value, size), size
+
+    # Values.
+
+    def index(self, private: int) -> Value:
+        """An integer for each element of an access."""
+        terms = [self.term(private) for _ in range(self.chance.choice((1, 1, 2)))]
+        if private > 1:
+            terms.append(self.elements())
+            if self.chance.random() < 0.7:
+                terms[-1] = Value(*(f"(1 * {t})" for t in self._own(private)), 0, private - 1)
+                if self.chance.random() < 0.7:
+                    terms[0] = self.times(terms[0], self.chance.choice((private, 4, 2 * private, 1)))
+        self.chance.shuffle(terms)
+        total = terms[0]
+        for term in terms[1:]:
+            total = self.joined(total, term)
+        return self.changed(total) if self.chance.random() < 0.3 else total
+
+    def joined(self, a: Value, b: Value) -> Value:
+        how = self.chance.random()
+        if how < 0.85 or min(a.low, b.low) < 0:
+            return self.plus(a, b)
+        sign = "^" if how < 0.95 else "|"
+        most = (1 << max(a.high, b.high).bit_length()) - 1
+        return Value(f"({a.kernel} {sign} {b.kernel})", f"({a.plain} {sign} {b.plain})", 0, most)
+
+    def term(self, private: int) -> Value:
+        value = self.leaf(private) if self.chance.random() < 0.75 else self.uniform(1, private)
+        for _ in range(self.chance.choice((0, 1, 1, 2))):
+            value = self.changed(value)
+        return value
+
+    def elements(self) -> Value:
+        """A step along the private axis."""
+        step = self.chance.choice((2, 3, 16, 17, 32))
+        return self.times(Value("own", "own", 0, 7), step)
+
+    def _own(self, private: int) -> tuple[str, str]:
+        axes = f"(None,) * {len(self.local)}"
+        every = (*self.local, private)
+        ways = [
+            "own",
+            f"jnp.arange({private}, dtype=jnp.int32)[{axes}]",
+            f"np.arange({private}, dtype=np.int32)[{axes}]",
+            f"jnp.broadcast_to(own, {every})",
+            f"jnp.arange({private}, dtype=jnp.int32)[::-1][::-1][{axes}]",
+            f"(jnp.arange({private}, dtype=jnp.int32) + 5)[{axes}] - 5",
+        ]
+        if self.counters and not self.counters[-1][1]:
+            counter, low, high = self.counters[-1][0].kernel, *self._bounds(self.counters[-1][0])
+            step = self.chance.choice((1, 4, 8))
+            if high * step < 512 and low >= 0:
+                return (
+                    f"({step} * {counter} + jnp.arange({private}, dtype=jnp.int32))[{axes}]",
+                    f"({step} * {counter} + own)",
+                )
+        return self.chance.choice(ways), "own"
+
+    @staticmethod
+    def _bounds(value: Value) -> tuple[int, int]:
+        return value.low, value.high
+
+    def leaf(self, private: int) -> Value:
+        """An id of each work-item."""
+        d = self.chance.randrange(len(self.local))
+        name, most = self.chance.choice(
+            (("lid", self.local[d] - 1), ("gid", self.local[d] * self.groups[d] - 1), ("lid", self.local[d] - 1))
+        )
+        axis = "" if private == 1 else "[..., None]"
+        ways = [f"{name}{d}{axis}"]
+        if private > 1:
+            every = (*self.local, private)
+            ways += [f"jnp.broadcast_to({name}{d}[..., None], {every})", f"{name}{d}.reshape({(*self.local, 1)})"]
+            ways += [f"jnp.repeat({name}{d}, {private}).reshape({every})"]
+        if self.chance.random() < 0.15:
+            whole = math.prod(self.local) * math.prod(self.groups) - 1
+            linear = self.chance.choice((("local_linear", math.prod(self.local) - 1), ("global_linear", whole)))
+            return Value(f"{linear[0]}{axis}", linear[0], 0, linear[1])
+        items = [value for value, divergent in self.counters if divergent]
+        if items and self.chance.random() < 0.3:
+            value = self.chance.choice(items)
+            return dataclasses.replace(value, kernel=f"{value.kernel}{axis}")
+        return Value(self.chance.choice(ways), f"{name}{d}", 0, most)
+
+    def uniform(self, changes: int = 0, private: int = 1) -> Value:
+        """An integer that a work-group has in common."""
+        uniform = [value for value, divergent in self.counters if not divergent]
+        if uniform and self.chance.random() < 0.6:
+            value = self.chance.choice(uniform)
+        elif self.chance.random() < 0.2:
+            value = Value("group_linear", "group_linear", 0, math.prod(self.groups) - 1)
+        else:
+            d = self.chance.randrange(len(self.local))
+            value = Value(f"group{d}", f"group{d}", 0, self.groups[d] - 1)
+        for _ in range(self.chance.randint(0, changes)):
+            value = self.changed(value)
+        if private > 1 and self.chance.random() < 0.3:
+            zeros = f"jnp.zeros({private}, jnp.int32)[(None,) * {len(self.local)}]"
+            value = dataclasses.replace(value, kernel=f"({value.kernel} + {zeros})")
+        return value
+
+    def changed(self, value: Value) -> Value:
+        """Another value, by one operation with constants."""
+        if value.low < 0 or value.high > _LARGEST:
+            return self.remainder(value, self.chance.choice((64, 100, 256)))
+        return self.chance.choice(_CHANGES)(self, value)
+
+    def condition(self, private: int) -> Value:
+        """A bool for each work-item or element."""
+        first = self.compared(self.changed(self.leaf(private)))
+        if self.chance.random() < 0.7:
+            return first
+        second = self.compared(self.uniform() if self.chance.random() < 0.5 else self.leaf(private))
+        sign = self.chance.choice("&|")
+        return Value(f"({first.kernel} {sign} {second.kernel})", f"({first.plain} {sign} {second.plain})")
+
+    def compared(self, value: Value) -> Value:
+        bound = self.chance.randint(value.low, value.high)
+        sign = self.chance.choice(("<", "<=", ">", ">=", "!=", "=="))
+        return Value(f"({value.kernel} {sign} {bound})", f"({value.plain} {sign} {bound})")
+
+    @staticmethod
+    def constant(number: int) -> Value:
+        return Value(str(number), str(number), number, number)
+
+    @staticmethod
+    def plus(a: Value, b: Value) -> Value:
+        return Value(f"({a.kernel} + {b.kernel})", f"({a.plain} + {b.plain})", a.low + b.low, a.high + b.high)
+
+    def times(self, a: Value, factor: int) -> Value:
+        """A product with a factor from 0, written in one of several ways."""
+        ways = [f"({a.kernel} * {factor})", f"({factor} * {a.kernel})"]
+        if factor and factor & (factor - 1) == 0:
+            ways.append(f"({a.kernel} << {factor.bit_length() - 1})")
+        if factor == 3:
+            ways.append(f"({a.kernel} + {a.kernel} + {a.kernel})")
+        ends = (a.low * factor, a.high * factor)
+        return Value(self.chance.choice(ways), f"({a.plain} * {factor})", *ends)
+
+    @staticmethod
+    def remainder(a: Value, modulus: int) -> Value:
+        return Value(f"({a.kernel} % {modulus})", f"({a.plain} % {modulus})", 0, modulus - 1)
+
+    def tabulated(self, a: Value) -> Value:
+        table = [self.chance.randrange(64) for _ in range(self.chance.choice((4, 7, 16)))]
+        kernel = f"jnp.asarray(np.array({table}, np.int32))[{a.kernel} % {len(table)}]"
+        return Value(kernel, f"np.array({table})[{a.plain} % {len(table)}]", 0, max(table))
+
+    def chosen(self, a: Value) -> Value:
+        bound = self.chance.randint(a.low, a.high)
+        other = self.chance.randint(0, 40)
+        texts = (f"{xp}.where({t} < {bound}, {t}, {other})" for xp, t in (("jnp", a.kernel), ("np", a.plain)))
+        return Value(*texts, min(0, a.low), max(a.high, other))
+
+    def clipped(self, a: Value) -> Value:
+        bound, name = self.chance.randint(0, max(a.high, 1)), self.chance.choice(("minimum", "maximum"))
+        texts = (f"{xp}.{name}({t}, {bound})" for xp, t in (("jnp", a.kernel), ("np", a.plain)))
+        ends = (min(a.low, bound), min(a.high, bound)) if name == "minimum" else (bound, max(a.high, bound))
+        return Value(*texts, *ends)
+
+    def distance(self, a: Value) -> Value:
+        bound = self.chance.randint(a.low, a.high)
+        texts = (f"{xp}.abs({t} - {bound})" for xp, t in (("jnp", a.kernel), ("np", a.plain)))
+        return Value(*texts, 0, max(a.high - bound, bound - a.low))
+
+    def bits(self, a: Value) -> Value:
+        sign, number = self.chance.choice("&|^"), self.chance.choice((1, 3, 6, 8, 15, 32))
+        most = number if sign == "&" else (1 << max(a.high, number).bit_length()) - 1
+        return Value(f"({a.kernel} {sign} {number})", f"({a.plain} {sign} {number})", 0, most)
+
+
+def _same_operation(text: str, low: Callable[[int, int], int]) -> Callable[[_Draw, Value], Value]:
+    def apply(draw: _Draw, a: Value) -> Value:
+        number = draw.chance.choice((1, 2, 3, 4, 5, 8))
+        kernel, plain = (text.format(t, number) for t in (a.kernel, a.plain))
+        return Value(kernel, plain, low(a.low, number), low(a.high, number))
+
+    return apply
+
+
+_CHANGES: list[Callable[[_Draw, Value], Value]] = [
+    lambda draw, a: draw.times(a, draw.chance.choice((2, 3, 4, 8, 16, 17, 33))),
+    lambda draw, a: draw.times(a, draw.chance.choice((2, 3, 4, 8, 16, 17, 33))),
+    lambda draw, a: draw.plus(a, draw.constant(draw.chance.choice((1, 2, 7, 16, -3)))),
+    lambda draw, a: draw.remainder(a, draw.chance.choice((2, 3, 4, 7, 16, 24))),
+    _same_operation("({0} // {1})", lambda a, n: a // n),
+    _same_operation("({0} >> {1})", lambda a, n: a >> n),
+    _Draw.bits,
+    _Draw.bits,
+    _Draw.tabulated,
+    _Draw.chosen,
+    _Draw.clipped,
+    _Draw.distance,
+]

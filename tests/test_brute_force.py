@@ -1,0 +1,29 @@
+"""The counts of reports against a brute force of addresses, on random programs; more of them: `scripts/fuzz-counts`."""
+
+import bruteforce
+import drawn_accesses
+import pytest
+import wordings
+
+import xeemu as xe
+
+
+def report(seed, folder, profiled=False):
+    made = drawn_accesses.program(seed)
+    kernel, nd_range = wordings.kernel(made, folder), wordings.nd_range(made)
+    device = bruteforce.DEVICES[made.sub_group_size == 32 and seed % 3 == 0]
+    launch = (xe.profile if profiled else xe.estimate)(kernel, nd_range, device=device)
+    found = launch(*wordings.arguments(made))
+    return bruteforce.compare(made, found[1] if profiled else found)
+
+
+@pytest.mark.parametrize("first", range(520, 640, 10))
+def test_no_estimate_that_is_marked_exact_is_another(first, tmp_path):
+    for seed in range(first, first + 10):
+        wrong = [c for c in report(seed, tmp_path) if c.verdict == "wrong"]
+        assert not wrong, (seed, *map(str, wrong))
+
+
+@pytest.mark.parametrize("seed", range(300, 312))
+def test_a_profile_counts_what_a_brute_force_does(seed, tmp_path):
+    assert [str(c) for c in report(seed, tmp_path, profiled=True) if c.verdict == "wrong"] == []
