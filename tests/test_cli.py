@@ -816,3 +816,19 @@ def test_a_trace_is_data_for_programs(xeemu):
     assert (code, told["kernel"], told["local_bytes"]) == (0, "slm_bank", 8192)
     assert [memory["written"] for memory in told["memories"]] == [True, True]
     assert told["listing"][0].startswith("kernel slm_bank")
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("run {file}:scal --global 8", "no 'scal' (did you mean 'scale'?)"),
+        ("run {file}:scale --global 8 --arg y=float32[8]", "kernel scale has no parameter y"),
+        ("run {file}:scale --global 8 --arg x=float32[8] --static factr=2", "parameter factr (did you mean 'factor'?)"),
+        ("check histogram_slm --format sarf", "(did you mean 'sarif'?)"),
+        ("rnu histogram_slm", "(did you mean 'run'?)"),
+        ("diff {folder}/before.json after.json", "before.json cannot be read: No such file or directory; write one by"),
+    ],
+)
+def test_a_misspelt_word_is_told_with_the_one_meant(xeemu, file, line, meant):
+    code, _, errors = xeemu(*line.format(file=file, folder=file.parent).split())
+    assert (code, meant in errors) == (2, True)

@@ -472,6 +472,7 @@ def test_a_loop_that_does_not_end_is_given_up():
 def test_a_wrong_number_of_iterations(wrong):
     with pytest.raises(xe.KernelArgumentError, match="max_iterations is"):
         xe.check(endless, N, max_iterations=wrong)
+    xe.check(endless, N, max_iterations=np.int64(8))
 
 
 # --- What a project accepts, and what other tools read ---

@@ -28,6 +28,49 @@ def test_a_product_and_a_sum_are_one_instruction():
     assert instructions(axpy, jnp.float32(2), floats(), floats()) == {"f32": 1}
 
 
+def test_a_sum_of_two_products_takes_in_one():
+    def complex_product(wg, x, y, re, im):
+        i = wg.global_id()
+        a, b, c, d = x[i, 0], x[i, 1], y[i, 0], y[i, 1]
+        return re.at[i].set(a * c - b * d), im.at[i].set(a * d + b * c)
+
+    pairs = jax.ShapeDtypeStruct((32, 2), jnp.float32)
+    assert instructions(complex_product, pairs, pairs, floats(), floats()) == {"f32": 4}
+
+
+def test_a_sum_of_a_product_with_itself_carries_it_out():
+    def doubled(wg, x, y):
+        i = wg.global_id()
+        product = x[i] * y[i]
+        return y.at[i].set(product + product)
+
+    assert instructions(doubled, floats(), floats()) == {"f32": 2}
+
+
+@pytest.mark.parametrize(
+    ("power", "plus", "expected"),
+    [
+        (2, 0, {"f32": 1}),
+        (3, 0, {"f32": 2}),
+        (10, 0, {"f32": 4}),
+        (-3, 0, {"f32": 2, "special": 1}),
+        (2, 1, {"f32": 1}),
+        (3, 1, {"f32": 3}),
+    ],
+)
+def test_powers_are_products_of_squares(power, plus, expected):
+    def raised(wg, x, *, plus):
+        i = wg.global_id()
+        value = lax.integer_pow(x[i], power)
+        return x.at[i].set(value + x[i] if plus else value)
+
+    assert instructions(raised, floats(), plus=plus) == expected
+    ints = {"i32mul": expected["f32"] if not plus else max(1, expected["f32"] - 1)}
+    ints |= {"i32": 1} if plus and power > 2 else {}
+    if power > 0:
+        assert instructions(raised, floats(dtype=jnp.int32), plus=plus) == ints
+
+
 def test_a_product_that_is_stored_too_is_carried_out():
     def both(wg, x, y, z):
         i = wg.global_id()

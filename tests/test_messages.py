@@ -431,7 +431,7 @@ def store_with_acquire(wg, x, y):
     return x.atomic(order="acquire")[0].store(1)  # <-
 
 
-@refused("memory order 'consume' is none of relaxed, acquire, release, acq_rel, seq_cst")
+@refused("memory order 'consume' (did you mean 'acquire'?) is none of relaxed, acquire, release, acq_rel, seq_cst")
 def unknown_order(wg, x, y):
     return x.atomic(order="consume")[0].add(1)  # <-
 
@@ -449,7 +449,9 @@ def atomics_for_one_work_item(wg, x, y):
     return x.atomic(scope="work_item")[0].add(1)  # <-
 
 
-@refused("memory scope 'block' is none of work_item, sub_group, work_group, device, system")
+@refused(
+    "memory scope 'block' (did you mean 'work_group'?) is none of work_item, sub_group, work_group, device, system"
+)
 def fence_of_unknown_scope(wg, x, y):
     return wg.fence(x, scope="block")  # <-
 
@@ -538,7 +540,7 @@ def dimension_that_the_launch_lacks(wg, x, y):
     return x.at[wg.local_id(1)].set(1)  # <-
 
 
-@refused("reduce with op 'plus'; the operations are add, mul, min, max, and, or, xor")
+@refused("reduce with op 'plus' (did you mean 'add'?); the operations are add, mul, min, max, and, or, xor")
 def unknown_operation(wg, x, y):
     return x.at[0].set(wg.reduce(wg.local_id(), "plus"))  # <-
 

@@ -100,7 +100,11 @@ def test_a_file_must_hold_what_was_said(tmp_path):
         ("a", r"--arg a: write NAME=VALUE, such as --arg data=uint32\[65536\]"),
         ("=int32[3]", "write NAME=VALUE"),
         ("a=", "write NAME=VALUE"),
-        ("a=int33[3]", "'int33' is no dtype; the dtypes are bool, int8, .* float64; write for example a=uint32"),
+        (
+            "a=int33[3]",
+            r"'int33' is no dtype \(did you mean 'int32'\?\); they are bool, .*; write for example a=",
+        ),
+        ("a=int32[3]:zeroz", r"'zeroz' is no number of dtype int32 \(did you mean 'zeros'\?\)"),
         ("a=int32", "an array has a shape, a scalar a value; write for example"),
         ("a=int32[]:5", r"\[\] is no shape, which has a number for each dimension"),
         ("a=int32[-3]", "it is no array, scalar or file"),

@@ -47,7 +47,7 @@ VALUES = {
     "device": (lambda: xe.device("a770"), ["slm_banks", "Intel product page [H]", "[M] a third party&#39;s"]),
     "occupancy": (
         lambda: xe.occupancy("a770", 256, slm_bytes=40000),
-        ["resident groups", "next step", "allowed by slm"],
+        ["resident groups", "next step", "by slm"],
     ),
     "litmus": (litmus, ["&lt;SB&gt;", "r0 = x relaxed/device", "Outcomes"]),
     "race": (lambda: litmus(xe.litmus.location("x").store(2)), ["Undefined, by a data race", "x = 2 by work-item 1"]),

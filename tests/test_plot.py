@@ -1,6 +1,7 @@
 """Pictures: what is drawn is what the report says."""
 
 import dataclasses
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 from xeemu import plot  # noqa: E402
+from xeemu.cost.sites import GlobalTotals, LocalTotals  # noqa: E402
 from xeemu.devices import bankmap  # noqa: E402
 
 
@@ -275,6 +277,106 @@ def test_a_finding_of_another_kind_is_no_race():
         plot.race(beyond[0])
 
 
+def table(times, **parts):
+    """A table with a row for each time (or reason) and the choices of the parts, the last part fastest."""
+    made = []
+    for choices, time in zip(itertools.product(*parts.values()), times, strict=True):
+        given = dict(zip(parts, choices, strict=True))
+        figures = {"reason": time} if isinstance(time, str) else {"time_s": time}
+        made.append(xe.Row({"device": xe.device("a770"), "global_size": 64, **given}, **figures))
+    return xe.Table("k", made)
+
+
+def test_a_sweep_of_one_part_is_a_curve_with_the_unknown_shaded():
+    swept = table([3e-6, 2e-6, None, "no", 5e-6], pitch=[16, 17, 18, 100, 20])
+    ax = plot.sweep(swept)
+    curve, best = ax.lines
+    np.testing.assert_allclose(curve.get_ydata(), [3, 2, np.nan, 5, np.nan])
+    assert curve.get_linestyle() == "-"
+    assert best.get_xdata() == [1]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["16", "17", "18", "20", "100"]
+    shaded = {patch.get_x() + 0.5: patch.get_hatch() for patch in ax.patches}
+    assert shaded == {2: None, 4: "////"}
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["best", "not known", "invalid"]
+    assert (ax.get_title(), ax.get_ylabel()) == ("k: time by pitch", "time (us)")
+
+
+def test_a_sweep_of_two_parts_is_a_map_whose_best_is_framed():
+    swept = table([4e-6, None, "no", 1e-6, 2e-6, 3e-6], local_size=[(8, 8), (16, 16)], block=[1, 2, 4])
+    ax = plot.sweep(swept)
+    times = ax.get_images()[0].get_array()
+    assert times.shape == (3, 2)
+    assert times.filled(0).tolist() == [[4e-6, 1e-6], [0, 2e-6], [0, 3e-6]]
+    assert {text.get_position(): text.get_text() for text in ax.texts}[0, 1] == "?"
+    places = {patch.get_xy(): patch.get_label() or patch.get_hatch() for patch in ax.patches}
+    assert places == {(-0.5, 0.5): None, (-0.5, 1.5): "////", (0.5, -0.5): "best"}
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("local_size", "block")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["8x8", "16x16"]
+
+
+def test_what_is_not_drawn_of_a_sweep_is_at_its_best_and_may_be_better():
+    swept = table([4e-6, 3e-6, 1e-6, None], pitch=[16, 17], block=[1, 2])
+    ax = plot.sweep(swept, "pitch")
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [3, 1])
+    assert [text.get_text() for text in ax.texts] == ["3.00", "1.00?"]
+    assert ax.get_title() == "k: time by pitch, least over block"
+    assert plot.sweep(swept, y="pitch").get_xlabel() == "block"
+    with pytest.raises(xe.KernelArgumentError, match=r"'ptch' does not vary .*did you mean 'pitch'.*pitch, block"):
+        plot.sweep(swept, "ptch")
+    with pytest.raises(xe.KernelArgumentError, match="in the table of k nothing does"):
+        plot.sweep(table([1.0], pitch=[16]))
+
+
+def test_devices_of_a_sweep_are_not_joined_by_a_line():
+    swept = table([2e-6, 1e-6], device=[xe.device("max1550"), xe.device("a770")])
+    ax = plot.sweep(swept)
+    assert ax.lines[0].get_linestyle() == "None"
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["a770", "max1550"]
+
+
+@xe.kernel(sub_group_size=16)
+def edged(wg, x):
+    lid = wg.local_id()
+    value = x.load(lid, where=(lid == 0) | (lid == 47), other=0)
+    return x.at[wg.global_id()].set(value + 1)
+
+
+def test_activity_has_a_row_for_each_line_and_grey_for_sub_groups_that_leave_it_out():
+    ax = plot.activity(xe.inspect(edged, xe.NDRange(64, 64), device="max1550")(np.zeros(64, np.int32)))
+    shares = ax.get_images()[0].get_array()
+    assert shares.shape == (3, 64)
+    wanted = np.ma.masked_invalid(np.where(np.arange(64) // 16 % 2 == 0, 0.0, np.nan))
+    wanted[[0, 47]] = 1
+    np.testing.assert_array_equal(shares[1].filled(-1), wanted.filled(-1))
+    assert (shares[[0, 2]] == 1).all()
+    assert ax.get_yticklabels()[1].get_text().startswith("value = x.load(lid, where=(lid == 0)")
+    assert [line.get_xdata()[0] for line in ax.lines if line.get_color() == "black"] == [15.5, 31.5, 47.5]
+    (right,) = (child for child in ax.child_axes if child.get_yticklabels())
+    assert [label.get_text() for label in right.get_yticklabels()] == ["100% of 4", "6% of 2", "100% of 4"]
+
+
+def test_a_memory_chart_shows_the_bytes_between_the_memories():
+    report = transposed()
+    ax = plot.memory_chart(report)
+    texts = [text.get_text() for text in ax.texts]
+    assert [text for text in texts if text in ("SLM", "work-items", "L1", "L2", "DRAM")] == [
+        "work-items",
+        "SLM",
+        "L1",
+        "L2",
+        "DRAM",
+    ]
+    widths = {line.get_label(): (line.get_linewidth(), line.get_linestyle()) for line in ax.lines}
+    assert widths["SLM"] == widths["L1"] == (24, "-")
+    assert widths["DRAM"][1] == ":"
+    assert {"32 KiB =", f"{report.slm.passes} passes", "100% used", "nothing"} <= set(texts)
+    nothing = GlobalTotals(requests=0, lines=0, sectors=0, bytes_used=0, bytes_moved=0)
+    none = LocalTotals(requests=0, passes=0, ideal_passes=0, bytes=0)
+    idle = dataclasses.replace(report, slm=none, slm_bytes=0, global_=nothing, terms=())
+    with pytest.raises(xe.KernelArgumentError, match=r"plot.memory_chart: transpose moves no bytes"):
+        plot.memory_chart(idle)
+
+
 X, Y = xe.litmus.location("x"), xe.litmus.location("y")
 
 
@@ -331,6 +433,9 @@ def test_what_cannot_be_drawn_is_told_by_a_sentence(given):
         (plot.bank_map, "plot.bank_map draws a site of local memory, from report.sites of a profile"),
         (lambda given: plot.tile(given, "max1550"), "plot.tile draws a site of local memory"),
         (plot.roofline, "plot.roofline draws a report, as xe.profile and xe.estimate give it"),
+        (plot.activity, "plot.activity draws an inspection, as xe.inspect gives it"),
+        (plot.memory_chart, "plot.memory_chart draws a report"),
+        (plot.sweep, "plot.sweep draws a table, as xe.tune gives it"),
         (plot.race, "plot.race draws a finding of a check, such as"),
         (plot.execution, "plot.execution draws an execution, as test.witness"),
     ):

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import xeemu as xe
-from xeemu.cost import figures
+from xeemu.cost import figures, levels, pictures
 from xeemu.cost.report import Hint, Report
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import Term
+from xeemu.devices import bankmap
 
 FILE = "kernels/transpose.py"
 N = 65536
@@ -492,6 +493,46 @@ def test_a_page_needs_nothing_else_and_shows_what_the_text_does(report, tmp_path
     assert report.device in page.text
 
 
+def test_the_memory_chart_has_the_slm_and_the_l1_of_every_device():
+    for device, report in (("a770", profiled()), ("max1550", profiled("max1550"))):
+        flows = {flow.memory: flow for flow in levels.of_report(report)}
+        assert list(flows) == ["SLM", "L1", "L2", "DRAM"], device
+        assert (flows["SLM"].bytes, flows["L1"].bytes) == (report.slm.bytes, report.global_.bytes_moved)
+        assert flows["DRAM"].inner == "L2"
+    unknown = dataclasses.replace(NAIVE, slm=dataclasses.replace(NAIVE.slm, bytes=None))
+    assert levels.of_report(unknown)[0].told == "?"
+    assert levels.of_report(EMPTY) == ()
+
+
+def test_the_page_draws_banks_by_the_scale_of_all_pictures():
+    lanes = np.stack([64 * np.arange(16), 4 * np.arange(16)])
+    drawn = bankmap.draw(lanes, np.ones(lanes.shape, bool), xe.device("max1550"), 4, "load")
+    sites = (*SITES[:2], dataclasses.replace(SITES[2], bank_map=drawn), SITES[3])
+    (grid,) = pictures.grids(sites)
+    conflict, calm = grid.rows
+    assert conflict == ("0", ((16, 4), *[(0, -1)] * 15), 16)
+    assert calm == ("1", ((1, 0),) * 16, 1)
+    page = dataclasses.replace(NAIVE, sites=sites).to_html()
+    assert page.count('<td class="step4"') == 1
+    assert page.count('<td class="step0"') == 16
+    assert "1: no conflict" in page
+
+
+def test_the_page_draws_the_steps_of_the_occupancy_where_the_launch_is():
+    report = profiled()
+    stairs = pictures.stairs(report)
+    device = xe.device(report.device)
+    assert stairs.here == (report.slm_bytes / device.local_mem_size, report.occupancy.fraction)
+    for x, y in stairs.line[:-1]:
+        found = xe.occupancy(device, report.local_size, int(x * device.local_mem_size), sub_group_size=16)
+        steps = [y, *(b for a, b in stairs.line if a == x)]
+        assert found.fraction in [pytest.approx(step) for step in steps]
+    assert sorted((y for _, y in stairs.line), reverse=True) == [y for _, y in stairs.line]
+    assert '<svg class="stairs"' in report.to_html()
+    assert pictures.stairs(dataclasses.replace(report, device="mine")) is None
+    assert pictures.stairs(dataclasses.replace(report, occupancy=None)) is None
+
+
 def test_a_line_of_a_page_has_the_hints_of_all_its_operations():
     other = Hint("contended atomics", (dataclasses.replace(SITES[2], op="atomic"),), "They take their turns.", None)
     page = dataclasses.replace(NAIVE, hints=(HINT, other)).to_html()
@@ -566,8 +607,8 @@ def test_what_is_no_longer_done_has_not_risen_and_what_is_new_has():
 
 def test_what_has_no_figure_is_told_in_words():
     more = dataclasses.replace(NAIVE, terms=(*TERMS, Term("group launch", 4, "groups", None, None)))
-    (row,) = [row for row in more.diff(NAIVE) if row.figure == "missing"]
-    assert (row.before, row.after) == ("barriers", "barriers, group launch")
+    (row,) = [row for row in more.diff(NAIVE) if row.figure.startswith("missing")]
+    assert (row.figure, row.before, row.after) == ("missing: group launch", "-", "yes")
 
 
 def test_a_site_that_only_one_report_has_is_in_the_diff():

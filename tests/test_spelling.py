@@ -2,6 +2,7 @@
 
 import copy
 
+import jax.numpy as jnp  # noqa: F401  # by what is evaluated
 import numpy as np
 import pytest
 import refusals
@@ -53,3 +54,63 @@ def test_python_finds_out_what_there_is():
         return x
 
     assert xe.launch(kernel, xe.NDRange(4, 4))(np.arange(8)).shape == (8,)
+
+
+CALLS = [
+    (
+        "wg.local(jnp.float32)",
+        "wg.local is missing 1 required positional argument: 'dtype'; write wg.local(shape, dtype, ",
+    ),
+    ("wg.local(4, 'flot32')", "has dtype 'flot32' (did you mean 'float32'?), which is none; write such as jnp.float32"),
+    ("wg.local(x[0], 'int32')", "of shape a value that is known only as the kernel runs; give one to three integers"),
+    ("wg.local_id(dim=1)", "wg.local_id has no option 'dim' (did you mean 'd'?); write wg.local_id(d=0)"),
+    (
+        "wg.fence(x, memory_order='acquire')",
+        "wg.fence has no option 'memory_order' (did you mean 'order'?); write wg.fen",
+    ),
+    ("wg.barrier(x, scope='device')", "wg.barrier has no option 'scope'; write wg.barrier(*memories, where=None)"),
+    (
+        "x.at[0].set(1, mask=True)",
+        "x.at[i].set has no option 'mask' (did you mean 'where'?); write x.at[i].set(x, where=",
+    ),
+    (
+        "x.load(0, default=1)",
+        "x.load has no option 'default' (did you mean 'other'?); write x.load(index, where=None, oth",
+    ),
+    (
+        "x.atomic[0].add()",
+        "x.atomic[i].add is missing 1 required positional argument: 'x'; write x.atomic[i].add(x, wh",
+    ),
+    (
+        "x.atomic(ordr='acquire')",
+        "x.atomic has no option 'ordr' (did you mean 'order'?); write x.atomic(order='relaxed', ",
+    ),
+    ("x.atomic(order='acquired')", "memory order 'acquired' (did you mean 'acquire'?) is none of relaxed, acquire, "),
+    ("x.atomic(scope='workgroup')", "memory scope 'workgroup' (did you mean 'work_group'?) is none of work_item, "),
+    ("wg.sub_group.reduce(x[0], jnp.maximum)", "(did you mean 'max'?); the operations are add, mul, "),
+    (
+        "wg.sub_group.select(x[0], lane=1)",
+        "wg.sub_group.select has no option 'lane' (did you mean 'id'?); write wg.sub",
+    ),
+    ("range(wg.local_id())", "kernel kernel needs the value of an array in Python, but the array is known only as "),
+]
+
+
+@pytest.mark.parametrize(("written", "message"), CALLS)
+def test_a_call_that_is_not_there_is_told_with_what_there_is(written, message):
+    def kernel(wg, x):
+        eval(written)  # <-
+        return x
+
+    with pytest.raises(xe.KernelError) as caught:
+        xe.launch(xe.kernel(kernel), xe.NDRange(8, 8))(np.zeros(8, np.float32))
+    assert message in str(caught.value)
+    assert "\n  at " in str(caught.value)
+
+
+def test_a_type_error_of_the_users_own_stays_one():
+    def kernel(wg, x):
+        return len(1)
+
+    with pytest.raises(TypeError, match=r"^object of type 'int' has no len\(\)$"):
+        xe.launch(xe.kernel(kernel), xe.NDRange(8, 8))(np.zeros(8, np.float32))

@@ -37,6 +37,8 @@ def read(path: str | os.PathLike[str], kind: str, made: Callable[[Mapping[str, A
             raise ValueError(f"it does not begin with 'xeemu {kind}': {_FORMAT}")
         return made(data)
     except OSError as error:
-        raise KernelArgumentError(f"{os.fspath(path)} cannot be read: {error.strerror}") from None
+        raise KernelArgumentError(
+            f"{os.fspath(path)} cannot be read: {error.strerror}; write one by {remedy}"
+        ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise KernelArgumentError(f"{os.fspath(path)} is no {kind}: {error}; write one by {remedy}") from None

@@ -23,6 +23,7 @@ from xeemu.devices.device import device as find_device
 from xeemu.errors import KernelArgumentError
 from xeemu.faults.baseline import Baseline
 from xeemu.faults.checking import check
+from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.source import called
@@ -39,6 +40,7 @@ _MOST_ITEMS = 256
 _ARRAYS = (jax.Array, np.ndarray, np.generic, bool, int, float)
 
 
+@public.boundary
 def assert_clean(
     kernel: Kernel,
     nd_range: NDRange,
@@ -75,6 +77,7 @@ def assert_clean(
     return outputs
 
 
+@public.boundary
 def assert_matches(
     kernel: Kernel,
     reference: Callable[..., Any],
@@ -134,6 +137,7 @@ def _of_chex(outputs: Any, expected: Any, rounding: float) -> str:
     return ""
 
 
+@public.boundary
 def nd_ranges(
     dimensions: int | Sequence[int] = (1, 2, 3),
     most_items: int = _MOST_ITEMS,
@@ -167,6 +171,7 @@ def nd_ranges(
     return strategy
 
 
+@public.boundary
 def masks(shape: int | Sequence[int]) -> "SearchStrategy[np.ndarray]":
     """A strategy for bool masks of a shape, such as a work-group's; all, none and one work-item come up often.
 

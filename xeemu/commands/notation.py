@@ -4,7 +4,7 @@ import argparse
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.commands.verdict import describe
+from xeemu.errors import did_you_mean
 from xeemu.kernels.example import SEED
 
 SYNTAX = """\
@@ -37,6 +38,7 @@ what is swept, each with commas between the choices:
   --global-size 1048576//block   what else is swept: + - * // % ( ) and, for
   --global-size '(m, 64*block)'  more than one dimension, a tuple"""
 
+_FILLS = ("random", "zeros", "arange")
 _DTYPES: Mapping[str, np.dtype] = {
     np.dtype(t).name: np.dtype(t)
     for t in (
@@ -205,7 +207,7 @@ def _value(written: str, position: int, shapes_only: bool) -> Any:
 
 def _dtype(name: str) -> np.dtype:
     if name not in _DTYPES:
-        raise ValueError(f"{name!r} is no dtype; the dtypes are {', '.join(_DTYPES)}")
+        raise ValueError(f"{name!r} is no dtype{did_you_mean(name, list(_DTYPES))}; they are {', '.join(_DTYPES)}")
     return _DTYPES[name]
 
 
@@ -217,7 +219,7 @@ def _array(shape: tuple[int, ...], dtype: np.dtype, fill: str, position: int) ->
     if fill == "arange":
         return np.arange(np.prod(shape, dtype=np.int64)).astype(dtype).reshape(shape)
     if not fill.endswith(".npy"):
-        return np.full(shape, _number(fill, dtype))
+        return np.full(shape, _number(fill, dtype, _FILLS))
     return _checked(np.load(fill, allow_pickle=False), shape, dtype, fill)
 
 
@@ -250,10 +252,10 @@ def _random(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -
     return rng.random(shape).astype(dtype)
 
 
-def _number(text: str, dtype: np.dtype) -> Any:
-    """A scalar of the dtype; an integer may be hexadecimal, a bool is 0 or 1."""
+def _number(text: str, dtype: np.dtype, words: Sequence[str] = ()) -> Any:
+    """A scalar of the dtype; an integer may be hexadecimal, a bool is 0 or 1. Words might be meant as well."""
     try:
         number = int(text, 0) if dtype.kind in "iub" else float(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no number of dtype {dtype}") from None
+        raise ValueError(f"{text!r} is no number of dtype {dtype}{did_you_mean(text, words)}") from None
     return np.full((), number, dtype)[()]

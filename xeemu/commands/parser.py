@@ -316,8 +316,8 @@ class _Parser(argparse.ArgumentParser):
     def _meant(self, message: str) -> str:
         if found := re.match(r"unrecognized arguments: (--[\w-]+)", message):
             return did_you_mean(found[1], [option for option in self._option_string_actions if option[:2] == "--"])
-        if found := re.match(r"argument COMMAND: invalid choice: '(.*?)'", message):
-            return did_you_mean(found[1], list(self._commands))
+        if found := re.match(r"argument [^:]*: invalid choice: '(.*?)' \(choose from (.*)\)", message):
+            return did_you_mean(found[1], re.findall(r"[\w-]+", found[2]))
         return ""
 
 

@@ -14,6 +14,7 @@ import xeemu as xe
 from xeemu import kernels
 from xeemu.commands import notation, rules, submissions
 from xeemu.commands.notation import UsageError
+from xeemu.errors import did_you_mean
 from xeemu.frontends.collection import Kernels
 from xeemu.kernels.example import Example
 
@@ -159,16 +160,16 @@ def _size_names(dimensions: int) -> tuple[str, ...]:
 
 def _check_names(kernel: xe.Kernel, given: Sequence[str] | dict[str, object]) -> None:
     wanted = kernel.parameters
+    if unknown := [parameter for parameter in given if parameter not in wanted]:
+        raise UsageError(
+            f"kernel {kernel.name} has no parameter {', '.join(unknown)}{did_you_mean(unknown[0], wanted)}; it takes "
+            f"{', '.join(wanted)}, and static parameters go with --static"
+        )
     if missing := [parameter for parameter in wanted if parameter not in given]:
         raise UsageError(
             f"kernel {kernel.name} takes {', '.join(wanted)}; write also "
             + " ".join(f"--arg {parameter}=float32[1024]" for parameter in missing)
             + ", with the dtype and the shape of yours"
-        )
-    if unknown := [parameter for parameter in given if parameter not in wanted]:
-        raise UsageError(
-            f"kernel {kernel.name} has no parameter {', '.join(unknown)}; it takes {', '.join(wanted)}, and static "
-            "parameters go with --static"
         )
 
 
@@ -184,7 +185,8 @@ def _attribute(path: Path, attribute: str) -> Example | xe.Kernel:
     if attribute and hasattr(module, attribute):
         kind = type(getattr(module, attribute)).__name__
         raise UsageError(f"{attribute} in {path} is a {kind}, neither a kernel nor an example; {choice}")
-    raise UsageError(f"{path} has no {attribute!r}; {choice}" if attribute else choice)
+    meant = did_you_mean(attribute, list(usable))
+    raise UsageError(f"{path} has no {attribute!r}{meant}; {choice}" if attribute else choice)
 
 
 def _usable(module: ModuleType) -> dict[str, Example | xe.Kernel]:
@@ -197,7 +199,8 @@ def listed(path: str, build: str = "", std: str | None = None) -> str:
         return repr(xe.load(path, build, std=std))
     usable = _usable(_load(Path(path)))
     heads = [f"  {name}: {value if isinstance(value, xe.Kernel) else value.summary}" for name, value in usable.items()]
-    return "\n".join([f"{path}: {len(heads)} kernels and examples", *heads])
+    what = "kernels and examples" if len(heads) != 1 else "kernel or example"
+    return "\n".join([f"{path}: {len(heads)} {what}", *heads])
 
 
 def _load(path: Path) -> ModuleType:

@@ -138,13 +138,12 @@ def _flat(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]
     for name, value in data.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{name}.")
+        elif not isinstance(value, list):
+            yield f"{prefix}{name}", value
+        elif value and _is_number(*value):
+            yield f"{prefix}{name}", "x".join(map(str, value))  # a size
         else:
-            yield f"{prefix}{name}", _joined(value) if isinstance(value, list) else value
-
-
-def _joined(values: Sequence[Any]) -> str:
-    """A size as `64x64`, words with commas."""
-    return ("x" if _is_number(*values) else ", ").join(map(str, values))
+            yield from ((f"{prefix}{name}: {word}", "yes") for word in value)
 
 
 def _unit(name: str) -> str:

@@ -171,22 +171,45 @@ def _key(op: Op) -> Any:
 
 
 def _fused(body: Region, plan: Plan) -> tuple[set[int], set[int]]:
-    """The `id`s of the products that multiply-adds take in, and of the sums that multiply for it, not only shift."""
-    uses: dict[Value, list[Op | None]] = collections.defaultdict(list)
+    """The `id`s of the products that multiply-adds take in, and of the sums that multiply for it, not only shift.
+
+    A product is taken in where nothing but sums uses it. A sum takes in one: of two products one is carried out.
+    """
+    uses = _uses(body)
+    products = {op.results[0]: op for op in body.ops if _is_product(op) and _is_of_sums(uses[op.results[0]])}
     for op in body.ops:
-        for value in op.operands:
+        if _is_sum(op) and all(value in products for value in op.operands):
+            del products[op.operands[0]]
+    multiplying = (user for value, op in products.items() if not _is_shift(op, plan) for user in uses[value])
+    return {id(op) for op in products.values()}, {id(user) for user in multiplying}
+
+
+def _uses(body: Region) -> Mapping[Value, list[Op | None]]:
+    """The operations that use each value, None for the body's own results."""
+    uses: dict[Value, list[Op | None]] = collections.defaultdict(list)
+    for op in (*body.ops, None):
+        for value in body.outputs if op is None else op.operands:
             if not isinstance(value, Constant):
                 uses[value].append(op)
-    for value in body.outputs:
-        if not isinstance(value, Constant):
-            uses[value].append(None)
-    products, sums = set(), set()
-    for op in body.ops:
-        users = uses[op.results[0]] if op.name == "mul" else []
-        if users and all(user is not None and user.name in ("add", "sub") for user in users):
-            products.add(id(op))
-            sums |= set() if _is_shift(op, plan) else {id(user) for user in users}
-    return products, sums
+    return uses
+
+
+def _is_of_sums(users: Sequence[Op | None]) -> bool:
+    return bool(users) and all(user is not None and _is_sum(user) for user in users)
+
+
+def _is_sum(op: Op) -> bool:
+    return op.name in ("add", "sub")
+
+
+def _is_product(op: Op) -> bool:
+    return op.name in ("mul", "square") or (op.name == "integer_pow" and op.attributes["y"] == 2)
+
+
+def _multiplications(op: Op) -> int:
+    """Products that a power takes, by squares of squares; 0 of what is no power."""
+    power = 2 if op.name == "square" else abs(op.attributes["y"]) if op.name == "integer_pow" else 1
+    return max(0, power.bit_length() + power.bit_count() - 2)
 
 
 def _is_shift(product: Op, plan: Plan) -> bool:
@@ -341,11 +364,13 @@ def _arithmetic(op: Op, plan: Plan, elements: int, words: int) -> Mapping[str, f
         return {} if free else {"i32": float(elements)}
     if ops.of(op).special or (name == "div" and floating):
         return {"special": float(elements)}
+    powers = _multiplications(op)
     if floating:
-        return {_FLOATS.get(operand.name, "f32"): float(elements)}
+        inverse = {"special": float(elements)} if name == "integer_pow" and op.attributes["y"] < 0 else {}
+        return {_FLOATS.get(operand.name, "f32"): float(elements * max(1, powers)), **inverse}
     words = min(words, _words(operand))
-    if name == "mul" and not _is_shift(op, plan):
-        return _product(elements, words)
+    if powers or (name == "mul" and not _is_shift(op, plan)):
+        return _product(elements * max(1, powers), words)
     if name in ("div", "rem"):
         return {"i32": float(words * elements * _division(_constant(op.operands[1], plan)))}
     return {"i32": float(words * elements)}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xeemu.cost import figures, text
+from xeemu.cost import figures, pictures, text
 from xeemu.cost.sites import GlobalTotals, LocalTotals, SiteReport, ratio
 from xeemu.pages import listing, notebook, rendering
 from xeemu.pages.listing import Cell, Line
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from xeemu.cost.report import Hint, Report
 
 _COLUMNS = ("requests", "bank passes", "excess", "lines", "bytes moved")
-_MEMORIES = ("L1", "L2", "DRAM")
-_MOST_ROWS = 16
 
 
 def of_report(report: "Report") -> str:
@@ -48,17 +46,18 @@ def _view(report: "Report") -> Mapping[str, Any]:
         "places": _places,
         "terms": _terms(report),
         "rule": text.RULE,
-        "levels": _levels(report),
+        "levels": pictures.chain(report),
         "columns": _COLUMNS,
         "listings": _listings(report),
         "local": _rows(local, report.slm, ("requests", "passes", "ideal_passes", "degree", "excess")),
-        "maps": _maps(local),
+        "maps": pictures.grids(local),
         "outside": _rows(
             outside, report.global_, ("requests", "lines", "sectors", "bytes_used", "bytes_moved", "efficiency")
         ),
         "atomics": text.of_atomics(report.atomics) if report.atomics.global_operations else "",
         "instructions": _instructions(report),
         "constraints": _constraints(report),
+        "stairs": pictures.stairs(report),
     }
 
 
@@ -101,17 +100,6 @@ def _terms(report: "Report") -> list[dict[str, Any]]:
         for term in report.terms
         if term.cycles != 0
     ]
-
-
-def _levels(report: "Report") -> list[dict[str, Any]]:
-    """The memories from the registers outwards, each with the bytes that go between it and the one before."""
-    moved = {term.resource: term.work for term in report.terms if term.unit == "bytes"}
-    known = [(name, moved[name]) for name in _MEMORIES if name in moved]
-    most = max((amount or 0.0 for _, amount in known), default=0.0)
-    if not most:
-        return []
-    levels = [{"name": name, "share": (n or 0.0) / most, "bytes": figures.amount(n)} for name, n in known]
-    return [{"name": "work-items", "share": 0.0, "bytes": ""}, *levels]
 
 
 def _listings(report: "Report") -> list[tuple[str, list[Line]]]:
@@ -182,26 +170,6 @@ def _cells(counts: Any, names: Sequence[str]) -> list[Cell]:
 def _cell(value: float | None, name: str = "") -> Cell:
     shown = figures.percent(value) if name == "efficiency" else figures.number(value)
     return Cell(shown, number=-1.0 if value is None else value)
-
-
-def _maps(sites: Sequence[SiteReport]) -> list[dict[str, Any]]:
-    """The bank map of the site with the most excess passes."""
-    mapped = [site for site in sites if site.bank_map is not None and site.excess]
-    if not mapped:
-        return []
-    worst = max(mapped, key=lambda site: site.excess or 0)
-    drawn = worst.bank_map
-    assert drawn is not None
-    rows = drawn.rows[:_MOST_ROWS]
-    return [
-        {
-            "title": f"What each bank serves, request by request: {worst.op} of {worst.memory}, line {worst.line}",
-            "banks": drawn.banks,
-            "rows": rows,
-            "most": max(max(row) for row in drawn.rows),
-            "hidden": len(drawn.rows) - len(rows) + drawn.left_out,
-        }
-    ]
 
 
 def _instructions(report: "Report") -> list[_TableRow]:

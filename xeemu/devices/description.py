@@ -62,7 +62,7 @@ def of_occupancy(found: Occupancy) -> list[tuple[str, str]]:
         *waves,
         ("threads", f"{found.threads_per_group} of a work-group, {found.sub_group_size} work-items each"),
         ("local memory", f"{found.slm_bytes} bytes of a work-group as the device allocates it"),
-        *((f"allowed by {name}", f"{groups} work-groups per Xe core") for name, groups in found.constraints.items()),
+        *((f"by {name}", f"{groups} work-groups per Xe core") for name, groups in found.constraints.items()),
         ("next step", found.next_step),
     ]
 

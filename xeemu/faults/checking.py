@@ -24,7 +24,15 @@ from xeemu.language.linearity import Allocation
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
 from xeemu.launching import calling, fitting, unwritten
-from xeemu.launching.arguments import DEFAULT_DEVICE, checked_arguments, checked_device, outside_jit, own_range, scalars
+from xeemu.launching.arguments import (
+    DEFAULT_DEVICE,
+    checked_arguments,
+    checked_device,
+    checked_iterations,
+    outside_jit,
+    own_range,
+    scalars,
+)
 from xeemu.launching.fitting import Watched
 from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
@@ -66,11 +74,7 @@ def check(
     """
     nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
-    if isinstance(max_iterations, bool) or not isinstance(max_iterations, int) or not 1 <= max_iterations < 2**31:
-        raise KernelArgumentError(
-            f"max_iterations is {max_iterations!r}; give a number of iterations, from 1 to 2^31-1"
-        )
-
+    max_iterations = checked_iterations(max_iterations, optional=False)
     unset = _of_names(unset)
     again = functools.partial(check, device=modelled, max_iterations=max_iterations, unset=unset)
     chosen = None if max_iterations == MAX_ITERATIONS else max_iterations

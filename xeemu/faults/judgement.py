@@ -21,8 +21,9 @@ from xeemu.faults.races import (
     SUB_GROUPS,
     Conflict,
 )
+from xeemu.faults.uses import Element, Use, called_from
 from xeemu.faults.watch import Beyond, Misaligned, Parted, Unwritten, Watch
-from xeemu.faults.wording import Element, Use
+from xeemu.faults.wording import Divergence
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import dependence, epochs
@@ -142,12 +143,12 @@ class _Judge:
             self._use(later, example.later_group, example.later_item, pair),
         )
         kind = WRONG_FENCE if case in _FENCED else DATA_RACE
-        severity, explanation, advice = self._reasons(number, pair, case, (earlier, later))
+        reasons = self._reasons(number, pair, case, (earlier, later))
         element = self._element(pair[0].place.memory, example.element)
         count = int(counts[list(cases)].sum())
         is_ordered = case not in _ACROSS and not self.geometry.plain
         epochs = (example.earlier_epoch, example.epoch) if is_ordered else None
-        return wording.conflict(kind, severity, element, uses, count, self._who(case), epochs, explanation, advice)
+        return wording.conflict(kind, element, uses, count, self._who(case), epochs, reasons)
 
     def _use(self, spot: Spot, group: int, item: int, pair: tuple[Spot, Spot]) -> Use:
         what = self._what(spot)
@@ -165,7 +166,7 @@ class _Judge:
             return ()
         code = self.program.kernel.function.__code__
         chains = dict.fromkeys(source.callers(op, code) for op in made)
-        return wording.called_from([chain for chain in chains if chain])
+        return called_from([chain for chain in chains if chain])
 
     def _who(self, case: int) -> str:
         if self.geometry.plain:
@@ -398,18 +399,8 @@ class _Judge:
                 found[called] = before + int(count), example, calls
         for (what, site), (count, example, calls) in found.items():
             reaching, missing = (self._item(example.group, n) for n in (example.reaching, example.missing))
-            yield wording.barrier_divergence(
-                what,
-                site,
-                reaching.group_id,
-                reaching,
-                missing,
-                example.count,
-                self.geometry.items,
-                count,
-                self.dialect,
-                calls,
-            )
+            divergence = Divergence(what, site, reaching, missing, example.count, self.geometry.items, calls)
+            yield wording.barrier_divergence(divergence, count, self.dialect)
 
     def wrong(self) -> Iterator[Finding]:
         """What operations that are no accesses have done, one finding for each line."""

@@ -2,7 +2,7 @@
 
 import dataclasses
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from xeemu.faults.findings import (
     ABSENT_LANE,
@@ -21,6 +21,7 @@ from xeemu.faults.findings import (
     Finding,
     WorkItem,
 )
+from xeemu.faults.uses import Element, Use, indented
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.interface import Extent
 from xeemu.language.source import Site
@@ -30,88 +31,33 @@ MORE = (
 )
 
 _WIDTH = 100
-_MOST_CALLS = 3
-
-
-@dataclasses.dataclass(frozen=True)
-class Use:
-    """An access of an example.
-
-    Attributes:
-      what: `"load"`, `"store"`, or `"atomic add"` and so on, with a scope where it matters.
-      site: its line.
-      item: who executes it.
-      calls: what is said of the lines that called the function in which it is, the innermost first.
-    """
-
-    what: str
-    site: Site
-    item: WorkItem
-    calls: tuple[str, ...] = ()
-
-    @property
-    def lines(self) -> list[str]:
-        """What is shown of it."""
-        return [f"  {self.what} {self.site}", *_indented(self.calls), f"    by {self.item}"]
-
-
-def called_from(chains: Sequence[Sequence[Site]]) -> tuple[str, ...]:
-    """What is said of the calls that lead to a line, the innermost first; of several ways one, and others' first."""
-    if not chains:
-        return ()
-    others = [f"or from {chain[0]}" for chain in chains[1:_MOST_CALLS]]
-    more = len(chains) - _MOST_CALLS
-    return (
-        *(f"called from {site}" for site in chains[0]),
-        *others,
-        *([f"or by {more} other calls"] if more > 0 else []),
-    )
 
 
 def _article(noun: str) -> str:
     return "an" if noun[0] in "aeiou" else "a"
 
 
-def _indented(lines: Iterable[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
-
-
-@dataclasses.dataclass(frozen=True)
-class Element:
-    """An element of a memory: what it belongs to, and its index."""
-
-    space: str
-    memory: str
-    address: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return f"{self.space} memory {self.memory}[{', '.join(map(str, self.address))}]"
-
-
 def conflict(
     kind: str,
-    severity: str,
     element: Element,
     uses: tuple[Use, Use],
     count: int,
     who: str,
     epochs: tuple[int, int] | None,
-    explanation: str,
-    advice: str,
+    reasons: tuple[str, str, str],
 ) -> Finding:
     """Two accesses to one element that nothing orders.
 
     Args:
       kind: `DATA_RACE` or `WRONG_FENCE`.
-      severity: of it.
       element: the example's.
       uses: both accesses of the example.
       count: how often it was seen.
       who: between whom: "work-groups", "sub-groups of a work-group", "work-items of one sub-group".
       epochs: barriers that the group of each had passed; None if barriers do not order the two anyway.
-      explanation: why nothing orders them.
-      advice: what to write instead.
+      reasons: its severity, why nothing orders them, and what to write instead.
     """
+    severity, explanation, advice = reasons
     when = "" if epochs is None else f", {_barriers(epochs[1])}"
     head = f"{kind} between {who} on {element}{when}"
     shown = [line for use in uses for line in use.lines]
@@ -142,7 +88,8 @@ def out_of_bounds(element: Element, shape: tuple[int, ...], use: Use, count: int
     advice = f"{mask} for {component} i, or make {element.memory} larger."
     if 0 in shape:
         advice = dialect.empty.format(name=element.memory)
-    return _single(OUT_OF_BOUNDS, element, use, count, f"{OUT_OF_BOUNDS} {use.what} of {element}", explanation, advice)
+    head = f"{OUT_OF_BOUNDS} {use.what} of {element}"
+    return _single(OUT_OF_BOUNDS, element, use, count, (ERROR, head, explanation, advice))
 
 
 def beyond_extent(extent: Extent, index: int, size: int, use: Use, count: int, dialect: Dialect = PYTHON) -> Finding:
@@ -156,7 +103,7 @@ def beyond_extent(extent: Extent, index: int, size: int, use: Use, count: int, d
     )
     mask = dialect.mask.format(condition=dialect.within.format(size=size))
     advice = f"{mask} for the index i, or make {extent.name} larger."
-    return _single(OUT_OF_BOUNDS, element, used, count, head, explanation, advice)
+    return _single(OUT_OF_BOUNDS, element, used, count, (ERROR, head, explanation, advice))
 
 
 def uninitialized_read(element: Element, use: Use, count: int, written: str, dialect: Dialect = PYTHON) -> Finding:
@@ -170,24 +117,42 @@ def uninitialized_read(element: Element, use: Use, count: int, written: str, dia
             f"Write {element.memory} before the launch, by a copy, a fill, a kernel or the host's code, or read only "
             "what has been written."
         )
-    return _single(UNINITIALIZED_READ, element, use, count, head, written, advice)
+    return _single(UNINITIALIZED_READ, element, use, count, (ERROR, head, written, advice))
 
 
-def barrier_divergence(
-    what: str,
-    site: Site,
-    group: tuple[int, ...],
-    reaching: WorkItem,
-    missing: WorkItem,
-    reached: int,
-    size: int,
-    count: int,
-    dialect: Dialect = PYTHON,
-    calls: tuple[str, ...] = (),
-) -> Finding:
-    """A barrier or an algorithm of the group, by its name, that only a part of a work-group reaches."""
-    head = f"{BARRIER_DIVERGENCE}: {reached} of {size} work-items of group {reaching.shown(group)} reach a {what}"
-    shown = [f"  {what} {site}", *_indented(calls), f"    reached by {reaching}", f"    not by {missing}"]
+@dataclasses.dataclass(frozen=True)
+class Divergence:
+    """A barrier or an algorithm of the group that only a part of a work-group reaches.
+
+    Attributes:
+      what: its name.
+      site: its line.
+      reaching, missing: a work-item that reaches it, and one of the same group that does not.
+      reached: how many of the group do.
+      size: work-items of the group.
+      calls: what is said of the calls that lead to it, see `uses.called_from`.
+    """
+
+    what: str
+    site: Site
+    reaching: WorkItem
+    missing: WorkItem
+    reached: int
+    size: int
+    calls: tuple[str, ...] = ()
+
+
+def barrier_divergence(found: Divergence, count: int, dialect: Dialect = PYTHON) -> Finding:
+    """A divergence that was seen in so many work-groups."""
+    what, group, both = found.what, found.reaching.group_id, (found.reaching, found.missing)
+    who = f"{found.reached} of {found.size} work-items of group {found.reaching.shown(group)}"
+    head = f"{BARRIER_DIVERGENCE}: {who} reach a {what}"
+    shown = [
+        f"  {what} {found.site}",
+        *indented(found.calls),
+        f"    reached by {found.reaching}",
+        f"    not by {found.missing}",
+    ]
     if what == "barrier":
         explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
         advice = f"Let all work-items of the group come to one barrier, and {dialect.masked}."
@@ -198,7 +163,7 @@ def barrier_divergence(
             "those that have no part in it; or take the sub-group's, in which the active lanes take part."
         )
     text = _message(ERROR, head, shown, explanation, advice)
-    return Finding(BARRIER_DIVERGENCE, ERROR, "", "", (site,), None, (group,), (reaching, missing), count, text)
+    return Finding(BARRIER_DIVERGENCE, ERROR, "", "", (found.site,), None, (group,), both, count, text)
 
 
 def cross_item(site: Site, operation: str, dialect: Dialect = PYTHON) -> Finding:
@@ -228,14 +193,14 @@ def undefined_arithmetic(
       item: who executes it in the example.
       count: how often the result was used.
       dialect: the language of advice.
-      calls: what is said of the calls that lead to it, see `called_from`.
+      calls: what is said of the calls that lead to it, see `uses.called_from`.
     """
     head = f"{UNDEFINED_ARITHMETIC}: {operation}"
     explanation = (
         f"{dialect.arithmetic} leaves that undefined, and devices differ in what it gives; the result is used."
     )
     advice = f"Give it operands for which it is defined, or select its result away for others, as by {remedy}."
-    text = _message(NOTE, head, [f"  {site}", *_indented(calls), f"    by {item}"], explanation, advice)
+    text = _message(NOTE, head, [f"  {site}", *indented(calls), f"    by {item}"], explanation, advice)
     return Finding(UNDEFINED_ARITHMETIC, NOTE, "", "", (site,), None, (item.group_id,), (item,), count, text)
 
 
@@ -251,10 +216,10 @@ def wrapped_index(
       element: what is accessed.
       use: the access.
       count: how often such an index was used.
-      calls: what is said of the calls that lead to it, see `called_from`.
+      calls: what is said of the calls that lead to it, see `uses.called_from`.
     """
     head = f"{WRAPPED_INDEX}: {operation}"
-    shown = [f"  {site}", *_indented(calls), *use.lines]
+    shown = [f"  {site}", *indented(calls), *use.lines]
     explanation = f"It comes to the index of {element}, which is within bounds, and another one than was meant."
     return Finding(
         WRAPPED_INDEX,
@@ -355,7 +320,7 @@ def misaligned_block(
         f"Give it a base that is a multiple of {required // element_bytes}, or use plain accesses, "
         f"{element.memory}[base + {dialect.lane}]."
     )
-    return _single(MISALIGNED_BLOCK, element, use, count, head, explanation, advice, NOTE)
+    return _single(MISALIGNED_BLOCK, element, use, count, (NOTE, head, explanation, advice))
 
 
 def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use, dialect: Dialect = PYTHON) -> Finding:
@@ -398,17 +363,9 @@ def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use, 
     )
 
 
-def _single(
-    kind: str,
-    element: Element,
-    use: Use,
-    count: int,
-    head: str,
-    explanation: str,
-    advice: str,
-    severity: str = ERROR,
-) -> Finding:
-    shown = use.lines
+def _single(kind: str, element: Element, use: Use, count: int, words: tuple[str, str, str, str]) -> Finding:
+    """A finding of one access; `words` are its severity, head, explanation and advice."""
+    severity, head, explanation, advice = words
     return Finding(
         kind,
         severity,
@@ -419,7 +376,7 @@ def _single(
         (use.item.group_id,),
         (use.item,),
         count,
-        _message(severity, head, shown, explanation, advice),
+        _message(severity, head, use.lines, explanation, advice),
     )
 
 

@@ -9,7 +9,7 @@ from xeemu.faults import wording
 from xeemu.faults.findings import Finding, WorkItem
 from xeemu.faults.following import Following, Wrong
 from xeemu.faults.ranges import operation
-from xeemu.faults.wording import Element, Use
+from xeemu.faults.uses import Element, Use
 from xeemu.ir.program import Op
 from xeemu.knowledge.schedule import Key
 from xeemu.language import source

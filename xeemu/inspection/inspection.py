@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from xeemu.inspection import page, text
+from xeemu.inspection.activity import Activity, by_line
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -87,6 +88,11 @@ class Inspection:
     def at(self, line: int) -> tuple[Step, ...]:
         """The steps of a line of the source, the first first; none if the work-group never came there."""
         return tuple(step for step in self.steps if step.line == line)
+
+    @property
+    def activity(self) -> tuple[Activity, ...]:
+        """Of each line that is carried out, in the order of the source, which lanes take part."""
+        return by_line(self.steps, self.sub_group_size)
 
     def __str__(self) -> str:
         return text.of_inspection(self)

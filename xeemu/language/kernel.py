@@ -10,7 +10,7 @@ from typing import Any, overload
 
 import jax
 
-from xeemu.errors import KernelArgumentError
+from xeemu.errors import KernelArgumentError, did_you_mean
 from xeemu.language import interface, public, source
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.interface import Interface
@@ -154,9 +154,10 @@ class Kernel:
                 f"({', '.join(self.parameters)})"
             )
         if unknown := sorted(set(given) - set(known)):
+            meant = did_you_mean(unknown[0], list(known))
             raise KernelArgumentError(
-                f"kernel {self.name} has no static parameter {', '.join(unknown)}; it has {', '.join(known) or 'none'} "
-                "(keyword-only parameters are static; arrays go by position)"
+                f"kernel {self.name} has no static parameter {', '.join(unknown)}{meant}; "
+                f"it has {', '.join(known) or 'none'} (keyword-only parameters are static; arrays go by position)"
             )
         static = {**known, **given}
         if missing := [name for name, value in static.items() if value is inspect.Parameter.empty]:

@@ -364,9 +364,11 @@ class AtomicTo:
 def ordering(order: str, scope: str) -> Ordering:
     """A checked pair of SYCL memory order and scope."""
     if order not in ORDERS:
-        raise source.kernel_error(f"memory order {order!r} is none of {', '.join(ORDERS)}")
+        meant = spelling.meant(order, ORDERS, {})
+        raise source.kernel_error(f"memory order {order!r}{meant} is none of {', '.join(ORDERS)}")
     if scope not in SCOPES:
-        raise source.kernel_error(f"memory scope {scope!r} is none of {', '.join(SCOPES)}")
+        meant = spelling.meant(scope, SCOPES, spelling.SCOPE)
+        raise source.kernel_error(f"memory scope {scope!r}{meant} is none of {', '.join(SCOPES)}")
     return Ordering(order, scope)
 
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from xeemu.errors import did_you_mean
 from xeemu.language import source
 
 _BITS = frozenset({8, 16, 32, 64})
@@ -19,7 +20,13 @@ _BITS = frozenset({8, 16, 32, 64})
 
 def element_type(dtype: Any, what: str) -> np.dtype:
     """`dtype` as a NumPy dtype that a memory can hold: bool, integer or floating, of 8 to 64 bits."""
-    resolved = np.dtype(dtype)
+    try:
+        resolved = np.dtype(dtype)
+    except TypeError:
+        hint = did_you_mean(dtype, list(np.sctypeDict)) if isinstance(dtype, str) else ""
+        raise source.kernel_error(
+            f"{what} has dtype {dtype!r}{hint}, which is none; write such as jnp.float32"
+        ) from None
     if _bits(resolved) not in _BITS:
         raise source.kernel_error(
             f"{what} has dtype {resolved}; a memory holds bool, integer or floating elements of 8, 16, 32 or 64 bits"

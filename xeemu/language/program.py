@@ -12,7 +12,7 @@ import numpy as np
 from xeemu.errors import Error, KernelError, NoSuchVariableError
 from xeemu.ir import ops
 from xeemu.ir.program import Region
-from xeemu.language import diagnosis, foreign, importing, linearity, separation, source, waiting
+from xeemu.language import calls, diagnosis, foreign, importing, linearity, separation, source, waiting
 from xeemu.language.geometry import Geometry
 from xeemu.language.interface import Retrace
 from xeemu.language.kernel import Kernel
@@ -26,6 +26,7 @@ _NEEDS_VALUE = (
     jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,
 )
+_NEEDS_VALUE_TOO = ("truth value of an array", "Only integer scalar arrays can be converted to a scalar index")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -243,6 +244,11 @@ class _Raised:
                 f"{error.name} is not defined; for that of SYCL, OpenCL or CUDA a kernel writes {known}"
                 f"\n  at {source.of_raised(error)}"
             ) from None
+        except TypeError as error:
+            self.by_user = source.raised_by_user(error)
+            if self.by_user and (told := calls.refused(error)):
+                raise told from None
+            raise
         except Exception as error:
             self.by_user = source.raised_by_user(error)
             raise
@@ -267,7 +273,7 @@ def _traced(
         if raised.by_user:
             source.forget_filtering(error)
             raise
-        if "truth value of an array" in str(error):
+        if any(words in str(error) for words in _NEEDS_VALUE_TOO):
             raise _value_needed(error, kernel) from None
         site = source.of_exception(error, kernel.function.__code__)
         if told := diagnosis.of_error(error, local_range, site.source):

@@ -3,8 +3,9 @@
 import difflib
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from xeemu.errors import NoSuchNameError
+from xeemu.errors import NoSuchNameError, did_you_mean
 from xeemu.language import source
 
 WORK_GROUP: Mapping[str, str] = {
@@ -144,6 +145,20 @@ MEMORY: Mapping[str, str] = {
     **{op: f"atomic[i].{op}" for op in ("add", "sub", "and_", "or_", "xor", "exchange", "compare_exchange")},
     **{f"fetch_{op}": f"atomic[i].fetch_{op}" for op in ("add", "sub", "min", "max", "and", "or", "xor")},
 }
+OPERATION: Mapping[str, str] = {
+    **dict.fromkeys(("plus", "sum"), "add"),
+    **dict.fromkeys(("multiplies", "multiply", "prod", "product"), "mul"),
+    **dict.fromkeys(("minimum", "fmin"), "min"),
+    **dict.fromkeys(("maximum", "fmax"), "max"),
+    **{f"{kind}_{op}": op for kind in ("bit", "bitwise", "logical") for op in ("and", "or", "xor")},
+    **{f"{op}_": op for op in ("and", "or")},
+}
+SCOPE: Mapping[str, str] = {
+    **dict.fromkeys(("block", "cta", "threadblock"), "work_group"),
+    **dict.fromkeys(("all_svm_devices", "all_devices"), "system"),
+    **dict.fromkeys(("gpu", "kernel"), "device"),
+    **dict.fromkeys(("warp", "simd"), "sub_group"),
+}
 """What other languages call something, in snake case and without `get_` or `atomic_` before it, by what it is here."""
 
 
@@ -167,6 +182,18 @@ def no_such_name(
     hint = f" (did you mean {meant!r}?)" if meant else ""
     listed = "" if hint else f"; {advice or 'it has ' + ', '.join(names)}"
     return NoSuchNameError(f"{owner} has no {name!r}{hint}{listed}\n  at {source.of_caller()}")
+
+
+def meant(given: Any, names: Sequence[str], others: Mapping[str, str]) -> str:
+    """The part of a message that suggests one of some names for what was given, a name or a function; or nothing.
+
+    Args:
+      given: the argument.
+      names: those that there are.
+      others: of the tables above.
+    """
+    name = plain_name(given if isinstance(given, str) else getattr(given, "__name__", ""))
+    return f" (did you mean {others[name]!r}?)" if name in others else did_you_mean(name, names)
 
 
 def names_of(cls: type) -> list[str]:

@@ -220,7 +220,8 @@ class WorkGroup:
         name = name or source.name_for_caller() or space
         sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
         if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n >= 0 for n in sizes):
-            raise source.kernel_error(f"{space} memory {name} of shape {shape!r}; give one to three integers from 0")
+            known = "a value that is known only as the kernel runs" if isinstance(shape, jax.Array) else repr(shape)
+            raise source.kernel_error(f"{space} memory {name} of shape {known}; give one to three integers from 0")
         element = operands.element_type(dtype, f"{space} memory {name}")
         if element.itemsize == 8 and not jax.config.read("jax_enable_x64"):
             raise NeedsWideTypes
@@ -240,7 +241,8 @@ class WorkGroup:
         self._needs_groups("a group algorithm")
         geometry = self._geometry
         if op is not None and op not in OPERATIONS:
-            raise source.kernel_error(f"{kind} with op {op!r}; the operations are {', '.join(OPERATIONS)}")
+            meant = spelling.meant(op, OPERATIONS, spelling.OPERATION)
+            raise source.kernel_error(f"{kind} with op {op!r}{meant}; the operations are {', '.join(OPERATIONS)}")
         array = self._per_item(x, f"{level} {kind}")
         if op in ("and", "or", "xor") and jnp.issubdtype(array.dtype, jnp.inexact):
             raise source.kernel_error(f"{level} {kind} with op {op!r} of {array.dtype}; it is for integers and bool")

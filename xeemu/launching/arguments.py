@@ -54,14 +54,20 @@ def own_range(kernel: Any, nd_range: NDRange | None) -> NDRange:
     return kernel.nd_range
 
 
-def checked_iterations(max_iterations: Any) -> Any:
-    """A limit of iterations, after the check that it is one; None as it is."""
-    number = isinstance(max_iterations, int) and not isinstance(max_iterations, bool)
-    if max_iterations is not None and not (number and 1 <= max_iterations < 2**31):
+def checked_iterations(max_iterations: Any, optional: bool = True) -> Any:
+    """A limit of iterations, after the check that it is one; None as it is, if it may be that.
+
+    Raises:
+      KernelArgumentError: it is no whole number from 1 to 2^31-1.
+    """
+    if optional and max_iterations is None:
+        return None
+    number = isinstance(max_iterations, int | np.integer) and not isinstance(max_iterations, bool)
+    if not (number and 1 <= max_iterations < 2**31):
         raise KernelArgumentError(
             f"max_iterations is {max_iterations!r}; give a number of iterations, from 1 to 2^31-1"
         )
-    return max_iterations
+    return int(max_iterations)
 
 
 class Description(NamedTuple):

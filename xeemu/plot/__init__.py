@@ -5,9 +5,12 @@ Every function draws into the axes that it is given, or into new ones, and retur
 
 from xeemu.plot.banks import bank_map
 from xeemu.plot.executions import execution
+from xeemu.plot.lanes import activity
 from xeemu.plot.races import race
 from xeemu.plot.roofs import roofline
 from xeemu.plot.steps import occupancy
+from xeemu.plot.sweeps import sweep
 from xeemu.plot.tiles import tile
+from xeemu.plot.traffic import memory_chart
 
-__all__ = ["bank_map", "execution", "occupancy", "race", "roofline", "tile"]
+__all__ = ["activity", "bank_map", "execution", "memory_chart", "occupancy", "race", "roofline", "sweep", "tile"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from xeemu.sweeps.ranking import Row, Table
 
-_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 _WIDTH = 80
 _REASONS = 10  # that are told
@@ -82,7 +82,7 @@ def _columns(rows: Sequence["Row"], names: Sequence[str]) -> list[list[str]]:
 
 def timed(row: "Row", unit: str) -> str:
     """The time: a sign before it for a lower bound, and two columns with its marks after it."""
-    figure = "?" if row.time_s is None else f"{'>' if row.missing else ''}{_number(row.time_s / _UNITS[unit])}"
+    figure = "?" if row.time_s is None else f"{'>' if row.missing else ''}{_number(row.time_s / UNITS[unit])}"
     return f"{figure} {row.mark if row.time_s is not None else ' '}{'*' if row.basis != 'shapes' else ' '}"
 
 
@@ -141,7 +141,7 @@ def _pairs(pairs: Sequence[str], width: int) -> list[str]:
 def unit_of(rows: Sequence["Row"]) -> str:
     """The largest unit of which the first row's time has one at least."""
     time_s = rows[0].time_s if rows else None
-    return next((unit for unit, size in _UNITS.items() if time_s is not None and time_s >= size), "ns")
+    return next((unit for unit, size in UNITS.items() if time_s is not None and time_s >= size), "ns")
 
 
 def _number(value: float) -> str:

@@ -1,0 +1,69 @@
+"""Calls of the language's methods that Python refuses: told in the kernel's terms, with what the method takes."""
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+
+from xeemu.errors import KernelError, did_you_mean
+from xeemu.language import source
+from xeemu.language.memory import Atomics, AtomicTo, Memory, StoreTo
+from xeemu.language.workgroup import SubGroup, WorkGroup
+
+_OWNERS: Mapping[str, tuple[type, str]] = {
+    "WorkGroup": (WorkGroup, "wg."),
+    "SubGroup": (SubGroup, "wg.sub_group."),
+    "Memory": (Memory, "x."),
+    "StoreTo": (StoreTo, "x.at[i]."),
+    "AtomicTo": (AtomicTo, "x.atomic[i]."),
+    "Atomics": (Atomics, "x.atomic"),
+}
+"""The classes by name, and how a kernel writes what has their methods."""
+
+_REFUSED = re.compile(
+    r"^(\w+)\.(\w+)\(\) (?:got an unexpected keyword argument '(\w+)'|missing \d+ required|"
+    r"takes|got multiple values for argument)"
+)
+_ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(("mask", "predicate", "active", "pred", "condition", "when"), "where"),
+    **dict.fromkeys(("default", "fill", "fill_value", "otherwise"), "other"),
+    **dict.fromkeys(("memory_order", "semantics"), "order"),
+    **dict.fromkeys(("memory_scope",), "scope"),
+    **dict.fromkeys(("axis", "dim", "dimension"), "d"),
+    **dict.fromkeys(("value", "val", "operand"), "x"),
+    **dict.fromkeys(("lane", "src", "root", "local_id"), "id"),
+    **dict.fromkeys(("size",), "shape"),
+    **dict.fromkeys(("type",), "dtype"),
+}
+"""What other languages call a parameter, by what it is here."""
+
+
+def refused(error: TypeError) -> KernelError | None:
+    """What is said of a call of a method that Python refuses by a `TypeError`; None if it is no such call."""
+    found = _REFUSED.match(str(error))
+    if found is None or found[1] not in _OWNERS:
+        return None
+    cls, owner = _OWNERS[found[1]]
+    method = getattr(cls, found[2], None)
+    if method is None:
+        return None
+    parameters = [p for p in inspect.signature(method).parameters.values() if p.name != "self"]
+    call = owner + ("" if found[2] == "__call__" else found[2])
+    why = str(error)[len(f"{found[1]}.{found[2]}() ") :]
+    why = why.replace("missing", "is missing").replace("got", "has got")
+    if found[3]:
+        why = f"has no option {found[3]!r}{_meant(found[3], [p.name for p in parameters])}"
+    return KernelError(f"{call} {why}; write {call}({_written(parameters)})\n  at {source.of_raised(error)}")
+
+
+def _meant(name: str, names: Sequence[str]) -> str:
+    """The parameter that is meant, by another language's name for it or the nearest one."""
+    known = _ELSEWHERE.get(name)
+    return f" (did you mean {known!r}?)" if known in names else did_you_mean(name, names)
+
+
+def _written(parameters: Sequence[inspect.Parameter]) -> str:
+    """The parameters as a call has them."""
+    return ", ".join(
+        "*" * (p.kind == p.VAR_POSITIONAL) + p.name + ("" if p.default is p.empty else f"={p.default!r}")
+        for p in parameters
+    )
