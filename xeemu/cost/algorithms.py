@@ -12,7 +12,7 @@ EXCHANGE = "exchange"
 
 
 def of_collective(collective: Collective, elements: int, words: int, geometry: Geometry) -> Mapping[str, float]:
-    """Instructions by class, and exchanges, of an algorithm on so many elements of a work-item of so many words each."""
+    """Instructions by class, and exchanges, of an algorithm on elements of a work-item, each of so many words."""
     steps = _steps(geometry) if collective.kind in ("reduce", "inclusive_scan", "exclusive_scan") else 1
     across = _across(elements, geometry) if collective.level == GROUP else {}
     return {"shuffle": float(words * steps * elements), **across}
