@@ -152,9 +152,13 @@ def _applying(primitive: jex_core.Primitive, params: dict[str, Any]) -> Callable
     """A function of the operands of an operation that gives its results; of one that takes functions there is none."""
     if _is_control(primitive.name) and primitive.name not in _STRUCTURED and "jaxpr" not in params:
         return None
-    # A primitive that is bound anew is the same operation, in whatever transformation of JAX.
-    bound = functools.partial(primitive.bind, **params)
-    return bound if primitive.multiple_results else lambda *operands: [bound(*operands)]
+    return functools.partial(_bound, primitive, params)
+
+
+def _bound(primitive: jex_core.Primitive, params: dict[str, Any], *operands: Any) -> Any:
+    """The results of an operation: bound anew, a primitive is the same one, in whatever transformation of JAX."""
+    results = primitive.bind(*operands, **params)
+    return results if primitive.multiple_results else [results]
 
 
 def _of_used(apply: Callable[..., Any], given: _Values, used: _Values) -> Callable[..., Any] | None:
