@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from xeemu.cost import hints, pipes, requests, timing
+from xeemu.cost.algorithms import EXCHANGE
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
 from xeemu.cost.counting import Counts, Ledger
@@ -52,13 +53,13 @@ def tabulate(
     geometry, device = taken.geometry, taken.device
     by_place = {place: _site(place, counts, ledger, program.kernel) for place in taken.places}
     sites = tuple(by_place.values())
-    classes, barriers = _classes(counts, taken, _total(site.requests for site in sites))
+    classes, barriers, exchanges = _classes(counts, taken, _total(site.requests for site in sites))
     registers = _registers(prepared, taken)
     there = _register_bytes(prepared, taken)
     spill = None if there is None else max(0, registers - there)
     atomics = _atomics(by_place, counts, taken)
     resident = _occupancy(prepared, taken, any(each.get("barrier") for each in taken.instructions.values()))
-    launch = Launch(by_place, classes, barriers, atomics, taken, resident)
+    launch = Launch(by_place, classes, barriers, exchanges, atomics, taken, resident)
     time = launch.timing
     terms = time.terms if time else ()
     slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
@@ -109,7 +110,7 @@ def tabulate(
             "global_": _mark(outside, global_.requests, global_.lines, global_.bytes_moved),
             "atomics": _mark(sites, atomics.local_requests, atomics.global_operations, atomics.contention),
             "sites": _mark(sites, *(site.requests for site in sites)),
-            "barriers": _mark((), barriers),
+            "barriers": ">" if exchanges else _mark((), barriers),
         },
     )
 
@@ -171,8 +172,10 @@ def _bank_map(place: Place, counts: Counts, taken: Census) -> BankMap | None:
     return bankmap.draw(shown.addresses, shown.active, taken.device, shown.width_bytes, kind(operation))
 
 
-def _classes(counts: Counts, taken: Census, memory_requests: int | None) -> tuple[dict[str, int] | None, int | None]:
-    """Instructions by class, those that there are; and the barriers of work-groups."""
+def _classes(
+    counts: Counts, taken: Census, memory_requests: int | None
+) -> tuple[dict[str, int] | None, int | None, int | None]:
+    """Instructions by class, those that there are; the barriers of work-groups; the exchanges of group algorithms."""
     sub_groups = requests.sub_groups(taken.geometry)
     total: dict[str, float | None] = {"memory": memory_requests}
     for key, each in taken.instructions.items():
@@ -182,9 +185,12 @@ def _classes(counts: Counts, taken: Census, memory_requests: int | None) -> tupl
         for name, each_time in each.items():
             before = total.get(name, 0)
             total[name] = None if before is None or times is None else before + each_time * times
-    barriers = total.get("barrier", 0)
+    barriers, exchanges = total.get("barrier", 0), total.get(EXCHANGE, 0)
+    memory = total["memory"]
+    total["memory"] = None if memory is None or exchanges is None else memory + exchanges
     known = {name: round(number) for name in pipes.CLASSES if (number := total.get(name))}
-    return None if None in total.values() else known, None if barriers is None else round(barriers) // sub_groups
+    by_group = None if barriers is None else round(barriers) // sub_groups
+    return None if None in total.values() else known, by_group, None if exchanges is None else round(exchanges)
 
 
 def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:

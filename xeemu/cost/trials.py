@@ -48,6 +48,7 @@ class Launch:
       sites: its memory operations.
       instructions: by class; None if they are not known.
       barriers: that its work-groups execute.
+      exchanges: requests to local memory of its group algorithms; half of them are loads, and each takes one pass.
       atomics: its totals of atomic operations.
       taken: its census.
       resident: its occupancy.
@@ -56,6 +57,7 @@ class Launch:
     sites: Mapping[Place, SiteReport]
     instructions: Mapping[str, int] | None
     barriers: int | None
+    exchanges: int | None
     atomics: AtomicTotals
     taken: Census
     resident: Occupancy | None
@@ -96,7 +98,15 @@ class Launch:
             work = workload.of_launch(
                 sites, self._classes(change), self.barriers, self.atomics, self.taken, self.resident, frozenset(packed)
             )
-        return None if work is None else _spread(_added(work, change.work), change)
+        return None if work is None else _spread(_added(self._exchanging(work), change.work), change)
+
+    def _exchanging(self, work: Work) -> Work:
+        """The work with what group algorithms exchange."""
+        if not self.exchanges:
+            return work
+        loads = self.exchanges / 2
+        more = {"local_loads": loads, "local_load_passes": loads, "local_rounds": loads, "local_passes": 2 * loads}
+        return _added(work, more)
 
     def _classes(self, change: Change) -> Mapping[str, float] | None:
         if self.instructions is None:
