@@ -317,6 +317,13 @@ def test_rows_that_begin_between_two_lines():
     assert hint.text.startswith("Requests touch 2 lines each where 1 would hold their bytes")
 
 
+def test_a_memory_of_one_dimension_has_no_rows_in_a_launch_of_one():
+    counts = {"lines": 2 * N, "sectors": 5 * N, "bytes_used": 128 * N, "bytes_moved": 160 * N}
+    neighbours = dataclasses.replace(site(4, "a", "load", "global", **counts), shape=(4096,))
+    assert not give(neighbours)
+    assert give(neighbours, local_size=(1, 256))[0].kind == "misaligned rows"
+
+
 def test_what_a_work_group_loads_again():
     again = site(4, "a", "load", "global", lines=N, sectors=4 * N, bytes_used=128 * N, bytes_moved=128 * N)
     once = 128 * N / 132 / 16

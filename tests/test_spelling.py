@@ -174,7 +174,7 @@ def wrong_option(wg, x):
     ("function", "message"),
     [
         (of_math, "math.sqrt is for numbers that are known now: write jnp.sqrt(x[wg.local_id()])\n  at "),
-        (of_float, "values stay arrays: write x[wg.local_id()], or (x[wg.local_id()]).astype(jnp.float32)"),
+        (of_float, "values stay arrays: write x[wg.local_id()], or x[wg.local_id()].astype(jnp.float32)"),
         (of_numpy, "np.sin is for numbers that are known now: write jnp.sin(x[i])"),
         (of_and, "write (i > 0) & (i < 64) for i > 0 and i < 64"),
         (of_chain, "write (0 < i) & (i < 64) for 0 < i < 64"),

@@ -74,7 +74,8 @@ def _is_wasteful(site: SiteReport, subject: Subject) -> bool:
 
 def _is_misaligned(site: SiteReport, subject: Subject) -> bool:
     line = subject.device.line_bytes
-    if subject.local_size[-1] < subject.request_lanes:
+    # A memory of one dimension without a pitch in its index has no rows: what is moved is moved by elements.
+    if subject.local_size[-1] < subject.request_lanes or (len(site.shape) == 1 and len(subject.local_size) == 1):
         return False
     if line is None or site.bytes_used is None or 2 * site.bytes_used < (site.requests or 0) * line:
         return False

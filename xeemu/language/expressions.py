@@ -86,7 +86,8 @@ def _of_call(node: ast.Call, frame: FrameType) -> str | None:
     arguments = ", ".join(map(ast.unparse, node.args))
     called, owner, name = _called(node.func, frame)
     if owner == "builtins" and name in _CONVERSIONS:
-        return f"values stay arrays: write {arguments}, or ({arguments}).astype({_CONVERSIONS[name]})"
+        whole = f"({arguments})" if isinstance(node.args[0], ast.BinOp | ast.UnaryOp) else arguments
+        return f"values stay arrays: write {arguments}, or {whole}.astype({_CONVERSIONS[name]})"
     if owner == "builtins" and name in _CHOICES and len(node.args) == 2:
         return f"write {_CHOICES[name]}({arguments}) for {ast.unparse(node)}"
     if owner in ("math", "numpy") and callable(called) and hasattr(jnp, name):
