@@ -50,6 +50,24 @@ def test_operations_of_inner_regions_see_what_is_around_them():
     assert [value.memory for value in branch.results] == ["tile"]
 
 
+def uses(region):
+    """All values that a region and those in it use, and all that they give."""
+    used, given = set(region.outputs), set(region.inputs)
+    for op in region.ops:
+        inner = list(map(uses, op.regions))
+        used |= set(op.operands).union(*(pair[0] for pair in inner))
+        given |= set(op.results).union(*(pair[1] for pair in inner))
+    return used, given
+
+
+def test_a_region_sees_what_it_uses_and_does_not_give():
+    regions = [region for op in program().body.walk() for region in op.regions]
+    for region in regions:
+        used, given = uses(region)
+        assert set(region.seen) == {v for v in used - given if not isinstance(v, Constant)}
+    assert any(region.seen for region in regions)
+
+
 def test_calls_are_written_out():
     assert {op.name for op in region().walk()}.isdisjoint({"pjit", "jit", "closed_call"})
 
@@ -157,7 +175,7 @@ def test_a_valid_program_is_let_pass():
         (lambda: Region((ONE,), (dataclasses.replace(add(TWO, ONE), name="frobnicate"),), ()), "frobnicate"),
         (
             lambda: Region((ONE,), (dataclasses.replace(add(TWO, ONE), regions=(Region((), (), ()),)),), ()),
-            "has regions, which only loops and branches have",
+            "has regions, which only loops, branches and calls have",
         ),
         (
             lambda: Region((ONE, MEMORY), (store(later()), branch(store(later()))), ()),
@@ -178,6 +196,24 @@ def test_an_invalid_program_is_refused(made, message):
 
 
 THREE = Value((), np.dtype(np.int32))
+
+
+def call(*ops):
+    return Op("jit", (ONE,), (TWO,), {"name": "f"}, (Region((THREE,), ops, (THREE,)),))
+
+
+def test_a_program_may_be_called_from_several_places():
+    once = call(Op("xe_allocate", (), (MEMORY,), {"name": "m"}), Op("xe_store", (MEMORY, THREE, THREE), (later(),), {}))
+    verify(Region((ONE,), (once, dataclasses.replace(once, results=(later_number(),))), ()))
+
+
+def test_what_is_called_sees_nothing():
+    with pytest.raises(InvalidProgram, match="jit calls a program that sees values around it"):
+        verify(Region((ONE,), (call(add(later_number(), ONE, THREE)),), ()))
+
+
+def later_number():
+    return dataclasses.replace(THREE)
 
 
 def branch(*ops):

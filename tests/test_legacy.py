@@ -103,7 +103,28 @@ def test_a_kernel_is_launched_by_its_program():
     np.testing.assert_array_equal(doubled, 2 * X)
 
 
+def test_the_number_of_sub_groups_that_a_kernel_requires_is_none():
+    text = """#include <CL/sycl.hpp>
+    #include <iostream>
+    using namespace cl::sycl;
+    class named;
+    int main() {
+      queue q;
+      program p(q.get_context());
+      p.build_with_kernel_type<named>();
+      kernel k = p.get_kernel<named>();
+      std::cout << k.get_info<info::kernel_device_specific::compile_num_sub_groups>(q.get_device());
+      q.submit([&](handler &h) { h.single_task<named>(k, [=] {}); });
+    }"""
+    assert xe.load(text).run().output == "0"
+
+
 REFUSED = {
+    "what a kernel takes": (
+        "program p(q.get_context()); p.build_with_kernel_type<named>(); "
+        "p.get_kernel<named>().get_info<info::kernel::num_args>();",
+        "what is asked of a kernel's object: its name, arguments",
+    ),
     "a program's text": (
         'program p(q.get_context()); p.build_with_source("kernel void f() {}");',
         "given as text; write the text to a file and load that",

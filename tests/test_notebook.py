@@ -38,6 +38,11 @@ def sweep():
     return xe.tune(reverse, space)(NUMBERS, NUMBERS)
 
 
+def costs(items):
+    sizes = jax.ShapeDtypeStruct((items,), np.float32)
+    return xe.estimate(reverse, xe.NDRange(items, 32))(sizes, sizes)
+
+
 VALUES = {
     "findings": (findings, ["data-race", "Proved for every input"]),
     "one finding": (lambda: findings()[0], ["data-race", "wg.barrier(tile)"]),
@@ -53,6 +58,7 @@ VALUES = {
     "race": (lambda: litmus(xe.litmus.location("x").store(2)), ["Undefined, by a data race", "x = 2 by work-item 1"]),
     "execution": (lambda: litmus().witness(r0=1), ["rf: reads from", "r0=1"]),
     "report": (lambda: xe.estimate(reverse, SIZES)(NUMBERS, NUMBERS), ["Time by resource"]),
+    "comparison": (lambda: costs(64).diff(costs(128)), ["time_s", "0.5x"]),
     "inspection": (lambda: xe.inspect(reverse, SIZES)(np.ones(64, np.float32), np.ones(64, np.float32)), ["slider"]),
 }
 

@@ -157,7 +157,13 @@ def test_occupancy_is_drawn_in_the_steps_of_the_calculator():
         assert percent == 100 * xe.occupancy("max1550", 256, int(1024 * kib)).fraction
     here = xe.occupancy("max1550", 256, 20000)
     assert mark.get_data()[1] == [100 * here.fraction]
-    assert ax.texts[0].get_text() == f" {here.groups} groups, limited by slm"
+    assert ax.texts[0].get_text() == f"{here.groups} groups, limited by slm"
+    for kib in (0, 60, 128):
+        ax = plot.occupancy("max1550", 1024, slm_bytes=kib * 1024)
+        ax.figure.canvas.draw()
+        said, inside = ax.texts[0].get_window_extent(), ax.get_window_extent()
+        assert (inside.x0 <= said.x0, said.x1 <= inside.x1, said.y1 <= inside.y1) == (True,) * 3
+    assert ax.texts[0].get_text() == "1 group, limited by slm"
     with pytest.raises(xe.Error, match="the occupancy of cpu is not known"):
         plot.occupancy("cpu", 256)
 

@@ -89,6 +89,65 @@ _CASES = {
         sycl::host_accessor h(b);
         std::cout << h[N - 1];""",
     ),
+    "contents that an accessor discards": (
+        "uninitialized-read: Or leave out no_init",
+        """std::vector<int> v(N, 7);
+        sycl::buffer b(v);
+        q.submit([&](sycl::handler &h) {
+          sycl::accessor a(b, h, sycl::write_only, sycl::no_init);
+          h.parallel_for(N, [=](sycl::id<1> i) { a[i] += 1; }); // here
+        });""",
+    ),
+    "contents that a mode of 1.2.1 discards, of a few words": (
+        "uninitialized-read",
+        """int v[4] = {};
+        sycl::buffer<int, 1> b(v, 4);
+        q.submit([&](sycl::handler &h) {
+          auto a = b.get_access<sycl::access::mode::discard_read_write>(h);
+          h.single_task([=] { a[0] = 1; a[2] += a[0]; }); // here
+        });""",
+    ),
+    "contents that a kernel discards and writes in part": (
+        "uninitialized-read: the host reads v[40]",
+        """std::vector<int> v(N, 7);
+        sycl::buffer b(v);
+        q.submit([&](sycl::handler &h) {
+          sycl::accessor a(b, h, sycl::write_only, {sycl::no_init});
+          h.parallel_for(N / 2, [=](sycl::id<1> i) { a[i] = 1; });
+        });
+        sycl::host_accessor a(b);
+        std::cout << a[31] << a[40]; // here""",
+    ),
+    "contents that a host accessor discards": (
+        "uninitialized-read: the host reads v[3]",
+        """std::vector<int> v(N, 7);
+        sycl::buffer b(v);
+        sycl::host_accessor a(b, sycl::write_only, sycl::no_init);
+        a[2] = 1;
+        std::cout << a[2] << a[3]; // here""",
+    ),
+    "part that an accessor discards": (
+        "uninitialized-read: the host reads v[20]",
+        """std::vector<int> v(N, 7);
+        sycl::buffer<int, 2> b(v.data(), sycl::range<2>(8, 8));
+        q.submit([&](sycl::handler &h) {
+          sycl::accessor a(b, h, sycl::range<2>(2, 3), sycl::id<2>(1, 2), sycl::write_only, sycl::no_init);
+          h.parallel_for(sycl::range<2>(2, 2), [=](sycl::id<2> i) { a[i[0] + 1][i[1] + 2] = 2; });
+        });
+        sycl::host_accessor a(b);
+        std::cout << a[1][3] << a[2][5] << a[2][1] << a[3][2];
+        std::cout << a[2][4]; // here""",
+    ),
+    "contents that another accessor needs": (
+        "",
+        """std::vector<int> v(N, 7);
+        sycl::buffer b(v);
+        q.submit([&](sycl::handler &h) {
+          sycl::accessor old(b, h, sycl::read_only);
+          sycl::accessor a(b, h, sycl::write_only, sycl::no_init);
+          h.parallel_for(N, [=](sycl::id<1> i) { a[i] = old[i] + 1; });
+        });""",
+    ),
     "every second": (
         "uninitialized-read",
         """float *x = sycl::malloc_device<float>(N, q);

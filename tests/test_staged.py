@@ -160,6 +160,13 @@ FOREIGN = {
     "work_group_scan_inclusive_add(x)": "wg.inclusive_scan(x, 'add')",
     "sub_group_reduce_max(x)": "wg.sub_group.reduce(x, 'max')",
     "any_of_group(x)": "wg.any(x)",
+    "atomic_xchg(x, 1)": "old, x = x.atomic[i].exchange(value)",
+    "atomic_fetch_add_explicit(x, 1)": "x = x.atomic[i].add(value), or old, x = x.atomic[i].fetch_add(value)",
+    "vload4(0, x)": "x[4 * i[:, None] + jnp.arange(4)]",
+    "native_sqrt(x)": "jnp.sqrt(x)",
+    "__popc(1)": "jax.lax.population_count(x)",
+    "barrier(CLK_LOCAL_MEM_FENCE)": "tile = wg.barrier(tile)",
+    "parallel_for(1)": "nothing: xe.launch(kernel, nd_range) launches it",
     "item.get_global_id(0)": "what its first parameter has, such as wg.global_id(d)",
 }
 

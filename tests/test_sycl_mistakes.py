@@ -55,6 +55,11 @@ MISTAKES = {
         "the command group has launched k in line 12 already, and launches l here",
         "submit l by a q.submit of its own",
     ),
+    "two kernels of a name": (
+        "q.single_task<class k>([=] { a[0] = 1; });\n  q.single_task<class k>([=] { a[1] = 1; });",
+        "the class k names two kernels: this one, in main, and that of line 11, in main",
+        "give this one a class of its own",
+    ),
     "recursion of the host": (
         "std::function<int(int)> f = [&](int n) { return n ? 1 + f(n - 1) : 0; };\n  a[0] = f(1000);",
         "<lambda at line 11> is 200 calls deep",

@@ -65,6 +65,23 @@ def test_of_launches_that_are_looked_at_in_several_orders_the_barriers_are_told_
     assert (finding.kind, finding.epochs) == ("wrong-fence", (0, 1))
 
 
+@xe.kernel
+def narrow(wg, flag, seen):
+    """An atomic store and an atomic load whose scope does not reach the other work-group."""
+    i = wg.global_id()
+    flag = flag.atomic(scope="work_group")[0].store(1, where=i == 0)
+    return flag, seen.at[i].set(flag.atomic(scope="work_group")[0].load())
+
+
+def test_an_atomic_load_does_not_write():
+    flag, seen = np.zeros(1, np.int32), np.zeros(16, np.int32)
+    found = xe.check(narrow, xe.NDRange(16, 8), device="max1550")(flag, seen)[1]
+    shown = timeline.of_finding(next(finding for finding in found if finding.uses))
+    writes = {access.what: access.writes for access in shown.accesses}
+    assert writes == {"atomic store of scope work_group": True, "atomic load of scope work_group": False}
+    assert not shown.is_of_one_group
+
+
 def test_the_page_of_findings_has_the_picture():
     page = found(barriers=1, others=1).to_html()
     picture = page[page.index('<div class="race"') : page.index("<pre>")]

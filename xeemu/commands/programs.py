@@ -7,7 +7,7 @@ import xeemu as xe
 from xeemu.commands import printing
 from xeemu.commands.notation import UsageError
 from xeemu.devices.device import Device
-from xeemu.programs import telling
+from xeemu.programs import summary
 
 if TYPE_CHECKING:
     from xeemu.programs.results import Result, Submitted
@@ -26,7 +26,7 @@ def run(path: str, arguments: Sequence[str], device: Device, build: str, std: st
 
 def told(result: "Result", checked: bool) -> str:
     """What a program has printed, its launches with their times on the modelled device, and what is wrong with them."""
-    rows = [_row(s, n) for s, n in telling.runs(result.submissions)]
+    rows = [_row(s, n) for s, n in summary.runs(result.submissions)]
     parts = [result.output.rstrip("\n"), printing.table(_HEADER, rows) if rows else ""]
     parts += [str(finding) for finding in result.findings]
     if checked:
@@ -56,4 +56,4 @@ def _row(submitted: "Submitted", count: int) -> tuple[str, ...]:
     """A launch, with the time of the first of those in a row that differ in their arguments alone."""
     time_s = submitted.time_s
     time = "?" if time_s is None else f"{time_s * 1e6:.4g} us"
-    return submitted.name, str(submitted.line), telling.launches(submitted, count), time
+    return submitted.name, str(submitted.line), summary.launches(submitted, count), time

@@ -9,6 +9,8 @@ from xeemu.cost import figures
 from xeemu.cost.storage import plain
 from xeemu.errors import KernelArgumentError
 from xeemu.language.source import called
+from xeemu.pages import notebook
+from xeemu.pages.notebook import Columns
 
 if TYPE_CHECKING:
     from xeemu.cost.report import Report
@@ -59,9 +61,16 @@ class Row:
             return False
         return not _is_number(self.before, self.after) or self.after > self.before * (1 + share)
 
+    @property
+    def shown(self) -> tuple[str, str, str]:
+        """The earlier figure, the later one and how many times as much it is, as text."""
+        factor = "" if self.factor is None else f"{self.factor:.3g}x"
+        return _shown(self.before, self.unit), _shown(self.after, self.unit), factor
+
     def __str__(self) -> str:
-        factor = "" if self.factor is None else f"  ({self.factor:.3g}x)"
-        change = f"{_shown(self.before, self.unit):>14} -> {_shown(self.after, self.unit)}{factor}"
+        before, after, times = self.shown
+        factor = f"  ({times})" if times else ""
+        change = f"{before:>14} -> {after}{factor}"
         where = f"   {self.where}" if self.where else ""
         return figures.ascii_only(f"{figures.cut(self.figure, 36):36} {change}{where}")
 
@@ -75,6 +84,11 @@ class Comparison(tuple[Row, ...]):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self))
+
+    def _repr_html_(self) -> str:
+        rows = [(row.figure, *row.shown, row.where) for row in self]
+        parts = (Columns(("figure", "before", "after", "factor", "where"), rows), "" if rows else "no figure differs")
+        return notebook.tables("Differences", parts, str(self) or "no figure differs")
 
     def risen(self, share: float) -> tuple[Row, ...]:
         """The costs of the launch that have risen by more than a share (0.05 is 5 %), or are not known any more."""

@@ -78,13 +78,13 @@ class _Count:
 
     def frame(self, frame: Frame, inputs: Mapping[Any, int]) -> None:
         depth = _depth(frame)
-        levels: dict[Any, int] = {v: inputs.get(v, depth) for v in frame.body.inputs}
+        levels: dict[Any, int] = {v: inputs.get(v, depth) for v in frame.body.taken}
         (fused, taking), needed = _fused(frame.body, frame.plan), _needed_words(frame.body, frame.plan)
         seen: set[Any] = set()
         for number, op in enumerate(frame.body.ops):
             if number in frame.regions:
                 self._sections[frame] = number
-            level = max((levels.get(a, 0) for a in op.operands if not isinstance(a, Constant)), default=0)
+            level = max((levels.get(a, 0) for a in op.used if not isinstance(a, Constant)), default=0)
             for inner in _inner(frame, number):
                 self.frame(inner, _inner_levels(inner, op, levels, depth))
             pinned = op.name in ops.LANGUAGE or control.of(op) is not None
@@ -142,27 +142,19 @@ def _inner(frame: Frame, number: int) -> list[Frame]:
 
 def _inner_levels(inner: Frame, op: Op, levels: Mapping[Any, int], depth: int) -> dict[Any, int]:
     """The levels of an inner frame's inputs: what a loop changes is of its own level."""
-    given = [0 if isinstance(a, Constant) else levels.get(a, 0) for a in op.operands]
-    match control.of(op):
-        case control.Cond():
-            given = given[1:]
-        case control.Scan() as scan:
-            given = _loop_levels(inner.body, scan.consts, scan.body, scan.consts, given, depth)
-        case control.While() as loop:
-            tested, consts = given[: loop.predicate_consts], given[loop.predicate_consts :][: loop.body_consts]
-            carries = given[loop.predicate_consts + loop.body_consts :]
-            own = tested if inner.kind == "test" else consts
-            given = _loop_levels(inner.body, len(own), loop.body, loop.body_consts, [*own, *carries], depth)
-    return dict(zip(inner.body.inputs, given, strict=True))
+    used = [0 if isinstance(a, Constant) else levels.get(a, 0) for a in op.used]
+    found = next(k for k, region in enumerate(op.regions) if region is inner.body)
+    given = control.given(op, used, found)
+    if op.name in ("scan", "while"):
+        given = _loop_levels(len(inner.body.seen), op.regions[-1], given, depth)
+    return dict(zip(inner.body.taken, given, strict=True))
 
 
-def _loop_levels(
-    inner: Region, consts: int, body: Region, body_consts: int, given: Sequence[int], depth: int
-) -> list[int]:
+def _loop_levels(seen: int, body: Region, given: Sequence[int], depth: int) -> list[int]:
     """Levels with the carries and elements of a loop one deeper, but for the carries that it leaves as they are."""
-    kept = [v is out for v, out in zip(body.inputs[body_consts:], body.outputs, strict=False)]
-    carried = [level if k < len(kept) and kept[k] else depth + 1 for k, level in enumerate(given[consts:])]
-    return [*given[:consts], *carried]
+    kept = [v is out for v, out in zip(body.inputs, body.outputs, strict=False)]
+    carried = [level if k < len(kept) and kept[k] else depth + 1 for k, level in enumerate(given[seen:])]
+    return [*given[:seen], *carried]
 
 
 def _overhead(frame: Frame) -> Counter:
@@ -180,7 +172,7 @@ def _overhead(frame: Frame) -> Counter:
 def _key(op: Op) -> Any:
     """Equal for operations that do the same."""
     operands = tuple(
-        (str(a.array), str(a.dtype), a.shape) if isinstance(a, Constant) and a.is_literal else a for a in op.operands
+        (str(a.array), str(a.dtype), a.shape) if isinstance(a, Constant) and a.is_literal else a for a in op.used
     )
     return id(op) if op.name in ops.LANGUAGE else (op.name, str(op.attributes), op.regions, operands)
 
@@ -203,7 +195,7 @@ def _uses(body: Region) -> Mapping[Value, list[Op | None]]:
     """The operations that use each value, None for the body's own results."""
     uses: dict[Value, list[Op | None]] = collections.defaultdict(list)
     for op in (*body.ops, None):
-        for value in body.outputs if op is None else op.operands:
+        for value in body.outputs if op is None else op.used:
             if not isinstance(value, Constant):
                 uses[value].append(op)
     return uses

@@ -9,6 +9,7 @@ from xeemu.devices.device import Device, devices
 from xeemu.errors import KernelNotSupportedError
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region
+from xeemu.ir.table import Kind
 from xeemu.language import source
 from xeemu.language.program import Program
 
@@ -66,13 +67,12 @@ def _check_type(program: Program, device: Device, aspect: str) -> None:
 def _first_use(body: Region, names: Mapping[Any, str], makes: Callable[[Op], bool]) -> tuple[Op, str | None] | None:
     """The first operation that uses one of the named values, or makes one of their type, with the name."""
     for op in body.ops:
-        structure = control.of(op)
-        for number, inner in enumerate(op.regions):
-            given = zip(inner.inputs, control.given(structure, op.operands, number), strict=True)
+        for number, inner in enumerate(op.regions if ops.of(op).kind is Kind.CONTROL else ()):
+            given = zip(inner.taken, control.given(op, op.used, number), strict=True)
             within = {v: names[a] for v, a in given if not isinstance(a, Constant) and a in names}
             if found := _first_use(inner, within, makes):
                 return found
-        used = [names[a] for a in op.operands if not isinstance(a, Constant) and a in names]
+        used = [names[a] for a in op.used if not isinstance(a, Constant) and a in names]
         if used or makes(op):
             return op, used[0] if used else None
     return None

@@ -46,10 +46,7 @@ def of_body(body: Region, plan: Plan, items: int, scattered: frozenset[int]) -> 
         return {}
     made = {v: e for e in body.ops for v in e.results}
     uses = collections.Counter(
-        a
-        for operands in (*(e.operands for e in body.ops), body.outputs)
-        for a in operands
-        if not isinstance(a, Constant)
+        a for operands in (*(e.used for e in body.ops), body.outputs) for a in operands if not isinstance(a, Constant)
     )
     numbers = numbering.of_body(body)
     places = {v: n for n, e in enumerate(body.ops) for v in e.results}

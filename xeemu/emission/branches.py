@@ -13,10 +13,11 @@ from xeemu.emission.context import Applied, Context, Emitter
 from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer
 from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.ir import control
 from xeemu.ir.program import Region
 
 _Branch = Callable[[int, jax.Array | None, list[Item]], list[Any]]
-"""What a branch gives, by its number, for the groups of a mask, from its operands."""
+"""What a branch gives, by its number, for the groups of a mask, from what the branches see."""
 
 
 def results(emitter: Emitter, applied: Applied, branches: Sequence[Region]) -> list[Item]:
@@ -28,11 +29,11 @@ def results(emitter: Emitter, applied: Applied, branches: Sequence[Region]) -> l
       branches: the branches.
     """
     context, known = emitter.context, applied.known
-    chosen, operands = as_value(applied.operands[0]), applied.operands[1:]
+    operands, chosen = applied.operands[:-1], as_value(applied.operands[-1])
     likes = _likes(applied, operands)
 
     def branch(k: int, running: jax.Array | None, given: list[Item]) -> list[Any]:
-        outputs = emitter.body(branches[k], applied.inner[k], given, running)
+        outputs = emitter.body(branches[k], applied.inner[k], control.given(applied.op, given, k), running)
         return packing.packed(outputs, likes, known, context.chunk)
 
     if (only := chosen.known.only) is not None and not context.observer.watches:
@@ -78,7 +79,7 @@ def _varying(
     for k in range(count):
         running = (which == k) if active is None else active & (which == k)
         run = functools.partial(branch, k, running)
-        packed = _masked(run, packed, applied.operands[1:], places, running, context)
+        packed = _masked(run, packed, applied.operands[:-1], places, running, context)
     return packed
 
 

@@ -63,7 +63,7 @@ def of_loop(
     emitter: Emitter,
     body: Region,
     plans: Sequence[Plan],
-    consts: Sequence[Item],
+    seen: Sequence[Item],
     carries: Sequence[Item],
     predicate: Region | None = None,
 ) -> Carried:
@@ -71,19 +71,19 @@ def of_loop(
 
     Args:
       emitter: emits what that needs.
-      body: the loop's, whose inputs are constants, carries, and what differs from iteration to iteration.
+      body: the loop's, whose inputs are carries, and what differs from iteration to iteration.
       plans: of the predicate, if there is one, and of the body.
-      consts: the constants.
+      seen: what the body sees of what is around the loop.
       carries: the items before the loop.
       predicate: of a `while`.
     """
-    first, context = len(consts), emitter.context
-    known = [plans[-1].values[v] for v in body.inputs[first : first + len(carries)]]
+    context = emitter.context
+    known = [plans[-1].values[v] for v in body.inputs[: len(carries)]]
     # None where somebody has to see every access.
     memories = not context.observer.watches and any(isinstance(c, Buffer) and not isinstance(c, Held) for c in carries)
     dimensions = context.dimensions
-    places = promotion.of_loop(body, plans, first, len(carries), dimensions, predicate) if memories else {}
-    by_lanes = subgroups.of_loop(body, first, len(carries), context.chunk.geometry)
+    places = promotion.of_loop(body, plans, len(carries), dimensions, predicate) if memories else {}
+    by_lanes = subgroups.of_loop(body, len(carries), context.chunk.geometry)
     carries = [
         _by_sub_groups(item, by_lanes[k], context.chunk) if k in by_lanes and known[k].form is None else item
         for k, item in enumerate(carries)
@@ -91,7 +91,7 @@ def of_loop(
     before = Carried(carries, carries, known, places)
     if not places:
         return before
-    inputs = [*consts, *before.inside(before.first(context.chunk))]
+    inputs = [*seen, *before.inside(before.first(context.chunk))]
     items = list(carries)
     for k, place in places.items():
         if not isinstance(buffer := as_memory(carries[k]), Held):

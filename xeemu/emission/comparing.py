@@ -149,7 +149,7 @@ def spared(body: Region, comparisons: Mapping[int, Comparison]) -> dict[Value, i
         elif _is_plain(op) and wanted.isdisjoint(op.results):
             found |= dict.fromkeys(op.results, number)
         else:
-            wanted.update(a for a in op.operands if not isinstance(a, Constant))
+            wanted.update(a for a in op.used if not isinstance(a, Constant))
     return found
 
 
@@ -165,7 +165,7 @@ def _is_better(joint: Comparison, result: Known, plan: Plan) -> bool:
 def _joint(op: Op, reader: Reader, found: Mapping[int, Comparison]) -> Comparison | None:
     """What joins two comparisons, as one of the nearest value that both are of fields of."""
     out, comparison = op.results[0], _JOINED[op.name]
-    sides = [_comparison(a, reader, found) for a in op.operands]
+    sides = [_comparison(a, reader, found) for a in op.used]
     one, other = (s.broadcast(out.shape) if s is not None and s.op == comparison else None for s in sides)
     if one is None or other is None or not _is_moderate(out):
         return None

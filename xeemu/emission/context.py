@@ -53,7 +53,7 @@ class Applied:
       plan: the analysis of the body that it stands in.
       number: its number there.
       op: the operation.
-      operands: what goes into it.
+      operands: what the values that it uses stand for, see `Op.used`.
       active: `[G]` mask of the groups that execute it, or None for all.
     """
 

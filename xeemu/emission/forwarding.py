@@ -42,7 +42,7 @@ def of_body(body: Region, plan: Plan, geometry: Geometry) -> frozenset[int]:
     """
     histories: dict[Any, _History] = {}
     for number, op in enumerate(body.ops):
-        memories = [a for a in op.operands if not isinstance(a, Constant) and plan.values[a].space in _SPACES]
+        memories = [a for a in op.used if not isinstance(a, Constant) and plan.values[a].space in _SPACES]
         for memory in memories:
             histories.setdefault(memory, _History()).follow(number, op, lambda e: _static_places(e, plan, geometry))
         if op.name in ops.UPDATES and memories:

@@ -94,7 +94,7 @@ class _Masks:
         if op is None:
             return None
         if op.name == "and":
-            parts = [self._conditions(a) for a in op.operands]
+            parts = [self._conditions(a) for a in op.used]
             return None if None in parts else [c for part in parts if part is not None for c in part]
         condition = self._comparison(op) if op.name in _ORDERS else None
         return None if condition is None else [condition]

@@ -86,7 +86,7 @@ def _entangled(body: Region, plan: Plan) -> frozenset[int]:
     sources: dict[Any, int] = {}
     found = set()
     for number, op in enumerate(body.ops):
-        operands = [a for a in op.operands if not isinstance(a, Constant)]
+        operands = [a for a in op.used if not isinstance(a, Constant)]
         bits = functools.reduce(operator.or_, (sources.get(a, 0) for a in operands), 0)
         is_access = op.name in ops.ACCESSES
         places = tuple(ops.indices(op)) if is_access else None
@@ -130,7 +130,7 @@ def _loads(body: Region) -> dict[Any, list[tuple[int, Value]]]:
             if ops.operation(op) == "load":
                 found.setdefault(op.operands[0], []).append((number, op.results[0]))
         elif control.of(op) is not None and op.results:
-            for operand in op.operands:
+            for operand in op.used:
                 if not isinstance(operand, Constant) and operand in memories:
                     found.setdefault(operand, []).append((number, op.results[0]))
     return found
@@ -142,7 +142,7 @@ def _sources(body: Region, loads: dict[Any, list[tuple[int, Value]]]) -> dict[An
     sources: dict[Any, int] = {}
     for number, op in enumerate(body.ops):
         bits = 1 << number if number in reading else 0
-        for operand in op.operands:
+        for operand in op.used:
             bits |= 0 if isinstance(operand, Constant) else sources.get(operand, 0)
         if bits and op.name not in ops.UPDATES:
             sources |= dict.fromkeys(op.results, bits)
@@ -152,7 +152,7 @@ def _sources(body: Region, loads: dict[Any, list[tuple[int, Value]]]) -> dict[An
 def _last_uses(body: Region, sources: dict[Any, int]) -> dict[int, int]:
     """For each load the number of the last operation that uses what depends on it; the end of the body comes last."""
     last: dict[int, int] = {}
-    for number, operands in [*enumerate(e.operands for e in body.ops), (len(body.ops), body.outputs)]:
+    for number, operands in [*enumerate(e.used for e in body.ops), (len(body.ops), body.outputs)]:
         for operand in operands:
             bits = 0 if isinstance(operand, Constant) else sources.get(operand, 0)
             while bits:

@@ -88,16 +88,16 @@ class _Interpreter:
         followed = bool(self.context.observer.followed)
         comparisons = {} if followed else comparing.of_body(body, plan, self.context.dimensions)
         spared = comparing.spared(body, comparisons)
-        found = dict(zip(body.inputs, inputs, strict=True))
+        found = dict(zip(body.taken, inputs, strict=True))
         return _Pass(self, body, plan, active, each, comparisons, spared, found).results()
 
     def needed(self, body: Region, plan: Plan, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
         """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""
-        found = dict(zip(body.inputs, inputs, strict=False))
+        found = dict(zip(body.taken, inputs, strict=False))
         read = functools.partial(self.read, found, plan)
         for number in body.needed(values):
             op = body.ops[number]
-            applied = Applied(plan, number, op, list(map(read, op.operands)), None)
+            applied = Applied(plan, number, op, list(map(read, op.used)), None)
             is_load = op.name == ops.LOAD
             results = memories.accessed(applied, Way(), self.context) if is_load else self.results(applied)
             found |= dict(zip(op.results, results, strict=True))
@@ -206,7 +206,7 @@ class _Pass:
         if (value := self._compared(number)) is not None:
             results = operations.compared(self.plan, op, self.comparisons[number], value, context.chunk)
         else:
-            applied = Applied(self.plan, number, op, list(map(self._read, op.operands)), self.active)
+            applied = Applied(self.plan, number, op, list(map(self._read, op.used)), self.active)
             is_access = op.name in ops.ACCESSES
             way = self.each.of(number, self._read) if is_access else None
             if context.observer.watches and not is_access:

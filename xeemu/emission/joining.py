@@ -129,7 +129,7 @@ def _gap(op: Op, plan: Plan, dimensions: int) -> int | None:
 
 def _uses(body: Region) -> "collections.Counter[Value]":
     """How often each value is used."""
-    operands = (value for operands in (*(e.operands for e in body.ops), body.outputs) for value in operands)
+    operands = (value for operands in (*(e.used for e in body.ops), body.outputs) for value in operands)
     return collections.Counter(value for value in operands if not isinstance(value, Constant))
 
 

@@ -53,28 +53,27 @@ class Place:
 
 
 def of_loop(
-    body: Region, plans: Sequence[Plan], first: int, carries: int, dimensions: int, predicate: Region | None = None
+    body: Region, plans: Sequence[Plan], carries: int, dimensions: int, predicate: Region | None = None
 ) -> dict[int, Place]:
     """The memories that a loop uses at one place each, by their numbers among the carries.
 
     Args:
       body: the loop's.
       plans: of the predicate, if there is one, and of the body.
-      first: how many constants come before the carries.
       carries: how many there are; what follows them differs from iteration to iteration.
       dimensions: of the launch.
-      predicate: of a `while`; takes constants and then the carries.
+      predicate: of a `while`.
     """
-    memories = [k for k in range(carries) if plans[-1].values[body.inputs[first + k]].space]
+    memories = [k for k in range(carries) if plans[-1].values[body.inputs[k]].space]
     if not memories:
         return {}
     walk = _Walk({k: _Uses() for k in memories}, dimensions)
-    carried: list[Any] = [_Root(k) if k in walk.uses else _kept(walk, body, k, first) for k in range(carries)]
-    constants = [walk.numbers.of(("constant", j)) for j in range(first)]
-    rest = [None] * (len(body.inputs) - first - carries)
-    walk.body(body, plans[-1], [*constants, *carried, *rest], outermost=True)
+    carried: list[Any] = [_Root(k) if k in walk.uses else _kept(walk, body, k) for k in range(carries)]
+    seen = [walk.numbers.of(("seen", value)) for value in body.seen]
+    rest = [None] * (len(body.inputs) - carries)
+    walk.body(body, plans[-1], [*seen, *carried, *rest], outermost=True)
     if predicate is not None:
-        unknown: list[Any] = [None] * (len(predicate.inputs) - carries)
+        unknown: list[Any] = [None] * len(predicate.seen)
         walk.body(predicate, plans[0], [*unknown, *carried])
     return {k: place for k, uses in walk.uses.items() if (place := uses.place()) is not None}
 
@@ -101,9 +100,9 @@ class _Uses:
         return dataclasses.replace(place, users=frozenset(self.users)) if place.inside or place.known else None
 
 
-def _kept(walk: "_Walk", body: Region, k: int, first: int) -> int | None:
+def _kept(walk: "_Walk", body: Region, k: int) -> int | None:
     """The number of a carry that the loop leaves as it is."""
-    return walk.numbers.of(("carry", k)) if body.outputs[k] is body.inputs[first + k] else None
+    return walk.numbers.of(("carry", k)) if body.outputs[k] is body.inputs[k] else None
 
 
 class _Walk:
@@ -114,9 +113,9 @@ class _Walk:
 
     def body(self, body: Region, plan: Plan, given: Sequence[Any], outermost: bool = False) -> list[Any]:
         """Follows a (sub)program; a memory of the loop among its values is a `_Root`."""
-        found: dict[Any, Any] = dict(zip(body.inputs, given, strict=True))
+        found: dict[Any, Any] = dict(zip(body.taken, given, strict=True))
         for number, op in enumerate(body.ops):
-            operands = [self._of(a, found) for a in op.operands]
+            operands = [self._of(a, found) for a in op.used]
             results = self._op(plan, number, op, operands, outermost)
             found |= dict(zip(op.results, results, strict=True))
         return [self._of(a, found) for a in body.outputs]
@@ -192,7 +191,7 @@ class _Walk:
         """Follows the bodies of control flow; of their results only memories, and what runs once, keep a number."""
         results: list[Any] = [None] * len(op.results)
         for b, (inner, inner_plan) in enumerate(zip(op.regions, plan.inner[number], strict=True)):
-            given = _entering(structure, inner, control.given(structure, operands, b), b)
+            given = _entering(structure, inner, control.given(op, operands, b))
             outputs = self.body(inner, inner_plan, given)
             if len(outputs) == len(results) and not (isinstance(structure, control.While) and b == 0):
                 once = isinstance(structure, control.Call)
@@ -200,12 +199,8 @@ class _Walk:
         return results
 
 
-def _entering(structure: control.Structure, inner: Region, given: Sequence[Any], b: int) -> list[Any]:
+def _entering(structure: control.Structure, inner: Region, given: Sequence[Any]) -> list[Any]:
     """What is known inside of the operands of a body: what a loop carries is another value in each iteration."""
-    if isinstance(structure, control.Scan):
-        first = structure.consts
-    elif isinstance(structure, control.While):
-        first = structure.predicate_consts if b == 0 else structure.body_consts
-    else:
+    if not isinstance(structure, control.Scan | control.While):
         return list(given)
-    return [g if k < first or isinstance(g, _Root) else None for k, g in enumerate(given)]
+    return [g if k < len(inner.seen) or isinstance(g, _Root) else None for k, g in enumerate(given)]

@@ -51,14 +51,14 @@ def of_loop(scan: control.Scan, plan: Plan, held: frozenset[int]) -> Reductions 
       held: the numbers of the carries that are memories carried as values (see `promotion`).
     """
     growth = growing.of_loop(scan, plan)
-    carries = scan.body.inputs[scan.consts :]
+    carries = scan.body.inputs
     changed = [k for k in range(len(carries)) if k not in growth]
     if not changed or not all(_may_be_reduced(k, carries[k], plan, held) for k in changed):
         return None
     if not all(_is_plain(op, plan) for op in scan.body.ops):
         return None
     carried = [_Combined(k) if k in changed else None for k in range(len(carries))]
-    after = _followed(scan.body, [*[None] * scan.consts, *carried])
+    after = _followed(scan.body, [*[None] * len(scan.body.seen), *carried])
     found = {k: after[k] for k in changed}
     if any(one is None or one.carry != k or not one.op for k, one in found.items()):
         return None
@@ -99,9 +99,9 @@ _OTHERWISE = _Combined(-1)
 
 def _followed(body: Region, given: Sequence[_Combined | None]) -> list[_Combined | None]:
     """How the results of a (sub)program depend on the carries, as its inputs do; None if they do not."""
-    found: dict[Any, _Combined | None] = dict(zip(body.inputs, given, strict=True))
+    found: dict[Any, _Combined | None] = dict(zip(body.taken, given, strict=True))
     for op in body.ops:
-        operands = [None if isinstance(a, Constant) else found.get(a) for a in op.operands]
+        operands = [None if isinstance(a, Constant) else found.get(a) for a in op.used]
         found |= dict(zip(op.results, _results(op, operands), strict=True))
     return [None if isinstance(a, Constant) else found.get(a) for a in body.outputs]
 
@@ -189,7 +189,7 @@ def blocks(scan: control.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int
 def _reduced(scan: control.Scan, plan: Plan) -> list[Value]:
     """What a loop carries and changes in another way than by a constant."""
     growth = growing.of_loop(scan, plan)
-    return [v for k, v in enumerate(scan.body.inputs[scan.consts :]) if k not in growth]
+    return [v for k, v in enumerate(scan.body.inputs) if k not in growth]
 
 
 def _fuses(scan: control.Scan, plan: Plan, chunk: Chunk, moves: Mapping[int, int]) -> bool:

@@ -34,11 +34,12 @@ def results(emitter: Emitter, applied: Applied, scan: Scan) -> list[Item]:
       scan: what it says.
     """
     (plan,) = applied.inner
-    first_element = scan.consts + scan.carries
-    consts, carries = applied.operands[: scan.consts], applied.operands[scan.consts : first_element]
+    count = len(applied.op.seen)
+    first_element = count + scan.carries
+    seen, carries = applied.operands[:count], applied.operands[count:first_element]
     elements = [as_value(o) for o in applied.operands[first_element:]]
-    carried = carrying.of_loop(emitter, scan.body, applied.inner, consts, carries)
-    loop = _Loop(emitter, applied, scan, plan, consts, carried, applied.active)
+    carried = carrying.of_loop(emitter, scan.body, applied.inner, seen, carries)
+    loop = _Loop(emitter, applied, scan, plan, seen, carried, applied.active)
     alone = not elements and len(applied.op.results) == scan.carries and not emitter.context.observer.watches
     if alone and not _counts_loops(loop) and (last := _by_blocks(loop)) is not None:
         return carried.after(last, applied.known, loop.chunk)
@@ -61,7 +62,7 @@ class _Loop:
       applied: the loop.
       scan: what it says.
       plan: the analysis of its body.
-      consts: what goes into each iteration.
+      seen: what each iteration sees of what is around the loop.
       carried: what it carries.
       active: `[G]` mask of the groups that execute it, or None for all.
     """
@@ -70,7 +71,7 @@ class _Loop:
     applied: Applied
     scan: Scan
     plan: Plan
-    consts: list[Item]
+    seen: list[Item]
     carried: Carried
     active: jax.Array | None
 
@@ -82,7 +83,7 @@ class _Loop:
     @functools.cached_property
     def moves(self) -> dict[int, int]:
         """For the number of a load how much further it starts in each iteration."""
-        return unrolling.moves(self.scan.body, self.plan, self.scan.consts)
+        return unrolling.moves(self.scan.body, self.plan)
 
     @functools.cached_property
     def turns(self) -> int:
@@ -90,9 +91,7 @@ class _Loop:
         scan, dimensions = self.scan, self.emitter.context.dimensions
         users, chunk = self.carried.users, self.chunk
         figures = chunk.target.unrolling
-        return unrolling.factor(
-            scan.body, self.plan, scan.consts, scan.length, dimensions, users, figures, chunk.few, chunk.many
-        )
+        return unrolling.factor(scan.body, self.plan, scan.length, dimensions, users, figures, chunk.few, chunk.many)
 
     def within(self, **changes: Any) -> "_Loop":
         """The same, with changes of the context."""
@@ -105,7 +104,7 @@ class _Loop:
 
     def outputs(self, packed: list[Any], elements: Sequence[Item] = ()) -> list[Item]:
         """What an iteration gives, from what is carried into it."""
-        inputs = [*self.consts, *self.carried.inside(packed), *elements]
+        inputs = [*self.seen, *self.carried.inside(packed), *elements]
         return self.emitter.body(self.scan.body, self.plan, inputs, self.active)
 
     def iterated(self, packed: list[Any]) -> list[Any]:
@@ -116,7 +115,7 @@ class _Loop:
 def _one_by_one(loop: _Loop, elements: Sequence[Emitted]) -> list[Item]:
     """The results of a loop as one of JAX's."""
     scan, applied, chunk, observer = loop.scan, loop.applied, loop.chunk, loop.emitter.context.observer
-    taken = scan.body.inputs[scan.consts + scan.carries :]
+    taken = scan.body.inputs[scan.carries :]
 
     def step(state: tuple[list[Any], Any], rows: list[jax.Array]) -> tuple[tuple[list[Any], Any], list[jax.Array]]:
         packed, observer.state = state
@@ -144,7 +143,7 @@ def _rows(array: jax.Array, varying: bool, source: int, target: int) -> jax.Arra
 def _by_blocks(loop: _Loop) -> list[Any] | None:
     """What a loop that nobody watches, of carries alone, carries in the end; None if it is not emitted by blocks."""
     updates = updating.of_loop(loop.applied.op, loop.plan, loop.chunk.geometry.items)
-    if updates and not any(isinstance(item, Held) for item in (*loop.consts, *loop.carried.items)):
+    if updates and not any(isinstance(item, Held) for item in (*loop.seen, *loop.carried.items)):
         return _updated(loop, updates)
     streams = loop.turns > 1
     if (reduction := _reduction(loop, streams)) is not None:
@@ -229,8 +228,6 @@ def _cut(loop: _Loop, part: Strand, updates: Updates) -> _Loop:
     present = loop.emitter.context.present
     present = None if present is None else part.rows(present)
     own = loop.within(chunk=part.chunk, present=present, block=None, waiting=updates.all)
-    consts, items = [part.item(c) for c in loop.consts], [part.item(c) for c in loop.carried.items]
+    seen, items = [part.item(s) for s in loop.seen], [part.item(c) for c in loop.carried.items]
     running = None if loop.active is None else part.rows(loop.active)
-    return dataclasses.replace(
-        own, consts=consts, carried=dataclasses.replace(loop.carried, items=items), active=running
-    )
+    return dataclasses.replace(own, seen=seen, carried=dataclasses.replace(loop.carried, items=items), active=running)

@@ -45,7 +45,7 @@ def of_loop(scan: control.Scan, plan: Plan, moves: Mapping[int, int]) -> Spread 
     """
     body, growth = scan.body, growing.of_loop(scan, plan)
     changed = [k for k in range(scan.carries) if k not in growth]
-    found = {k: _update(body, body.inputs[scan.consts + k], body.outputs[k], moves) for k in changed}
+    found = {k: _update(body, body.inputs[k], body.outputs[k], moves) for k in changed}
     updates = {k: number for k, number in found.items() if number is not None}
     if not updates or len(updates) < len(changed):
         return None
@@ -65,7 +65,7 @@ def _update(body: Region, memory: Value, result: Value, moves: Mapping[int, int]
       memory, result: the memory before and after an iteration.
       moves: see `of_loop`.
     """
-    users = [n for n, op in enumerate(body.ops) if any(a is memory for a in op.operands)]
+    users = [n for n, op in enumerate(body.ops) if any(a is memory for a in op.used)]
     made = [n for n in users if result in body.ops[n].results and _is_spread(body.ops[n], moves.get(n))]
     if len(made) != 1 or _uses(body, result) > 1:
         return None
@@ -78,7 +78,7 @@ def _update(body: Region, memory: Value, result: Value, moves: Mapping[int, int]
 
 def _uses(body: Region, value: Value) -> int:
     """How often a value is used."""
-    used = [a for op in body.ops for a in op.operands] + list(body.outputs)
+    used = [a for op in body.ops for a in op.used] + list(body.outputs)
     return sum(each is value for each in used)
 
 

@@ -128,21 +128,16 @@ def compared(comparison: Comparison, value: Emitted, chunk: Chunk) -> jax.Array 
     return comparison.apply(x, lax.reshape(bits, (*_rows(value.lanes, chunk), *bits.shape[len(local) :])))
 
 
-def of_loop(body: Region, consts: int, carries: int, geometry: Geometry) -> dict[int, int]:
+def of_loop(body: Region, carries: int, geometry: Geometry) -> dict[int, int]:
     """For the number of each carry that something alike is combined with, the lanes of the sub-groups to hold it by.
 
     Args:
-      body: the loop's, whose inputs are constants and then carries.
-      consts: number of constants.
+      body: the loop's, whose first inputs are carries.
       carries: how many.
       geometry: the sizes of the launch.
     """
-    after = _followed(body, [None] * len(body.inputs), geometry)[:carries]
-    return {
-        k: lanes
-        for k, lanes in enumerate(after)
-        if lanes is not None and _is_wide(body.inputs[consts + k].shape, geometry)
-    }
+    after = _followed(body, [None] * len(body.taken), geometry)[:carries]
+    return {k: lanes for k, lanes in enumerate(after) if lanes is not None and _is_wide(body.inputs[k].shape, geometry)}
 
 
 def _is_wide(shape: tuple[int, ...], geometry: Geometry) -> bool:
@@ -157,9 +152,9 @@ _Lanes = int | None
 
 def _followed(body: Region, given: Sequence[_Lanes], geometry: Geometry) -> list[_Lanes]:
     """Which results of a (sub)program something alike goes into, if it does into these of its inputs."""
-    found: dict[Any, _Lanes] = dict(zip(body.inputs, given, strict=True))
+    found: dict[Any, _Lanes] = dict(zip(body.taken, given, strict=True))
     for op in body.ops:
-        operands = [None if isinstance(a, Constant) else found.get(a) for a in op.operands]
+        operands = [None if isinstance(a, Constant) else found.get(a) for a in op.used]
         found |= dict(zip(op.results, _results(op, operands, geometry), strict=True))
     return [None if isinstance(a, Constant) else found.get(a) for a in body.outputs]
 
@@ -172,8 +167,8 @@ def _results(op: Op, operands: Sequence[_Lanes], geometry: Geometry) -> Sequence
         case control.Scan(body=body, carries=carries):
             after = _followed(body, operands, geometry)
             return [*after[:carries], *[None] * (len(after) - carries)]
-        case control.While(body=body, predicate_consts=first):
-            return _followed(body, operands[first:], geometry)
+        case control.While(body=body):
+            return _followed(body, control.given(op, operands, 1), geometry)
     one = alike(op, geometry) if op.name == ops.COLLECTIVE else None
     # Not all that are elementwise: a loop with one `exp` of what a sub-group shares took a third longer so.
     if ops.of(op).folds or op.name in _SHAPES:

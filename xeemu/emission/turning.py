@@ -122,7 +122,7 @@ def _carried_out(body: Region, arguments: Sequence[_Turned]) -> list[_Turned]:
 
     for number in body.needed(body.outputs):
         op = body.ops[number]
-        known |= dict(zip(op.results, _results(op, list(map(read, op.operands))), strict=True))
+        known |= dict(zip(op.results, _results(op, list(map(read, op.used))), strict=True))
     return list(map(read, body.outputs))
 
 

@@ -21,7 +21,6 @@ from xeemu.knowledge.lattices import Axis, Lattice
 def factor(
     body: Region,
     plan: Plan,
-    consts: int,
     length: int,
     dimensions: int,
     values: frozenset[int] = frozenset(),
@@ -32,9 +31,8 @@ def factor(
     """How many iterations of a loop to emit at a time.
 
     Args:
-      body: the loop's, whose inputs are constants and then carries.
+      body: the loop's, whose inputs are carries.
       plan: its analysis.
-      consts: number of constants.
       length: iterations.
       dimensions: of the nd-range.
       values: numbers of the operations that access what the loop carries as values (see `promotion`).
@@ -46,7 +44,7 @@ def factor(
     if not accesses or len(body.ops) > figures.largest_body:
         return 1
     others = [n for n, op in enumerate(body.ops) if n not in values and not _streams(op, plan, dimensions)]
-    steps = moves(body, plan, consts)
+    steps = moves(body, plan)
     most = figures.most_of_fills if others else figures.most_of_many if many else figures.most
     branching = (_branches(n, op, plan, steps, dimensions) for n, op in enumerate(body.ops))
     if figures.most_branching < most and any(branching):
@@ -85,7 +83,7 @@ def _is_filled(body: Region, op: Op, plan: Plan, dimensions: int, axis: Axis) ->
     """Whether a store is the only use of a local memory, of which a block of iterations fills one window."""
     if op.name != ops.STORE or plan.values[op.results[0]].space != "local":
         return False
-    used = [v for e in body.ops for v in e.operands if v is op.operands[0] or v is op.results[0]]
+    used = [v for e in body.ops for v in e.used if v is op.operands[0] or v is op.results[0]]
     found = _lattice(op, plan, dimensions)
     if len(used) > 1 or op.operands[0] not in body.inputs or found is None or not axis.stride:
         return False
@@ -102,16 +100,15 @@ def _lattice(op: Op, plan: Plan, dimensions: int) -> tuple[Lattice, bool] | None
     return (lattice, address.form.uniform) if lattice else None
 
 
-def moves(body: Region, plan: Plan, consts: int) -> dict[int, int]:
+def moves(body: Region, plan: Plan) -> dict[int, int]:
     """For the number of each access by one index how much that grows from one iteration of a loop to the next.
 
     Args:
-      body: the loop's, whose inputs are constants and then carries.
+      body: the loop's, whose inputs are carries.
       plan: its analysis.
-      consts: number of constants.
     """
-    growth: dict[Any, int] = dict.fromkeys(body.inputs[:consts], 0)
-    for v, out in zip(body.inputs[consts:], body.outputs, strict=False):
+    growth: dict[Any, int] = dict.fromkeys(body.seen, 0)
+    for v, out in zip(body.inputs, body.outputs, strict=False):
         step = 0 if out is v else analysis.increment(body, v, out)
         if step is not None and (not step or out in plan.bases):
             growth[v] = step
@@ -129,7 +126,7 @@ def moves(body: Region, plan: Plan, consts: int) -> dict[int, int]:
 
 def _result(op: Op, growth: dict[Any, int]) -> int | None:
     """How much the results of an operation grow in each iteration; None if that is not known."""
-    name, steps = op.name, [_growth(a, growth) for a in op.operands]
+    name, steps = op.name, [_growth(a, growth) for a in op.used]
     if op.name in (ops.LOCAL_ID, ops.GROUP_ID):
         return 0
     if op.name in ops.LANGUAGE or None in steps:

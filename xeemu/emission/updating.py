@@ -55,7 +55,7 @@ def of_loop(op: Op, plan: Plan, items: int) -> Updates | None:
       items: work-items of a group.
     """
     scan = control.of(op)
-    if not isinstance(scan, control.Scan) or scan.carries < max(len(op.results), len(op.operands) - scan.consts):
+    if not isinstance(scan, control.Scan) or scan.carries < max(len(op.results), len(op.operands)):
         return None
     body = scan.body
     if any(not (e.name in ops.LANGUAGE or is_plain(e, plan)) for e in body.ops):
@@ -65,7 +65,7 @@ def of_loop(op: Op, plan: Plan, items: int) -> Updates | None:
     uses, of = _uses(body, {s.load for n, s in sums.items() if n in kinds}), {body.ops[n].operands[0]: n for n in kinds}
     users: dict[int, tuple[int, ...]] = {}
     growth = growing.of_loop(scan, plan)
-    for k, (v, out) in enumerate(zip(body.inputs[scan.consts :], body.outputs, strict=True)):
+    for k, (v, out) in enumerate(zip(body.inputs, body.outputs, strict=True)):
         if k in growth:
             continue
         chain: list[int] = []
@@ -84,7 +84,7 @@ def is_plain(op: Op, plan: Plan) -> bool:
     """Whether an operation is an operation on values, or a function of them."""
     if control.of(op) is None:
         return True
-    memories = (a for a in op.operands if not isinstance(a, Constant) and plan.values[a].space)
+    memories = (a for a in op.used if not isinstance(a, Constant) and plan.values[a].space)
     return isinstance(control.of(op), control.Call) and not any(memories)
 
 
@@ -101,7 +101,7 @@ def _op(number: int, op: Op, plan: Plan, sums: Mapping[int, Sum]) -> str | None:
 
 def _uses(body: Region, loads: set[int]) -> "collections.Counter[Value]":
     """How often each value is used, but for the memories of some loads."""
-    operands = [a for n, e in enumerate(body.ops) for a in (e.operands[1:] if n in loads else e.operands)]
+    operands = [a for n, e in enumerate(body.ops) for a in (e.operands[1:] if n in loads else e.used)]
     return collections.Counter(a for a in (*operands, *body.outputs) if not isinstance(a, Constant))
 
 

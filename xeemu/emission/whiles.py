@@ -12,6 +12,7 @@ from xeemu.emission import carrying, packing
 from xeemu.emission.context import Applied, Context, Emitter
 from xeemu.emission.items import Item, as_value
 from xeemu.emission.observer import Observer
+from xeemu.ir import control
 from xeemu.ir.control import While
 from xeemu.ir.program import Region
 
@@ -34,16 +35,16 @@ def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
       loop: what it says.
     """
     context, active, (predicate, inner) = emitter.context, applied.active, applied.inner
-    predicate_consts, rest = applied.operands[: loop.predicate_consts], applied.operands[loop.predicate_consts :]
-    consts, carries = rest[: loop.body_consts], rest[loop.body_consts :]
-    carried = carrying.of_loop(emitter, loop.body, applied.inner, consts, carries, loop.predicate)
+    tests, seen = (control.seen(applied.op, applied.operands, k) for k in (0, 1))
+    carries = applied.operands[len(applied.op.seen) :]
+    carried = carrying.of_loop(emitter, loop.body, applied.inner, seen, carries, loop.predicate)
 
     def goes_on(packed: list[Any], running: jax.Array | None) -> jax.Array:
-        inputs = [*predicate_consts, *carried.inside(packed)]
+        inputs = [*tests, *carried.inside(packed)]
         return as_value(emitter.body(loop.predicate, predicate, inputs, running)[0]).array(context.chunk)
 
     def step(packed: list[Any], running: jax.Array | None) -> list[Any]:
-        outputs = emitter.body(loop.body, inner, [*consts, *carried.inside(packed)], running)
+        outputs = emitter.body(loop.body, inner, [*seen, *carried.inside(packed)], running)
         return carried.packed(outputs, context.chunk)
 
     first = carried.first(context.chunk)

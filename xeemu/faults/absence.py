@@ -272,7 +272,7 @@ class _Run:
         self._operations = 0
 
     def body(self, body: Region, inputs: Sequence[_Value]) -> list[_Value]:
-        values: dict[Any, _Value] = dict(zip(body.inputs, inputs, strict=True))
+        values: dict[Any, _Value] = dict(zip(body.taken, inputs, strict=True))
 
         def read(value: Value) -> _Value:
             return _constant(value.array) if isinstance(value, Constant) else values[value]
@@ -281,7 +281,7 @@ class _Run:
             self._operations += 1
             if self._operations > _MOST_OPERATIONS:
                 raise _TooLong
-            results = self._op(op, [read(a) for a in op.operands])
+            results = self._op(op, [read(a) for a in op.used])
             values |= dict(zip(op.results, results, strict=True))
         return [read(a) for a in body.outputs]
 
@@ -292,7 +292,7 @@ class _Run:
             case control.Cond(branches):
                 return self._cond(op, branches, operands)
             case control.Scan() as scan:
-                return self._scan(scan, operands)
+                return self._scan(op, scan, operands)
             case control.While() as loop:
                 return self._while(op, loop, operands)
         if op.name in ops.LANGUAGE:
@@ -398,29 +398,30 @@ class _Run:
     # Control flow.
 
     def _cond(self, op: Op, branches: Sequence[Region], operands: Sequence[_Value]) -> Sequence[_Value]:
-        which, *rest = operands
+        which = operands[-1]
         self._use(op, "predicate", which, True)
         if which.array is not None and which.known is not None and which.known.all():
-            return self.body(branches[min(max(int(which.array), 0), len(branches) - 1)], rest)
-        outputs = [self.body(branch, rest) for branch in branches]
+            k = min(max(int(which.array), 0), len(branches) - 1)
+            return self.body(branches[k], control.given(op, operands, k))
+        outputs = [self.body(branch, control.given(op, operands, k)) for k, branch in enumerate(branches)]
         return [_joined(values, v.shape) for values, v in zip(zip(*outputs, strict=True), op.results, strict=True)]
 
-    def _scan(self, scan: control.Scan, operands: Sequence[_Value]) -> Sequence[_Value]:
-        consts, first = operands[: scan.consts], scan.consts + scan.carries
-        carries, stacked = list(operands[scan.consts : first]), len(scan.body.outputs) - scan.carries
+    def _scan(self, op: Op, scan: control.Scan, operands: Sequence[_Value]) -> Sequence[_Value]:
+        seen, first = operands[: len(op.seen)], len(op.seen) + scan.carries
+        carries, stacked = list(operands[len(op.seen) : first]), len(scan.body.outputs) - scan.carries
         if scan.length > _MOST_ITERATIONS:
             rows = [_BLANK] * (len(operands) - first)
-            self.body(scan.body, [*consts, *[_BLANK] * scan.carries, *rows])
+            self.body(scan.body, [*seen, *[_BLANK] * scan.carries, *rows])
             return [_BLANK] * len(scan.body.outputs)
         for k in range(scan.length):
             number = scan.length - 1 - k if scan.reverse else k
             rows = [o.mapped(lambda part, n=number: part[n]) for o in operands[first:]]
-            carries = self.body(scan.body, [*consts, *carries, *rows])[: scan.carries]
+            carries = self.body(scan.body, [*seen, *carries, *rows])[: scan.carries]
         return [*carries, *[_BLANK] * stacked]
 
     def _while(self, op: Op, loop: control.While, operands: Sequence[_Value]) -> Sequence[_Value]:
-        tested, first = operands[: loop.predicate_consts], loop.predicate_consts + loop.body_consts
-        consts, carries = operands[loop.predicate_consts : first], list(operands[first:])
+        tested, seen = (control.seen(op, operands, k) for k in (0, 1))
+        carries = list(operands[len(op.seen) :])
         for _ in range(_MOST_ITERATIONS):
             (goes_on,) = self.body(loop.predicate, [*tested, *carries])
             self._use(op, "predicate", goes_on, True)
@@ -428,8 +429,8 @@ class _Run:
                 break
             if not goes_on.array.all():
                 return carries
-            carries = self.body(loop.body, [*consts, *carries])
-        self.body(loop.body, [*consts, *[_BLANK] * len(carries)])
+            carries = self.body(loop.body, [*seen, *carries])
+        self.body(loop.body, [*seen, *[_BLANK] * len(carries)])
         return [_BLANK] * len(carries)
 
 

@@ -23,7 +23,7 @@ _PATIENCE = 3
 def may_land(source: Key, graph: Graph, ranges: Ranges) -> bool:
     """Whether the result of an operation that wraps may become an index within bounds."""
     op, operands = ranges.operations[source]
-    given = [o or intervals.of_dtype(v.dtype) for o, v in zip(operands, op.operands, strict=True)]
+    given = [o or intervals.of_dtype(v.dtype) for o, v in zip(operands, op.used, strict=True)]
     exact, limits = intervals.of_op(op, given), intervals.of_dtype(op.results[0].dtype)
     assert limits is not None
     parts = [None] if exact is None else list(_wrapped(exact, limits))

@@ -187,7 +187,7 @@ class Graph:
 
     def _collective(self, plan: Plan, op: Op) -> None:
         if op.name == ops.COLLECTIVE:
-            for value in op.operands:
+            for value in op.used:
                 self._decide(plan, value)
         elif op.name == ops.BARRIER and op.attributes["masked"]:
             self._decide(plan, op.operands[-1])
@@ -197,9 +197,9 @@ class Graph:
         if isinstance(structure, control.Cond):
             self._decide(plan, op.operands[0])
         # What a loop takes an element of is another value.
-        most = structure.consts + structure.carries if isinstance(structure, control.Scan) else None
+        most = len(op.seen) + structure.carries if isinstance(structure, control.Scan) else None
         for k, (inner, inside) in enumerate(zip(op.regions, plan.inner[number], strict=True)):
-            for value, v in list(zip(control.given(structure, op.operands, k), inner.inputs, strict=True))[:most]:
+            for value, v in list(zip(control.given(op, op.used, k), inner.taken, strict=True))[:most]:
                 self._stand((inside, v), plan, value)
             self.body(inner, inside)
             if isinstance(structure, control.While) and k == 0:
@@ -218,7 +218,7 @@ class Graph:
             self._cross((plan, v), inside, out)
         if isinstance(structure, control.While):
             # The predicate sees what the body has left, as the body does.
-            tested = op.regions[0].inputs[structure.predicate_consts :]
+            tested = op.regions[0].inputs
             for v, out in zip(tested, outputs, strict=True):
                 self._cross((plan.inner[number][0], v), inside, out)
         for v, inner_v, out in zip(op.results, carried, outputs, strict=False):

@@ -106,19 +106,19 @@ class _Flat:
 
 
 def _flat(body: Region) -> _Flat:
-    inputs, steps = [_Value() for _ in body.inputs], list[_Step]()
-    return _Flat(inputs, steps, _written_out(body, inputs, steps))
+    seen, inputs, steps = [_Value() for _ in body.seen], [_Value() for _ in body.inputs], list[_Step]()
+    return _Flat(inputs, steps, _written_out(body, [*seen, *inputs], steps))
 
 
 def _written_out(body: Region, inputs: Sequence[_Value | None], steps: list[_Step]) -> list[_Value | None]:
     """The results of a body for some inputs; adds its steps."""
-    found: dict[Any, _Value | None] = dict(zip(body.inputs, inputs, strict=True))
+    found: dict[Any, _Value | None] = dict(zip(body.taken, inputs, strict=True))
 
     def of(value: Value) -> _Value | None:
         return None if isinstance(value, Constant) else found.get(value)
 
     for op in body.ops:
-        operands = [of(value) for value in op.operands]
+        operands = [of(value) for value in op.used]
         match control.of(op):
             case control.Call(called):
                 results: Sequence[_Value | None] = _written_out(called, operands, steps)
@@ -132,12 +132,12 @@ def _written_out(body: Region, inputs: Sequence[_Value | None], steps: list[_Ste
 def _waiting(loop: While) -> Op | None:
     """The operation by which a loop waits; None if it does not."""
     test, turn = _flat(loop.predicate), _flat(loop.body)
-    carried = turn.inputs[loop.body_consts :]
+    carried = turn.inputs
     changing = {v for v, out in zip(carried, turn.outputs, strict=True) if out is not v}
     needed, tested = test.needed(test.outputs)
     if tested:
         return None  # by a plain load or an atomic one of what the loop does not write, which tracing refuses
-    left = [k for k, v in enumerate(test.inputs[loop.predicate_consts :]) if v in needed]
+    left = [k for k, v in enumerate(test.inputs) if v in needed]
     readings: dict[_Step, None] = {}
     seen: set[int] = set()
     while left:

@@ -33,7 +33,7 @@ class Access:
     @property
     def writes(self) -> bool:
         """Whether it changes the element."""
-        return not self.what.startswith("load")
+        return not self.what.removeprefix("atomic ").startswith("load")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -46,10 +46,10 @@ def _scales(op: Op, operands: Sequence[Interval | None]) -> bool:
 
 
 def _may_wrap(op: Op, operands: Sequence[Interval | None]) -> bool:
-    if not ops.of(op).wraps or any(v.dtype.kind not in "iu" for v in op.operands):
+    if not ops.of(op).wraps or any(v.dtype.kind not in "iu" for v in op.used):
         return False
     limits = intervals.of_dtype(op.results[0].dtype)
-    given = [o or intervals.of_dtype(v.dtype) for o, v in zip(operands, op.operands, strict=True)]
+    given = [o or intervals.of_dtype(v.dtype) for o, v in zip(operands, op.used, strict=True)]
     return not intervals.within(intervals.of_op(op, given), limits)
 
 

@@ -209,7 +209,7 @@ class _Binding:
         Args:
           kernel, nd_range, arguments, keywords: of the call.
           words: are kept of what each work-item prints.
-          checked: whether bounds of declared arrays are looked at.
+          checked: True if bounds of declared arrays are looked at.
         """
         parameters = self.function.parameters
         if self.signature is not None:

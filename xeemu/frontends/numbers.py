@@ -17,7 +17,7 @@ from xeemu.language import source
 
 
 def is_known(given: Any) -> bool:
-    """Whether an argument's value is known, rather than its shape alone."""
+    """True if an argument's value is known, rather than its shape alone."""
     return not isinstance(given, jax.core.Tracer | jax.ShapeDtypeStruct)
 
 

@@ -21,7 +21,7 @@ class Sampler:
       addressing: what is read beyond an image: `"none"` says that nothing is, `"clamp_to_edge"` the pixel at the edge,
         `"clamp"` a border of zeros, `"repeat"` and `"mirrored_repeat"` the image again.
       filtering: `"nearest"`, or `"linear"` between the pixels around.
-      normalized: whether coordinates count from 0 to 1, rather than in pixels.
+      normalized: True if coordinates count from 0 to 1, rather than in pixels.
 
     Raises:
       KernelArgumentError: there is no such mode, or images repeat whose coordinates count in pixels.

@@ -282,7 +282,7 @@ class Loop:
       condition: None for an endless loop.
       step: of a `for`.
       body: what is repeated.
-      after: whether the condition is tested after the body (`do`).
+      after: True if the condition is tested after the body (`do`).
       unroll: the factor of `#pragma unroll` or `opencl_unroll_hint`; 0 for a pragma without one, None for no pragma.
     """
 
@@ -301,7 +301,7 @@ class Case:
 
     Attributes:
       values: inclusive ranges `(low, high)` of the labels.
-      default: whether `default` is one of them.
+      default: True if `default` is one of them.
     """
 
     values: tuple[tuple[int, int], ...]
@@ -385,7 +385,7 @@ class Function:
       parameters: in order.
       result: its type.
       place: where it is defined.
-      kernel: whether it is one.
+      kernel: True if it is one.
       work_group_size: required, in OpenCL's order (dimension 0 first), or None.
       sub_group_size: required, or None.
       attributes: the kernel's attributes as the source spells them.

@@ -71,7 +71,7 @@ class Pointer:
     Attributes:
       pointee: what it points to.
       space: `"global"`, `"local"`, `"constant"`, `"private"` or `"generic"`.
-      const: whether nothing may be written through it.
+      const: True if nothing may be written through it.
     """
 
     pointee: "Type"
@@ -205,7 +205,7 @@ def scalars(of: Type) -> list[tuple[int, Scalar]]:
 
 
 def holds_pointer(of: Type) -> bool:
-    """Whether a value is a pointer or has one in it; no memory holds such a value."""
+    """True if a value is a pointer or has one in it; no memory holds such a value."""
     match of:
         case Array(element=element):
             return holds_pointer(element)

@@ -43,12 +43,12 @@ class Number:
 
     @property
     def known(self) -> bool:
-        """Whether its value is known before the kernel runs."""
+        """True if its value is known before the kernel runs."""
         return isinstance(self.data, np.generic)
 
     @property
     def uniform(self) -> bool:
-        """Whether it is one for the whole work-group."""
+        """True if it is one for the whole work-group."""
         return self.data.ndim == 0
 
     @property
@@ -127,7 +127,7 @@ class Null:
 
     Attributes:
       type: its type.
-      given: whether a pointer is null, as opposed to one without a value.
+      given: True if a pointer is null, as opposed to one without a value.
     """
 
     type: types.Type

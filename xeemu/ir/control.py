@@ -13,11 +13,10 @@ from xeemu.ir.table import Kind
 class Scan:
     """`lax.scan`, also what `fori_loop` with a known trip count becomes.
 
-    The body takes constants, carries and elements, and gives carries and elements.
+    The operands are the carries and what the elements are taken from; the body takes and gives carries and elements.
     """
 
     body: Region
-    consts: int
     carries: int
     length: int
     reverse: bool
@@ -25,24 +24,22 @@ class Scan:
 
 @dataclasses.dataclass(frozen=True)
 class While:
-    """`lax.while_loop`; the operands are the predicate's constants, the body's constants and the carries."""
+    """`lax.while_loop`; the operands are the carries, which predicate and body take."""
 
     predicate: Region
-    predicate_consts: int
     body: Region
-    body_consts: int
 
 
 @dataclasses.dataclass(frozen=True)
 class Cond:
-    """`lax.cond` or `switch`; operand 0 is the branch's number, the others go to the branch."""
+    """`lax.cond` or `switch`; the operand is the branch's number, and the branches take nothing."""
 
     branches: tuple[Region, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """A program that runs once: nested jit, custom derivative rules, checkpoints."""
+    """A program that runs once, and sees nothing: nested jit, custom derivative rules, checkpoints."""
 
     body: Region
 
@@ -60,27 +57,34 @@ def of(op: Op) -> Structure | None:
         return None
     a = op.attributes
     if op.name == "scan":
-        return Scan(op.regions[0], a["consts"], a["carries"], a["length"], a["reverse"])
+        return Scan(op.regions[0], a["carries"], a["length"], a["reverse"])
     if op.name == "while":
-        return While(op.regions[0], a["predicate_consts"], op.regions[1], a["body_consts"])
+        return While(*op.regions)
     return Cond(op.regions) if op.name == "cond" else Call(op.regions[0])
 
 
-def given(structure: Structure | None, operands: Sequence[Any], number: int) -> Sequence[Any]:
-    """What goes into the region of that number of what goes into the operation."""
-    match structure:
-        case Cond():
-            return operands[1:]
-        case While(predicate_consts=first, body_consts=consts):
-            return [*operands[:first], *operands[first + consts :]] if number == 0 else operands[first:]
-    return operands
+def given(op: Op, items: Sequence[Any], number: int) -> list[Any]:
+    """What a region of an operation takes, see `Region.taken`.
+
+    Args:
+      op: the operation.
+      items: what stands for the values that it uses, see `Op.used`.
+      number: of the region.
+    """
+    return [*seen(op, items, number), *(() if op.name == "cond" else items[len(op.seen) :])]
+
+
+def seen(op: Op, items: Sequence[Any], number: int) -> list[Any]:
+    """The same of what the region sees alone, see `Region.seen`."""
+    found = dict(zip(op.seen, items, strict=False))
+    return [found[value] for value in op.regions[number].seen]
 
 
 def carried(structure: Structure | None, inner: Region) -> Sequence[Value]:
     """The inputs of a loop's body that its first results become."""
     match structure:
-        case Scan(consts=consts, carries=carries):
-            return inner.inputs[consts : consts + carries]
-        case While(body_consts=consts):
-            return inner.inputs[consts:]
+        case Scan(carries=carries):
+            return inner.inputs[:carries]
+        case While():
+            return inner.inputs
     return ()

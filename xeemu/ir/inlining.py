@@ -1,6 +1,7 @@
-"""Inlining: calls written out where they stand, and what a loop is given and never changes seen from around it."""
+"""Inlining: calls written out where they stand, and versions of memories called by the names of these."""
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 
 from xeemu.ir import control, ops
@@ -8,7 +9,7 @@ from xeemu.ir.program import Constant, Op, Region, Value
 
 
 def inlined(program: Region, inputs: Sequence[Value]) -> Region:
-    """A program without calls, and without constants of loops and branches.
+    """A program without calls.
 
     Args:
       program: the program.
@@ -35,65 +36,32 @@ def _ops(body: Region, found: _Found) -> Iterator[Op]:
 
 def _inlined(op: Op, found: _Found) -> Iterator[Op]:
     operands = _values(op.operands, found)
-    match control.of(op):
-        case control.Call(body):
-            inner = dict(zip(body.inputs, operands, strict=True))
-            yield from _ops(body, inner)
-            found |= dict(zip(op.results, _values(body.outputs, inner), strict=True))
-            return
-        case control.Scan() as scan:
-            made = _scan(op, scan, operands, found)
-        case control.While() as loop:
-            made = _while(op, loop, operands)
-        case control.Cond(branches):
-            made = _cond(op, branches, operands)
-        case None:
-            made = dataclasses.replace(op, operands=operands, results=_results(op, operands))
+    if isinstance(called := control.of(op), control.Call):
+        inner = dict(zip(called.body.inputs, operands, strict=True))
+        yield from _ops(called.body, inner)
+        found |= dict(zip(op.results, _values(called.body.outputs, inner), strict=True))
+        return
+    if op.regions:
+        made = _held(op, operands, found)
+    else:
+        made = dataclasses.replace(op, operands=operands, results=_results(op, operands))
     found |= dict(zip(op.results, made.results, strict=True))
     yield made
 
 
-def _scan(op: Op, scan: control.Scan, operands: Sequence[Value], found: _Found) -> Op:
-    seen = dict(zip(scan.body.inputs[: scan.consts], operands[: scan.consts], strict=True))
-    given = operands[scan.consts :]
-    region = _region(scan.body, scan.body.inputs[scan.consts :], given[: scan.carries], seen)
-    results = _named(op.results, region.outputs[: scan.carries])
-    attributes = {"length": scan.length, "reverse": scan.reverse, "carries": scan.carries}
-    return dataclasses.replace(
-        op, operands=tuple(given), results=results, attributes=attributes, regions=(region,), apply=None
-    )
+def _held(op: Op, operands: Sequence[Value], found: _Found) -> Op:
+    """A loop or a branch; carries are versions of the memories that go in."""
+    names = [v.memory for v in operands] if op.regions[0].inputs else []
+    regions = tuple(_region(region, names, found) for region in op.regions)
+    carries = op.attributes.get("carries", len(op.results))
+    results = _named(op.results, regions[-1].outputs[:carries])
+    return dataclasses.replace(op, operands=tuple(operands), results=results, regions=regions)
 
 
-def _while(op: Op, loop: control.While, operands: Sequence[Value]) -> Op:
-    first, last = loop.predicate_consts, loop.predicate_consts + loop.body_consts
-    carries = operands[last:]
-    tested = dict(zip(loop.predicate.inputs[:first], operands[:first], strict=True))
-    seen = dict(zip(loop.body.inputs[: loop.body_consts], operands[first:last], strict=True))
-    predicate = _region(loop.predicate, loop.predicate.inputs[first:], carries, tested)
-    body = _region(loop.body, loop.body.inputs[loop.body_consts :], carries, seen)
-    results = _named(op.results, carries)
-    return dataclasses.replace(
-        op, operands=tuple(carries), results=results, attributes={}, regions=(predicate, body), apply=None
-    )
-
-
-def _cond(op: Op, branches: Sequence[Region], operands: Sequence[Value]) -> Op:
-    regions = []
-    for branch in branches:
-        inner = dict(zip(branch.inputs, operands[1:], strict=True))
-        made = tuple(_ops(branch, inner))
-        regions.append(Region((), made, _values(branch.outputs, inner)))
-    results = _named(op.results, regions[0].outputs)
-    return dataclasses.replace(
-        op, operands=(operands[0],), results=results, attributes={}, regions=tuple(regions), apply=None
-    )
-
-
-def _region(body: Region, taken: Sequence[Value], carries: Sequence[Value], seen: _Found) -> Region:
-    """The body of a loop, which takes carries and elements and sees what is around it."""
-    names = [carry.memory for carry in carries] + [""] * (len(taken) - len(carries))
-    inputs = tuple(_value(v, name) for v, name in zip(taken, names, strict=True))
-    inner = seen | dict(zip(taken, inputs, strict=True))
+def _region(body: Region, names: Sequence[str], around: _Found) -> Region:
+    """The body of a loop or branch, whose inputs are versions of memories of such names, or values."""
+    inputs = tuple(itertools.starmap(_value, zip(body.inputs, names, strict=True)))
+    inner = around | dict(zip(body.inputs, inputs, strict=True))
     made = tuple(_ops(body, inner))
     return Region(inputs, made, _values(body.outputs, inner))
 

@@ -1,10 +1,12 @@
 """The intermediate representation: a program for one work-group as values, operations and regions.
 
 It is in SSA form: a value is given once, by an operation or as an input of a region. Memories are values too, and each
-update gives the next version.
+update gives the next version. Loops and branches see the values of those around them, so that nothing is handed down
+that does not change.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -61,8 +63,8 @@ class Op:
       results: what it gives.
       attributes: what is known of it beside the operands, by name.
       regions: the programs that it carries out, see `control`.
-      apply: what gives its results for other operands (see `evaluation`), of which those of the language can only be
-        traced; None of a call that takes functions.
+      apply: what gives its results for what stands for `used` (see `evaluation`), of which those of the language can
+        only be traced; None of a call that takes functions.
       traceback: where it was traced, which `language.source` reads; None if that is not known.
       merges: whether it only says which work-items have got what, as lanes do that are not active.
       has_effects: whether it does more than give its results, by JAX.
@@ -77,6 +79,16 @@ class Op:
     traceback: Any = dataclasses.field(default=None, repr=False)
     merges: bool = False
     has_effects: bool = False
+
+    @functools.cached_property
+    def seen(self) -> tuple[Value, ...]:
+        """The values from around it that its regions use, each once."""
+        return tuple(dict.fromkeys(value for region in self.regions for value in region.seen))
+
+    @property
+    def used(self) -> tuple[Value, ...]:
+        """All values that it uses: those that its regions see, and then its operands."""
+        return (*self.seen, *self.operands) if self.regions else self.operands
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -94,6 +106,21 @@ class Region:
             for inner in op.regions:
                 yield from inner.walk()
 
+    @functools.cached_property
+    def seen(self) -> tuple[Value, ...]:
+        """The values from around it that it or a region in it uses, each once; no constants."""
+        given, found = set(self.inputs), dict[Value, None]()
+        for op in self.ops:
+            found |= dict.fromkeys(v for v in op.used if v not in given)
+            given.update(op.results)
+        found |= dict.fromkeys(v for v in self.outputs if v not in given)
+        return tuple(value for value in found if not isinstance(value, Constant))
+
+    @property
+    def taken(self) -> tuple[Value, ...]:
+        """All values that it does not compute itself: those that it sees, and then its inputs."""
+        return (*self.seen, *self.inputs)
+
     def needed(self, values: Iterable[Value]) -> list[int]:
         """The numbers of the operations that some of its values are computed by, in order."""
         wanted, found = set(values), []
@@ -101,5 +128,5 @@ class Region:
             op = self.ops[number]
             if not wanted.isdisjoint(op.results):
                 found.append(number)
-                wanted.update(op.operands)
+                wanted.update(op.used)
         return found[::-1]

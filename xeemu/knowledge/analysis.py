@@ -167,11 +167,11 @@ class _Analysis:
     def body(self, body: Region, inputs: Sequence[Known], before: Plan | None = None) -> Plan:
         """The plan of a (sub)program; `before` is one for other inputs, of which holds what does not depend on them."""
         plan = Plan()
-        plan.values |= dict(zip(body.inputs, inputs, strict=True))
+        plan.values |= dict(zip(body.taken, inputs, strict=True))
         if before is not None:
             plan.constants |= before.constants
         for number, op in enumerate(body.ops):
-            operands = [plan.value(a, self.dimensions) for a in op.operands]
+            operands = [plan.value(a, self.dimensions) for a in op.used]
             if before is not None and self._is_same(operands, before, op):
                 plan.adopt(number, op, before)
             else:
@@ -181,7 +181,7 @@ class _Analysis:
 
     def _is_same(self, operands: Sequence[Known], before: Plan, op: Op) -> bool:
         """Whether an operation had the very same operands in another plan."""
-        return all(o is before.value(a, self.dimensions) for o, a in zip(operands, op.operands, strict=True))
+        return all(o is before.value(a, self.dimensions) for o, a in zip(operands, op.used, strict=True))
 
     def outputs(self, body: Region, plan: Plan) -> list[Known]:
         return [plan.value(a, self.dimensions) for a in body.outputs]
@@ -198,12 +198,12 @@ class _Analysis:
                     interval = inner.values[division.results[0]].interval
                     return [dataclasses.replace(outputs[0], interval=interval)]
                 return outputs
-            case control.Cond(branches):
-                return self._cond(plan, number, branches, operands)
+            case control.Cond():
+                return self._cond(plan, number, op, operands)
             case control.Scan() as scan:
-                return self._scan(plan, number, scan, operands)
+                return self._scan(plan, number, op, scan, operands)
             case control.While() as loop:
-                return self._while(plan, number, loop, operands)
+                return self._while(plan, number, op, loop, operands)
         return self._operation(plan, op, operands)
 
     def _operation(self, plan: Plan, op: Op, operands: list[Known]) -> list[Known]:
@@ -287,12 +287,14 @@ class _Analysis:
             return _known(np.full((), ids.start, np.int64), len(counts))
         return Known(True, (ids.start, ids.stop - 1), Form(False, steps, np.zeros((), np.int64)))
 
-    def _cond(self, plan: Plan, number: int, branches: Sequence[Region], operands: list[Known]) -> list[Known]:
-        chosen, *rest = operands
-        plan.inner[number] = tuple(self.body(b, rest) for b in branches)
-        outputs = [self.outputs(b, p) for b, p in zip(branches, plan.inner[number], strict=True)]
+    def _cond(self, plan: Plan, number: int, op: Op, operands: list[Known]) -> list[Known]:
+        *seen, chosen = operands
+        plan.inner[number] = tuple(
+            self.body(branch, control.given(op, operands, k)) for k, branch in enumerate(op.regions)
+        )
+        outputs = [self.outputs(b, p) for b, p in zip(op.regions, plan.inner[number], strict=True)]
         plan.places[number] = tuple(
-            tuple(k for k, operand in enumerate(rest) if operand is v) if v.space else None for v in outputs[0]
+            tuple(k for k, known in enumerate(seen) if known is v) if v.space else None for v in outputs[0]
         )
         return [self._chosen(alternatives, chosen.varying) for alternatives in zip(*outputs, strict=True)]
 
@@ -311,71 +313,67 @@ class _Analysis:
         varying = a.varying or b.varying
         return Known(varying, intervals.join(a.interval, b.interval), forms.join(a.form, b.form))
 
-    def _scan(self, plan: Plan, number: int, scan: control.Scan, operands: list[Known]) -> list[Known]:
-        consts, carries = operands[: scan.consts], operands[scan.consts : scan.consts + scan.carries]
-        elements = [
-            self._element(x, v)
-            for x, v in zip(
-                operands[scan.consts + scan.carries :], scan.body.inputs[scan.consts + scan.carries :], strict=True
-            )
-        ]
+    def _scan(self, plan: Plan, number: int, op: Op, scan: control.Scan, operands: list[Known]) -> list[Known]:
+        seen, given = operands[: len(op.seen)], operands[len(op.seen) :]
+        carries, rows = given[: scan.carries], given[scan.carries :]
+        elements = [self._element(x, v) for x, v in zip(rows, scan.body.inputs[scan.carries :], strict=True)]
         trips = (0, max(scan.length - 1, 0))
-        inner, carried = self._loop(scan.body, consts, carries, elements, trips)
+        inner, carried = self._loop(scan.body, seen, carries, elements, trips)
         plan.inner[number] = (inner,)
         stacked = self.outputs(scan.body, inner)[scan.carries :]
-        counted = self._counters(scan.body, scan.consts, carries, (scan.length, scan.length))
+        counted = self._counters(scan.body, carries, (scan.length, scan.length))
         return _counted(carried, counted) + [Known(v.varying, v.interval) for v in stacked]
 
     def _element(self, x: Known, like: Value) -> Known:
         return _own_base(Known(x.varying, x.interval), like, self.dimensions)
 
-    def _while(self, plan: Plan, number: int, loop: control.While, operands: list[Known]) -> list[Known]:
-        first, last = loop.predicate_consts, loop.predicate_consts + loop.body_consts
-        predicate_consts, consts, carries = operands[:first], operands[first:last], operands[last:]
-        trips = self._trips(loop, predicate_consts, carries)
-        inner, carried = self._loop(loop.body, consts, carries, [], trips)
+    def _while(self, plan: Plan, number: int, op: Op, loop: control.While, operands: list[Known]) -> list[Known]:
+        carries = operands[len(op.seen) :]
+        tested, seen = (control.seen(op, operands, k) for k in (0, 1))
+        trips = self._trips(loop, tested, carries)
+        inner, carried = self._loop(loop.body, seen, carries, [], trips)
         if trips:
             # The predicate, and what follows the loop, also see the counter after the last iteration.
-            counted = self._counters(loop.body, len(consts), carries, (trips[0], trips[1] + 1))
+            counted = self._counters(loop.body, carries, (trips[0], trips[1] + 1))
             carried = _counted(carried, counted)
-        predicate = self.body(loop.predicate, predicate_consts + carried)
+        predicate = self.body(loop.predicate, [*tested, *carried])
         if self.outputs(loop.predicate, predicate)[0].varying:
-            inner, carried = self._varying_loop(loop, consts, carried)
-            predicate = self.body(loop.predicate, predicate_consts + carried)
+            inner, carried = self._varying_loop(loop, seen, carried)
+            predicate = self.body(loop.predicate, [*tested, *carried])
         plan.inner[number] = (predicate, inner)
         return carried
 
-    def _varying_loop(self, loop: control.While, consts: list[Known], carries: list[Known]) -> tuple[Plan, list[Known]]:
+    def _varying_loop(self, loop: control.While, seen: list[Known], carries: list[Known]) -> tuple[Plan, list[Known]]:
         """A loop that some groups leave earlier: whatever it changes differs between groups."""
-        inputs = loop.body.inputs[loop.body_consts :]
+        inputs = loop.body.inputs
         changed = [v is not out for v, out in zip(inputs, loop.body.outputs, strict=True)]
         varying = [
             Known(True, intervals.of_dtype(v.dtype)) if now and not c.space else c
             for c, now, v in zip(carries, changed, inputs, strict=True)
         ]
-        return self._loop(loop.body, consts, varying, [], None)
+        return self._loop(loop.body, seen, varying, [], None)
 
     def _loop(
         self,
         body: Region,
-        consts: list[Known],
+        seen: list[Known],
         carries: list[Known],
         elements: list[Known],
         trips: Interval | None,
     ) -> tuple[Plan, list[Known]]:
         """The plan of a loop's body and what is known of its carries at the start of every iteration and at the end."""
-        counters = self._counters(body, len(consts), carries, trips) if trips else {}
+        counters = self._counters(body, carries, trips) if trips else {}
         entry = _counted(carries, counters)
         # Each round settles a carry at least, or tells the next one of a change; each is told three times at most.
         plan: Plan | None = None
         for attempt in range(_PATIENCE + 3 * len(carries) + 2):
-            plan = self.body(body, [*consts, *entry, *elements], plan)
+            plan = self.body(body, [*seen, *entry, *elements], plan)
             after = self.outputs(body, plan)[: len(carries)]
             joined = [self._join(a, b) for a, b in zip(entry, after, strict=True)]
             joined = _counted(joined, counters)
             if all(_settled(a, b) for a, b in zip(entry, joined, strict=True)):
                 return plan, entry
-            inputs = body.inputs[len(consts) : len(consts) + len(carries)]
+            inputs = body.inputs[: len(carries)]
             if attempt >= _PATIENCE:
                 joined = [_widened(a, b, out, attempt) for a, b, out in zip(entry, joined, inputs, strict=True)]
             rebased = [self._rebased(v, out) for v, out in zip(joined, inputs, strict=True)]
@@ -385,10 +383,10 @@ class _Analysis:
     def _rebased(self, value: Known, like: Value) -> Known:
         return value if value.space else _own_base(value, like, self.dimensions)
 
-    def _counters(self, body: Region, consts: int, carries: Sequence[Known], trips: Interval) -> dict[int, Interval]:
+    def _counters(self, body: Region, carries: Sequence[Known], trips: Interval) -> dict[int, Interval]:
         """The intervals of the carries that grow by a constant in each iteration, over the given iterations."""
         found = {}
-        for k, (start, var) in enumerate(zip(carries, body.inputs[consts:], strict=False)):
+        for k, (start, var) in enumerate(zip(carries, body.inputs, strict=False)):
             step = increment(body, var, body.outputs[k])
             limits = intervals.of_dtype(var.dtype) if start.interval and not start.space else None
             if step is None or limits is None or start.interval is None:
@@ -398,13 +396,13 @@ class _Analysis:
                 found[k] = (min(ends), max(ends))
         return found
 
-    def _trips(self, loop: control.While, consts: Sequence[Known], carries: Sequence[Known]) -> Interval | None:
+    def _trips(self, loop: control.While, tested: Sequence[Known], carries: Sequence[Known]) -> Interval | None:
         """The numbers of the first and the last iteration of a loop that counts up to a bound."""
         found = counter(loop)
         if found is None:
             return None
         k, bound = found
-        known = dict(zip(loop.predicate.inputs, [*consts, *carries], strict=True))
+        known = dict(zip(loop.predicate.taken, [*tested, *carries], strict=True))
         limit = intervals.of_array(bound.array) if isinstance(bound, Constant) else known[bound].interval
         start = carries[k].interval
         return (0, max(limit[1] - 1 - start[0], 0)) if limit and start else None
@@ -436,14 +434,14 @@ def counter(loop: control.While) -> tuple[int, Value] | None:
     Returns:
       The carry's number, and the bound: a literal, or an input of the predicate that the loop leaves as it is.
     """
-    tested, carried = loop.predicate.ops, loop.predicate.inputs[loop.predicate_consts :]
+    tested, carried = loop.predicate.ops, loop.predicate.inputs
     if len(tested) != 1 or tested[0].name != "lt" or loop.predicate.outputs[0] is not tested[0].results[0]:
         return None
     counted, bound = tested[0].operands
     if isinstance(counted, Constant) or counted not in carried:
         return None
     k = carried.index(counted)
-    if increment(loop.body, loop.body.inputs[loop.body_consts + k], loop.body.outputs[k]) != 1:
+    if increment(loop.body, loop.body.inputs[k], loop.body.outputs[k]) != 1:
         return None
     return (k, bound) if isinstance(bound, Constant) or _kept(loop, bound, carried) else None
 
@@ -467,7 +465,7 @@ def _kept(loop: control.While, bound: Value, carried: Sequence[Value]) -> bool:
     if bound not in carried:
         return True
     k = carried.index(bound)
-    return loop.body.outputs[k] is loop.body.inputs[loop.body_consts + k]
+    return loop.body.outputs[k] is loop.body.inputs[k]
 
 
 def local_id(local_range: tuple[int, ...], dim: int | None) -> np.ndarray:

@@ -38,9 +38,9 @@ class _Check:
         self._names = names  # of memories, all versions of which share one `Known`
 
     def body(self, body: Region, plan: Plan, inputs: list[bool]) -> list[bool]:
-        genuine: dict[Value, bool] = dict(zip(body.inputs, inputs, strict=True))
+        genuine: dict[Value, bool] = dict(zip(body.taken, inputs, strict=True))
         for number, op in enumerate(body.ops):
-            given = [self._genuine(genuine, a) for a in op.operands]
+            given = [self._genuine(genuine, a) for a in op.used]
             results = self._op(plan, number, op, given)
             genuine |= dict(zip(op.results, results, strict=True))
         return [self._genuine(genuine, a) for a in body.outputs]
@@ -56,34 +56,35 @@ class _Check:
                 return self.body(body, plan.inner[number][0], given)
             case control.Cond(branches):
                 inner = plan.inner[number]
-                results = [self.body(b, p, given[1:]) for b, p in zip(branches, inner, strict=True)]
+                each = enumerate(zip(branches, inner, strict=True))
+                results = [self.body(b, p, control.given(op, given, k)) for k, (b, p) in each]
                 return [any(alternatives) for alternatives in zip(*results, strict=True)]
             case control.Scan() as scan:
-                return self._loop(scan.body, plan.inner[number][0], given, scan.consts, scan.carries)
+                return self._loop(scan.body, plan.inner[number][0], given, scan.carries)
             case control.While() as loop:
-                consts = loop.predicate_consts
-                carries = len(given) - consts - loop.body_consts
-                return self._loop(loop.body, plan.inner[number][1], given[consts:], loop.body_consts, carries)
+                inside = control.given(op, given, 1)
+                return self._loop(loop.body, plan.inner[number][1], inside, len(loop.body.inputs))
         if op.name == ops.ALLOCATE:
             self._names[plan.values[op.results[0]]] = op.attributes["name"]
         if op.name in ops.ACCESSES:
             self._store(plan, op, given)
         return [v.dtype.itemsize == _WIDE and self._makes(op, given) for v in op.results]
 
-    def _loop(self, body: Region, plan: Plan, given: list[bool], consts: int, carries: int) -> list[bool]:
+    def _loop(self, body: Region, plan: Plan, given: list[bool], carries: int) -> list[bool]:
+        first, last = len(body.seen), len(body.seen) + carries
         while True:
             results = self.body(body, plan, given)
-            carried = [a or b for a, b in zip(given[consts : consts + carries], results, strict=False)]
-            if carried == given[consts : consts + carries]:
+            carried = [a or b for a, b in zip(given[first:last], results, strict=False)]
+            if carried == given[first:last]:
                 return results
-            given = [*given[:consts], *carried, *given[consts + carries :]]
+            given = [*given[:first], *carried, *given[last:]]
 
     def _makes(self, op: Op, given: list[bool]) -> bool:
         """Whether a 64-bit result of `op` carries 64-bit data."""
         if op.name in ops.LANGUAGE:
             kind = ops.of(op).kind
             return kind in (Kind.ID, Kind.ACCESS, Kind.ALLOCATION) or any(given)
-        narrow = all(v.dtype.itemsize < _WIDE for v in op.operands)
+        narrow = all(v.dtype.itemsize < _WIDE for v in op.used)
         if op.name == "bitcast_convert_type":
             return True
         if op.name == "convert_element_type" and narrow:

@@ -77,7 +77,7 @@ class _Walk:
                 self._access(plan, number, op)
             elif op.regions:
                 self._structure(plan, number, op)
-            elif any(self._depends(plan, a) for a in op.operands):
+            elif any(self._depends(plan, a) for a in op.used):
                 self.values |= {(plan, v) for v in op.results}
 
     def _access(self, plan: Plan, number: int, op: Op) -> None:
@@ -99,9 +99,9 @@ class _Walk:
         structure = control.of(op)
         decided = False
         for k, (inner, inside) in enumerate(zip(op.regions, plan.inner[number], strict=True)):
-            given = control.given(structure, op.operands, k)
+            given = control.given(op, op.used, k)
             self.values |= {
-                (inside, v) for value, v in zip(given, inner.inputs, strict=True) if self._depends(plan, value)
+                (inside, v) for value, v in zip(given, inner.taken, strict=True) if self._depends(plan, value)
             }
             self._body(inner, inside)
             if isinstance(structure, control.While) and k == 0:

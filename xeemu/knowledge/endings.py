@@ -28,7 +28,7 @@ def _tests(predicate: Region, result: Value) -> Iterator[Op]:
     if op is None:
         return
     if op.name == "and" or (op.name == "convert_element_type" and op.operands[0].dtype == bool):
-        for operand in op.operands:
+        for operand in op.used:
             yield from _tests(predicate, operand)
     elif op.name in _TURNED:
         yield op
@@ -56,11 +56,11 @@ def _counts(loop: While, test: Op) -> bool:
 
 def _reaches(loop: While, name: str, counter: Value, bound: Value) -> bool:
     """Whether a counter, compared so, reaches a bound: going by 1 it meets each number, else none may be left out."""
-    carries = loop.predicate.inputs[loop.predicate_consts :]
+    carries = loop.predicate.inputs
     if isinstance(counter, Constant) or counter not in carries or counter.shape or counter.dtype.kind not in "iu":
         return False
     k = carries.index(counter)
-    step = analysis.increment(loop.body, loop.body.inputs[loop.body_consts + k], loop.body.outputs[k])
+    step = analysis.increment(loop.body, loop.body.inputs[k], loop.body.outputs[k])
     if not step or _DIRECTIONS.get(name, step) * step < 0:
         return False
     if isinstance(bound, Constant):
@@ -79,8 +79,8 @@ def _is_met(name: str, bound: np.ndarray, step: int) -> bool:
 
 
 def _is_kept(loop: While, bound: Value, carries: Sequence[Value]) -> bool:
-    """Whether a bound stays as it is: an input of the predicate that the loop does not change."""
+    """Whether a bound stays as it is: what the predicate sees, or a carry that the loop does not change."""
     if bound not in carries:
-        return bound in loop.predicate.inputs
+        return bound in loop.predicate.seen
     k = carries.index(bound)
-    return loop.body.outputs[k] is loop.body.inputs[loop.body_consts + k]
+    return loop.body.outputs[k] is loop.body.inputs[k]

@@ -18,7 +18,7 @@ def of_loop(scan: control.Scan, plan: Plan) -> dict[int, int]:
       plan: the analysis of its body.
     """
     found: dict[int, int] = {}
-    for k, (v, out) in enumerate(zip(scan.body.inputs[scan.consts :], scan.body.outputs, strict=True)):
+    for k, (v, out) in enumerate(zip(scan.body.inputs, scan.body.outputs, strict=True)):
         step = 0 if out is v else None if plan.values[v].space else analysis.increment(scan.body, v, out)
         if step is not None:
             found[k] = step

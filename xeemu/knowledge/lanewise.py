@@ -17,7 +17,7 @@ def keeps_apart(op: Op, lanewise: Sequence[bool], rank: int) -> bool:
 
     Args:
       op: the operation.
-      lanewise: of each operand.
+      lanewise: of each value that it uses, see `Op.used`.
       rank: axes of the work-group.
     """
     local = next(v.shape[:rank] for v, lanes in zip(op.operands, lanewise, strict=True) if lanes)
@@ -26,7 +26,7 @@ def keeps_apart(op: Op, lanewise: Sequence[bool], rank: int) -> bool:
     traits, p = ops.of(op), op.attributes
     shape = op.operands[0].shape
     if traits.is_elementwise:
-        return all(not v.shape or v.shape == op.results[0].shape for v in op.operands)
+        return all(not v.shape or v.shape == op.results[0].shape for v in op.used)
     if traits.is_reduction:
         return min(p["axes"], default=rank) >= rank
     if traits.is_scan:
@@ -95,7 +95,7 @@ def results(op: Op, lanewise: Sequence[bool], rank: int) -> list[bool]:
 
     Args:
       op: any operation of a program.
-      lanewise: of each operand.
+      lanewise: of each value that it uses, see `Op.used`.
       rank: axes of the work-group.
     """
     if op.name in ops.LANGUAGE:
@@ -104,27 +104,25 @@ def results(op: Op, lanewise: Sequence[bool], rank: int) -> list[bool]:
         case control.Call(body):
             return of_body(body, lanewise, rank)
         case control.Cond(branches):
-            return [any(each) for each in zip(*(of_body(b, lanewise[1:], rank) for b in branches), strict=True)]
+            each = (of_body(b, control.given(op, lanewise, k), rank) for k, b in enumerate(branches))
+            return [any(one) for one in zip(*each, strict=True)]
         case control.Scan() as scan:
-            carried = carries(scan, lanewise, rank)
+            carried = carries(op, lanewise, rank)
             return carried + [False] * (len(op.results) - scan.carries)
-        case control.While() as loop:
-            return carries(loop, lanewise, rank)
+        case control.While():
+            return carries(op, lanewise, rank)
     return [any(lanewise) and keeps_apart(op, lanewise, rank)] * len(op.results)
 
 
-def carries(loop: control.Scan | control.While, lanewise: Sequence[bool], rank: int) -> list[bool]:
-    """Which values that a loop carries are lanewise, in the end and in every iteration."""
-    if isinstance(loop, control.Scan):
-        first, count = loop.consts, loop.carries
-        consts, known, rest = lanewise[:first], list(lanewise[first : first + count]), lanewise[first + count :]
-        # A row of what is scanned is taken from a copy that each work-item has.
-        rest = [False] * len(rest)
-    else:
-        first = loop.predicate_consts + loop.body_consts
-        consts, known, rest = lanewise[loop.predicate_consts : first], list(lanewise[first:]), []
+def carries(op: Op, lanewise: Sequence[bool], rank: int) -> list[bool]:
+    """Which values that a loop carries are lanewise, in the end and in every iteration, of what it uses."""
+    body, given = op.regions[-1], control.given(op, lanewise, len(op.regions) - 1)
+    first, count = len(body.seen), len(body.inputs) if op.name == "while" else op.attributes["carries"]
+    seen, known = given[:first], given[first : first + count]
+    # A row of what is scanned is taken from a copy that each work-item has.
+    rows = [False] * (len(body.inputs) - count)
     while True:
-        after = of_body(loop.body, [*consts, *known, *rest], rank)[: len(known)]
+        after = of_body(body, [*seen, *known, *rows], rank)[: len(known)]
         joined = [a or b for a, b in zip(known, after, strict=True)]
         if joined == known:
             return known
@@ -133,9 +131,9 @@ def carries(loop: control.Scan | control.While, lanewise: Sequence[bool], rank: 
 
 def of_body(body: Region, inputs: Sequence[bool], rank: int) -> list[bool]:
     """Which results of a (sub)program are lanewise."""
-    known = dict(zip(body.inputs, inputs, strict=True))
+    known = dict(zip(body.taken, inputs, strict=True))
     for op in body.ops:
-        lanewise = [not isinstance(a, Constant) and known.get(a, False) for a in op.operands]
+        lanewise = [not isinstance(a, Constant) and known.get(a, False) for a in op.used]
         known |= dict(zip(op.results, results(op, lanewise, rank), strict=True))
     return [not isinstance(a, Constant) and known.get(a, False) for a in body.outputs]
 

@@ -10,14 +10,14 @@ from xeemu.language.geometry import Geometry
 
 def live_bytes(body: Region, plan: Plan, geometry: Geometry) -> int:
     """The most bytes of a work-item that are alive at once; constants and what a work-group shares take none."""
-    last_use = {a: n for n, op in enumerate(body.ops) for a in op.operands if not isinstance(a, Constant)}
+    last_use = {a: n for n, op in enumerate(body.ops) for a in op.used if not isinstance(a, Constant)}
     last_use |= {a: len(body.ops) for a in body.outputs if not isinstance(a, Constant)}
-    alive: dict[Any, int] = {v: _bytes(v, plan, geometry) for v in body.inputs if v in last_use}
+    alive: dict[Any, int] = {v: _bytes(v, plan, geometry) for v in body.taken if v in last_use}
     most = sum(alive.values())
     for number, op in enumerate(body.ops):
         pairs = plan.within(number, op)
         inner = max((live_bytes(b, p, geometry) for b, p in pairs), default=0)
-        given = sum(_bytes(a, plan, geometry) for a in {v for v in op.operands if not isinstance(v, Constant)})
+        given = sum(_bytes(a, plan, geometry) for a in {v for v in op.used if not isinstance(v, Constant)})
         # What goes into a loop or branch is alive outside and inside, but there once.
         most = max(most, sum(alive.values()) + max(0, inner - given))
         alive |= {v: _bytes(v, plan, geometry) for v in op.results}

@@ -278,13 +278,13 @@ class _Walk:
         """Adds the steps of a frame; gives the items behind its results."""
         self._walks += 1
         progressions.spend(_UNITS_OF_OPERATION * len(frame.body.ops))
-        items: dict[Any, Item] = dict(zip(frame.body.inputs, inputs, strict=True))
+        items: dict[Any, Item] = dict(zip(frame.body.taken, inputs, strict=True))
 
         def read(value: Value) -> Item:
             return _constant(np.asarray(value.array)) if isinstance(value, Constant) else items[value]
 
         for number, op in enumerate(frame.body.ops):
-            results = self._op(frame, number, op, [read(a) for a in op.operands])
+            results = self._op(frame, number, op, [read(a) for a in op.used])
             items |= dict(zip(op.results, results, strict=True))
         return [read(a) for a in frame.body.outputs]
 
@@ -386,13 +386,13 @@ class _Walk:
     def _cond(
         self, frame: Frame, number: int, op: Op, branches: Sequence[Region], operands: Sequence[Item]
     ) -> Sequence[Item]:
-        which, *rest = operands
+        which = operands[-1]
         assert isinstance(which, Expression)
         outputs = []
         for k, (branch, plan) in enumerate(zip(branches, frame.plan.inner[number], strict=True)):
             taken = self._is_taken(which, k, len(branches))
             inner = self._inside(frame, number, "branch", branch, plan, **_narrowed(frame, frame.boxes, taken))
-            outputs.append(self.body(inner, rest))
+            outputs.append(self.body(inner, control.given(op, operands, k)))
         return [
             self._joined(frame.plan, which, v, list(alternatives))
             for v, alternatives in zip(op.results, zip(*outputs, strict=True), strict=True)
@@ -414,24 +414,24 @@ class _Walk:
 
     def _scan(self, frame: Frame, number: int, op: Op, scan: control.Scan, operands: Sequence[Item]) -> Sequence[Item]:
         (plan,) = frame.plan.inner[number]
-        consts, rest = list(operands[: scan.consts]), operands[scan.consts :]
+        seen, rest = list(operands[: len(op.seen)]), operands[len(op.seen) :]
         carries, elements = list(rest[: scan.carries]), rest[scan.carries :]
         stacked = [_unknown(frame.plan, v) for v in op.results[scan.carries :]]
         if not scan.length:
             return [*carries, *stacked]
-        if self._is_iterated(frame, scan, plan, consts, carries, elements):
-            return [*self._iterations(frame, number, scan, plan, consts, carries, elements), *stacked]
+        if self._is_iterated(frame, scan, plan, seen, carries, elements):
+            return [*self._iterations(frame, number, scan, plan, seen, carries, elements), *stacked]
         axis = Axis("loop", scan.length)
         counter = expressions.of_axis(axis)
-        inside = _carried(plan, scan.body, scan.consts, carries, counter)
+        inside = _carried(plan, scan.body, carries, counter)
         taken = [_element(x, counter, scan) for x in elements]
         boxes = [{**box, axis: range(scan.length)} for box in frame.boxes]
         self.body(
             self._inside(frame, number, "iteration", scan.body, plan, boxes=boxes, counted=True),
-            [*consts, *inside, *taken],
+            [*seen, *inside, *taken],
         )
         end = expressions.constant(scan.length, np.int64)
-        after = _carried(plan, scan.body, scan.consts, carries, end)
+        after = _carried(plan, scan.body, carries, end)
         return [*_known_after(frame.plan, op, after), *stacked]
 
     def _is_iterated(
@@ -439,18 +439,18 @@ class _Walk:
         frame: Frame,
         scan: control.Scan,
         plan: Plan,
-        consts: Sequence[Item],
+        seen: Sequence[Item],
         carries: Sequence[Item],
         elements: Sequence[Item],
     ) -> bool:
         """Whether a short loop carries what is known, but follows from the iteration before by no simple rule."""
         first = expressions.constant(0, np.int64)
-        simple = _carried(plan, scan.body, scan.consts, carries, first)
+        simple = _carried(plan, scan.body, carries, first)
         hard = [k for k, (a, b) in enumerate(zip(carries, simple, strict=True)) if _is_known(a) and not _is_known(b)]
         if not hard or scan.length > _MOST_ITERATIONS or self._walks > _MOST_WALKS:
             return False
         trial = dataclasses.replace(frame, kind="iteration", body=scan.body, plan=plan, steps=[], regions={})
-        results = self.body(trial, [*consts, *carries, *(_element(x, first, scan) for x in elements)])
+        results = self.body(trial, [*seen, *carries, *(_element(x, first, scan) for x in elements)])
         return any(_is_known(results[k]) for k in hard)
 
     def _iterations(
@@ -459,7 +459,7 @@ class _Walk:
         number: int,
         scan: control.Scan,
         plan: Plan,
-        consts: Sequence[Item],
+        seen: Sequence[Item],
         carries: Sequence[Item],
         elements: Sequence[Item],
     ) -> Sequence[Item]:
@@ -467,15 +467,15 @@ class _Walk:
         for k in range(scan.length):
             counter = expressions.constant(k, np.int64)
             inner = self._inside(frame, number, "iteration", scan.body, plan, counted=True)
-            carries = self.body(inner, [*consts, *carries, *(_element(x, counter, scan) for x in elements)])
+            carries = self.body(inner, [*seen, *carries, *(_element(x, counter, scan) for x in elements)])
             carries = carries[: scan.carries]
         return carries
 
     def _while(
         self, frame: Frame, number: int, op: Op, loop: control.While, operands: Sequence[Item]
     ) -> Sequence[Item]:
-        first, last = loop.predicate_consts, loop.predicate_consts + loop.body_consts
-        given = _Given(list(operands[:first]), list(operands[first:last]), list(operands[last:]))
+        tested, seen = (control.seen(op, operands, k) for k in (0, 1))
+        given = _Given(tested, seen, list(operands[len(op.seen) :]))
         trips = self._trips(frame, loop, given)
         if trips is not None:
             return _known_after(frame.plan, op, self._counted(frame, number, loop, given, *trips))
@@ -483,11 +483,11 @@ class _Walk:
         if settled is not None:
             return settled
         predicate, plan = frame.plan.inner[number]
-        inside = _carried(plan, loop.body, loop.body_consts, given.carries, None)
+        inside = _carried(plan, loop.body, given.carries, None)
         test = self._inside(frame, number, "test", loop.predicate, predicate, certain=False)
         self.body(test, [*given.tested, *inside])
         iteration = self._inside(frame, number, "iteration", loop.body, plan, certain=False)
-        self.body(iteration, [*given.consts, *inside])
+        self.body(iteration, [*given.seen, *inside])
         return _known_after(frame.plan, op, inside)
 
     def _trips(self, frame: Frame, loop: control.While, given: "_Given") -> tuple[Expression, int] | None:
@@ -496,7 +496,7 @@ class _Walk:
         if found is None:
             return None
         number, bound = found
-        seen = dict(zip(loop.predicate.inputs, [*given.tested, *given.carries], strict=True))
+        seen = dict(zip(loop.predicate.taken, [*given.tested, *given.carries], strict=True))
         start = given.carries[number]
         end = _constant(bound.array) if isinstance(bound, Constant) else seen[bound]
         if not (isinstance(start, Expression) and isinstance(end, Expression) and start.known and end.known):
@@ -517,18 +517,18 @@ class _Walk:
         predicate, plan = frame.plan.inner[number]
         axis = Axis("test", most + 1)
         counter = expressions.of_axis(axis)
-        inside = _carried(plan, loop.body, loop.body_consts, given.carries, counter)
+        inside = _carried(plan, loop.body, given.carries, counter)
         boxes = [{**box, axis: range(axis.size)} for box in frame.boxes]
         executed = _narrowed(frame, boxes, expressions.compare("le", counter, trips))
         self.body(self._inside(frame, number, "test", loop.predicate, predicate, **executed), [*given.tested, *inside])
         if most:
             axis = Axis("loop", most)
             counter = expressions.of_axis(axis)
-            inside = _carried(plan, loop.body, loop.body_consts, given.carries, counter)
+            inside = _carried(plan, loop.body, given.carries, counter)
             boxes = [{**box, axis: range(axis.size)} for box in frame.boxes]
             executed = _narrowed(frame, boxes, expressions.compare("lt", counter, trips))
-            self.body(self._inside(frame, number, "iteration", loop.body, plan, **executed), [*given.consts, *inside])
-        return _carried(plan, loop.body, loop.body_consts, given.carries, trips)
+            self.body(self._inside(frame, number, "iteration", loop.body, plan, **executed), [*given.seen, *inside])
+        return _carried(plan, loop.body, given.carries, trips)
 
     def _tested(self, frame: Frame, number: int, loop: control.While, given: "_Given") -> Sequence[Item] | None:
         """A frame for each iteration of a short loop whose predicate follows from constants; None of any other."""
@@ -541,17 +541,17 @@ class _Walk:
                 break
             if not goes_on.array:
                 return carries
-            carries = self.body(self._inside(frame, number, "iteration", loop.body, plan), [*given.consts, *carries])
+            carries = self.body(self._inside(frame, number, "iteration", loop.body, plan), [*given.seen, *carries])
         del frame.steps[steps:]
         return None
 
 
 @dataclasses.dataclass(frozen=True)
 class _Given:
-    """What goes into a `while` loop: for its predicate, for its body, and the carries of both."""
+    """What goes into a `while` loop: what its predicate sees, what its body sees, and the carries of both."""
 
     tested: list[Item]
-    consts: list[Item]
+    seen: list[Item]
     carries: list[Item]
 
 
@@ -567,11 +567,9 @@ def _narrowed(frame: Frame, boxes: Sequence[Box], condition: Expression) -> dict
     return {"boxes": [box for box, holds in parts if holds is not False], "conditions": conditions}
 
 
-def _carried(
-    plan: Plan, body: Region, consts: int, carries: Sequence[Item], iterations: Expression | None
-) -> list[Item]:
+def _carried(plan: Plan, body: Region, carries: Sequence[Item], iterations: Expression | None) -> list[Item]:
     """The carries of a loop after some iterations, or after any number of them (None)."""
-    inputs = body.inputs[consts : consts + len(carries)]
+    inputs = body.inputs[: len(carries)]
     return [
         start if isinstance(start, Allocation) or out is v else _grown(plan, body, v, out, start, iterations)
         for start, v, out in zip(carries, inputs, body.outputs, strict=False)

@@ -38,18 +38,53 @@ _OF_LANES: Mapping[str, str] = {
     "permute_xor": "(x, mask)",
     **dict.fromkeys(("shift_left", "shift_right"), "(x, delta)"),
 }
+_FIRST = "what its first parameter has, such as wg.global_id(d)"
+_FENCE, _BARRIER = "tile = wg.fence(tile)", "tile = wg.barrier(tile)"
 _THINGS: Mapping[str, str] = {
-    **dict.fromkeys(("item", "nd_item", "sycl", "cuda", "cl"), "what its first parameter has, such as wg.global_id(d)"),
+    **dict.fromkeys(("item", "nd_item", "sycl", "cuda", "cl", "tl", "numba"), _FIRST),
+    **dict.fromkeys(("cooperative_groups", "this_thread_block", "tiled_partition"), "wg, and wg.sub_group"),
     **dict.fromkeys(("__shared__", "__local", "local_accessor"), "tile = wg.local(shape, dtype)"),
-    "printf": "jax.debug.print('{}', x)",
+    **dict.fromkeys(("__global__", "__kernel", "__device__"), "@xe.kernel above a function def kernel(wg, *arrays)"),
+    **dict.fromkeys(("handler", "queue", "parallel_for"), "nothing: xe.launch(kernel, nd_range) launches it"),
+    **dict.fromkeys(("accessor", "buffer", "get_multi_ptr", "__ldg"), "x[i] and x.at[i].set(value) of its parameter x"),
+    **dict.fromkeys(("read_mem_fence", "write_mem_fence"), _FENCE),
+    **dict.fromkeys(("CLK_LOCAL_MEM_FENCE", "CLK_GLOBAL_MEM_FENCE"), f"the memories that are ordered, {_BARRIER}"),
+    "async_work_group_copy": f"tile = tile.at[wg.local_id()].set(x[wg.global_id()]), then {_BARRIER}",
+    "wait_group_events": _BARRIER,
     "atomic_ref": "x = x.atomic[i].add(value)",
+    "clamp": "jnp.clip(x, low, high)",
+    "get_enqueued_local_size": "wg.local_range(d)",
+    "get_global_offset": "wg.global_id(d) + offset, for ids begin at 0",
+    "get_num_sub_groups": "-(-wg.size // wg.sub_group.size)",
+    "get_work_dim": "a static parameter, a keyword-only one of the kernel",
+    "group_ballot": "wg.sub_group.ballot(x)",
+    "joint_inclusive_scan": "wg.inclusive_scan(x, op)",
+    "joint_exclusive_scan": "wg.exclusive_scan(x, op)",
+    "joint_reduce": "wg.reduce(x, op)",
+    "leader": "wg.local_linear_id() == 0",
+    "mad": "x * y + z",
+    "printf": "jax.debug.print('{}', x)",
+    "sub_group": "wg.sub_group",
+    "__activemask": "wg.sub_group.ballot(True)",
+    "__syncthreads_count": "wg.reduce(x, 'add')",
+    **dict.fromkeys(("__clz", "clz"), "jax.lax.clz(x)"),
+    **dict.fromkeys(("__popc", "popcount"), "jax.lax.population_count(x)"),
+    **dict.fromkeys(("rsqrt", "rsqrtf"), "jax.lax.rsqrt(x)"),
 }
+_VECTOR = re.compile(r"^v(load|store)_?(?:half)?(2|3|4|8|16)$")
+_MATH = re.compile(r"^_*(?:native_|half_)?(sqrt|cbrt|exp2?|expm1|log2|log10|log1p|log|(?:sin|cos|tan)h?|floor|ceil)f?$")
 
 
 def written(name: str) -> str | None:
     """What a kernel writes instead of a name of SYCL, OpenCL or CUDA; None if it is none of theirs."""
     if name in _THINGS:
         return _THINGS[name]
+    if found := _VECTOR.match(name):
+        elements = f"[{found[2]} * i[:, None] + jnp.arange({found[2]})]"
+        return f"x{elements}" if found[1] == "load" else f"x = x.at{elements}.set(value)"
+    if found := _MATH.match(name):
+        return f"jnp.{found[1]}(x)"
+    name = name.removesuffix("_explicit")
     plain = re.sub(r"^(intel_|atom_|max_|sub_group_)+", "", plain_name(re.sub(r"^_*(intel_)?", "", name)))
     if (
         _OF_MEMORY.match(name)

@@ -6,7 +6,7 @@ trees, and a `ClosedJaxpr` became a `Jaxpr` whose `.jaxpr` is itself.
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import jax
@@ -21,19 +21,22 @@ from xeemu.language import divergence
 Found: TypeAlias = dict[Any, Value]
 """The values of the variables of a jaxpr."""
 
+_Values = tuple[Value, ...]
+_Regions = tuple[Region, ...]
+
 _STRUCTURED = ("scan", "while", "cond")
 _CALLED = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 
 
 def imported(closed: Any) -> Region:
     """What `jax.make_jaxpr` gives, as a program; arrays that it has taken from around it are constants."""
-    return _Importer().region(closed, {})
+    return _Importer().region(closed)
 
 
 def opened(closed: Any) -> Region:
     """The same with the arrays that it has taken from around it as inputs, before the others."""
     taken = {v: _value(v) for v in closed.jaxpr.constvars}
-    return _Importer().region(closed, taken)
+    return _Importer().region(closed, taken=taken)
 
 
 def taken(closed: Any) -> list[Any]:
@@ -43,7 +46,7 @@ def taken(closed: Any) -> list[Any]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Importer:
-    """Imports jaxprs; one that several equations hold is imported once.
+    """Imports jaxprs; one that several equations call is imported once.
 
     Attributes:
       regions: the programs of the jaxprs so far, by `id`.
@@ -51,58 +54,61 @@ class _Importer:
 
     regions: dict[int, Region] = dataclasses.field(default_factory=dict)
 
-    def region(self, closed: Any, given: Found) -> Region:
-        """A jaxpr, of which some variables are given as inputs before its own."""
-        jaxpr = closed.jaxpr
-        found = dict(given)
-        for v, array in zip(jaxpr.constvars, getattr(closed, "consts", ()), strict=True):
-            if v not in given:
-                found[v] = _constant(array)
-        found |= {v: _input(v) for v in jaxpr.invars}
-        inputs = (*given.values(), *(found[v] for v in jaxpr.invars))
+    def region(self, closed: Any, seen: Sequence[Value] = (), taken: Found | None = None) -> Region:
+        """A jaxpr.
+
+        Args:
+          closed: the jaxpr.
+          seen: the values that its first variables stand for.
+          taken: inputs in place of the arrays that it has taken from around it.
+        """
+        jaxpr, found = closed.jaxpr, dict(taken or {})
+        if taken is None:
+            found |= {v: _constant(a) for v, a in zip(jaxpr.constvars, getattr(closed, "consts", ()), strict=True)}
+        found |= dict(zip(jaxpr.invars, seen, strict=False))
+        inputs = {v: _input(v) for v in jaxpr.invars[len(seen) :]}
+        found |= inputs
         made = tuple(self._op(eqn, found) for eqn in jaxpr.eqns)
-        return Region(inputs, made, tuple(_operand(a, found) for a in jaxpr.outvars))
+        outputs = tuple(_operand(a, found) for a in jaxpr.outvars)
+        return Region((*(taken or {}).values(), *inputs.values()), made, outputs)
 
     def _op(self, eqn: jex_core.JaxprEqn, found: Found) -> Op:
         name, results = eqn.primitive.name, tuple(map(_value, eqn.outvars))
-        attributes, regions = self._structure(name, eqn.params)
-        operands = tuple(_operand(a, found) for a in eqn.invars)
+        given = tuple(_operand(a, found) for a in eqn.invars)
+        operands, attributes, regions = self._structure(name, eqn.params, given)
         found |= dict(zip(eqn.outvars, results, strict=True))
-        return Op(
-            name,
-            operands,
-            results,
-            attributes,
-            regions,
-            _applying(eqn.primitive, eqn.params),
-            eqn.source_info.traceback,
-            divergence.is_merge(eqn.source_info.name_stack),
-            bool(eqn.effects),
-        )
+        apply = _applying(eqn.primitive, eqn.params)
+        if name in _STRUCTURED and apply is not None:
+            seen = dict.fromkeys(value for region in regions for value in region.seen)
+            apply = _of_used(apply, given, (*seen, *operands))
+        merges = divergence.is_merge(eqn.source_info.name_stack)
+        traceback, has_effects = eqn.source_info.traceback, bool(eqn.effects)
+        return Op(name, operands, results, attributes, regions, apply, traceback, merges, has_effects)
 
-    def _structure(self, name: str, params: dict[str, Any]) -> tuple[dict[str, Any], tuple[Region, ...]]:
-        """What is known of an operation beside its operands, and its regions."""
+    def _structure(
+        self, name: str, params: dict[str, Any], operands: _Values
+    ) -> tuple[_Values, dict[str, Any], _Regions]:
+        """The operands of an operation, what is known of it beside them, and its regions."""
         if not _is_control(name):
-            return params, ()
+            return operands, params, ()
         if name == "scan":
             consts, carries = _counts(params)
-            attributes = {"consts": consts, "carries": carries, "length": params["length"]}
-            return {**attributes, "reverse": params["reverse"]}, self._held(params["jaxpr"])
+            attributes = {"carries": carries, "length": params["length"], "reverse": params["reverse"]}
+            return operands[consts:], attributes, (self.region(params["jaxpr"], operands[:consts]),)
         if name == "while":
-            attributes = {"predicate_consts": params["cond_nconsts"], "body_consts": params["body_nconsts"]}
-            return attributes, self._held(params["cond_jaxpr"], params["body_jaxpr"])
+            first, last = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+            predicate = self.region(params["cond_jaxpr"], operands[:first])
+            return operands[last:], {}, (predicate, self.region(params["body_jaxpr"], operands[first:last]))
         if name == "cond":
-            return {}, self._held(*params["branches"])
+            return operands[:1], {}, tuple(self.region(branch, operands[1:]) for branch in params["branches"])
         called = next(params[key] for key in _CALLED if key in params)
-        return {"name": params.get("name", "")}, self._held(called)
+        return operands, {"name": params.get("name", "")}, (self._called(called),)
 
-    def _held(self, *jaxprs: Any) -> tuple[Region, ...]:
-        for each in jaxprs:
-            if id(each) not in self.regions:
-                # `remat2` of JAX 0.10 holds a jaxpr without constants.
-                closed = each if hasattr(each, "jaxpr") else jex_core.ClosedJaxpr(each, ())
-                self.regions[id(each)] = self.region(closed, {})
-        return tuple(self.regions[id(each)] for each in jaxprs)
+    def _called(self, jaxpr: Any) -> Region:
+        if id(jaxpr) not in self.regions:
+            # `remat2` of JAX 0.10 holds a jaxpr without constants.
+            self.regions[id(jaxpr)] = self.region(jaxpr if hasattr(jaxpr, "jaxpr") else jex_core.ClosedJaxpr(jaxpr, ()))
+        return self.regions[id(jaxpr)]
 
 
 def _is_control(name: str) -> bool:
@@ -146,6 +152,18 @@ def _applying(primitive: jex_core.Primitive, params: dict[str, Any]) -> Callable
     """A function of the operands of an operation that gives its results; of one that takes functions there is none."""
     if _is_control(primitive.name) and primitive.name not in _STRUCTURED and "jaxpr" not in params:
         return None
-    # A primitive that is bound anew is the same operation, in whatever transformation of JAX.
-    bound = functools.partial(primitive.bind, **params)
-    return bound if primitive.multiple_results else lambda *operands: [bound(*operands)]
+    return functools.partial(_bound, primitive, params)
+
+
+def _bound(primitive: jex_core.Primitive, params: dict[str, Any], *operands: Any) -> Any:
+    """The results of an operation: bound anew, a primitive is the same one, in whatever transformation of JAX."""
+    results = primitive.bind(*operands, **params)
+    return results if primitive.multiple_results else [results]
+
+
+def _of_used(apply: Callable[..., Any], given: _Values, used: _Values) -> Callable[..., Any] | None:
+    """A function of what JAX gives to a loop or branch as one of what it uses, see `Op.used`."""
+    places = {value: place for place, value in enumerate(used)}
+    if not all(isinstance(value, Constant) or value in places for value in given):
+        return None  # it is given something that it does not use
+    return lambda *items: apply(*(v.array if isinstance(v, Constant) else items[places[v]] for v in given))

@@ -14,13 +14,13 @@ def of_body(body: Region) -> list[Any]:
 
 def _results(body: Region, known: dict[Any, Any]) -> list[Any]:
     for op in body.ops:
-        operands = [None if isinstance(a, Constant) else known.get(a) for a in op.operands]
+        operands = [None if isinstance(a, Constant) else known.get(a) for a in op.used]
         known |= dict(zip(op.results, of_op(op, operands), strict=True))
     return [None if isinstance(a, Constant) else known.get(a) for a in body.outputs]
 
 
 def of_op(op: Op, operands: Sequence[Any]) -> list[Any]:
-    """For each result of an operation the operand that it is, or a later version of, or None."""
+    """For each result of an operation which of the values that it uses it is, or a later version of; or None."""
     count = len(op.results)
     if op.name in ops.UPDATES:
         if op.name in ops.ORDERING:
@@ -33,8 +33,8 @@ def of_op(op: Op, operands: Sequence[Any]) -> list[Any]:
         return [None] * count
     # Of branches any will do: they return the same memories.
     number = len(inner) - 1
-    given = control.given(structure, operands, number)
-    results = _results(inner[number], dict(zip(inner[number].inputs, given, strict=True)))
+    given = control.given(op, operands, number)
+    results = _results(inner[number], dict(zip(inner[number].taken, given, strict=True)))
     if isinstance(structure, control.Scan):
         results[structure.carries :] = [None] * (count - structure.carries)
     return results

@@ -114,9 +114,9 @@ class _Walk:
           nested: whether it is inside a loop or branch.
           returns: whether it can return memories; the predicate of a loop cannot.
         """
-        versions: dict[Any, Version] = {v: m for v, m in zip(body.inputs, inputs, strict=True) if m}
+        versions: dict[Any, Version] = {v: m for v, m in zip(body.taken, inputs, strict=True) if m}
         for op in body.ops:
-            operands = [None if isinstance(a, Constant) else versions.get(a) for a in op.operands]
+            operands = [None if isinstance(a, Constant) else versions.get(a) for a in op.used]
             results = self._op(op, operands, nested)
             versions |= {v: m for v, m in zip(op.results, results, strict=True) if m}
         outputs = [None if isinstance(a, Constant) else versions.get(a) for a in body.outputs]
@@ -138,7 +138,7 @@ class _Walk:
             case control.Call(body):
                 return self._branches((body,), operands, nested, op)
             case control.Cond(branches):
-                return self._branches(branches, operands[1:], True, op)
+                return self._branches(branches, operands, True, op)
             case control.Scan() as scan:
                 return self._scan(scan, operands, op)
             case control.While() as loop:
@@ -177,7 +177,8 @@ class _Walk:
     def _branches(self, bodies: Sequence[Region], operands: Versions, nested: bool, op: Op) -> Versions:
         """Bodies of which one runs, all beginning with the same versions."""
         entries = [_entered(operands) for _ in bodies]
-        outputs = [self.body(b, inside, nested) for b, inside in zip(bodies, entries, strict=True)]
+        given = [control.given(op, inside, k) for k, inside in enumerate(entries)]
+        outputs = [self.body(b, inside, nested) for b, inside in zip(bodies, given, strict=True)]
         results: Versions = []
         for versions in outputs:
             _check_alive(versions, "a branch or function", op)
@@ -194,16 +195,14 @@ class _Walk:
         return results
 
     def _scan(self, scan: control.Scan, operands: Versions, op: Op) -> Versions:
-        first_element = scan.consts + scan.carries
+        first_element = len(op.seen) + scan.carries
         if taken := next(filter(None, operands[first_element:]), None):
             _fail_array(taken, op)
-        carried = self._loop(scan.body, operands, scan.consts, scan.carries, op)
+        carried = self._loop(scan.body, operands, len(op.seen), scan.carries, op)
         return carried + [None] * (len(op.results) - scan.carries)
 
     def _while(self, loop: control.While, operands: Versions, op: Op) -> Versions:
-        first_carry = loop.predicate_consts + loop.body_consts
-        predicate = operands[: loop.predicate_consts] + operands[first_carry:]
-        inside = _entered(predicate)
+        inside = _entered(control.given(op, operands, 0))
         self.body(loop.predicate, inside, nested=True, returns=False)
         for version in filter(None, inside):
             if version.ended:
@@ -212,22 +211,22 @@ class _Walk:
                     f"{name} is updated in a loop's predicate, which cannot return it; update it in the body",
                     source.of_op(version.ended),
                 )
-        carries = len(operands) - first_carry
-        results = self._loop(loop.body, operands[loop.predicate_consts :], loop.body_consts, carries, op)
-        for version in filter(None, operands[: loop.predicate_consts]):
+        given = control.given(op, operands, 1)
+        results = self._loop(loop.body, given, len(loop.body.seen), len(op.operands), op)
+        for version in filter(None, control.seen(op, operands, 0)):
             if version.ended:
                 what = f"the predicate of a loop uses {version.of.name}, from outside the loop, as it was before"
                 _fail_fork(version, what, source.of_op(op))
         return results
 
-    def _loop(self, body: Region, operands: Versions, consts: int, carries: int, op: Op) -> Versions:
+    def _loop(self, body: Region, operands: Versions, seen: int, carries: int, op: Op) -> Versions:
         inside = _entered(operands)
         outputs = self.body(body, inside, nested=True)
         if stacked := next(filter(None, outputs[carries:]), None):
             _fail_array(stacked, op)
         outputs = outputs[:carries]
         _check_alive(outputs, "the body of a loop", op)
-        for version in filter(None, inside[:consts]):
+        for version in filter(None, inside[:seen]):
             if version.ended:
                 name = version.of.name
                 raise kernel_error(
@@ -235,7 +234,7 @@ class _Walk:
                     f"{name}.at[...].set(...), and make it part of the loop's carry",
                     source.of_op(version.ended),
                 )
-        for before, after in zip(inside[consts : consts + carries], outputs, strict=True):
+        for before, after in zip(inside[seen : seen + carries], outputs, strict=True):
             if (before and before.of) is not (after and after.of):
                 raise kernel_error(
                     f"a loop carries {_called(before)} in and {_called(after)} out at one place of its carry; a memory "

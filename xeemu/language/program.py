@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from xeemu.errors import Error, KernelError, NoSuchVariableError
-from xeemu.ir import ops
+from xeemu.ir import ops, verifier
 from xeemu.ir.program import Region
 from xeemu.language import calls, diagnosis, foreign, importing, linearity, separation, source, waiting
 from xeemu.language.geometry import Geometry
@@ -77,7 +77,7 @@ class Program:
         """The numbers of the operations that use a memory one after the other; none of them if anything else does."""
         found: list[int] = []
         memory = self.body.inputs[number]
-        while users := [n for n, op in enumerate(self.body.ops) if any(a is memory for a in op.operands)]:
+        while users := [n for n, op in enumerate(self.body.ops) if any(a is memory for a in op.used)]:
             op = self.body.ops[users[0]]
             returned = any(a is memory for a in self.body.outputs)
             if len(users) > 1 or returned or op.name not in ops.ACCESSES:
@@ -148,16 +148,17 @@ def _trace(
             definition,
         )
     body = importing.imported(closed)
+    _check_known(body)
     memories = tuple(
         Allocation(name, "global", a.shape, np.dtype(a.dtype), definition) if a.shape else None
         for a, name in zip(arguments, kernel.parameters, strict=True)
     )
-    _check_known(body)
     usage = linearity.check(body, memories, definition)
     waiting.check(body, memories)
     separation.check_divergent(body, geometry)
     if geometry.plain:
         separation.check(body, geometry)
+    verifier.verify(body, lambda op: str(source.of_op(op)))
     outputs = tuple(_argument(memories, a, definition) for a in usage.outputs)
     return Program(
         kernel,

@@ -117,14 +117,14 @@ class _Walk:
             collective = ops.of(op).collective and axes == self._wide
             self.found[Mixing(site, op.name.removeprefix("reduce_"), collective)] = None
             self.reductions |= {id(op)} if collective else set()
-        if any(self._differs(a) for a in op.operands):
+        if any(self._differs(a) for a in op.used):
             self._differing |= set(op.results)
 
     def _structure(self, op: Op, site: Site) -> None:
         structure = control.of(op)
         for number, inner in enumerate(op.regions):
-            given = control.given(structure, op.operands, number)
-            self._pass(given, inner.inputs)
+            given = control.given(op, op.used, number)
+            self._pass(given, inner.taken)
             self.body(inner, site)
             carried = control.carried(structure, inner)
             if carried and any(self._differs(o) and not self._differs(v) for v, o in zip(carried, inner.outputs)):  # noqa: B905

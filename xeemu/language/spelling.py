@@ -134,6 +134,8 @@ ATOMIC: Mapping[str, str] = {
     "swap": "exchange",
     "write": "store",
     "sum": "add",
+    "init": "store",
+    "xchg": "exchange",
 }
 MEMORY: Mapping[str, str] = {
     "get": "load",

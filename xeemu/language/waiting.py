@@ -19,20 +19,20 @@ def check(body: Region, memories: Sequence[Any]) -> None:
 
     Args:
       body: the program, or one that it holds.
-      memories: for each input what made the memory that it is a version of: an operation, or anything for an argument
-        of the kernel; None of a value.
+      memories: for each value that it takes what made the memory that it is a version of: an operation, or anything
+        for an argument of the kernel; None of a value.
 
     Raises:
       KernelError: a loop waits.
     """
-    known = {v: made for v, made in zip(body.inputs, memories, strict=True) if made is not None}
+    known = {v: made for v, made in zip(body.taken, memories, strict=True) if made is not None}
     for op in body.ops:
-        operands = [None if isinstance(a, Constant) else known.get(a) for a in op.operands]
+        operands = [None if isinstance(a, Constant) else known.get(a) for a in op.used]
         structure = control.of(op)
         for number, inner in enumerate(op.regions):
-            check(inner, control.given(structure, operands, number))
+            check(inner, control.given(op, operands, number))
         if isinstance(structure, While) and (reading := _waits(structure)):
-            _fail(op, [control.given(structure, operands, number)[place] for number, place in reading])
+            _fail(op, [control.given(op, operands, number)[place] for number, place in reading])
         results = [op] if op.name == ops.ALLOCATE else lineage.of_op(op, operands)
         known |= {v: made for v, made in zip(op.results, results, strict=True) if made is not None}
 
@@ -56,20 +56,18 @@ def _fail(op: Op, memories: Sequence[Any]) -> None:
 
 
 def _waits(loop: While) -> list[tuple[int, int]]:
-    """The memories that a loop waits by: each the number of a body, see `Op.regions`, and of its input; or none.
+    """The memories that a loop waits by: each the number of a body, see `Op.regions`, and of what it takes; or none.
 
     Its predicate depends on a load, and on nothing that the loop itself changes. Which work-items are still in it is
     nothing that it changes.
     """
-    inputs, results = loop.body.inputs[loop.body_consts :], loop.body.outputs
+    inputs, results = loop.body.inputs, loop.body.outputs
     changing = {v for v, out in zip(inputs, results, strict=True) if out is not v}
     needed, loads = _slice(loop.predicate, [loop.predicate.outputs[0]])
-    tested = loop.predicate.inputs[loop.predicate_consts :]
+    tested = loop.predicate.inputs
     if any(_written(loop, tested.index(m)) for m in _memories(loop.predicate, loads) if m in tested):
         return []
-    found = [
-        (0, loop.predicate.inputs.index(m)) for m in _memories(loop.predicate, loads) if m in loop.predicate.inputs
-    ]
+    found = [(0, loop.predicate.taken.index(m)) for m in _memories(loop.predicate, loads) if m in loop.predicate.taken]
     live = _live(loop)
     if live is not None:
         changing.discard(inputs[live])
@@ -81,25 +79,25 @@ def _waits(loop: While) -> list[tuple[int, int]]:
         # What is computed from something that changes gets on by itself; so does a load from what the loop writes.
         if used & changing or any(_written(loop, inputs.index(m)) for m in memories if m in inputs):
             return []
-        found += [(1, loop.body.inputs.index(m)) for m in memories if m in loop.body.inputs]
+        found += [(1, loop.body.taken.index(m)) for m in memories if m in loop.body.taken]
     return found
 
 
 def _live(loop: While) -> int | None:
     """The number of the carry that says which work-items are still in the loop, if each leaves it by itself."""
-    tested = loop.predicate.inputs[loop.predicate_consts :]
+    tested = loop.predicate.inputs
     op = next((e for e in loop.predicate.ops if loop.predicate.outputs[0] in e.results), None)
     if op is None or op.name != ops.UNIFORM or op.operands[0] not in tested:
         return None
     number = tested.index(op.operands[0])
-    return number if _left(loop.body, loop.body.inputs[loop.body_consts + number], loop.body.outputs[number]) else None
+    return number if _left(loop.body, loop.body.inputs[number], loop.body.outputs[number]) else None
 
 
 def _left(body: Region, v: Value, out: Value) -> list[Value]:
     """What work-items of those that were in a loop have to hold to be so after an iteration."""
     op = next((e for e in body.ops if out in e.results), None)
-    is_both = op is not None and op.name == "and" and v in op.operands
-    return [a for a in op.operands if a is not v] if is_both and op is not None else []
+    is_both = op is not None and op.name == "and" and v in op.used
+    return [a for a in op.used if a is not v] if is_both and op is not None else []
 
 
 def _slice(body: Region, results: list[Value]) -> tuple[set[Any], list[Op]]:
@@ -110,7 +108,7 @@ def _slice(body: Region, results: list[Value]) -> tuple[set[Any], list[Op]]:
         if not needed & set(op.results):
             continue
         first = 0
-        operands = op.operands
+        operands = op.used
         if op.name in ops.ACCESSES:
             accesses.append(op)
             first = 1
@@ -140,4 +138,4 @@ def _memories(body: Region, accesses: list[Op]) -> list[Any]:
 
 def _written(loop: While, carry: int) -> bool:
     """Whether the loop gives a carried memory new contents."""
-    return loop.body.outputs[carry] is not loop.body.inputs[loop.body_consts + carry]
+    return loop.body.outputs[carry] is not loop.body.inputs[carry]

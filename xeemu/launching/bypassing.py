@@ -5,6 +5,7 @@ its own, with its neighbours' elements at both ends; in global memory the work-i
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -75,13 +76,13 @@ class _Rewriting:
 
     def body(self, body: Region, plan: Plan, inputs: Sequence[_Item]) -> list[Any]:
         """The results of a (sub)program."""
-        items: dict[Value, _Item] = dict(zip(body.inputs, inputs, strict=True))
+        items: dict[Value, _Item] = dict(zip(body.taken, inputs, strict=True))
 
         def read(value: Value) -> _Item:
             return value.array if isinstance(value, Constant) else items[value]
 
         for number, op in enumerate(body.ops):
-            results = self._op(plan, number, op, list(map(read, op.operands)))
+            results = self._op(plan, number, op, list(map(read, op.used)))
             items |= dict(zip(op.results, results, strict=True))
         return list(map(read, body.outputs))
 
@@ -107,14 +108,16 @@ class _Rewriting:
         parts = [self._part(body, inner) for body, inner in plan.within(number, op)]
         match structure := control.of(op):
             case control.Cond():
-                which, *given = operands
-                return lax.switch(which, [_of_arrays(part, given) for part in parts], *_arrays(given))
+                *seen, which = operands
+                choices = [functools.partial(part, control.given(op, seen, k)) for k, part in enumerate(parts)]
+                return lax.switch(which, choices)
             case control.Scan():
-                return _scanned(structure, parts[0], operands)
-            case control.While(predicate_consts=first, body_consts=consts):
-                tested, kept, carried = operands[:first], operands[first:][:consts], operands[first + consts :]
+                return _scanned(structure, parts[0], operands[: len(op.seen)], operands[len(op.seen) :])
+            case control.While():
+                carried = operands[len(op.seen) :]
+                tested, seen = (control.seen(op, operands, k) for k in (0, 1))
                 goes_on = _of_arrays(lambda carries: parts[0]([*tested, *carries])[0], carried)
-                turn = _of_arrays(lambda carries: parts[1]([*kept, *carries]), carried)
+                turn = _of_arrays(lambda carries: parts[1]([*seen, *carries]), carried)
                 return lax.while_loop(lambda given: goes_on(*given), lambda given: turn(*given), _arrays(carried))
         return parts[0](operands)
 
@@ -132,13 +135,17 @@ def _bypassed(copy: Copy, geometry: Geometry, original: jax.Array) -> _Bypassed:
     return _Bypassed(original, shift)
 
 
-def _scanned(scan: control.Scan, turn: Callable[[Sequence[_Item]], list[Any]], operands: Sequence[_Item]) -> list[Any]:
-    consts, rest = operands[: scan.consts], operands[scan.consts :]
-    carried, rows = rest[: scan.carries], rest[scan.carries :]
+def _scanned(
+    scan: control.Scan,
+    turn: Callable[[Sequence[_Item]], list[Any]],
+    seen: Sequence[_Item],
+    operands: Sequence[_Item],
+) -> list[Any]:
+    carried, rows = operands[: scan.carries], operands[scan.carries :]
     count = len(_arrays(carried))
 
     def step(carries: list[Any], taken: list[Any]) -> tuple[list[Any], list[Any]]:
-        results = _of_arrays(lambda inputs: turn([*consts, *inputs, *taken]), carried)(*carries)
+        results = _of_arrays(lambda inputs: turn([*seen, *inputs, *taken]), carried)(*carries)
         return results[:count], results[count:]
 
     carries, stacked = lax.scan(step, _arrays(carried), list(rows), scan.length, scan.reverse)

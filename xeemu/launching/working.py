@@ -134,12 +134,12 @@ class _Blocks:
 def _live_bytes(body: Region, plan: Plan, blocks: _Blocks) -> int:
     """The most bytes of varying values that are alive at once in a (sub)program."""
     fused = _fused(body, plan)
-    last_use = {a: n for n, op in enumerate(body.ops) for a in op.operands if not isinstance(a, Constant)}
+    last_use = {a: n for n, op in enumerate(body.ops) for a in op.used if not isinstance(a, Constant)}
     last_use |= {a: len(body.ops) for a in body.outputs if not isinstance(a, Constant)}
     dying = collections.defaultdict[int, list[Value]](list)
     for value, number in last_use.items():
         dying[number].append(value)
-    most = alive = sum(_bytes(v, plan) for v in body.inputs if v in last_use)
+    most = alive = sum(_bytes(v, plan) for v in body.taken if v in last_use)
     for number, op in enumerate(body.ops):
         inner = _carried_out(number, op, plan)
         inside = max((blocks.bytes(op, p, _live_bytes(b, p, blocks)) for b, p in inner), default=0)

@@ -1,7 +1,7 @@
 """Steps: the occupancy of an Xe core by the local memory of a work-group."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,11 +48,14 @@ def occupancy(
     if slm_bytes is not None:
         here = at(slm_bytes)
         ax.plot([slm_bytes / 1024], [100 * (here.fraction or 0)], "o")
-        note = f" {here.groups} groups, limited by {here.limiter}"
-        ax.annotate(note, (slm_bytes / 1024, 100 * (here.fraction or 0)), xytext=(4, 4), textcoords="offset points")
+        note = f"{here.groups} group{'' if here.groups == 1 else 's'}, limited by {here.limiter}"
+        side = -1 if slm_bytes > 0.55 * model.local_mem_size else 1
+        style: dict[str, Any] = {"xytext": (6 * side, 5), "textcoords": "offset points"}
+        style["ha"] = "left" if side > 0 else "right"
+        ax.annotate(note, (slm_bytes / 1024, 100 * (here.fraction or 0)), **style)
     ax.set_xlabel("local memory of a work-group (KiB)")
     ax.set_ylabel("hardware threads in use (%)")
-    ax.set_ylim(0, 108)
+    ax.set_ylim(0, 112)
     ax.set_title(f"{model.name}, {np.prod(local_size)} work-items a group", fontsize="medium")
     ax.grid(alpha=0.3)
     return ax

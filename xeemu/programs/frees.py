@@ -55,7 +55,7 @@ class Frees:
             self._under_way(memory, name, pending)
         memory.freed = self.machine.place
         if isinstance(memory, Words):
-            words.watch(memory, self.machine.touch)
+            words.watch(memory, self.machine.on_access)
 
     def _wrong(self, memory: Memory, at: Any, context: int | None, name: str) -> tuple[str, str] | None:
         """What is wrong with freeing an address, and what to do instead; None if nothing is."""

@@ -95,12 +95,12 @@ def _pointed(machine: Machine, variable: Variable, pointer: Any) -> Pointed | Lo
     if memory is not None and memory.kind == LOCAL:
         return Local(memory.size - at)
     if memory is not None and memory.freed is not None:
-        machine.stale(memory, "the kernel that is submitted takes")
+        machine.on_use_after_free(memory, "the kernel that is submitted takes")
     return Pointed(variable, memory, at)
 
 
 def is_plain(values: Sequence[Any], written: Sequence[str]) -> bool:
-    """Whether each memory is that of one parameter, from its beginning on, or is only read."""
+    """True if each memory is that of one parameter, from its beginning on, or is only read."""
     pointed = [v for v in values if isinstance(v, Pointed) and v.memory is not None]
     if any(p.at for p in pointed):
         return False

@@ -1,7 +1,8 @@
-"""Loops: long loops of the host as kernels of one work-item, a hundred times as fast as step by step.
+"""Loops: on-stack replacement: long loops of the host are compiled while they run, as kernels of one work-item.
 
-To compile a loop takes as long as thousands of steps. So it is compiled when so many have been taken of it, in all the
-times that it was begun; what has been compiled once is launched at once.
+A compiled loop is about a hundred times as fast as an interpreted one, and to compile it takes as long as thousands of
+steps. So a loop is compiled when so many have been taken of it, in all its executions; one that has been compiled is
+launched at once.
 """
 
 import dataclasses
@@ -23,9 +24,9 @@ from xeemu.language.ndrange import NDRange
 from xeemu.launching.launch import launch
 from xeemu.programs.contents import Contents
 from xeemu.programs.launches import Pointed
-from xeemu.programs.leaving import Unfit
-from xeemu.programs.making import STATE, Form, Making
+from xeemu.programs.outlining import STATE, LoopForm, Outlined
 from xeemu.programs.reads import Reads
+from xeemu.programs.side_exits import CannotOutline
 from xeemu.programs.varying import Varying
 
 _WORTHWHILE = 30_000
@@ -68,11 +69,11 @@ class _Compiled:
 
 @dataclasses.dataclass(eq=False)
 class Loops:
-    """What has been learnt of a program's loops.
+    """The compiled loops of a program, and what decides when to compile one.
 
     Attributes:
       reads: what the host reads of memory that nobody has written.
-      refused: those that are carried out step by step.
+      refused: those that are interpreted to their end.
       spent: the steps that have been taken of a loop since it was compiled last.
       forms: those that can be compiled.
       compiled: by loop and shape.
@@ -83,13 +84,13 @@ class Loops:
     reads: Reads
     refused: set[tree.Loop] = dataclasses.field(default_factory=set)
     spent: dict[tree.Loop, int] = dataclasses.field(default_factory=dict)
-    forms: dict[tree.Loop, Form] = dataclasses.field(default_factory=dict)
+    forms: dict[tree.Loop, LoopForm] = dataclasses.field(default_factory=dict)
     compiled: dict[Hashable, _Compiled] = dataclasses.field(default_factory=dict)
     ready: set[Hashable] = dataclasses.field(default_factory=set)
     varying: Varying = dataclasses.field(default_factory=Varying)
 
-    def hasten(self, machine: Machine, node: tree.Loop, frame: Frame, steps: int) -> int:
-        """Carries out what is left of a loop that is about to test its condition, if that is worth while.
+    def replace(self, machine: Machine, node: tree.Loop, frame: Frame, steps: int) -> int:
+        """Carries out what is left of a loop that is about to test its condition, if that pays.
 
         Args:
           steps: that have been taken of the loop since this was called last.
@@ -105,16 +106,16 @@ class Loops:
         try:
             if node not in self.forms:
                 self.forms[node] = _form(machine, node)
-            made = Making(machine, self.forms[node], frame)
+            made = Outlined(machine, self.forms[node], frame)
             if not self._launch(node, made):
                 return 2 * steps
-        except (Unfit, Error, AssertionError):  # what no kernel has, the lowering refuses or asserts
+        except (CannotOutline, Error, AssertionError):  # what no kernel has, the lowering refuses or asserts
             self.refused.add(node)
             return _NEVER
         return 0 if made.ended else _SOON
 
-    def _launch(self, node: tree.Loop, made: Making) -> bool:
-        """Launches a loop, if it has been compiled or that is worth while."""
+    def _launch(self, node: tree.Loop, made: Outlined) -> bool:
+        """Launches a loop, if it has been compiled or that pays; True if it has."""
         worthwhile = self.spent[node] >= _WORTHWHILE
         key = node, tuple(made.shape)
         if key not in self.compiled:
@@ -135,7 +136,7 @@ class Loops:
         self.ready.add(ready)
         return True
 
-    def _carry_out(self, made: Making, loop: _Compiled, key: Hashable, open_: frozenset[str]) -> None:
+    def _carry_out(self, made: Outlined, loop: _Compiled, key: Hashable, open_: frozenset[str]) -> None:
         carrying = _Carrying(made, loop, self.reads)
         if open_:
             try:
@@ -146,17 +147,17 @@ class Loops:
         carrying.out(frozenset())
 
 
-def _form(machine: Machine, node: tree.Loop) -> Form:
+def _form(machine: Machine, node: tree.Loop) -> LoopForm:
     if lifetimes.is_eventful(machine, node):
-        raise Unfit
-    return Form.of(node)
+        raise CannotOutline
+    return LoopForm.of(node)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Carrying:
     """A launch that carries a loop out."""
 
-    made: Making
+    made: Outlined
     loop: _Compiled
     reads: Reads
 
@@ -166,7 +167,7 @@ class _Carrying:
         for one in values:
             if isinstance(one, Pointed) and one.memory in machine.shared:
                 assert one.memory is not None
-                machine.touch(one.memory, one.variable.name in self.loop.written)
+                machine.on_access(one.memory, one.variable.name in self.loop.written)
         contents = Contents.of(values)
         kernel = self.loop.kernel(open_)
         launched = launch(kernel, _ALONE, max_iterations=_MOST_ITERATIONS)

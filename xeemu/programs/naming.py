@@ -73,6 +73,12 @@ def _part(of: Type, at: int) -> str:
     return ""
 
 
+def origins(memory: Memory) -> Mapping[str, Place]:
+    """Where a memory has been allocated, and where its contents have been discarded, as far as that is so."""
+    known = {"allocated": memory.made, "discarded": memory.discarded}
+    return {what: place for what, place in known.items() if place is not None}
+
+
 def site(place: Place) -> Site:
     """A place of the program as findings have it."""
     return Site(place.file, place.line, linecache.getline(place.file, place.line).strip())

@@ -4,7 +4,7 @@ import dataclasses
 
 from xeemu.faults.findings import DATA_RACE, ERROR, Finding
 from xeemu.frontends.hosting import words
-from xeemu.frontends.hosting.holding import Held
+from xeemu.frontends.hosting.buffers import BufferedMemory
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import DEVICE, Memory
 from xeemu.frontends.hosting.ordering import Access
@@ -26,7 +26,7 @@ class Races:
       machine: that runs it.
       frees: what it frees.
       seen: by the lines and the memory, how often.
-      over: whether the program has ended, so that nobody accesses anything.
+      over: True once the program has ended; accesses are not recorded from then on.
     """
 
     machine: Machine
@@ -60,17 +60,17 @@ class Races:
                 f"the host accesses {name or 'memory'} of malloc_device, which only kernels can (SYCL 2020, 4.8.2); "
                 "copy it by q.memcpy(...).wait(), or allocate it by malloc_shared"
             )
-        held = queues.holding.conflict(memory, writes)
+        held = queues.buffers.conflict(memory, writes)
         if held is not None:
             self._held(held, memory, writes)
-        elif queues.holding.is_held(memory):
+        elif queues.buffers.is_held(memory):
             return
         elif pending is not None:
             self.found(pending, Access("", "the host", self.machine.place, memory, writes))
         else:
             words.watch(memory, None)
 
-    def _held(self, held: Held, memory: Memory, writes: bool) -> None:
+    def _held(self, held: BufferedMemory, memory: Memory, writes: bool) -> None:
         """The host accesses a buffer's memory, which shows what is in the buffer when that has ended."""
         since = held.views[-1][0] if held.late is not None else held.place
         assert since is not None

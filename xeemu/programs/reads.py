@@ -11,6 +11,7 @@ from xeemu.frontends.types import Type
 from xeemu.programs import naming
 
 _WRITE = "Write it first: on the host, by a copy or a fill, or in a kernel for which the host has waited."
+_KEEP = "Or leave out no_init: an accessor with it, or of a mode that discards, does not keep what was there."
 
 
 @dataclasses.dataclass(eq=False)
@@ -39,25 +40,32 @@ class Reads:
 
     def _finding(self, place: Place, memory: Memory, at: int, count: int) -> Finding:
         name, address, part = naming.part(self.machine, memory, at)
-        sites = [naming.site(place), *([naming.site(memory.made)] if memory.made is not None else [])]
-        lines = [f"  read {sites[0]}", *(f"  allocated {site}" for site in sites[1:])]
+        origins = naming.origins(memory)
+        sites = [naming.site(place), *map(naming.site, origins.values())]
+        lines = [f"  {what} {site}" for what, site in zip(("read", *origins), sites, strict=True)]
         head = f"{ERROR}: {UNINITIALIZED_READ}: the host reads {name or 'memory'}{part}, which nobody has written"
-        text = "\n".join([head, *lines, f"  {_WRITE}"])
+        text = "\n".join([head, *lines, f"  {_WRITE}", *_keep(origins)])
         return Finding(UNINITIALIZED_READ, ERROR, "global", name, tuple(sites), address, (), (), count, text)
 
 
-def located(found: Findings, origins: Mapping[str, Place]) -> Findings:
-    """Findings of a launch in which uninitialised reads tell where the memory has been allocated, by parameters."""
+def located(found: Findings, origins: Mapping[str, Mapping[str, Place]]) -> Findings:
+    """Findings of a launch in which uninitialised reads tell the origins of the memory, by parameters."""
     made = [_located(f, origins) for f in found]
     return Findings(made, found.proved, found.watched)
 
 
-def _located(finding: Finding, origins: Mapping[str, Place]) -> Finding:
-    place = origins.get(finding.memory)
-    if finding.kind != UNINITIALIZED_READ or finding.space != "global" or place is None:
+def _located(finding: Finding, origins: Mapping[str, Mapping[str, Place]]) -> Finding:
+    places = origins.get(finding.memory)
+    if finding.kind != UNINITIALIZED_READ or finding.space != "global" or not places:
         return finding
-    site = naming.site(place)
+    sites = tuple(map(naming.site, places.values()))
     lines = finding.text.splitlines()
     end = max((k for k, line in enumerate(lines) if line.startswith("    ")), default=0) + 1
-    text = "\n".join([*lines[:end], f"  allocated {site}", *lines[end:]])
-    return dataclasses.replace(finding, sites=(*finding.sites, site), text=text)
+    more = (f"  {what} {site}" for what, site in zip(places, sites, strict=True))
+    text = "\n".join([*lines[:end], *more, *lines[end:], *_keep(places)])
+    return dataclasses.replace(finding, sites=(*finding.sites, *sites), text=text)
+
+
+def _keep(origins: Mapping[str, Place]) -> list[str]:
+    """What else to do where contents have been discarded."""
+    return [f"  {_KEEP}"] if "discarded" in origins else []

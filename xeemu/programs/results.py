@@ -17,7 +17,7 @@ from xeemu.faults.findings import Findings
 from xeemu.frontends.tree import Place
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.programs import reads, telling
+from xeemu.programs import reads, summary
 
 _SAMPLE = 64
 
@@ -32,7 +32,7 @@ class Submitted:
       nd_range: of the launch.
       arguments: of the launch, as they were before it.
       unset: by the names of parameters which bytes of their memories nobody had written.
-      origins: by the names of parameters where their memories have been allocated.
+      origins: by the names of parameters where their memories have been allocated, and contents of them discarded.
       kernel: takes the arguments.
       device: the modelled device.
     """
@@ -45,7 +45,7 @@ class Submitted:
     kernel: Kernel = dataclasses.field(repr=False)
     device: str | Device = dataclasses.field(repr=False)
     unset: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict, repr=False)
-    origins: Mapping[str, Place] = dataclasses.field(default_factory=dict, repr=False)
+    origins: Mapping[str, Mapping[str, Place]] = dataclasses.field(default_factory=dict, repr=False)
 
     @functools.cached_property
     def report(self) -> Report:
@@ -93,4 +93,4 @@ class Result:
     leaks: Findings = dataclasses.field(repr=False)
 
     def __str__(self) -> str:
-        return telling.result(self)
+        return summary.result(self)

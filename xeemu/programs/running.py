@@ -31,12 +31,12 @@ from xeemu.launching.launch import launch
 from xeemu.launching.printing import printed
 from xeemu.programs import launches, naming
 from xeemu.programs.contents import Contents
+from xeemu.programs.exceptions import Exceptions
 from xeemu.programs.frees import Frees
 from xeemu.programs.launches import Pointed, Sharing
 from xeemu.programs.loops import Loops
 from xeemu.programs.naming import Given
 from xeemu.programs.races import Races
-from xeemu.programs.raising import Raising
 from xeemu.programs.reads import Reads
 from xeemu.programs.results import Result, Submitted
 from xeemu.programs.varying import Varying
@@ -85,11 +85,11 @@ class _Run:
         machine = host.machine(self._submit, self.device, strict=True, most=MOST_STEPS)
         frees, read = Frees(machine), Reads(machine)
         races = Races(machine, frees)
-        machine.hasten, machine.touch = Loops(read).hasten, races.touched
-        machine.free, machine.stale, machine.overlapped = frees.freed, frees.used, frees.overlapped
-        machine.missed = read.missed
+        machine.replace_loop, machine.on_access = Loops(read).replace, races.touched
+        machine.on_free, machine.on_use_after_free, machine.on_overlap = frees.freed, frees.used, frees.overlapped
+        machine.on_uninitialized_read = read.missed
         machine.commands.ordering.found = races.found
-        machine.ends = Destructors(self.kernels.instances).of
+        machine.destructor = Destructors(self.kernels.instances).of
         with host.deep(), np.errstate(all="ignore"):
             code = self._call(machine, main)
         races.over = True
@@ -167,7 +167,7 @@ class _Run:
         try:
             self._launch(machine, name, function, kernel)
         except Error as error:
-            Raising(self.kernels.instances).throw(machine, error)
+            Exceptions(self.kernels.instances).throw(machine, error)
             raise _placed(error, machine) from None
 
     def _name(self, function: Function) -> str:
@@ -216,6 +216,8 @@ class _Run:
             sharing = launches.sharing(values)
         kernel, variables = self._kernel(name, entry, sharing)
         values = [*(values if sharing is None else sharing.values(values, variables)), *constants]
+        if machine.commands.open:
+            machine.commands.discard_all()
         contents = Contents.of(values)
         place = machine.place
         submitted = Submitted(
@@ -338,10 +340,10 @@ def _accesses(submitted: Submitted, contents: Contents, changed: Any) -> list[Ac
     return found
 
 
-def _origins(values: Sequence[Any]) -> dict[str, Place]:
-    """Where the memories of parameters have been allocated, by the parameters' names."""
-    pointed = [v for v in values if isinstance(v, Pointed) and v.memory is not None]
-    return {v.variable.name: v.memory.made for v in pointed if v.memory is not None and v.memory.made is not None}
+def _origins(values: Sequence[Any]) -> dict[str, Mapping[str, Place]]:
+    """Where the memories of parameters have been allocated, and their contents discarded, by the parameters' names."""
+    pointed = ((v.variable.name, v.memory) for v in values if isinstance(v, Pointed))
+    return {name: naming.origins(memory) for name, memory in pointed if memory is not None}
 
 
 def _check(machine: Machine, entry: Entry, nd_range: NDRange, values: Sequence[Any]) -> None:

@@ -91,7 +91,7 @@ def remaining(mask: np.ndarray, element: Type, before: np.ndarray, after: np.nda
 
 
 def _same(element: Type, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """`[bytes]` whether the number to which a byte belongs is as it was."""
+    """`[bytes]` true where the number to which a byte belongs is as it was."""
     scalar = element.element if isinstance(element, Vector) else element
     a, b = (np.ascontiguousarray(x).reshape(-1).view(np.uint8) for x in (before, after))
     if isinstance(scalar, Scalar):

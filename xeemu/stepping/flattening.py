@@ -128,14 +128,14 @@ class _Writer:
 
     def body(self, body: Region, given: Sequence[_Known]) -> list[_Known]:
         """Writes a (sub)program; what its results are."""
-        known: dict[Any, _Known] = dict(zip(body.inputs, given, strict=True))
+        known: dict[Any, _Known] = dict(zip(body.taken, given, strict=True))
 
         def read(value: Value) -> _Known:
             return np.asarray(value.array) if isinstance(value, Constant) else known[value]
 
         around = self._scope
         for op in body.ops:
-            results = self._op(op, [read(a) for a in op.operands])
+            results = self._op(op, [read(a) for a in op.used])
             known |= dict(zip(op.results, results, strict=True))
         self._enter(around)
         return [read(a) for a in body.outputs]
@@ -304,9 +304,9 @@ class _Writer:
         start = self.append(Jump(0))
         targets, ends = [], []
         results: list[_Known] = []
-        for body in branches:
+        for k, body in enumerate(branches):
             targets.append(self.here())
-            outputs = self.body(body, operands[1:])
+            outputs = self.body(body, control.given(op, operands, k))
             results = results or [
                 o if isinstance(o, Allocation) else self.register(v, k)
                 for o, v, k in zip(outputs, op.results, lanes, strict=True)
@@ -314,30 +314,29 @@ class _Writer:
             self.close(_moves(results, outputs))
             ends.append(self.append(Jump(0)))
         end = self.here()
-        self.steps[start] = Branch(_value(operands[0]), tuple(targets))
+        self.steps[start] = Branch(_value(operands[-1]), tuple(targets))
         for place in ends:
             self.steps[place] = Jump(end)
         return results
 
     def _scan(self, op: Op, scan: control.Scan, operands: list[_Known]) -> list[_Known]:
-        first = scan.consts + scan.carries
+        count = len(op.seen)
+        first = count + scan.carries
         rows = [_value(self._copied(o, op)) for o in operands[first:]]
-        lanes = lanewise.carries(scan, [_is_lanewise(o) for o in operands[:first]] + [False] * len(rows), self.rank)
-        carries = self._moved(operands[scan.consts : first], lanes)
-        inside = [*map(_is_lanewise, operands[: scan.consts]), *lanes, *([False] * len(rows))]
+        lanes = lanewise.carries(op, [_is_lanewise(o) for o in operands[:first]] + [False] * len(rows), self.rank)
+        carries = self._moved(operands[count:first], lanes)
+        inside = [*map(_is_lanewise, operands[:count]), *lanes, *([False] * len(rows))]
         apart = lanewise.of_body(scan.body, inside, self.rank)[scan.carries :]
         stacks = [self._stack(v, k) for v, k in zip(op.results[scan.carries :], apart, strict=True)]
         counter = self.register(jax.ShapeDtypeStruct((), np.dtype(np.int32)), False)
         blank = [np.zeros(s.shape, s.dtype) for s in stacks]
-        self.close(
-            [*_moves([*carries, *stacks], [*operands[scan.consts : first], *blank]), (counter, np.zeros((), np.int32))]
-        )
+        self.close([*_moves([*carries, *stacks], [*operands[count:first], *blank]), (counter, np.zeros((), np.int32))])
         if not scan.length:
             return [*carries, *(self._unstacked(s, op) for s in stacks)]
         head = self.here()
         turn = self._computed(lambda k: np.int32(scan.length - 1) - k if scan.reverse else k, counter, counter)
-        given = [self._row(r, turn, v) for r, v in zip(rows, scan.body.inputs[first:], strict=True)]
-        outputs = self.body(scan.body, [*operands[: scan.consts], *carries, *given])
+        given = [self._row(r, turn, v) for r, v in zip(rows, scan.body.inputs[scan.carries :], strict=True)]
+        outputs = self.body(scan.body, [*operands[:count], *carries, *given])
         filled = [self._filled(s, o, turn, op) for s, o in zip(stacks, outputs[scan.carries :], strict=True)]
         following = self._computed(lambda k: k + np.int32(1), counter, counter)
         goes_on = self._computed(lambda k: k < np.int32(scan.length), following, np.zeros((), bool))
@@ -384,14 +383,15 @@ class _Writer:
         return filled
 
     def _while(self, op: Op, loop: control.While, operands: list[_Known]) -> list[_Known]:
-        first = loop.predicate_consts + loop.body_consts
-        lanes = lanewise.carries(loop, [_is_lanewise(o) for o in operands], self.rank)
+        first = len(op.seen)
+        tested, seen = (control.seen(op, operands, k) for k in (0, 1))
+        lanes = lanewise.carries(op, [_is_lanewise(o) for o in operands], self.rank)
         carries = self._moved(operands[first:], lanes)
         self.close(_moves(carries, operands[first:]))
         head = self.here()
-        (goes_on,) = self.body(loop.predicate, [*operands[: loop.predicate_consts], *carries])
+        (goes_on,) = self.body(loop.predicate, [*tested, *carries])
         test = self.append(Jump(0))
-        outputs = self.body(loop.body, [*operands[loop.predicate_consts : first], *carries])
+        outputs = self.body(loop.body, [*seen, *carries])
         self.close(_moves(carries, outputs))
         self.append(Jump(head))
         site = None if endings.surely_ends(loop) else source.of_op(op)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from xeemu.frontends import types
 from xeemu.frontends.builtins import (
+    bits,
     common,
     conversions,
     geometry,
@@ -24,23 +25,23 @@ _INTEGERS: Mapping[str, Elemental] = {
     "abs": integers.absolute,
     "abs_diff": integers.difference,
     "add_sat": integers.sum_saturated,
-    "bit_reverse": integers.reversed_bits,
-    "bitfield_extract_signed": integers.field_extracted,
-    "bitfield_extract_unsigned": integers.field_extracted,
-    "bitfield_insert": integers.field_inserted,
-    "clz": integers.leading_zeros,
-    "ctz": integers.trailing_zeros,
+    "bit_reverse": bits.reversed_bits,
+    "bitfield_extract_signed": bits.field_extracted,
+    "bitfield_extract_unsigned": bits.field_extracted,
+    "bitfield_insert": bits.field_inserted,
+    "clz": bits.leading_zeros,
+    "ctz": bits.trailing_zeros,
     "hadd": integers.mean(False),
     "mad24": integers.product_added,
     "mad_hi": integers.high_product_added,
     "mad_sat": integers.product_added_saturated,
     "mul24": integers.operator("*"),
     "mul_hi": integers.high_product,
-    "popcount": integers.set_bits,
+    "popcount": bits.set_bits,
     "rhadd": integers.mean(True),
-    "rotate": integers.rotated,
+    "rotate": bits.rotated,
     "sub_sat": integers.difference_saturated,
-    "upsample": integers.upsampled,
+    "upsample": bits.upsampled,
 }
 
 _COMMON: Mapping[str, Elemental] = {

@@ -22,7 +22,7 @@ def converting(saturated: bool, mode: str | None) -> Builtin:
     """A conversion to the call's type.
 
     Args:
-      saturated: whether what does not fit an integer becomes the nearest value; else it is undefined.
+      saturated: True if what does not fit an integer becomes the nearest value; else it is undefined.
       mode: `rte` to the nearest (of two the even one), `rtz` towards zero, `rtp` up, `rtn` down; None is towards zero
         for an integer from a float, else to the nearest.
     """

@@ -14,7 +14,7 @@ from xeemu.frontends.tree import Expression, Place, Variable
 
 
 def is_binding(cursor: Cursor) -> bool:
-    """Whether a declaration is one of several names."""
+    """True if a declaration is one of several names."""
     return clang.kind(cursor) == "UNEXPOSED_DECL" and str(cursor.spelling).startswith("[")
 
 

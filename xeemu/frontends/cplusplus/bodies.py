@@ -29,7 +29,7 @@ class Body:
       files: the names of the unit's files.
       this: the object whose method it is, as an lvalue.
       closure: the captures of a lambda whose call operator it is.
-      reference: whether the function gives a reference.
+      reference: True if the function gives a reference.
       variables: those declared so far, by their declaration's key.
       given: parameters that stand for an expression, by their declaration's key.
       scopes: the blocks in which they are declared, by their declaration's key.

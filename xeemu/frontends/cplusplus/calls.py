@@ -52,7 +52,7 @@ def read(body: Body, cursor: Cursor) -> Expression:
 
 
 def ends(body: Body, of: types.Type) -> bool:
-    """Whether something may be done at the end of an object."""
+    """True if something may be done at the end of an object."""
     return any(name in body.records.ending for name in types.classes(of))
 
 
@@ -66,7 +66,7 @@ def _ended(body: Body, cursor: Cursor, place: Place) -> Expression:
 
 
 def _copies(operator: Cursor) -> bool:
-    """Whether an assignment copies, rather than moves."""
+    """True if an assignment copies, rather than moves."""
     (parameter,) = operator.type.get_canonical().argument_types()
     return bool(parameter.kind.name == "LVALUEREFERENCE")
 
@@ -154,7 +154,7 @@ def _arguments(body: Body, cursor: Cursor, callee: Cursor) -> list[Expression]:
 
 
 def _names_method(cursor: Cursor) -> bool:
-    """Whether an expression is a method of an object, rather than a member whose operator is called."""
+    """True if an expression is a method of an object, rather than a member whose operator is called."""
     if clang.kind(cursor) != "MEMBER_REF_EXPR":
         return False
     return cursor.referenced is None or clang.kind(cursor.referenced) != "FIELD_DECL"

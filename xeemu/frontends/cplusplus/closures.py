@@ -23,7 +23,7 @@ class Capture:
     Attributes:
       name: of the variable and of the field; `"this"` of the object.
       cursor: the variable's declaration; of the object an expression of its type, or of a pointer to it.
-      reference: whether it is captured by reference.
+      reference: True if it is captured by reference.
     """
 
     name: str
@@ -51,7 +51,7 @@ class _Introducer:
     Attributes:
       named: the captures, with whether by reference.
       default: `"="`, `"&"` or none.
-      whole: whether it captures a copy of the object whose method it is in.
+      whole: True if it captures a copy of the object whose method it is in.
     """
 
     named: dict[str, bool]
@@ -101,12 +101,12 @@ def _implicit(cursor: Cursor, block: Cursor, introducer: _Introducer) -> Iterato
 
 
 def _has_place(declared: Cursor) -> bool:
-    """Whether a variable is one of the function around, and no constant that stands for its value."""
+    """True if a variable is one of the function around, and no constant that stands for its value."""
     return not is_static(declared) and not is_known(declared) and not declared.spelling.startswith(_OF_LOOPS)
 
 
 def _is_of_this(part: Cursor) -> bool:
-    """Whether a member is named alone, and is of an object."""
+    """True if a member is named alone, and is of an object."""
     if next(iter(part.get_children()), None) is not None:
         return False
     declared = part.referenced
@@ -140,13 +140,13 @@ def _introducer(cursor: Cursor) -> _Introducer:
 
 
 def is_static(declared: Cursor) -> bool:
-    """Whether a variable has one place in the program, which nobody captures."""
+    """True if a variable has one place in the program, which nobody captures."""
     parent = clang.kind(declared.semantic_parent) if declared.semantic_parent is not None else ""
     return parent in _OUTSIDE or declared.storage_class.name == "STATIC"
 
 
 def is_known(declared: Cursor) -> bool:
-    """Whether a variable is a constant number, whose value is used instead of it, or a table of them."""
+    """True if a variable is a constant number, whose value is used instead of it, or a table of them."""
     of = declared.type.get_canonical()
     if not layouts.is_const(of):
         return False
@@ -159,7 +159,7 @@ def is_known(declared: Cursor) -> bool:
 
 
 def _is_table(declared: Cursor) -> bool:
-    """Whether an array's first values are constants of numbers."""
+    """True if an array's first values are constants of numbers."""
     pending = [clang.initializer(declared)]
     while pending:
         first = pending.pop()

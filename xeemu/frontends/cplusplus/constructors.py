@@ -140,7 +140,7 @@ def of_items(body: Body, items: list[Cursor], of: types.Record, place: Place) ->
 
 
 def _is_own(part: Cursor, name: str) -> bool:
-    """Whether a part of a class is a constructor, or template of some, that is written and copies nothing."""
+    """True if a part of a class is a constructor, or template of some, that is written and copies nothing."""
     if clang.kind(part) == "FUNCTION_TEMPLATE":
         return part.spelling.partition("<")[0] == name
     return clang.kind(part) == "CONSTRUCTOR" and not (
@@ -149,14 +149,14 @@ def _is_own(part: Cursor, name: str) -> bool:
 
 
 def _takes(callee: Cursor, count: int) -> bool:
-    """Whether a constructor can be called with a number of arguments."""
+    """True if a constructor can be called with a number of arguments."""
     parameters = [c for c in callee.get_children() if clang.kind(c) == "PARM_DECL"]
     needed = [p for p in parameters if not clang.children(p)]
     return len(needed) <= count <= len(parameters)
 
 
 def _is_zero(callee: Cursor) -> bool:
-    """Whether a constructor does nothing but give members the value zero."""
+    """True if a constructor does nothing but give members the value zero."""
     for part in callee.get_children():
         kind = clang.kind(part)
         if kind == "COMPOUND_STMT" and clang.children(part):
@@ -170,7 +170,7 @@ def _is_zero(callee: Cursor) -> bool:
 
 
 def is_implicit(callee: Cursor) -> bool:
-    """Whether the compiler writes a function: its place is that of its class, or it is `= default`."""
+    """True if the compiler writes a function: its place is that of its class, or it is `= default`."""
     parent = callee.semantic_parent
     same = parent is not None and callee.location.int_data == parent.location.int_data
     return bool(same or callee.is_default_method())

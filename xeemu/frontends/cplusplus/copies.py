@@ -55,7 +55,7 @@ def assigned(body: Body, value: Expression, of: Any) -> Expression:
 
 
 def _is_deep(body: Body, of: Any, to: Type, own: bool = True) -> bool:
-    """Whether a copy is more than the bytes; `own` if the class's own constructor makes it."""
+    """True if a copy is more than the bytes; `own` if the class's own constructor makes it."""
     if isinstance(to, types.Array):
         return _is_deep(body, of.element_type.get_canonical(), to.element)
     if not isinstance(to, types.Record) or to.union or of.is_pod():

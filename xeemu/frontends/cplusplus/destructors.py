@@ -35,7 +35,7 @@ class Destructors:
         return self._known[of]
 
     def needed(self, of: Type) -> bool:
-        """Whether something is done at the end of an object or array."""
+        """True if something is done at the end of an object or array."""
         if isinstance(of, types.Array):
             return self.needed(of.element)
         return self.of(of) is not None

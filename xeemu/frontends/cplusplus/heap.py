@@ -98,7 +98,7 @@ def _repeated(made: tree.Call, count: Expression, value: Expression) -> Expressi
 
 
 def is_sized_late(cursor: Cursor) -> bool:
-    """Whether a variable is an array whose size is no constant."""
+    """True if a variable is an array whose size is no constant."""
     return bool(cursor.type.get_canonical().kind.name == "VARIABLEARRAY")
 
 
@@ -118,7 +118,7 @@ def late(body: Body, cursor: Cursor, of: types.Type) -> Expression:
 
 
 def _is_array(words: list[str]) -> bool:
-    """Whether the type that is made is followed by a bracket."""
+    """True if the type that is made is followed by a bracket."""
     depth = 0
     for word in words:
         if depth == 0 and word in ("[", "(", "{", ";", ",", ")"):
@@ -150,7 +150,7 @@ def _count_of_sizes(words: list[str]) -> int:
 
 
 def _is_initialised(words: list[str]) -> bool:
-    """Whether parentheses or braces follow an array's size: elements without a value of their own are 0 then."""
+    """True if parentheses or braces follow an array's size: elements without a value of their own are 0 then."""
     depth, bracket = 0, ""
     for word in words:
         if depth == 0 and bracket == "]" and word != "[":

@@ -144,7 +144,7 @@ def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place
 
 
 def _is_of_part(own: Type, of: Type) -> bool:
-    """Whether an item of a type, a number or a text, is for a part of an array or record."""
+    """True if an item of a type, a number or a text, is for a part of an array or record."""
     if isinstance(own, types.Array):
         return isinstance(of, types.Array) and not isinstance(of.element, types.Scalar) and own.element != of.element
     return isinstance(own, types.Scalar | types.Pointer)
@@ -190,7 +190,7 @@ def by_class(body: Body, of: Any, inner: Type) -> Expression | None:
 
 
 def _is_value(cursor: Cursor, field: Cursor) -> bool:
-    """Whether a part of a field's declaration is its value, and not a bound of its array."""
+    """True if a part of a field's declaration is its value, and not a bound of its array."""
     if not clang.kind(cursor).endswith(("EXPR", "LITERAL", "OPERATOR")):
         return False
     if cursor.extent.begin_int_data < field.location.int_data:  # an argument of its type's template

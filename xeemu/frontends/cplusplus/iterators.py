@@ -11,7 +11,7 @@ from xeemu.frontends.tree import Expression
 
 
 def differs(body: Body, of: types.Record, begin: Expression, end: Expression) -> Expression:
-    """Whether two iterators are not the same."""
+    """True if two iterators are not the same."""
     for name in ("operator!=", "operator=="):
         for method in _operators(body, of, name):
             function = body.function(method)

@@ -66,7 +66,7 @@ def temporary(value: Expression) -> Expression | None:
 
 
 def is_simple(node: Expression) -> bool:
-    """Whether an expression can be evaluated any number of times, or never, at no cost."""
+    """True if an expression can be evaluated any number of times, or never, at no cost."""
     match node:
         case tree.Constant() | tree.Name() | tree.Text() | tree.Callee():
             return True

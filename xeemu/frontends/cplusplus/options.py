@@ -37,5 +37,5 @@ def arguments(folder: str, options: Sequence[str], std: str) -> list[str]:
 
 @functools.cache
 def is_header(file: str) -> bool:
-    """Whether a file is one of our own headers, which the user does not know."""
+    """True if a file is one of our own headers, which the user does not know."""
     return file.startswith(HEADERS)

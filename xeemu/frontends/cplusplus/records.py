@@ -24,7 +24,7 @@ _FUNCTIONS = ("FUNCTIONPROTO", "FUNCTIONNOPROTO")
 
 
 def is_reference(of: Any) -> bool:
-    """Whether a type (clang's) is one of a reference; one to a function is the function."""
+    """True if a type (clang's) is one of a reference; one to a function is the function."""
     of = of.get_canonical()
     return of.kind.name in _REFERENCES and of.get_pointee().kind.name not in _FUNCTIONS
 
@@ -122,7 +122,7 @@ class Records(Layouts):
 
 
 def _ends(declaration: Cursor) -> bool:
-    """Whether a class has a destructor with statements."""
+    """True if a class has a destructor with statements."""
     for part in declaration.get_children():
         if clang.kind(part) == "DESTRUCTOR":
             blocks = [c for c in (part.get_definition() or part).get_children() if clang.kind(c) == "COMPOUND_STMT"]

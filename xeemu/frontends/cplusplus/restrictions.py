@@ -108,7 +108,7 @@ class _Check:
 
 
 def _is_given(variable: Variable) -> bool:
-    """Whether a launch gives a kernel the variable's value."""
+    """True if a launch gives a kernel the variable's value."""
     return specializations.is_constant(variable.type)
 
 

@@ -10,7 +10,7 @@ _CLASS = "__xeemu::specialized<"
 
 
 def is_constant(of: Type) -> bool:
-    """Whether a variable of a type is such a constant."""
+    """True if a variable of a type is such a constant."""
     return isinstance(of, Record) and of.name.startswith(_CLASS)
 
 

@@ -35,6 +35,11 @@ class Submission:
     place: Place
     scopes: tuple[Cursor, ...] = ()
 
+    @property
+    def naming(self) -> int:
+        """The hash of the declaration of the class that names the kernel."""
+        return int(self.cursor.get_template_argument_type(0).get_canonical().get_declaration().hash)
+
 
 def submissions(instances: Instances) -> list[Submission]:
     """The kernels of a unit, in the order of the file."""

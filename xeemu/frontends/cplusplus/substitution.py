@@ -85,7 +85,7 @@ def _uses(value: Expression) -> dict[Variable, int] | None:
 
 
 def _writes(node: Expression) -> bool:
-    """Whether an expression may change an object."""
+    """True if an expression may change an object."""
     match node:
         case tree.Assignment() | tree.Step():
             return True
@@ -97,7 +97,7 @@ def _writes(node: Expression) -> bool:
 
 
 def _may_change(parameter: Variable, argument: Expression) -> bool:
-    """Whether an argument is the address of a temporary object, or a value that may not be the same any more."""
+    """True if an argument is the address of a temporary object, or a value that may not be the same any more."""
     if isinstance(parameter.type, types.Pointer):
         return isinstance(argument, tree.Unary) and temporary(argument.operand) is not None
     return not isinstance(argument, tree.Constant)
@@ -109,7 +109,7 @@ def names(value: Expression) -> frozenset[Variable]:
 
 
 def _may_skip(node: Expression) -> bool:
-    """Whether a part of an expression may not be evaluated, or is an update, before or after which another part is."""
+    """True if a part of an expression may not be evaluated, or is an update, before or after which another part is."""
     match node:
         case tree.Choice() | tree.Binary(op="&&") | tree.Binary(op="||") | tree.Assignment() | tree.Step():
             return True

@@ -13,7 +13,7 @@ from xeemu.frontends.types import Type
 
 
 def is_chosen(cursor: Cursor, callee: Cursor) -> bool:
-    """Whether the object's class, known at run time alone, chooses the function that a call is of."""
+    """True if the object's class, known at run time alone, chooses the function that a call is of."""
     if clang.kind(callee) != "CXX_METHOD" or not callee.is_virtual_method():
         return False
     named = clang.children(cursor)[0]

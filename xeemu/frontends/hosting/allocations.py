@@ -30,12 +30,12 @@ def allocate_in(machine: Machine, node: tree.Call) -> Carried:
 
 def deallocate(machine: Machine, node: tree.Call) -> Carried:
     """What frees memory of no context."""
-    return lambda p: None if p is UNKNOWN else machine.free(p, None)
+    return lambda p: None if p is UNKNOWN else machine.on_free(p, None)
 
 
 def deallocate_in(machine: Machine, node: tree.Call) -> Carried:
     """What frees USM, as of a context."""
-    return lambda context, p: None if p is UNKNOWN else machine.free(p, context)
+    return lambda context, p: None if p is UNKNOWN else machine.on_free(p, context)
 
 
 def size_of(machine: Machine, node: tree.Call) -> Carried:
@@ -50,7 +50,7 @@ def copy_apart(machine: Machine, node: tree.Call) -> Carried:
     def checked(to: Any, source: Any, size: Any) -> None:
         known = UNKNOWN not in (to, source, size) and UNKNOWN not in (to[1], source[1])
         if known and to[0] is not None and to[0] is source[0] and abs(to[1] - source[1]) < size:
-            machine.overlapped(to, source, size)
+            machine.on_overlap(to, source, size)
         copied(to, source, size)
 
     return checked
@@ -68,8 +68,8 @@ def copy_bytes(machine: Machine, node: tree.Call) -> Carried:
         assert memory is not None
         if target.element is None:
             target.element = memory.element
-        machine.touch(target, True)
-        machine.touch(memory, False)
+        machine.on_access(target, True)
+        machine.on_access(memory, False)
         copies.copy_bytes(target, to_at, memory, at, size)
 
     return copied
@@ -83,7 +83,7 @@ def set_bytes(machine: Machine, node: tree.Call) -> Carried:
             return
         memory, at = machine.behind(to)
         assert memory is not None
-        machine.touch(memory, True)
+        machine.on_access(memory, True)
         memory.fill(at, byte, size)
 
     return filled

@@ -42,7 +42,7 @@ def _part(machine: Machine, memory: Memory, at: int, of: Type) -> None:
 
 
 def _holds(of: Type) -> bool:
-    """Whether an object has a container in it."""
+    """True if an object has a container in it."""
     match of:
         case types.Array(element=element):
             return _holds(element)

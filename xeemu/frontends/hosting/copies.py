@@ -70,7 +70,7 @@ def memory_like(memory: Memory, of: Type) -> Memory:
         made = Noted(size, OWN, memory.journal)
     elif isinstance(memory, Words) and size > LARGE_BYTES and not layouts.holds_pointer(of):
         made = Words(size)
-        made.missed = memory.missed
+        made.on_uninitialized_read = memory.on_uninitialized_read
     else:
         made = Cells(size)
     made.element = of

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.hosting import copies, layouts, scalars
+from xeemu.frontends.hosting import conversions, copies, layouts, scalars
 from xeemu.frontends.hosting.copies import load, store
 from xeemu.frontends.hosting.machine import Frame, Machine, Value
 from xeemu.frontends.hosting.memories import NULL, Cells
@@ -87,12 +87,8 @@ def _unary(machine: Machine, node: tree.Unary) -> Value:
         return lambda frame: UNKNOWN if (x := truth(operand(frame))) is UNKNOWN else int(not x)
     compute = scalars.unary(node.op, scalars.of_type(node.type if node.op != "!" else node.operand.type))
     if isinstance(node.type, Vector):
-        return lambda frame: _each(compute, operand(frame))
+        return lambda frame: conversions.each(compute, operand(frame))
     return lambda frame: compute(operand(frame))
-
-
-def _each(compute: Callable[[Any], Any], x: Any) -> Any:
-    return UNKNOWN if x is UNKNOWN else tuple(map(compute, x))
 
 
 def _step(machine: Machine, node: tree.Step) -> Value:
@@ -297,48 +293,8 @@ def _cast(machine: Machine, node: tree.Cast) -> Value:
     operand = value(machine, node.operand)
     if isinstance(node.type, types.Void):
         return operand
-    convert = conversion(machine, node.operand.type, node.type)
+    convert = conversions.conversion(machine, node.operand.type, node.type)
     return operand if convert is None else lambda frame: convert(operand(frame))
-
-
-def conversion(machine: Machine, of: Type, to: Type) -> Callable[[Any], Any] | None:
-    """What converts a value of one type to another; None where there is nothing to do."""
-    if of == to:
-        return None
-    match of, to:
-        case Scalar(), Scalar():
-            return scalars.converter(to)
-        case Scalar(), Vector(element=element, count=count):
-            repeated = scalars.converter(element)
-            return lambda x: (repeated(x),) * count
-        case Vector(), Vector(element=element):
-            compute = scalars.converter(element)
-            return lambda x: _each(compute, x)
-        case Pointer(), Scalar():
-            return _number(machine, to)
-        case types.Array(), Scalar():
-            return _number(machine, to)
-        case Scalar(), Pointer():
-            address = machine.registry.address
-            return lambda x: NULL if x.__class__ is int and x == 0 else address(x)
-        case _, Pointer(pointee=pointee) if not isinstance(pointee, types.Void):
-            return lambda p: _typed(p, pointee)
-    return None
-
-
-def _number(machine: Machine, to: Scalar) -> Callable[[Any], Any]:
-    if to.is_bool:
-        truth = machine.truth
-        return lambda p: UNKNOWN if (x := truth(p)) is UNKNOWN else int(x)
-    number, convert = machine.registry.number, scalars.converter(to)
-    return lambda p: UNKNOWN if p is UNKNOWN else convert(number(p))
-
-
-def _typed(p: Any, pointee: Type) -> Any:
-    """A pointer to something; what is allocated is of that type from then on."""
-    if p is not UNKNOWN and p[0] is not None and p[0].element is None and p[1] is not UNKNOWN and p[1] == 0:
-        p[0].element = pointee
-    return p
 
 
 def _initializer(machine: Machine, node: tree.Initializer) -> Value:

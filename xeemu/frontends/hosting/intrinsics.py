@@ -8,7 +8,7 @@ from xeemu.frontends.hosting import (
     allocations,
     containers,
     copies,
-    devicewise,
+    device_functions,
     dispatch,
     formats,
     functions,
@@ -33,7 +33,9 @@ def find(machine: Machine, node: tree.Call) -> Carried:
     if command is not None:
         return command
     given = [a.type for a in node.arguments]
-    computed = functions.find(node.name, node.type, given) or devicewise.find(machine, node.name, node.type, given)
+    computed = functions.find(node.name, node.type, given) or device_functions.find(
+        machine, node.name, node.type, given
+    )
     if computed is not None:
         return computed
     name, place = node.name, node.place
@@ -48,8 +50,9 @@ def find(machine: Machine, node: tree.Call) -> Carried:
 
 
 COMMANDS = (
-    "new_queue", "new_context", "begin_command", "command_depends", "command_uses", "end_command", "wait_event",
-    "wait_queue", "wait_memory", "hold", "release", "view", "end_view", "profiled", "device_info", "device_text",
+    "new_queue", "new_context", "begin_command", "command_depends", "command_uses", "discard", "end_command",
+    "wait_event", "wait_queue", "wait_memory", "hold", "release", "view", "end_view", "profiled",
+    "device_info", "device_text",
 )  # fmt: skip
 """What goes to the queues and devices of a program."""
 
@@ -232,7 +235,7 @@ def _ends_by(machine: Machine, node: tree.Call) -> Carried:
         if function is not None and machine.strict:
             of = function.parameters[0].type
             assert isinstance(of, types.Pointer)
-            machine.told[of.pointee] = function
+            machine.destructors[of.pointee] = function
 
     return told
 
@@ -241,7 +244,7 @@ def _end_of(machine: Machine, node: tree.Call) -> Carried:
     of = _pointee(node)
 
     def ended(pointer: Any) -> None:
-        function = machine.told.get(of)
+        function = machine.destructors.get(of)
         if function is not None:
             machine.call(function, [pointer])
 
@@ -309,7 +312,7 @@ def _at_exit(machine: Machine, node: tree.Call) -> Carried:
     def given(callee: Any) -> None:
         function = callee.read() if isinstance(callee, tree.Callee) else None
         if function is not None and machine.strict:
-            machine.lasting.append(function)
+            machine.static_objects.append(function)
 
     return given
 

@@ -56,7 +56,7 @@ def _is_empty(field: Field) -> bool:
 
 @functools.cache
 def _is_ours(of: Type) -> bool:
-    """Whether a type is a closure or has a base class, or holds something that is or has."""
+    """True if a type is a closure or has a base class, or holds something that is or has."""
     match of:
         case Array(element=element):
             return _is_ours(element)
@@ -85,7 +85,7 @@ def leaves(of: Type) -> tuple[tuple[int, Type], ...]:
 
 @functools.cache
 def holds_pointer(of: Type) -> bool:
-    """Whether a value is not numbers alone."""
+    """True if a value is not numbers alone."""
     match of:
         case Array(element=element):
             return holds_pointer(element)

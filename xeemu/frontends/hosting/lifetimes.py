@@ -17,10 +17,10 @@ _MADE = "<this>"
 
 
 def needed(machine: Machine, of: Type) -> bool:
-    """Whether something is done at the end of an object or array."""
+    """True if something is done at the end of an object or array."""
     if isinstance(of, types.Array):
         return needed(machine, of.element)
-    return isinstance(of, types.Record) and machine.ends(of) is not None
+    return isinstance(of, types.Record) and machine.destructor(of) is not None
 
 
 def end(machine: Machine, memory: Memory, at: Any, of: Type) -> None:
@@ -28,7 +28,7 @@ def end(machine: Machine, memory: Memory, at: Any, of: Type) -> None:
     if isinstance(of, types.Array):
         for k in reversed(range(of.count)):
             end(machine, memory, at + k * layouts.size(of.element), of.element)
-    elif isinstance(of, types.Record) and (function := machine.ends(of)) is not None:
+    elif isinstance(of, types.Record) and (function := machine.destructor(of)) is not None:
         machine.call(function, [(memory, at)])
 
 
@@ -68,7 +68,7 @@ def _is_ended(machine: Machine, variable: Variable) -> bool:
 
 
 def _extends(machine: Machine, variable: Variable) -> bool:
-    """Whether a variable is a reference to a temporary object, which lives as long."""
+    """True if a variable is a reference to a temporary object, which lives as long."""
     first = variable.initializer if isinstance(variable.type, types.Pointer) and machine.strict else None
     return isinstance(first, tree.Unary) and first.op == "&" and has_temporaries(machine, first)
 
@@ -95,13 +95,13 @@ def _end_all(machine: Machine, variables: Sequence[Variable], frame: Frame, unwi
 
 
 def has_temporaries(machine: Machine, node: Any) -> bool:
-    """Whether there are temporary objects in an expression or statement at whose end something is done."""
+    """True if there are temporary objects in an expression or statement at whose end something is done."""
     found = (v for part in effects.nodes(node) if isinstance(part, tree.Declaration) for v in part.variables)
     return any(v.name == TEMPORARY and needed(machine, v.type) for v in found)
 
 
 def is_eventful(machine: Machine, node: Statement) -> bool:
-    """Whether objects at whose end something is done, or exceptions, are in a statement or in what it calls."""
+    """True if objects at whose end something is done, or exceptions, are in a statement or in what it calls."""
     calls = [n.function for n in effects.nodes(node) if isinstance(n, tree.Call) and n.function is not None]
     called = {f for function in calls for f in effects.functions(function)}
     parts = [p for block in (node, *(f.body for f in called)) for p in effects.nodes(block)]
@@ -156,8 +156,8 @@ def end_heap(machine: Machine, pointer: Any, of: Type) -> None:
 
 def end_program(machine: Machine) -> None:
     """Ends the static objects and calls the functions given to `atexit`, the last one first."""
-    while machine.lasting:
-        last = machine.lasting.pop()
+    while machine.static_objects:
+        last = machine.static_objects.pop()
         if isinstance(last, tree.Function):
             machine.call(last, [])
         else:

@@ -45,7 +45,7 @@ class Stopped(Exception):
     Attributes:
       status: that it gives.
       message: of an error; else empty.
-      orderly: whether static objects end before, and functions given to `atexit` are called, as by `std::exit`.
+      orderly: True if static objects end before, and functions given to `atexit` are called, as by `std::exit`.
     """
 
     def __init__(self, status: int, message: str = "", orderly: bool = False):
@@ -82,7 +82,7 @@ class Machine:
     """The state of a program of the host.
 
     Attributes:
-      strict: whether all has to be known; else what is not known is `UNKNOWN`, and the program is followed as far as it
+      strict: True if all has to be known; else what is not known is `UNKNOWN`, and the program is followed as far as it
         can be.
       submit: takes a kernel's entry, the address of its function object and the calls that lead to it.
       intrinsic: carries out a function that has no body.
@@ -93,20 +93,20 @@ class Machine:
       allocated: the bytes of the heap.
       heap: the memories that have been allocated.
       limit: how many there may be till the end of a loop.
-      quiet: whether nothing is to be submitted.
+      quiet: True if nothing is to be submitted.
       most: how many there may be.
       output: what is printed.
       shared: memories that host and device, or the device alone, can access.
-      free: called with an address whose memory is freed, and the number of the context where it is one of USM's.
-      overlapped: called with where, from where and how many bytes are copied whose source and target overlap.
-      stale: called with memory that has been freed, and with what uses it.
-      missed: called when the host reads memory that nobody has written, with the offset and the type.
-      hasten: carries out what is left of a long loop, if it can; called with the steps of the loop since it was called
-        last, it gives those after which it is to be called again, 0 where the loop has ended.
-      ends: the function, of an object's address, that ends an object of a class; None where nothing is done then.
-      told: the functions by which instances of our headers' templates end, as they have said.
+      on_free: called with an address whose memory is freed, and the number of the context where it is one of USM's.
+      on_overlap: called with where, from where and how many bytes are copied whose source and target overlap.
+      on_use_after_free: called with memory that has been freed, and with what uses it.
+      on_uninitialized_read: called when the host reads memory that nobody has written, with the offset and the type.
+      replace_loop: carries out what is left of a long loop, if it can; called with the steps of the loop since it was
+        called last, it gives those after which it is to be called again, 0 where the loop has ended.
+      destructor: the destructor of a class, a function of an object's address; None of one that does nothing.
+      destructors: those of instances of our headers' templates, which these have registered.
       temporaries: temporary objects that end with their full expressions, and their types.
-      lasting: the static objects, and the functions given to `atexit`, in the order in which they were made and given.
+      static_objects: in the order of their construction, with the functions given to `atexit` among them.
       handled: the exceptions that are being handled, the last one first at the end.
       exceptions: those that the program has pointers to, by their numbers less one.
       trying: the handlers of the blocks that are being tried.
@@ -131,10 +131,10 @@ class Machine:
     quiet: bool = False
     output: list[str] = dataclasses.field(default_factory=list)
     failed: list[Exception] = dataclasses.field(default_factory=list)
-    ends: Callable[[Type], Function | None] = dataclasses.field(default=lambda _: None)
-    told: dict[Type, Function] = dataclasses.field(default_factory=dict)
+    destructor: Callable[[Type], Function | None] = dataclasses.field(default=lambda _: None)
+    destructors: dict[Type, Function] = dataclasses.field(default_factory=dict)
     temporaries: list[tuple[Memory, Type]] = dataclasses.field(default_factory=list)
-    lasting: list[tuple[Memory, Type] | Function] = dataclasses.field(default_factory=list)
+    static_objects: list[tuple[Memory, Type] | Function] = dataclasses.field(default_factory=list)
     handled: list[Thrown] = dataclasses.field(default_factory=list)
     exceptions: list[Thrown] = dataclasses.field(default_factory=list)
     trying: list[Sequence[tree.Handler]] = dataclasses.field(default_factory=list)
@@ -142,12 +142,12 @@ class Machine:
     commands: Any = None
     shared: list[Words] = dataclasses.field(default_factory=list)
     random: Any = 1
-    hasten: "Callable[[Machine, tree.Loop, Frame, int], int] | None" = None
-    touch: Callable[[Memory, bool], None] = dataclasses.field(default=lambda *_: None)
-    free: Callable[[Address, int | None], None] = dataclasses.field(default=lambda *_: None)
-    overlapped: Callable[[Address, Address, int], None] = dataclasses.field(default=lambda *_: None)
-    stale: Callable[[Memory, str], None] = dataclasses.field(default=lambda *_: None)
-    missed: Callable[[Memory, int, Type], None] = dataclasses.field(default=lambda *_: None)
+    replace_loop: "Callable[[Machine, tree.Loop, Frame, int], int] | None" = None
+    on_access: Callable[[Memory, bool], None] = dataclasses.field(default=lambda *_: None)
+    on_free: Callable[[Address, int | None], None] = dataclasses.field(default=lambda *_: None)
+    on_overlap: Callable[[Address, Address, int], None] = dataclasses.field(default=lambda *_: None)
+    on_use_after_free: Callable[[Memory, str], None] = dataclasses.field(default=lambda *_: None)
+    on_uninitialized_read: Callable[[Memory, int, Type], None] = dataclasses.field(default=lambda *_: None)
 
     # --- Memories ---
 
@@ -186,7 +186,7 @@ class Machine:
         made.made = self.place
         self.heap.append(made)
         if kind in (DEVICE, SHARED):
-            made.watch = self.touch
+            made.watch = self.on_access
             self.shared.append(made)
         if kind == LOCAL and self.commands is not None:
             self.commands.command_uses((made, 0), size, 1)
@@ -196,7 +196,7 @@ class Machine:
         """Memory that nobody has written."""
         made = Words(size, kind)
         made.unset = np.ones(size, bool)
-        made.missed = self.missed
+        made.on_uninitialized_read = self.on_uninitialized_read
         return made
 
     def static(self, variable: Variable) -> Memory:
@@ -207,12 +207,12 @@ class Machine:
             if variable.initializer is None:
                 made.fill(0, 0, made.size)
             else:
-                self.begin(made, variable, {})
+                self.initialize(made, variable, {})
             self.note(variable, made)
-            self.lasting.append((made, variable.type))
+            self.static_objects.append((made, variable.type))
         return self.statics[variable]
 
-    begin: Callable[[Memory, Variable, Frame], None] = dataclasses.field(default=lambda *_: None)
+    initialize: Callable[[Memory, Variable, Frame], None] = dataclasses.field(default=lambda *_: None)
 
     def note(self, variable: Variable, memory: Memory) -> None:
         """A variable of the user's, whose arrays go by its name."""
@@ -252,7 +252,7 @@ class Machine:
             raise Exhausted()
 
     def truth(self, value: Any) -> Any:
-        """Whether a value holds; `UNKNOWN` where it is not known and need not be."""
+        """True if a value holds; `UNKNOWN` where it is not known and need not be."""
         if value is UNKNOWN:
             return self.unknown("a condition") if self.strict else UNKNOWN
         if value.__class__ is tuple:

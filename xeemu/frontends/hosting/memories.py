@@ -31,11 +31,12 @@ class Memory(abc.ABC):
       element: what a pointer to them was first converted to, None of one to `void`.
       made: where it has been allocated; None of a variable.
       freed: where it has been freed; None as long as it has not.
+      discarded: where contents of it have been discarded last, by an accessor of `no_init`; None where none have been.
       context: of USM the number of its context.
-      watch: of `Words` and `Watched` called when the host accesses them, with whether it writes.
+      watch: of `Words` and `Watched` called when the host accesses them, with true if it writes.
     """
 
-    __slots__ = ("context", "element", "freed", "kind", "made", "number", "size", "watch")
+    __slots__ = ("context", "discarded", "element", "freed", "kind", "made", "number", "size", "watch")
 
     watch: Callable[["Memory", bool], None] | None
 
@@ -45,6 +46,7 @@ class Memory(abc.ABC):
         self.number = self.context = 0
         self.made: Place | None = None
         self.freed: Place | None = None
+        self.discarded: Place | None = None
 
     @abc.abstractmethod
     def get(self, at: Any, of: Type) -> Any:
@@ -60,7 +62,7 @@ class Memory(abc.ABC):
 
     @abc.abstractmethod
     def fill(self, at: Any, byte: Any, size: Any) -> None:
-        """Sets bytes."""
+        """Sets bytes; to `UNKNOWN` those that nobody has written any more."""
 
     @abc.abstractmethod
     def forget(self) -> None:
@@ -144,7 +146,7 @@ class Cells(Memory):
         return [k for k in range(at - 7, at) if k in self.cells and k + self._width(k) > at]
 
     def covers(self, at: int, byte: int) -> bool:
-        """Whether a byte is one of the value at an offset."""
+        """True if a byte is one of the value at an offset."""
         return at <= byte < at + self._width(at)
 
     def _width(self, at: int) -> int:
@@ -187,8 +189,11 @@ class Cells(Memory):
                 self.kinds[b] = types.UCHAR
 
     def fill(self, at: Any, byte: Any, size: Any) -> None:
-        if at is UNKNOWN or size is UNKNOWN or byte is UNKNOWN:
+        if at is UNKNOWN or size is UNKNOWN:
             self.forget()
+            return
+        if byte is UNKNOWN:
+            self._discard(at, at + size)
             return
         if size <= _FILLED:
             self.clear(at, size)
@@ -202,6 +207,13 @@ class Cells(Memory):
         else:
             self.forget()
 
+    def _discard(self, low: int, high: int) -> None:
+        """Forgets the values of some bytes, and of those that are there in part the other bytes stay."""
+        self.clear(low, high - low)
+        zeros = [(0, self.size)] if self.rest is not UNKNOWN else self.zeros
+        parts = [part for a, b in zeros for part in ((a, min(b, low)), (max(a, high), b))]
+        self.rest, self.zeros = UNKNOWN, [(a, b) for a, b in parts if a < b]
+
     def forget(self) -> None:
         self.cells.clear()
         self.kinds.clear()
@@ -210,7 +222,7 @@ class Cells(Memory):
 
 
 class Watched(Cells):
-    """Cells while somebody cares for the host's accesses; who is called may make them `Cells` again."""
+    """Cells whose accesses by the host are recorded; `watch` may make them `Cells` again."""
 
     __slots__ = ()
 
@@ -235,7 +247,7 @@ def _punned(found: Any, of: Scalar) -> Any:
 
 @dataclasses.dataclass
 class Journal:
-    """What was in cells before they changed, while somebody wants to know; the oldest first."""
+    """What was in cells before they changed, the oldest change first; None while changes are not recorded."""
 
     entries: "list[tuple[Noted, Any, Any]] | None" = None
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from xeemu.frontends.hosting.memories import Memory
+from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.tree import Place
 
 _WINDOW = 256
@@ -22,7 +23,7 @@ class Access:
       by: the kernel's name, or what it is.
       place: in the user's file.
       memory: the memory.
-      writes: whether it is changed.
+      writes: True if it is changed.
       at: where what is accessed begins, in bytes.
       since: of the host's, where the buffer begins that has the memory.
       contents: of what a kernel writes the bytes before and after it, None where they are not at hand.
@@ -51,13 +52,28 @@ class Block:
 
     Attributes:
       memory: the buffer's.
-      writes: whether the command writes to it.
+      writes: True if the command writes to it.
       place: where the host accessor begins.
     """
 
     memory: Memory
     writes: bool
     place: Place
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Discard:
+    """Some bytes of a memory whose contents are of no use to an accessor that is made at a place."""
+
+    memory: Memory
+    at: int
+    size: int
+    place: Place
+
+    def apply(self) -> None:
+        """From now on nobody has written these bytes."""
+        self.memory.fill(self.at, UNKNOWN, self.size)
+        self.memory.discarded = self.place
 
 
 @dataclasses.dataclass(eq=False)
@@ -69,10 +85,12 @@ class Command:
       queue: its queue's.
       place: where it is submitted.
       before: the commands that come before it, by number.
-      uses: the memories of its accessors, and those made for it, each with whether it is changed.
+      uses: the memories of its accessors, and those made for it, each with true if it is changed.
       launched: the kernels that it has launched, each with its `time_s`.
       accesses: what it does with memories.
       blocked: the host accessor for whose end it waits.
+      discards: what is of no use to some of its accessors.
+      needed: the memories whose contents its other accessors need.
     """
 
     number: int
@@ -83,6 +101,8 @@ class Command:
     launched: list[Any] = dataclasses.field(default_factory=list)
     accesses: list[Access] = dataclasses.field(default_factory=list)
     blocked: Block | None = None
+    discards: list[Discard] = dataclasses.field(default_factory=list)
+    needed: set[Memory] = dataclasses.field(default_factory=set)
 
 
 @dataclasses.dataclass(eq=False)
@@ -144,12 +164,12 @@ class Ordering:
 
 
 def _share(a: Command, b: Command) -> bool:
-    """Whether two commands have accessors to one buffer, and one changes it."""
+    """True if two commands have accessors to one buffer, and one changes it."""
     return any(m is n and (v or w) for m, v in a.uses for n, w in b.uses)
 
 
 def _conflict(a: Access, b: Access) -> bool:
-    """Whether two accesses may touch the same bytes, and one changes them."""
+    """True if two accesses may touch the same bytes, and one changes them."""
     if not (a.writes or b.writes):
         return False
     first, second = (x.changed() if x.writes else None for x in (a, b))

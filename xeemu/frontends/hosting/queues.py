@@ -4,16 +4,17 @@ import dataclasses
 from typing import Any
 
 from xeemu.devices.device import Device
-from xeemu.frontends.hosting import holding, words
-from xeemu.frontends.hosting.holding import Holding
+from xeemu.frontends.hosting import buffers, words
+from xeemu.frontends.hosting.buffers import Buffers
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import Memory
-from xeemu.frontends.hosting.ordering import Access, Block, Command, Ordering
+from xeemu.frontends.hosting.ordering import Access, Block, Command, Discard, Ordering
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 
 END = 2
 """The number by which our headers ask for the time at which a command has ended."""
-_READ = 0
+_READ, _DISCARD_WRITE = 0, 3
+"""Modes of accessors, by their numbers in our headers."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -25,9 +26,9 @@ class Queues:
       device: which is asked for its properties.
       ordering: the commands.
       open: the commands that are being put together.
-      in_order: of each queue whether it is.
+      in_order: true of each queue that is in order.
       contexts: how many the program has made; 0 is the platform's.
-      holding: the memories that buffers have.
+      buffers: the memories that buffers have.
     """
 
     machine: Machine
@@ -36,7 +37,7 @@ class Queues:
     open: list[Command] = dataclasses.field(default_factory=list)
     in_order: list[bool] = dataclasses.field(default_factory=list)
     contexts: int = 0
-    holding: Holding = dataclasses.field(default_factory=Holding)
+    buffers: Buffers = dataclasses.field(default_factory=Buffers)
 
     @property
     def commands(self) -> list[Command]:
@@ -53,7 +54,7 @@ class Queues:
     def begin_command(self, queue: Any) -> None:
         self.open.append(Command(0, queue, self.machine.place))
         for memory in self.machine.shared:
-            memory.watch = self.machine.touch
+            memory.watch = self.machine.on_access
 
     def command_depends(self, event: Any) -> None:
         if self.open and event is not UNKNOWN:
@@ -62,7 +63,28 @@ class Queues:
     def command_uses(self, memory: Any, size: Any, mode: Any) -> None:
         if self.open and memory is not UNKNOWN and memory[0] is not None:
             self.open[-1].uses.append((memory[0], mode != _READ))
+            if mode != _DISCARD_WRITE:
+                self.open[-1].needed.add(memory[0])
             self.open[-1].blocked = self.open[-1].blocked or self._blocked(memory[0], mode != _READ)
+
+    def discard(self, pointer: Any, size: Any) -> None:
+        """The contents of some memory are of no use to the accessor that is made: of a command, else of the host."""
+        memory = buffers.known(pointer)
+        if memory is None or not self.machine.strict:
+            return
+        one = Discard(memory, pointer[1], size, self.machine.place)
+        if self.open:
+            self.open[-1].discards.append(one)
+        else:
+            one.apply()
+
+    def discard_all(self) -> None:
+        """Forgets what is of no use to any accessor of the command that is put together, before it runs."""
+        command = self.open[-1]
+        for one in command.discards:
+            if one.memory not in command.needed:
+                one.apply()
+        command.discards.clear()
 
     def end_command(self) -> int:
         command = self.open.pop() if self.open else Command(0, UNKNOWN, self.machine.place)
@@ -70,9 +92,9 @@ class Queues:
         if self.machine.strict:
             for access in command.accesses:
                 blocked = command.blocked is not None and command.blocked.memory is access.memory
-                self.holding.used(access, blocked)
+                self.buffers.used(access, blocked)
                 if blocked:
-                    words.watch(access.memory, self.machine.touch)
+                    words.watch(access.memory, self.machine.on_access)
             self.ordering.close(command, known and self.in_order[command.queue])
         else:
             self.commands.append(command)
@@ -106,36 +128,36 @@ class Queues:
             )
 
     def _blocked(self, memory: Memory, writes: bool) -> Block | None:
-        place = self.holding.viewed(memory, writes)
+        place = self.buffers.viewed(memory, writes)
         return None if place is None else Block(memory, writes, place)
 
     def hold(self, pointer: Any, size: Any) -> None:
         """A buffer begins that has the host's memory, all of it, till it ends."""
-        memory = holding.known(pointer)
+        memory = buffers.known(pointer)
         if self.machine.strict and memory is not None and pointer[1] == 0 and memory.size == size:
-            self.holding.begin(memory, self.machine.place)
-            words.watch(memory, self.machine.touch)
+            self.buffers.begin(memory, self.machine.place)
+            words.watch(memory, self.machine.on_access)
 
     def release(self, pointer: Any) -> None:
         """A buffer ends: it waits for the commands that use it."""
-        memory = holding.known(pointer)
-        if memory is not None and self.machine.strict and self.holding.end(memory):
+        memory = buffers.known(pointer)
+        if memory is not None and self.machine.strict and self.buffers.end(memory):
             self._wait(self.ordering.using(memory))
             words.watch(memory, None)
 
     def view(self, pointer: Any, mode: Any) -> None:
         """A host accessor begins: it waits for the commands that use the buffer."""
         self.wait_memory(pointer)
-        memory = holding.known(pointer)
+        memory = buffers.known(pointer)
         if memory is not None and self.machine.strict:
-            self.holding.view(memory, self.machine.place, mode != _READ)
+            self.buffers.view(memory, self.machine.place, mode != _READ)
             words.watch(memory, None)
 
     def end_view(self, pointer: Any, mode: Any) -> None:
-        memory = holding.known(pointer)
+        memory = buffers.known(pointer)
         if memory is not None and self.machine.strict:
-            self.holding.end_view(memory, mode != _READ)
-            words.watch(memory, self.machine.touch if self.holding.is_held(memory) else None)
+            self.buffers.end_view(memory, mode != _READ)
+            words.watch(memory, self.machine.on_access if self.buffers.is_held(memory) else None)
 
     def touch(self, memory: Memory, writes: bool) -> Access | None:
         """An access by the host's code; a command's, where one is put together. Gives the access that conflicts."""
@@ -145,7 +167,7 @@ class Queues:
         if not any(a.memory is memory and a.writes >= writes for a in accesses):
             accesses.append(Access("", "a copy or fill", self.machine.place, memory, writes))
             if self.machine.strict:
-                words.watch(memory, self.machine.touch)
+                words.watch(memory, self.machine.on_access)
         return None
 
     def profiled(self, event: Any, what: Any) -> Any:
@@ -175,7 +197,7 @@ def _information(device: Device) -> dict[int, int]:
         10: cores * engines, 11: device.max_work_group_size, 12: device.local_mem_size, 13: 1 << 36, 14: 1 << 34,
         15: int((device.clock_hz or 1e9) / 1e6), 16: device.max_work_group_size // min(device.sub_group_sizes),
         17: 1 << 26, 18: 64, 19: device.default_sub_group_size, 20: 0x8086, 21: 64, 22: 1024, 23: 3, 24: 1 << 32,
-        25: 2048, 26: 1, 27: 1, 28: 64, 29: 0, 31: local_type, 32: 2, 40: 0, 41: 1, 80: 1, 90: 16, 91: 1,
+        25: 2048, 26: 1, 27: 1, 28: 64, 29: 0, 31: local_type, 32: 2, 40: 0, 41: 1, 80: 1, 81: 0, 90: 16, 91: 1,
         92: cores, 93: engines, 94: device.threads_per_engine or 1,
         100: sum(set(device.sub_group_sizes)),
     }  # fmt: skip

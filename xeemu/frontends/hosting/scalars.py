@@ -54,7 +54,7 @@ def converter(of: Scalar) -> Unary:
 
 
 def wraps(of: Type) -> bool:
-    """Whether a type is that of integers of 64 bits without a sign."""
+    """True if a type is that of integers of 64 bits without a sign."""
     return isinstance(of, Scalar) and of.size == 8 and of.is_integer and not of.is_signed
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from xeemu.errors import Error
 from xeemu.frontends import callees, tree, types
-from xeemu.frontends.hosting import guesses, handling, layouts, lifetimes
+from xeemu.frontends.hosting import exceptions, layouts, lifetimes, partial_evaluation
 from xeemu.frontends.hosting.copies import store
 from xeemu.frontends.hosting.expressions import value
 from xeemu.frontends.hosting.machine import RESULT, Frame, Machine, Value
@@ -55,7 +55,7 @@ def statement(machine: Machine, node: Statement) -> Run:
         machine.place = where
         return made(frame)
 
-    return placed if machine.strict else guesses.tolerant(machine, node, placed)
+    return placed if machine.strict else partial_evaluation.tolerant(machine, node, placed)
 
 
 def _when_reached(machine: Machine, node: Statement) -> Run:
@@ -154,7 +154,7 @@ def declare(machine: Machine, variable: Variable, frame: Frame) -> None:
 
 @functools.lru_cache(maxsize=4096)
 def _names_itself(variable: Variable) -> bool:
-    """Whether a variable's first value names it, as a function object that calls itself does."""
+    """True if a variable's first value names it, as a function object that calls itself does."""
     return any(isinstance(n, tree.Name) and n.variable is variable for n in effects.nodes(variable.initializer))
 
 
@@ -194,7 +194,7 @@ def _if(machine: Machine, node: tree.If) -> Run:
     def run(frame: Frame) -> str | None:
         holds = truth(condition(frame))
         if holds is UNKNOWN:
-            return guesses.either(machine, frame, then, otherwise)
+            return partial_evaluation.either(machine, frame, then, otherwise)
         if holds:
             return then(frame)
         return None if otherwise is None else otherwise(frame)
@@ -207,7 +207,7 @@ def _loop(machine: Machine, node: tree.Loop) -> Run:
     condition = None if node.condition is None else _condition(machine, node.condition)
     step = None if node.step is None else _condition(machine, node.step)
     repeated = statement(machine, node.body)
-    repeat = guesses.repeat if not machine.strict else _repeat
+    repeat = partial_evaluation.repeat if not machine.strict else _repeat
 
     def run(frame: Frame) -> str | None:
         if first is not None:
@@ -226,8 +226,8 @@ def _repeat(
 ) -> str | None:
     truth, tested, start, long = machine.truth, not node.after, machine.steps, _LONG
     while True:
-        if tested and machine.steps - start > long and machine.hasten is not None:
-            long = machine.hasten(machine, node, frame, machine.steps - start)
+        if tested and machine.steps - start > long and machine.replace_loop is not None:
+            long = machine.replace_loop(machine, node, frame, machine.steps - start)
             if not long:
                 return None
             start = machine.steps
@@ -251,7 +251,7 @@ def _switch(machine: Machine, node: tree.Switch) -> Run:
         if x is UNKNOWN:
             if machine.strict:
                 machine.unknown("a switch")
-            return guesses.any_case(machine, frame, cases)
+            return partial_evaluation.any_case(machine, frame, cases)
         start = _case(node, x)
         for part in [s for case in cases[start:] for s in case]:
             left = part(frame)
@@ -305,7 +305,7 @@ _MAKERS: dict[type, Callable[[Machine, Any], Run]] = {
     tree.Break: lambda machine, node: lambda frame: BREAK,
     tree.Continue: lambda machine, node: lambda frame: CONTINUE,
     tree.Return: _return,
-    tree.Try: handling.tried,
+    tree.Try: exceptions.tried,
     tree.Goto: _goto,
     tree.Label: lambda machine, node: lambda frame: None,
 }

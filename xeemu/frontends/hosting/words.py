@@ -23,14 +23,15 @@ class Words(Memory):
       bytes: the contents.
       others: pointers and pointers that are not known, by offset.
       unset: `[size]` which bytes nobody has written; None if all have been.
-      lent: whether somebody else has the contents, which must not change then.
-      watch: None where nobody cares for the host's accesses.
-      missed: called when the host reads what nobody has written, with the offset and the type; None where nobody cares.
+      lent: True if a launch shares the contents, which must not change then.
+      watch: None where the host's accesses are not recorded.
+      on_uninitialized_read: called when the host reads what nobody has written, with the offset and the type; None
+        where such reads are not recorded.
     """
 
-    __slots__ = ("_poison", "_views", "bytes", "lent", "missed", "others", "unset")
+    __slots__ = ("_poison", "_views", "bytes", "lent", "on_uninitialized_read", "others", "unset")
 
-    missed: Callable[["Words", int, Type], None] | None
+    on_uninitialized_read: Callable[["Words", int, Type], None] | None
 
     def __init__(self, size: int, kind: int = OWN):
         super().__init__(size, kind)
@@ -38,7 +39,7 @@ class Words(Memory):
         self.others: dict[int, Any] = {}
         self.unset: np.ndarray | None = None
         self.lent = False
-        self.watch = self.missed = None
+        self.watch = self.on_uninitialized_read = None
         self._poison: np.dtype | None = None
         self._views: dict[np.dtype, np.ndarray] = {}
 
@@ -46,8 +47,8 @@ class Words(Memory):
         if self.watch is not None:
             self.watch(self, False)
         if self.unset is not None and self._is_unset(at, of):
-            if self.missed is not None:
-                self.missed(self, at, of)
+            if self.on_uninitialized_read is not None:
+                self.on_uninitialized_read(self, at, of)
             return scalars.of_bits(poison(of.dtype), of) if isinstance(of, Scalar) else UNKNOWN
         return self._found(at, of)
 

@@ -14,7 +14,7 @@ from xeemu.frontends.values import Data
 
 
 def is_worthwhile(walk: Walk, node: If, condition: Data) -> bool:
-    """Whether an `if` is one of the group: of a side that loops or synchronises, and that nobody jumps out of."""
+    """True if an `if` is one of the group: of a side that loops or synchronises, and that nobody jumps out of."""
     if condition.ndim or isinstance(condition, np.generic):
         return False
     sides = [side for side in (node.then, node.otherwise) if side is not None]
@@ -33,7 +33,7 @@ def _is_long(node: Statement) -> bool:
 
 
 def _jumps(node: object, loop: bool = False, switch: bool = False) -> bool:
-    """Whether somebody may leave a statement by a jump; `loop` and `switch` tell what is around, within it."""
+    """True if somebody may leave a statement by a jump; `loop` and `switch` tell what is around, within it."""
     match node:
         case Return():
             return True

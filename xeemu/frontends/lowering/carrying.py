@@ -39,7 +39,7 @@ class Learnt:
     Attributes:
       apart: variables and the numbers of their leaves whose values differ between work-items.
       variables, memories: what is carried beside what the tree tells.
-      divergent: whether work-items leave the loop at different times.
+      divergent: True if work-items leave the loop at different times.
     """
 
     apart: set[Any] = dataclasses.field(default_factory=set)
@@ -61,7 +61,7 @@ class Held:
       memories: keys of memories.
       learnt: which values differ between work-items.
       targets: of each pointer what it has pointed to.
-      returned: whether who has returned is carried.
+      returned: True if who has returned is carried.
     """
 
     keys: list[Key]

@@ -6,26 +6,20 @@ import itertools
 import operator
 
 from xeemu.frontends import arithmetic, intervals, types, values
-from xeemu.frontends.lowering import effects
+from xeemu.frontends.lowering import effects, headers
 from xeemu.frontends.lowering.walk import Binding, Key, Walk
 from xeemu.frontends.tree import (
     Assignment,
-    Binary,
-    Call,
-    Cast,
     Expression,
     Loop,
     Name,
     Step,
-    Subscript,
-    Unary,
     Variable,
 )
 from xeemu.frontends.types import Scalar
 from xeemu.frontends.values import Data, Number
 
 _MOST = 2**31 - 1
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,7 +44,7 @@ class Sequence:
 
     @property
     def even(self) -> bool:
-        """Whether they are an arithmetic progression."""
+        """True if they are an arithmetic progression."""
         numbers = [n.python for n in self.values]
         return len({b - a for a, b in itertools.pairwise(numbers)}) <= 1
 
@@ -66,8 +60,8 @@ class Counter:
       op: how it is compared with the bound: it goes on while `counter op bound`.
       bound: the bound.
       most: iterations of the work-item that makes the most, or more; None where that is known only as the loop runs.
-      same: whether all work-items make `most`.
-      wraps: whether the counter of who has made its iterations may wrap while others go on.
+      same: True if all work-items make `most`.
+      wraps: True if the counter of who has made its iterations may wrap while others go on.
     """
 
     key: Key
@@ -82,13 +76,13 @@ class Counter:
 
 def counter(walk: Walk, node: Loop) -> Counter | None:
     """The counter of a loop, or None if it has none."""
-    compared = None if node.after or node.condition is None else _comparison(node.condition)
+    compared = None if node.after or node.condition is None else headers.comparison(node.condition)
     if compared is None or node.step is None:
         return None
     variable, op, bound_node = compared
     binding = walk.bindings.get(walk.key(variable))
-    step = _step(walk, node, variable)
-    if binding is None or step is None or not _is_fixed(walk, node, variable, bound_node):
+    step = headers.step_of(walk, node, variable)
+    if binding is None or step is None or not headers.is_fixed(walk, node, variable, bound_node):
         return None
     first, bound = walk.read(walk.key(variable)), walk.evaluate(bound_node)
     if not isinstance(first, Number) or not isinstance(bound, Number) or not first.type.is_integer:
@@ -101,8 +95,37 @@ def counter(walk: Walk, node: Loop) -> Counter | None:
     return _sized(Counter(walk.key(variable), first, step, op, bound, None, False))
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Companion:
+    """A variable that a loop's header steps beside the counter, by a known step.
+
+    Attributes:
+      key: the variable.
+      first: its value before the loop.
+      step: by how much it goes on, not 0.
+    """
+
+    key: Key
+    first: Number
+    step: int
+
+
+def companions(walk: Walk, node: Loop, found: Counter) -> list[Companion]:
+    """The variables of a loop's header that go on by known steps beside its counter."""
+    stepped = effects.of(node.step).assigned
+    made = []
+    for variable in sorted(stepped, key=lambda v: v.name):
+        binding = walk.bindings.get(walk.key(variable))
+        if binding is None or walk.key(variable) == found.key or variable.space != "private":
+            continue
+        first, step = walk.read(walk.key(variable)), headers.step_of(walk, node, variable)
+        if step is not None and isinstance(first, Number) and first.type.is_integer:
+            made.append(Companion(walk.key(variable), first, step))
+    return made
+
+
 def _leads(first: Number, bound: Number, step: int) -> bool:
-    """Whether a counter that ends where it equals its bound is on its way there."""
+    """True if a counter that ends where it equals its bound is on its way there."""
     if first.interval is None or bound.interval is None:
         return False
     return first.interval[1] <= bound.interval[0] if step > 0 else first.interval[0] >= bound.interval[1]
@@ -126,7 +149,7 @@ def _sized(found: Counter) -> Counter | None:
 
 
 def _is_wide(found: Counter) -> bool:
-    """Whether a counter can hold all that its bound can be, and 32 bits hold their distance."""
+    """True if a counter can hold all that its bound can be, and 32 bits hold their distance."""
     a, b = found.first.interval, found.bound.interval
     assert a is not None
     assert b is not None
@@ -153,11 +176,9 @@ def bound(binding: Binding, found: Counter, k: Data) -> Binding:
     """The counter's variable in iteration `k`."""
     of = found.first.type
     assert found.first.interval is not None
-    last = (found.most or 1) - 1 if found.most is not None else None
-    steps = Number(types.INT, k, (0, last if last is not None else _MOST))
-    value = _after(found, steps)
-    if last is not None:
-        hull = _hull(found, last)
+    value = _after(found, _steps(found, k))
+    if found.most is not None:
+        hull = _hull(found, max(found.most - 1, 0))
         return holding(binding, Number(of, value.data, hull))
     return holding(binding, dataclasses.replace(value, interval=_reach(found)))
 
@@ -178,10 +199,10 @@ def _reach(found: Counter) -> intervals.Interval:
     return (a[0], max(a[0], b[1] - strict)) if found.step > 0 else (min(a[1], b[0] + strict), a[1])
 
 
-def _after(found: Counter, steps: Number) -> Number:
-    """The counter some steps after its first value."""
+def _after(found: Counter | Companion, steps: Number) -> Number:
+    """The counter, or a companion, some steps after its first value."""
     of, first = found.first.type, found.first
-    if found.most is None or not intervals.fits_int32(_hull(found, found.most)) or of.size < 4:
+    if isinstance(found, Companion) or found.most is None or not _is_narrow(found, found.most):
         distance = arithmetic.binary("*", values.converted(steps, of), values.constant(found.step, of), of)
         value = arithmetic.binary("+", first, distance, of)
     else:
@@ -192,12 +213,26 @@ def _after(found: Counter, steps: Number) -> Number:
     return Number(of, value.data, value.interval)
 
 
+def _is_narrow(found: Counter, most: int) -> bool:
+    """True if a counter of at most so many iterations can be computed in 32 bits."""
+    return intervals.fits_int32(_hull(found, most)) and found.first.type.size >= 4
+
+
+def beside(binding: Binding, one: Companion, found: Counter, k: Data) -> Binding:
+    """A companion's variable in iteration `k` of a counter's loop."""
+    return holding(binding, _after(one, _steps(found, k)))
+
+
+def _steps(found: Counter, k: Data) -> Number:
+    return Number(types.INT, k, (0, max(found.most - 1, 0) if found.most is not None else _MOST))
+
+
 def holding(binding: Binding, value: Number) -> Binding:
     return dataclasses.replace(binding, value=value)
 
 
-def advanced(binding: Binding, found: Counter) -> Binding:
-    """The counter's variable one step further, for what the loop's step does after it."""
+def advanced(binding: Binding, found: Counter | Companion) -> Binding:
+    """The variable of a counter or companion one step further, for what the loop's step does after it."""
     of = found.first.type
     assert isinstance(binding.value, Number)
     value = arithmetic.binary("+", binding.value, values.constant(found.step, of), of)
@@ -224,115 +259,11 @@ def _signed(n: Number, wide: Scalar) -> Number:
     return values.converted(n, wide)
 
 
-def last(walk: Walk, found: Counter, first: Number) -> Number:
-    """The counter's value after the loop."""
+def last(found: Counter, of: Counter | Companion) -> Number:
+    """The value of a counter, or of a companion of it, after the counter's loop."""
     if found.same and found.most is not None:
-        return _after(found, values.constant(found.most, types.INT))
-    return _after(found, trips(found))
-
-
-# ---- what a loop's header says ----
-
-
-def _comparison(node: Expression) -> tuple[Variable, str, Expression] | None:
-    """The counter, how it is compared, and the bound."""
-    if not isinstance(node, Binary) or node.op not in _MIRRORED:
-        return None
-    left, right = _bare(node.left), _bare(node.right)
-    if isinstance(left, Name) and _is_counter(node.left, left):
-        return left.variable, node.op, node.right
-    if isinstance(right, Name) and _is_counter(node.right, right):
-        return right.variable, _MIRRORED[node.op], node.left
-    return None
-
-
-def _bare(node: Expression) -> Expression:
-    while isinstance(node, Cast) and isinstance(node.type, Scalar) and node.type.is_integer:
-        node = node.operand
-    return node
-
-
-def _is_counter(node: Expression, bare: Name) -> bool:
-    """Whether a side of a comparison is a variable, converted only to where it keeps its values."""
-    if not isinstance(bare.type, Scalar) or not bare.type.is_integer or bare.variable.space != "private":
-        return False
-    assert isinstance(node.type, Scalar)
-    return node.type.size >= bare.type.size
-
-
-def steps(node: Expression | None) -> list[Expression]:
-    """The parts of a loop's step, as in `i++, p += 4`, in order."""
-    if isinstance(node, Binary) and node.op == ",":
-        return [*steps(node.left), *steps(node.right)]
-    return [] if node is None else [node]
-
-
-def stepping(node: Loop, variable: Variable) -> list[Expression]:
-    """The parts of a loop's step that assign a variable."""
-    return [part for part in steps(node.step) if variable in effects.of(part).assigned]
-
-
-def _step(walk: Walk, node: Loop, variable: Variable) -> int | None:
-    """By how much the counter goes on, if that is known."""
-    parts = stepping(node, variable)
-    match parts[0] if len(parts) == 1 else None:
-        case Step(op=op, operand=Name(variable=stepped)) if stepped is variable:
-            return 1 if op == "++" else -1
-        case Assignment(op=op, target=Name(variable=stepped), value=by) if stepped is variable and op in ("+", "-"):
-            return _known(walk, node, variable, by, -1 if op == "-" else 1)
-        case Assignment(op="", target=Name(variable=stepped), value=value) if stepped is variable:
-            return _known_sum(walk, node, variable, value)
-    return None
-
-
-def _known_sum(walk: Walk, node: Loop, variable: Variable, value: Expression) -> int | None:
-    sum_of = _bare(value)
-    if not isinstance(sum_of, Binary) or sum_of.op not in ("+", "-"):
-        return None
-    left, right = _bare(sum_of.left), _bare(sum_of.right)
-    if isinstance(left, Name) and left.variable is variable:
-        return _known(walk, node, variable, sum_of.right, -1 if sum_of.op == "-" else 1)
-    if isinstance(right, Name) and right.variable is variable and sum_of.op == "+":
-        return _known(walk, node, variable, sum_of.left, 1)
-    return None
-
-
-def _known(walk: Walk, node: Loop, variable: Variable, by: Expression, sign: int) -> int | None:
-    if not _is_fixed(walk, node, variable, by):
-        return None
-    value = walk.evaluate(by)
-    if not isinstance(value, Number) or not value.known or not value.type.is_integer:
-        return None
-    step = int(value.python)
-    # An unsigned step back is written as a huge one.
-    low, high = intervals.of_type(value.type.dtype)
-    step = step - (high - low + 1) if not value.type.is_signed and step > high // 2 else step
-    return sign * step or None
-
-
-def _is_fixed(walk: Walk, node: Loop, variable: Variable, part: Expression) -> bool:
-    """Whether a part of a loop's header stays what it is, and the counter is changed by the header alone."""
-    assert node.step is not None
-    changed = effects.of(node.body)
-    names = {n.variable for n in effects.nodes(part) if isinstance(n, Name)}
-    touched = changed.assigned | effects.of(node.step).assigned
-    if variable in changed.assigned or variable in changed.stored or variable in names or names & touched:
-        return False
-    return not any(map(_is_impure, effects.nodes(part)))
-
-
-_PURE = ("get_", "min", "max", "mul24", "mad24", "abs", "clamp", "convert_")
-
-
-def _is_impure(node: object) -> bool:
-    """Whether it reads memory or does something."""
-    if isinstance(node, Call):
-        return node.function is not None or not node.name.startswith(_PURE)
-    return (
-        isinstance(node, Subscript | Assignment | Step)
-        or (isinstance(node, Unary) and node.op == "*")
-        or (type(node).__name__ == "Member")
-    )
+        return _after(of, values.constant(found.most, types.INT))
+    return _after(of, trips(found))
 
 
 # ---- counters that are known throughout ----
@@ -347,8 +278,8 @@ def sequence(walk: Walk, node: Loop, most: int) -> Sequence | None:
     if len(stepped) != 1:
         return None
     (variable,) = stepped
-    own = stepping(node, variable)
-    others = [part for part in steps(node.step) if part not in own]
+    own = headers.stepping(node, variable)
+    others = [part for part in headers.steps(node.step) if part not in own]
     parts = [n for part in (node.condition, *own) for n in effects.nodes(part)]
     names = {n.variable for n in parts if isinstance(n, Name)}
     changed = functools.reduce(operator.or_, map(effects.of, others), effects.of(node.body))
@@ -363,7 +294,7 @@ def sequence(walk: Walk, node: Loop, most: int) -> Sequence | None:
 def _is_unknown(node: object) -> bool:
     if isinstance(node, Assignment | Step):
         return not isinstance(node.target if isinstance(node, Assignment) else node.operand, Name)
-    return _is_impure(node)
+    return headers.is_impure(node)
 
 
 def _is_known(walk: Walk, variable: Variable) -> bool:

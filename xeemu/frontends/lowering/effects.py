@@ -48,7 +48,7 @@ class Effects:
     Attributes:
       assigned: variables that are assigned.
       stored: variables through which something is written, as pointers or arrays.
-      synchronises: whether there is a barrier or fence, which makes a new version of memories.
+      synchronises: True if there is a barrier or fence, which makes a new version of memories.
     """
 
     assigned: frozenset[Variable] = frozenset()
@@ -191,7 +191,7 @@ _TOTAL = ("min", "max", "abs", "clamp", "fmin", "fmax", "fabs")
 
 
 def is_speculable(node: Expression) -> bool:
-    """Whether an expression may be evaluated by those too who do not get there, as compilers do to save a branch.
+    """True if an expression may be evaluated by those too who do not get there, as compilers do to save a branch.
 
     It computes with numbers in registers alone, is cheap, and is defined for all values.
     """
@@ -218,7 +218,7 @@ def _is_speculable(node: Node) -> bool:
 
 
 def _is_divisor(node: Expression) -> bool:
-    """Whether an integer can be divided by it, whatever that is."""
+    """True if an integer can be divided by it, whatever that is."""
     while isinstance(node, Cast):
         node = node.operand
     return isinstance(node, tree.Constant) and node.value > 0
@@ -250,7 +250,7 @@ def sources(node: Expression) -> frozenset[Variable]:
 
 
 def _is_way(of: types.Type) -> bool:
-    """Whether something may be stored through a value: a pointer, an array that decays to one, an image, a record."""
+    """True if something may be stored through a value: a pointer, an array that decays to one, an image, a record."""
     match of:
         case types.Record(fields=fields):
             return any(_is_way(f.type) for f in fields)
@@ -317,7 +317,7 @@ def _indexed(node: Node) -> frozenset[Variable]:
 
 
 def _is_other(to: types.Type, of_type: types.Type) -> bool:
-    """Whether what is pointed to is taken for something else."""
+    """True if what is pointed to is taken for something else."""
     return to != of_type and not isinstance(to, types.Void) and not isinstance(of_type, types.Void)
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import addresses, calls, effects, memories, nulls, places, unions
-from xeemu.frontends.lowering.constants import Table
+from xeemu.frontends.lowering import addresses, calls, effects, places, pointers, truths, unions
 from xeemu.frontends.lowering.walk import Binding, Walk
 from xeemu.frontends.tree import (
     Assignment,
@@ -120,22 +119,7 @@ def complement(walk: Walk, value: Value) -> Value:
     """`!value`; a pointer is 0 if it is null."""
     if isinstance(value, Number | Components):
         return arithmetic.complement(value)
-    return values.of_truth(values.negation(truth(walk, value)))
-
-
-def truth(walk: Walk, value: Value) -> Data:
-    """Where a value counts as true."""
-    match value:
-        case Number():
-            return values.truth(value)
-        case Null():
-            nulls.check_given(walk, value, "tested")
-            return values.np.bool_(False)
-        case Pointing():
-            return values.np.bool_(not nulls.is_null(walk, value))
-        case Either(condition=condition, then=a, otherwise=b):
-            return values.select(condition, truth(walk, a), truth(walk, b))
-    return values.np.bool_(True)
+    return values.of_truth(values.negation(truths.of(walk, value)))
 
 
 def _step(walk: Walk, node: Step) -> Value:
@@ -176,7 +160,7 @@ def _binary(walk: Walk, node: Binary, used: bool) -> Value:
     if isinstance(node.left.type, types.Pointer | types.Array) or isinstance(
         node.right.type, types.Pointer | types.Array
     ):
-        return _of_pointers(walk, node, a, b)
+        return pointers.computed(walk, node, a, b)
     if isinstance(node.type, types.Vector) and node.op in arithmetic.COMPARISONS:
         wide = node.left.type if isinstance(node.left.type, types.Vector) else node.right.type
         a, b = arithmetic.converted(a, wide), arithmetic.converted(b, wide)
@@ -190,12 +174,12 @@ def _logical(walk: Walk, node: Binary) -> Value:
     left = walk.evaluate(node.left)
     if isinstance(left, Components):
         return _logical_vectors(walk, node, left)
-    first = truth(walk, left)
+    first = truths.of(walk, left)
     if not isinstance(first, values.np.generic) and effects.is_speculable(node.right):
-        return _combined(node.op, first, truth(walk, walk.evaluate(node.right)))
+        return _combined(node.op, first, truths.of(walk, walk.evaluate(node.right)))
     found: list[Data] = []
     needed = first if node.op == "&&" else values.negation(first)
-    walk.under(needed, lambda: found.append(truth(walk, walk.evaluate(node.right))))
+    walk.under(needed, lambda: found.append(truths.of(walk, walk.evaluate(node.right))))
     return _combined(node.op, first, found[0]) if found else values.of_truth(first)
 
 
@@ -213,87 +197,6 @@ def _logical_vectors(walk: Walk, node: Binary, left: Components) -> Value:
     rights = right.items if isinstance(right, Components) else (right,) * of.count
     truths = [combine(values.truth(x), values.truth(y)) for x, y in zip(left.items, rights, strict=True)]  # type: ignore[arg-type]
     return Components(of, tuple(arithmetic.mask(t, of.element) for t in truths))  # type: ignore[arg-type]
-
-
-def _of_pointers(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
-    if isinstance(node.type, types.Pointer) and node.op in ("+", "-"):
-        if isinstance(a, Number):
-            a, b = b, a
-        assert isinstance(b, Number)
-        return places.advanced(walk, a, b, node.type.pointee.size, 1 if node.op == "+" else -1)
-    return _related(walk, node, a, b)
-
-
-def _related(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
-    """The difference of two pointers, or how they compare; of those that are one of two, of what they are."""
-    if isinstance(a, Either) or isinstance(b, Either):
-        either = a if isinstance(a, Either) else b
-        assert isinstance(either, Either)
-        pairs = [(side, b) if either is a else (a, side) for side in (either.then, either.otherwise)]
-        # Pointers into different memories have no distance: nobody asks for it.
-        found = [_related(walk, node, x, y) for x, y in pairs if node.op in ("==", "!=") or _has_distance(x, y)]
-        if found:
-            return values.selected(either.condition, *found) if len(found) == 2 else found[0]
-    if _has_distance(a, b):
-        return _distance(walk, node, a, b)
-    if node.op not in ("==", "!="):
-        if node.op == "-" or not (nulls.is_null(walk, a) or nulls.is_null(walk, b)):
-            raise walk.refuse(f"{node.op} of pointers into different memories, or of null")
-        first, second = (addresses.of(walk, p, types.LONG) for p in (a, b))
-        return arithmetic.binary(node.op, first, second, types.INT)
-    equal = _is_same(walk, a, b)
-    return values.of_truth(equal if node.op == "==" else values.negation(equal))
-
-
-def _has_distance(a: Value, b: Value) -> bool:
-    """Whether two pointers point into one memory or array."""
-    match a, b:
-        case (Either(then=x, otherwise=y), other) | (other, Either(then=x, otherwise=y)):
-            return _has_distance(x, other) or _has_distance(y, other)
-        case Pointing(), Pointing():
-            return a.memory == b.memory
-        case Table(), Table():
-            return a.numbers is b.numbers
-        case Address(path=(*_, Number())), Address(path=(*_, Number())):
-            return (a.variable, values.steady(a.path)) == (b.variable, values.steady(b.path))
-    return False
-
-
-def _distance(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
-    """The difference of two pointers into one memory or array, or how they compare."""
-    first, second = (values.converted(_offset(p), types.INT) for p in (a, b))
-    if node.op in arithmetic.COMPARISONS:
-        return arithmetic.binary(node.op, first, second, types.INT)
-    elements = arithmetic.binary("-", first, second, types.INT)
-    step = values.constant(_step_size(walk, a), types.INT)
-    return arithmetic.converted(arithmetic.binary("/", elements, step, types.INT), node.type)
-
-
-def _offset(pointer: Value | Table) -> Number:
-    return pointer.offset if isinstance(pointer, Table) else values.leaves(pointer)[-1]
-
-
-def _step_size(walk: Walk, pointer: Value | Table) -> int:
-    """By how much the offset of a pointer changes where it goes on by one."""
-    match pointer:
-        case Pointing(type=of, memory=memory):
-            return memories.units(walk, memory, of.pointee.size)
-        case Table(type=of):
-            return len(types.scalars(of.element if isinstance(of, types.Array) else of))
-    return 1
-
-
-def _is_same(walk: Walk, a: Value, b: Value) -> Data:
-    for pointer in (a, b):
-        nulls.check_given(walk, pointer, "tested")
-    if isinstance(a, Null | Number) or isinstance(b, Null | Number):
-        other = b if isinstance(a, Null | Number) else a
-        return values.negation(truth(walk, other))
-    if isinstance(a, Pointing) and isinstance(b, Pointing):
-        return values.np.bool_(nulls.is_null(walk, a) and nulls.is_null(walk, b))
-    if isinstance(a, Address) and isinstance(b, Address):
-        return values.np.bool_((a.variable, values.steady(a.path)) == (b.variable, values.steady(b.path)))
-    return values.np.bool_(False)
 
 
 def _assignment(walk: Walk, node: Assignment) -> Value:
@@ -318,7 +221,7 @@ def _choice(walk: Walk, node: Choice) -> Value:
     condition = walk.evaluate(node.condition)
     if isinstance(condition, Components):
         return _choice_of_vectors(walk, node, condition)
-    where = truth(walk, condition)
+    where = truths.of(walk, condition)
     if isinstance(where, values.np.generic):
         return arithmetic.converted(walk.evaluate(node.then if where else node.otherwise), node.type)
     found: list[Value] = []
@@ -354,7 +257,7 @@ def _cast(walk: Walk, node: Cast) -> Value:
         return places.derived(walk, value, node.type, path) if path else _pointer_to(node.type, value)
     if isinstance(node.operand.type, types.Pointer) and isinstance(node.type, Scalar):
         if node.type.is_bool:
-            return values.of_truth(truth(walk, value), node.type)
+            return values.of_truth(truths.of(walk, value), node.type)
         return addresses.of(walk, value, node.type)
     if isinstance(node.type, types.Void) or (node.type == types.Opaque("event_t") and isinstance(value, Number)):
         return Null(node.type)

@@ -73,12 +73,12 @@ def _declared(node: Subscript) -> Declared | None:
 
 
 def _is_memory(node: Expression) -> bool:
-    """Whether an array is a variable by itself in a memory, of its own bounds."""
+    """True if an array is a variable by itself in a memory, of its own bounds."""
     return isinstance(node, Name) and node.variable.space != "constant" and not types.holds_pointer(node.type)
 
 
 def _is_open(node: Expression) -> bool:
-    """Whether an array has a field's one element for any number of them, as in C before there was `[]`."""
+    """True if an array has a field's one element for any number of them, as in C before there was `[]`."""
     return isinstance(node, Member) and isinstance(node.type, types.Array) and node.type.count <= 1
 
 

@@ -75,7 +75,7 @@ def run(
       null: the parameters that are null pointers.
       given: the memories of variables of program scope, see `statics`.
       extents: those of declared arrays whose bounds are checked, see `extents`.
-      checked: whether copies under way are followed, see `transfers`.
+      checked: True if copies under way are followed, see `transfers`.
 
     Returns:
       The memories that the kernel stores to somewhere, by parameter, in order, and those of its texts and statics.
@@ -176,7 +176,7 @@ def _allocate(walk: Walk, kernel: Function) -> None:
 
 
 def _in_memory(variable: Variable) -> bool:
-    """Whether a variable is a memory: all local ones, arrays, and records with arrays or unions in them."""
+    """True if a variable is a memory: all local ones, arrays, and records with arrays or unions in them."""
     if variable.space == "local":
         # A pointer in local memory is one for the whole group, and as such a variable.
         return not isinstance(variable.type, types.Pointer)
@@ -210,7 +210,7 @@ def written(function: Function) -> tuple[str, ...]:
 
 
 def prints(function: Function, names: Collection[str] = printing.PRINTING) -> bool:
-    """Whether a kernel calls `printf`, or has an `assert`."""
+    """True if a kernel calls `printf`, or has an `assert`."""
     parts = (node for part in effects.functions(function) for node in effects.nodes(part.body))
     return any(isinstance(node, Call) and node.name in names for node in parts)
 

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import operator
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -12,9 +12,9 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends import values
-from xeemu.frontends.lowering import carrying, counting, effects, endless, expressions
-from xeemu.frontends.lowering.counting import Counter
-from xeemu.frontends.lowering.walk import NOBODY, Binding, Jumps, Walk
+from xeemu.frontends.lowering import carrying, counting, effects, endless, headers, truths
+from xeemu.frontends.lowering.counting import Companion, Counter
+from xeemu.frontends.lowering.walk import NOBODY, Binding, Jumps, Key, Walk
 from xeemu.frontends.tree import (
     Break,
     Constant,
@@ -75,12 +75,12 @@ def _loop(walk: Walk, node: Loop) -> None:
 
 
 def jumps(node: Statement, switch: bool = False, inner: bool = False) -> bool:
-    """Whether somebody may leave a loop from within its body; of a switch's body, the iteration around it too.
+    """True if somebody may leave a loop from within its body; of a switch's body, the iteration around it too.
 
     Args:
       node: a part of the body.
-      switch: whether the body is a switch's, of which a `break` leaves only the switch.
-      inner: whether it is within a loop or switch inside the body.
+      switch: True if the body is a switch's, of which a `break` leaves only the switch.
+      inner: True if it is within a loop or switch inside the body.
     """
     match node:
         case Return():
@@ -158,11 +158,11 @@ def _iterate(walk: Walk, body: Statement, leaving: Jumps) -> None:
 
 def _number(walk: Walk, node: Expression) -> Number:
     value = walk.evaluate(node)
-    return value if isinstance(value, Number) else values.of_truth(expressions.truth(walk, value))
+    return value if isinstance(value, Number) else values.of_truth(truths.of(walk, value))
 
 
 def _truth(walk: Walk, node: Expression | None) -> Data:
-    return np.bool_(True) if node is None else expressions.truth(walk, walk.evaluate(node))
+    return np.bool_(True) if node is None else truths.of(walk, walk.evaluate(node))
 
 
 # ---- of known length ----
@@ -171,39 +171,54 @@ def _truth(walk: Walk, node: Expression | None) -> Data:
 def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
     """A loop whose counter is an arithmetic progression; who makes fewer iterations than the most is masked."""
     assert node.condition is not None
-    condition, first = node.condition, counter.first
-    binding = walk.bindings[counter.key]
+    condition = node.condition
+    beside = counting.companions(walk, node, counter)
+    stepped: tuple[Counter | Companion, ...] = (counter, *beside)
+    before = {one.key: walk.bindings[one.key] for one in stepped}
     trips = np.int32(counter.most) if counter.most is not None else _most(walk, counter)
     own_trips = counting.trips(counter) if counter.wraps and not counter.same else None
-    own = counting.stepping(node, counter.key[1])
-    others = [part for part in counting.steps(node.step) if part not in own]
-
-    def iteration() -> None:
-        _iteration(walk, node.body)
-        for part in counting.steps(node.step) if others else ():
-            if part in own:
-                walk.bindings[counter.key] = counting.advanced(walk.bindings[counter.key], counter)
-            else:
-                walk.evaluate(part, False)
+    others = _others(node, before)
 
     def once(k: Data) -> None:
-        inside = counting.bound(binding, counter, k)
+        inside = counting.bound(before[counter.key], counter, k)
+        within = {one.key: counting.beside(before[one.key], one, counter, k) for one in beside}
         if counter.same:
-            walk.bindings[counter.key] = inside
-            iteration()
+            walk.bindings.update({**within, counter.key: inside})
+            _iteration(walk, node, stepped, others)
         else:
             walk.bindings[counter.key] = counting.anywhere(inside)
             going_on = values.conjunction(_truth(walk, condition), _is_left(k, own_trips))
             assert going_on is not None
-            walk.bindings[counter.key] = inside
-            walk.under(going_on, iteration)
-        walk.bindings[counter.key] = binding
+            walk.bindings.update({**within, counter.key: inside})
+            walk.under(going_on, lambda: _iteration(walk, node, stepped, others))
+        walk.bindings.update(before)
 
     changed = functools.reduce(operator.or_, map(effects.of, others), effects.of(node.body))
     carrying.carried(walk, node, changed, once, lambda run, init: lax.fori_loop(np.int32(0), trips, run, init))
-    if isinstance(node.first, Declaration) and counter.key[1] in node.first.variables:
-        return
-    walk.assign(counter.key, counting.last(walk, counter, first))
+    for one in stepped:
+        if not (isinstance(node.first, Declaration) and one.key[1] in node.first.variables):
+            walk.assign(one.key, counting.last(counter, one))
+
+
+def _others(node: Loop, stepped: Iterable[Key]) -> list[Expression]:
+    """The parts of a loop's step that step none of some variables."""
+    own = [part for _, variable in stepped for part in headers.stepping(node, variable)]
+    return [part for part in headers.steps(node.step) if part not in own]
+
+
+def _iteration(walk: Walk, node: Loop, stepped: Sequence[Counter | Companion], others: Sequence[Expression]) -> None:
+    """The body once, and what the step does besides stepping some variables."""
+    leaving = Jumps(loop=True)
+    walk.frame.jumps.append(leaving)
+    _iterate(walk, node.body, leaving)
+    walk.frame.jumps.pop()
+    by_part = {id(part): one for one in stepped for part in headers.stepping(node, one.key[1])}
+    for part in headers.steps(node.step) if others else ():
+        one = by_part.get(id(part))
+        if one is None:
+            walk.evaluate(part, False)
+        else:
+            walk.bindings[one.key] = counting.advanced(walk.bindings[one.key], one)
 
 
 def _is_left(k: Data, trips: Number | None) -> Data | None:
@@ -218,13 +233,6 @@ def _most(walk: Walk, counter: Counter) -> jax.Array:
     if data.ndim and walk.where is not None:
         data = values.select(walk.where, data, data.dtype.type(0))
     return divergence.most(data) if data.ndim else jnp.asarray(data)
-
-
-def _iteration(walk: Walk, body: Statement) -> None:
-    leaving = Jumps(loop=True)
-    walk.frame.jumps.append(leaving)
-    _iterate(walk, body, leaving)
-    walk.frame.jumps.pop()
 
 
 # ---- as long as somebody goes on ----
@@ -285,12 +293,12 @@ def _by_group(walk: Walk, node: Loop, start: Data, outer: Data | None) -> None:
 
 
 def _anybody(outer: Data | None) -> Data | None:
-    """Whether somebody is active in the group: where nobody is, the values may never end a loop."""
+    """True if somebody is active in the group: where nobody is, the values may never end a loop."""
     return outer if outer is None or not outer.ndim else divergence.some(outer)
 
 
 def _is_simple(node: Loop) -> bool:
-    """Whether a condition may be asked again and again: it changes nothing, and nobody leaves the loop but by it."""
+    """True if a condition may be asked again and again: it changes nothing, and nobody leaves the loop but by it."""
     if node.after or node.condition is None or jumps(node.body):
         return False
     asked = list(effects.nodes(node.condition))

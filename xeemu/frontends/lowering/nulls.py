@@ -67,5 +67,5 @@ def check_given(walk: Walk, pointer: Value, how: str) -> None:
 
 
 def is_null(walk: Walk, pointer: Value) -> bool:
-    """Whether a pointer, which is not one of two, is null."""
+    """True if a pointer, which is not one of two, is null."""
     return isinstance(pointer, Null) or (isinstance(pointer, Pointing) and walk.layouts[pointer.memory].null)

@@ -4,18 +4,15 @@ import dataclasses
 from typing import Any, TypeAlias
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import constants, extents, memories, nulls, registers, statics, unions
+from xeemu.frontends.lowering import constants, extents, memories, nulls, parts, registers, statics, unions
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import Binary, Braced, Cast, Evaluate, Expression, Member, Name, Subscript, Swizzle, Unary
 from xeemu.frontends.types import Type
 from xeemu.frontends.values import (
     Address,
-    Components,
     Data,
     Either,
     Elements,
-    Fields,
-    Handle,
     Null,
     Number,
     Pointing,
@@ -74,7 +71,7 @@ def of(walk: Walk, node: Expression, accessed: bool = True) -> Spot:
     Args:
       walk: the walk.
       node: the expression.
-      accessed: whether more than its address is asked for, which may be that of the end of an array.
+      accessed: True if more than its address is asked for, which may be that of the end of an array.
     """
     match node:
         case Name():
@@ -145,7 +142,7 @@ def _element(walk: Walk, node: Subscript, accessed: bool) -> Spot:
     if accessed:
         extents.check(walk, node, number)
     if isinstance(pointer, Elements):  # an array that is no variable, as one of pointers that a kernel is given
-        return Temporary(_element_of(pointer.items, number))
+        return Temporary(parts.element_of(pointer.items, number))
     return behind(walk, advanced(walk, pointer, number, node.type.size), node.type)
 
 
@@ -246,7 +243,7 @@ def _further(walk: Walk, pointer: Address, at: Number, by: Number, size_bytes: i
 def _check_known(walk: Walk, pointer: Address, outer: tuple[Any, ...], at: Number) -> None:
     """Has an array of numbers held in a memory if an element of it is not known, or lies outside."""
     if registers.is_promoted(walk, pointer.variable):
-        whole = picked(walk.read(pointer.variable), outer)
+        whole = parts.picked(walk.read(pointer.variable), outer)
         if not at.known or not isinstance(whole, Elements) or not 0 <= at.python < len(whole.items):
             raise registers.give_up(pointer.variable)
 
@@ -287,7 +284,7 @@ def _field(walk: Walk, whole: Spot, node: Member, record: Type) -> Spot:
         case Slot(key, path):
             return Slot(key, (*path, field.name))
         case Temporary(value):
-            return Temporary(picked(value, (field.name,)))
+            return Temporary(parts.picked(value, (field.name,)))
         case Chosen(condition, a, b):
             return Chosen(condition, _field(walk, a, node, record), _field(walk, b, node, record))
     raise walk.refuse(f"a field {field.name} of components of a vector")
@@ -306,88 +303,11 @@ def _lanes(walk: Walk, whole: Spot, vector: Type, components: tuple[int, ...], t
         case Slot(key, path):
             return Slot(key, (*path, components))
         case Temporary(value):
-            return Temporary(picked(value, (components,)))
+            return Temporary(parts.picked(value, (components,)))
         case Chosen(condition, a, b):
             sides = [_lanes(walk, side, vector, components, to) for side in (a, b)]
             return Chosen(condition, *sides)
     raise AssertionError(whole)
-
-
-def picked(value: Value, path: tuple[Any, ...]) -> Value:
-    """A part of a value."""
-    for step in path:
-        match value:
-            case Fields(type=of_record, items=fields) if of_record.union:
-                value = unions.member(of_record, fields, step)
-            case Fields(items=fields):
-                value = fields[step]
-            case Elements(type=of_array, items=items) if isinstance(of_array.element, types.Opaque):
-                known = step is not None and 0 <= step < len(items)
-                value = items[step] if known else Handle(of_array.element, None)  # an event that is not known
-            case Elements(items=items):
-                value = _element_of(items, step)
-            case Components(type=vector, items=lanes) if len(step) == 1:
-                value = lanes[step[0]]
-            case Components(type=vector, items=lanes):
-                value = Components(types.Vector(vector.element, len(step)), tuple(lanes[k] for k in step))
-    return value
-
-
-def put(value: Value, path: tuple[Any, ...], part: Value) -> Value:
-    """A value with another part."""
-    if not path:
-        return part
-    if isinstance(value, Null) and isinstance(value.type, types.Array):
-        value = values.zero(value.type)
-    step, rest = path[0], path[1:]
-    if isinstance(step, Number) and step.known:
-        step = int(step.python)
-    match value:
-        case Fields(type=of_record, items=fields) if of_record.union:
-            return unions.replaced(of_record, fields, step, put(picked(value, (step,)), rest, part) if rest else part)
-        case Fields(type=of_record, items=fields):
-            return Fields(of_record, {**fields, step: put(fields[step], rest, part)})
-        case Handle():
-            return value  # an array of events that are not known
-        case Elements(type=of_array) if step is None:
-            return Handle(of_array, None)
-        case Elements(type=of_array, items=items) if isinstance(step, int):
-            return Elements(of_array, tuple(put(x, rest, part) if k == step else x for k, x in enumerate(items)))
-        case Elements(type=of_array, items=items):
-            changed = [values.selected(_is(step, k), put(x, rest, part), x) for k, x in enumerate(items)]
-            return Elements(of_array, tuple(changed))
-        case Components(type=vector, items=lanes):
-            return Components(vector, _exchanged(lanes, step, rest, part))
-    raise AssertionError(value)
-
-
-def _element_of(items: tuple[Value, ...], at: Number) -> Value:
-    """An element of an array in registers; beyond its end the first one."""
-    found = items[0]
-    for k, item in enumerate(items[1:], 1):
-        found = values.selected(_is(at, k), item, found)
-    return found
-
-
-def _is(at: Number, k: int) -> Data:
-    """Where an integer is a given one."""
-    equal = arithmetic.binary("==", at, values.constant(k, types.INT), types.INT)
-    assert isinstance(equal, Number)
-    return values.truth(equal)
-
-
-def _exchanged(
-    lanes: tuple[Number, ...], step: tuple[int, ...], rest: tuple[Any, ...], part: Value
-) -> tuple[Number, ...]:
-    """Components of which some are others; a swizzle may be swizzled again."""
-    if rest:
-        return _exchanged(lanes, tuple(step[k] for k in rest[0]), rest[1:], part)
-    new = part.items if isinstance(part, Components) else (part,) * len(step)
-    replaced = list(lanes)
-    for k, number in zip(step, new, strict=True):
-        assert isinstance(number, Number)
-        replaced[k] = number
-    return tuple(replaced)
 
 
 def read(walk: Walk, spot: Spot) -> Value:
@@ -396,14 +316,14 @@ def read(walk: Walk, spot: Spot) -> Value:
         case Slot(key, path):
             if not path:
                 _check_given(walk, key)
-            value = picked(walk.read(key), path)
+            value = parts.picked(walk.read(key), path)
             if registers.is_promoted(walk, key) and registers.is_unset(value):
                 raise registers.give_up(key)
             return value
         case Cell(pointer):
             return memories.load(walk, pointer, pointer.type.pointee)
         case Lanes(pointer, vector, components):
-            return picked(memories.load(walk, pointer, vector), (components,))
+            return parts.picked(memories.load(walk, pointer, vector), (components,))
         case Temporary(value):
             return value
         case Chosen(condition, a, b):
@@ -430,7 +350,7 @@ def write(walk: Walk, spot: Spot, value: Value) -> None:
         case Slot(key, path):
             if registers.is_promoted(walk, key) and not _is_settable(walk, key, path):
                 raise registers.give_up(key)
-            walk.assign(key, put(walk.read(key) if path else value, path, value))
+            walk.assign(key, parts.put(walk.read(key) if path else value, path, value))
         case Cell(pointer):
             memories.store(walk, pointer, value, pointer.type.pointee)
         case Lanes(pointer, vector, components):
@@ -445,8 +365,8 @@ def write(walk: Walk, spot: Spot, value: Value) -> None:
 
 
 def _is_settable(walk: Walk, key: Key, path: tuple[Any, ...]) -> bool:
-    """Whether all of an element of an array in registers has a value after those who are active have given it one."""
-    if not registers.is_unset(picked(walk.read(key), path)):
+    """True if all of an element of an array in registers has a value after those who are active have given it one."""
+    if not registers.is_unset(parts.picked(walk.read(key), path)):
         return True
     return not (path and isinstance(path[-1], tuple)) and walk.is_whole(key)
 

@@ -151,7 +151,7 @@ def unset(of: types.Type) -> Value:
 
 
 def is_unset(value: Value) -> bool:
-    """Whether an element of an array, or of one in it, was given no value."""
+    """True if an element of an array, or of one in it, was given no value."""
     if isinstance(value, Elements):
         return any(map(is_unset, value.items))
     if isinstance(value, Fields):

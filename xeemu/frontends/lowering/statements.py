@@ -1,7 +1,7 @@
 """Statements: carried out one after the other, one rule for each kind."""
 
 from xeemu.frontends import arithmetic, types, values
-from xeemu.frontends.lowering import branches, expressions, loops, memories, registers
+from xeemu.frontends.lowering import branches, loops, memories, registers, truths
 from xeemu.frontends.lowering.walk import NOBODY, Jumps, Walk
 from xeemu.frontends.tree import (
     Block,
@@ -96,7 +96,7 @@ def _initialise(walk: Walk, start: Pointing, of: types.Type, node: Expression | 
 
 
 def _if(walk: Walk, node: If) -> None:
-    condition = expressions.truth(walk, walk.evaluate(node.condition))
+    condition = truths.of(walk, walk.evaluate(node.condition))
     if isinstance(condition, values.np.generic):
         chosen = node.then if condition else node.otherwise
         if chosen is not None:
@@ -194,5 +194,5 @@ def _after(live: Data | None, everybody: Data, node: Switch, some: Data, out: Da
 
 
 def _jumps_out(node: Switch) -> bool:
-    """Whether somebody may leave a function or an iteration from within a switch."""
+    """True if somebody may leave a function or an iteration from within a switch."""
     return any(loops.jumps(s, switch=True) for case in node.cases for s in case.statements)

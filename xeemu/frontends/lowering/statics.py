@@ -31,7 +31,7 @@ def of(program: Program, kernel: Function) -> dict[str, Variable]:
 
 
 def belongs(program: Program, variable: Variable) -> bool:
-    """Whether a variable is a static of a language whose kernels may use such: those of SYCL C++ are the host's."""
+    """True if a variable is a static of a language whose kernels may use such: those of SYCL C++ are the host's."""
     return variable.space == "global" and bool(program.functions)
 
 
@@ -54,7 +54,7 @@ def _used(program: Program, kernel: Function) -> list[Variable]:
 
 
 def _is_written(program: Program, variable: Variable) -> bool:
-    """Whether some kernel of the file may write a variable; one that cannot be read may."""
+    """True if some kernel of the file may write a variable; one that cannot be read may."""
     for kernel in program.kernels:
         try:
             # What is stored through a pointer does not change the pointer.

@@ -120,7 +120,7 @@ def _renew_agreed(walk: Walk, flags: Number, order: Callable[..., Any]) -> None:
 
 
 def _is_agreed(walk: Walk, flags: Number, bit: int) -> Data:
-    """Whether all active work-items name a kind of memory."""
+    """True if all active work-items name a kind of memory."""
     named = arithmetic.binary("&", flags, values.constant(bit, flags.type), flags.type)
     assert isinstance(named, Number)
     missing = values.conjunction(walk.where, values.negation(values.truth(named)))

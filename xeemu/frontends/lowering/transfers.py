@@ -26,8 +26,8 @@ class Transfer:
       memories: the keys of those between which is copied.
       again: accesses once more what it accesses.
       region, live: where in the program it was begun, and by whom.
-      fresh: whether no barrier has come since it was accessed.
-      awaited: whether somebody has waited for it.
+      fresh: True if no barrier has come since it was accessed.
+      awaited: True if somebody has waited for it.
     """
 
     memories: frozenset[Any]
@@ -40,7 +40,7 @@ class Transfer:
 
 @functools.lru_cache(maxsize=512)
 def of(kernel: Function) -> bool:
-    """Whether a kernel copies asynchronously."""
+    """True if a kernel copies asynchronously."""
     parts = (node for function in effects.functions(kernel) for node in effects.nodes(function.body))
     return any(isinstance(node, Call) and node.name in COPIES for node in parts)
 

@@ -34,7 +34,7 @@ class Layout:
       name: the variable's.
       space: `"global"`, `"constant"`, `"local"` or `"private"`.
       element: what the memory holds.
-      null: whether pointers into it are null.
+      null: True if pointers into it are null.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Jumps:
     """The work-items that have left a loop or switch, or an iteration of it.
 
     Attributes:
-      loop: whether it is a loop, of which `continue` speaks.
+      loop: True if it is a loop, of which `continue` speaks.
       broken: by `break`.
       continued: by `continue`, of the iteration that is being walked.
     """
@@ -185,7 +185,7 @@ class Walk:
 
     @property
     def dead(self) -> bool:
-        """Whether nobody gets to what is being walked."""
+        """True if nobody gets to what is being walked."""
         return isinstance(self.live, np.generic) and not self.live
 
     @property
@@ -250,17 +250,17 @@ class Walk:
         self.bindings[key] = dataclasses.replace(old, value=value)
 
     def is_whole(self, key: Key) -> bool:
-        """Whether an assignment now is one for all who will read the variable."""
+        """True if an assignment now is one for all who will read the variable."""
         return self.live is None or self._is_whole(key, self.bindings[key])
 
     def _is_whole(self, key: Key, old: Binding) -> bool:
-        """Whether nobody else will read the variable: it was declared here, but for jumps out of its scope."""
+        """True if nobody else will read the variable: it was declared here, but for jumps out of its scope."""
         if key[0] != self.frame.number or old.region is not self.region:
             return False
         return len(self.frame.jumps) == old.depth or not self._has_jumped(old.depth)
 
     def _has_jumped(self, depth: int) -> bool:
-        """Whether somebody has jumped within the loops and switches deeper than some."""
+        """True if somebody has jumped within the loops and switches deeper than some."""
         return any(j.broken is not NOBODY or j.continued is not NOBODY for j in self.frame.jumps[depth:])
 
 

@@ -168,12 +168,12 @@ def _visitor_type() -> Any:
 
 @functools.cache
 def _is_side(number: int) -> bool:
-    """Whether cursors of a kind are no parts of the program's text, but tell more of what they are in."""
+    """True if cursors of a kind are no parts of the program's text, but tell more of what they are in."""
     return _kind_name(number).endswith(("_REF", "_ATTR"))
 
 
 def begins_with(cursor: Cursor, part: Cursor) -> bool:
-    """Whether a part's first token is that of the whole."""
+    """True if a part's first token is that of the whole."""
     return bool(cursor.extent.begin_int_data == part.extent.begin_int_data)
 
 
@@ -320,5 +320,5 @@ def _shown(diagnostic: Any, above: str = "") -> str:
 
 
 def of_ours(file: str) -> bool:
-    """Whether a file is the base header, which the user does not know."""
+    """True if a file is the base header, which the user does not know."""
     return os.path.dirname(file) == HEADERS

@@ -41,7 +41,7 @@ def space(of: Any) -> str:
 
 
 def is_const(of: Any) -> bool:
-    """Whether nothing may be written into what has a type (clang's)."""
+    """True if nothing may be written into what has a type (clang's)."""
     of = of.get_canonical()
     while of.kind.name.endswith("ARRAY") and not of.is_const_qualified():
         of = of.element_type
@@ -49,7 +49,7 @@ def is_const(of: Any) -> bool:
 
 
 def is_named(field: Cursor) -> bool:
-    """Whether a field has a name; a struct or union without one is seen through."""
+    """True if a field has a name; a struct or union without one is seen through."""
     return bool(field.spelling) and not field.is_anonymous() and "(" not in field.spelling
 
 

@@ -45,7 +45,7 @@ class Cases:
         (self._cases[-1].statements if self._cases else self.before).append(statement)
 
     def goes_into(self, block: Cursor) -> bool:
-        """Whether a block's statements are ones of the switch: there are labels in it, or none came yet."""
+        """True if a block's statements are ones of the switch: there are labels in it, or none came yet."""
         return not self._cases or _has_labels(block)
 
     def switch(self, place: Place, chosen: Expression, *before: Statement) -> Statement:
@@ -68,7 +68,7 @@ def _declared(statements: list[Statement]) -> list[Statement]:
 
 
 def _has_labels(cursor: Cursor) -> bool:
-    """Whether there are labels in a block itself, or in blocks directly in it."""
+    """True if there are labels in a block itself, or in blocks directly in it."""
     for c in clang.children(cursor):
         if clang.kind(c) in LABELS or (clang.kind(c) == "COMPOUND_STMT" and _has_labels(c)):
             return True

@@ -84,7 +84,7 @@ class Signature:
         )
 
     def is_known(self, capture: Parameter) -> bool:
-        """Whether a launch knows the capture by itself: a number, or the size of local memory."""
+        """True if a launch knows the capture by itself: a number, or the size of local memory."""
         if capture.kind == POINTER:
             return self.plan.is_null(capture.pointer.path)
         return all(self._is_known(leaf) for leaf in capture.leaves)

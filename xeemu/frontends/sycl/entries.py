@@ -128,7 +128,7 @@ def _given(submission: Submission) -> Cursor:
 
 
 def is_wrapper(declaration: Cursor) -> bool:
-    """Whether a class is one of our headers'."""
+    """True if a class is one of our headers'."""
     file = declaration.location.file
     return file is not None and is_header(file.name)
 

@@ -43,7 +43,7 @@ class Planned:
       captures: what is known of the kernel's parameters, by their names: a number, `xe.Local` with its bytes, of an
         array `(dtype, count)`, of a vector a tuple, of a record its bytes, `NULL` of a null pointer.
       place: of the submission in the user's file.
-      ranged: whether it is one without work-groups (`range`, or a single task).
+      ranged: True if it is one without work-groups (`range`, or a single task).
     """
 
     entry: int
@@ -77,7 +77,7 @@ class _Dry:
         return tuple(self._found)
 
     def _missing(self, cursor: Any) -> bool:
-        """Whether a function may submit what nobody has submitted yet."""
+        """True if a function may submit what nobody has submitted yet."""
         planned = {p.entry for p in self._found}
         return any(int(s.cursor.hash) not in planned and s.enclosing == cursor.spelling for s in self._submitted)
 
@@ -190,7 +190,7 @@ def machine(submit: Any, device: str | Device, strict: bool, most: int) -> Machi
 
     made = Machine(strict, submit, intrinsics.find, most)
     made.body = statements.body
-    made.begin = statements.begin(made)
+    made.initialize = statements.begin(made)
     made.commands = Queues(made, devices.device(device))
     return made
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from xeemu.errors import NoSuchKernelError, did_you_mean
+from xeemu.frontends import refusals
 from xeemu.frontends.cplusplus.submissions import Submission
 from xeemu.frontends.sycl import entries
 
@@ -14,7 +15,11 @@ def named(submissions: Sequence[Submission]) -> dict[str, Submission]:
     A kernel is called as the class that names it, else as its function object's class, else by the function and line in
     which it is submitted, `main:57`, in an instance of a template `run<float>:57`; so are several that a class names.
     Where even these are the same, they are numbered.
+
+    Raises:
+      KernelError: one class names two kernels.
     """
+    _check_apart(submissions)
     names = [s.name or _of_class(s) or _by_line(s) for s in submissions]
     found: dict[str, Submission] = {}
     for name, submission in zip(names, submissions, strict=True):
@@ -24,6 +29,19 @@ def named(submissions: Sequence[Submission]) -> dict[str, Submission]:
             numbered, k = f"{told}#{k}", k + 1
         found[numbered] = submission
     return found
+
+
+def _check_apart(submissions: Sequence[Submission]) -> None:
+    first: dict[int, Submission] = {}
+    for one in submissions:
+        other = first.setdefault(one.naming, one) if one.name else one
+        if other is not one:
+            raise refusals.at(
+                one.place,
+                f"the class {one.name} names two kernels: this one, in {one.enclosing}, and that of line "
+                f"{other.place.line}, in {other.enclosing}; a name is of one kernel alone (SYCL 2020, 5.2), give this "
+                "one a class of its own",
+            )
 
 
 def _of_class(submission: Submission) -> str:
@@ -53,7 +71,7 @@ def find(file: str, kernels: Mapping[str, Submission], key: str | int) -> str:
 
 
 def _means(key: str | int, submission: Submission) -> bool:
-    """Whether a kernel is one of those in a function, on a line, or of a template, that a key names."""
+    """True if a kernel is one of those in a function, on a line, or of a template, that a key names."""
     line, enclosing = submission.place.line, submission.enclosing
     plain = enclosing.partition("<")[0]
     if isinstance(key, int) or key.isdigit():

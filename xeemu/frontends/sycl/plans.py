@@ -67,7 +67,7 @@ class Plan:
         return found if isinstance(found, Local) else None
 
     def is_null(self, path: str) -> bool:
-        """Whether a pointer is known to be null."""
+        """True if a pointer is known to be null."""
         return isinstance(self.known.get(path), str)
 
     def extent(self, path: str) -> Extent | None:

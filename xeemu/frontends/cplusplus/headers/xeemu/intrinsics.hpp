@@ -141,6 +141,7 @@ unsigned new_context();
 void begin_command(unsigned queue);
 void command_depends(unsigned long event);
 void command_uses(const void *memory, size bytes, int mode);
+void discard(const void *p, size bytes);  // what is there is of no use to the command, or to the host accessor
 unsigned long end_command();
 void wait_event(unsigned long event);
 void wait_queue(unsigned queue);

@@ -37,6 +37,19 @@ template <class A> inline size_t row_begin(const A &a, size_t row) {
   else return ((a.from[0] + row / a.part[1]) * a.r[1] + a.from[1] + row % a.part[1]) * a.r[2] + a.from[2];
 }
 
+// Whether the contents of before are of no use to an accessor of these properties, or of a mode.
+template <class P> constexpr bool discards(const P &p) {
+  if constexpr (is_no_init<P>) return true;
+  else if constexpr (requires { p.discards; }) return p.discards;
+  else return false;
+}
+constexpr bool discards(access_mode m) { return m == access_mode::discard_write || m == access_mode::discard_read_write; }
+template <class A> inline void discard(const A &a) {
+  if (a.part.size() == 0) return;
+  const size_t row = row_size(a), rows = a.part.size() / row;
+  for (size_t k = 0; k < rows; ++k) __xeemu::discard(a.data + row_begin(a, k), row * sizeof(*a.data));
+}
+
 // What `a[i]` is of three dimensions.
 template <class T> struct plane {
   T *data;
@@ -62,7 +75,11 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
   range<rank> r, part;
   id<rank> from;
 
-  void used() const { __xeemu::command_uses(data, r.size() * sizeof(T), (int)m); }
+  void used(bool discards = detail::discards(m)) const {
+    __xeemu::command_uses(data, r.size() * sizeof(T), (int)(discards ? access_mode::discard_write : m));
+    if (discards) detail::discard(*this);
+  }
+  template <class P> void used_with(const P &p) const { used(detail::discards(m) || detail::discards(p)); }
 
   accessor() : data(nullptr) {}
   template <class A> accessor(buffer<T, rank, A> &b) : data(b.data), r(b.r), part(b.r) {}
@@ -74,25 +91,25 @@ template <class T, int D, access_mode m, target t, access::placeholder h> struct
   template <class A> accessor(buffer<T, rank, A> &b, range<rank> n, id<rank> o)
       : data(b.data), r(b.r), part(n), from(o) {}
   template <class A> accessor(buffer<T, rank, A> &b, handler &) : accessor(b) { used(); }
-  template <class A, class P> accessor(buffer<T, rank, A> &b, handler &, P) : accessor(b) { used(); }
-  template <class A, class P, class Q> accessor(buffer<T, rank, A> &b, handler &, P, Q) : accessor(b) { used(); }
+  template <class A, class P = property_list> accessor(buffer<T, rank, A> &b, handler &, P p) : accessor(b) { used_with(p); }
+  template <class A, class P, class Q = property_list> accessor(buffer<T, rank, A> &b, handler &, P, Q q) : accessor(b) { used_with(q); }
   template <class A> accessor(buffer<T, rank, A> &b, handler &, range<rank> n) : accessor(b, n) { used(); }
-  template <class A, class P> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, P) : accessor(b, n) { used(); }
-  template <class A, class P, class Q>
+  template <class A, class P = property_list> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, P p) : accessor(b, n) { used_with(p); }
+  template <class A, class P, class Q = property_list>
     requires(!std::is_convertible_v<P, id<rank>>)
-  accessor(buffer<T, rank, A> &b, handler &, range<rank> n, P, Q) : accessor(b, n) {
-    used();
+  accessor(buffer<T, rank, A> &b, handler &, range<rank> n, P, Q q) : accessor(b, n) {
+    used_with(q);
   }
   template <class A> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o) : accessor(b, n, o) {
     used();
   }
-  template <class A, class P> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o, P)
+  template <class A, class P = property_list> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o, P p)
       : accessor(b, n, o) {
-    used();
+    used_with(p);
   }
-  template <class A, class P, class Q> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o, P, Q)
+  template <class A, class P, class Q = property_list> accessor(buffer<T, rank, A> &b, handler &, range<rank> n, id<rank> o, P, Q q)
       : accessor(b, n, o) {
-    used();
+    used_with(q);
   }
   // One that reads, of one that also writes.
   template <access_mode n, access::placeholder g>
@@ -238,6 +255,7 @@ template <class T, int D, access_mode m> struct host_accessor {
   typedef E &reference;
   typedef E *iterator;
   static constexpr int dimensions = D;
+  static constexpr int rank = D;
   E *data;
   range<D> r, part;
   id<D> from;
@@ -253,16 +271,29 @@ template <class T, int D, access_mode m> struct host_accessor {
     seen = o.seen;
     return *this;
   }
-  template <class A> host_accessor(buffer<T, D, A> &b) : data(b.data), r(b.r), part(b.r), seen(data, (int)m) {}
-  template <class A, class P> host_accessor(buffer<T, D, A> &b, P) : host_accessor(b) {}
-  template <class A, class P, class Q> host_accessor(buffer<T, D, A> &b, P, Q) : host_accessor(b) {}
-  template <class A> host_accessor(buffer<T, D, A> &b, range<D> n) : host_accessor(b) { part = n; }
-  template <class A, class P> host_accessor(buffer<T, D, A> &b, range<D> n, P) : host_accessor(b) { part = n; }
-  template <class A> host_accessor(buffer<T, D, A> &b, range<D> n, id<D> o) : host_accessor(b) {
-    part = n;
-    from = o;
+  template <class A> host_accessor(detail::part, const buffer<T, D, A> &b, range<D> n, id<D> o, bool discards)
+      : data(b.data), r(b.r), part(n), from(o), seen(data, (int)m) {
+    if (discards) detail::discard(*this);
   }
-  template <class A, class P> host_accessor(buffer<T, D, A> &b, range<D> n, id<D> o, P) : host_accessor(b, n, o) {}
+  template <class A> host_accessor(buffer<T, D, A> &b, range<D> n, id<D> o = id<D>())
+      : host_accessor(detail::part(), b, n, o, detail::discards(m)) {}
+  template <class A> host_accessor(buffer<T, D, A> &b) : host_accessor(b, b.r) {}
+  template <class A, class P = property_list> host_accessor(buffer<T, D, A> &b, range<D> n, id<D> o, P p)
+      : host_accessor(detail::part(), b, n, o, detail::discards(m) || detail::discards(p)) {}
+  template <class A, class P, class Q = property_list> host_accessor(buffer<T, D, A> &b, range<D> n, id<D> o, P, Q q)
+      : host_accessor(b, n, o, q) {}
+  template <class A, class P = property_list>
+    requires(!std::is_convertible_v<P, id<D>>)
+  host_accessor(buffer<T, D, A> &b, range<D> n, P p) : host_accessor(b, n, id<D>(), p) {}
+  template <class A, class P, class Q = property_list>
+    requires(!std::is_convertible_v<P, id<D>>)
+  host_accessor(buffer<T, D, A> &b, range<D> n, P, Q q) : host_accessor(b, n, id<D>(), q) {}
+  template <class A, class P = property_list>
+    requires(!std::is_convertible_v<P, range<D>>)
+  host_accessor(buffer<T, D, A> &b, P p) : host_accessor(b, b.r, id<D>(), p) {}
+  template <class A, class P, class Q = property_list>
+    requires(!std::is_convertible_v<P, range<D>>)
+  host_accessor(buffer<T, D, A> &b, P, Q q) : host_accessor(b, b.r, id<D>(), q) {}
 
   decltype(auto) operator[](size_t i) const {
     if constexpr (D == 1) return (data[i]);
@@ -342,7 +373,7 @@ template <class T, int D, class A> accessor(buffer<T, D, A> &)
     -> accessor<T, D, access_mode::read_write, target::device, access::placeholder::true_t>;
 template <class T, int D, class A, access_mode m> accessor(buffer<T, D, A> &, mode_tag_t<m>)
     -> accessor<T, D, m, target::device, access::placeholder::true_t>;
-template <class T, int D, class A, access_mode m, class P> accessor(buffer<T, D, A> &, mode_tag_t<m>, P)
+template <class T, int D, class A, access_mode m, class P = property_list> accessor(buffer<T, D, A> &, mode_tag_t<m>, P)
     -> accessor<T, D, m, target::device, access::placeholder::true_t>;
 #define XEEMU_GUIDES(...)                                                                                            \
   template <class T, int D, class A> accessor(buffer<T, D, A> &, handler &__VA_ARGS__) -> accessor<T, D>;            \
@@ -353,11 +384,11 @@ template <class T, int D, class A, access_mode m, class P> accessor(buffer<T, D,
       -> accessor<T, D>;                                                                                             \
   template <class T, int D, class A, access_mode m> accessor(buffer<T, D, A> &, handler &__VA_ARGS__, mode_tag_t<m>) \
       -> accessor<T, D, m>;                                                                                          \
-  template <class T, int D, class A, access_mode m, class P>                                                         \
+  template <class T, int D, class A, access_mode m, class P = property_list>                                                         \
   accessor(buffer<T, D, A> &, handler &__VA_ARGS__, mode_tag_t<m>, P) -> accessor<T, D, m>;                          \
   template <class T, int D, class A, access_mode m, target t>                                                        \
   accessor(buffer<T, D, A> &, handler &__VA_ARGS__, mode_target_tag_t<m, t>) -> accessor<T, D, m, t>;                \
-  template <class T, int D, class A, access_mode m, target t, class P>                                               \
+  template <class T, int D, class A, access_mode m, target t, class P = property_list>                                               \
   accessor(buffer<T, D, A> &, handler &__VA_ARGS__, mode_target_tag_t<m, t>, P) -> accessor<T, D, m, t>;
 #define XEEMU_COMMA ,
 XEEMU_GUIDES()
@@ -369,13 +400,17 @@ template <class T, int D, class A> host_accessor(buffer<T, D, A> &)
     -> host_accessor<T, D, std::is_const_v<T> ? access_mode::read : access_mode::read_write>;
 template <class T, int D, class A, access_mode m> host_accessor(buffer<T, D, A> &, mode_tag_t<m>)
     -> host_accessor<T, D, m>;
-template <class T, int D, class A, access_mode m, class P> host_accessor(buffer<T, D, A> &, mode_tag_t<m>, P)
+template <class T, int D, class A, access_mode m, class P = property_list> host_accessor(buffer<T, D, A> &, mode_tag_t<m>, P)
     -> host_accessor<T, D, m>;
 template <class T, int D, class A> host_accessor(buffer<T, D, A> &, property_list) -> host_accessor<T, D>;
 template <class T, int D, class A, access_mode m> host_accessor(buffer<T, D, A> &, range<D>, mode_tag_t<m>)
     -> host_accessor<T, D, m>;
+template <class T, int D, class A, access_mode m, class P = property_list> host_accessor(buffer<T, D, A> &, range<D>, mode_tag_t<m>, P)
+    -> host_accessor<T, D, m>;
 template <class T, int D, class A, access_mode m> host_accessor(buffer<T, D, A> &, range<D>, id<D>, mode_tag_t<m>)
     -> host_accessor<T, D, m>;
+template <class T, int D, class A, access_mode m, class P = property_list>
+host_accessor(buffer<T, D, A> &, range<D>, id<D>, mode_tag_t<m>, P) -> host_accessor<T, D, m>;
 
 }  // namespace sycl
 

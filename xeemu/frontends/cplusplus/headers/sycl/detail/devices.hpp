@@ -268,19 +268,19 @@ namespace queue {
 XEEMU_QUESTION(reference_count, 80, unsigned)
 }
 namespace kernel {
-XEEMU_QUESTION(num_args, 80, unsigned)
-XEEMU_QUESTION(function_name, 0, std::string)
-XEEMU_QUESTION(attributes, 4, std::string)
+XEEMU_QUESTION(num_args, -1, unsigned)
+XEEMU_QUESTION(function_name, -1, std::string)
+XEEMU_QUESTION(attributes, -1, std::string)
 XEEMU_QUESTION(reference_count, 80, unsigned)
 }  // namespace kernel
 namespace kernel_device_specific {
 XEEMU_QUESTION(work_group_size, 11, size_t)
 XEEMU_QUESTION(preferred_work_group_size_multiple, 19, size_t)
-XEEMU_QUESTION(private_mem_size, 80, size_t)
+XEEMU_QUESTION(private_mem_size, -1, size_t)
 XEEMU_QUESTION(max_sub_group_size, 19, unsigned)
 XEEMU_QUESTION(max_num_sub_groups, 16, unsigned)
-XEEMU_QUESTION(compile_num_sub_groups, 80, unsigned)
-XEEMU_QUESTION(compile_sub_group_size, 80, unsigned)
+XEEMU_QUESTION(compile_num_sub_groups, 81, unsigned)
+XEEMU_QUESTION(compile_sub_group_size, -1, unsigned)
 }  // namespace kernel_device_specific
 namespace kernel_work_group = kernel_device_specific;
 namespace kernel_sub_group = kernel_device_specific;
@@ -319,7 +319,12 @@ XEEMU_QUESTION(pci_address, 2, std::string)
 namespace detail {
 template <class Q> inline typename Q::return_type answer() {
   typedef typename Q::return_type R;
-  if constexpr (std::is_same_v<R, std::string>) return R(__xeemu::device_text(Q::number));
+  if constexpr (Q::number < 0) {
+    __xeemu::unsupported(
+        "what is asked of a kernel's object: its name, arguments, attributes, private memory or required sub-group size; "
+        "write what is known of it in the program");
+    return R();
+  } else if constexpr (std::is_same_v<R, std::string>) return R(__xeemu::device_text(Q::number));
   else if constexpr (std::is_same_v<R, std::vector<size_t>>) {
     R all;
     unsigned long sizes = __xeemu::device_info(100);  // a bit for each, for they are powers of two

@@ -1,5 +1,5 @@
-// Properties: of queues, buffers, accessors and reductions. Only a queue's order and a reduction's beginning mean
-// anything.
+// Properties: of queues, buffers, accessors and reductions. Only a queue's order, a reduction's beginning and an
+// accessor's no_init mean anything.
 #ifndef XEEMU_SYCL_PROPERTIES_HPP
 #define XEEMU_SYCL_PROPERTIES_HPP
 
@@ -37,16 +37,22 @@ struct initialize_to_identity : detail::property {};
 }  // namespace property
 inline constexpr property::no_init no_init{};
 inline constexpr property::noinit noinit{};
+namespace detail {
+template <class P>
+inline constexpr bool is_no_init =
+    std::is_same_v<P, sycl::property::no_init> || std::is_same_v<P, sycl::property::noinit>;
+}
 
 struct property_list {
-  bool in_order, initialized;
-  constexpr property_list() : in_order(false), initialized(false) {}
+  bool in_order, initialized, discards;
+  constexpr property_list() : in_order(false), initialized(false), discards(false) {}
   template <class P, class... R>
     requires detail::is_property<P>
   constexpr property_list(P, R...)
       : in_order(std::is_same_v<P, property::queue::in_order> || (std::is_same_v<R, property::queue::in_order> || ...)),
         initialized(std::is_same_v<P, property::reduction::initialize_to_identity> ||
-                    (std::is_same_v<R, property::reduction::initialize_to_identity> || ...)) {}
+                    (std::is_same_v<R, property::reduction::initialize_to_identity> || ...)),
+        discards(detail::is_no_init<P> || (detail::is_no_init<R> || ...)) {}
 };
 
 namespace ext::oneapi {
@@ -61,6 +67,7 @@ struct priority_high : detail::property {};
 }  // namespace property::queue
 struct accessor_property_list_base {};
 template <class... P> struct accessor_property_list : detail::property {
+  static constexpr bool discards = (detail::is_no_init<P> || ...);
   constexpr accessor_property_list(P...) {}
 };
 struct no_alias_t : detail::property {};

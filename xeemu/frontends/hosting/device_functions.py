@@ -1,4 +1,4 @@
-"""Devicewise: functions of mathematics that the host computes as the device does, by the same built-in functions.
+"""Device functions: functions of mathematics that the host computes as the device does, by the same built-in functions.
 
 They are those that a program seldom calls on its host: geometry, functions of bits, and those with two results.
 """

@@ -1,4 +1,4 @@
-"""Runs: statements in a row that update one element, as updates of a variable that is stored once.
+"""Scalar replacement: statements in a row that update one element, as updates of a variable that is stored once.
 
 A compiled loop that stores to an array, loads from it and stores again would copy the array each time.
 """
@@ -13,15 +13,15 @@ from xeemu.frontends.tree import Assignment, Evaluate, Expression, Statement, Va
 from xeemu.frontends.types import Scalar
 
 
-def joined(node: Any) -> Any:
-    """A part of a tree in which such statements are joined."""
+def replaced(node: Any) -> Any:
+    """A part of a tree with such statements replaced."""
     if isinstance(node, tree.Block):
-        return dataclasses.replace(node, statements=tuple(_statements([joined(s) for s in node.statements])))
+        return dataclasses.replace(node, statements=tuple(_statements([replaced(s) for s in node.statements])))
     if isinstance(node, tree.Loop):
-        return dataclasses.replace(node, body=joined(node.body))
+        return dataclasses.replace(node, body=replaced(node.body))
     if isinstance(node, tree.If):
-        otherwise = None if node.otherwise is None else joined(node.otherwise)
-        return dataclasses.replace(node, then=joined(node.then), otherwise=otherwise)
+        otherwise = None if node.otherwise is None else replaced(node.otherwise)
+        return dataclasses.replace(node, then=replaced(node.then), otherwise=otherwise)
     return node
 
 
@@ -58,13 +58,13 @@ def _update(statement: Statement) -> Assignment | None:
 
 
 def _is_plain(target: Expression) -> bool:
-    """Whether an lvalue is the same whenever it is evaluated, as long as its variables are."""
+    """True of an lvalue that is the same whenever it is evaluated, as long as its variables are."""
     kinds = (tree.Subscript, tree.Member, tree.Name, tree.Constant, tree.Cast, tree.Binary, tree.Unary)
     return all(isinstance(part, kinds) for part in effects.nodes(target))
 
 
 def _is_apart(value: Expression, target: Expression) -> bool:
-    """Whether a value reads no memory, and changes nothing that an lvalue is made of."""
+    """True of a value that reads no memory, and changes nothing that an lvalue depends on."""
     names = {part.variable for part in effects.nodes(target) if isinstance(part, tree.Name)}
     for part in effects.nodes(value):
         if isinstance(part, tree.Subscript) or (isinstance(part, tree.Unary) and part.op == "*"):
@@ -88,7 +88,7 @@ def _one(statements: Sequence[Statement]) -> Statement:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two expressions are written alike."""
+    """True if two expressions have the same tree."""
     if type(a) is not type(b):
         return False
     if isinstance(a, tree.Name):

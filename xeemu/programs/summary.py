@@ -1,4 +1,4 @@
-"""Telling: a run of a program as text: what it has printed, its launches, its arrays, and what is wrong with it."""
+"""Summary: a run of a program as text: what it has printed, its launches, its arrays, and what is wrong with it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Making: a long loop of the host as the function of a kernel of one work-item, with the kernel's arguments."""
+"""Outlining: a long loop of the host as the function of a kernel of one work-item, with the kernel's arguments."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -13,23 +13,23 @@ from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.tree import Expression, Function, Place, Statement, Variable
 from xeemu.frontends.types import Array, Field, Pointer, Record, Scalar, Type
-from xeemu.programs import runs
+from xeemu.programs import scalar_replacement
 from xeemu.programs.launches import Pointed
-from xeemu.programs.leaving import Leaving, Unfit
+from xeemu.programs.side_exits import CannotOutline, SideExits
 
 STATE = "random numbers"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Form:
-    """What of a loop is known from its tree.
+class LoopForm:
+    """What the tree tells of a loop.
 
     Attributes:
-      loop: as a kernel has it: left where something is to be done that no kernel can do.
-      flag: holds whether it was left; None where it is not.
+      loop: the loop with its side exits.
+      flag: the variable that is 1 once the loop has been left by a side exit; None where there is none.
       free: the variables that are declared outside of it, in order.
       assigned: those that it assigns.
-      draws: whether it calls for random numbers.
+      draws: True if it calls for random numbers.
       fields: the names of those that it, or what it calls, uses of objects.
     """
 
@@ -41,14 +41,14 @@ class Form:
     fields: frozenset[str]
 
     @classmethod
-    def of(cls, node: tree.Loop) -> "Form":
+    def of(cls, node: tree.Loop) -> "LoopForm":
         """The form of a loop.
 
         Raises:
-          Unfit: it has to be carried out step by step.
+          CannotOutline: it has to be carried out step by step.
         """
         flag = Variable("<left>", types.INT, "private", node.place)
-        leaving = Leaving(tree.Name(types.INT, node.place, flag), _needs_host)
+        leaving = SideExits(tree.Name(types.INT, node.place, flag), _needs_host)
         loop = tree.Loop(node.place, None, node.condition, node.step, leaving.body(node.body))
         _check(loop)
         free = tuple(variable for variable in _free(loop) if variable is not flag)
@@ -58,8 +58,8 @@ class Form:
 
 
 @dataclasses.dataclass(eq=False)
-class Making:
-    """A loop that becomes a kernel.
+class Outlined:
+    """A loop as the function of a kernel.
 
     Attributes:
       given: expressions for the loop's variables.
@@ -67,13 +67,13 @@ class Making:
       shape: what tells its function from those of the same loop with other variables.
       first, last: statements before and after the loop.
       bases: the parameters that are memories, by these.
-      blank: numbers that the loop changes and that nobody has set, with their types.
+      uninitialized: numbers that the loop changes and that have no value yet, with their types.
       state: of the random numbers.
-      left: holds whether the loop was left, None where it is not.
+      left: the memory of `flag`; None where there is none.
     """
 
     machine: Machine
-    form: Form
+    form: LoopForm
     frame: Frame
     given: dict[Variable, Expression] = dataclasses.field(default_factory=dict)
     parameters: list[Variable] = dataclasses.field(default_factory=list)
@@ -82,7 +82,7 @@ class Making:
     first: list[Statement] = dataclasses.field(default_factory=list)
     last: list[Statement] = dataclasses.field(default_factory=list)
     bases: dict[int, Variable] = dataclasses.field(default_factory=dict)
-    blank: list[tuple[Memory, Scalar]] = dataclasses.field(default_factory=list)
+    uninitialized: list[tuple[Memory, Scalar]] = dataclasses.field(default_factory=list)
     state: Expression | None = None
     left: Memory | None = None
 
@@ -90,7 +90,7 @@ class Making:
         if self.form.flag is not None:
             self.left = self.machine.cells(4)
             self.left.put(0, types.INT, 0)
-            self._counted(self.form.flag, self.left, types.INT)
+            self._changed(self.form.flag, self.left, types.INT)
         for variable in self.form.free:
             self._variable(variable)
         if self.form.draws:
@@ -102,19 +102,19 @@ class Making:
 
     def function(self) -> Function:
         """The function of the kernel, the same one for loops of the same form and shape."""
-        made = Rewriter(self.given, self._call).of(runs.joined(self.form.loop))
+        made = Rewriter(self.given, self._call).of(scalar_replacement.replaced(self.form.loop))
         whole = tree.Block(self.place, (*self.first, made, *self.last))
         name = f"the loop of line {self.place.line}"
         return Function(name, tuple(self.parameters), types.VOID, self.place, True, read=lambda: whole)
 
     @property
     def ended(self) -> bool:
-        """Whether the loop has ended after a launch; else its next iteration is one for the host."""
+        """True if the loop has ended with the launch; else its next iteration is one for the host."""
         return self.left is None or self.left.get(0, types.INT) == 0
 
     def settle(self) -> None:
-        """Gives the variables that the loop changes and that nobody has set a value that no loop needs."""
-        for memory, of in self.blank:
+        """Sets to 0 the variables that the loop changes and that have no value yet; before the loop is launched."""
+        for memory, of in self.uninitialized:
             memory.put(0, of, 0)
 
     # --- Variables ---
@@ -130,7 +130,7 @@ class Making:
         changed = variable in self.form.assigned
         match of:
             case Scalar() if changed:
-                self._counted(variable, memory, of)
+                self._changed(variable, memory, of)
             case Scalar():
                 self.given[variable] = self._number(variable.name, of, memory.get(0, of))
             case Array():
@@ -141,7 +141,7 @@ class Making:
             case Pointer() | Record() if not changed:
                 self.given[variable] = self._local(variable.name, of, self._value(variable.name, of, memory, 0))
             case _:
-                raise Unfit
+                raise CannotOutline
 
     def _name(self, variable: Variable) -> Expression:
         return tree.Name(variable.type, self.place, variable)
@@ -155,21 +155,21 @@ class Making:
 
     def _number(self, name: str, of: Scalar, value: Any) -> Expression:
         if value is UNKNOWN:
-            raise Unfit
+            raise CannotOutline
         return self._name(self._parameter(name, of, of.dtype.type(value)))
 
-    def _counted(self, variable: Variable, memory: Memory, of: Scalar) -> None:
+    def _changed(self, variable: Variable, memory: Memory, of: Scalar) -> None:
         """A number that the loop changes: a variable of the kernel, loaded before the loop and stored after it."""
         if memory.get(0, of) is UNKNOWN:
-            self.blank.append((memory, of))
+            self.uninitialized.append((memory, of))
         base = self._name(self._base(variable.name, memory, of))
-        self.given[variable] = self._held(variable.name, tree.Unary(of, self.place, "*", base))
+        self.given[variable] = self._promoted(variable.name, tree.Unary(of, self.place, "*", base))
 
-    def _held(self, name: str, target: Expression) -> Expression:
-        """A variable of the kernel for a place in a memory."""
-        held = self._local(name, target.type, target)
-        self.last.append(tree.Evaluate(self.place, tree.Assignment(target.type, self.place, "", target, held)))
-        return held
+    def _promoted(self, name: str, target: Expression) -> Expression:
+        """A variable of the kernel that an lvalue is promoted to: it is stored back after the loop."""
+        promoted = self._local(name, target.type, target)
+        self.last.append(tree.Evaluate(self.place, tree.Assignment(target.type, self.place, "", target, promoted)))
+        return promoted
 
     def _local(self, name: str, of: Type, value: Expression) -> Expression:
         made = Variable(name, of, "private", self.place, lambda: value)
@@ -179,7 +179,7 @@ class Making:
     def _base(self, name: str, memory: Memory, element: Type) -> Variable:
         """The parameter for a memory."""
         if memory.size is UNKNOWN or memory.kind == LOCAL or layouts.holds_pointer(element):
-            raise Unfit
+            raise CannotOutline
         if id(memory) not in self.bases:
             made = self._parameter(name, Pointer(element, "global"), None)
             self.values[-1] = Pointed(made, memory, 0)
@@ -197,7 +197,7 @@ class Making:
         return base if base.type == to else tree.Cast(to, self.place, base)
 
     def _value(self, name: str, of: Type, memory: Memory, at: int) -> Expression:
-        """The value of something at a place of the host's, made of parameters."""
+        """The value of something at a place of the host's, as an expression of parameters."""
         match of:
             case Scalar():
                 return self._number(name, of, memory.peek(at, of))
@@ -206,7 +206,7 @@ class Making:
             case Record(fields=fields, union=False):
                 parts = (self._field(f"{name}.{f.name}", f, memory, at + layouts.at(of, f.name)) for f in fields)
                 return tree.Initializer(of, self.place, tuple(parts))
-        raise Unfit
+        raise CannotOutline
 
     def _field(self, name: str, field: Field, memory: Memory, at: int) -> Expression:
         """The value of a field; 0 of a number that nobody has set and that the loop does not use."""
@@ -223,12 +223,12 @@ class Making:
         memory, at = pointer
         if layouts.holds_pointer(of.pointee):
             if not isinstance(of.pointee, Record):
-                raise Unfit
+                raise CannotOutline
             inner = self._local(name, of.pointee, self._value(name, of.pointee, memory, at))
             return tree.Unary(of, self.place, "&", inner)
         element = memory.element if isinstance(of.pointee, types.Void) else of.pointee
         if element is None:
-            raise Unfit
+            raise CannotOutline
         base = self._name(self._base(name, memory, element))
         found: Expression = base if base.type == of else tree.Cast(of, self.place, base)
         if not at:
@@ -245,14 +245,14 @@ class Making:
         kept = Variable(STATE, Pointer(types.ULONG, "global"), "private", self.place)
         self.parameters.append(kept)
         self.values.append(Pointed(kept, memory, 0))
-        self.state = self._held(STATE, tree.Unary(types.ULONG, self.place, "*", self._name(kept)))
+        self.state = self._promoted(STATE, tree.Unary(types.ULONG, self.place, "*", self._name(kept)))
 
     def _call(self, node: tree.Call) -> Expression | None:
         return _drawn(self.state, node) if self.state is not None and _is_drawn(node) else None
 
 
 def _is_drawn(node: Any) -> bool:
-    """Whether a part of a tree is a random number."""
+    """True of a call for a random number."""
     return isinstance(node, tree.Call) and node.function is None and node.name == "random"
 
 
@@ -278,7 +278,7 @@ def _parts(loop: tree.Loop) -> Iterator[Any]:
 
 
 def _needs_host(node: Any) -> bool:
-    """Whether a part of a loop does what a kernel cannot do."""
+    """True of a part of a loop that does what a kernel cannot do."""
     place = tree.Place("", 0, 0)
     around = Function("", (), types.VOID, place, False, read=lambda: tree.Block(place, (node,)))
     if any(isinstance(part, tree.Return | tree.Goto) for part in effects.nodes(node)):
@@ -294,14 +294,14 @@ def _check(loop: tree.Loop) -> None:
         match node:
             case tree.Call(function=None, name=name) if name in _OF_THE_HOST:
                 if name != "random" or node not in own:
-                    raise Unfit
+                    raise CannotOutline
             case tree.Return() if node in own:
-                raise Unfit
+                raise CannotOutline
             case tree.Assignment(target=target) | tree.Step(operand=target):
                 if _is_of_pointers(target):
-                    raise Unfit
+                    raise CannotOutline
             case tree.Name(variable=variable) if node not in own and variable.space == "global":
-                raise Unfit
+                raise CannotOutline
 
 
 _OF_THE_HOST = frozenset((*intrinsics.names(), *intrinsics.COMMANDS, "printf"))
@@ -309,7 +309,7 @@ _OUTSIDE = _OF_THE_HOST - {"random"}
 
 
 def _is_of_pointers(target: Expression) -> bool:
-    """Whether an object is changed that has pointers in it."""
+    """True of a member of an object that has pointers in it."""
     if isinstance(target, tree.Member):
         base = target.base.type.pointee if isinstance(target.base.type, Pointer) else target.base.type
         return layouts.holds_pointer(base)

@@ -1,7 +1,7 @@
-"""Leaving: long loops of the host in which now and then something is done that no kernel can do.
+"""Side exits: branches of a loop of the host that do what no kernel can do, as exits of the loop.
 
-A branch that prints or returns becomes one that leaves the loop, before its iteration has changed anything; the
-iteration is then carried out step by step.
+A branch that prints or returns leaves the loop instead, before its iteration has changed anything; the host then
+interprets that iteration.
 """
 
 import dataclasses
@@ -12,18 +12,18 @@ from xeemu.frontends.lowering import effects
 from xeemu.frontends.tree import Expression, Statement, Variable
 
 
-class Unfit(Exception):
-    """A loop that cannot be left so."""
+class CannotOutline(Exception):
+    """A loop that the host has to interpret."""
 
 
 @dataclasses.dataclass(eq=False)
-class Leaving:
-    """The making of such a loop.
+class SideExits:
+    """The rewriting of a loop.
 
     Attributes:
-      flag: the variable that is set where the loop is left.
-      of_host: whether a part of the tree does what no kernel can do.
-      used: whether the loop is left anywhere.
+      flag: the variable that a side exit sets to 1.
+      of_host: True of a part of the tree that does what no kernel can do.
+      used: True if there is a side exit.
     """
 
     flag: Expression
@@ -36,7 +36,7 @@ class Leaving:
         """The body of a loop, or a part of it.
 
         Raises:
-          Unfit: something has changed before the loop would be left.
+          CannotOutline: something has changed before the loop would be left.
         """
         if isinstance(node, tree.Block):
             return dataclasses.replace(node, statements=tuple(map(self.body, node.statements)))
@@ -44,7 +44,7 @@ class Leaving:
             self._note(node)
             return node
         if not self._pure:
-            raise Unfit
+            raise CannotOutline
         match node:
             case tree.If(condition=condition) if not self.of_host(condition) and self._is_pure(condition):
                 then = self._branch(node.then)
@@ -52,7 +52,7 @@ class Leaving:
                 return dataclasses.replace(node, then=then, otherwise=otherwise)
             case tree.Loop():
                 return self._inner(node)
-        raise Unfit
+        raise CannotOutline
 
     def _branch(self, node: Statement) -> Statement:
         if not self.of_host(node):
@@ -67,14 +67,14 @@ class Leaving:
         """A loop in the loop; nothing else may change while it runs."""
         for part in (node.first, node.condition, node.step):
             if part is not None and self.of_host(part):
-                raise Unfit
+                raise CannotOutline
         if node.first is not None:
             self._note(node.first)
         made = dataclasses.replace(node, body=self.body(node.body))
         if node.step is not None:
             self._note(tree.Evaluate(node.place, node.step))
         if not self._pure:
-            raise Unfit
+            raise CannotOutline
         out = tree.If(node.place, self.flag, tree.Break(node.place), None)
         return tree.Block(node.place, (made, out))
 

@@ -1,4 +1,4 @@
-"""Holding: the host's memories that buffers have, and the host accessors that let the host at them."""
+"""Buffers: the host's memories that buffers have, and the host accessors by which the host accesses them."""
 
 import dataclasses
 from typing import Any
@@ -10,13 +10,13 @@ from xeemu.frontends.tree import Place
 
 
 @dataclasses.dataclass(eq=False)
-class Held:
+class BufferedMemory:
     """A memory that buffers, or host accessors, have.
 
     Attributes:
       place: where the first buffer begins; None of memory that is a buffer's own.
       buffers: how many there are.
-      views: the host accessors that there are: where each begins, and whether it may write.
+      views: the host accessors that there are: where each begins, and true of one that may write.
       written: what a command has written to it since the buffer began.
       late: what a command does with it that waits for the end of a host accessor.
     """
@@ -29,14 +29,14 @@ class Held:
 
 
 @dataclasses.dataclass(eq=False)
-class Holding:
-    """What buffers and host accessors have, by the memory."""
+class Buffers:
+    """The memories of buffers and host accessors."""
 
-    known: dict[Memory, Held] = dataclasses.field(default_factory=dict)
+    known: dict[Memory, BufferedMemory] = dataclasses.field(default_factory=dict)
 
-    def begin(self, memory: Memory, place: Place) -> Held:
+    def begin(self, memory: Memory, place: Place) -> BufferedMemory:
         """One more buffer has a memory."""
-        held = self.known.setdefault(memory, Held())
+        held = self.known.setdefault(memory, BufferedMemory())
         held.place = held.place or place
         held.buffers += 1
         return held
@@ -53,7 +53,7 @@ class Holding:
 
     def view(self, memory: Memory, place: Place, writes: bool) -> None:
         """A host accessor begins."""
-        self.known.setdefault(memory, Held()).views.append((place, writes))
+        self.known.setdefault(memory, BufferedMemory()).views.append((place, writes))
 
     def end_view(self, memory: Memory, writes: bool) -> None:
         held = self.known.get(memory)
@@ -77,7 +77,7 @@ class Holding:
         if held is not None and held.views and blocked:
             held.late = access
 
-    def conflict(self, memory: Memory, writes: bool) -> Held | None:
+    def conflict(self, memory: Memory, writes: bool) -> BufferedMemory | None:
         """The memory, if a buffer has it and no host accessor does, or a command waits, and the access is not right."""
         held = self.known.get(memory)
         if held is not None and held.late is not None:

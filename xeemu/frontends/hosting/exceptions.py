@@ -1,4 +1,4 @@
-"""Handling: what a program of the host tries, and the exceptions that it catches."""
+"""Exceptions: what a program of the host tries, and the exceptions that it catches."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -50,7 +50,7 @@ def _abandon(machine: Machine, begun: int) -> None:
 
 
 def takes(handler: tree.Handler, of: Type) -> bool:
-    """Whether a handler catches exceptions of a type."""
+    """True if a handler catches exceptions of a type."""
     to = handler.type
     if to is None or to == of or types.base_path(of, to):
         return True
@@ -60,7 +60,7 @@ def takes(handler: tree.Handler, of: Type) -> bool:
 
 
 def caught_by(trying: Sequence[Sequence[tree.Handler]], of: Type) -> bool:
-    """Whether one of the blocks that are being tried has a handler for exceptions of a type."""
+    """True if one of the blocks that are being tried has a handler for exceptions of a type."""
     return any(takes(handler, of) for handlers in trying for handler in handlers)
 
 

@@ -1,10 +1,10 @@
-"""Raising: errors of launches as the exceptions of SYCL that programs catch."""
+"""Exceptions: errors of launches as the exceptions of SYCL that programs catch."""
 
 import dataclasses
 
 from xeemu.errors import Error
 from xeemu.frontends.cplusplus.instances import Instances
-from xeemu.frontends.hosting import handling
+from xeemu.frontends.hosting import exceptions
 from xeemu.frontends.hosting.machine import Machine, Thrown
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.tree import Function
@@ -14,7 +14,7 @@ _CODES = {"nd_range": 4, "kernel_argument": 6, "memory_allocation": 9, "kernel_n
 
 
 @dataclasses.dataclass(eq=False)
-class Raising:
+class Exceptions:
     """What throws errors in a program.
 
     Attributes:
@@ -32,7 +32,7 @@ class Raising:
         try:
             machine.call(function, [code, machine.text(str(error))])
         except Thrown as thrown:
-            if handling.caught_by(machine.trying, thrown.type):
+            if exceptions.caught_by(machine.trying, thrown.type):
                 raise
 
     def _function(self) -> Function | None:

@@ -1,4 +1,4 @@
-"""Guesses: how a program is followed whose values are not all known, as far as that is harmless.
+"""Partial evaluation: how a program is followed whose values are not all known.
 
 A branch on what is not known is taken both ways, and what the two ways do not agree on is not known afterwards; a loop
 that is not known to end soon leaves what it changes unknown.
@@ -164,7 +164,7 @@ def repeat(
 def _followed(
     machine: Machine, frame: Frame, condition: Value | None, step: Value | None, repeated: Run, after: bool
 ) -> tuple[bool, str | None, int]:
-    """Iterations one after the other: whether the loop has ended, how it was left, and how many there were."""
+    """Iterations one after the other: true if the loop has ended, how it was left, and how many there were."""
     assert machine.limit is not None
     count, tested = 0, not after
     while True:
