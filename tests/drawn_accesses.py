@@ -286,6 +286,15 @@ class _Draw:
     def remainder(a: Value, modulus: int) -> Value:
         return Value(f"({a.kernel} % {modulus})", f"({a.plain} % {modulus})", 0, modulus - 1)
 
+    def divided(self, a: Value) -> Value:
+        """A quotient or remainder by a counter, or another value that a group has in common."""
+        by = self.plus(self.uniform(), self.constant(1))
+        if by.low < 1:
+            return a
+        if self.chance.random() < 0.5:
+            return Value(f"({a.kernel} // {by.kernel})", f"({a.plain} // {by.plain})", a.low // by.high, a.high)
+        return Value(f"({a.kernel} % {by.kernel})", f"({a.plain} % {by.plain})", 0, by.high - 1)
+
     def tabulated(self, a: Value) -> Value:
         table = [self.chance.randrange(64) for _ in range(self.chance.choice((4, 7, 16)))]
         kernel = f"jnp.asarray(np.array({table}, np.int32))[{a.kernel} % {len(table)}]"
@@ -332,6 +341,7 @@ _CHANGES: list[Callable[[_Draw, Value], Value]] = [
     _same_operation("({0} >> {1})", lambda a, n: a >> n),
     _Draw.bits,
     _Draw.bits,
+    _Draw.divided,
     _Draw.tabulated,
     _Draw.chosen,
     _Draw.clipped,

@@ -218,6 +218,30 @@ def test_group_algorithms_take_a_shuffle_for_each_step():
     assert instructions(reduced, floats(), floats()) == {"shuffle": 5}
 
 
+@pytest.mark.parametrize("written", ["reduce", "any", "jnp"])
+def test_sub_groups_of_a_group_algorithm_meet_once_at_least(written):
+    def reduced(wg, x, y):
+        i = wg.global_id()
+        value = x[i]
+        total = {
+            "reduce": lambda: wg.reduce(value, "add"),
+            "any": lambda: wg.any(value > 0).astype(jnp.float32),
+            "jnp": lambda: value.sum(),
+        }[written]()
+        return y.at[i].set(total)
+
+    def report(size):
+        kernel = xe.kernel(sub_group_size=32)(reduced)
+        return xe.estimate(kernel, xe.NDRange(256, size), device="h200")(floats(256), floats(256))
+
+    alone, together = report(32), report(128)
+    assert (alone.barriers, alone.mark("barriers"), alone.instructions["memory"]) == (0, "=", 16)
+    # A store and a load of each sub-group beside those of the program, and a barrier of each group.
+    assert (together.barriers, together.mark("barriers"), together.instructions["memory"]) == (2, ">", 16 + 16)
+    assert together.slm.requests == 0
+    assert "SLM" in {term.resource for term in together.terms if term.cycles}
+
+
 def test_a_loop_whose_length_depends_on_data_is_counted_as_it_runs():
     @xe.kernel(sub_group_size=32)
     def halving(wg, n, y):

@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from xeemu.cost import algorithms
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
@@ -37,7 +38,7 @@ _FLOATS = {"float64": "f64", "float16": "f16"}
 # The counter's step, its comparison, and the branch.
 _ITERATION = {"i32": 2.0, "control": 1.0}
 _BRANCH = {"control": 1.0}
-_WITHOUT_RESULT = ("barrier", "fence")
+_WITHOUT_RESULT = ("barrier", "fence", algorithms.EXCHANGE)
 
 # Of Threefry-2x32, by which JAX draws random bits, for a word: 20 rounds of an addition, a rotation and an exclusive
 # or, with 18 additions of keys, make two (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
@@ -300,7 +301,7 @@ def _constant(value: Value, plan: Plan) -> int | None:
 
 
 def of_op(op: Op, plan: Plan, geometry: Geometry, words: int = 2, in_loop: bool = False) -> Mapping[str, float]:
-    """Instructions by class that a sub-group executes for an operation, without requests to memory.
+    """Instructions by class that a sub-group executes for an operation, without the program's requests to memory.
 
     Args:
       op: the operation.
@@ -314,7 +315,10 @@ def of_op(op: Op, plan: Plan, geometry: Geometry, words: int = 2, in_loop: bool 
     if op.name in (ops.FENCE, ops.ATOMIC):
         return {"fence": float(fences)} if (fences := _fences(op, geometry)) else {}
     if op.name == ops.COLLECTIVE:
-        return {"shuffle": float(_steps(op, geometry) * _elements(op.operands[0].shape, geometry))}
+        of = op.operands[0]
+        return algorithms.of_collective(
+            op.attributes["collective"], _elements(of.shape, geometry), _words(of.dtype), geometry
+        )
     name = op.name
     traits = ops.of(op)
     if op.name in ops.LANGUAGE or traits.free or not op.results:
@@ -329,7 +333,7 @@ def of_op(op: Op, plan: Plan, geometry: Geometry, words: int = 2, in_loop: bool 
     if name.startswith("random_"):
         return _random(op, elements)
     if traits.shuffles or _is_group_reduction(op, geometry):
-        return {"shuffle": float(max(1, math.ceil(math.log2(geometry.sub_group_size))) * elements)}
+        return algorithms.of_reduction(elements, geometry, _is_group_reduction(op, geometry))
     return _arithmetic(op, plan, elements, words)
 
 
@@ -394,14 +398,6 @@ def _elements(shape: tuple[int, ...], geometry: Geometry) -> int:
     """Elements of a work-item; of what all work-items share, all."""
     rank = len(geometry.local_range)
     return math.prod(shape[rank:]) if shape[:rank] == geometry.local_range else math.prod(shape)
-
-
-def _steps(op: Op, geometry: Geometry) -> int:
-    collective = op.attributes["collective"]
-    words = _words(op.operands[0].dtype)
-    if collective.kind in ("reduce", "inclusive_scan", "exclusive_scan"):
-        return words * max(1, math.ceil(math.log2(geometry.sub_group_size)))
-    return words
 
 
 def _is_group_reduction(op: Op, geometry: Geometry) -> bool:

@@ -12,7 +12,7 @@ from xeemu.cost.sites import SiteReport
 from xeemu.cost.work import Wait, Work
 from xeemu.devices.device import Device
 
-Cause = Literal["arithmetic", "load", "spill", "barriers", "fences"]
+Cause = Literal["arithmetic", "load", "spill", "exchange", "barriers", "fences"]
 
 # Instructions that wait in another way, or not at all.
 _NOT_ARITHMETIC = ("memory", "barrier", "fence")
@@ -27,7 +27,7 @@ class Waiting:
 
     Attributes:
       cause: `load` for atomic operations that give the old value too; `spill` for values that are loaded into registers
-        again.
+        again, `exchange` for loads of group algorithms.
       site: of a load, the operation.
       times: that sub-groups wait, all of them together.
       cycles_each: how long each time; None if it is not known.
@@ -50,14 +50,18 @@ def waits(work: Work, device: Device) -> tuple[Waiting, ...] | None:
     """What sub-groups wait for, the longest first; None if it is not known how often they load."""
     if work.waits is None:
         return None
-    loads = (
-        Waiting("load" if wait.site else "spill", wait.site, wait.rounds, _of_load(wait, device)) for wait in work.waits
-    )
+    loads = (Waiting(_cause(wait), wait.site, wait.rounds, _of_load(wait, device)) for wait in work.waits)
     fences = Waiting("fences", None, (work.instructions or {}).get("fence", 0.0), device.fence_latency_cycles or 0.0)
     found = [each for each in (arithmetic(work, device), *loads, _at_barriers(work, device), fences) if each.times != 0]
     total = amounts.total(*(each.cycles for each in found))
     shared = (dataclasses.replace(each, share=amounts.quotient(each.cycles, total)) for each in found)
     return tuple(sorted(shared, key=lambda each: -(each.cycles or 0.0)))
+
+
+def _cause(wait: Wait) -> Cause:
+    if wait.site is not None:
+        return "load"
+    return "exchange" if wait.is_local else "spill"
 
 
 def arithmetic(work: Work, device: Device) -> Waiting:

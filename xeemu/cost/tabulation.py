@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from xeemu.cost import hints, pipes, requests, timing
+from xeemu.cost.algorithms import EXCHANGE
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
 from xeemu.cost.counting import Counts, Ledger
@@ -55,14 +56,20 @@ def tabulate(
     by_place = {place: _site(place, counts, ledger, program.kernel) for place in taken.places}
     sites = tuple(by_place.values())
     executed = _executed(counts, taken)
-    classes, barriers = _classes(executed, taken, _total(site.requests for site in sites))
+    classes, barriers, exchanges = _classes(executed, taken, _total(site.requests for site in sites))
     registers = _registers(prepared, taken)
     there = _register_bytes(prepared, taken)
     spill = None if there is None else max(0, registers - there)
     spilled = Spill(spill, _spilled(prepared, counts, taken, there)) if spill and there else Spill()
     atomics = _atomics(by_place, counts, taken)
     resident = _occupancy(prepared, taken, any(each.get("barrier") for each in taken.instructions.values()))
-    done = Executed(instructions=classes, chain=executed.get(CHAIN, 0.0), barriers=barriers, atomics=atomics)
+    done = Executed(
+        instructions=classes,
+        chain=executed.get(CHAIN, 0.0),
+        barriers=barriers,
+        exchanges=exchanges,
+        atomics=atomics,
+    )
     launch = Launch(by_place, done, taken, resident, spilled)
     time = launch.timing
     terms = time.terms if time else ()
@@ -116,7 +123,7 @@ def tabulate(
             "global_": _mark(outside, global_.requests, global_.lines, global_.bytes_moved),
             "atomics": _mark(sites, atomics.local_requests, atomics.global_operations, atomics.contention),
             "sites": _mark(sites, *(site.requests for site in sites)),
-            "barriers": _mark((), barriers),
+            "barriers": ">" if exchanges else _mark((), barriers),
         },
     )
 
@@ -194,13 +201,15 @@ def _executed(counts: Counts, taken: Census) -> dict[str, float | None]:
 
 def _classes(
     executed: Mapping[str, float | None], taken: Census, memory_requests: int | None
-) -> tuple[dict[str, int] | None, int | None]:
-    """Instructions by class, those that there are; and the barriers of work-groups."""
+) -> tuple[dict[str, int] | None, int | None, int | None]:
+    """Instructions by class, those that there are; the barriers of work-groups; the exchanges of group algorithms."""
     total = {"memory": memory_requests, **executed}
-    barriers = total.get("barrier", 0)
+    barriers, exchanges = total.get("barrier", 0), total.get(EXCHANGE, 0)
+    memory = total["memory"]
+    total["memory"] = None if memory is None or exchanges is None else memory + exchanges
     known = {name: round(number) for name in pipes.CLASSES if (number := total.get(name))}
-    arrived = None if barriers is None else round(barriers) // requests.sub_groups(taken.geometry)
-    return None if None in total.values() else known, arrived
+    by_group = None if barriers is None else round(barriers) // requests.sub_groups(taken.geometry)
+    return None if None in total.values() else known, by_group, None if exchanges is None else round(exchanges)
 
 
 def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:

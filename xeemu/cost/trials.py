@@ -8,7 +8,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from xeemu.cost import timing, workload
+from xeemu.cost import pipes, timing, workload
 from xeemu.cost.census import Census
 from xeemu.cost.instructions import CHAIN, UNROLLED
 from xeemu.cost.sites import SiteReport
@@ -115,7 +115,7 @@ class Launch:
         if known is None:
             return None
         spared = sum((before.requests or 0) - (after.requests or 0) for before, after in change.sites)
-        more = {"memory": -spared, **{name: n for name, n in change.instructions.items() if name != CHAIN}}
+        more = {"memory": -spared, **{name: n for name, n in change.instructions.items() if name in pipes.CLASSES}}
         return {name: max(0.0, known.get(name, 0) + more.get(name, 0)) for name in dict.fromkeys([*known, *more])}
 
 

@@ -18,7 +18,7 @@ class Wait:
       passes: of a request, of which the later ones arrive later; at least 1.
       past_l1: the share of their bytes that the L1 does not have; None if it is not known.
       past_l2: the share of these that the L2 does not have.
-      site: the operation; None of values that did not fit the registers.
+      site: the operation; None of values that did not fit the registers, and of group algorithms.
     """
 
     requests: float

@@ -49,12 +49,14 @@ class Executed:
       instructions: of sub-groups, by class; None if they are not known.
       chain: those that wait for the one before, without requests to memory; None if they are not known.
       barriers: of work-groups.
+      exchanges: requests to local memory of group algorithms; half of them are loads, and each takes one pass.
       atomics: totals of atomic operations.
     """
 
     instructions: Mapping[str, float] | None
     chain: float | None
     barriers: int | None
+    exchanges: int | None
     atomics: AtomicTotals
 
 
@@ -105,7 +107,7 @@ def of_launch(
         barriers=executed.barriers,
         waits=waiting.of_launch(sites, taken, _missed(traffic, taken)),
     )
-    work = _spilling(work, spill, traffic, taken)
+    work = _exchanging(_spilling(work, spill, traffic, taken), executed.exchanges)
     waits = latency.waits(work, taken.device) or ()
     return dataclasses.replace(work, phases=phases.of_launch(sites, taken, waits))
 
@@ -132,6 +134,15 @@ def _spilling(work: Work, spill: Spill, traffic: Traffic | None, taken: Census) 
         l1_passes=amounts.total(work.l1_passes, 2 * asked),
         waits=None if work.waits is None else (*work.waits, loads),
     )
+
+
+def _exchanging(work: Work, exchanges: int | None) -> Work:
+    """The work with what group algorithms exchange through local memory."""
+    if not exchanges:
+        return work
+    loads = Wait(requests=exchanges / 2, rounds=exchanges / 2, is_local=True)
+    waits = None if work.waits is None else (*work.waits, loads)
+    return dataclasses.replace(work, local_passes=amounts.total(work.local_passes, exchanges), waits=waits)
 
 
 def _by_line(traffic: Traffic | None, device: Device) -> dict[str, float | None]:

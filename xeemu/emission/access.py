@@ -1,10 +1,6 @@
-"""Memory operations over a chunk.
-
-Slices where the addresses form a lattice, whole tiles where those of groups overlap, else gathers and scatters.
-"""
+"""Memory operations over a chunk, each carried out as its plan says (see `access_plans`)."""
 
 import dataclasses
-import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -13,12 +9,27 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import addressing, bins, forwarding, locating, opacity, overlaps, serial, slices
-from xeemu.emission.locating import Lanes, Located, columns, places
-from xeemu.emission.neighbours import Neighbour
-from xeemu.emission.slices import View
+from xeemu.emission import addressing, bins, forwarding, locating, opacity, placed_windows, serial
+from xeemu.emission.access_plans import (
+    Atomic,
+    BoundaryWindow,
+    CheckedWindow,
+    Empty,
+    Gather,
+    InOrder,
+    Load,
+    Missing,
+    ScatteredUpdate,
+    Store,
+    Window,
+)
+from xeemu.emission.forwarding import Forwarded
+from xeemu.emission.haloed_tiles import HaloedTiles
+from xeemu.emission.locating import Lanes, Touched, columns, places
+from xeemu.emission.periodic_gathers import PeriodicGather
+from xeemu.emission.placed_windows import PlacedWindow, View
+from xeemu.emission.strided_windows import StridedWindow
 from xeemu.emission.values import Buffer, Chunk, Emitted, Shared, Some, Update
-from xeemu.knowledge import lattices
 from xeemu.language.memory import poison
 
 
@@ -37,37 +48,54 @@ class Loaded:
     shared: Shared | None
 
 
-def load(
-    buffer: Buffer,
-    address: Located,
-    where: Lanes,
-    other: Emitted | None,
-    varying: bool,
-    gathered: bool,
-    view: View | None,
-    chunk: Chunk,
-    missing: np.ndarray | None = None,
-    neighbour: Neighbour | None = None,
-    apart: bool = False,
-) -> Loaded:
-    """Loads by a gather if `gathered`, and `missing` for elements out of bounds, poison if that is None."""
-    dtype = buffer.data.dtype
-    missing = poison(dtype) if missing is None else missing.astype(dtype)
-    read = _gather if gathered else functools.partial(_read, varying=varying, view=view, neighbour=neighbour)
-    if not buffer.elements:
-        values: jax.Array | Shared = jnp.full((1, where.count), missing)
-    elif not where.count:
-        values = jnp.zeros((1, 0), dtype)
-    else:
-        known = forwarding.recalled(buffer, address, where, varying, chunk)
-        values = read(buffer, address, where, chunk=chunk, missing=missing) if known is None else known
-    return loaded(values, where, other, varying, chunk, apart)
+def read(plan: Load, at: Touched, view: View | None = None, base: jax.Array | None = None) -> jax.Array | Shared:
+    """`[G or 1, n or 1]` values of the elements that a load touches.
+
+    Args:
+      plan: how it is carried out.
+      at: the elements.
+      view: of a load that moves with the iterations of a loop that are emitted together.
+      base: of the number that a periodic gather divides, if that has one.
+    """
+    data = at.buffer.data
+    match plan:
+        case Missing(value):
+            return jnp.full((1, at.where.count), value)
+        case Forwarded():
+            return forwarding.recalled(at.buffer.stored, plan)
+        case PeriodicGather():
+            return plan.read(data, plan.first(base, at.chunk))
+        case Window(window):
+            return _placed(window, at).shared(data, view)
+        case BoundaryWindow(window):
+            return _placed(window, at).shared(data)
+        case HaloedTiles():
+            return plan.read(data, locating.starts(at.buffer, at.address, plan.further, at.chunk))
+        case CheckedWindow(window, gather):
+            return _read_checked(window, gather, at)
+        case Gather():
+            return _gather(plan, at)
+
+
+def _placed(window: StridedWindow, at: Touched) -> PlacedWindow:
+    return placed_windows.placed(window, at.buffer, at.address, at.chunk)
+
+
+def _read_checked(window: StridedWindow, gather: Gather, at: Touched) -> jax.Array:
+    placed, shape = _placed(window, at), (window.rows, at.where.count)
+
+    def gathered(data: jax.Array) -> jax.Array:
+        inside = dataclasses.replace(at, buffer=at.buffer.holding(data))
+        return jnp.broadcast_to(_gather(gather, inside), shape)
+
+    fits = placed.fits(at.buffer.storage.held_elements)
+    return lax.cond(fits, lambda data: placed.read(data), gathered, at.buffer.data)
 
 
 def loaded(
     values: jax.Array | Shared, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk, apart: bool = False
 ) -> Loaded:
-    """What `load` returns, from the values of the elements that take part, `[G or 1, n or 1]`."""
+    """What a load gives, from the values of the elements that take part, `[G or 1, n or 1]`."""
     some = shared = None
     unmasked = bool(where.count) and where.mask is None
     if isinstance(values, Shared):
@@ -99,61 +127,13 @@ def filled(values: jax.Array, where: Lanes, other: Emitted | None, varying: bool
     return jnp.broadcast_to(full, (1, elements)).reshape(where.shape)
 
 
-def _read(
-    buffer: Buffer,
-    address: Located,
-    where: Lanes,
-    chunk: Chunk,
-    missing: np.ndarray,
-    varying: bool,
-    view: View | None,
-    neighbour: Neighbour | None,
-) -> jax.Array | Shared:
-    part = slices.part(buffer, address, where, varying, chunk)
-    if part is not None and address.known.proved:
-        return part.shared(buffer.data, view)
-    edged = slices.box(buffer, address, where, varying, chunk, missing, neighbour)
-    if edged is not None:
-        return edged.shared(buffer.data)
-    if part is None or not may_fit(buffer, address, part, chunk):
-        tiles = overlaps.of_address(buffer, address, where, varying, chunk, missing)
-        return tiles.read(buffer.data) if tiles else _gather(buffer, address, where, chunk, missing)
-    shape = (chunk.count if varying else 1, where.count)
-    return lax.cond(
-        part.fits(buffer.held_elements),
-        lambda data: part.read(data),
-        lambda data: jnp.broadcast_to(_gather(buffer.holding(data), address, where, chunk, missing), shape),
-        buffer.data,
-    )
-
-
-def may_fit(buffer: Buffer, address: Located, part: slices.Part, chunk: Chunk) -> bool:
-    """Whether the program itself may find that a window is within bounds.
-
-    Only where a branch costs less than a gather.
-    """
-    flat = buffer.space == "global" and len(buffer.shape) == 1
-    return chunk.target.skips_branches and flat and address.known.exact and part.may_fit(buffer.held_elements)
-
-
-def _gather(buffer: Buffer, address: Located, where: Lanes, chunk: Chunk, missing: np.ndarray) -> jax.Array:
-    index, inside = address.find()
-    place, data = places(buffer, index, where, chunk), buffer.data.reshape(-1)
-    # Whom a mask leaves out may be beyond the end, and a window would move.
-    length = _run(buffer, address, chunk) if where.mask is None else 1
-    if length > 1 and place.shape[1] == where.count:
-        return _runs(data, place[:, ::length], length)
+def _gather(plan: Gather, at: Touched) -> jax.Array:
+    index, inside = at.address.find()
+    place, data = places(at.buffer, index, at.where, at.chunk), at.buffer.data.reshape(-1)
+    if plan.run > 1:
+        return _runs(data, place[:, :: plan.run], plan.run)
     values = data.at[place].get(mode="promise_in_bounds", wrap_negative_indices=False)
-    return values if inside is None else jnp.where(inside, values, missing)
-
-
-def _run(buffer: Buffer, address: Located, chunk: Chunk) -> int:
-    """How many elements at a time are known to follow each other, in all of an access; 1 where that does not help."""
-    known = address.known
-    if not (chunk.target.gathers_one_by_one and known.proved) or known.form is None or buffer.space == "private":
-        return 1
-    pattern = known.form.pattern
-    return math.gcd(len(pattern), *(np.flatnonzero(np.diff(pattern) != 1) + 1).tolist())
+    return values if inside is None else jnp.where(inside, values, plan.missing)
 
 
 def _runs(data: jax.Array, firsts: jax.Array, length: int) -> jax.Array:
@@ -191,33 +171,21 @@ def _spread(values: jax.Array, where: Lanes, count: int) -> jax.Array:
     return lax.pad(jnp.broadcast_to(values, (values.shape[0], where.count)), values.dtype.type(0), fill)
 
 
-def store(
-    buffer: Buffer, address: Located, value: Emitted, where: Lanes, chunk: Chunk, scattered: bool = False
-) -> Buffer:
-    """The memory after a plain store, by a scatter if `scattered`; of several stores to one element, some one stays."""
-    if not where.count or not buffer.elements:
+def store(plan: Store, at: Touched, value: Emitted) -> Buffer:
+    """The memory after a plain store; of several stores to one element, some one stays."""
+    if plan.once is not None:
+        at = dataclasses.replace(at, address=at.address.only(plan.once), where=at.where.only(plan.once))
+    buffer, address, where, chunk = at.buffer, at.address, at.where, at.chunk
+    if isinstance(plan.by, Empty):
         return buffer
-    if buffer.space != "private" and where.mask is None and address.known.proved and address.known.form is not None:
-        address, where = _once_each(address, where)
     values = where.array(value, chunk).astype(buffer.data.dtype)
-    after = None if scattered else _written(buffer, address, where, values, chunk)
-    if after is None:
-        target = _target(buffer, address, where, chunk)
-        after = buffer.holding(_scatter(buffer.data, "store", target, values, _always(address, where)))
-    return forwarding.remembering(buffer, after, address, where, values, value.shared, chunk)
-
-
-def _written(buffer: Buffer, address: Located, where: Lanes, values: jax.Array, chunk: Chunk) -> Buffer | None:
-    """The memory after a store to a window; None if it does not fill one."""
-    if address.known.proved:
-        part = slices.part(buffer, address, where, True, chunk)
+    if isinstance(plan.by, Window | BoundaryWindow):
+        written = _placed(plan.by.window, at).written(contents(buffer), values, where.mask)
+        viewed = plan.by.window.whole and where.mask is None
+        after = dataclasses.replace(buffer.holding(written), viewed=viewed)
     else:
-        missing = poison(buffer.data.dtype)
-        part = slices.box(buffer, address, where, True, chunk, missing) if chunk.target.skips_branches else None
-    written = None if part is None else part.written(contents(buffer), values, where.mask)
-    if part is None or written is None:
-        return None
-    return dataclasses.replace(buffer.holding(written), viewed=part.whole and where.mask is None)
+        after = buffer.holding(_scatter(buffer.data, "store", _target(at), values, _always(at)))
+    return forwarding.remembering(buffer, after, address, where, values, value.shared, chunk)
 
 
 def contents(buffer: Buffer) -> jax.Array:
@@ -229,25 +197,16 @@ def contents(buffer: Buffer) -> jax.Array:
     return opacity.apart(buffer.data) if buffer.viewed else buffer.data
 
 
-def _once_each(address: Located, where: Lanes) -> tuple[Located, Lanes]:
-    """Of the elements of a group that share an address the first, where the addresses are no lattice."""
-    assert address.known.form is not None
-    pattern = address.known.form.pattern
-    _, first = np.unique(pattern, return_index=True)
-    if len(first) == len(pattern) or lattices.of_pattern(pattern):
-        return address, where
-    return address.only(np.sort(first)), where.only(np.sort(first))
-
-
-def _always(address: Located, where: Lanes) -> bool:
+def _always(at: Touched) -> bool:
     """Whether every element takes part and is within bounds."""
-    return address.known.proved and where.mask is None
+    return at.address.known.proved and at.where.mask is None
 
 
-def _target(buffer: Buffer, address: Located, where: Lanes, chunk: Chunk) -> jax.Array:
+def _target(at: Touched) -> jax.Array:
     """`[G, n]` positions in the buffer; its end, which scatters drop, for elements that take no part."""
-    index, inside = address.find()
-    return _chosen(places(buffer, index, where, chunk), inside, where, buffer.data.size, chunk)
+    index, inside = at.address.find()
+    place = places(at.buffer, index, at.where, at.chunk)
+    return _chosen(place, inside, at.where, at.buffer.data.size, at.chunk)
 
 
 def _chosen(places: jax.Array, inside: jax.Array | None, where: Lanes, end: int, chunk: Chunk) -> jax.Array:
@@ -270,46 +229,41 @@ def _scatter(data: jax.Array, op: str, target: jax.Array, values: jax.Array, alw
     return updated.reshape(data.shape)
 
 
-def atomic(
-    buffer: Buffer, op: str, address: Located, values: Sequence[Emitted], where: Lanes, chunk: Chunk, joined: bool
-) -> Buffer:
+def atomic(plan: Atomic, at: Touched, op: str, values: Sequence[Emitted]) -> Buffer:
     """The memory after atomic updates whose old values nobody asked for.
 
     Args:
-      buffer: the memory before.
+      plan: how they are carried out.
+      at: the elements.
       op: the operation.
-      address, where: the elements.
       values: what to combine them with.
-      chunk: the work-groups.
-      joined: whether the update may wait for the next one, which is the only other use of the memory.
     """
-    if not where.count or not buffer.elements:
-        return buffer if joined else carried_out(buffer, chunk)
-    arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
-    if not joined and (data := _combined(buffer, op, address, arrays, where, chunk)) is not None:
-        return buffer.holding(data)
-    any_order = chunk.target.scatters_in_order or not (chunk.deterministic and rounds(buffer, op))
-    if op in ("store", "add", "min", "max", "sub") and any_order:
-        update = _update(buffer, op, address, arrays[0], where, chunk)
-        if chunk.single and (update.own or buffer.space == "local"):
-            update = dataclasses.replace(update, few=bins.few(buffer, op, address, values[0], chunk.target.counting))
-        waiting = dataclasses.replace(buffer, pending=(*buffer.pending, update), stored=())
-        return waiting if joined else carried_out(waiting, chunk)
-    _, data = _in_order(buffer, op, _target(buffer, address, where, chunk), arrays, chunk)
-    return buffer.holding(data)
+    buffer, chunk = at.buffer, at.chunk
+    if isinstance(plan, Empty):
+        return buffer if plan.waits else carried_out(buffer, chunk)
+    arrays = [at.where.array(v, chunk).astype(buffer.data.dtype) for v in values]
+    match plan:
+        case Window(window):
+            placed, data = _placed(window, at), contents(buffer)
+            return buffer.holding(placed.combined(data, op, arrays[0], at.where.mask, chunk.target))
+        case ScatteredUpdate():
+            pending = (*buffer.pending, _update(plan, at, op, arrays[0]))
+            waiting = dataclasses.replace(buffer, pending=pending, stored=())
+            return waiting if plan.waits else carried_out(waiting, chunk)
+        case InOrder():
+            return buffer.holding(_in_order(at, op, arrays)[1])
 
 
-def _update(buffer: Buffer, op: str, address: Located, array: jax.Array, where: Lanes, chunk: Chunk) -> Update:
-    own = buffer.space == "private" and where.all and where.count == chunk.geometry.items
-    target = _rows(buffer, address, where, chunk) if own else _target(buffer, address, where, chunk)
+def _update(plan: ScatteredUpdate, at: Touched, op: str, array: jax.Array) -> Update:
+    target = _rows(at) if plan.own else _target(at)
     operand = jnp.broadcast_to(-array if op == "sub" else array, target.shape)
-    return Update(target, operand, "add" if op == "sub" else op, _always(address, where), own)
+    return Update(target, operand, "add" if op == "sub" else op, _always(at), plan.own, plan.few)
 
 
-def _rows(buffer: Buffer, address: Located, where: Lanes, chunk: Chunk) -> jax.Array:
+def _rows(at: Touched) -> jax.Array:
     """`[G, n]` for each work-item the number of its element of a private memory; their count where it has no part."""
-    index, inside = address.find()
-    return _chosen(index, inside, where, buffer.elements, chunk)
+    index, inside = at.address.find()
+    return _chosen(index, inside, at.where, at.buffer.elements, at.chunk)
 
 
 def _positions(update: Update, data: jax.Array) -> jax.Array:
@@ -320,20 +274,6 @@ def _positions(update: Update, data: jax.Array) -> jax.Array:
     rows, columns = update.target.reshape(-1), update.target.dtype.type(data.shape[1])
     flat = rows * columns + lax.rem(lax.iota(rows.dtype, rows.size), columns)
     return flat.reshape(update.target.shape)
-
-
-def _combined(
-    buffer: Buffer, op: str, address: Located, arrays: Sequence[jax.Array], where: Lanes, chunk: Chunk
-) -> jax.Array | None:
-    """The contents after atomic updates in any order, if their addresses form a lattice.
-
-    Private memory is updated where some place is not known (see `accumulation`), and a scatter does that.
-    """
-    in_order = chunk.deterministic and rounds(buffer, op)
-    if buffer.space == "private" or buffer.pending or op not in serial.COMBINE or in_order or not address.known.proved:
-        return None
-    part = slices.part(buffer, address, where, True, chunk)
-    return part.combined(contents(buffer), op, arrays[0], where.mask, chunk.target) if part else None
 
 
 def carried_out(buffer: Buffer, chunk: Chunk) -> Buffer:
@@ -357,34 +297,27 @@ def _joined(updates: Sequence[Update], data: jax.Array) -> list[Update]:
     return [Update(target, values, updates[0].op, all(update.always for update in updates), own=False)]
 
 
-def fetch(
-    buffer: Buffer, op: str, address: Located, values: Sequence[Emitted], where: Lanes, chunk: Chunk
-) -> tuple[jax.Array, Buffer]:
+def fetch(plan: Empty | InOrder, at: Touched, op: str, values: Sequence[Emitted]) -> tuple[jax.Array, Buffer]:
     """`[G, *shape]` old values of atomic updates, and the memory after them."""
+    buffer, where, chunk = at.buffer, at.where, at.chunk
     missing = poison(buffer.data.dtype)
-    count = math.prod(where.shape)
-    if not where.count or not buffer.elements:
+    if isinstance(plan, Empty):
         return jnp.full((chunk.count, *where.shape), missing), buffer
     arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
-    old, data = _in_order(buffer, op, _target(buffer, address, where, chunk), arrays, chunk)
+    old, data = _in_order(at, op, arrays)
     if not where.all:
-        old = jnp.full((chunk.count, count), missing).at[:, where.chosen].set(old, unique_indices=True)
+        everyone = jnp.full((chunk.count, math.prod(where.shape)), missing)
+        old = everyone.at[:, where.chosen].set(old, unique_indices=True)
     return old.reshape(chunk.count, *where.shape), buffer.holding(data)
 
 
-def _in_order(
-    buffer: Buffer, op: str, target: jax.Array, arrays: Sequence[jax.Array], chunk: Chunk
-) -> tuple[jax.Array, jax.Array]:
+def _in_order(at: Touched, op: str, arrays: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
     """Old values and the memory after atomic operations in the order of the work-items."""
+    buffer, target = at.buffer, _target(at)
     flat = [jnp.broadcast_to(a, target.shape).reshape(-1) for a in arrays]
     data, addresses = buffer.data.reshape(-1), target.reshape(-1)
-    if chunk.deterministic and rounds(buffer, op):
+    if at.chunk.deterministic and serial.rounds(buffer.data.dtype, op):
         old, data = serial.in_sequence(data, addresses, -flat[0] if op == "sub" else flat[0])
     else:
         old, data = serial.apply(data, op, addresses, flat)
     return old.reshape(target.shape), data.reshape(buffer.data.shape)
-
-
-def rounds(buffer: Buffer, op: str) -> bool:
-    """Whether the result of an operation depends on the order of the work-items by rounding."""
-    return bool(jnp.issubdtype(buffer.data.dtype, jnp.floating)) and op in ("add", "sub")

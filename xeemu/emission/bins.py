@@ -14,22 +14,11 @@ from jax import lax
 
 from xeemu.devices.target import Counting
 from xeemu.emission import streaming, together
-from xeemu.emission.locating import Located
-from xeemu.emission.values import Buffer, Emitted, Few, Update
+from xeemu.emission.values import Buffer, Few, Update
 from xeemu.knowledge import forms
 
 # Counts have eight bits for a while.
 _COUNTED = 255
-
-
-def few(buffer: Buffer, op: str, address: Located, value: Emitted, figures: Counting) -> Few | None:
-    """What an update of a local or private memory adds, and to which elements, if they are few and it is one number."""
-    number, interval = value.known.only, address.known.interval
-    if buffer.data.dtype.kind not in "iu" or op not in ("add", "sub") or number is None or interval is None:
-        return None
-    size = interval[1] - interval[0] + 1
-    most = figures.most_private if buffer.space == "private" else figures.most_local
-    return Few(interval[0], size, -number if op == "sub" else number) if size <= most else None
 
 
 def of_updates(updates: Sequence[Update], figures: Counting) -> list[Update]:

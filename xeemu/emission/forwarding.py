@@ -7,7 +7,7 @@ If they were needed by other loads as well, the compiler would compute what is f
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -17,6 +17,7 @@ import numpy as np
 from xeemu.emission import addressing, locating
 from xeemu.emission.addressing import Address
 from xeemu.emission.locating import Lanes, Located
+from xeemu.emission.references import Reference
 from xeemu.emission.values import Buffer, Chunk, Shared, Stored
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region
@@ -136,18 +137,53 @@ def remembering(
     return dataclasses.replace(after, stored=(Stored(places, shaped, shared), *before.stored[: _MOST - 1]))
 
 
-def recalled(buffer: Buffer, address: Located, where: Lanes, varying: bool, chunk: Chunk) -> jax.Array | None:
-    """`[G or 1, n]` elements that were stored together and not since; None if they are not known to be."""
-    places = _places(buffer.space, address.known, chunk.geometry.items) if buffer.stored else None
+@dataclasses.dataclass(frozen=True, eq=False)
+class Forwarded:
+    """A load of elements that one store has left.
+
+    Attributes:
+      store: the number of the store among those that the memory remembers.
+      chosen: `[n]` the positions of the elements among those that it stored, of which they are a slice.
+    """
+
+    store: int
+    chosen: np.ndarray
+
+
+def source(reference: Reference, stored: Sequence[Stored], items: int) -> Forwarded | None:
+    """What a load takes of what was stored together and not since; None if it is not known to be.
+
+    Args:
+      reference: the elements.
+      stored: what stores have left, the latest first.
+      items: of a group.
+    """
+    places = _places(reference.storage.space, reference.address, items) if stored else None
     if places is None:
         return None
-    for stored in buffer.stored:
-        met = np.isin(places, stored.places)
+    for number, one in enumerate(stored):
+        met = np.isin(places, one.places)
         if met.all():
-            return _part(stored, places) if varying or stored.values.shape[0] == 1 else None
+            chosen, alike = _chosen(one.places, places), one.values.shape[0] == 1
+            is_part = (reference.varying or alike) and locating.is_sliced(_shape(one), chosen)
+            return Forwarded(number, chosen) if is_part else None
         if met.any():
             return None
     return None
+
+
+def recalled(stored: Sequence[Stored], what: Forwarded) -> jax.Array:
+    """`[G or 1, n]` elements that one of some stores has left."""
+    one = stored[what.store]
+    found = locating.sliced(one.values if one.shared is None else one.shared.values, what.chosen)
+    assert found is not None
+    return found if one.shared is None else one.shared.of_groups(found)
+
+
+def _shape(stored: Stored) -> tuple[int, ...]:
+    """The shape of what a group stored."""
+    values = stored.values if stored.shared is None else stored.shared.values
+    return values.shape[1:]
 
 
 def _places(space: str | None, address: Address, items: int) -> np.ndarray | None:
@@ -162,15 +198,6 @@ def _places(space: str | None, address: Address, items: int) -> np.ndarray | Non
         return form.pattern
     elements = address.elements
     return form.pattern * items + elements.chosen // (math.prod(elements.shape) // items)
-
-
-def _part(stored: Stored, places: np.ndarray) -> jax.Array | None:
-    """The values for some of the places, if they are slices of all."""
-    chosen = _chosen(stored.places, places)
-    if (shared := stored.shared) is None:
-        return locating.sliced(stored.values, chosen)
-    found = locating.sliced(shared.values, chosen)
-    return None if found is None else shared.of_groups(found)
 
 
 def _chosen(stored: np.ndarray, places: np.ndarray) -> np.ndarray:

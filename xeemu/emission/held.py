@@ -5,9 +5,10 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 
-from xeemu.emission import access, addressing, distinctness, locating
+from xeemu.emission import access, access_plans, addressing, distinctness, locating
+from xeemu.emission.access_plans import Loading
 from xeemu.emission.addressing import Elements
-from xeemu.emission.locating import Lanes, Located
+from xeemu.emission.locating import Lanes, Located, Touched
 from xeemu.emission.promotion import Place
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.knowledge.analysis import Known
@@ -49,7 +50,10 @@ def taken(buffer: Buffer, place: Place, indices: list[Emitted], chunk: Chunk) ->
     if not address.known.proved:
         return None
     lanes = where if private else Lanes(addressing.everyone((where.count,)), None)
-    data = access.load(buffer, address, lanes, None, True, False, None, chunk).values.reshape(chunk.count, -1)
+    address = address.laid_out(lanes.elements)
+    at = Touched(buffer, address, lanes, chunk)
+    plan = access_plans.of_load(at.reference(), Loading(stored=buffer.stored), chunk)
+    data = access.loaded(access.read(plan, at), lanes, None, True, chunk).values.reshape(chunk.count, -1)
     return Held(data, buffer.space, buffer.shape, whole=buffer, address=address, lanes=lanes)
 
 
@@ -57,11 +61,12 @@ def given_back(held: Held, chunk: Chunk) -> Buffer:
     """The memory after the loop."""
     shape, count = held.lanes.shape, held.data.shape[0]
     values = Emitted(Known(True), shape, held.data.dtype, None, held.data.reshape(count, *shape))
-    return access.store(held.whole, held.address, values, held.lanes, dataclasses.replace(chunk, count=count))
+    at = Touched(held.whole, held.address, held.lanes, dataclasses.replace(chunk, count=count))
+    return access.store(access_plans.of_store(at.reference(), at.chunk), at, values)
 
 
 def load(held: Held, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk) -> jax.Array:
-    """What a load in the loop gives, as `access.load` does."""
+    """What a load in the loop gives, `[G, *shape]`, or `shape` if it does not vary between groups."""
     values = held.data if varying else held.data[:1]
     return access.filled(values, where, other, varying, chunk)
 

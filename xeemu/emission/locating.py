@@ -15,6 +15,7 @@ from jax import lax
 
 from xeemu.emission import addressing, opacity
 from xeemu.emission.addressing import Address, Elements, Index
+from xeemu.emission.references import Reference
 from xeemu.emission.values import Buffer, Chunk, Emitted, materialise
 from xeemu.knowledge import forms, lattices
 from xeemu.knowledge.forms import Form
@@ -150,6 +151,10 @@ class Located:
         """The same where somebody has looked and found it to be within bounds."""
         return dataclasses.replace(self, known=self.known.trusted(), find=lambda: (self.find()[0], None))
 
+    def laid_out(self, elements: Elements) -> "Located":
+        """The same as that of an access by elements of another shape, as many in the same order."""
+        return dataclasses.replace(self, known=dataclasses.replace(self.known, elements=elements))
+
     def at(self, index: jax.Array, inside: jax.Array | None) -> "Located":
         """The same with an index that was found otherwise."""
         return dataclasses.replace(self, find=lambda: (index, inside))
@@ -173,6 +178,27 @@ class Located:
             return (index if index.shape[1] == 1 else columns(index, kept)), None
 
         return dataclasses.replace(self, known=self.known.only(kept), find=find)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Touched:
+    """The elements of a memory that an access touches, in the program that is emitted.
+
+    Attributes:
+      buffer: the memory before the access.
+      address: where they lie in it.
+      where: which of them take part.
+      chunk: the work-groups.
+    """
+
+    buffer: Buffer
+    address: Located
+    where: Lanes
+    chunk: Chunk
+
+    def reference(self, varying: bool = True) -> Reference:
+        """What is known of it before the program runs; groups that are not `varying` have no values of their own."""
+        return Reference(self.buffer.storage, self.address.known, self.where.mask is not None, varying)
 
 
 def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chunk) -> Located:
@@ -250,6 +276,17 @@ def start(form: Form, base: jax.Array | None, dtype: np.dtype, chunk: Chunk, fur
 def _multiple(number: jax.Array, times: int, dtype: np.dtype) -> jax.Array:
     converted = number.astype(dtype)
     return converted if times == 1 else lax.mul(converted, forms.wrapped(times, dtype))
+
+
+def starts(buffer: Buffer, address: Located, further: Sequence[int], chunk: Chunk) -> tuple[jax.Array, ...]:
+    """Where along each dimension of a buffer the first element of the first group lies, and so much further."""
+    first, *others = (
+        start(c.form, base, address.known.dtype, chunk, more)
+        for c, base, more in zip(address.known.components, address.bases, further, strict=True)
+    )
+    if buffer.origin is not None:
+        first = lax.sub(first, buffer.origin.row.astype(first.dtype))
+    return first, *others
 
 
 def places(buffer: Buffer, index: jax.Array, where: Lanes, chunk: Chunk) -> jax.Array:

@@ -9,16 +9,16 @@ import math
 import jax
 import jax.numpy as jnp
 
-from xeemu.emission import access, cycles, held, locating, opacity, placing, splitting
+from xeemu.emission import access, access_plans, held, locating, opacity, placing, splitting
+from xeemu.emission.access_plans import Loading, Updating
 from xeemu.emission.context import Applied, Context
-from xeemu.emission.cycles import Cycle
 from xeemu.emission.held import Held
 from xeemu.emission.items import Item, as_memory, as_value, named
 from xeemu.emission.joining import Row
-from xeemu.emission.locating import Lanes, Located
+from xeemu.emission.locating import Lanes, Located, Touched
 from xeemu.emission.observer import Event, Passage
 from xeemu.emission.placing import Waiting
-from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.emission.values import Buffer, Chunk, Emitted, Split
 from xeemu.emission.ways import Way
 from xeemu.ir import ops
 from xeemu.ir.program import Op
@@ -135,8 +135,6 @@ class _Access:
             if number in together.loaded:
                 return access.loaded(together.loaded[number], where, other, varying, chunk)
             together.look(number, buffer, address, where, varying, chunk)
-        if (cycle := self._cycle(address, where)) is not None:
-            return access.loaded(cycle.read(buffer.data), where, other, varying, chunk)
         view, gathered = None, self.way.gathered
         if block is not None:
             address, view, beyond = block.located(number, buffer, address, where, varying, chunk)
@@ -144,32 +142,23 @@ class _Access:
         # Iterations that are emitted together would take both branches.
         at_once = bool(self.context.waiting) or together is not None
         gathered = gathered or (at_once and not address.known.proved)
-        source = buffer if self.way.forwarded else dataclasses.replace(buffer, stored=())
-        constant = ops.other(self.applied.op) if self.guarded else None
-        missing = constant.array if constant else None
-        neighbour, apart = self.way.neighbour, self.way.apart
-        return access.load(
-            source,
-            address,
-            where,
-            other,
-            varying,
-            gathered,
-            view,
-            chunk,
-            missing,
-            neighbour,
-            apart,
-        )
+        at, split = Touched(buffer, address, where, chunk), self._split()
+        plan = access_plans.of_load(at.reference(varying), self._loading(gathered, split), chunk)
+        values = access.read(plan, at, view, None if split is None else split.of.base)
+        return access.loaded(values, where, other, varying, chunk, self.way.apart)
 
-    def _cycle(self, address: Located, where: Lanes) -> Cycle | None:
-        """Where a load goes round a global memory, if it does, and nothing prevents that it is copied."""
-        context, known = self.context, self.buffer.space == "global" and self.buffer.origin is None
-        # In a batch of iterations no loop can be emitted, and a load that has to be a gather must not be repeated.
-        apart = context.block is None and context.together is None and not context.waiting and not self.way.gathered
-        if not known or not apart or len(self.indices) != 1 or not address.known.proved or context.observer.watches:
-            return None
-        return cycles.of_index(self.indices[0], where, context.chunk)
+    def _loading(self, gathered: bool, split: Split | None) -> Loading:
+        """What decides on how a load is carried out, beside its reference."""
+        constant = ops.other(self.applied.op) if self.guarded else None
+        stored = self.buffer.stored if self.way.forwarded else ()
+        return Loading(constant.array if constant else None, gathered, self.way.neighbour, stored, split)
+
+    def _split(self) -> Split | None:
+        """The division that gave the only index of a load, if nothing prevents that what it looks up is copied."""
+        context = self.context
+        # In a batch of iterations no loop can be emitted.
+        apart = context.block is None and context.together is None and not context.waiting
+        return self.indices[0].split if apart and len(self.indices) == 1 and not context.observer.watches else None
 
     def _updated(self) -> list[Item]:
         """The memory after an access that is no load, perhaps after the old value."""
@@ -192,7 +181,7 @@ class _Access:
             return [self._in_row(self.way.row, address, values[0], where, chunk)]
         if self.way.update is not None:
             operation, added = self.way.update
-            return [access.atomic(self.buffer, operation, address, [added], where, chunk, self.way.joined)]
+            return [self._added(operation, [added], Touched(self.buffer, address, where, chunk))]
         if applied.op.name == ops.STORE:
             return [self._stored(event, address, values[0], where, chunk)]
         return self._combined(address, values, where, chunk)
@@ -206,11 +195,20 @@ class _Access:
         if (after := placing.at_once(before, operation, waiting, row.step, chunk)) is not None:
             return after
         for one in waiting:
-            if self.applied.op.name == ops.STORE:
-                before = access.store(before, one.address, one.value, one.where, chunk)
-            else:
-                before = access.atomic(before, operation, one.address, [one.value], one.where, chunk, joined=False)
+            before = self._one_by_one(operation, one.value, Touched(before, one.address, one.where, chunk))
         return before
+
+    def _one_by_one(self, operation: str, value: Emitted, at: Touched) -> Buffer:
+        """The memory after one of several updates that could not be made at once."""
+        if self.applied.op.name == ops.STORE:
+            return access.store(access_plans.of_store(at.reference(), at.chunk), at, value)
+        updating = Updating(operation, value.known.only, False, bool(at.buffer.pending))
+        return access.atomic(access_plans.of_atomic(at.reference(), updating, at.chunk), at, operation, [value])
+
+    def _added(self, operation: str, values: list[Emitted], at: Touched) -> Buffer:
+        """The memory after an atomic update whose old value nobody asks for."""
+        updating = Updating(operation, values[0].known.only, self.way.joined, bool(at.buffer.pending))
+        return access.atomic(access_plans.of_atomic(at.reference(), updating, at.chunk), at, operation, values)
 
     def _event(self, where: Lanes, values: list[Emitted], chunk: Chunk) -> Event:
         """It as the observer sees it, with its address; tells the observer."""
@@ -237,14 +235,16 @@ class _Access:
             filled = block.filled(self.applied.number, self.buffer, address, value, where, chunk)
             if filled is not None:
                 return filled
-        after = access.store(self.buffer, address, value, where, chunk, self.way.scattered)
+        at = Touched(self.buffer, address, where, chunk)
+        after = access.store(access_plans.of_store(at.reference(), chunk, self.way.scattered), at, value)
         self.context.observer.on_stored(event, after, chunk)
         return after
 
     def _combined(self, address: Located, values: list[Emitted], where: Lanes, chunk: Chunk) -> list[Item]:
         """The memory after an atomic operation, and the old value if it is asked for."""
         op, operation = self.applied.op, ops.operation(self.applied.op)
+        at = Touched(self.buffer, address, where, chunk)
         if not op.attributes["fetch"]:
-            return [access.atomic(self.buffer, operation, address, values, where, chunk, self.way.joined)]
-        old, after = access.fetch(self.buffer, operation, address, values, where, chunk)
+            return [self._added(operation, values, at)]
+        old, after = access.fetch(access_plans.of_fetch(at.reference()), at, operation, values)
         return [*named(self.applied.plan, op.results[:1], [old]), after]

@@ -8,9 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.devices.target import Target
-from xeemu.emission import access, serial, slices
-from xeemu.emission.locating import Lanes, Located
-from xeemu.emission.slices import Part
+from xeemu.emission import access, placed_windows, serial, strided_windows
+from xeemu.emission.locating import Lanes, Located, Touched
+from xeemu.emission.placed_windows import PlacedWindow
+from xeemu.emission.references import Reference
+from xeemu.emission.strided_windows import StridedWindow
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.knowledge.lattices import Axis
 
@@ -20,13 +22,13 @@ class Place:
     """Where a memory is updated.
 
     Attributes:
-      part: of the memory.
+      window: in the memory.
       op: the operation; `store` if what is there does not count.
       elements: that one of the updates has in a group.
       target: where the program will run.
     """
 
-    part: Part
+    window: PlacedWindow
     op: str
     elements: int
     target: Target
@@ -35,11 +37,8 @@ class Place:
         """The memory's data after all updates."""
         values, mask = self._of_groups(made.values), None if made.mask is None else self._of_groups(made.mask)
         if self.op == "store":
-            found = self.part.written(data, values, mask)
-        else:
-            found = self.part.combined(data, self.op, values, mask, self.target)
-        assert found is not None
-        return found
+            return self.window.written(data, values, mask)
+        return self.window.combined(data, self.op, values, mask, self.target)
 
     def _of_groups(self, array: jax.Array) -> jax.Array:
         """`[G or 1, updates * n]` from `[updates, G or 1, n or 1]`."""
@@ -62,25 +61,31 @@ class Made:
     mask: jax.Array | None
 
 
-def of_updates(buffer: Buffer, op: str, address: Located, where: Lanes, axis: Axis, chunk: Chunk) -> Place | None:
+def of_updates(first: Touched, op: str, axis: Axis) -> Place | None:
     """Where several updates are made; None if no window holds them all, or if their order counts.
 
     Args:
-      buffer: the memory.
+      first: the elements of the first update.
       op: the operation.
-      address, where: the elements of the first update.
       axis: how many there are, and how much further each begins.
-      chunk: the work-groups.
     """
-    if not address.known.proved or not where.count or not buffer.elements or buffer.pending:
+    window = None if first.buffer.pending else window_of(first.reference(), op, axis, first.chunk)
+    if window is None:
         return None
-    if op != "store" and (op not in serial.COMBINE or (chunk.deterministic and access.rounds(buffer, op))):
+    placed = placed_windows.placed(window, first.buffer, first.address, first.chunk)
+    return Place(placed, op, first.where.count, first.chunk.target)
+
+
+def window_of(first: Reference, op: str, axis: Axis, chunk: Chunk) -> StridedWindow | None:
+    """The window of several updates, of which the first is given; None if there is none, or if their order counts."""
+    if not first.address.proved or first.is_empty:
         return None
-    part = slices.part(buffer, address, where, True, chunk, axis)
-    if part is None or part.frame is None:
+    if op != "store" and (op not in serial.COMBINE or (chunk.deterministic and serial.rounds(first.storage.dtype, op))):
         return None
-    fits = op != "store" or (bool(axis.stride) and part.writable(where.mask))
-    return Place(part, op, where.count, chunk.target) if fits else None
+    window = strided_windows.of_reference(first, chunk, axis)
+    if window is None or window.rectangle is None:
+        return None
+    return window if op != "store" or (axis.stride and window.writable(first.masked)) else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -104,7 +109,7 @@ def at_once(buffer: Buffer, op: str, updates: Sequence[Waiting], step: int, chun
     """
     first, axis = updates[0], Axis(len(updates), step)
     alike = all(u.address.known.proved and (u.where.mask is None) == (first.where.mask is None) for u in updates)
-    place = of_updates(buffer, op, first.address, first.where, axis, chunk) if alike else None
+    place = of_updates(Touched(buffer, first.address, first.where, chunk), op, axis) if alike else None
     if place is None:
         return None
     values = [update.where.array(update.value, chunk).astype(buffer.data.dtype) for update in updates]

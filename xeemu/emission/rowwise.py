@@ -5,7 +5,8 @@ XLA copies a memory that it sees in several shapes, so that they have to agree.
 
 from collections.abc import Mapping
 
-from xeemu.emission import slices
+from xeemu.emission import addressing, row_views, strided_windows
+from xeemu.emission.storage import Storage
 from xeemu.emission.values import Buffer, Chunk
 from xeemu.ir import ops
 from xeemu.ir.program import Op
@@ -25,11 +26,35 @@ def of_program(program: Program, plan: Plan, chunk: Chunk, buffers: Mapping[int,
     stores, found = _only_stored(program, plan), {}
     for number, buffer in buffers.items():
         each = stores.get(plan.values[program.body.inputs[number]], ())
-        shapes = {slices.rows_of_store(op, plan, chunk, buffer) for op in each}
+        shapes = {_rows_of_store(op, plan, chunk, buffer.storage) for op in each}
         shape = shapes.pop() if len(shapes) == 1 else None
         if shape is not None:
             found[number] = shape
     return found
+
+
+def _rows_of_store(op: Op, plan: Plan, chunk: Chunk, storage: Storage) -> tuple[int, ...] | None:
+    """The shape in which a store to global memory sees it as rows of rows; None if it does not, or may not.
+
+    Args:
+      op: the store.
+      plan: what is known of its operands.
+      chunk: the work-groups.
+      storage: of the memory.
+    """
+    dimensions, mask = len(chunk.geometry.group_range), ops.mask(op)
+    known = None if mask is None else plan.value(mask, dimensions).form
+    if analysis.doubted(op, plan, dimensions) or (mask is not None and (known is None or not known.constant)):
+        return None
+    address = addressing.foreseen(op, plan, dimensions)
+    form = address.form
+    if form is None or form.based or not address.elements.count:
+        return None
+    lattice = strided_windows.lattice_of(form, address.elements, True, True, chunk, None)
+    if lattice is None or (lattice.dense and not storage.alone):
+        return None
+    offset, unit = int(form.pattern[0]) + lattice.least, strided_windows.unit_of(form, storage, chunk)
+    return row_views.shape_of_rows(lattice, offset, unit, storage.held_elements)
 
 
 def _only_stored(program: Program, plan: Plan) -> dict[Known, list[Op]]:

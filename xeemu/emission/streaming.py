@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xeemu.emission import access, slices
-from xeemu.emission.locating import Lanes, Located
-from xeemu.emission.slices import Part, View
+from xeemu.emission import access, placed_windows, strided_windows
+from xeemu.emission.locating import Lanes, Located, Touched
+from xeemu.emission.placed_windows import PlacedWindow, View
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.knowledge.lattices import Axis
 
@@ -28,25 +28,23 @@ class Fill:
     """What the iterations of a block store next to each other.
 
     Attributes:
-      part: the window of all of them.
+      window: of all of them.
       values: of each iteration so far, `[G or 1, n or 1]`.
       masks: the same; empty if everything is stored.
     """
 
-    part: Part
+    window: PlacedWindow
     values: list[jax.Array] = dataclasses.field(default_factory=list)
     masks: list[jax.Array] = dataclasses.field(default_factory=list)
 
     def written(self, data: jax.Array) -> jax.Array:
         """The memory's data after all iterations."""
         mask = self._together(self.masks) if self.masks else None
-        after = self.part.written(data, self._together(self.values), mask)
-        assert after is not None
-        return after
+        return self.window.written(data, self._together(self.values), mask)
 
     def _together(self, arrays: list[jax.Array]) -> jax.Array:
         rows = max(array.shape[0] for array in arrays)
-        elements = self.part.lattice.count // len(arrays)
+        elements = self.window.window.lattice.count // len(arrays)
         full = [jnp.broadcast_to(array, (rows, elements)) for array in arrays]
         return jnp.concatenate(full, axis=1)
 
@@ -74,7 +72,7 @@ class Block:
     fills: dict[int, Fill] = dataclasses.field(default_factory=dict)
     trusted: frozenset[int] = frozenset()
     doubted: frozenset[int] = frozenset()
-    found: dict[int, tuple[Part, int]] | None = None
+    found: dict[int, tuple[PlacedWindow, int]] | None = None
 
     @property
     def is_last(self) -> bool:
@@ -100,9 +98,11 @@ class Block:
         if address.known.proved or number in self.trusted:
             return address.trusted(), view, False
         if self.found is not None:
-            part = slices.part(buffer, address, where, varying, chunk)
-            if part is not None and access.may_fit(buffer, address, part, chunk):
-                self.found[number] = part, buffer.held_elements
+            reference = Touched(buffer, address, where, chunk).reference(varying)
+            window = strided_windows.of_reference(reference, chunk)
+            if window is not None and strided_windows.may_be_checked(reference, window, chunk):
+                placed = placed_windows.placed(window, buffer, address, chunk)
+                self.found[number] = placed, reference.storage.held_elements
         return address, view, self.found is not None or number in self.doubted
 
     def filled(
@@ -112,9 +112,10 @@ class Block:
         if not address.known.proved or (axis := self.axis(number)) is None:
             return None
         if not self.turn and where.count and buffer.elements:
-            part = slices.part(buffer, address, where, True, chunk, axis)
-            if part is not None and part.writable(where.mask):
-                self.fills[number] = Fill(part)
+            reference = Touched(buffer, address, where, chunk).reference()
+            window = strided_windows.of_reference(reference, chunk, axis)
+            if window is not None and window.writable(reference.masked):
+                self.fills[number] = Fill(placed_windows.placed(window, buffer, address, chunk))
         if number not in self.fills:
             return None
         fill = self.fills[number]
@@ -148,7 +149,7 @@ class Stream:
 
     def run_checked(self, first: Any) -> Any:
         """The same, with one check of all bounds before the loop."""
-        found: dict[int, tuple[Part, int]] = {}
+        found: dict[int, tuple[PlacedWindow, int]] = {}
         self.iterate(Block(0, 1, self.moves, found=found), first)  # the compiler drops what it computes
         inside = Block(0, self.turns, self.moves, trusted=frozenset(found))
         beyond = Block(0, 1, self.moves, doubted=frozenset(found))
@@ -171,7 +172,7 @@ class Stream:
 
 
 def checked(
-    doubted: Mapping[int, tuple[Part, int]],
+    doubted: Mapping[int, tuple[PlacedWindow, int]],
     travels: Mapping[int, int],
     inside: Callable[[Any], Any],
     beyond: Callable[[Any], Any],
@@ -188,9 +189,9 @@ def checked(
     """
     if not doubted:
         return inside(first)
-    if not all(part.may_fit(elements, travels[n]) for n, (part, elements) in doubted.items()):
+    if not all(placed.window.may_fit(elements, travels[n]) for n, (placed, elements) in doubted.items()):
         return beyond(first)
-    fits = [part.fits(elements, travels[n]) for n, (part, elements) in doubted.items()]
+    fits = [placed.fits(elements, travels[n]) for n, (placed, elements) in doubted.items()]
     return lax.cond(functools.reduce(operator.and_, fits), inside, beyond, first)
 
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 import jax
 import jax.numpy as jnp
 
-from xeemu.emission import access, placing, slices
-from xeemu.emission.locating import Lanes, Located
+from xeemu.emission import placed_windows, placing, strided_windows
+from xeemu.emission.locating import Lanes, Located, Touched
+from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.placing import Made, Place
-from xeemu.emission.slices import Part
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.ir import control
 from xeemu.knowledge.analysis import Plan
@@ -25,21 +25,21 @@ class Window:
     """What the iterations of a block load from a memory, each a constant further.
 
     Attributes:
-      part: of the memory.
+      window: in the memory.
       data: the memory's.
       turns: how many iterations they are.
-      doubted: where the program must find whether they are within bounds, the part of the first iteration, and the
+      doubted: where the program must find whether they are within bounds, the window of the first iteration, and the
         elements that the memory has.
     """
 
-    part: Part
+    window: PlacedWindow
     data: jax.Array
     turns: int
-    doubted: tuple[Part, int] | None
+    doubted: tuple[PlacedWindow, int] | None
 
     def loaded(self) -> jax.Array:
         """`[turns, G or 1, n]`"""
-        values = self.part.read(self.data)
+        values = self.window.read(self.data)
         return jnp.moveaxis(values.reshape(values.shape[0], self.turns, -1), 1, 0)
 
 
@@ -69,14 +69,17 @@ class Together:
         axis = self.axes.get(number)
         if axis is None or not axis.stride or not where.count or not buffer.elements:
             return
-        window = slices.part(buffer, address, where, varying, chunk, axis)
-        first = slices.part(buffer, address, where, varying, chunk)
+        reference = Touched(buffer, address, where, chunk).reference(varying)
+        window = strided_windows.of_reference(reference, chunk, axis)
+        first = strided_windows.of_reference(reference, chunk)
         if window is None or first is None:
             return
+        placed = placed_windows.placed(window, buffer, address, chunk)
         if address.known.proved:
-            self.windows[number] = Window(window, buffer.data, axis.size, None)
-        elif access.may_fit(buffer, address, first, chunk):
-            self.windows[number] = Window(window, buffer.data, axis.size, (first, buffer.held_elements))
+            self.windows[number] = Window(placed, buffer.data, axis.size, None)
+        elif strided_windows.may_be_checked(reference, first, chunk):
+            doubted = placed_windows.placed(first, buffer, address, chunk), reference.storage.held_elements
+            self.windows[number] = Window(placed, buffer.data, axis.size, doubted)
 
     def update(
         self, number: int, buffer: Buffer, op: str, address: Located, value: Emitted, where: Lanes, chunk: Chunk
@@ -85,7 +88,7 @@ class Together:
         axis = self.axes.get(number)
         if axis is None:
             self.made[number] = Made(where.array(value, chunk).astype(buffer.data.dtype), where.mask)
-        elif (place := placing.of_updates(buffer, op, address, where, axis, chunk)) is not None:
+        elif (place := placing.of_updates(Touched(buffer, address, where, chunk), op, axis)) is not None:
             self.places[number] = place
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.devices.target import Target
+from xeemu.emission.storage import Storage
 from xeemu.knowledge.analysis import Known, group_strides, local_id
 from xeemu.knowledge.forms import Form, wrapped
 from xeemu.knowledge.lattices import Axis
@@ -297,13 +298,10 @@ class Buffer:
         return math.prod(self.shape[1:])
 
     @property
-    def held_shape(self) -> tuple[int, ...]:
-        """The shape of what the data hold of the memory of one group or work-item, or of a global one."""
-        return self.shape if self.origin is None else (self.data.size // self.row, *self.shape[1:])
-
-    @property
-    def held_elements(self) -> int:
-        return math.prod(self.held_shape)
+    def storage(self) -> Storage:
+        """All that is known of it before the program runs but for its contents."""
+        unit = None if self.origin is None else self.origin.unit
+        return Storage(self.space, self.shape, self.data.shape, self.data.dtype, unit, self.alone, self.rows)
 
     def seen(self, shape: tuple[int, ...]) -> "Buffer":
         """The same memory seen in another shape, along whose first dimension it has at least as many places."""

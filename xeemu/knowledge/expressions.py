@@ -16,7 +16,7 @@ import numpy as np
 from xeemu.knowledge import folding, intervals
 from xeemu.knowledge.intervals import Interval
 
-CONSTANT, AXIS, ELEMENT, UNKNOWN = "constant", "axis", "element", "unknown"
+CONSTANT, AXIS, ELEMENT, TABLE, UNKNOWN = "constant", "axis", "element", "table", "unknown"
 """What an expression is where it is no operation of `folding`: `element` is an array's element that an axis counts."""
 
 MOVES = folding.MOVES
@@ -135,10 +135,10 @@ def apply(
 
 
 def _can_fold(op: str, operands: Sequence[Expression]) -> bool:
-    if op not in folding.MOVES and op not in folding.ELEMENTWISE and op != ELEMENT:
+    if op not in folding.MOVES and op not in folding.ELEMENTWISE and op not in (ELEMENT, TABLE):
         return False
     if op in ("div", "rem"):
-        return operands[1].constant and bool((operands[1].array != 0).all())
+        return not operands[1].constant or bool((operands[1].array != 0).all())
     if op.startswith("shift"):
         return intervals.within(operands[1].interval, (0, 8 * operands[0].dtype.itemsize - 1))
     return True
@@ -176,6 +176,12 @@ def element(array: Expression, place: Expression) -> Expression:
     if not array.constant:
         return unknown(array.shape[1:], array.dtype, array.interval)
     return apply(ELEMENT, (array, place), {}, array.shape[1:], array.dtype, array.interval, True)
+
+
+def looked_up(table: Expression, places: Expression, interval: Interval | None) -> Expression:
+    """The elements of a constant array at row-major numbers that are within bounds."""
+    flat = constant(table.array.reshape(-1))
+    return apply(TABLE, (flat, places), {}, places.shape, table.dtype, interval, True)
 
 
 def _wide(a: Expression) -> Expression:
@@ -242,6 +248,8 @@ class Grid:
         values = [self._value(o) for o in e.operands]
         if e.op == ELEMENT:
             return e.operands[0].array[values[1].reshape(-1)].reshape(lead + e.shape)
+        if e.op == TABLE:
+            return e.operands[0].array[values[1]]
         if e.op in folding.MOVES:
             return _moved(e, values[0])
         aligned = [_aligned(v, len(lead), len(e.shape)) for v in values]

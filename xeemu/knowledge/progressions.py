@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xeemu.knowledge import expressions, intervals
-from xeemu.knowledge.expressions import AXIS, ELEMENT, UNKNOWN, Axis, Expression, Grid, TooLarge
+from xeemu.knowledge.expressions import AXIS, ELEMENT, TABLE, UNKNOWN, Axis, Expression, Grid, TooLarge
 
 Box = Mapping[Axis, range]
 """Indices of each axis: a part of all executions."""
@@ -476,7 +476,7 @@ def _shift_left(inside: Progressions, e: Expression, steps: Sequence[Step]) -> S
 
 
 def _divide(inside: Progressions, e: Expression, steps: Sequence[Step]) -> Step | None:
-    divisor = _divisor(e)
+    divisor = _divisor(inside, e)
     if divisor is None or not _rounds_down(e):
         return None
     period = steps[0].period * (divisor // steps[0].common(divisor))
@@ -493,12 +493,12 @@ def _rounds_down(e: Expression) -> bool:
     return signed is not None and intervals.within(numerator.interval, (0, signed[1]))
 
 
-def _divisor(e: Expression) -> int | None:
-    """The one positive number by which an operation divides."""
-    by = e.operands[1]
-    if not by.constant or not by.array.size or (by.array != by.array.flat[0]).any():
+def _divisor(inside: Progressions, e: Expression) -> int | None:
+    """The one positive number by which an operation divides in a box."""
+    by = inside.value_in_box(e.operands[1])
+    if by is None or not by.size or (by != by.flat[0]).any():
         return None
-    number = int(by.array.flat[0])
+    number = int(by.flat[0])
     number = 1 << number if e.op.startswith("shift") else number
     return number if number > 0 else None
 
@@ -562,5 +562,6 @@ _RULES: Mapping[str, _Rule] = {
     "xor": _bitwise,
     "convert_element_type": _same,
     ELEMENT: _element,
+    TABLE: _element,
     **dict.fromkeys(expressions.MOVES, _move),
 }

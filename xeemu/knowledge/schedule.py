@@ -15,7 +15,7 @@ import numpy as np
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import analysis, expressions, folding, intervals, presence, progressions
+from xeemu.knowledge import analysis, expressions, folding, intervals, presence, progressions, tables
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.knowledge.intervals import Interval
@@ -531,19 +531,33 @@ class _Walk:
         return _carried(plan, loop.body, given.carries, trips)
 
     def _tested(self, frame: Frame, number: int, loop: control.While, given: "_Given") -> Sequence[Item] | None:
-        """A frame for each iteration of a short loop whose predicate follows from constants; None of any other."""
+        """A frame for each iteration of a short loop whose predicate is known; None of any other."""
         predicate, plan = frame.plan.inner[number]
         carries, steps = given.carries, len(frame.steps)
+        executed: dict[str, Any] = {}
+        left: list[tuple[Expression, list[Item]]] = []
         for _ in range(_MOST_ITERATIONS):
-            test = self._inside(frame, number, "test", loop.predicate, predicate)
+            test = self._inside(frame, number, "test", loop.predicate, predicate, **executed)
             (goes_on,) = self.body(test, [*given.tested, *carries])
-            if not (isinstance(goes_on, Expression) and goes_on.constant) or self._walks > _MOST_WALKS:
+            if not (isinstance(goes_on, Expression) and goes_on.known) or self._walks > _MOST_WALKS:
                 break
-            if not goes_on.array:
-                return carries
-            carries = self.body(self._inside(frame, number, "iteration", loop.body, plan), [*given.seen, *carries])
+            left.append((goes_on, carries))
+            executed = _narrowed(test, test.boxes, goes_on)
+            if not executed["boxes"]:
+                return self._left(plan, loop, left)
+            inner = self._inside(frame, number, "iteration", loop.body, plan, **executed)
+            carries = self.body(inner, [*given.seen, *carries])
         del frame.steps[steps:]
         return None
+
+    def _left(self, plan: Plan, loop: control.While, left: Sequence[tuple[Expression, list[Item]]]) -> list[Item]:
+        """What a loop leaves, of the predicate and the carries before each iteration: those where it does not go on."""
+        (_, after), *before = reversed(left)
+        for goes_on, carries in before:
+            after = [
+                self._joined(plan, goes_on, v, [a, b]) for v, a, b in zip(loop.body.inputs, carries, after, strict=True)
+            ]
+        return after
 
 
 @dataclasses.dataclass(frozen=True)
@@ -633,6 +647,8 @@ def _operation(plan: Plan, op: Op, v: Value, operands: Sequence[Item]) -> Expres
     interval = plan.values[v].interval
     if name == "iota":
         return _constant(folding.iota(op.attributes).astype(v.dtype))
+    if (found := tables.looked_up(op, v, values)) is not None:
+        return found
     if name == "clamp":
         low, x, high = values
         least = expressions.apply("max", (x, low), {}, v.shape, v.dtype, None, True)

@@ -14,7 +14,7 @@ from jax import lax
 from jax.extend.core import jaxprs_in_params
 
 import xeemu as xe
-from xeemu.emission.overlaps import Cover
+from xeemu.emission.haloed_tiles import Cover
 from xeemu.language.memory import poison
 
 POISON = int(poison(np.int32))
@@ -55,7 +55,7 @@ def test_tiles_at_the_edge_of_a_memory(drawn):
 
     @jax.jit
     def read(data, *starts):
-        return Cover(starts, sizes, shape, sizes, True, margins, np.int32(-7), True, False, tile, places).read(data)
+        return Cover(sizes, shape, sizes, True, margins, np.int32(-7), True, False, tile, places).read(data, starts)
 
     wide = np.pad(data.reshape(shape), 20, constant_values=-7)
     firsts = places + 20 + np.array(starts)

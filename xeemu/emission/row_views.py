@@ -1,9 +1,9 @@
-"""Frames: the elements of a lattice as a rectangle of a memory that is seen as rows of rows.
+"""Row views: the elements of a lattice as a rectangle of a memory that is seen as rows of rows.
 
-A frame has no elements between those of the lattice, so that it can be written. Compilers go along the shape in which
-something is written; along one axis for several, they would divide to find out which element is whose. Of data that are
-updated more than once XLA makes a copy for an update of a slice in another shape than theirs, but none for a scatter of
-that slice, unless there are uses in still other shapes.
+A rectangle has no elements between those of the lattice, so that it can be written. Compilers go along the shape in
+which something is written; along one axis for several, they would divide to find out which element is whose. Of data
+that are updated more than once XLA makes a copy for an update of a slice in another shape than theirs, but none for a
+scatter of that slice, unless there are uses in still other shapes.
 """
 
 import dataclasses
@@ -17,33 +17,39 @@ from jax import lax
 
 from xeemu.knowledge.lattices import Lattice
 
+Starts = tuple[jax.Array, ...]
+"""Where something begins along each axis of an array, when the program runs."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Frame:
-    """A rectangle of a memory's data.
+class Rectangle:
+    """A rectangle of a memory's data, but for where it begins.
 
     Attributes:
-      starts, sizes: of the rectangle in the data seen in a shape.
+      sizes: of the rectangle in the data seen in a shape.
       shape: in which the data are seen.
       values: the shape of the rectangle's values, the same elements in the same order.
       sliced: whether an update of a slice is made in place: nothing else uses the data, or they have this shape anyway.
     """
 
-    starts: tuple[jax.Array, ...]
     sizes: tuple[int, ...]
     shape: tuple[int, ...]
     values: tuple[int, ...]
     sliced: bool
 
-    def read(self, data: jax.Array) -> jax.Array:
+    def starts(self, first: Starts) -> Starts:
+        """Where it begins in the data seen in its shape, from where that is in the array."""
+        return first
+
+    def read(self, data: jax.Array, starts: Starts) -> jax.Array:
         """`[*values]`"""
         seen = data.reshape(self.shape)
-        return lax.dynamic_slice(seen, self.starts, self.sizes, allow_negative_indices=False).reshape(self.values)
+        return lax.dynamic_slice(seen, starts, self.sizes, allow_negative_indices=False).reshape(self.values)
 
-    def written(self, data: jax.Array, values: jax.Array) -> jax.Array:
+    def written(self, data: jax.Array, values: jax.Array, starts: Starts) -> jax.Array:
         """The data with other values in the rectangle."""
         update = lax.dynamic_update_slice if self.sliced else _scattered
-        return update(data.reshape(self.shape), values.reshape(self.sizes), self.starts).reshape(data.shape)
+        return update(data.reshape(self.shape), values.reshape(self.sizes), starts).reshape(data.shape)
 
 
 def _scattered(data: jax.Array, values: jax.Array, starts: Sequence[jax.Array]) -> jax.Array:
@@ -56,51 +62,55 @@ def _scattered(data: jax.Array, values: jax.Array, starts: Sequence[jax.Array]) 
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Start:
-    """Where a lattice has its least address: `offset` plus a multiple of `unit`, or at `offset` if that is 0."""
+class RowsRectangle(Rectangle):
+    """A rectangle of a memory of one axis, seen as rows of rows.
 
-    index: jax.Array
+    Attributes:
+      rows: the lengths of the rows, by falling length.
+      offset, unit: it begins at `offset` plus a multiple of `unit`, or at `offset` if that is 0.
+    """
+
+    rows: tuple[int, ...]
     offset: int
     unit: int
 
-    def cut(self, rows: Sequence[int]) -> list[jax.Array]:
+    def starts(self, first: Starts) -> Starts:
         """Its row, the shorter row in that, and so on."""
-        places, rest, unit = [], self.index, self.unit
-        for row in rows:
+        (rest,) = first
+        places, unit = [], self.unit
+        for row in self.rows:
             places.append(lax.div(rest, rest.dtype.type(row)))
             known = unit % row == 0
             rest = rest.dtype.type(self.offset % row) if known else lax.rem(rest, rest.dtype.type(row))
-        return [*places, rest]
+        return (*places, rest)
 
 
-def flat(lattice: Lattice, start: jax.Array, data: tuple[int, ...], before: tuple[int, ...]) -> Frame | None:
-    """The frame of a lattice in a memory as it is; None unless the lattice is dense.
+def flat(lattice: Lattice, data: tuple[int, ...], before: tuple[int, ...]) -> Rectangle | None:
+    """The rectangle of a lattice in a memory as it is; None unless the lattice is dense.
 
     Args:
       lattice: the elements.
-      start: of the least of them along the last axis.
-      data: the shape of the memory's data, of which all other axes belong to the frame as a whole.
+      data: the shape of the memory's data, of which all axes but the last belong to the rectangle as a whole.
       before: the shape of the values along those other axes.
     """
     *outer, _ = data
-    starts = (*[start.dtype.type(0)] * len(outer), start)
-    return Frame(starts, (*outer, lattice.span), data, (*before, *lattice.extents), True) if lattice.dense else None
+    return Rectangle((*outer, lattice.span), data, (*before, *lattice.extents), True) if lattice.dense else None
 
 
-def of_rows(lattice: Lattice, start: Start, length: int, sliced: bool) -> Frame | None:
-    """The frame of a lattice that is apart in a memory of one axis, seen as rows of rows; None if it has none.
+def of_rows(lattice: Lattice, offset: int, unit: int, length: int, sliced: bool) -> RowsRectangle | None:
+    """The rectangle of a lattice that is apart in a memory of one axis, seen as rows of rows; None if it has none.
 
     Args:
       lattice: the elements.
-      start: of the least of them.
+      offset, unit: where the least of them is (see `RowsRectangle`).
       length: of the memory.
-      sliced: see `Frame`.
+      sliced: see `Rectangle`.
     """
-    shape = shape_of_rows(lattice, start.offset, start.unit, length)
+    shape = shape_of_rows(lattice, offset, unit, length)
     if shape is None:
         return None
     sizes = (*lattice.extents, 1)[: len(shape)]
-    return Frame(tuple(start.cut(_rows(lattice))), sizes, shape, lattice.extents, sliced)
+    return RowsRectangle(sizes, shape, lattice.extents, sliced, tuple(_rows(lattice)), offset, unit)
 
 
 def shape_of_rows(lattice: Lattice, offset: int, unit: int, length: int) -> tuple[int, ...] | None:
@@ -108,7 +118,7 @@ def shape_of_rows(lattice: Lattice, offset: int, unit: int, length: int) -> tupl
 
     Args:
       lattice: the elements.
-      offset, unit: where they begin (see `Start`).
+      offset, unit: where they begin (see `RowsRectangle`).
       length: of the memory.
     """
     rows = _rows(lattice)

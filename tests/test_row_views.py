@@ -1,4 +1,4 @@
-"""Frames: reads and writes of NumPy's elements, wherever a start may be, and none where a row would be left."""
+"""Row views: reads and writes of NumPy's elements, wherever a start may be, and none where a row would be left."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xeemu.emission import frames
-from xeemu.emission.frames import Start
+from xeemu.emission import row_views
 from xeemu.knowledge import lattices
 from xeemu.knowledge.lattices import Axis, Lattice
 
@@ -24,16 +23,13 @@ def addresses(lattice):
     return pattern
 
 
-def check(frame, data, where):
-    np.testing.assert_array_equal(frame.read(jnp.asarray(data)), data[where])
+def check(rectangle, start, data, where):
+    starts = rectangle.starts((jnp.int32(start),))
+    np.testing.assert_array_equal(rectangle.read(jnp.asarray(data), starts), data[where])
     values = -1 - np.arange(where.size, dtype=data.dtype).reshape(where.shape)
     expected = data.copy()
     expected[where] = values
-    np.testing.assert_array_equal(frame.written(jnp.asarray(data), jnp.asarray(values)), expected)
-
-
-def of_rows(lattice, start, length, sliced=True):
-    return frames.of_rows(lattice, start, length, sliced)
+    np.testing.assert_array_equal(rectangle.written(jnp.asarray(data), jnp.asarray(values), starts), expected)
 
 
 @pytest.mark.thorough
@@ -45,36 +41,35 @@ def test_elements_are_those_of_numpy_at_every_start(axes, offset, unit, length):
         return
     where = addresses(lattice)
     for start in range(offset, length - lattice.span + 1, unit or length):
-        place = Start(jnp.int32(start), offset, unit)
-        sliced, scattered = (of_rows(lattice, place, length, how) for how in (True, False))
+        sliced, scattered = (row_views.of_rows(lattice, offset, unit, length, how) for how in (True, False))
         assert (sliced is None) == (scattered is None)
         if sliced is None:
             return
-        check(sliced, np.arange(length, dtype=np.int32), where + start)
-        check(scattered, np.arange(length, dtype=np.int32), where + start)
+        check(sliced, start, np.arange(length, dtype=np.int32), where + start)
+        check(scattered, start, np.arange(length, dtype=np.int32), where + start)
 
 
 def test_rows_of_a_matrix():
     tile = lattices.of_pattern(np.add.outer(np.arange(4) * 48, np.arange(16)).reshape(-1))
     step = 16  # tiles lie side by side
-    frame = of_rows(tile, Start(jnp.int32(3 * 48 + 2 * step), 0, step), 10 * 48)
-    assert (frame.shape, frame.sizes) == ((10, 48), (4, 16))
-    assert [int(start) for start in frame.starts] == [3, 32]
+    rectangle = row_views.of_rows(tile, 0, step, 10 * 48, True)
+    assert (rectangle.shape, rectangle.sizes) == ((10, 48), (4, 16))
+    assert [int(start) for start in rectangle.starts((jnp.int32(3 * 48 + 2 * step),))] == [3, 32]
 
 
 def test_none_where_a_row_may_be_left():
     tile = lattices.of_pattern(np.add.outer(np.arange(4) * 48, np.arange(16)).reshape(-1))
-    assert of_rows(tile, Start(jnp.int32(0), 0, 8), 10 * 48) is None
-    assert of_rows(tile, Start(jnp.int32(0), 4, 16), 10 * 48) is None
-    assert of_rows(tile, Start(jnp.int32(0), 0, 16), 10 * 48 + 1) is None
+    assert row_views.of_rows(tile, 0, 8, 10 * 48, True) is None
+    assert row_views.of_rows(tile, 4, 16, 10 * 48, True) is None
+    assert row_views.of_rows(tile, 0, 16, 10 * 48 + 1, True) is None
 
 
-def test_a_flat_frame_is_dense():
+def test_a_flat_rectangle_is_dense():
     line, strided = Lattice((Axis(8, 1),)), Lattice((Axis(4, 2),))
     data = np.arange(3 * 20, dtype=np.int32).reshape(3, 20)
     where = np.arange(3)[:, None] * 20 + 5 + np.arange(8)
-    frame = frames.flat(line, jnp.int32(5), data.shape, (3,))
-    np.testing.assert_array_equal(frame.read(jnp.asarray(data)), data.reshape(-1)[where])
-    after = np.asarray(frame.written(jnp.asarray(data), jnp.zeros((3, 8), jnp.int32)))
+    rectangle, starts = row_views.flat(line, data.shape, (3,)), (jnp.int32(0), jnp.int32(5))
+    np.testing.assert_array_equal(rectangle.read(jnp.asarray(data), starts), data.reshape(-1)[where])
+    after = np.asarray(rectangle.written(jnp.asarray(data), jnp.zeros((3, 8), jnp.int32), starts))
     np.testing.assert_array_equal(after, np.where((np.arange(20) >= 5) & (np.arange(20) < 13), 0, data))
-    assert frames.flat(strided, jnp.int32(5), data.shape, (3,)) is None
+    assert row_views.flat(strided, data.shape, (3,)) is None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
-from xeemu.emission.boxes import Edged
+from xeemu.emission.boundary_windows import BoundaryRectangle
 from xeemu.language.memory import poison
 
 POISON = int(poison(np.int32))
@@ -53,8 +53,9 @@ def test_rectangles_at_the_edge_of_a_memory(drawn, branches):
 
     @jax.jit
     def both(data, values, *starts):
-        frame = Edged(starts, tuple(sizes), tuple(shape), tuple(sizes), True, tuple(margins), np.int32(-7), branches)
-        return frame.read(data), frame.written(data, values)
+        form = tuple(sizes), tuple(shape), tuple(sizes), True, tuple(margins), np.int32(-7), branches
+        edged = BoundaryRectangle(*form)
+        return edged.read(data, starts), edged.written(data, values, starts)
 
     read, written = both(data, values, *map(np.int32, starts))
     wide = np.pad(data.reshape(shape), 20, constant_values=-7)
@@ -171,7 +172,7 @@ def test_neighbours_in_three_dimensions(local, memory_bytes):
 
 @xe.kernel
 def in_place(wg, data):
-    """A memory that is loaded from and stored to must not be seen in two shapes (see `slices`)."""
+    """A memory that is loaded from and stored to must not be seen in two shapes (see `strided_windows`)."""
     i, j = wg.global_id(0), wg.global_id(1)
     n, m = data.shape
     live = (i < n) & (j < m)

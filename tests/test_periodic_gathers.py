@@ -13,7 +13,7 @@ from threaded import on_a_cpu
 
 import xeemu as xe
 from xeemu.devices import target
-from xeemu.emission import cycles
+from xeemu.emission.periodic_gathers import PeriodicGather
 from xeemu.launching import cores
 
 __all__ = ["on_a_cpu"]
@@ -29,10 +29,10 @@ def short_rounds(monkeypatch):
 
 @pytest.fixture
 def found(monkeypatch):
-    """The cycles that were read, on a CPU of few cores."""
+    """The periodic gathers that were made, on a CPU of few cores."""
     monkeypatch.setattr(cores, "count", lambda: 2)
-    read, seen = cycles.Cycle.read, []
-    monkeypatch.setattr(cycles.Cycle, "read", lambda self, data: seen.append(self) or read(self, data))
+    read, seen = PeriodicGather.read, []
+    monkeypatch.setattr(PeriodicGather, "read", lambda self, *given: seen.append(self) or read(self, *given))
     return seen
 
 
@@ -82,10 +82,10 @@ def test_lookups_are_those_of_a_gather(divisor, offset, backwards, shift, items,
         (lambda i: (i + 5) % 100 - 0, (100, 0, 1)),
     ],
 )
-def test_what_a_cycle_is(index, seen, found):
+def test_what_a_periodic_gather_is(index, seen, found):
     result, expected = launched(index, RNG.integers(0, 1000, 100, np.int32))
     np.testing.assert_array_equal(result, expected)
-    assert [(cycle.divisor, cycle.offset, cycle.sign) for cycle in found] == [seen]
+    assert [(gather.divisor, gather.offset, gather.sign) for gather in found] == [seen]
 
 
 @pytest.mark.parametrize(

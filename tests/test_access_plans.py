@@ -1,0 +1,175 @@
+"""Access plans: which way a reference is carried out, from what is known of it before anything runs or is emitted."""
+
+import ast
+import dataclasses
+import inspect
+
+import numpy as np
+import pytest
+
+from xeemu.devices.target import CPU, GPU
+from xeemu.emission import access_plans, addressing, references, storage, strided_windows
+from xeemu.emission.access_plans import (
+    BoundaryWindow,
+    CheckedWindow,
+    Empty,
+    Gather,
+    InOrder,
+    Loading,
+    Missing,
+    Scatter,
+    ScatteredUpdate,
+    Updating,
+    Window,
+)
+from xeemu.emission.addressing import Index
+from xeemu.emission.haloed_tiles import HaloedTiles
+from xeemu.emission.references import Reference
+from xeemu.emission.storage import Storage
+from xeemu.emission.values import Chunk
+from xeemu.knowledge.analysis import Known
+from xeemu.knowledge.forms import Form
+from xeemu.language.geometry import Geometry
+
+ITEMS, GROUPS = 16, 8
+CHUNK = Chunk(Geometry((ITEMS * GROUPS,), (ITEMS,), 16, False, np.dtype(np.int32)), 0, GROUPS, CPU, True)
+ON_GPU = dataclasses.replace(CHUNK, target=GPU)
+LANES = np.arange(ITEMS)
+SIZE = ITEMS * GROUPS
+
+
+def index(pattern, step=ITEMS, based=False):
+    """A component of an index by its lane form: of each work-item, and `step` more for each group."""
+    last = step * (GROUPS - 1)
+    interval = (-(2**20), 2**20) if based else (int(pattern.min()) + min(last, 0), int(pattern.max()) + max(last, 0))
+    return Index(Known(True, interval, Form(based, (step,), pattern)), np.dtype(np.int32) if based else None)
+
+
+UNKNOWN = Index(Known(True, (0, SIZE - 1)), None)
+
+
+def reference(*indices, shape=(SIZE,), space="global", masked=False, alone=True, kept=None, dtype=np.int32):
+    """A reference of all work-items to a memory, or of those that are kept."""
+    array = {"global": (int(np.prod(shape)),), "local": (GROUPS, *shape), "private": (*shape, SIZE)}[space]
+    storage = Storage(space, shape, array, np.dtype(dtype), None, alone, None)
+    elements = addressing.everyone((ITEMS,))
+    address = addressing.of_index(shape, 1, indices, elements if kept is None else elements.only(np.array(kept, int)))
+    return Reference(storage, address, masked, True)
+
+
+def loaded(given, chunk=CHUNK, **loading):
+    return access_plans.of_load(given, Loading(**loading), chunk)
+
+
+@pytest.mark.parametrize("module", [access_plans, addressing, references, storage, strided_windows])
+def test_what_decides_emits_nothing(module):
+    nodes = ast.walk(ast.parse(inspect.getsource(module)))
+    names = [n.module if isinstance(n, ast.ImportFrom) else n.names[0].name for n in nodes if hasattr(n, "names")]
+    assert not any(name.split(".")[0] == "jax" for name in names)
+
+
+def test_a_line_is_a_window():
+    plan = loaded(reference(index(LANES)))
+    assert isinstance(plan, Window)
+    assert (plan.window.sizes, plan.window.rows) == ((SIZE,), GROUPS)
+    assert isinstance(loaded(reference(index(LANES)), gathered=True), Gather)
+
+
+def test_what_may_be_out_of_bounds_is_a_boundary_window():
+    plan = loaded(reference(index(LANES - 1)), missing=np.float32(7.5))
+    assert isinstance(plan, BoundaryWindow)
+    assert (plan.window.rectangle.margins, plan.window.rectangle.missing) == (((1, 0),), 7)
+
+
+def test_where_it_begins_is_known_only_when_the_program_runs():
+    begins = index(LANES, based=True)
+    assert isinstance(loaded(reference(begins)), CheckedWindow)
+    assert isinstance(loaded(reference(begins), ON_GPU), Gather)
+    assert isinstance(loaded(reference(begins, shape=(SIZE // 2,))), Gather)  # fits nowhere
+
+
+def test_tiles_with_halos_on_a_cpu():
+    tiles = reference(index(LANES, step=ITEMS - 4))
+    plan = loaded(tiles)
+    assert isinstance(plan, HaloedTiles)
+    assert (plan.cover.tile, plan.cover.sizes) == ((ITEMS,), ((ITEMS - 4) * (GROUPS - 1) + ITEMS,))
+    assert isinstance(loaded(tiles, ON_GPU), Gather)
+
+
+def test_places_that_depend_on_data_are_looked_up():
+    plan = loaded(reference(UNKNOWN))
+    assert isinstance(plan, Gather)
+    assert plan.run == 1
+
+
+@pytest.mark.parametrize(("masked", "run"), [(False, 4), (True, 1)])
+def test_elements_that_follow_each_other_are_looked_up_together(masked, run):
+    rows = index(LANES % 4 + np.array([0, 40, 4, 80])[LANES // 4], step=0)
+    plan = loaded(reference(rows, masked=masked))
+    assert isinstance(plan, Gather)
+    assert plan.run == run
+
+
+def test_nothing_is_left():
+    assert isinstance(loaded(reference(index(LANES), kept=[])), Missing)
+    assert isinstance(access_plans.of_store(reference(index(LANES), kept=[]), CHUNK).by, Empty)
+    assert access_plans.of_atomic(reference(index(LANES), kept=[]), Updating("add", 1, True, False), CHUNK).waits
+    assert isinstance(access_plans.of_fetch(reference(index(LANES), kept=[])), Empty)
+
+
+def test_stores():
+    def of(given, *options, chunk=CHUNK):
+        return access_plans.of_store(given, chunk, *options)
+
+    assert isinstance(of(reference(index(LANES))).by, Window)
+    assert isinstance(of(reference(index(LANES)), True).by, Scatter)
+    assert isinstance(
+        of(reference(index(2 * LANES, step=0), alone=False)).by, Scatter
+    )  # others lie between the elements
+    assert isinstance(of(reference(index(LANES - 1))).by, BoundaryWindow)
+    assert isinstance(of(reference(index(LANES - 1)), chunk=ON_GPU).by, Scatter)
+    assert isinstance(of(reference(UNKNOWN)).by, Scatter)
+
+
+def test_elements_that_share_an_address_are_stored_once():
+    shared = index(np.repeat([0, 5, 6, 1], 4), step=ITEMS)
+    plan = access_plans.of_store(reference(shared), CHUNK)
+    np.testing.assert_array_equal(plan.once, [0, 4, 8, 12])
+    assert isinstance(plan.by, Scatter)
+    assert access_plans.of_store(reference(shared, masked=True), CHUNK).once is None
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype", "waits", "pending", "kind"),
+    [
+        ("add", np.int32, False, False, Window),
+        ("add", np.int32, True, False, ScatteredUpdate),
+        ("add", np.int32, False, True, ScatteredUpdate),
+        ("xor", np.int32, False, False, Window),
+        ("xor", np.int32, False, True, InOrder),
+        ("exchange", np.int32, False, False, InOrder),
+        ("max", np.float32, False, False, Window),
+    ],
+)
+def test_atomic_updates_of_a_line(op, dtype, waits, pending, kind):
+    given = reference(index(LANES), dtype=dtype)
+    assert isinstance(access_plans.of_atomic(given, Updating(op, None, waits, pending), ON_GPU), kind)
+
+
+def test_sums_of_floats_are_taken_in_order():
+    given, updating = reference(index(LANES), dtype=np.float32), Updating("add", None, False, False)
+    assert isinstance(access_plans.of_atomic(given, updating, ON_GPU), InOrder)
+    assert isinstance(access_plans.of_atomic(given, updating, CHUNK), ScatteredUpdate)  # a CPU's scatters are
+    any_order = dataclasses.replace(ON_GPU, deterministic=False)
+    assert isinstance(access_plans.of_atomic(given, updating, any_order), Window)
+
+
+def test_counts_in_few_bins():
+    bins = Index(Known(True, (2, 5)), None)
+    given = reference(bins, shape=(8,), space="private")
+    single = dataclasses.replace(CHUNK, single=True)
+    plan = access_plans.of_atomic(given, Updating("sub", 3, True, False), single)
+    assert plan.own
+    assert (plan.few.first, plan.few.size, plan.few.number) == (2, 4, -3)
+    assert access_plans.of_atomic(given, Updating("sub", 3, True, False), CHUNK).few is None
+    assert access_plans.of_atomic(given, Updating("sub", None, True, False), single).few is None

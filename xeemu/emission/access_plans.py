@@ -1,0 +1,278 @@
+"""Access plans: how each reference to a memory is carried out, as a value that is decided on once and then emitted.
+
+Decided from what is known before the program runs: the memory's storage, the address, whether there is a mask, the
+chunk and its target. Nothing here emits, and nothing that emits decides.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from xeemu.emission import boundary_windows, forwarding, haloed_tiles, periodic_gathers, serial, strided_windows
+from xeemu.emission.forwarding import Forwarded
+from xeemu.emission.haloed_tiles import HaloedTiles
+from xeemu.emission.neighbours import Neighbour
+from xeemu.emission.periodic_gathers import PeriodicGather
+from xeemu.emission.references import Reference
+from xeemu.emission.strided_windows import StridedWindow
+from xeemu.emission.values import Chunk, Few, Split, Stored
+from xeemu.knowledge import lattices
+from xeemu.language.memory import poison
+
+_SCATTERED = ("store", "add", "min", "max", "sub")
+"""Operations of atomic updates whose old values nobody asks for that a scatter does."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Missing:
+    """A load of no element, or from a memory that has none.
+
+    Attributes:
+      value: what it reads nevertheless.
+    """
+
+    value: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Empty:
+    """An update of no element, or of a memory that has none.
+
+    Attributes:
+      waits: whether the updates that wait for an atomic one go on waiting.
+    """
+
+    waits: bool = False
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Window:
+    """A window within bounds."""
+
+    window: StridedWindow
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class BoundaryWindow:
+    """A box that may reach beyond its memory."""
+
+    window: StridedWindow
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Gather:
+    """A look-up of each element.
+
+    Attributes:
+      run: how many elements at a time are known to follow each other.
+      missing: what elements out of bounds read as.
+    """
+
+    run: int
+    missing: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CheckedWindow:
+    """A window that the program itself finds to be within bounds, else a gather."""
+
+    window: StridedWindow
+    gather: Gather
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scatter:
+    """A scatter of the elements."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ScatteredUpdate:
+    """A scatter of atomic updates whose order does not count, of several at once if there are others.
+
+    Attributes:
+      own: whether each work-item updates one element of its own private memory.
+      few: what is added to which elements, if that is known and a scatter may be the slower way (see `bins`).
+      waits: whether it waits for the next update, which is the only other use of the memory.
+    """
+
+    own: bool
+    few: Few | None
+    waits: bool
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class InOrder:
+    """One element after the other, in the order of the work-items."""
+
+
+Load = Missing | Forwarded | PeriodicGather | Window | BoundaryWindow | HaloedTiles | CheckedWindow | Gather
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Store:
+    """How a store is carried out.
+
+    Attributes:
+      once: the numbers of the elements that are stored where some of a group share addresses; None if all are.
+      by: how these are.
+    """
+
+    once: np.ndarray | None
+    by: Empty | Window | BoundaryWindow | Scatter
+
+
+Atomic = Empty | Window | ScatteredUpdate | InOrder
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Loading:
+    """What decides on how a load is carried out, beside its reference.
+
+    Attributes:
+      missing: what elements out of bounds read as; poison if that is None.
+      gathered: whether it has to be a gather.
+      neighbour: the load as one of several, if it is.
+      stored: what it may take of what stores have left, the latest first.
+      split: the division that gave its only index, if one did and elements may be copied.
+    """
+
+    missing: np.ndarray | None = None
+    gathered: bool = False
+    neighbour: Neighbour | None = None
+    stored: Sequence[Stored] = ()
+    split: Split | None = None
+
+
+def of_load(reference: Reference, loading: Loading, chunk: Chunk) -> Load:
+    """How a load is carried out."""
+    dtype = reference.storage.dtype
+    missing = poison(dtype) if loading.missing is None else loading.missing.astype(dtype)
+    if reference.is_empty:
+        return Missing(missing)
+    if (taken := forwarding.source(reference, loading.stored, chunk.geometry.items)) is not None:
+        return taken
+    gather = Gather(_run(reference, chunk), missing)
+    if loading.gathered:
+        return gather
+    if (periodic := periodic_gathers.of_reference(reference, loading.split, chunk)) is not None:
+        return periodic
+    window = _loaded_window(reference, gather, loading.neighbour, chunk)
+    return window or haloed_tiles.of_reference(reference, chunk, missing) or gather
+
+
+def _loaded_window(
+    reference: Reference, gather: Gather, neighbour: Neighbour | None, chunk: Chunk
+) -> Window | BoundaryWindow | CheckedWindow | None:
+    """The window that a load reads, if it does."""
+    window = strided_windows.of_reference(reference, chunk)
+    if reference.address.proved:
+        return Window(window) if window else None
+    edged = boundary_windows.of_reference(reference, chunk, gather.missing, neighbour)
+    if (box := strided_windows.box(reference, edged, chunk)) is not None:
+        return BoundaryWindow(box)
+    if window is None or not strided_windows.may_be_checked(reference, window, chunk):
+        return None
+    return CheckedWindow(window, gather)
+
+
+def _run(reference: Reference, chunk: Chunk) -> int:
+    """How many elements at a time are known to follow each other, in all of a load; 1 where that does not help."""
+    address, private = reference.address, reference.storage.space == "private"
+    # Whom a mask leaves out may be beyond the end, and a window would move.
+    if reference.masked or private or not (chunk.target.gathers_one_by_one and address.proved) or address.form is None:
+        return 1
+    pattern = address.form.pattern
+    return math.gcd(len(pattern), *(np.flatnonzero(np.diff(pattern) != 1) + 1).tolist())
+
+
+def of_store(reference: Reference, chunk: Chunk, scattered: bool = False) -> Store:
+    """How a plain store is carried out; by a scatter if it has to be `scattered`."""
+    if reference.is_empty:
+        return Store(None, Empty())
+    if (once := _once_each(reference)) is not None:
+        reference = dataclasses.replace(reference, address=reference.address.only(once))
+    window = None if scattered else _stored_window(reference, chunk)
+    return Store(once, window or Scatter())
+
+
+def _once_each(reference: Reference) -> np.ndarray | None:
+    """Of the elements of a group that share an address the first, where the addresses are no lattice; None for all."""
+    address = reference.address
+    if reference.storage.space == "private" or reference.masked or not address.proved or address.form is None:
+        return None
+    pattern = address.form.pattern
+    _, first = np.unique(pattern, return_index=True)
+    return None if len(first) == len(pattern) or lattices.of_pattern(pattern) else np.sort(first)
+
+
+def _stored_window(reference: Reference, chunk: Chunk) -> Window | BoundaryWindow | None:
+    """The window that a store fills, if it does."""
+    if reference.address.proved:
+        window = strided_windows.of_reference(reference, chunk)
+        return Window(window) if window and window.writable(reference.masked) else None
+    if not chunk.target.skips_branches:
+        return None
+    edged = boundary_windows.of_reference(reference, chunk, poison(reference.storage.dtype))
+    box = strided_windows.box(reference, edged, chunk)
+    return BoundaryWindow(box) if box and box.writable(reference.masked) else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Updating:
+    """What decides on how an atomic update is carried out, beside its reference.
+
+    Attributes:
+      op: the operation.
+      added: the number that it combines all elements with, if there is one that is known.
+      waits: whether it may wait for the next update, which is the only other use of the memory.
+      pending: whether others wait for it.
+    """
+
+    op: str
+    added: int | None
+    waits: bool
+    pending: bool
+
+
+def of_atomic(reference: Reference, updating: Updating, chunk: Chunk) -> Atomic:
+    """How an atomic update is carried out whose old values nobody asks for."""
+    if reference.is_empty:
+        return Empty(waits=updating.waits)
+    storage, op = reference.storage, updating.op
+    in_order = chunk.deterministic and serial.rounds(storage.dtype, op)
+    if not (updating.waits or updating.pending or in_order) and (window := _combined_window(reference, op, chunk)):
+        return Window(window)
+    if op not in _SCATTERED or (in_order and not chunk.target.scatters_in_order):
+        return InOrder()
+    elements = reference.elements
+    own = storage.space == "private" and elements.all and elements.count == chunk.geometry.items
+    counted = chunk.single and (own or storage.space == "local")
+    return ScatteredUpdate(own, _few(reference, updating, chunk) if counted else None, updating.waits)
+
+
+def of_fetch(reference: Reference) -> Empty | InOrder:
+    """How an atomic update is carried out whose old values are asked for."""
+    return Empty() if reference.is_empty else InOrder()
+
+
+def _combined_window(reference: Reference, op: str, chunk: Chunk) -> StridedWindow | None:
+    """The window that an atomic update goes through, in any order, if it does.
+
+    Private memory is updated where some place is not known (see `accumulation`), and a scatter does that.
+    """
+    if reference.storage.space == "private" or op not in serial.COMBINE or not reference.address.proved:
+        return None
+    window = strided_windows.of_reference(reference, chunk)
+    return window if window and window.rectangle else None
+
+
+def _few(reference: Reference, updating: Updating, chunk: Chunk) -> Few | None:
+    """What an update of a local or private memory adds, and to which elements, if they are few and it is one number."""
+    storage, interval, number = reference.storage, reference.address.interval, updating.added
+    if storage.dtype.kind not in "iu" or updating.op not in ("add", "sub") or number is None or interval is None:
+        return None
+    size, figures = interval[1] - interval[0] + 1, chunk.target.counting
+    most = figures.most_private if storage.space == "private" else figures.most_local
+    return Few(interval[0], size, -number if updating.op == "sub" else number) if size <= most else None

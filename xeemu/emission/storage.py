@@ -1,0 +1,49 @@
+"""Storage: how an array holds the contents of a memory, as far as that is known before the program runs."""
+
+import dataclasses
+import math
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Storage:
+    """How an array holds a memory, of which each group or work-item may have a copy.
+
+    Attributes:
+      space: `"global"`, one for all groups; `"local"`, one for each; or `"private"`, one for each work-item.
+      shape: of the memory, in elements per dimension.
+      array: the shape of the array.
+      dtype: of its elements.
+      unit: the array holds a part of a global memory from a row on whose number is a multiple of it; None if it holds
+        all of the memory.
+      alone: see `values.Buffer`.
+      rows: the same.
+    """
+
+    space: str
+    shape: tuple[int, ...]
+    array: tuple[int, ...]
+    dtype: np.dtype
+    unit: int | None
+    alone: bool
+    rows: tuple[int, ...] | None
+
+    @property
+    def elements(self) -> int:
+        """Of the memory."""
+        return math.prod(self.shape)
+
+    @property
+    def row(self) -> int:
+        """Elements for each place along the first dimension."""
+        return math.prod(self.shape[1:])
+
+    @property
+    def held_shape(self) -> tuple[int, ...]:
+        """The shape of what the array holds of one copy of the memory."""
+        return self.shape if self.unit is None else (math.prod(self.array) // self.row, *self.shape[1:])
+
+    @property
+    def held_elements(self) -> int:
+        return math.prod(self.held_shape)

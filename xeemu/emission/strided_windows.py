@@ -1,0 +1,178 @@
+"""Strided windows: which references to a memory have their elements, which form a lattice, in one window of it."""
+
+import dataclasses
+import itertools
+import math
+import operator
+
+from xeemu.emission import boundary_windows, row_views
+from xeemu.emission.addressing import Elements
+from xeemu.emission.boundary_windows import Box
+from xeemu.emission.references import Reference
+from xeemu.emission.row_views import Rectangle
+from xeemu.emission.storage import Storage
+from xeemu.emission.values import Chunk
+from xeemu.knowledge import lattices
+from xeemu.knowledge.forms import Form
+from xeemu.knowledge.lattices import Axis, Lattice
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StridedWindow:
+    """The window of an array that has the elements of a reference, but for where it begins.
+
+    Attributes:
+      further: how much further it begins than the first element of the first group: along each dimension of the memory,
+        or by one number along its only axis that begins elsewhere than at 0.
+      sizes: of the window in the array, or of a box in the memory's shape.
+      moving: the array's axis along which it begins elsewhere than at 0; None if the window is a box.
+      axis: the array's axis along which the elements of a group lie; None if the window is a box.
+      rows: groups that have elements of their own; 1 if all share them.
+      before: axes of groups that the window has itself.
+      lattice: the elements in the rest of it, of all rows if it has no axes of groups.
+      rectangle: the elements as they are read and written; None if there are others between them.
+    """
+
+    further: tuple[int, ...]
+    sizes: tuple[int, ...]
+    moving: int | None
+    axis: int | None
+    rows: int
+    before: tuple[int, ...]
+    lattice: Lattice
+    rectangle: Rectangle | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether it can be written as a whole, and is all that there is."""
+        return self.rectangle is not None and self.rectangle.sizes == self.rectangle.shape and not self.repeated
+
+    def writable(self, masked: bool) -> bool:
+        """Whether it can be written, under a mask if there is one."""
+        return self.rectangle is not None and not (masked and self.repeated)
+
+    def may_fit(self, elements: int, travel: int = 0) -> bool:
+        """Whether it lies within a memory of so many elements from some start on, and all the way as it travels."""
+        return self.axis is not None and self.sizes[self.axis] + abs(travel) <= elements
+
+    @property
+    def axes_of_groups(self) -> int:
+        """How many of the lattice's axes are axes of groups."""
+        reached = list(itertools.accumulate(self.lattice.sizes, operator.mul, initial=1))
+        return 0 if self.before or self.rows not in reached else reached.index(self.rows)
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The sizes of all its axes, those of groups and those of a group's elements."""
+        return (*self.before, *self.lattice.sizes)
+
+    @property
+    def repeated(self) -> tuple[int, ...]:
+        """The axes along which elements are the same."""
+        return tuple(len(self.before) + k for k, axis in enumerate(self.lattice.axes) if not axis.stride)
+
+
+def of_reference(reference: Reference, chunk: Chunk, turns: Axis | None = None) -> StridedWindow | None:
+    """The window of a reference, if its elements form a lattice in one.
+
+    On a line of the memory it may reach out of bounds if the address may; else it is a box that does not.
+
+    Args:
+      reference: the elements.
+      chunk: the work-groups.
+      turns: iterations of a loop, of which it is the first one's, and all are meant.
+    """
+    found = _line(reference, chunk, turns)
+    if (found is not None and found.rectangle is not None) or turns is not None or not reference.address.proved:
+        return found
+    return box(reference, boundary_windows.inside(reference, chunk), chunk) or found
+
+
+def box(reference: Reference, found: Box | None, chunk: Chunk) -> StridedWindow | None:
+    """The window of a reference that is a box, see `boundary_windows`; None for None."""
+    if found is None:
+        return None
+    lattice, rectangle, further = found
+    rows = chunk.count if reference.varying else 1
+    return StridedWindow(further, rectangle.sizes, None, None, rows, (), lattice, rectangle)
+
+
+def may_be_checked(reference: Reference, window: StridedWindow, chunk: Chunk) -> bool:
+    """Whether the program itself may find that a window is within bounds.
+
+    Only where a branch costs less than a gather.
+    """
+    storage = reference.storage
+    flat = storage.space == "global" and len(storage.shape) == 1
+    return chunk.target.skips_branches and flat and reference.address.exact and window.may_fit(storage.held_elements)
+
+
+def _line(reference: Reference, chunk: Chunk, turns: Axis | None) -> StridedWindow | None:
+    """The window of a reference, if its elements lie on a line of the memory."""
+    storage, form, varying = reference.storage, reference.address.form, reference.varying
+    if form is None or not reference.elements.count:
+        return None
+    if storage.space == "private":
+        return _private(reference, chunk, turns or Axis(1, 1))
+    lattice = lattice_of(form, reference.elements, storage.space == "global", varying, chunk, turns)
+    if lattice is None:
+        return None
+    outer = () if storage.space == "global" else (chunk.count,)
+    data = (storage.held_elements,) if storage.space == "global" else storage.array
+    rectangle = _rows(form, storage, lattice, chunk) or row_views.flat(lattice, data, outer)
+    # One that is written has no others: putting those between the elements back takes longer than a scatter, and XLA
+    # copies the memory for it.
+    if rectangle is None and lattice.span > chunk.target.windows.widest * lattice.distinct:
+        return None
+    axis, rows = len(outer), chunk.count if outer or varying else 1
+    return StridedWindow((lattice.least,), (*outer, lattice.span), axis, axis, rows, outer, lattice, rectangle)
+
+
+def lattice_of(
+    form: Form, elements: Elements, shared: bool, varying: bool, chunk: Chunk, turns: Axis | None
+) -> Lattice | None:
+    """The lattice of the elements on a line of a memory that groups share or have each; None if they are none."""
+    lattice, axes = lattices.of_pattern(form.pattern), chunk.axes(form)
+    if lattice is None or axes is None or (not shared and any(axis.stride for axis in axes)):
+        return None
+    if elements.all:
+        lattice = lattice.split(elements.shape)
+    if turns is not None:
+        lattice = lattice.along(turns)
+    for axis in reversed(axes if shared and varying else []):
+        lattice = lattice.along(axis)
+    return lattice if lattice.apart else None
+
+
+def _rows(form: Form, storage: Storage, lattice: Lattice, chunk: Chunk) -> Rectangle | None:
+    """The rectangle of rows of rows, where compilers profit from it."""
+    if not chunk.target.gathers_one_by_one or (not storage.alone and storage.rows is None) or form.based:
+        return None
+    offset = int(form.pattern[0]) + lattice.least
+    unit = unit_of(form, storage, chunk)
+    found = row_views.of_rows(lattice, offset, unit, storage.held_elements, storage.alone)
+    return found if storage.alone or found is None or found.shape == storage.rows else None
+
+
+def unit_of(form: Form, storage: Storage, chunk: Chunk) -> int:
+    """By what the places of the first group of a chunk in an array may differ from its pattern: multiples of this."""
+    begins = 0 if storage.unit is None else storage.unit * storage.row
+    return math.gcd(chunk.unit(form), begins)
+
+
+def _private(reference: Reference, chunk: Chunk, turns: Axis) -> StridedWindow | None:
+    """All work-items access the same element, each its own copy, and the next one in the next of some iterations."""
+    form, elements = reference.address.form, reference.elements
+    one_each = elements.all and len(elements.shape) == len(chunk.geometry.local_range)
+    if form is None or not form.uniform or not one_each or (form.pattern != form.pattern[0]).any():
+        return None
+    if abs(turns.stride) != 1:
+        return None
+    copies = chunk.count * elements.count
+    along = Axis(turns.size, turns.stride * copies)
+    several = turns.size > 1
+    axes = (Axis(chunk.count, elements.count), along, Axis(elements.count, 1)) if several else (Axis(copies, 1),)
+    lattice, sizes = Lattice(axes), (turns.size, copies)
+    rectangle = Rectangle(sizes, (reference.storage.elements, copies), lattice.extents, True)
+    further = (min(turns.reach, 0),)
+    return StridedWindow(further, sizes, 0, 0 if several else 1, chunk.count, (), lattice, rectangle)

@@ -1,0 +1,85 @@
+"""Tables: elements of constant arrays that the program looks up at known places, as expressions."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from jax.lax import GatherScatterMode
+
+from xeemu.ir.program import Op, Value
+from xeemu.knowledge import expressions, intervals
+from xeemu.knowledge.expressions import Expression
+
+
+def looked_up(op: Op, v: Value, operands: Sequence[Expression]) -> Expression | None:
+    """The result of a `gather` of single elements or of a `dynamic_slice`; None if its array is no constant.
+
+    Places outside the array are what XLA makes of them: the nearest ones inside, or a value of their own.
+    """
+    array, *rest = operands
+    if op.name not in ("gather", "dynamic_slice") or not array.constant or not array.array.size:
+        return None
+    if op.name == "dynamic_slice":
+        return _sliced(op, v, array, rest)
+    numbers = op.attributes["dimension_numbers"]
+    single = len(numbers.collapsed_slice_dims) == len(array.shape) and set(op.attributes["slice_sizes"]) == {1}
+    if not single or numbers.operand_batching_dims:
+        return None
+    parts = [_component(rest[0], k, v.shape) for k in range(len(numbers.start_index_map))]
+    coordinates = dict(zip(numbers.start_index_map, parts, strict=True))
+    places, inside = expressions.constant(np.zeros(v.shape, np.int64)), expressions.constant(True)
+    for axis, size in enumerate(array.shape):
+        place = coordinates[axis]
+        inside = expressions.both(inside, _within(place, size))
+        stride = math.prod(array.shape[axis + 1 :])
+        places = expressions.add(places, expressions.scale(_clipped(place, size - 1), stride))
+    found = expressions.looked_up(array, places, intervals.of_array(array.array))
+    if op.attributes["mode"] != GatherScatterMode.FILL_OR_DROP or (inside.constant and inside.array.all()):
+        return found
+    fill = expressions.constant(np.full(v.shape, _fill(op, array.dtype)), array.dtype)
+    return expressions.apply("select_n", (inside, fill, found), {}, v.shape, v.dtype, None, True)
+
+
+def _sliced(op: Op, v: Value, array: Expression, starts: Sequence[Expression]) -> Expression:
+    offsets = np.arange(math.prod(array.shape)).reshape(array.shape)[tuple(map(slice, v.shape))]
+    places = expressions.constant(offsets, np.int64)
+    for axis, start in enumerate(starts):
+        first = expressions.scale(
+            _clipped(start, array.shape[axis] - v.shape[axis]), math.prod(array.shape[axis + 1 :])
+        )
+        places = expressions.add(places, first)
+    return expressions.looked_up(array, places, intervals.of_array(array.array))
+
+
+def _component(indices: Expression, k: int, shape: tuple[int, ...]) -> Expression:
+    """The indices along one axis of the array, which lie side by side with those along the others."""
+    rank = len(indices.shape) - 1
+    ends = {"start_indices": (0,) * rank + (k,), "limit_indices": (*indices.shape[:-1], k + 1), "strides": None}
+    shapes = (*indices.shape[:-1], 1)
+    part = expressions.apply("slice", (indices,), ends, shapes, indices.dtype, indices.interval, True)
+    return expressions.apply("reshape", (part,), {"new_sizes": shape}, shape, indices.dtype, indices.interval, True)
+
+
+def _within(place: Expression, size: int) -> Expression:
+    if intervals.within(place.interval, (0, size - 1)):
+        return expressions.constant(True)
+    low, high = expressions.constant(0, np.int64), expressions.constant(size, np.int64)
+    return expressions.both(expressions.compare("ge", place, low), expressions.compare("lt", place, high))
+
+
+def _clipped(place: Expression, most: int) -> Expression:
+    if intervals.within(place.interval, (0, most)):
+        return place
+    wide = expressions.add(place, expressions.constant(0, np.int64))
+    low, high = expressions.constant(0, np.int64), expressions.constant(most, np.int64)
+    least = expressions.apply("max", (wide, low), {}, wide.shape, np.int64, None, True)
+    return expressions.apply("min", (least, high), {}, wide.shape, np.int64, (0, most), True)
+
+
+def _fill(op: Op, dtype: np.dtype) -> int:
+    """What JAX gives for a place outside where nobody says."""
+    if op.attributes["fill_value"] is not None:
+        return int(op.attributes["fill_value"])
+    if dtype.kind == "b":
+        return 1
+    return int(np.iinfo(dtype).min if dtype.kind == "i" else np.iinfo(dtype).max)
