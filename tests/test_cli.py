@@ -751,12 +751,13 @@ def quotient(wg, x, out):
 
     def test_what_a_baseline_accepts_is_left_out_though_lines_move(self, xeemu, noted, tmp_path):
         baseline = str(tmp_path / "accepted.json")
-        xeemu("check", noted, *self.SIZES, "--write-baseline", baseline)
+        code, _, err = xeemu("check", noted, *self.SIZES, "--fail-on", "note", "--write-baseline", baseline)
+        assert (code, err) == (0, f"{baseline}: 1 finding written\n")
         (tmp_path / "moved.py").write_text("\n\n" + self.NOTE)
         (tmp_path / "changed.py").write_text(self.NOTE.replace("10 //", "12 //"))
         moved, changed = (noted.replace("mine.py", name) for name in ("moved.py", "changed.py"))
         code, out, _ = xeemu("check", moved, *self.SIZES, "--fail-on", "note", "--baseline", baseline)
-        assert (code, "no findings" in out) == (0, True)
+        assert (code, f"no new findings; 1 accepted by {baseline}" in out) == (0, True)
         assert xeemu("check", changed, *self.SIZES, "--fail-on", "note", "--baseline", baseline)[0] == 1
 
     def test_a_file_that_is_no_baseline_is_refused(self, xeemu, noted, tmp_path):

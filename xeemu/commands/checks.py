@@ -20,9 +20,27 @@ def settled(findings: Findings, given: argparse.Namespace, title: str) -> Findin
     return left
 
 
-def failing(findings: Findings, least: str) -> tuple[Finding, ...]:
-    """The findings for which a check fails: errors, with `least` of "note" all but what is mostly meant."""
-    return findings.errors if least == "error" else findings.faults
+def failing(left: Findings, given: argparse.Namespace) -> tuple[Finding, ...]:
+    """The findings for which a check fails: errors, with --fail-on note all but what is mostly meant.
+
+    A check that writes a baseline accepts all of them, and fails for none.
+    """
+    if given.write_baseline:
+        return ()
+    return left.errors if given.fail_on == "error" else left.faults
+
+
+def told(left: Findings, found: Findings, given: argparse.Namespace) -> str:
+    """The findings that are left of all that were found, as a text that says how many a baseline accepts."""
+    if left == found:
+        return str(left)
+    accepted = f"{len(found) - len(left)} accepted by {given.baseline}"
+    return f"{left}\n\n{accepted}" if left else f"no new findings; {accepted}"
+
+
+def written(found: Findings, path: str) -> str:
+    """What is told of a baseline that has been written."""
+    return f"{path}: {len(found)} finding{'' if len(found) == 1 else 's'} written"
 
 
 def formatted(findings: Findings, form: str) -> str:

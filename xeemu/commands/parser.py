@@ -106,7 +106,7 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         help="exit with 1 for an error (default), or for a note too of which a right kernel has none",
     )
     check.add_argument("--baseline", metavar="FILE", help="leave out the findings that this file accepts")
-    check.add_argument("--write-baseline", metavar="FILE", help="write a file that accepts these findings")
+    check.add_argument("--write-baseline", metavar="FILE", help="write a file that accepts these findings, and exit with 0")
     check.add_argument(
         "--format",
         choices=tuple(checks.FORMATS),
