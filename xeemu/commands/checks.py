@@ -1,10 +1,13 @@
-"""Checks: which findings of a check count, and the forms in which they are told."""
+"""Checks: which findings of a check count, and the forms in which they are told; which figures of two reports do."""
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import xeemu as xe
+from xeemu.commands.notation import UsageError
+from xeemu.cost import comparison
+from xeemu.errors import did_you_mean
 from xeemu.faults import exchange
 from xeemu.faults.baseline import Baseline
 from xeemu.faults.findings import Finding, Findings
@@ -41,6 +44,29 @@ def told(left: Findings, found: Findings, given: argparse.Namespace) -> str:
 def written(found: Findings, path: str) -> str:
     """What is told of a baseline that has been written."""
     return f"{path}: {len(found)} finding{'' if len(found) == 1 else 's'} written"
+
+
+def figures(given: argparse.Namespace, before: xe.Report, after: xe.Report) -> Sequence[str]:
+    """The figures for which a comparison of two reports fails, by default the time; none stands for all costs.
+
+    Raises:
+      UsageError: a figure is a number in neither of the reports, or it is not said how much it may rise.
+    """
+    if given.fail_above is None:
+        if given.fail_on:
+            raise UsageError("--fail-on tells which figures --fail-above is about; write --fail-above 5% too")
+        return ()
+    names: Sequence[str] = given.fail_on or ["time_s"]
+    if "all" in names:
+        return ()
+    known = comparison.numbers(before, after)
+    for name in names:
+        if name not in known:
+            raise UsageError(
+                f"--fail-on {name}: neither report has a number for it{did_you_mean(name, known)}; name figures as the "
+                "rows of xeemu diff do, such as --fail-on time_s,slm.passes, or write --fail-on all"
+            )
+    return names
 
 
 def formatted(findings: Findings, form: str) -> str:

@@ -194,8 +194,9 @@ def _estimate(given: argparse.Namespace) -> int:
 def _diff(given: argparse.Namespace) -> int:
     before, after = xe.Report.load(given.before), xe.Report.load(given.after)
     comparison = after.diff(before)
-    _told_or_json(comparison or "no figure differs", comparison.to_dict() if given.json else None)
-    if given.fail_above is None or not (risen := comparison.risen(given.fail_above)):
+    meant = checks.figures(given, before, after)
+    _told_or_json(str(comparison) or "no figure differs", comparison.to_dict() if given.json else None)
+    if given.fail_above is None or not (risen := comparison.risen(given.fail_above, meant)):
         return 0
     names = ", ".join(row.figure for row in risen)
     print(f"risen by more than {100 * given.fail_above:g} %: {names}", file=sys.stderr)
