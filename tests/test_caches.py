@@ -5,10 +5,24 @@ import dataclasses
 import pytest
 
 import xeemu as xe
-from xeemu.cost.caches import Loaded, Scratch, Stored, Traffic, opened_pages, past_l1, past_l2, stored_at_a_time
+from xeemu.cost.caches import (
+    Loaded,
+    Scratch,
+    Stored,
+    Traffic,
+    opened_pages,
+    partly_stored,
+    past_l1,
+    past_l2,
+    store_lines,
+    stored_at_a_time,
+)
+from xeemu.cost.caches import stored as stored_in_all
 from xeemu.cost.footprint import Footprint
 
-SMALL = dataclasses.replace(xe.device("h200"), l1_bytes_per_core=1000, l2_bytes=100_000, xe_cores=10)
+SMALL = dataclasses.replace(
+    xe.device("h200"), l1_bytes_per_core=1000, l2_bytes=100_000, l2_kept_bytes=None, xe_cores=10
+)
 
 
 def traffic(*loads, stores=(), scratch=None, groups=100, resident=20.0, other_bytes=0.0):
@@ -57,14 +71,35 @@ def test_stores_pass_the_l1():
     assert past_l1(traffic(stores=[stored(5000, 50, 5000)]), SMALL) == 5000
 
 
-@pytest.mark.parametrize(("group_bytes", "passed"), [(500, 0), (501, 7000)])
-def test_scratch_stays_in_the_l1_where_that_of_all_resident_groups_fits(group_bytes, passed):
-    assert past_l1(traffic(scratch=Scratch(7000, group_bytes)), SMALL) == passed
+def scratch(group_bytes):
+    return Scratch(700_000, 300_000, 100_000, load_lines=7000, store_lines=3000, group_bytes=group_bytes)
+
+
+@pytest.mark.parametrize(("group_bytes", "loaded"), [(500, 0), (501, 700_000)])
+def test_loads_of_scratch_stay_in_the_l1_where_that_of_all_resident_groups_fits(group_bytes, loaded):
+    assert past_l1(traffic(scratch=scratch(group_bytes)), SMALL) == 300_000 + loaded
+    assert past_l1(traffic(scratch=scratch(2 * group_bytes), groups=10), SMALL) == 300_000 + loaded
+
+
+def test_lines_of_scratch_that_the_l2_does_not_hold_open_a_page_each():
+    far = traffic(scratch=scratch(10_000))
+    assert past_l2(far, SMALL) == (700_000 + 300_000) / 2
+    assert opened_pages(far, SMALL) == (7000 + 3000) / 2
+    near = traffic(scratch=scratch(5000))
+    assert past_l2(near, SMALL) == opened_pages(near, SMALL) == 0
+
+
+def test_scratch_is_stored_through_the_slices_of_the_l2():
+    moved = traffic(stores=[stored(5000, 50, 5000, whole=False)], scratch=scratch(100))
+    assert stored_in_all(moved) == 5000 + 300_000
+    assert partly_stored(moved) == 5000 + 100_000
+    assert store_lines(moved) == 5000 / 128 + 3000
+    assert stored_at_a_time(moved) == 20 * (50 + 100)
 
 
 def test_what_fits_the_l2_is_not_fetched():
     assert past_l2(traffic(loaded(10**6, 10_000, 60_000)), SMALL) == 0
-    assert past_l2(traffic(loaded(10**6, 10_000, 60_000), other_bytes=50_000), SMALL) > 60_000
+    assert past_l2(traffic(loaded(10**6, 10_000, 60_000), other_bytes=50_000), SMALL) == 60_000
 
 
 def test_what_does_not_fit_is_fetched_once_and_what_is_asked_for_again_in_part():
@@ -72,6 +107,18 @@ def test_what_does_not_fit_is_fetched_once_and_what_is_asked_for_again_in_part()
     assert past_l2(stream, SMALL) == 200_000
     again = traffic(loaded(10**6, 4000, 200_000))
     assert past_l2(again, SMALL) == 200_000 + (1 - 0.5) * (400_000 - 200_000)
+
+
+def test_what_is_asked_for_often_stays_while_a_stream_goes_by():
+    """A row of 1000 bytes, which each of 100 groups loads, beside a matrix of 200,000 bytes, each byte loaded once."""
+    row = loaded(100 * 1000, 1000, 1000)
+    assert past_l2(traffic(loaded(200_000, 2000, 200_000), row), SMALL) == 200_000 + 1000
+
+
+def test_what_is_asked_for_again_comes_again_where_the_l2_keeps_less_than_its_size():
+    kept = dataclasses.replace(SMALL, l2_kept_bytes=50_000)
+    assert past_l2(traffic(loaded(10**6, 4000, 200_000)), kept) == 200_000 + (1 - 0.25) * (400_000 - 200_000)
+    assert past_l2(traffic(loaded(10**6, 10_000, 60_000)), kept) == 0
 
 
 def test_sectors_are_fetched_in_the_pieces_that_memory_moves():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from xeemu.cost import hints
+from xeemu.cost.latency import Waiting
 from xeemu.cost.report import Hint
 from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.subject import Idle, Subject
@@ -328,10 +329,34 @@ def test_what_a_work_group_loads_again():
     assert give(again, stored, group_bytes={"a": once}) == ()
 
 
-def test_spill_is_told_without_a_gain():
+def test_spill_is_tried_without():
     (hint,) = give(spill_bytes=64)
-    assert (hint.kind, hint.gain) == ("spill", None)
-    assert hint.effect == "What it gains is not known."
+    assert (hint.kind, hint.gain) == ("spill", 2.0)
+    (change,) = changes(spill_bytes=64)
+    assert not change.spills
+
+
+# --- Loads one by one ---
+
+
+@pytest.mark.parametrize(
+    ("times", "share", "space", "groups", "given"),
+    [
+        (N, 0.5, "global", 132, 1),
+        (N / 4, 0.5, "global", 132, 0),
+        (N, 0.05, "global", 132, 0),
+        (N, 0.5, "local", 132, 0),
+        (N, 0.5, "global", N // 8, 0),  # each of so many sub-groups waits once
+    ],
+)
+def test_loads_that_wait_for_one_another_are_told_with_their_line(times, share, space, groups, given):
+    load = site(7, "x", "load", space, lines=N, bytes_moved=128 * N, bytes_used=128 * N)
+    wait = Waiting("load", load, times, 672.0, share)
+    found = [hint for hint in give(load, waits=(wait,), groups=groups) if hint.kind == "loads one by one"]
+    assert len(found) == given
+    for hint in found:
+        assert hint.sites == (load,)
+        assert "672 cycles here each time, 50 % of all that they wait, with 1 loads under way" in hint.text
 
 
 # --- Order ---

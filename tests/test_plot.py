@@ -16,6 +16,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 from xeemu import plot  # noqa: E402
+from xeemu.cost import figures  # noqa: E402
 from xeemu.cost.sites import GlobalTotals, LocalTotals  # noqa: E402
 from xeemu.devices import bankmap  # noqa: E402
 
@@ -395,6 +396,22 @@ def test_a_memory_chart_shows_the_bytes_between_the_memories():
         plot.memory_chart(idle)
 
 
+def test_latency_has_a_bar_for_each_line_that_is_waited_for():
+    report = transposed("a770")
+    ax = plot.latency(report)
+    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], [wait.share for wait in report.waits])
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    first = report.waits[0].site
+    assert labels[0].endswith(f"  {first.line}: {first.op} {first.memory}")
+    assert {"arithmetic", "barriers"} <= set(labels)
+    assert ax.texts[0].get_text().endswith(f" x {figures.number(report.waits[0].cycles_each)} cycles")
+    unknown = dataclasses.replace(report.waits[0], cycles_each=None, share=None)
+    (hatched,) = plot.latency(dataclasses.replace(report, waits=(unknown,))).patches
+    assert hatched.get_hatch()
+    with pytest.raises(xe.KernelArgumentError, match=r"what transpose waits for on a770 is not known, or it does not"):
+        plot.latency(dataclasses.replace(report, waits=()))
+
+
 X, Y = xe.litmus.location("x"), xe.litmus.location("y")
 
 
@@ -453,6 +470,7 @@ def test_what_cannot_be_drawn_is_told_by_a_sentence(given):
         (plot.roofline, "plot.roofline draws a report, as xe.profile and xe.estimate give it"),
         (plot.activity, "plot.activity draws an inspection, as xe.inspect gives it"),
         (plot.memory_chart, "plot.memory_chart draws a report"),
+        (plot.latency, "plot.latency draws a report"),
         (plot.sweep, "plot.sweep draws a table, as xe.tune gives it"),
         (plot.race, "plot.race draws a finding of a check, such as"),
         (plot.execution, "plot.execution draws an execution, as test.witness"),

@@ -1,5 +1,6 @@
 """profile and estimate: the outputs, the report's figures, and a GPU's counters."""
 
+import dataclasses
 import json
 import math
 
@@ -133,6 +134,32 @@ def test_registers_beyond_the_file_are_spilled():
     assert report.spill_bytes == report.registers - 128 * 64 // 32
     assert report.spill_bytes * 32 / 64 == pytest.approx(396, rel=0.12)
     assert report.mark("registers") == report.mark("spill_bytes") == "~"
+
+
+@xe.kernel(sub_group_size=32)
+def summed(wg, x, y, *, rounds):
+    """80 floats of a work-item, which each round of a loop changes."""
+    held = x[wg.local_id()[:, None] * 80 + jnp.arange(80, dtype=jnp.int32)]
+    held = lax.fori_loop(0, rounds, lambda k, held: held * held + held[:, ::-1], held)
+    return y.at[wg.global_id()].set(held.sum(-1))
+
+
+def test_spilled_values_are_stored_and_loaded_in_each_execution_of_what_needs_them():
+    def estimated(rounds, registers):
+        device = dataclasses.replace(xe.device("h200"), max_registers_per_work_item=registers)
+        shapes = jax.ShapeDtypeStruct((10240,), np.float32), jax.ShapeDtypeStruct((2**20,), np.float32)
+        return xe.estimate(summed, xe.NDRange(2**20, 128), device=device)(*shapes, rounds=rounds)
+
+    def moved(report):
+        return next(term.work for term in report.terms if term.resource == "L2")
+
+    few, more, fitting = estimated(10, 128), estimated(20, 128), estimated(10, 255)
+    assert few.spill_bytes > fitting.spill_bytes == 0
+    assert few.time_s > fitting.time_s
+    assert moved(more) > 1.8 * moved(few)
+    (hint,) = (hint for hint in few.hints if hint.kind == "spill")
+    assert hint.gain > 1
+    assert {wait.cause for wait in few.waits} - {wait.cause for wait in fitting.waits} == {"spill"}
 
 
 def in_registers(wg, x, y, *, count):

@@ -12,6 +12,7 @@ import pytest
 
 import xeemu as xe
 from xeemu.cost import figures, levels, pictures
+from xeemu.cost.latency import Waiting
 from xeemu.cost.report import Hint, Report
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import Term
@@ -45,6 +46,12 @@ SITES = (
     site(19, "tile = tile.at[row, col].set(v)", "tile", "store", "local", passes=N, ideal_passes=N),
     site(22, "v = tile[col, row]", "tile", "load", "local", passes=16 * N, ideal_passes=N),
     site(23, "return dst.at[ty, tx].set(v)", "dst", "store", "global", **ROW),
+)
+WAITS = (
+    Waiting("load", SITES[0], N, 520.0, 0.62),
+    Waiting("arithmetic", None, 786432.0, 10.0, 0.15),
+    Waiting("load", SITES[2], N, 33.0, 0.04),
+    Waiting("barriers", None, 65536.0, 1.0, 0.001),
 )
 HINT = Hint(
     "bank conflict",
@@ -83,6 +90,7 @@ NAIVE = Report(
     registers=24,
     spill_bytes=0,
     terms=TERMS,
+    waits=WAITS,
     hints=(HINT,),
     not_modelled=("bank hashing", "write-back", "barriers: max1550 has no figure for them"),
     marks={"slm": "=", "global_": "=", "barriers": "=", "instructions": "="},
@@ -137,8 +145,16 @@ BOUND                    work                  per cycle     cycles  share     ~
   issue               1114112 instructions          1024       1088    50%
   SLM                 1114112 passes                 512       2176    90% <-
   barriers              65536 arrivals                 ?          ?      ?
-  The cycles of each alone. SLM and L1, behind one port, add up; the launch
-  takes the cube root of the sum of the cubes, and its bound is the largest.
+  The cycles of each alone. SLM, L1 and barriers, behind one port, add up; of L2
+  and DRAM, one path, the longer counts; of issue and of what arithmetic waits,
+  what both have counts once. The launch takes the cube root of the sum of the
+  cubes, and its bound is the largest. Outermost loops of work-groups that start
+  together do not overlap.
+
+LATENCY                            times    cycles each  of all waits          ~
+   18 load   src                   65536            520           62%
+      arithmetic                  786432             10           15%
+   22 load   tile                  65536             33            4%
 
 NOT MODELLED
   bank hashing; write-back; barriers: max1550 has no figure for them

@@ -8,7 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from xeemu.cost import pipes
-from xeemu.cost.timing import Work, predict
+from xeemu.cost.timing import predict
+from xeemu.cost.work import Wait, Work
 from xeemu.devices.device import Device, device, devices
 
 H200 = device("h200")
@@ -20,11 +21,26 @@ RESOURCES = ["issue", "SLM", "L1", "L2", "DRAM", "atomics", "barriers", "group l
 COUNTS = st.integers(0, 10**9)
 
 
+SHARES = st.floats(0, 1)
+
+
+def waits() -> st.SearchStrategy[Wait]:
+    known = {"passes": st.integers(1, 32), "past_l1": SHARES, "past_l2": SHARES, "is_local": st.booleans()}
+    return st.builds(lambda n, **known: Wait(requests=n, rounds=n / 4, **known), COUNTS, **known)
+
+
+@st.composite
+def phases(draw: st.DrawFn) -> tuple[dict[str, float], ...]:
+    """Two phases and which share of each resource's work the first has; or none."""
+    first = {resource: draw(SHARES) for resource in RESOURCES}
+    second = {resource: 1 - share for resource, share in first.items()}
+    return (first, second) if draw(st.booleans()) else ()
+
+
 @st.composite
 def works(draw: st.DrawFn) -> Work:
     groups = draw(st.integers(1, 10**5))
-    local_loads, loads, sends = draw(COUNTS), draw(COUNTS), draw(COUNTS)
-    local_load_passes = local_loads * draw(st.integers(1, 32))
+    loads, sends = draw(COUNTS), draw(COUNTS)
     moved = draw(st.integers(loads, 32 * loads)) * 32
     past_l1 = draw(st.integers(0, moved))
     stored = draw(st.integers(0, past_l1))
@@ -33,13 +49,8 @@ def works(draw: st.DrawFn) -> Work:
         sub_groups=groups * draw(st.integers(1, 32)),
         sub_group_size=draw(st.sampled_from([8, 16, 32])),
         instructions=draw(st.dictionaries(st.sampled_from(list(pipes.CLASSES)), COUNTS)),
-        local_loads=local_loads,
-        local_load_passes=local_load_passes,
-        local_rounds=local_loads / 4,
-        local_passes=local_load_passes + draw(COUNTS),
+        local_passes=draw(COUNTS),
         global_requests=loads + draw(COUNTS),
-        global_loads=loads,
-        global_rounds=loads / 4,
         bytes_moved=moved,
         l2_bytes=past_l1,
         store_bytes=stored,
@@ -55,6 +66,8 @@ def works(draw: st.DrawFn) -> Work:
         atomic_contention=draw(st.integers(0, sends)),
         atomic_places=draw(st.integers(1, 10**4)),
         barriers=groups * draw(st.integers(0, 100)),
+        waits=tuple(draw(st.lists(waits(), max_size=3))),
+        phases=draw(phases()),
     )
 
 
@@ -87,7 +100,6 @@ def test_the_bound_is_the_largest_term(work, resident):
 
 
 MORE = [
-    "local_load_passes",
     "local_passes",
     "global_requests",
     "l1_passes",
@@ -119,6 +131,8 @@ def test_more_instructions_never_take_less_time(work, resident, name, more):
 
 @given(work=works(), resident=st.integers(1, 63))
 def test_more_resident_groups_never_take_more_time(work, resident):
+    """But for phases: of fewer waves more work-groups start together."""
+    work = dataclasses.replace(work, phases=())
     assert predict(work, H200, resident + 1).cycles <= predict(work, H200, resident).cycles * (1 + 1e-12)
 
 
@@ -168,6 +182,37 @@ def test_slm_l1_and_barriers_share_a_port():
     assert both.bound in ("SLM", "L1")
     met = predict(launch(132 * 32, **counts, barriers=132 * 5 * 10**5), H200, 32)
     assert met.cycles == pytest.approx(3e6, rel=1e-2)
+
+
+def test_what_goes_to_dram_goes_through_the_l2_at_the_same_time():
+    counts = {"l2_bytes": 10**9, "dram_bytes": 10**9}
+    moved = predict(launch(**counts), H200, 1)
+    assert moved.bound == "DRAM"
+    assert moved.cycles == pytest.approx(cycles(launch(**counts))["DRAM"])
+
+
+def test_full_engines_hide_what_their_instructions_wait_for_one_another():
+    """Single precision at its peak: 16 sub-groups in each engine, which issues one instruction in each cycle."""
+    work = launch(132, 64, instructions={"f32": 132 * 64 * 10**6})
+    assert predict(work, H200, 1).cycles == pytest.approx(16 * 10**6)
+    alone = dataclasses.replace(work, sub_groups=132, instructions={"f32": 132 * 10**6})
+    assert predict(alone, H200, 1).cycles == pytest.approx(4.6 * 10**6)
+
+
+def test_phases_of_groups_that_start_together_add_up():
+    """Local memory first and atomics then; a launch of many waves goes through both at once."""
+    first = {"SLM": 1.0, "atomics": 0.0}
+    second = {"SLM": 0.0, "atomics": 1.0}
+    sends = 10**6
+    of_groups = {"atomic_lanes": sends, "atomic_sends": sends, "atomic_contention": sends, "phases": (first, second)}
+
+    def ratio(groups: int) -> float:
+        work = launch(groups, local_passes=132 * 10**6, **of_groups)
+        slm, atomics = (cycles(work)[name] for name in ("SLM", "atomics"))
+        return predict(work, H200, 1).cycles / (slm + atomics)
+
+    assert ratio(132) == pytest.approx(1)
+    assert ratio(132 * 1000) == pytest.approx(2 ** (1 / 3) / 2, rel=0.05)
 
 
 def test_instructions_take_the_lanes_of_their_class():
@@ -271,26 +316,40 @@ def test_dram_opens_no_more_pages_than_it_can():
 
 
 def test_a_sub_group_waits_once_for_each_round_of_loads():
-    counts = {"local_loads": 64, "local_load_passes": 64, "local_passes": 64}
-    assert cycles(launch(groups=1, local_rounds=16, **counts))["latency"] == pytest.approx(16 * 23.4)
-    serial = cycles(launch(groups=1, barriers=64, local_rounds=64, **counts))["latency"]
+    def loads(rounds: int) -> Wait:
+        return Wait(requests=64, rounds=rounds, is_local=True)
+
+    assert cycles(launch(groups=1, waits=(loads(16),)))["latency"] == pytest.approx(16 * 23.4)
+    serial = cycles(launch(groups=1, barriers=64, waits=(loads(64),)))["latency"]
     assert serial == pytest.approx(64 * (23.4 + 12.8 + 2.0))
 
 
 def test_later_passes_of_a_load_arrive_later():
-    one = {"global_requests": 10, "global_loads": 10, "global_rounds": 10, "bytes_moved": 320, "l2_bytes": 0}
-    assert cycles(launch(groups=1, l1_passes=80, **one))["latency"] == pytest.approx(10 * (32 + 2 * 7))
+    wait = Wait(requests=10, rounds=10, passes=8)
+    assert cycles(launch(groups=1, waits=(wait,)))["latency"] == pytest.approx(10 * (32 + 2 * 7))
+
+
+def loaded(past_l1: float, past_l2: float) -> Work:
+    return launch(groups=1, waits=(Wait(requests=1, rounds=1, past_l1=past_l1, past_l2=past_l2),))
 
 
 def test_a_load_waits_for_where_its_bytes_come_from():
-    def waits(l2_bytes: int, dram_bytes: int) -> float | None:
-        bytes_ = {"bytes_moved": 128, "l2_bytes": l2_bytes, "dram_bytes": dram_bytes}
-        return cycles(launch(groups=1, global_requests=1, global_loads=1, global_rounds=1, **bytes_))["latency"]
+    def waited(past_l1: float, past_l2: float) -> float | None:
+        return cycles(loaded(past_l1, past_l2))["latency"]
 
-    assert waits(0, 0) == pytest.approx(32)
-    assert waits(128, 0) == pytest.approx(281)
-    assert waits(128, 128) == pytest.approx(672)
-    assert waits(64, 0) == pytest.approx((32 + 281) / 2)
+    assert waited(0, 0) == waited(0, 1) == pytest.approx(32)
+    assert waited(1, 0) == pytest.approx(281)
+    assert waited(1, 1) == pytest.approx(672)
+    assert waited(0.5, 0) == pytest.approx((32 + 281) / 2)
+
+
+@given(work=works(), resident=RESIDENT)
+def test_what_sub_groups_wait_for_adds_up_to_the_latency(work, resident):
+    prediction = predict(work, H200, resident)
+    assert sum(each.cycles for each in prediction.waits) == pytest.approx(prediction.terms[-1].work)
+    assert sum(each.share for each in prediction.waits) == pytest.approx(1 if prediction.waits else 0)
+    shares = [each.share for each in prediction.waits]
+    assert shares == sorted(shares, reverse=True)
 
 
 def test_a_long_launch_does_not_overflow():
@@ -370,11 +429,17 @@ def test_a_figure_without_a_source_leaves_its_term_unknown(figure, resource):
 
 def test_loads_from_dram_of_unknown_latency_wait_for_the_l2_at_least():
     gpu = dataclasses.replace(H200, dram_latency_cycles=None)
-    work = launch(groups=1, global_requests=1, global_loads=1, global_rounds=1, bytes_moved=128, l2_bytes=128)
-    far = dataclasses.replace(work, dram_bytes=128)
-    assert predict(work, gpu, 1).unknown == ()
+    near, far = loaded(1, 0), loaded(1, 1)
+    assert predict(near, gpu, 1).unknown == ()
     assert predict(far, gpu, 1).unknown == ("latency of DRAM",)
-    assert cycles(far, gpu)["latency"] == cycles(work, gpu)["latency"] == pytest.approx(281)
+    assert cycles(far, gpu)["latency"] == cycles(near, gpu)["latency"] == pytest.approx(281)
+
+
+@pytest.mark.parametrize("waits", [None, (Wait(requests=1, rounds=1, past_l1=None),)])
+def test_loads_that_are_not_known_leave_the_latency_and_the_time_unknown(waits):
+    prediction = predict(launch(instructions={"f32": 1000}, waits=waits), H200, 1)
+    assert prediction.unknown == ("latency",)
+    assert prediction.cycles is None
 
 
 def test_an_l2_of_unknown_size_leaves_the_dram_out_of_the_time():
@@ -406,7 +471,7 @@ def test_an_unknown_clock_leaves_the_time_unknown_and_the_cycles_known():
 
 @pytest.mark.parametrize("preset", devices(), ids=lambda preset: preset.name)
 def test_every_preset_answers(preset):
-    work = launch(instructions={"f32": 10**6, "i32": 10**6}, local_loads=10, local_load_passes=20, local_passes=10**6)
+    work = launch(instructions={"f32": 10**6, "i32": 10**6}, local_passes=10**6)
     prediction = predict(work, preset, 4)
     assert (prediction.cycles is None) == (preset.name == "cpu")
     assert prediction.bound in (None, "issue", "SLM", "latency")

@@ -58,21 +58,21 @@ def test_sectors_of_atomics_are_those_of_the_counters():
 
 def test_times_are_near_those_of_the_gpu():
     reached = validation.accuracy(OUTCOMES)
-    assert reached.error <= 11  # [9.5]
-    assert reached.rank >= 0.98  # [0.988]
+    assert reached.error <= 9.5  # [8.8]
+    assert reached.rank >= 0.98  # [0.987]
 
 
 def test_times_without_the_overhead_of_a_launch_are_near_those_of_the_gpu():
     reached = validation.without_overhead(OUTCOMES)
     assert reached.rows == 333
-    assert reached.error <= 12.5  # [10.7]
+    assert reached.error <= 10.5  # [9.7]
     assert reached.rank >= 0.975  # [0.984]
 
 
 def test_the_variant_that_is_chosen_is_nearly_the_fastest():
     groups = validation.variants(OUTCOMES)
     assert len(groups) == 30
-    assert sum(map(validation.well_chosen, groups)) >= 24  # [25]
+    assert sum(map(validation.well_chosen, groups)) >= 25  # [26]
 
 
 @pytest.mark.parametrize(

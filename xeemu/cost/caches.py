@@ -1,14 +1,16 @@
 """Caches: what of a launch's accesses to global memory passes the L1 and the L2.
 
 A work-group fetches each sector that it loads once, or once for each time that a loop goes through all of them again,
-if those of the resident groups do not fit the L1; and a core the whole launch's once, if they fit. Stores pass the L1.
-Scratch stays in the L1 if that of all resident groups fits. What the launch touches stays in the L2 if it fits;
-otherwise every piece that DRAM moves at once is fetched at least once, and what is asked for again is fetched again in
-so far as the L2 cannot hold it. Stores are written back sector by sector, and one with gaps is fetched first.
+if those of the resident groups do not fit the L1; and a core the whole launch's once, if they fit. Loads of scratch
+stay in the L1 if that of all resident groups fits. Stores pass the L1. What the launch touches stays in the L2 if it
+fits; otherwise every piece that DRAM moves at once is fetched at least once, and what is asked for again is fetched
+again in so far as the L2 cannot hold what was asked for between. Stores are written back sector by sector, and one with
+gaps is fetched first.
 """
 
 import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from xeemu.cost.footprint import Footprint
 from xeemu.devices.device import Device
@@ -64,11 +66,17 @@ class Scratch:
     """Private memory that is not in registers.
 
     Attributes:
-      moved_bytes: of all requests, in sectors.
+      loaded_bytes, stored_bytes: of all requests, in sectors.
+      partial_bytes: of the sectors of stores that need not fill them.
+      load_lines, store_lines: of all requests, each request's counted.
       group_bytes: size of a work-group's scratch.
     """
 
-    moved_bytes: float
+    loaded_bytes: float
+    stored_bytes: float
+    partial_bytes: float
+    load_lines: float
+    store_lines: float
     group_bytes: float
 
 
@@ -95,54 +103,109 @@ class Traffic:
 def past_l1(traffic: Traffic, device: Device) -> float:
     """Bytes between the L1s and the L2."""
     loads = sum(_missed(load, traffic, device) for load in traffic.loads)
-    return loads + sum(store.moved_bytes for store in traffic.stores) + _spilled(traffic, device)
+    return loads + stored(traffic) + _scratch_missed(traffic, device)
+
+
+def stored(traffic: Traffic) -> float:
+    """Bytes of the sectors that requests of stores write, each request's counted."""
+    scratch = traffic.scratch.stored_bytes if traffic.scratch else 0.0
+    return sum(store.moved_bytes for store in traffic.stores) + scratch
+
+
+def partly_stored(traffic: Traffic) -> float:
+    """Those of them in sectors that need not be filled."""
+    scratch = traffic.scratch.partial_bytes if traffic.scratch else 0.0
+    return sum(store.partial_bytes for store in traffic.stores) + scratch
+
+
+def store_lines(traffic: Traffic) -> float:
+    """Lines that requests of stores ask the L2 for, each request's counted."""
+    scratch = traffic.scratch.store_lines if traffic.scratch else 0.0
+    return sum(store.request_lines for store in traffic.stores) + scratch
 
 
 def past_l2(traffic: Traffic, device: Device) -> float | None:
     """Bytes between the L2 and DRAM; None if the size of the L2 is not known."""
-    footprint = _footprint(traffic, device)
     if device.l2_bytes is None:
         return None
-    if footprint <= device.l2_bytes:
+    if _footprint(traffic, device) <= device.l2_bytes:
         return 0.0
-    again = 1 - device.l2_bytes / footprint
-    read = sum(_fetched(load, traffic, device, again) for load in traffic.loads)
-    written = sum(_written(store, again) for store in traffic.stores)
-    return read + written + again * _spilled(traffic, device)
+    read = sum(_fetched(load, traffic, device) for load in traffic.loads)
+    written = sum(_written(store, traffic, device) for store in traffic.stores)
+    return read + written + _scratch_again(traffic, device) * _scratch_asked(traffic, device)
+
+
+class Misses(NamedTuple):
+    """What of the bytes that loads ask for comes from beyond a cache.
+
+    Attributes:
+      past_l1: the share of what is asked of the L1.
+      past_l2: the share of what is asked of the L2; None if the size of the L2 is not known.
+    """
+
+    past_l1: float
+    past_l2: float | None
+
+
+def misses(load: Loaded, traffic: Traffic, device: Device) -> Misses:
+    """What of some loads misses."""
+    past_l1 = _missed(load, traffic, device) / load.moved_bytes if load.moved_bytes else 0.0
+    if device.l2_bytes is None:
+        return Misses(past_l1, None)
+    fits = _footprint(traffic, device) <= device.l2_bytes
+    asked = 0.0 if fits else _asked(load, traffic, device)
+    return Misses(past_l1, min(1.0, _fetched(load, traffic, device) / asked) if asked else 0.0)
+
+
+def scratch_misses(scratch: Scratch, traffic: Traffic, device: Device) -> Misses:
+    """What of the loads of scratch misses."""
+    past_l1 = 0.0 if _scratch_fits(scratch, traffic, device) else 1.0
+    if device.l2_bytes is None:
+        return Misses(past_l1, None)
+    fits = _footprint(traffic, device) <= device.l2_bytes
+    return Misses(past_l1, 0.0 if fits else _scratch_again(traffic, device))
 
 
 def lines_past_l1(traffic: Traffic, device: Device) -> float:
     """Lines that loads ask the L2 for, each request's counted."""
-    return sum(_lines_missed(load, traffic, device) for load in traffic.loads)
+    return sum(_lines_missed(load, traffic, device) for load in traffic.loads) + _scratch_lines(traffic, device)
 
 
 def opened_pages(traffic: Traffic, device: Device) -> float | None:
     """How often a page of DRAM is opened; None if the size of a page or of the L2 is not known.
 
     Loads reach DRAM in the order of the program, so that those of a group that lie in one page share its opening. What
-    is stored is written back when the L2 needs the place, in no order, so that each line opens a page of its own.
+    is stored is written back when the L2 needs the place, in no order, so that each line opens a page of its own; lines
+    of scratch, which work-items index as they like, do so too.
     """
     page, line = device.dram_page_bytes, device.line_bytes
     if device.l2_bytes is None or page is None or line is None:
         return None
-    footprint = _footprint(traffic, device)
-    if footprint <= device.l2_bytes:
+    if _footprint(traffic, device) <= device.l2_bytes:
         return 0.0
-    again = 1 - device.l2_bytes / footprint
 
-    def visited(touched: Footprint, size: int, asked: float) -> float:
+    def visited(touched: Footprint, size: int, asked: float, again: float) -> float:
         launch, by_groups = touched.launch / size, traffic.groups * touched.group / size
         return launch + again * max(0.0, min(asked, by_groups) - launch)
 
-    pages = [(load, load.pages) for load in traffic.loads if load.pages is not None]
-    read = sum(visited(touched, page, _lines_missed(load, traffic, device)) for load, touched in pages)
-    return read + sum(visited(store.lines, line, store.request_lines) * store.trips for store in traffic.stores)
+    read = sum(
+        visited(load.pages, page, _lines_missed(load, traffic, device), _loaded_again(load, traffic, device))
+        for load in traffic.loads
+        if load.pages is not None
+    )
+    written = sum(
+        visited(store.lines, line, store.request_lines, _stored_again(store, traffic, device)) * store.trips
+        for store in traffic.stores
+    )
+    scratch = (traffic.scratch.store_lines if traffic.scratch else 0.0) + _scratch_lines(traffic, device)
+    return read + written + _scratch_again(traffic, device) * scratch
 
 
 def stored_at_a_time(traffic: Traffic) -> float:
     """Bytes of the different sectors that the resident groups store to."""
     resident = min(traffic.resident, traffic.groups)
-    return sum(min(store.sectors.launch, resident * store.sectors.group) for store in traffic.stores)
+    scratch = resident * traffic.scratch.group_bytes if traffic.scratch else 0.0
+    return sum(min(store.sectors.launch, resident * store.sectors.group) for store in traffic.stores) + scratch
 
 
 def _missed(load: Loaded, traffic: Traffic, device: Device) -> float:
@@ -167,30 +230,102 @@ def _fits_l1(traffic: Traffic, device: Device) -> bool:
     return size is not None and per_core * sum(load.sectors.group for load in traffic.loads) <= size
 
 
-def _written(store: Stored, again: float) -> float:
+def _written(store: Stored, traffic: Traffic, device: Device) -> float:
     """Bytes that stores write to DRAM, and fetch for it: of each sector once, and again with each further pass."""
+    again = _stored_again(store, traffic, device)
     return store.sectors.launch * store.trips * (1 + again * (store.sectors.passes - 1))
 
 
-def _spilled(traffic: Traffic, device: Device) -> float:
-    """Bytes of scratch that the L1s do not hold."""
+def _scratch_fits(scratch: Scratch, traffic: Traffic, device: Device) -> bool:
+    """Whether an L1 holds the scratch of its resident groups."""
+    per_core = min(traffic.resident, traffic.groups) / (device.xe_cores or 1) * scratch.group_bytes
+    return device.l1_bytes_per_core is not None and per_core <= device.l1_bytes_per_core
+
+
+def _scratch_missed(traffic: Traffic, device: Device) -> float:
+    """Bytes that loads of scratch ask the L2 for."""
     scratch = traffic.scratch
-    if scratch is None:
-        return 0.0
-    per_core = traffic.resident / (device.xe_cores or 1) * scratch.group_bytes
-    fits = device.l1_bytes_per_core is not None and per_core <= device.l1_bytes_per_core
-    return 0.0 if fits else scratch.moved_bytes
+    return 0.0 if scratch is None or _scratch_fits(scratch, traffic, device) else scratch.loaded_bytes
+
+
+def _scratch_lines(traffic: Traffic, device: Device) -> float:
+    """Lines that loads of scratch ask the L2 for, each request's counted."""
+    scratch = traffic.scratch
+    return 0.0 if scratch is None or _scratch_fits(scratch, traffic, device) else scratch.load_lines
 
 
 def _footprint(traffic: Traffic, device: Device) -> float:
     """Bytes that the launch wants to have in the L2."""
-    pieces = [load.pieces for load in traffic.loads] + [store.sectors for store in traffic.stores]
-    scratch = traffic.scratch.group_bytes * min(traffic.resident, traffic.groups) if traffic.scratch else 0.0
-    return sum(piece.launch for piece in pieces) + scratch + traffic.other_bytes
+    return sum(want.launch for want in _wants(traffic, device))
 
 
-def _fetched(load: Loaded, traffic: Traffic, device: Device, again: float) -> float:
+def _fetched(load: Loaded, traffic: Traffic, device: Device) -> float:
     """Bytes that loads fetch from DRAM."""
+    again = max(0.0, _asked(load, traffic, device) - load.pieces.launch)
+    return load.pieces.launch + _loaded_again(load, traffic, device) * again
+
+
+def _asked(load: Loaded, traffic: Traffic, device: Device) -> float:
+    """Bytes that loads would fetch from DRAM without an L2."""
     per_sector = load.pieces.group / load.sectors.group if load.sectors.group else 1.0
-    asked = per_sector * _missed(load, traffic, device)
-    return load.pieces.launch + again * max(0.0, asked - load.pieces.launch)
+    return per_sector * _missed(load, traffic, device)
+
+
+def _scratch_asked(traffic: Traffic, device: Device) -> float:
+    stored_bytes = traffic.scratch.stored_bytes if traffic.scratch else 0.0
+    return stored_bytes + _scratch_missed(traffic, device)
+
+
+# --- What is asked for again ---
+
+
+@dataclasses.dataclass(frozen=True)
+class _Want:
+    """What a launch asks the L2 for of one memory: bytes, and of how many different ones."""
+
+    asked: float
+    launch: float
+
+
+def _wants(traffic: Traffic, device: Device) -> list[_Want]:
+    loads = [_of_loads(load, traffic, device) for load in traffic.loads]
+    stores = [_of_stores(store) for store in traffic.stores]
+    return [*loads, *stores, _of_scratch(traffic, device), _Want(traffic.other_bytes, traffic.other_bytes)]
+
+
+def _of_loads(load: Loaded, traffic: Traffic, device: Device) -> _Want:
+    return _Want(_asked(load, traffic, device), load.pieces.launch)
+
+
+def _of_stores(store: Stored) -> _Want:
+    return _Want(store.sectors.launch * store.sectors.passes, store.sectors.launch)
+
+
+def _of_scratch(traffic: Traffic, device: Device) -> _Want:
+    group_bytes = traffic.scratch.group_bytes if traffic.scratch else 0.0
+    return _Want(_scratch_asked(traffic, device), group_bytes * min(traffic.resident, traffic.groups))
+
+
+def _loaded_again(load: Loaded, traffic: Traffic, device: Device) -> float:
+    return _again(_of_loads(load, traffic, device), traffic, device)
+
+
+def _stored_again(store: Stored, traffic: Traffic, device: Device) -> float:
+    return _again(_of_stores(store), traffic, device)
+
+
+def _scratch_again(traffic: Traffic, device: Device) -> float:
+    return _again(_of_scratch(traffic, device), traffic, device)
+
+
+def _again(want: _Want, traffic: Traffic, device: Device) -> float:
+    """The share of what is asked for again that the L2 has not kept.
+
+    All memories are taken to be asked for evenly over the launch. Between two requests for a byte of this one then goes
+    a part of the launch, `launch / asked`, in which others are asked for so much of what they want, and no byte of
+    theirs counts twice (the stack distance of Mattson et al., "Evaluation techniques for storage hierarchies", 1970).
+    """
+    held = device.l2_kept_bytes or device.l2_bytes or 0
+    part = min(1.0, want.launch / want.asked) if want.asked else 1.0
+    between = sum(min(other.launch, other.asked * part) for other in _wants(traffic, device))
+    return max(0.0, 1 - held / between) if between else 0.0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LOCAL_FIGURES = ("requests", "passes", "ideal_passes", "degree", "bytes_used")
 _OTHER_FIGURES = ("requests", "lines", "sectors", "bytes_used", "bytes_moved")
-_TEXTS = ("hints", "lever", "source", "marks", "not_modelled", "file")
+_TEXTS = ("hints", "lever", "source", "waits", "marks", "not_modelled", "file")
 _COSTS = ("time_s", "cycles", "slm", "global_", "atomics", "barriers", "instructions", "registers", "spill_bytes")
 _NO_COSTS = ("bytes_used", "ideal_passes", "efficiency", "bytes")
 ABSENT = "-"

@@ -109,7 +109,7 @@ def _spill(subject: Subject) -> Iterator[Advice]:
         f"{subject.spill_bytes} bytes of a work-item do not fit its registers and are kept in memory. Keep fewer "
         "values at a time, compute some of them again, or take sub-groups of fewer lanes, which have more registers."
     )
-    yield Advice("spill", (), text, None)
+    yield Advice("spill", (), text, Change(spills=False))
 
 
 def _sentence(text: str) -> str:

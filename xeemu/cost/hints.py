@@ -5,7 +5,7 @@ Each is tried before it is given: the model times the launch with the change, an
 
 from collections.abc import Callable, Iterator, Sequence
 
-from xeemu.cost import conflicts, contention, filling, transfers
+from xeemu.cost import conflicts, contention, filling, loading, transfers
 from xeemu.cost.report import LEVER_GAIN, Hint
 from xeemu.cost.subject import Advice, Subject
 from xeemu.cost.trials import Change
@@ -34,6 +34,7 @@ def _advice(subject: Subject) -> Iterator[Advice]:
     yield from transfers.advice(subject)
     yield from contention.advice(subject)
     yield from filling.advice(subject)
+    yield from loading.advice(subject)
 
 
 def _tried(advice: Advice, gain: Gain, combined: Sequence[str]) -> Hint:

@@ -38,10 +38,14 @@ _FLOATS = {"float64": "f64", "float16": "f16"}
 # The counter's step, its comparison, and the branch.
 _ITERATION = {"i32": 2.0, "control": 1.0}
 _BRANCH = {"control": 1.0}
+_WITHOUT_RESULT = ("barrier", "fence", algorithms.EXCHANGE)
 
 # Of Threefry-2x32, by which JAX draws random bits, for a word: 20 rounds of an addition, a rotation and an exclusive
 # or, with 18 additions of keys, make two (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 _RANDOM_BITS = 39
+
+CHAIN = "chain"
+"""Beside the classes: the instructions that wait for one another, which those of different elements do not."""
 
 Counter = dict[str, float]
 
@@ -54,7 +58,7 @@ def of_sections(root: Frame, geometry: Geometry) -> dict[Key, Counter]:
     """The instructions of a sub-group in one execution of each section of the body of each call path.
 
     A section is what stands between two marks of which work-items are active, and named by the number of the first;
-    without what inner bodies do. Barriers are counted for each sub-group too.
+    without what inner bodies do. Barriers are counted for each sub-group too, and so is the `CHAIN`.
     """
     counted: dict[Key, Counter] = {(frame.plan, START): {} for frame in root.frames()}
     _Count(geometry, counted).frame(root, {})
@@ -95,14 +99,25 @@ class _Count:
                 continue
             seen.add(key)
             found = of_op(op, frame.plan, self.geometry, words, level > 0)
-            self._add(_outer(frame, level), _multiplying(op, found, words) if id(op) in taking else found)
+            found = _multiplying(op, found, words) if id(op) in taking else found
+            self._add(_outer(frame, level), found, _independent(op, self.geometry))
         self._sections[frame] = min(frame.regions, default=START)
-        self._add(frame, _overhead(frame))
+        self._add(frame, _overhead(frame), 1)
 
-    def _add(self, frame: Frame, instructions: Mapping[str, float]) -> None:
+    def _add(self, frame: Frame, instructions: Mapping[str, float], independent: int) -> None:
         total = self.counted.setdefault((frame.plan, self._sections.get(frame, START)), {})
-        for name, number in instructions.items():
-            total[name] = total.get(name, 0.0) + number
+        waiting = sum(number for name, number in instructions.items() if name not in _WITHOUT_RESULT)
+        for name, number in {**instructions, CHAIN: waiting / independent}.items():
+            if number:
+                total[name] = total.get(name, 0.0) + number
+
+
+def _independent(op: Op, geometry: Geometry) -> int:
+    """Elements of a work-item that an operation computes without one another."""
+    values = (*op.operands, *op.results)
+    if not values or ops.of(op).is_reduction:
+        return 1
+    return _elements(max((value.shape for value in values), key=math.prod), geometry)
 
 
 def _depth(frame: Frame) -> int:

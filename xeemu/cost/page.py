@@ -46,6 +46,7 @@ def _view(report: "Report") -> Mapping[str, Any]:
         "places": _places,
         "terms": _terms(report),
         "rule": text.RULE,
+        "waits": _waits(report),
         "levels": pictures.chain(report),
         "columns": _COLUMNS,
         "listings": _listings(report),
@@ -100,6 +101,16 @@ def _terms(report: "Report") -> list[dict[str, Any]]:
         for term in report.terms
         if term.cycles != 0
     ]
+
+
+def _waits(report: "Report") -> list[_TableRow]:
+    """What sub-groups wait for."""
+    found = []
+    for wait in report.waits:
+        what, line = (wait.cause, None) if wait.site is None else (f"{wait.site.op} {wait.site.memory}", wait.site.line)
+        numbers = (_cell(wait.times), _cell(wait.cycles_each), _cell(wait.share, "efficiency"))
+        found.append(_TableRow((Cell(what), Cell("") if line is None else _cell(line), *numbers)))
+    return found
 
 
 def _listings(report: "Report") -> list[tuple[str, list[Line]]]:

@@ -9,6 +9,7 @@ from typing import Any
 from xeemu import documents
 from xeemu.cost import comparison, page, storage, text
 from xeemu.cost.comparison import Comparison
+from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import Term
 from xeemu.devices.occupancy import Occupancy
@@ -77,6 +78,7 @@ class Report:
       registers: bytes of registers that a work-item needs.
       spill_bytes: bytes of a work-item that do not fit its registers.
       terms: what each resource would take, were it alone.
+      waits: what sub-groups wait for, the longest first: what the term `latency` is made of.
       hints: what could be written instead, what gains most first.
       not_modelled: the assumptions that this report leaned on.
       sampled_groups: work-groups on which was counted what depends on data; None for all.
@@ -109,6 +111,7 @@ class Report:
     registers: int | None
     spill_bytes: int | None
     terms: tuple[Term, ...]
+    waits: tuple[Waiting, ...] = ()
     hints: tuple[Hint, ...] = ()
     not_modelled: tuple[str, ...] = ()
     sampled_groups: int | None = None
@@ -178,12 +181,17 @@ class Report:
 
     def _relative(self) -> "Report":
         hints = tuple(dataclasses.replace(hint, sites=_sites_from_here(hint.sites)) for hint in self.hints)
+        waits = tuple(dataclasses.replace(w, site=w.site and _site_from_here(w.site)) for w in self.waits)
         file, sites = _seen_from_here(self.file), _sites_from_here(self.sites)
-        return dataclasses.replace(self, file=file, sites=sites, hints=hints)
+        return dataclasses.replace(self, file=file, sites=sites, hints=hints, waits=waits)
 
 
 def _sites_from_here(sites: tuple[SiteReport, ...]) -> tuple[SiteReport, ...]:
-    return tuple(dataclasses.replace(site, file=_seen_from_here(site.file)) for site in sites)
+    return tuple(map(_site_from_here, sites))
+
+
+def _site_from_here(site: SiteReport) -> SiteReport:
+    return dataclasses.replace(site, file=_seen_from_here(site.file))
 
 
 def _seen_from_here(file: str) -> str:

@@ -4,6 +4,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
+from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.trials import Change
 from xeemu.devices.device import Device
@@ -45,6 +46,7 @@ class Subject:
       group_bytes: bytes that a work-group loads of global memories, each counted once, by memory, where that is known.
       spill_bytes: bytes of a work-item that do not fit its registers.
       idle: its divergent code.
+      waits: what its sub-groups wait for.
     """
 
     sites: tuple[SiteReport, ...]
@@ -58,6 +60,7 @@ class Subject:
     group_bytes: Mapping[str, float] = dataclasses.field(default_factory=dict)
     spill_bytes: int = 0
     idle: tuple[Idle, ...] = ()
+    waits: tuple[Waiting, ...] = ()
 
     @property
     def group_size(self) -> int:

@@ -11,16 +11,18 @@ from xeemu.cost.algorithms import EXCHANGE
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
 from xeemu.cost.counting import Counts, Ledger
+from xeemu.cost.instructions import CHAIN
 from xeemu.cost.report import Report
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.subject import Idle, Subject
 from xeemu.cost.trials import Launch
+from xeemu.cost.workload import Executed, Spill
 from xeemu.devices import bankmap, grf
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
 from xeemu.knowledge.registers import live_bytes
-from xeemu.knowledge.schedule import Place
+from xeemu.knowledge.schedule import Frame, Place
 from xeemu.language import listing, source
 from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
@@ -54,13 +56,22 @@ def tabulate(
     geometry, device = taken.geometry, taken.device
     by_place = {place: _site(place, counts, ledger, program.kernel) for place in taken.places}
     sites = tuple(by_place.values())
-    classes, barriers, exchanges = _classes(counts, taken, _total(site.requests for site in sites))
+    executed = _executed(counts, taken)
+    classes, barriers, exchanges = _classes(executed, taken, _total(site.requests for site in sites))
     registers = _registers(prepared, taken)
     there = _register_bytes(prepared, taken)
     spill = None if there is None else max(0, registers - there)
+    spilled = Spill(spill, _spilled(prepared, counts, taken, there)) if spill and there else Spill()
     atomics = _atomics(by_place, counts, taken)
     resident = _occupancy(prepared, taken, any(each.get("barrier") for each in taken.instructions.values()))
-    launch = Launch(by_place, classes, barriers, exchanges, atomics, taken, resident)
+    done = Executed(
+        instructions=classes,
+        chain=executed.get(CHAIN, 0.0),
+        barriers=barriers,
+        exchanges=exchanges,
+        atomics=atomics,
+    )
+    launch = Launch(by_place, done, taken, resident, spilled)
     time = launch.timing
     terms = time.terms if time else ()
     slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
@@ -78,6 +89,7 @@ def tabulate(
         group_bytes=launch.group_bytes,
         spill_bytes=spill or 0,
         idle=_idle(taken),
+        waits=time.waits if time else (),
     )
     return Report(
         kernel=program.kernel.name,
@@ -104,6 +116,7 @@ def tabulate(
         registers=registers,
         spill_bytes=spill,
         terms=terms,
+        waits=time.waits if time else (),
         hints=hints.give(subject, launch.gain, interface.combined if (interface := program.kernel.interface) else ()),
         not_modelled=(*_NOT_MODELLED, *_missing(time)),
         sampled_groups=counts.sampled,
@@ -181,12 +194,10 @@ def _bank_map(place: Place, counts: Counts, taken: Census) -> BankMap | None:
     return bankmap.draw(shown.addresses, shown.active, taken.device, shown.width_bytes, kind(operation))
 
 
-def _classes(
-    counts: Counts, taken: Census, memory_requests: int | None
-) -> tuple[dict[str, int] | None, int | None, int | None]:
-    """Instructions by class, those that there are; the barriers of work-groups; the exchanges of group algorithms."""
+def _executed(counts: Counts, taken: Census) -> dict[str, float | None]:
+    """What sub-groups execute besides requests to memory, by class, and the chain of instructions."""
     sub_groups = requests.sub_groups(taken.geometry)
-    total: dict[str, float | None] = {"memory": memory_requests}
+    total: dict[str, float | None] = {}
     for key, each in taken.instructions.items():
         executions = counts.executions[key[0]]
         times = None if executions is None else executions * sub_groups
@@ -194,11 +205,19 @@ def _classes(
         for name, each_time in each.items():
             before = total.get(name, 0)
             total[name] = None if before is None or times is None else before + each_time * times
+    return total
+
+
+def _classes(
+    executed: Mapping[str, float | None], taken: Census, memory_requests: int | None
+) -> tuple[dict[str, int] | None, int | None, int | None]:
+    """Instructions by class, those that there are; the barriers of work-groups; the exchanges of group algorithms."""
+    total = {"memory": memory_requests, **executed}
     barriers, exchanges = total.get("barrier", 0), total.get(EXCHANGE, 0)
     memory = total["memory"]
     total["memory"] = None if memory is None or exchanges is None else memory + exchanges
     known = {name: round(number) for name in pipes.CLASSES if (number := total.get(name))}
-    by_group = None if barriers is None else round(barriers) // sub_groups
+    by_group = None if barriers is None else round(barriers) // requests.sub_groups(taken.geometry)
     return None if None in total.values() else known, by_group, None if exchanges is None else round(exchanges)
 
 
@@ -238,6 +257,23 @@ def _live(prepared: Prepared, taken: Census) -> int:
     """The same without temporaries, of which a compiler makes fewer where registers are scarce."""
     live = live_bytes(prepared.program.body, prepared.plan, taken.geometry)
     return live + sum(math.prod(m.shape) * m.dtype.itemsize for m in taken.in_registers)
+
+
+def _spilled(prepared: Prepared, counts: Counts, taken: Census, there: int) -> float:
+    """Bytes that all work-items spill in all: a body spills in each execution what its inner bodies do not spill."""
+    geometry = taken.geometry
+    items = requests.sub_groups(geometry) * geometry.sub_group_size
+    held = _live(prepared, taken) - live_bytes(prepared.program.body, prepared.plan, geometry)
+
+    def of(frame: Frame) -> tuple[float, float]:
+        """Of one execution of a frame, and of all executions of it and of those inside."""
+        inner = {step.plan: of(step) for step in frame.steps if isinstance(step, Frame)}
+        needed = (live_bytes(frame.body, frame.plan, geometry) + held) * (1 + _TEMPORARIES)
+        own, inside = max(0.0, needed - there), max((once for once, _ in inner.values()), default=0.0)
+        times = (counts.executions[frame.plan] or 0) * items
+        return max(own, inside), max(0.0, own - inside) * times + sum(every for _, every in inner.values())
+
+    return of(taken.schedule.root)[1]
 
 
 def _register_bytes(prepared: Prepared, taken: Census) -> int | None:

@@ -12,12 +12,14 @@ from xeemu.cost.figures import WIDTH, ascii_only, cut, marked, number, percent, 
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport, ratio, total
 
 if TYPE_CHECKING:
+    from xeemu.cost.latency import Waiting
     from xeemu.cost.report import Report
 
 
 def of_report(report: "Report", width: int = WIDTH) -> str:
     """The whole of a report, with lines of the source in what a width of 80 columns or more leaves."""
-    before, after = (_header, _verdict, _hints), (_banks, _global, _instructions, _occupancy, _bound, _assumed)
+    before = (_header, _verdict, _hints)
+    after = (_banks, _global, _instructions, _occupancy, _bound, _latency, _assumed)
     blocks = [section(report) for section in before]
     blocks += [_source(report, _SOURCE + max(0, width - WIDTH)), *(section(report) for section in after)]
     return "\n\n".join("\n".join(ascii_only(line) for line in block) for block in blocks if block)
@@ -25,10 +27,12 @@ def of_report(report: "Report", width: int = WIDTH) -> str:
 
 _SOURCE = 34  # columns of a line of the source, of 80
 _MOST_PLACES = 3  # of a hint
+_FEWEST_WAITED = 0.01  # of the latency, for a line
 
 RULE = (
-    "The cycles of each alone. SLM and L1, behind one port, add up; the launch takes the cube root of the sum of the "
-    "cubes, and its bound is the largest."
+    "The cycles of each alone. SLM, L1 and barriers, behind one port, add up; of L2 and DRAM, one path, the longer "
+    "counts; of issue and of what arithmetic waits, what both have counts once. The launch takes the cube root of the "
+    "sum of the cubes, and its bound is the largest. Outermost loops of work-groups that start together do not overlap."
 )
 """How the terms of the time come together."""
 
@@ -60,6 +64,8 @@ def _verdict(report: "Report") -> list[str]:
     if binding is not None:
         what = f"{binding.resource}: {number(binding.work)} {binding.unit}, {percent(binding.share)} of the time"
     lines.append(marked(f"  bound      {what}", report.mark("bound")))
+    if binding is not None and binding.resource == "latency" and report.waits:
+        lines.append(marked(f"  waits      {cut(_longest(report.waits[0]), WIDTH - 15)}", "~"))
     if least:
         lines += _hung(f"  without    {', '.join(report.missing)}: {report.device} has no figure for it")
     if report.hints:
@@ -258,6 +264,24 @@ def _bound(report: "Report") -> list[str]:
         figures = f"{number(term.work):>12} {term.unit:15}{number(term.peak):>11}{number(term.cycles):>11}"
         lines.append(f"  {term.resource:15}{figures}{percent(term.share):>7}{limit}")
     return lines + wrap(RULE, "  ")
+
+
+def _latency(report: "Report") -> list[str]:
+    shown = [wait for wait in report.waits if wait.share is None or wait.share >= _FEWEST_WAITED]
+    if not shown:
+        return []
+    lines = [marked(f"{'LATENCY':28}{'times':>12}{'cycles each':>15}{'of all waits':>14}", "~")]
+    for wait in shown:
+        label = f"      {wait.cause:22}" if wait.site is None else _label(wait.site)
+        figures = f"{number(wait.times):>12}{number(wait.cycles_each):>15}{percent(wait.share):>14}"
+        lines.append(f"{label}{figures}")
+    return lines
+
+
+def _longest(wait: "Waiting") -> str:
+    """What is waited for for longest, in a sentence."""
+    what = wait.cause if wait.site is None else f"{wait.site.op} of {wait.site.memory} ({place(wait.site)})"
+    return f"{what}: {number(wait.cycles_each)} cycles each time, {percent(wait.share)} of the latency"
 
 
 def _assumed(report: "Report") -> list[str]:

@@ -8,6 +8,7 @@ from xeemu.cost.instructions import UNROLLED
 from xeemu.cost.sites import SiteReport, total
 from xeemu.cost.subject import Advice, Subject, costliest, fewer
 from xeemu.cost.trials import Change
+from xeemu.cost.work import Wait
 
 # Patterns worth a hint: three quarters of the moved bytes unused; a sixth of the lines only because rows begin between
 # two; a byte that a work-group loads four times.
@@ -161,16 +162,10 @@ def _kept(sites: Sequence[SiteReport], once: float, times: float, subject: Subje
     parts = math.ceil(once / subject.groups / _KEPT_BYTES)
     barriers = 2 * parts * subject.groups
     kept = tuple((site, _filling(site, filled * (site.requests or 0) / requests, times)) for site in sites)
-    rounds = requests / UNROLLED
-    local = {
-        "local_rounds": rounds,
-        "local_loads": requests,
-        "local_load_passes": requests,
-        "local_passes": requests + filled,
-    }
     return Change(
         sites=kept,
-        work={**{name: float(n) for name, n in local.items()}, "barriers": float(barriers)},
+        work={"local_passes": float(requests + filled), "barriers": float(barriers)},
+        waits=(Wait(requests=requests, rounds=requests / UNROLLED, is_local=True),),
         instructions={"memory": float(requests + filled), "barrier": float(barriers * subject.sub_groups)},
     )
 

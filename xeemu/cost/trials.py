@@ -8,10 +8,13 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from xeemu.cost import timing, workload
+from xeemu.cost import pipes, timing, workload
 from xeemu.cost.census import Census
-from xeemu.cost.sites import AtomicTotals, SiteReport
-from xeemu.cost.timing import Timing, Work
+from xeemu.cost.instructions import CHAIN, UNROLLED
+from xeemu.cost.sites import SiteReport
+from xeemu.cost.timing import Timing
+from xeemu.cost.work import Wait, Work
+from xeemu.cost.workload import Executed, Spill
 from xeemu.devices.occupancy import Occupancy
 from xeemu.knowledge.progressions import Effort
 from xeemu.knowledge.schedule import Place
@@ -24,7 +27,10 @@ class Change:
     Attributes:
       sites: sites as they are, each with what it would be.
       packed: whether these would then touch elements that lie side by side.
-      work: what would be added to counts of `timing.Work`, by field; negative for what would be spared.
+      work: what would be added to counts of `Work`, by field; negative for what would be spared.
+      waits: what sub-groups would wait for too.
+      together: operations of whose loads as many would be under way at a time as a compiler unrolls iterations.
+      spills: whether values would be spilled as they are.
       instructions: the same for instructions of sub-groups, by class, without requests to memory.
       resident: how many times as many sub-groups an Xe core would hold.
       spread: how many times as many work-groups would share the work.
@@ -34,6 +40,9 @@ class Change:
     sites: tuple[tuple[SiteReport, SiteReport], ...] = ()
     packed: bool = False
     work: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    waits: tuple[Wait, ...] = ()
+    together: tuple[SiteReport, ...] = ()
+    spills: bool = True
     instructions: Mapping[str, float] = dataclasses.field(default_factory=dict)
     resident: float = 1.0
     spread: float = 1.0
@@ -46,21 +55,17 @@ class Launch:
 
     Attributes:
       sites: its memory operations.
-      instructions: by class; None if they are not known.
-      barriers: that its work-groups execute.
-      exchanges: requests to local memory of its group algorithms; half of them are loads, and each takes one pass.
-      atomics: its totals of atomic operations.
+      executed: what else it does.
       taken: its census.
       resident: its occupancy.
+      spill: what does not fit the registers.
     """
 
     sites: Mapping[Place, SiteReport]
-    instructions: Mapping[str, int] | None
-    barriers: int | None
-    exchanges: int | None
-    atomics: AtomicTotals
+    executed: Executed
     taken: Census
     resident: Occupancy | None
+    spill: Spill = dataclasses.field(default_factory=Spill)
 
     @functools.cached_property
     def timing(self) -> Timing | None:
@@ -95,33 +100,37 @@ class Launch:
         sites = {place: changed.get(id(site), site) for place, site in self.sites.items()}
         packed = [place for place, site in self.sites.items() if change.packed and id(site) in changed]
         with Effort().portion():
-            work = workload.of_launch(
-                sites, self._classes(change), self.barriers, self.atomics, self.taken, self.resident, frozenset(packed)
-            )
-        return None if work is None else _spread(_added(self._exchanging(work), change.work), change)
+            executed = dataclasses.replace(self.executed, instructions=self._classes(change), chain=self._chain(change))
+            spill = self.spill if change.spills else Spill()
+            work = workload.of_launch(sites, executed, self.taken, self.resident, frozenset(packed), spill)
+        return None if work is None else _spread(_added(work, change), change)
 
-    def _exchanging(self, work: Work) -> Work:
-        """The work with what group algorithms exchange."""
-        if not self.exchanges:
-            return work
-        loads = self.exchanges / 2
-        more = {"local_loads": loads, "local_load_passes": loads, "local_rounds": loads, "local_passes": 2 * loads}
-        return _added(work, more)
+    def _chain(self, change: Change) -> float | None:
+        arithmetic = sum(n for name, n in change.instructions.items() if name not in ("memory", "barrier", CHAIN))
+        chain = self.executed.chain
+        return None if chain is None else max(0.0, chain + change.instructions.get(CHAIN, arithmetic))
 
     def _classes(self, change: Change) -> Mapping[str, float] | None:
-        if self.instructions is None:
+        known = self.executed.instructions
+        if known is None:
             return None
         spared = sum((before.requests or 0) - (after.requests or 0) for before, after in change.sites)
-        more = {"memory": -spared, **change.instructions}
-        names = dict.fromkeys([*self.instructions, *more])
-        return {name: max(0.0, self.instructions.get(name, 0) + more.get(name, 0)) for name in names}
+        more = {"memory": -spared, **{name: n for name, n in change.instructions.items() if name in pipes.CLASSES}}
+        return {name: max(0.0, known.get(name, 0) + more.get(name, 0)) for name in dict.fromkeys([*known, *more])}
 
 
-def _added(work: Work, more: Mapping[str, float]) -> Work:
+def _added(work: Work, change: Change) -> Work:
     """The work with some counts changed; one that is not known stays so."""
-    known = {name: getattr(work, name) for name in more}
-    changed: dict[str, Any] = {n: None if known[n] is None else max(0.0, known[n] + more[n]) for n in more}
-    return dataclasses.replace(work, **changed)
+    known = {name: getattr(work, name) for name in change.work}
+    changed: dict[str, Any] = {n: None if known[n] is None else max(0.0, known[n] + change.work[n]) for n in known}
+    waits = None if work.waits is None else tuple(_together(wait, change) for wait in work.waits) + change.waits
+    return dataclasses.replace(work, waits=waits, **changed)
+
+
+def _together(wait: Wait, change: Change) -> Wait:
+    if not any(wait.site is site for site in change.together):
+        return wait
+    return dataclasses.replace(wait, rounds=min(wait.rounds, wait.requests / UNROLLED))
 
 
 def _spread(work: Work, change: Change) -> Work:

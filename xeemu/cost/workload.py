@@ -1,15 +1,17 @@
 """Workload: what a launch does in all, for the time model, from its census and the counts of its sites."""
 
+import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 import jax.numpy as jnp
 
-from xeemu.cost import caches, footprint, requests, waiting
-from xeemu.cost.caches import Loaded, Scratch, Stored, Traffic
+from xeemu.cost import amounts, caches, footprint, instructions, latency, phases, requests, waiting
+from xeemu.cost.caches import Loaded, Misses, Scratch, Stored, Traffic
 from xeemu.cost.census import Census
 from xeemu.cost.footprint import Footprint
 from xeemu.cost.sites import AtomicTotals, SiteReport
-from xeemu.cost.timing import Work
+from xeemu.cost.work import Wait, Work
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy
 from xeemu.knowledge.schedule import Operation, Place
@@ -17,61 +19,130 @@ from xeemu.language.linearity import Allocation
 
 Sites = Mapping[Place, SiteReport]
 
+_LOADS = ("load", "atomic")
+_WORD_BYTES = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Spill:
+    """Values that do not fit the registers, and are stored in scratch and loaded again when they are needed.
+
+    Attributes:
+      kept_bytes: of a work-item, at a time.
+      stored_bytes: of all work-items in all; as many are loaded.
+    """
+
+    kept_bytes: float = 0.0
+    stored_bytes: float = 0.0
+
+    def requests(self, taken: Census) -> float:
+        """The stores, and as many loads, each of a word of as many work-items as a request has lanes."""
+        geometry, lanes = taken.geometry, taken.device.request_lanes
+        return self.stored_bytes / (_WORD_BYTES * min(geometry.sub_group_size, lanes or geometry.sub_group_size))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Executed:
+    """What a launch executes, all its work-groups together.
+
+    Attributes:
+      instructions: of sub-groups, by class; None if they are not known.
+      chain: those that wait for the one before, without requests to memory; None if they are not known.
+      barriers: of work-groups.
+      exchanges: requests to local memory of group algorithms; half of them are loads, and each takes one pass.
+      atomics: totals of atomic operations.
+    """
+
+    instructions: Mapping[str, float] | None
+    chain: float | None
+    barriers: int | None
+    exchanges: int | None
+    atomics: AtomicTotals
+
 
 def of_launch(
     sites: Sites,
-    classes: Mapping[str, float] | None,
-    barriers: int | None,
-    atomics: AtomicTotals,
+    executed: Executed,
     taken: Census,
     resident: Occupancy | None,
     packed: Set[Place] = frozenset(),
+    spill: Spill = Spill(),
 ) -> Work | None:
     """The work of a launch; None if it has no work-groups.
 
     Args:
       sites: its memory operations.
-      classes: its instructions.
-      barriers: that its work-groups execute.
-      atomics: its totals of atomic operations.
+      executed: what else it does.
       taken: its census.
       resident: its occupancy.
       packed: operations of which is taken that they touch no bytes but those that they use.
+      spill: what does not fit the registers.
     """
-    geometry, updates = taken.geometry, taken.updates
+    geometry, updates, atomics = taken.geometry, taken.updates, executed.atomics
     if not geometry.groups:
         return None
-    waited = {o.place for (o, *_) in taken.operations.values() if o.fetches}
     local = {place: site for place, site in sites.items() if site.space == "local"}
     remote = {place: site for place, site in sites.items() if site.space != "local"}
-    loads = [site for place, site in local.items() if place in waited]
     atomic = [place.memory.dtype for place in updates if place.memory.space == "global"]
-    traffic = _traffic(sites, taken, resident, packed)
-    return Work(
+    traffic = _traffic(sites, taken, resident, packed, spill)
+    work = Work(
         groups=geometry.groups,
         sub_groups=geometry.groups * requests.sub_groups(geometry),
         sub_group_size=geometry.sub_group_size,
-        instructions=classes,
-        local_loads=_total(site.requests for site in loads),
-        local_load_passes=_total(site.passes for site in loads),
+        instructions=executed.instructions,
+        dependent_instructions=executed.chain,
         local_passes=_total(site.passes for site in local.values()),
         global_requests=_total(site.requests for site in remote.values()),
-        global_loads=_total(site.requests for place, site in remote.items() if place in waited),
         bytes_moved=_total(site.bytes_moved for place, site in remote.items() if place not in updates),
         l1_passes=_l1_passes(remote, taken),
         l2_bytes=None if traffic is None else caches.past_l1(traffic, taken.device),
         dram_bytes=None if traffic is None else caches.past_l2(traffic, taken.device),
-        **_by_line(traffic, taken.device),
+        **_by_line(traffic, taken.device),  # type: ignore[arg-type]
         atomic_lanes=atomics.global_operations,
         atomic_sends=atomics.global_sectors,
         atomic_contention=atomics.contention,
         atomic_bytes=max((dtype.itemsize for dtype in atomic), default=4),
         atomic_floats=any(bool(jnp.issubdtype(dtype, jnp.floating)) for dtype in atomic),
         atomic_places=_updated_places(sites, taken, resident),
-        barriers=barriers,
-        local_rounds=waiting.rounds(sites, taken, is_local=True),
-        global_rounds=waiting.rounds(sites, taken, is_local=False),
+        barriers=executed.barriers,
+        waits=waiting.of_launch(sites, taken, _missed(traffic, taken)),
     )
+    work = _exchanging(_spilling(work, spill, traffic, taken), executed.exchanges)
+    waits = latency.waits(work, taken.device) or ()
+    return dataclasses.replace(work, phases=phases.of_launch(sites, taken, waits))
+
+
+def _spilling(work: Work, spill: Spill, traffic: Traffic | None, taken: Census) -> Work:
+    """The work with the requests of what is spilled, which goes to scratch."""
+    if not spill.stored_bytes:
+        return work
+    asked = spill.requests(taken)
+    scratch = traffic and traffic.scratch
+    missed = caches.scratch_misses(scratch, traffic, taken.device) if traffic and scratch else None
+    loads = Wait(
+        requests=asked,
+        rounds=asked / instructions.UNROLLED,
+        past_l1=missed and missed.past_l1,
+        past_l2=missed and missed.past_l2,
+    )
+    classes = work.instructions
+    return dataclasses.replace(
+        work,
+        instructions=classes and {**classes, "memory": classes.get("memory", 0) + 2 * asked},
+        global_requests=amounts.total(work.global_requests, 2 * asked),
+        bytes_moved=amounts.total(work.bytes_moved, 2 * spill.stored_bytes),
+        l1_passes=amounts.total(work.l1_passes, 2 * asked),
+        waits=None if work.waits is None else (*work.waits, loads),
+    )
+
+
+def _exchanging(work: Work, exchanges: int | None) -> Work:
+    """The work with what group algorithms exchange through local memory."""
+    if not exchanges:
+        return work
+    loads = Wait(requests=exchanges / 2, rounds=exchanges / 2, is_local=True)
+    waits = None if work.waits is None else (*work.waits, loads)
+    return dataclasses.replace(work, local_passes=amounts.total(work.local_passes, exchanges), waits=waits)
 
 
 def _by_line(traffic: Traffic | None, device: Device) -> dict[str, float | None]:
@@ -80,13 +151,12 @@ def _by_line(traffic: Traffic | None, device: Device) -> dict[str, float | None]
     sector = device.sector_bytes or device.line_bytes
     if traffic is None or sector is None:
         return dict.fromkeys((*names, "dram_pages"))
-    stores = traffic.stores
     return {
-        "store_bytes": sum(store.moved_bytes for store in stores),
+        "store_bytes": caches.stored(traffic),
         "load_lines": caches.lines_past_l1(traffic, device),
-        "store_lines": sum(store.request_lines for store in stores),
-        "store_sectors": sum(store.moved_bytes for store in stores) / sector,
-        "partial_store_sectors": sum(store.partial_bytes for store in stores) / sector,
+        "store_lines": caches.store_lines(traffic),
+        "store_sectors": caches.stored(traffic) / sector,
+        "partial_store_sectors": caches.partly_stored(traffic) / sector,
         "store_places": caches.stored_at_a_time(traffic) / sector,
         "dram_pages": caches.opened_pages(traffic, device),
     }
@@ -121,17 +191,19 @@ def _l1_passes(remote: Sites, taken: Census) -> float | None:
 # --- Traffic ---
 
 
-def _traffic(sites: Sites, taken: Census, resident: Occupancy | None, packed: Set[Place]) -> Traffic | None:
+def _traffic(
+    sites: Sites, taken: Census, resident: Occupancy | None, packed: Set[Place], spill: Spill
+) -> Traffic | None:
     """What the launch loads and stores; None if the counts, the lines or the occupancy are not known."""
     device = taken.device
     sector = device.sector_bytes or device.line_bytes
     if sector is None or resident is None or resident.groups is None or device.xe_cores is None:
         return None
-    plain = [os for os in taken.operations.values() if os[0].place.memory.space == "global" and not os[0].updates]
-    loads = [_loaded(each, sites, taken, sector, packed) for each in _by_memory(plain, "load", "atomic")]
+    plain = _plain(taken)
+    loads = [_loaded(each, sites, taken, sector, packed) for each in _by_memory(plain, *_LOADS)]
     stores = [_stored(each, sites, taken, sector, packed) for each in _by_memory(plain, "store")]
     known_loads, known_stores = [x for x in loads if x is not None], [x for x in stores if x is not None]
-    scratch = _scratch(sites, taken)
+    scratch = _scratch(sites, taken, spill)
     missing = len(known_loads) < len(loads) or len(known_stores) < len(stores)
     if missing or any(site.space == "private" and site.bytes_moved is None for site in sites.values()):
         return None
@@ -144,6 +216,23 @@ def _traffic(sites: Sites, taken: Census, resident: Occupancy | None, packed: Se
         scratch=scratch,
         other_bytes=float(sum(memory.nbytes for memory in others)),
     )
+
+
+def _missed(traffic: Traffic | None, taken: Census) -> dict[Allocation, Misses]:
+    """What misses of the loads of each global memory, and of scratch."""
+    if traffic is None:
+        return {}
+    memories = (operations[0].place.memory for operations in _by_memory(_plain(taken), *_LOADS))
+    found = {m: caches.misses(load, traffic, taken.device) for m, load in zip(memories, traffic.loads, strict=True)}
+    if traffic.scratch is not None:
+        missed = caches.scratch_misses(traffic.scratch, traffic, taken.device)
+        found |= {place.memory: missed for place in taken.places if place.memory.space == "private"}
+    return found
+
+
+def _plain(taken: Census) -> list[Sequence[Operation]]:
+    """The operations on global memory that are no atomic updates."""
+    return [os for os in taken.operations.values() if os[0].place.memory.space == "global" and not os[0].updates]
 
 
 def _by_memory(operations: Iterable[Sequence[Operation]], *ops: str) -> list[list[Operation]]:
@@ -185,8 +274,7 @@ def _stored(
     if moved is None or asked is None or line is None or sectors is None or used is None:
         return None
     lines = footprint.of_memory(operations, taken, asked * line, line) or sectors
-    each = [sites[place] for place in dict.fromkeys(o.place for o in operations)]
-    partial = float(sum(site.bytes_moved or 0 for site in each if (site.bytes_used or 0) < (site.bytes_moved or 0)))
+    partial = _partial(sites[place] for place in dict.fromkeys(o.place for o in operations))
     if all(o.place in packed for o in operations):
         sectors, lines = (_packed(touched, moved, taken) for touched in (sectors, lines))
         return Stored(moved, partial, asked, sectors, lines, whole=True)
@@ -206,8 +294,7 @@ def _packed(touched: Footprint, moved: float, taken: Census) -> Footprint:
 def group_bytes(sites: Sites, taken: Census) -> Mapping[str, float]:
     """Bytes of each global memory that a work-group loads, each counted once; of those of which that is known."""
     sector = taken.device.sector_bytes or taken.device.line_bytes
-    plain = [os for os in taken.operations.values() if os[0].place.memory.space == "global" and not os[0].updates]
-    found = {}
+    plain, found = _plain(taken), {}
     for each in _by_memory(plain, "load") if sector is not None else []:
         touched = footprint.of_memory(each, taken, _moved(each, sites), sector or 1)
         if touched is not None:
@@ -224,14 +311,27 @@ def _pieces(
     return footprint.of_memory(operations, taken, moved, device.dram_access_bytes)
 
 
-def _scratch(sites: Sites, taken: Census) -> Scratch | None:
+def _scratch(sites: Sites, taken: Census, spill: Spill) -> Scratch | None:
     private = [site for site in sites.values() if site.space == "private"]
-    if not private:
+    if not private and not spill.stored_bytes:
         return None
-    moved = float(sum(site.bytes_moved or 0 for site in private))
+    loads, stores = ([site for site in private if (site.op == "store") is is_store] for is_store in (False, True))
     memories = {place.memory for place in taken.places if place.memory.space == "private"}
     items = requests.sub_groups(taken.geometry) * taken.geometry.sub_group_size
-    return Scratch(moved, float(items * sum(memory.nbytes for memory in memories)))
+    spilled_lines = spill.stored_bytes / (taken.device.line_bytes or math.inf)
+    return Scratch(
+        loaded_bytes=sum(site.bytes_moved or 0 for site in loads) + spill.stored_bytes,
+        stored_bytes=sum(site.bytes_moved or 0 for site in stores) + spill.stored_bytes,
+        partial_bytes=_partial(stores),
+        load_lines=sum(site.lines or 0 for site in loads) + spilled_lines,
+        store_lines=sum(site.lines or 0 for site in stores) + spilled_lines,
+        group_bytes=items * (sum(memory.nbytes for memory in memories) + spill.kept_bytes),
+    )
+
+
+def _partial(stores: Iterable[SiteReport]) -> float:
+    """Bytes of the sectors that requests of stores need not fill."""
+    return float(sum(site.bytes_moved or 0 for site in stores if (site.bytes_used or 0) < (site.bytes_moved or 0)))
 
 
 def _total(values: Iterable[int | None]) -> int | None:

@@ -90,6 +90,7 @@ class Device:
       l1_request_cycles: least cycles that a global request takes of the L1 of its Xe core.
       l1_latency_cycles: of an L1 hit.
       l2_bytes: last-level cache of the device (L3 before Xe-HPG).
+      l2_kept_bytes: what the L2 holds of that which does not fit it and is asked for again, if less than its size.
       l2_bytes_per_cycle: peak L2 bandwidth of the device.
       load_lines_per_cycle: lines, each request's counted, that the L2 is asked for by loads in a cycle.
       store_lines_per_cycle: the same by stores.
@@ -184,6 +185,7 @@ class Device:
     l1_request_cycles: float | None = None
     l1_latency_cycles: float | None = None
     l2_bytes: int | None = None
+    l2_kept_bytes: int | None = None
     l2_bytes_per_cycle: float | None = None
     load_lines_per_cycle: float | None = None
     store_lines_per_cycle: float | None = None

@@ -1,0 +1,26 @@
+"""Amounts: arithmetic with figures that may not be known."""
+
+
+def product(a: float | None, b: float | None) -> float | None:
+    """0 where a factor is 0: what is not there needs no figure."""
+    if a == 0 or b == 0:
+        return 0.0
+    return None if a is None or b is None else a * b
+
+
+def quotient(a: float | None, b: float | None) -> float | None:
+    """0 where the dividend is 0; not known where the divisor is 0."""
+    if a == 0:
+        return 0.0
+    return None if a is None or not b else a / b
+
+
+def difference(a: float | None, b: float | None) -> float | None:
+    """At least 0."""
+    return None if a is None or b is None else max(0.0, a - b)
+
+
+def total(*addends: float | None) -> float | None:
+    """Not known where an addend is not."""
+    known = [addend for addend in addends if addend is not None]
+    return sum(known) if len(known) == len(addends) else None
