@@ -191,6 +191,18 @@ def test_marks_are_under_their_roofs_and_at_the_operations_per_byte_of_the_repor
     assert told[3] == "DRAM: nothing"
 
 
+def test_roofs_are_the_rates_of_the_report():
+    for report, sustained in (transposed("a770"), 0.75), (transposed("h200"), 0.9):
+        device = xe.device(report.device)
+        roofs = [line for line in plot.roofline(report).lines if len(line.get_xdata()) > 1]
+        slopes = [line.get_ydata()[0] / line.get_xdata()[0] / device.clock_hz for line in roofs]
+        cycles = {term.resource: term.cycles for term in report.terms}
+        work = {"SLM": device.slm_banks * device.slm_bank_bytes * report.slm.passes}
+        work |= dict.fromkeys(("L1", "L2"), report.global_.bytes_moved)
+        assert slopes[:3] == [pytest.approx(work[name] / cycles[name]) for name in ("SLM", "L1", "L2")]
+        assert slopes[3] == pytest.approx(sustained * device.dram_bytes_per_s / device.clock_hz)
+
+
 def test_marks_at_one_place_are_drawn_one_around_the_other():
     drawn = marks(plot.roofline(transposed("h200")))
     assert drawn["L1"].get_xdata()[0] == pytest.approx(drawn["L2"].get_xdata()[0])
@@ -216,8 +228,8 @@ def test_a_roofline_shows_the_launch_before_a_change_too():
 
 
 def test_what_is_not_known_is_left_out_of_a_roofline_and_named():
-    bare = dataclasses.replace(xe.device("h200"), l2_bytes_per_cycle=None, fp32_flops_per_cycle=None)
-    names = [text.get_text() for text in plot.roofline(transposed("h200"), bare).get_legend().get_texts()]
+    bare = dataclasses.replace(xe.device("a770"), l2_bytes_per_cycle=None, fp32_flops_per_cycle=None)
+    names = [text.get_text() for text in plot.roofline(transposed(bare), bare).get_legend().get_texts()]
     assert [name for name in names if name.endswith("?")] == ["arithmetic: ?", "L2: ?"]
     with pytest.raises(xe.Error, match="the time of transpose on cpu is not known"):
         plot.roofline(transposed("cpu"))

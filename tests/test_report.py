@@ -625,6 +625,20 @@ def test_what_costs_more_than_before_has_risen():
     assert dataclasses.replace(naive, time_s=None).diff(naive).risen(0.05)[0].figure == "time_s"
 
 
+def test_static_parameters_that_differ_are_in_the_diff():
+    (row,) = [row for row in profiled(pitch=17).diff(profiled(pitch=16)) if row.figure == "static.pitch"]
+    assert (row.before, row.after) == (16, 17)
+
+
+def test_what_rounds_to_the_same_is_not_in_the_table_unless_it_was_counted():
+    longer = dataclasses.replace(NAIVE, time_s=NAIVE.time_s * (1 + 1e-6))
+    assert (len(longer.diff(NAIVE)), str(longer.diff(NAIVE))) == (1, "")
+    assert "time_s" not in longer.diff(NAIVE)._repr_html_()
+    many = dataclasses.replace(NAIVE, barriers=10**9)
+    more = dataclasses.replace(NAIVE, barriers=10**9 + 1)
+    assert str(more.diff(many)).split() == ["barriers", "1000000000", "->", "1000000001"]
+
+
 def test_what_is_no_longer_done_has_not_risen_and_what_is_new_has():
     with_, without = ({**profiled().instructions, **more} for more in ({"barrier": 64}, {}))
     without.pop("barrier")
