@@ -15,6 +15,7 @@ import numpy as np
 
 from xeemu.errors import KernelError
 from xeemu.ir.program import Op
+from xeemu.language.places import full_place
 
 # Frames of these directories are never the user's; the collection of kernels inside the package is a user of it.
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -38,7 +39,7 @@ class Site:
 
     @property
     def place(self) -> str:
-        return f"{self.file}:{self.line}"
+        return full_place(self.file, self.line)
 
     def __str__(self) -> str:
         return f"{self.place}: {self.source}" if self.source else self.place
