@@ -704,10 +704,32 @@ class TestFiles:
             xeemu("estimate", name, "--size", "32", "--save", file)
         code, _, err = xeemu("diff", before, after, "--fail-above", "5%")
         assert code == 1
-        assert err.startswith("risen by more than 5 %: ")
+        assert err == "risen by more than 5 %: time_s\n"
         assert xeemu("diff", after, before, "--fail-above", "5%")[0] == 0
         for share in ("nan", "inf", "-1%", "much"):
             assert xeemu("diff", after, before, f"--fail-above={share}")[0] == 2
+
+    def test_the_figures_that_may_not_rise_are_chosen(self, xeemu, tmp_path):
+        files = before, _ = [str(tmp_path / name) for name in ("before.json", "after.json")]
+        data = json.loads(self.saved(xeemu, before))
+        data["slm"]["passes"] *= 2
+        (tmp_path / "after.json").write_text(json.dumps(data))
+        assert xeemu("diff", *files, "--fail-above", "5%")[0] == 0
+        for names in ("slm.passes", "time_s,slm.passes"):
+            code, _, err = xeemu("diff", *files, "--fail-above", "5%", "--fail-on", names)
+            assert (code, err) == (1, "risen by more than 5 %: slm.passes\n")
+        assert xeemu("diff", *files, "--fail-above", "5%", "--fail-on", "all")[0] == 1
+        code, _, err = xeemu("diff", *files, "--fail-above", "5%", "--fail-on", "slm.pases")
+        assert code == 2
+        assert "neither report has a number for it (did you mean 'slm.passes'?)" in err
+        assert xeemu("diff", *files, "--fail-on", "slm.passes")[0] == 2
+
+    @staticmethod
+    def saved(xeemu, file):
+        """The text of a saved report of a small launch."""
+        assert xeemu("estimate", "slm_bank_1", "--size", "32", "--save", file)[0] == 0
+        with open(file) as saved:
+            return saved.read()
 
     def test_a_file_that_is_not_there_is_told(self, xeemu, tmp_path):
         code, _, err = xeemu("diff", str(tmp_path / "a.json"), str(tmp_path / "b.json"))
@@ -751,12 +773,13 @@ def quotient(wg, x, out):
 
     def test_what_a_baseline_accepts_is_left_out_though_lines_move(self, xeemu, noted, tmp_path):
         baseline = str(tmp_path / "accepted.json")
-        xeemu("check", noted, *self.SIZES, "--write-baseline", baseline)
+        code, _, err = xeemu("check", noted, *self.SIZES, "--fail-on", "note", "--write-baseline", baseline)
+        assert (code, err) == (0, f"{baseline}: 1 finding written\n")
         (tmp_path / "moved.py").write_text("\n\n" + self.NOTE)
         (tmp_path / "changed.py").write_text(self.NOTE.replace("10 //", "12 //"))
         moved, changed = (noted.replace("mine.py", name) for name in ("moved.py", "changed.py"))
         code, out, _ = xeemu("check", moved, *self.SIZES, "--fail-on", "note", "--baseline", baseline)
-        assert (code, "no findings" in out) == (0, True)
+        assert (code, f"no new findings; 1 accepted by {baseline}" in out) == (0, True)
         assert xeemu("check", changed, *self.SIZES, "--fail-on", "note", "--baseline", baseline)[0] == 1
 
     def test_a_file_that_is_no_baseline_is_refused(self, xeemu, noted, tmp_path):

@@ -58,7 +58,7 @@ VALUES = {
     "race": (lambda: litmus(xe.litmus.location("x").store(2)), ["Undefined, by a data race", "x = 2 by work-item 1"]),
     "execution": (lambda: litmus().witness(r0=1), ["rf: reads from", "r0=1"]),
     "report": (lambda: xe.estimate(reverse, SIZES)(NUMBERS, NUMBERS), ["Time by resource"]),
-    "comparison": (lambda: costs(64).diff(costs(128)), ["time_s", "0.5x"]),
+    "comparison": (lambda: costs(64).diff(costs(128)), ["slm.passes", "0.5x"]),
     "inspection": (lambda: xe.inspect(reverse, SIZES)(np.ones(64, np.float32), np.ones(64, np.float32)), ["slider"]),
 }
 

@@ -16,6 +16,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 from xeemu import plot  # noqa: E402
+from xeemu.cost import figures  # noqa: E402
 from xeemu.cost.sites import GlobalTotals, LocalTotals  # noqa: E402
 from xeemu.devices import bankmap  # noqa: E402
 
@@ -190,6 +191,18 @@ def test_marks_are_under_their_roofs_and_at_the_operations_per_byte_of_the_repor
     assert told[3] == "DRAM: nothing"
 
 
+def test_roofs_are_the_rates_of_the_report():
+    for report, sustained in (transposed("a770"), 0.75), (transposed("h200"), 0.9):
+        device = xe.device(report.device)
+        roofs = [line for line in plot.roofline(report).lines if len(line.get_xdata()) > 1]
+        slopes = [line.get_ydata()[0] / line.get_xdata()[0] / device.clock_hz for line in roofs]
+        cycles = {term.resource: term.cycles for term in report.terms}
+        work = {"SLM": device.slm_banks * device.slm_bank_bytes * report.slm.passes}
+        work |= dict.fromkeys(("L1", "L2"), report.global_.bytes_moved)
+        assert slopes[:3] == [pytest.approx(work[name] / cycles[name]) for name in ("SLM", "L1", "L2")]
+        assert slopes[3] == pytest.approx(sustained * device.dram_bytes_per_s / device.clock_hz)
+
+
 def test_marks_at_one_place_are_drawn_one_around_the_other():
     drawn = marks(plot.roofline(transposed("h200")))
     assert drawn["L1"].get_xdata()[0] == pytest.approx(drawn["L2"].get_xdata()[0])
@@ -215,8 +228,8 @@ def test_a_roofline_shows_the_launch_before_a_change_too():
 
 
 def test_what_is_not_known_is_left_out_of_a_roofline_and_named():
-    bare = dataclasses.replace(xe.device("h200"), l2_bytes_per_cycle=None, fp32_flops_per_cycle=None)
-    names = [text.get_text() for text in plot.roofline(transposed("h200"), bare).get_legend().get_texts()]
+    bare = dataclasses.replace(xe.device("a770"), l2_bytes_per_cycle=None, fp32_flops_per_cycle=None)
+    names = [text.get_text() for text in plot.roofline(transposed(bare), bare).get_legend().get_texts()]
     assert [name for name in names if name.endswith("?")] == ["arithmetic: ?", "L2: ?"]
     with pytest.raises(xe.Error, match="the time of transpose on cpu is not known"):
         plot.roofline(transposed("cpu"))
@@ -383,6 +396,22 @@ def test_a_memory_chart_shows_the_bytes_between_the_memories():
         plot.memory_chart(idle)
 
 
+def test_latency_has_a_bar_for_each_line_that_is_waited_for():
+    report = transposed("a770")
+    ax = plot.latency(report)
+    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], [wait.share for wait in report.waits])
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    first = report.waits[0].site
+    assert labels[0].endswith(f"  {first.line}: {first.op} {first.memory}")
+    assert {"arithmetic", "barriers"} <= set(labels)
+    assert ax.texts[0].get_text().endswith(f" x {figures.number(report.waits[0].cycles_each)} cycles")
+    unknown = dataclasses.replace(report.waits[0], cycles_each=None, share=None)
+    (hatched,) = plot.latency(dataclasses.replace(report, waits=(unknown,))).patches
+    assert hatched.get_hatch()
+    with pytest.raises(xe.KernelArgumentError, match=r"what transpose waits for on a770 is not known, or it does not"):
+        plot.latency(dataclasses.replace(report, waits=()))
+
+
 X, Y = xe.litmus.location("x"), xe.litmus.location("y")
 
 
@@ -441,6 +470,7 @@ def test_what_cannot_be_drawn_is_told_by_a_sentence(given):
         (plot.roofline, "plot.roofline draws a report, as xe.profile and xe.estimate give it"),
         (plot.activity, "plot.activity draws an inspection, as xe.inspect gives it"),
         (plot.memory_chart, "plot.memory_chart draws a report"),
+        (plot.latency, "plot.latency draws a report"),
         (plot.sweep, "plot.sweep draws a table, as xe.tune gives it"),
         (plot.race, "plot.race draws a finding of a check, such as"),
         (plot.execution, "plot.execution draws an execution, as test.witness"),

@@ -389,6 +389,21 @@ def test_a_sum_with_an_unknown_part_is_not_known_and_an_empty_one_is_zero():
     assert GlobalTotals.of(SITES[1:2]).lines == 0
 
 
+@xe.kernel
+def gathered(wg, index, x, out):
+    i = wg.global_id()
+    return out.at[i].set(x[index[i]])
+
+
+def test_a_time_that_depends_on_data_names_the_first_line_that_does():
+    index, x = np.zeros(256, np.int32), np.zeros(256, np.float32)
+    report = xe.estimate(gathered, xe.NDRange(256, 64))(index, x, x)
+    line = gathered.__wrapped__.__code__.co_firstlineno + 3
+    told = " ".join(str(report).split())
+    assert f"not known what the load of x in line {line} costs depends on data: xe.profile(...) counts it" in told
+    assert "not known what" not in str(xe.profile(gathered, xe.NDRange(256, 64))(index, x, x)[1])
+
+
 def test_marks():
     assert NAIVE.mark("slm") == "="
     assert NAIVE.mark("time_s") == "~"
@@ -608,6 +623,20 @@ def test_what_costs_more_than_before_has_risen():
     assert (row.before, row.after, row.factor, row.unit) == (256, 4096, 16, "passes")
     assert row.where.startswith("test_report.py:")
     assert dataclasses.replace(naive, time_s=None).diff(naive).risen(0.05)[0].figure == "time_s"
+
+
+def test_static_parameters_that_differ_are_in_the_diff():
+    (row,) = [row for row in profiled(pitch=17).diff(profiled(pitch=16)) if row.figure == "static.pitch"]
+    assert (row.before, row.after) == (16, 17)
+
+
+def test_what_rounds_to_the_same_is_not_in_the_table_unless_it_was_counted():
+    longer = dataclasses.replace(NAIVE, time_s=NAIVE.time_s * (1 + 1e-6))
+    assert (len(longer.diff(NAIVE)), str(longer.diff(NAIVE))) == (1, "")
+    assert "time_s" not in longer.diff(NAIVE)._repr_html_()
+    many = dataclasses.replace(NAIVE, barriers=10**9)
+    more = dataclasses.replace(NAIVE, barriers=10**9 + 1)
+    assert str(more.diff(many)).split() == ["barriers", "1000000000", "->", "1000000001"]
 
 
 def test_what_is_no_longer_done_has_not_risen_and_what_is_new_has():

@@ -194,8 +194,9 @@ def _estimate(given: argparse.Namespace) -> int:
 def _diff(given: argparse.Namespace) -> int:
     before, after = xe.Report.load(given.before), xe.Report.load(given.after)
     comparison = after.diff(before)
-    _told_or_json(comparison or "no figure differs", comparison.to_dict() if given.json else None)
-    if given.fail_above is None or not (risen := comparison.risen(given.fail_above)):
+    meant = checks.figures(given, before, after)
+    _told_or_json(str(comparison) or "no figure differs", comparison.to_dict() if given.json else None)
+    if given.fail_above is None or not (risen := comparison.risen(given.fail_above, meant)):
         return 0
     names = ", ".join(row.figure for row in risen)
     print(f"risen by more than {100 * given.fail_above:g} %: {names}", file=sys.stderr)
@@ -215,13 +216,15 @@ def _check(given: argparse.Namespace) -> int:
     if format_ == "text":
         device = xe.device(given.device)
         launched = printing.launch_text(example.kernel, nd_range, device)
-        printing.say(f"{example.name}: {launched}, device {device.name}\n\n{left}\n")
+        printing.say(f"{example.name}: {launched}, device {device.name}\n\n{checks.told(left, findings, given)}\n")
         printing.print_sites("proved", findings.proved)
         printing.print_sites("watched", findings.watched)
     else:
         print(checks.formatted(left, format_), end="")
     _print_others(example.kernel, nd_range, format_ != "text")
-    return _FOUND if checks.failing(left, given.fail_on) else 0
+    if given.write_baseline:
+        printing.say(checks.written(findings, given.write_baseline), sys.stderr)
+    return _FOUND if checks.failing(left, given) else 0
 
 
 def _print_others(kernel: xe.Kernel, nd_range: xe.NDRange, data: bool) -> int:

@@ -106,7 +106,9 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         help="exit with 1 for an error (default), or for a note too of which a right kernel has none",
     )
     check.add_argument("--baseline", metavar="FILE", help="leave out the findings that this file accepts")
-    check.add_argument("--write-baseline", metavar="FILE", help="write a file that accepts these findings")
+    check.add_argument(
+        "--write-baseline", metavar="FILE", help="write a file that accepts these findings, and exit with 0"
+    )
     check.add_argument(
         "--format",
         choices=tuple(checks.FORMATS),
@@ -140,7 +142,14 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         "--fail-above",
         type=_share,
         metavar="P%",
-        help="exit with 1 if a cost of the launch has risen by more than so many per cent",
+        help="exit with 1 if the time has risen by more than so many per cent",
+    )
+    diff.add_argument(
+        "--fail-on",
+        type=_names,
+        metavar="FIGURES",
+        help="with --fail-above, for these figures instead of time_s: named as in the rows, with commas between them, "
+        "such as time_s,slm.passes; or all, for every cost of the launch",
     )
     _add_json(diff)
 
@@ -274,6 +283,11 @@ def _share(text: str) -> float:
     if not 0 <= share < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is no share from 0 on; write such as 5%")
     return share
+
+
+def _names(text: str) -> list[str]:
+    """Names with commas between them."""
+    return [name for word in text.split(",") if (name := word.strip())]
 
 
 def _count(text: str) -> int:

@@ -14,7 +14,7 @@ _COLOURS: Sequence[tuple[str, str]] = (
     (r"^error\b[^:\n]*:", _RED),
     (r"\bDIFFERS\b", _RED),
     (r"^note:", _YELLOW),
-    (r"\bbit-equal\b|^no findings$", _GREEN),
+    (r"\bbit-equal\b|^no findings$|^no new findings(?=;)", _GREEN),
     (r"^[A-Z]{3,}(?: [A-Z]{2,})*(?=  |$)", _BOLD),
     (r"^  H\d+(?: [\w-]+)+(?=   |$)", _YELLOW),
     (r"(?<![\w./-])[\w./+-]+\.(?:py|cl|cpp|hpp|h):\d+", _CYAN),

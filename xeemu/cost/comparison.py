@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xeemu.cost import figures
@@ -53,11 +53,11 @@ class Row:
         return first in _COSTS and not any(name in _NO_COSTS for name in rest)
 
     def has_risen(self, share: float) -> bool:
-        """Whether it is a cost that has risen by more than a share of what it was, or is not known any more.
+        """Whether it has risen by more than a share of what it was, or is not known any more.
 
         One that only the later report has has risen, and one that only the earlier has has not.
         """
-        if not self.is_cost or self.before is None or self.after == ABSENT:
+        if self.before is None or self.after == ABSENT:
             return False
         return not _is_number(self.before, self.after) or self.after > self.before * (1 + share)
 
@@ -65,7 +65,20 @@ class Row:
     def shown(self) -> tuple[str, str, str]:
         """The earlier figure, the later one and how many times as much it is, as text."""
         factor = "" if self.factor is None else f"{self.factor:.3g}x"
-        return _shown(self.before, self.unit), _shown(self.after, self.unit), factor
+        before, after = _shown(self.before, self.unit), _shown(self.after, self.unit)
+        if before == after and self.is_exact:
+            return str(self.before), str(self.after), ""
+        return before, after, factor
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether both are whole numbers, as counters are, so that a difference of one counts."""
+        return _is_number(self.before, self.after) and not isinstance(self.before + self.after, float)
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the two differ as they are shown; a time or cycles of the model may round to the same."""
+        return self.shown[0] != self.shown[1]
 
     def __str__(self) -> str:
         before, after, times = self.shown
@@ -78,21 +91,29 @@ class Row:
 class Comparison(tuple[Row, ...]):
     """The rows of two reports that differ; `str(comparison)` is a table, and empty where none does.
 
+    A row whose two figures round to the same is not in the table.
+
     A site is the same in both if its operation, its memory and its place among the like are, so that lines may have
     moved.
     """
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self))
+        return "\n".join(str(row) for row in self if row.is_seen)
 
     def _repr_html_(self) -> str:
-        rows = [(row.figure, *row.shown, row.where) for row in self]
+        rows = [(row.figure, *row.shown, row.where) for row in self if row.is_seen]
         parts = (Columns(("figure", "before", "after", "factor", "where"), rows), "" if rows else "no figure differs")
         return notebook.tables("Differences", parts, str(self) or "no figure differs")
 
-    def risen(self, share: float) -> tuple[Row, ...]:
-        """The costs of the launch that have risen by more than a share (0.05 is 5 %), or are not known any more."""
-        return tuple(row for row in self if row.has_risen(share))
+    def risen(self, share: float, names: Collection[str] = ()) -> tuple[Row, ...]:
+        """The figures that have risen by more than a share (0.05 is 5 %), or are not known any more.
+
+        Args:
+          share: of what they were.
+          names: the figures that are meant, named as the rows are; by default all costs of the launch.
+        """
+        meant = (row for row in self if (row.figure in names if names else row.is_cost))
+        return tuple(row for row in meant if row.has_risen(share))
 
     def to_dict(self) -> list[dict[str, Any]]:
         """The same as plain data."""
@@ -113,6 +134,12 @@ def compare(before: "Report", after: "Report") -> Comparison:
     places = _places(before) | _places(after)
     rows = ((name, old.get(name, ABSENT), new.get(name, ABSENT)) for name in dict.fromkeys([*old, *new]))
     return Comparison(Row(name, a, b, _unit(name), places.get(name.split(":")[0], "")) for name, a, b in rows if a != b)
+
+
+def numbers(*reports: "Report") -> list[str]:
+    """The names of the figures that are a number in one of some reports at least, as rows have them."""
+    each = [(name, value) for report in reports for name, value in _figures(report).items()]
+    return list(dict.fromkeys(name for name, value in each if _is_number(value)))
 
 
 def _figures(report: "Report") -> dict[str, Any]:

@@ -62,6 +62,7 @@ class Report:
       slm_bytes: local memory of a work-group, as the kernel asks for it.
       version: of xeemu.
       file: the kernel's file.
+      static: the static parameters of the launch by name: numbers and strings, of anything else its text.
       source: lines of the kernel with their numbers; where empty, only those with a memory operation are printed.
 
       time_s: without the overhead of submitting the launch; a lower bound if there is something `missing`.
@@ -95,6 +96,7 @@ class Report:
     version: str
     file: str
     source: tuple[tuple[int, str], ...] = ()
+    static: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     time_s: float | None
     cycles: float | None

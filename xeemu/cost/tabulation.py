@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
 from xeemu.knowledge.registers import live_bytes
 from xeemu.knowledge.schedule import Frame, Place
-from xeemu.language import source
+from xeemu.language import listing, source
 from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
 from xeemu.launching.preparation import Prepared
@@ -101,6 +102,7 @@ def tabulate(
         version=version,
         file=program.kernel.function.__code__.co_filename,
         source=source,
+        static={name: _static(value) for name, value in program.static},
         time_s=time.time_s if time else None,
         cycles=time.cycles if time else None,
         bound=time.bound if time else None,
@@ -126,6 +128,13 @@ def tabulate(
             "barriers": ">" if exchanges else _mark((), barriers),
         },
     )
+
+
+def _static(value: Any) -> Any:
+    """A static parameter as a number or a string."""
+    value = value.item() if isinstance(value, np.generic) else value
+    known = isinstance(value, bool | int | float | str)
+    return value if known else getattr(value, "__name__", listing.of_static(value))
 
 
 def _shape(memory: Allocation, kernel: Kernel) -> tuple[int, ...]:

@@ -143,6 +143,12 @@ def predict(work: Work, device: Device, resident_groups: float | None) -> Timing
     )
 
 
+def dram_bytes_per_cycle(device: Device) -> float | None:
+    """What the DRAM moves in a cycle as long launches see it: a share of the rate of its pins."""
+    sustained = device.dram_sustained or _SUSTAINED_DRAM
+    return amounts.product(sustained, amounts.quotient(device.dram_bytes_per_s, device.clock_hz))
+
+
 def _terms(work: Work, device: Device, resident_groups: float | None) -> tuple[Term, ...]:
     cores = _busy_cores(work.groups, device.xe_cores)
     return (
@@ -282,9 +288,7 @@ def _in_slices(sectors: float | None, places: float | None, rate: float | None, 
 
 
 def _dram(work: Work, device: Device) -> Term:
-    sustained = device.dram_sustained or _SUSTAINED_DRAM
-    peak = amounts.product(sustained, amounts.quotient(device.dram_bytes_per_s, device.clock_hz))
-    limits = [amounts.quotient(work.dram_bytes, peak)]
+    limits = [amounts.quotient(work.dram_bytes, dram_bytes_per_cycle(device))]
     if device.dram_pages_per_cycle is not None:
         limits.append(amounts.quotient(work.dram_pages, device.dram_pages_per_cycle))
     return _at_longest("DRAM", work.dram_bytes, "bytes", limits)

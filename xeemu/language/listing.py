@@ -51,7 +51,7 @@ def of_kernel(program: Program) -> Region:
 
 def _header(program: Program) -> Iterator[tuple[str, str]]:
     g = program.geometry
-    static = ", ".join(f"{name}={_known(value)}" for name, value in program.static)
+    static = ", ".join(f"{name}={of_static(value)}" for name, value in program.static)
     definition = source.of_function(program.kernel.function.__code__)
     yield f"kernel {program.kernel.name}" + (f" ({static})" if static else ""), f"# {definition.file}:{definition.line}"
     cut = "plain range" if g.plain else f"work-group {printer.sizes(g.local_range)}, sub-group {g.sub_group_size}"
@@ -72,7 +72,7 @@ def _scalars(program: Program) -> Iterator[str]:
             yield f"scalar {name}: {printer.type_name(value.dtype)}, static, {value}"
 
 
-def _known(value: Any) -> str:
+def of_static(value: Any) -> str:
     """The text of a static value; of a number of NumPy the number, of a large struct its size."""
     if isinstance(value, bytes) and len(value) > _MOST_BYTES:
         return f"{len(value)} bytes"

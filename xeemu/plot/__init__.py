@@ -12,5 +12,17 @@ from xeemu.plot.steps import occupancy
 from xeemu.plot.sweeps import sweep
 from xeemu.plot.tiles import tile
 from xeemu.plot.traffic import memory_chart
+from xeemu.plot.waits import latency
 
-__all__ = ["activity", "bank_map", "execution", "memory_chart", "occupancy", "race", "roofline", "sweep", "tile"]
+__all__ = [
+    "activity",
+    "bank_map",
+    "execution",
+    "latency",
+    "memory_chart",
+    "occupancy",
+    "race",
+    "roofline",
+    "sweep",
+    "tile",
+]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xeemu.cost import timing
 from xeemu.cost.pipes import PIPES
 from xeemu.cost.report import Report
 from xeemu.devices.device import Device
@@ -34,14 +35,16 @@ def roofline(
 ) -> "Axes":
     """The launch under the roofs of the device: a mark for each level of memory, at its operations per byte moved.
 
-    Operations are arithmetic instructions of work-items, a multiply-add being one. Bytes are what a level moves, used
-    or not: passes of the SLM with all its banks, sectors of the L1, and what passes it and the L2. A mark on its roof
-    is bound by that level. Marks at one place are drawn one around the other. A level that moves nothing has a roof and
-    no mark; a level with a figure that is not known has neither, and is named.
+    The roof of a level is what its row in the report's BOUND table moves in a second: by the Xe cores that the launch
+    fills, at the rate that a DRAM keeps up, and by requests where those take longer than bytes; of a level that moves
+    nothing it is the device's rate. Operations are arithmetic instructions of work-items, a multiply-add being one.
+    Bytes are what a level moves, used or not: passes of the SLM with all its banks, sectors of the L1, and what passes
+    it and the L2. A mark on its roof is bound by that level. Marks at one place are drawn one around the other. A level
+    that moves nothing has a roof and no mark; a level with a figure that is not known has neither, and is named.
 
     Args:
       report: of a launch.
-      device: the device, if the report's is not one of the presets.
+      device: the device that the report is of, if it is not one of the presets.
       ax: where to draw.
       before: another report on the same device, such as that of the kernel before a change: its marks are filled and
         pale, and arrows lead from them to the launch's.
@@ -55,7 +58,7 @@ def roofline(
     here = _Place.of(report, model)
     there = None if before is None else _earlier(report, before, model)
     ax = ax or drawing.new_axes(7.5, 4.8)
-    roofs = {name: peak for name, peak in _peaks(model).items() if peak is not None}
+    roofs = {name: rate for name, rate in _rates(report, model).items() if rate is not None}
     known = {name: x for name, x in here.intensities.items() if name in roofs}
     _draw_roofs(ax, roofs, [here, *([there] if there else [])], model)
     _draw_marks(ax, known, here.rate)
@@ -205,19 +208,37 @@ def _moved(report: Report, model: Device) -> dict[str, float | None]:
     }
 
 
+def _rates(report: Report, model: Device) -> dict[str, float | None]:
+    """Bytes per second that each level of memory moves at most in a launch, as the terms of its time have it."""
+    moved, cycles = _moved(report, model), {term.resource: term.cycles for term in report.terms}
+
+    def rate(name: str, idle: float | None) -> float | None:
+        """Of a level that has work what its term says, so that a mark on the roof is a launch that it alone binds."""
+        bytes_, taken = moved[name], cycles.get(name)
+        if bytes_ is None or model.clock_hz is None:
+            return None
+        if not bytes_:
+            return idle
+        return bytes_ / taken * model.clock_hz if taken else None
+
+    return {name: rate(name, idle) for name, idle in _peaks(model).items()}
+
+
 def _peaks(model: Device) -> dict[str, float | None]:
-    """Bytes per second that each level of memory moves at most."""
+    """Bytes per second that each level of memory of the whole device moves at most."""
     clock, cores = model.clock_hz, model.xe_cores
 
     def of_cores(per_cycle: float | None) -> float | None:
         return None if per_cycle is None or cores is None or clock is None else per_cycle * cores * clock
 
-    l2 = model.l2_bytes_per_cycle
+    def of_device(per_cycle: float | None) -> float | None:
+        return None if per_cycle is None or clock is None else per_cycle * clock
+
     return {
         "SLM": of_cores(model.slm_bytes_per_cycle),
         "L1": of_cores(model.l1_bytes_per_cycle),
-        "L2": None if l2 is None or clock is None else l2 * clock,
-        "DRAM": model.dram_bytes_per_s,
+        "L2": of_device(model.l2_bytes_per_cycle),
+        "DRAM": of_device(timing.dram_bytes_per_cycle(model)),
     }
 
 
