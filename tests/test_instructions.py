@@ -299,4 +299,4 @@ def test_elements_of_a_work_item_do_not_wait_for_one_another():
 
     classes, times = waited(doubled)
     assert (classes["f32"], times["arithmetic"]) == (8, 2)
-    assert "arithmetic" not in waited(nothing)[1]
+    assert waited(nothing)[1].get("arithmetic", 0) <= 1
