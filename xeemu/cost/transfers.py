@@ -9,6 +9,7 @@ from xeemu.cost.sites import SiteReport, total
 from xeemu.cost.subject import Advice, Subject, costliest, fewer
 from xeemu.cost.trials import Change
 from xeemu.cost.work import Wait
+from xeemu.language.dialect import PYTHON
 
 # Patterns worth a hint: three quarters of the moved bytes unused; a sixth of the lines only because rows begin between
 # two; a byte that a work-group loads four times.
@@ -121,8 +122,8 @@ def _in_order(site: SiteReport, subject: Subject) -> str:
 
 
 def _has_no_rows(site: SiteReport, subject: Subject) -> bool:
-    """Whether neither the memory nor the launch has more than one dimension."""
-    return len(site.shape) == 1 and len(subject.local_size) == 1
+    """Whether neither the memory nor the launch has more than one dimension; memories of C have rows in their index."""
+    return subject.dialect is PYTHON and len(site.shape) == 1 and len(subject.local_size) == 1
 
 
 def _scratch(sites: Sequence[SiteReport], subject: Subject) -> Advice:
