@@ -4,8 +4,9 @@ import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 
+from xeemu.cost import amounts
 from xeemu.cost.instructions import UNROLLED
-from xeemu.cost.sites import SiteReport, total
+from xeemu.cost.sites import SiteReport
 from xeemu.cost.subject import Advice, Subject, costliest, fewer
 from xeemu.cost.trials import Change
 from xeemu.cost.work import Wait
@@ -160,7 +161,7 @@ def _percent(value: float | None) -> str:
 def _again(sites: Sequence[SiteReport], subject: Subject) -> Iterator[Advice]:
     loads = costliest(sites, "requests")
     once = subject.groups * subject.group_bytes.get(loads[0].memory, 0.0) if loads else 0.0
-    moved = total(site.bytes_moved for site in sites)
+    moved = amounts.total(site.bytes_moved for site in sites)
     if not once or not moved or moved < _AGAIN * once or subject.group_size <= subject.sub_group_size:
         return
     text = (
