@@ -15,7 +15,7 @@ from test_kernels import EXAMPLES_FOR_TESTS, JUDGED, SIZES
 import xeemu as xe
 from xeemu.emission import unrolling
 from xeemu.ir import control, ops
-from xeemu.launching.cutting import Cut
+from xeemu.launching.chunking import Cut
 
 
 @pytest.mark.parametrize("name", [name for name in JUDGED if EXAMPLES_FOR_TESTS[name].run is None])
