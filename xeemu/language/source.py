@@ -22,6 +22,15 @@ _KERNELS = os.path.join(_PACKAGE, "kernels")
 _LIBRARIES = tuple(os.path.dirname(os.path.abspath(str(library.__file__))) + os.sep for library in (jax, np))
 
 
+def from_here(file: str) -> str:
+    """The path of a file as texts show it: from the folder in which the program runs, if it lies in there."""
+    try:
+        here = os.path.join(os.getcwd(), "")
+    except FileNotFoundError:  # the folder is gone
+        return file
+    return file.removeprefix(here)
+
+
 @dataclasses.dataclass(frozen=True)
 class Site:
     """One line of the user's source.
@@ -38,7 +47,8 @@ class Site:
 
     @property
     def place(self) -> str:
-        return f"{self.file}:{self.line}"
+        """File, as `from_here` has it, and line."""
+        return f"{from_here(self.file)}:{self.line}"
 
     def __str__(self) -> str:
         return f"{self.place}: {self.source}" if self.source else self.place
