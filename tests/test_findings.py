@@ -539,3 +539,16 @@ def test_lines_are_put_in_the_order_of_the_program():
     finding = only(with_a_helper, N, OUT)
     (read,) = {site.line for site in finding.sites} - {number(with_a_helper, "write")}
     assert f"after line {number(with_a_helper, 'write')} and before line {read}." in str(finding)
+
+
+@xe.kernel
+def halved(wg, x):
+    lid = wg.local_id()
+    return x.at[lid].set(x[lid + 64] + 1, where=lid < 32)
+
+
+def test_a_load_in_a_masked_store_is_told_that_the_mask_does_not_hold_for_it():
+    finding = only(halved, xe.NDRange(64, 64), np.zeros(96, np.int32))
+    told = " ".join(str(finding).split())
+    assert "The mask of .set(...) in this line does not hold for this load: " in told
+    assert "write x.load(lid + 64, where=lid < 32) for x[lid + 64], or make x larger." in told

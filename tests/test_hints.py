@@ -317,6 +317,13 @@ def test_rows_that_begin_between_two_lines():
     assert hint.text.startswith("Requests touch 2 lines each where 1 would hold their bytes")
 
 
+def test_a_memory_of_one_dimension_has_no_rows_in_a_launch_of_one():
+    counts = {"lines": 2 * N, "sectors": 5 * N, "bytes_used": 128 * N, "bytes_moved": 160 * N}
+    neighbours = dataclasses.replace(site(4, "a", "load", "global", **counts), shape=(4096,))
+    assert not give(neighbours)
+    assert give(neighbours, local_size=(1, 256))[0].kind == "misaligned rows"
+
+
 def test_what_a_work_group_loads_again():
     again = site(4, "a", "load", "global", lines=N, sectors=4 * N, bytes_used=128 * N, bytes_moved=128 * N)
     once = 128 * N / 132 / 16
@@ -357,6 +364,22 @@ def test_loads_that_wait_for_one_another_are_told_with_their_line(times, share, 
     for hint in found:
         assert hint.sites == (load,)
         assert "672 cycles here each time, 50 % of all that they wait, with 1 loads under way" in hint.text
+
+
+def test_loads_of_one_line_are_told_together():
+    loads = [site(7, name, "load", "global", lines=N, bytes_moved=128 * N, bytes_used=128 * N) for name in "xy"]
+    waits = tuple(Waiting("load", load, N, 600.0, share) for load, share in zip(loads, (0.5, 0.25), strict=True))
+    (hint,) = (hint for hint in give(*loads, waits=waits) if hint.kind == "loads one by one")
+    assert hint.sites == tuple(loads)
+    assert "wait 600 cycles for x and 600 cycles for y here each time, 75 % of all that they wait" in hint.text
+
+
+def test_what_is_gathered_from_one_dimension_has_no_rows():
+    gathered = site(4, "a", "load", "global", lines=16 * N, sectors=16 * N, bytes_used=64 * N, bytes_moved=512 * N)
+    (hint,) = give(dataclasses.replace(gathered, shape=(4096,)))
+    assert hint.kind == "uncoalesced"
+    assert "let the index follow their ids" in hint.text
+    assert "last dimension" not in hint.text
 
 
 # --- Order ---

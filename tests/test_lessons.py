@@ -50,3 +50,13 @@ def test_a_lesson_has_a_table_of_words_an_exercise_and_its_solution(path):
 def test_notebooks_hold_no_outputs():
     notebooks = [json.loads(path.read_text()) for path in LESSONS]
     assert [cell["outputs"] for n in notebooks for cell in n["cells"] if cell.get("outputs")] == []
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_the_cells_of_a_solution_are_folded(path):
+    listed = json.loads(path.read_text())["cells"]
+    start = next(k for k, cell in enumerate(listed) if "".join(cell["source"]).startswith("**Solution.**"))
+    rest = listed[start + 1 :]
+    after = next((k for k, cell in enumerate(rest) if cell["cell_type"] != "code"), len(rest))
+    assert after
+    assert all(cell["metadata"]["jupyter"]["source_hidden"] for cell in rest[:after])

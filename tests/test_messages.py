@@ -493,12 +493,17 @@ def python_range(wg, x, y):
     return x
 
 
-@refused(NEEDS_VALUE.format("python_int"))
+@refused(
+    f"{NEEDS_VALUE.format('python_int').partition(';')[0]}; values stay arrays: write y[0], or y[0].astype(jnp.int32)"
+)
 def python_int(wg, x, y):
     return x.at[0].set(int(y[0]))  # <-
 
 
-@refused(NEEDS_VALUE.format("python_and"))
+@refused(
+    f"{NEEDS_VALUE.format('python_and').partition(';')[0]}; write (wg.local_id() > 1) & (wg.local_id() < 3) for "
+    "wg.local_id() > 1 and wg.local_id() < 3"
+)
 def python_and(wg, x, y):
     return x.at[0].set(1, where=wg.local_id() > 1 and wg.local_id() < 3)  # <-
 

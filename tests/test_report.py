@@ -389,6 +389,21 @@ def test_a_sum_with_an_unknown_part_is_not_known_and_an_empty_one_is_zero():
     assert GlobalTotals.of(SITES[1:2]).lines == 0
 
 
+@xe.kernel
+def gathered(wg, index, x, out):
+    i = wg.global_id()
+    return out.at[i].set(x[index[i]])
+
+
+def test_a_time_that_depends_on_data_names_the_first_line_that_does():
+    index, x = np.zeros(256, np.int32), np.zeros(256, np.float32)
+    report = xe.estimate(gathered, xe.NDRange(256, 64))(index, x, x)
+    line = gathered.__wrapped__.__code__.co_firstlineno + 3
+    told = " ".join(str(report).split())
+    assert f"not known what the load of x in line {line} costs depends on data: xe.profile(...) counts it" in told
+    assert "not known what" not in str(xe.profile(gathered, xe.NDRange(256, 64))(index, x, x)[1])
+
+
 def test_marks():
     assert NAIVE.mark("slm") == "="
     assert NAIVE.mark("time_s") == "~"

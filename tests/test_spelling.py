@@ -1,8 +1,9 @@
 """Names that the language does not have: what was meant, as far as that can be told, with the kernel's line."""
 
 import copy
+import math
 
-import jax.numpy as jnp  # noqa: F401  # by what is evaluated
+import jax.numpy as jnp  # by what is evaluated
 import numpy as np
 import pytest
 import refusals
@@ -114,3 +115,84 @@ def test_a_type_error_of_the_users_own_stays_one():
 
     with pytest.raises(TypeError, match=r"^object of type 'int' has no len\(\)$"):
         xe.launch(xe.kernel(kernel), xe.NDRange(8, 8))(np.zeros(8, np.float32))
+
+
+# --- Expressions of Python that need a value ---
+
+
+def of_math(wg, x):
+    return x.at[wg.local_id()].set(math.sqrt(x[wg.local_id()]))
+
+
+def of_float(wg, x):
+    return x.at[wg.local_id()].set(float(x[wg.local_id()]) + math.sqrt(2.0))
+
+
+def of_numpy(wg, x):
+    i = wg.local_id()
+    return x.at[i].set(np.sin(x[i]))
+
+
+def of_and(wg, x):
+    i = wg.local_id()
+    return x.at[i].set(1, where=(i > 0) and (i < 64))
+
+
+def of_chain(wg, x):
+    i = wg.local_id()
+    if 0 < i < 64:
+        x = x.at[i].set(1)
+    return x
+
+
+def of_not(wg, x):
+    i = wg.local_id()
+    return x.at[i].set(1, where=not i > 2)
+
+
+def of_max(wg, x):
+    i = wg.local_id()
+    return x.at[i].set(max(x[i], 0))
+
+
+def returned_pair(wg, x):
+    x = x.atomic[wg.local_id()].fetch_add(1)
+    return x  # noqa: RET504  # as users write it
+
+
+def swapped(wg, x):
+    tile = wg.local(jnp.float32, 64)
+    return x.at[0].set(tile[0])
+
+
+def wrong_option(wg, x):
+    out = x
+    return out.at[0].set(x[0], mask=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (of_math, "math.sqrt is for numbers that are known now: write jnp.sqrt(x[wg.local_id()])\n  at "),
+        (of_float, "values stay arrays: write x[wg.local_id()], or x[wg.local_id()].astype(jnp.float32)"),
+        (of_numpy, "np.sin is for numbers that are known now: write jnp.sin(x[i])"),
+        (of_and, "write (i > 0) & (i < 64) for i > 0 and i < 64"),
+        (of_chain, "write (0 < i) & (i < 64) for 0 < i < 64"),
+        (of_not, "write ~(i > 2) for not i > 2"),
+        (of_max, "write jnp.maximum(x[i], 0) for max(x[i], 0)"),
+        (returned_pair, "give (old, memory): write old, x = x.atomic[i].fetch_add(x) and return x"),
+        (
+            swapped,
+            "local memory tile of shape float32 and dtype 64: they are swapped; give the shape first",
+        ),
+        (
+            wrong_option,
+            "(did you mean 'where'?); write out.at[i].set(x, where=None)",
+        ),
+    ],
+)
+def test_an_expression_is_told_with_what_a_kernel_writes_for_it(function, message):
+    with pytest.raises(xe.KernelError) as caught:
+        xe.launch(xe.kernel(function), xe.NDRange(8, 8))(np.zeros(8, np.float32))
+    assert message in str(caught.value)
+    assert f"\n  at {__file__}" in str(caught.value)

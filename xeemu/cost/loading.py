@@ -1,6 +1,6 @@
 """Loading: where sub-groups wait for few loads at a time, and what would have more of them under way."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xeemu.cost.instructions import UNROLLED
 from xeemu.cost.latency import Waiting
@@ -16,20 +16,34 @@ _OFTEN = 2
 
 
 def advice(subject: Subject) -> Iterator[Advice]:
-    """What to do where each load waits for the one before it."""
+    """What to do where each load waits for the one before it; of the loads of one line in one piece of advice."""
+    lines: dict[tuple[str, int], list[Waiting]] = {}
     for wait in subject.waits:
-        if wait.site is None or wait.site.space == "local" or (wait.share or 0.0) < _SHARE:
-            continue
-        together, sub_groups = _together(wait), subject.groups * subject.sub_groups
-        if together is None or together > UNROLLED / 2 or (wait.times or 0.0) < _OFTEN * sub_groups:
-            continue
-        text = (
-            f"Sub-groups wait {wait.cycles_each:.0f} cycles here each time, {100 * (wait.share or 0.0):.0f} % of all "
-            f"that they wait, with {together:.3g} loads under way. Load what {UNROLLED} iterations need before the "
-            "first of it is used, in a loop with a constant number of iterations and without a barrier, or as several "
-            "elements of a work-item at once."
-        )
-        yield Advice(KIND, (wait.site,), text, Change(together=(wait.site,)), minor=True)
+        if wait.site is not None and _is_alone(wait, subject):
+            lines.setdefault((wait.site.file, wait.site.line), []).append(wait)
+    yield from map(_of_line, lines.values())
+
+
+def _is_alone(wait: Waiting, subject: Subject) -> bool:
+    """Whether sub-groups wait long and often for a load with few others under way."""
+    if wait.site is None or wait.site.space == "local" or (wait.share or 0.0) < _SHARE:
+        return False
+    together, sub_groups = _together(wait), subject.groups * subject.sub_groups
+    return together is not None and together <= UNROLLED / 2 and (wait.times or 0.0) >= _OFTEN * sub_groups
+
+
+def _of_line(waits: Sequence[Waiting]) -> Advice:
+    sites = tuple(wait.site for wait in waits if wait.site is not None)
+    each = [f"{wait.cycles_each:.0f} cycles" for wait in waits]
+    if len(waits) > 1:
+        each = [f"{cycles} for {site.memory}" for cycles, site in zip(each, sites, strict=True)]
+    share, loads = sum(wait.share or 0.0 for wait in waits), max(_together(wait) or 0.0 for wait in waits)
+    text = (
+        f"Sub-groups wait {' and '.join(each)} here each time, {100 * share:.0f} % of all that they wait, with "
+        f"{loads:.3g} loads under way. Load what {UNROLLED} iterations need before the first of it is used, in a loop "
+        "with a constant number of iterations and without a barrier, or as several elements of a work-item at once."
+    )
+    return Advice(KIND, sites, text, Change(together=sites), minor=True)
 
 
 def _together(wait: Waiting) -> float | None:

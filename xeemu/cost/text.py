@@ -59,6 +59,11 @@ def _verdict(report: "Report") -> list[str]:
     least = "at least " if report.missing and report.time_s is not None else ""
     time = f"{least}{seconds(report.time_s)} = {number(report.cycles)} cycles, after the launch was submitted"
     lines.append(marked(f"  time       {time}", report.mark("time_s")))
+    if site := _unforeseen(report):
+        lines += _hung(
+            f"  not known  what the {site.op} of {site.memory} in line {site.line} costs depends on data: "
+            "xe.profile(...) counts it, in large launches with sample=1000"
+        )
     binding = next((term for term in report.terms if term.resource == report.bound), None)
     what = "?"
     if binding is not None:
@@ -71,6 +76,12 @@ def _verdict(report: "Report") -> list[str]:
     if report.hints:
         lines.append(marked(f"  lever      {cut(_lever(report), WIDTH - 15)}", "~"))
     return lines
+
+
+def _unforeseen(report: "Report") -> SiteReport | None:
+    """Where the time is not known, the first memory operation of which data decide what was not counted."""
+    sites = (site for site in report.sites if not site.closed_form and site.bytes_used is None and site.passes is None)
+    return next(sites, None) if report.cycles is None else None
 
 
 def _lever(report: "Report") -> str:

@@ -74,7 +74,7 @@ def _is_wasteful(site: SiteReport, subject: Subject) -> bool:
 
 def _is_misaligned(site: SiteReport, subject: Subject) -> bool:
     line = subject.device.line_bytes
-    if subject.local_size[-1] < subject.request_lanes:
+    if subject.local_size[-1] < subject.request_lanes or _has_no_rows(site, subject):
         return False
     if line is None or site.bytes_used is None or 2 * site.bytes_used < (site.requests or 0) * line:
         return False
@@ -105,10 +105,24 @@ def _scattered(sites: Sequence[SiteReport], subject: Subject) -> Advice:
     text = (
         f"Each request touches {_lines_per_request(site)} lines, and {_percent(site.efficiency)} of the bytes moved "
         f"are used. Neighbouring work-items should touch neighbouring elements of {site.memory}: let "
-        f"{subject.dialect.contiguous}, load rows into local memory and take columns from there, or keep the fields of "
-        "a structure in arrays of their own."
+        f"{_in_order(site, subject)} from there, or keep the fields of a structure in arrays of their own."
     )
     return Advice("uncoalesced", tuple(sites), text, _change(sites, subject))
+
+
+def _in_order(site: SiteReport, subject: Subject) -> str:
+    """What lets neighbours touch neighbouring elements: the order of rows, where there are some, or of the index."""
+    if _has_no_rows(site, subject):
+        return (
+            "the index follow their ids, as by sorting what is looked up, load pieces in order into local memory and "
+            "take elements"
+        )
+    return f"{subject.dialect.contiguous}, load rows into local memory and take columns"
+
+
+def _has_no_rows(site: SiteReport, subject: Subject) -> bool:
+    """Whether neither the memory nor the launch has more than one dimension."""
+    return len(site.shape) == 1 and len(subject.local_size) == 1
 
 
 def _scratch(sites: Sequence[SiteReport], subject: Subject) -> Advice:

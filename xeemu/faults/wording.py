@@ -24,7 +24,7 @@ from xeemu.faults.findings import (
 from xeemu.faults.uses import Element, Use, indented
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.interface import Extent
-from xeemu.language.source import Site
+from xeemu.language.source import Site, mask_around
 
 MORE = (
     "\n  So many pairs of lines race for {0} that the others were not looked at: more may follow once these are mended."
@@ -86,6 +86,8 @@ def out_of_bounds(element: Element, shape: tuple[int, ...], use: Use, count: int
     component = "the index" if len(shape) == 1 else f"component {dimension} of the index"
     mask = dialect.mask.format(condition=dialect.within.format(size=shape[dimension]))
     advice = f"{mask} for {component} i, or make {element.memory} larger."
+    if dialect.unmasked and use.what.endswith("load") and (around := mask_around(use.site, element.memory)):
+        advice = f"{dialect.unmasked.format(name=element.memory, **around)}, or make {element.memory} larger."
     if 0 in shape:
         advice = dialect.empty.format(name=element.memory)
     head = f"{OUT_OF_BOUNDS} {use.what} of {element}"

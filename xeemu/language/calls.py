@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from xeemu.errors import KernelError, did_you_mean
-from xeemu.language import source
+from xeemu.language import expressions, source
 from xeemu.language.memory import Atomics, AtomicTo, Memory, StoreTo
 from xeemu.language.workgroup import SubGroup, WorkGroup
 
@@ -43,6 +43,7 @@ def refused(error: TypeError) -> KernelError | None:
     if found is None or found[1] not in _OWNERS:
         return None
     cls, owner = _OWNERS[found[1]]
+    owner = re.sub(r"^x\b", _variable(error), owner)
     method = getattr(cls, found[2], None)
     if method is None:
         return None
@@ -53,6 +54,14 @@ def refused(error: TypeError) -> KernelError | None:
     if found[3]:
         why = f"has no option {found[3]!r}{_meant(found[3], [p.name for p in parameters])}"
     return KernelError(f"{call} {why}; write {call}({_written(parameters)})\n  at {source.of_raised(error)}")
+
+
+def _variable(error: TypeError) -> str:
+    """What the user calls that of which a method is refused; `x` if that is not known."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return (traceback and expressions.variable_of_call(traceback)) or "x"
 
 
 def _meant(name: str, names: Sequence[str]) -> str:

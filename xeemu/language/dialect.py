@@ -25,6 +25,7 @@ class Dialect:
       barrier, sub_group_barrier, fence: a work-group barrier, a sub-group's, and a fence.
       orders, unordered: of a barrier or fence, that it orders a `memory`, or does not.
       mask: to carry out an access under a `condition` alone.
+      unmasked: of a load by `name[index]` that the `mask` of a `method` around it does not mask; else empty.
       within: the condition that `i` is from 0 and below `size`.
       beyond: the condition that an id is below `size`, in a dimension that is `d` in SYCL's order, `k` in OpenCL's.
       masked: what to do with accesses around a barrier that a part of a group reaches.
@@ -111,6 +112,7 @@ class Dialect:
     empty: str = "Make {name} larger, or leave the access out where it has no elements."
     copies: str = ""
     wait: str = ""
+    unmasked: str = ""
 
 
 def _assigned(call: str) -> Ordering:
@@ -180,6 +182,10 @@ PYTHON = Dialect(
     group_reduce="wg.reduce",
     sub_group_reduce="wg.sub_group.reduce",
     contiguous="the last dimension of the nd-range run along its last dimension",
+    unmasked=(
+        "The mask of .{method}(...) in this line does not hold for this load: write {name}.load({index}, where={mask}) "
+        "for {name}[{index}]"
+    ),
 )
 
 

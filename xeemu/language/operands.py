@@ -5,6 +5,7 @@ or 1) and whose trailing axes are private to the work-item.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -16,6 +17,21 @@ from xeemu.errors import did_you_mean
 from xeemu.language import source
 
 _BITS = frozenset({8, 16, 32, 64})
+
+
+def sizes(shape: Any, dtype: Any, what: str) -> tuple[int, ...]:
+    """`shape` as the elements per dimension of a memory: one to three integers from 0."""
+    given = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    if 1 <= len(given) <= 3 and all(isinstance(n, int | np.integer) and n >= 0 for n in given):
+        return tuple(int(n) for n in given)
+    known = "a value that is known only as the kernel runs" if isinstance(shape, jax.Array) else repr(shape)
+    if isinstance(shape, type | str | np.dtype):
+        known = getattr(shape, "__name__", str(shape))
+        if isinstance(dtype, int | Sequence) and not isinstance(dtype, str):
+            raise source.kernel_error(
+                f"{what} of shape {known} and dtype {dtype}: they are swapped; give the shape first, ({dtype}, dtype)"
+            )
+    raise source.kernel_error(f"{what} of shape {known}; give one to three integers from 0")
 
 
 def element_type(dtype: Any, what: str) -> np.dtype:

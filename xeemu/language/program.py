@@ -12,7 +12,7 @@ import numpy as np
 from xeemu.errors import Error, KernelError, NoSuchVariableError
 from xeemu.ir import ops, verifier
 from xeemu.ir.program import Region
-from xeemu.language import calls, diagnosis, foreign, importing, linearity, separation, source, waiting
+from xeemu.language import calls, diagnosis, expressions, foreign, importing, linearity, separation, source, waiting
 from xeemu.language.geometry import Geometry
 from xeemu.language.interface import Retrace
 from xeemu.language.kernel import Kernel
@@ -26,7 +26,11 @@ _NEEDS_VALUE = (
     jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,
 )
-_NEEDS_VALUE_TOO = ("truth value of an array", "Only integer scalar arrays can be converted to a scalar index")
+_NEEDS_VALUE_TOO = (
+    "truth value of an array",
+    "Only integer scalar arrays can be converted to a scalar index",
+    "Only scalar arrays can be converted",
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -138,7 +142,8 @@ def _trace(
             result = kernel.function(group, *taken, **dict(static))
         leaves, tree = jax.tree.flatten(result, is_leaf=lambda x: isinstance(x, Memory))
         returned.append(tree)
-        return [_returned(leaf, kernel, definition) for leaf in leaves]
+        hint = _of_pair(result)
+        return [_returned(leaf, kernel, definition, hint) for leaf in leaves]
 
     with jax.enable_x64(wide):
         closed = _traced(run, [_widened(a, wide) for a in arguments], kernel, geometry.local_range, raised)
@@ -201,12 +206,25 @@ def _parameter(value: jax.Array, name: str, geometry: Geometry) -> Any:
     return Memory(value, Description("global", geometry.local_range, name)) if value.ndim else value
 
 
-def _returned(leaf: Any, kernel: Kernel, definition: source.Site) -> jax.Array:
+def _of_pair(result: Any) -> str:
+    """What is said where a kernel returns the pair that an atomic operation gives, old value and memory."""
+
+    def is_pair(x: Any) -> bool:
+        return isinstance(x, tuple) and len(x) == 2 and isinstance(x[0], jax.Array) and isinstance(x[1], Memory)
+
+    name = next((x[1].name for x in jax.tree.leaves(result, is_leaf=is_pair) if is_pair(x)), "")
+    return name and (
+        f"; atomic operations that give the old value give (old, memory): write old, {name} = "
+        f"{name}.atomic[i].fetch_add(x) and return {name}"
+    )
+
+
+def _returned(leaf: Any, kernel: Kernel, definition: source.Site, hint: str) -> jax.Array:
     if isinstance(leaf, Memory):
         return leaf._version
     raise source.kernel_error(
         f"kernel {kernel.name} returns {source.called(leaf)}; a kernel returns the global memories that it changed: "
-        "store the values in one",
+        f"store the values in one{hint}",
         definition,
     )
 
@@ -286,13 +304,17 @@ def _traced(
 
 
 def _value_needed(error: Exception, kernel: Kernel) -> KernelError:
-    site = source.of_exception(error, kernel.function.__code__)
+    entry = source.raised_at(error, kernel.function.__code__)
+    remedy = expressions.instead(entry) if entry else None
     return source.kernel_error(
         f"kernel {kernel.name} needs the value of an array in Python, but the array is known only as the kernel runs; "
-        "where it differs between work-items, write wg.cond, wg.while_loop or wg.fori_loop, or mask "
-        "the memory operations "
-        "with where= and choose with jnp.where; where it is one value for the work-group, use "
-        "lax.cond, lax.while_loop or "
-        "lax.fori_loop",
-        site,
+        f"{remedy or _GENERAL}",
+        source.of_exception(error, kernel.function.__code__),
     )
+
+
+_GENERAL = (
+    "where it differs between work-items, write wg.cond, wg.while_loop or wg.fori_loop, or mask the memory operations "
+    "with where= and choose with jnp.where; where it is one value for the work-group, use lax.cond, lax.while_loop or "
+    "lax.fori_loop"
+)

@@ -8,7 +8,7 @@ import linecache
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 
 import jax
 import numpy as np
@@ -197,16 +197,21 @@ def _users_frame() -> FrameType | None:
 
 def of_exception(error: BaseException, code: CodeType) -> Site:
     """The innermost line of the user that `error` passed through, at or below the function whose code is `code`."""
-    entries: list[tuple[str, int]] = []
-    inside = False
+    entry = raised_at(error, code)
+    return _site(entry.tb_frame.f_code.co_filename, entry.tb_lineno) if entry else UNKNOWN
+
+
+def raised_at(error: BaseException, code: CodeType) -> TracebackType | None:
+    """The traceback's entry of the line that `of_exception` gives."""
+    found, inside = None, False
     traceback = error.__traceback__
     while traceback is not None:
-        frame = traceback.tb_frame
-        inside = inside or frame.f_code is code
-        if inside and is_users(frame.f_code.co_filename):
-            entries.append((frame.f_code.co_filename, traceback.tb_lineno))
+        called = traceback.tb_frame.f_code
+        inside = inside or called is code
+        if inside and is_users(called.co_filename):
+            found = traceback
         traceback = traceback.tb_next
-    return _site(*entries[-1]) if entries else UNKNOWN
+    return found
 
 
 def of_raised(error: BaseException) -> Site:
@@ -265,6 +270,31 @@ def assigned_name(site: Site, methods: Sequence[str] = ("local", "private")) -> 
         return None
     target = meant[0].targets[0] if isinstance(meant[0], ast.Assign) else meant[0].target
     return target.id if isinstance(target, ast.Name) else None
+
+
+def mask_around(site: Site, memory: str) -> dict[str, str] | None:
+    """What masks a store or atomic operation of which a part is loaded by `memory[index]`, which it does not mask.
+
+    Args:
+      site: the line.
+      memory: the name of the memory loaded from.
+
+    Returns:
+      The `method` that has the mask, the `mask`, and the `index` of the load (`i` where there are several); None if
+      the line has no such operation.
+    """
+    found = (s for s in _simple_statements("".join(linecache.getlines(site.file))) if site.line in _lines_of(s))
+    for call in (node for s in found for node in ast.walk(s) if isinstance(node, ast.Call)):
+        masks = [k.value for k in call.keywords if k.arg == "where"]
+        if not masks or not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Subscript):
+            continue
+        parts = [call.func, *call.args, *(k.value for k in call.keywords if k.arg != "where")]
+        loads = [n for part in parts for n in ast.walk(part) if isinstance(n, ast.Subscript)]
+        indices = {ast.unparse(n.slice) for n in loads if isinstance(n.value, ast.Name) and n.value.id == memory}
+        if indices:
+            index = min(indices) if len(indices) == 1 else "i"
+            return {"method": call.func.attr, "mask": ast.unparse(masks[0]), "index": index}
+    return None
 
 
 def name_for_caller() -> str | None:

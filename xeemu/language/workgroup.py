@@ -222,14 +222,10 @@ class WorkGroup:
 
     def _allocate(self, space: str, shape: int | Sequence[int], dtype: Any, name: str | None) -> Memory:
         name = name or source.name_for_caller() or space
-        sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-        if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n >= 0 for n in sizes):
-            known = "a value that is known only as the kernel runs" if isinstance(shape, jax.Array) else repr(shape)
-            raise source.kernel_error(f"{space} memory {name} of shape {known}; give one to three integers from 0")
+        sizes = operands.sizes(shape, dtype, f"{space} memory {name}")
         element = operands.element_type(dtype, f"{space} memory {name}")
         if element.itemsize == 8 and not jax.config.read("jax_enable_x64"):
             raise NeedsWideTypes
-        sizes = tuple(int(n) for n in sizes)
         version = primitives.allocate_p.bind(space=space, shape=sizes, dtype=element, name=name)[0]
         return Memory(version, Description(space, self._geometry.local_range, name))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from xeemu.errors import KernelWarning
 from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op
 from xeemu.language import separation, source
 from xeemu.language.collectives import GROUP
 from xeemu.language.dialect import PYTHON
@@ -16,9 +17,9 @@ from xeemu.launching.options import MOST_KEPT
 
 @functools.lru_cache(maxsize=MOST_KEPT)
 def of_launch(program: Program) -> None:
-    """Warns of operations of `jnp` that mix work-items, and of barriers that order no memory; of each line once."""
+    """Warns of operations of `jnp` that mix work-items, barriers of no memory, and indices out of bounds; once."""
     if program.kernel.dialect is PYTHON:
-        for site, text in (*_mixing(program), *_barriers(program)):
+        for site, text in (*_mixing(program), *_barriers(program), *_beyond(program)):
             _warn(f"{text}\n  at {site}", site.file, site.line)
 
 
@@ -42,6 +43,37 @@ def _barriers(program: Program) -> Iterator[tuple[Site, str]]:
                 f"kernel {program.kernel.name} has a barrier of no memories, which orders no accesses; give it those "
                 f"that it orders, and take what it gives: {_names(program)}",
             )
+
+
+def _beyond(program: Program) -> Iterator[tuple[Site, str]]:
+    """Constant indices that are out of bounds, of what is always executed."""
+    for op, memory in _accesses(program):
+        for d, (index, size) in enumerate(zip(ops.indices(op), op.operands[0].shape, strict=True)):
+            if size and isinstance(index, Constant) and not index.ndim and not 0 <= int(index.array) < size:
+                effect = "gives the poison value" if ops.operation(op) == "load" else "does nothing"
+                yield (
+                    source.of_op(op),
+                    f"kernel {program.kernel.name} has the index {int(index.array)} of {memory} in dimension {d}, "
+                    f"where 0 to {size - 1} are valid: such a {_access(op)} {effect}. A negative index does not count "
+                    f"from the end; the last is {size - 1}",
+                )
+
+
+def _accesses(program: Program) -> Iterator[tuple[Op, str]]:
+    """The accesses without a mask, outside loops and branches, each with the name of its memory."""
+    names = dict(zip(program.body.inputs, program.kernel.parameters, strict=True))
+    for op in program.body.ops:
+        if op.name in ops.ACCESSES and not op.attributes["access"].masked:
+            yield op, names.get(op.operands[0], "a memory")
+        if op.name == ops.ALLOCATE:
+            names[op.results[0]] = op.attributes["name"]
+        elif op.name in ops.UPDATES and op.results:
+            versions = op.results[-1:] if op.name in ops.ACCESSES else op.results
+            names |= {new: names[old] for old, new in zip(op.operands, versions, strict=False) if old in names}
+
+
+def _access(op: Op) -> str:
+    return "atomic operation" if op.name == ops.ATOMIC else ops.operation(op)
 
 
 def _names(program: Program) -> str:
