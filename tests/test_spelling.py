@@ -10,6 +10,7 @@ import pytest
 import refusals
 
 import xeemu as xe
+from xeemu.language import places, source
 
 NAMES = [
     ("wg.global_idx", "a work-group has no 'global_idx' (did you mean 'global_id'?)"),
@@ -197,3 +198,16 @@ def test_an_expression_is_told_with_what_a_kernel_writes_for_it(function, messag
         xe.launch(xe.kernel(function), xe.NDRange(8, 8))(np.zeros(8, np.float32))
     assert message in str(caught.value)
     assert f"\n  at {os.path.relpath(__file__)}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "full", "short"),
+    [
+        ("/scratch/ipykernel_71/4217132076.py", "cell, line 11", "cell, line 11"),
+        ("<ipython-input-3-1f2e>", "cell, line 11", "cell, line 11"),
+        ("/home/ipykernel_71/kernel.py", "/home/ipykernel_71/kernel.py:11", "kernel.py:11"),
+    ],
+)
+def test_a_cell_of_a_notebook_is_named_as_such(file, full, short):
+    assert source.Site(file, 11, "").place == full
+    assert places.short_place(file, 11) == short

@@ -13,7 +13,7 @@ from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import Term
 from xeemu.devices.occupancy import Occupancy
-from xeemu.language.source import from_here
+from xeemu.language.places import from_here
 
 LEVER_GAIN = 1.05
 """A hint that gains less is not what the time depends on."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from xeemu.cost.figures import WIDTH, ascii_only, cut, marked, number, percent, seconds, size, wrap
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport, ratio, total
+from xeemu.language.places import short_place
 
 if TYPE_CHECKING:
     from xeemu.cost.latency import Waiting
@@ -317,4 +318,4 @@ def _how(site: SiteReport) -> str:
 
 def place(site: SiteReport) -> str:
     """File and line of a site."""
-    return f"{os.path.basename(site.file)}:{site.line}"
+    return short_place(site.file, site.line)

@@ -10,7 +10,8 @@ from typing import Any
 
 from xeemu.faults.baseline import Accepted
 from xeemu.faults.findings import ERROR, KINDS, Finding
-from xeemu.language.source import Site, from_here
+from xeemu.language.places import from_here
+from xeemu.language.source import Site
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xeemu.faults import timeline
+from xeemu.language.places import short_place
 from xeemu.pages import listing, notebook, rendering
 from xeemu.pages.listing import Line
 
@@ -86,4 +87,4 @@ def _places(sites: Sequence["Site"]) -> list[str]:
 
 
 def _name(site: "Site") -> str:
-    return f"{os.path.basename(site.file)}:{site.line}"
+    return short_place(site.file, site.line)

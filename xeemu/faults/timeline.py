@@ -1,9 +1,9 @@
 """Timeline: two accesses that conflict, each by its work-item, and the barriers that they stand before and after."""
 
 import dataclasses
-import os
 from typing import TYPE_CHECKING
 
+from xeemu.language.places import short_place
 from xeemu.language.source import Site
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _access(item: "WorkItem", what: str, site: Site) -> Access:
         f"local {item.shown(item.local_id)}, sub-group {item.sub_group}",
         f"work-group {item.shown(item.group_id)}",
         what,
-        f"{os.path.basename(site.file)}:{site.line}",
+        short_place(site.file, site.line),
         site.source,
     )
 

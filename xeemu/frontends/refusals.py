@@ -4,7 +4,7 @@ import linecache
 
 from xeemu.errors import KernelError
 from xeemu.frontends.tree import Place
-from xeemu.language.source import from_here
+from xeemu.language.places import from_here
 
 
 class Unplaced(KernelError):

@@ -1,11 +1,12 @@
 """Text: an inspection as a table, a row for each value and access of a step, a column for each work-item."""
 
 import math
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from xeemu.language.places import short_place
 
 if TYPE_CHECKING:
     from xeemu.inspection.inspection import Access, Inspection, Step
@@ -57,7 +58,7 @@ def of_step(step: "Step") -> str:
 
 def place(step: "Step") -> str:
     """File and line of a step."""
-    return f"{os.path.basename(step.file)}:{step.line}"
+    return short_place(step.file, step.line)
 
 
 def _apart(step: "Step") -> str:

@@ -15,20 +15,12 @@ import numpy as np
 
 from xeemu.errors import KernelError
 from xeemu.ir.program import Op
+from xeemu.language.places import full_place
 
 # Frames of these directories are never the user's; the collection of kernels inside the package is a user of it.
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _KERNELS = os.path.join(_PACKAGE, "kernels")
 _LIBRARIES = tuple(os.path.dirname(os.path.abspath(str(library.__file__))) + os.sep for library in (jax, np))
-
-
-def from_here(file: str) -> str:
-    """The path of a file as texts show it: from the folder in which the program runs, if it lies in there."""
-    try:
-        here = os.path.join(os.getcwd(), "")
-    except FileNotFoundError:  # the folder is gone
-        return file
-    return file.removeprefix(here)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +39,7 @@ class Site:
 
     @property
     def place(self) -> str:
-        """File, as `from_here` has it, and line."""
-        return f"{from_here(self.file)}:{self.line}"
+        return full_place(self.file, self.line)
 
     def __str__(self) -> str:
         return f"{self.place}: {self.source}" if self.source else self.place

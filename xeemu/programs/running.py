@@ -27,7 +27,7 @@ from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
-from xeemu.language.source import from_here
+from xeemu.language.places import from_here
 from xeemu.launching.launch import launch
 from xeemu.launching.printing import printed
 from xeemu.programs import launches, naming

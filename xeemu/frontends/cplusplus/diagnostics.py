@@ -7,7 +7,7 @@ from typing import Any
 
 from xeemu.errors import KernelError
 from xeemu.frontends.cplusplus.options import is_header
-from xeemu.language.source import from_here
+from xeemu.language.places import from_here
 
 _ERROR = 3
 _MOST, _MOST_NOTES = 10, 4

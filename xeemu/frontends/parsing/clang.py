@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from xeemu.errors import KernelArgumentError, KernelError
 from xeemu.frontends.tree import Place
-from xeemu.language.source import from_here
+from xeemu.language.places import from_here
 
 Cursor: TypeAlias = Any
 Unit: TypeAlias = Any
