@@ -283,3 +283,20 @@ def test_random_numbers_are_threefrys():
     # 39 for a word: two of the seed's key and two of the group's, one for each work-item.
     found = instructions(drawn, jnp.int32(3), floats(dtype=jnp.uint32))
     assert found["i32"] == 39 * (2 + 2 + 1)
+
+
+def test_elements_of_a_work_item_do_not_wait_for_one_another():
+    def doubled(wg, x):
+        i = wg.global_id()[:, None] * 4 + jnp.arange(4)
+        return x.at[i].set(x[i] * x[i] * x[i])
+
+    def nothing(wg, x):
+        return x.at[wg.global_id()].set(jnp.exp(jnp.zeros((wg.size, 0), jnp.float32)).sum(-1))
+
+    def waited(function):
+        report = xe.estimate(xe.kernel(sub_group_size=32)(function), xe.NDRange(32, 32), device="h200")(floats(128))
+        return report.instructions, {wait.cause: wait.times for wait in report.waits}
+
+    classes, times = waited(doubled)
+    assert (classes["f32"], times["arithmetic"]) == (8, 2)
+    assert waited(nothing)[1].get("arithmetic", 0) <= 1

@@ -79,7 +79,7 @@ NO_HASH = (
         ((X, np.array(["a"])), {}, NOT_NUMBERS.format("<U1")),
         ((X, np.array([None])), {}, NOT_NUMBERS.format("object")),
         ((X, np.zeros(12, np.longdouble)), {}, NOT_NUMBERS.format("float128")),
-        ((X, Y), {"facto": 1}, NO_STATIC.format("facto")),
+        ((X, Y), {"facto": 1}, NO_STATIC.format("facto (did you mean 'factor'?)")),
         ((X, Y), {"b": 1, "a": 2}, NO_STATIC.format("a, b")),
         ((X, Y), {"factor": X}, NO_HASH.format("factor", "ndarray")),
         ((X, Y), {"offset": [0]}, NO_HASH.format("offset", "list")),

@@ -61,7 +61,7 @@ def test_other_rules_are_for_known_operations(rules):
 
 @pytest.mark.parametrize("rules", [alignment._RULES, progressions._RULES], ids=["alignment", "progressions"])
 def test_rules_of_expressions_are_for_known_operations(rules):
-    assert rules.keys() <= table.OPS.keys() | {"element"}
+    assert rules.keys() <= table.OPS.keys() | {"element", "table"}
 
 
 # --- What is not ---

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
-from test_boxes import looks_up
+from test_boundary_windows import looks_up
 
 import xeemu as xe
 from xeemu.ir import control

@@ -1,5 +1,10 @@
 """Amounts: arithmetic with figures that may not be known."""
 
+from collections.abc import Iterable
+from typing import TypeVar
+
+N = TypeVar("N", int, float)
+
 
 def product(a: float | None, b: float | None) -> float | None:
     """0 where a factor is 0: what is not there needs no figure."""
@@ -20,7 +25,8 @@ def difference(a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None else max(0.0, a - b)
 
 
-def total(*addends: float | None) -> float | None:
+def total(addends: Iterable[N | None]) -> N | None:
     """Not known where an addend is not."""
-    known = [addend for addend in addends if addend is not None]
-    return sum(known) if len(known) == len(addends) else None
+    each = list(addends)
+    known = [addend for addend in each if addend is not None]
+    return sum(known) if len(known) == len(each) else None

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from xeemu.cost import instructions, tallies
+from xeemu.cost import amounts, instructions, tallies
 from xeemu.cost.costs import Meter
-from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry, total
+from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
 from xeemu.knowledge.analysis import Plan
@@ -123,7 +123,9 @@ def take(schedule: Schedule, device: Device, blank: bool = False) -> Census:
     # Each operation is looked at up to four times, each frame once.
     effort = Effort(parts=4 * sum(map(len, by_key.values())) + sum(map(len, by_plan.values())))
     counter = Counter(schedule, device, effort)
-    executions = {plan: None if blank else total(map(counter.executions, frames)) for plan, frames in by_plan.items()}
+    executions = {
+        plan: None if blank else amounts.total(map(counter.executions, frames)) for plan, frames in by_plan.items()
+    }
     tallied, untallied = tallies.of_updates(counter, by_key, blank)
     made_up = {key: counter.vector(operations) for key, operations in by_key.items()}
     counts = {key: None if blank else counter.count(operations, made_up[key]) for key, operations in by_key.items()}

@@ -84,11 +84,6 @@ def has_geometry(memory: Allocation, device: Device) -> bool:
     return (device.slm_banks if memory.space == "local" else device.line_bytes) is not None
 
 
-def total(numbers: Iterable[int | None]) -> int | None:
-    known = list(numbers)
-    return None if None in known else sum(number for number in known if number is not None)
-
-
 def all_active(parts: Iterable[Active | None]) -> Active | None:
     known = list(parts)
     found = [part for part in known if part is not None]

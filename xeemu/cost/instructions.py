@@ -117,7 +117,7 @@ def _independent(op: Op, geometry: Geometry) -> int:
     values = (*op.operands, *op.results)
     if not values or ops.of(op).is_reduction:
         return 1
-    return _elements(max((value.shape for value in values), key=math.prod), geometry)
+    return max(1, _elements(max((value.shape for value in values), key=math.prod), geometry))
 
 
 def _depth(frame: Frame) -> int:

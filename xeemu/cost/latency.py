@@ -53,7 +53,7 @@ def waits(work: Work, device: Device) -> tuple[Waiting, ...] | None:
     loads = (Waiting(_cause(wait), wait.site, wait.rounds, _of_load(wait, device)) for wait in work.waits)
     fences = Waiting("fences", None, (work.instructions or {}).get("fence", 0.0), device.fence_latency_cycles or 0.0)
     found = [each for each in (arithmetic(work, device), *loads, _at_barriers(work, device), fences) if each.times != 0]
-    total = amounts.total(*(each.cycles for each in found))
+    total = amounts.total(each.cycles for each in found)
     shared = (dataclasses.replace(each, share=amounts.quotient(each.cycles, total)) for each in found)
     return tuple(sorted(shared, key=lambda each: -(each.cycles or 0.0)))
 
@@ -81,7 +81,7 @@ def is_farther(work: Work, device: Device) -> bool:
 def _of_load(wait: Wait, device: Device) -> float | None:
     later = _WAIT_PER_PASS * (wait.passes - 1)
     if wait.is_local:
-        return amounts.total(device.slm_latency_cycles, later)
+        return amounts.total((device.slm_latency_cycles, later))
     l1, l2, dram = device.l1_latency_cycles, device.l2_latency_cycles, device.dram_latency_cycles
     if wait.past_l1 is None or wait.past_l2 is None or l1 is None or l2 is None:
         return None
@@ -93,4 +93,4 @@ def _at_barriers(work: Work, device: Device) -> Waiting:
     per_group = work.sub_groups / work.groups
     late = (device.barrier_cycles_per_sub_group or 0.0) * per_group
     times = amounts.product(work.barriers, per_group)
-    return Waiting("barriers", None, times, amounts.total(device.barrier_latency_cycles, late))
+    return Waiting("barriers", None, times, amounts.total((device.barrier_latency_cycles, late)))

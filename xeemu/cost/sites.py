@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
+from xeemu.cost import amounts
 from xeemu.devices.bankmap import BankMap
 
 Op = Literal["load", "store", "atomic"]
@@ -99,10 +100,10 @@ class LocalTotals:
         """The sums over the sites of local memory; a sum with an unknown part is not known."""
         local = [site for site in sites if site.space == "local"]
         return cls(
-            requests=total(site.requests for site in local),
-            passes=total(site.passes for site in local),
-            ideal_passes=total(site.ideal_passes for site in local),
-            bytes=total(site.bytes_used for site in local),
+            requests=amounts.total(site.requests for site in local),
+            passes=amounts.total(site.passes for site in local),
+            ideal_passes=amounts.total(site.ideal_passes for site in local),
+            bytes=amounts.total(site.bytes_used for site in local),
         )
 
 
@@ -126,11 +127,11 @@ class GlobalTotals:
         """The sums over the sites of global and private memory; a sum with an unknown part is not known."""
         outside = [site for site in sites if site.space != "local"]
         return cls(
-            requests=total(site.requests for site in outside),
-            lines=total(site.lines for site in outside),
-            sectors=total(site.sectors for site in outside),
-            bytes_used=total(site.bytes_used for site in outside),
-            bytes_moved=total(site.bytes_moved for site in outside),
+            requests=amounts.total(site.requests for site in outside),
+            lines=amounts.total(site.lines for site in outside),
+            sectors=amounts.total(site.sectors for site in outside),
+            bytes_used=amounts.total(site.bytes_used for site in outside),
+            bytes_moved=amounts.total(site.bytes_moved for site in outside),
         )
 
 
@@ -159,8 +160,3 @@ def ratio(a: float | None, b: float | None) -> float | None:
 
 def difference(a: int | None, b: int | None) -> int | None:
     return None if a is None or b is None else a - b
-
-
-def total(values: Iterable[int | None]) -> int | None:
-    known = list(values)
-    return None if None in known else sum(value for value in known if value is not None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.cost import hints, pipes, requests, timing
+from xeemu.cost import amounts, hints, pipes, requests, timing
 from xeemu.cost.algorithms import EXCHANGE
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
@@ -57,7 +57,7 @@ def tabulate(
     by_place = {place: _site(place, counts, ledger, program.kernel) for place in taken.places}
     sites = tuple(by_place.values())
     executed = _executed(counts, taken)
-    classes, barriers, exchanges = _classes(executed, taken, _total(site.requests for site in sites))
+    classes, barriers, exchanges = _classes(executed, taken, amounts.total(site.requests for site in sites))
     registers = _registers(prepared, taken)
     there = _register_bytes(prepared, taken)
     spill = None if there is None else max(0, registers - there)
@@ -343,10 +343,10 @@ def _atomics(sites: Mapping[Place, SiteReport], counts: Counts, taken: Census) -
     local = [site for place, site in sites.items() if place in updates and site.space == "local"]
     remote = {place: site for place, site in sites.items() if place in updates and site.space == "global"}
     return AtomicTotals(
-        local_requests=_total(site.requests for site in local),
-        local_passes=_total(site.passes for site in local),
-        global_operations=_total(site.lanes for site in remote.values()),
-        global_sectors=_total(site.sectors for site in remote.values()),
+        local_requests=amounts.total(site.requests for site in local),
+        local_passes=amounts.total(site.passes for site in local),
+        global_operations=amounts.total(site.lanes for site in remote.values()),
+        global_sectors=amounts.total(site.sectors for site in remote.values()),
         contention=_contention({place.memory for place in remote}, counts),
     )
 
@@ -359,8 +359,3 @@ def _contention(memories: set[Allocation], counts: Counts) -> int | None:
             return None
         most = max(most, int(tally.max(initial=0)))
     return most
-
-
-def _total(values: Iterable[int | None]) -> int | None:
-    known = list(values)
-    return None if None in known else sum(value for value in known if value is not None)

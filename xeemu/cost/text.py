@@ -8,8 +8,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from xeemu.cost import amounts
 from xeemu.cost.figures import WIDTH, ascii_only, cut, marked, number, percent, seconds, size, wrap
-from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport, ratio, total
+from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport, ratio
 from xeemu.language.places import short_place
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _gutter(sites: list[SiteReport]) -> str:
     far = any(site.space != "local" for site in sites)
     passes = (number(slm.passes), number(slm.ideal_passes)) if local else (".", ".")
     lines = (number(outside.lines), _efficiency(outside)) if far else (".", ".")
-    requests = number(total(site.requests for site in sites))
+    requests = number(amounts.total(site.requests for site in sites))
     return f"{requests:>9}{passes[0]:>9}{passes[1]:>8}{lines[0]:>8}{lines[1]:>5}"
 
 

@@ -255,7 +255,7 @@ def _l2(work: Work, device: Device) -> Term:
     if work.atomic_sends:
         sector = device.sector_bytes or device.line_bytes
         sent = amounts.product(2 * work.atomic_sends, sector)
-        bytes_ = amounts.total(bytes_, sent)
+        bytes_ = amounts.total((bytes_, sent))
     elif work.atomic_sends is None:
         bytes_ = None
     return _term("L2", bytes_, "bytes", device.l2_bytes_per_cycle)
@@ -270,8 +270,12 @@ def _sliced_l2(work: Work, device: Device) -> Term:
         amounts.quotient(work.load_lines, device.load_lines_per_cycle),
         amounts.quotient(work.store_lines, device.store_lines_per_cycle),
         amounts.total(
-            _in_slices(whole, work.store_places, device.store_sectors_per_cycle, device),
-            _in_slices(work.partial_store_sectors, work.store_places, device.partial_store_sectors_per_cycle, device),
+            (
+                _in_slices(whole, work.store_places, device.store_sectors_per_cycle, device),
+                _in_slices(
+                    work.partial_store_sectors, work.store_places, device.partial_store_sectors_per_cycle, device
+                ),
+            )
         ),
     ]
     return _at_longest("L2", work.l2_bytes, "bytes", limits)
@@ -336,7 +340,7 @@ def _group_launch(work: Work, device: Device) -> Term:
 
 def _latency(work: Work, device: Device, resident_groups: float | None) -> Term:
     waits = latency.waits(work, device)
-    total = None if waits is None else amounts.total(*(each.cycles for each in waits))
+    total = None if waits is None else amounts.total(each.cycles for each in waits)
     term = _term("latency", total, "cycles waited", _in_flight(work, device, resident_groups))
     return dataclasses.replace(term, left_out=("DRAM",) if latency.is_farther(work, device) else ())
 

@@ -4,11 +4,13 @@ import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 
+from xeemu.cost import amounts
 from xeemu.cost.instructions import UNROLLED
-from xeemu.cost.sites import SiteReport, total
+from xeemu.cost.sites import SiteReport
 from xeemu.cost.subject import Advice, Subject, costliest, fewer
 from xeemu.cost.trials import Change
 from xeemu.cost.work import Wait
+from xeemu.language.dialect import PYTHON
 
 # Patterns worth a hint: three quarters of the moved bytes unused; a sixth of the lines only because rows begin between
 # two; a byte that a work-group loads four times.
@@ -121,8 +123,8 @@ def _in_order(site: SiteReport, subject: Subject) -> str:
 
 
 def _has_no_rows(site: SiteReport, subject: Subject) -> bool:
-    """Whether neither the memory nor the launch has more than one dimension."""
-    return len(site.shape) == 1 and len(subject.local_size) == 1
+    """Whether neither the memory nor the launch has more than one dimension; memories of C have rows in their index."""
+    return subject.dialect is PYTHON and len(site.shape) == 1 and len(subject.local_size) == 1
 
 
 def _scratch(sites: Sequence[SiteReport], subject: Subject) -> Advice:
@@ -159,7 +161,7 @@ def _percent(value: float | None) -> str:
 def _again(sites: Sequence[SiteReport], subject: Subject) -> Iterator[Advice]:
     loads = costliest(sites, "requests")
     once = subject.groups * subject.group_bytes.get(loads[0].memory, 0.0) if loads else 0.0
-    moved = total(site.bytes_moved for site in sites)
+    moved = amounts.total(site.bytes_moved for site in sites)
     if not once or not moved or moved < _AGAIN * once or subject.group_size <= subject.sub_group_size:
         return
     text = (

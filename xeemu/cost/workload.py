@@ -91,9 +91,9 @@ def of_launch(
         sub_group_size=geometry.sub_group_size,
         instructions=executed.instructions,
         dependent_instructions=executed.chain,
-        local_passes=_total(site.passes for site in local.values()),
-        global_requests=_total(site.requests for site in remote.values()),
-        bytes_moved=_total(site.bytes_moved for place, site in remote.items() if place not in updates),
+        local_passes=amounts.total(site.passes for site in local.values()),
+        global_requests=amounts.total(site.requests for site in remote.values()),
+        bytes_moved=amounts.total(site.bytes_moved for place, site in remote.items() if place not in updates),
         l1_passes=_l1_passes(remote, taken),
         l2_bytes=None if traffic is None else caches.past_l1(traffic, taken.device),
         dram_bytes=None if traffic is None else caches.past_l2(traffic, taken.device),
@@ -129,9 +129,9 @@ def _spilling(work: Work, spill: Spill, traffic: Traffic | None, taken: Census) 
     return dataclasses.replace(
         work,
         instructions=classes and {**classes, "memory": classes.get("memory", 0) + 2 * asked},
-        global_requests=amounts.total(work.global_requests, 2 * asked),
-        bytes_moved=amounts.total(work.bytes_moved, 2 * spill.stored_bytes),
-        l1_passes=amounts.total(work.l1_passes, 2 * asked),
+        global_requests=amounts.total((work.global_requests, 2 * asked)),
+        bytes_moved=amounts.total((work.bytes_moved, 2 * spill.stored_bytes)),
+        l1_passes=amounts.total((work.l1_passes, 2 * asked)),
         waits=None if work.waits is None else (*work.waits, loads),
     )
 
@@ -142,7 +142,7 @@ def _exchanging(work: Work, exchanges: int | None) -> Work:
         return work
     loads = Wait(requests=exchanges / 2, rounds=exchanges / 2, is_local=True)
     waits = None if work.waits is None else (*work.waits, loads)
-    return dataclasses.replace(work, local_passes=amounts.total(work.local_passes, exchanges), waits=waits)
+    return dataclasses.replace(work, local_passes=amounts.total((work.local_passes, exchanges)), waits=waits)
 
 
 def _by_line(traffic: Traffic | None, device: Device) -> dict[str, float | None]:
@@ -185,7 +185,7 @@ def _updated_places(sites: Sites, taken: Census, resident: Occupancy | None) -> 
 
 def _l1_passes(remote: Sites, taken: Census) -> float | None:
     """Passes of the L1, where its tags are known and all accesses are."""
-    return None if taken.device.tag_bank_masks is None else _total(site.l1_passes for site in remote.values())
+    return None if taken.device.tag_bank_masks is None else amounts.total(site.l1_passes for site in remote.values())
 
 
 # --- Traffic ---
@@ -246,7 +246,7 @@ def _by_memory(operations: Iterable[Sequence[Operation]], *ops: str) -> list[lis
 
 def _moved(operations: Sequence[Operation], sites: Sites) -> float | None:
     """Bytes that all requests of some operations move."""
-    return _total(sites[place].bytes_moved for place in dict.fromkeys(o.place for o in operations))
+    return amounts.total(sites[place].bytes_moved for place in dict.fromkeys(o.place for o in operations))
 
 
 def _loaded(
@@ -283,7 +283,7 @@ def _stored(
 
 def _asked(operations: Sequence[Operation], sites: Sites) -> float | None:
     """Lines that all requests of some operations touch, each request's counted."""
-    return _total(sites[place].lines for place in dict.fromkeys(o.place for o in operations))
+    return amounts.total(sites[place].lines for place in dict.fromkeys(o.place for o in operations))
 
 
 def _packed(touched: Footprint, moved: float, taken: Census) -> Footprint:
@@ -332,8 +332,3 @@ def _scratch(sites: Sites, taken: Census, spill: Spill) -> Scratch | None:
 def _partial(stores: Iterable[SiteReport]) -> float:
     """Bytes of the sectors that requests of stores need not fill."""
     return float(sum(site.bytes_moved or 0 for site in stores if (site.bytes_used or 0) < (site.bytes_moved or 0)))
-
-
-def _total(values: Iterable[int | None]) -> int | None:
-    known = list(values)
-    return None if None in known else sum(value for value in known if value is not None)

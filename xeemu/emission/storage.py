@@ -18,7 +18,7 @@ class Storage:
       unit: the array holds a part of a global memory from a row on whose number is a multiple of it; None if it holds
         all of the memory.
       alone: see `values.Buffer`.
-      rows: the same.
+      rows: see `values.Buffer`.
     """
 
     space: str

@@ -290,12 +290,13 @@ class Buffer:
 
     @property
     def elements(self) -> int:
-        return math.prod(self.shape)
+        """Of the memory."""
+        return self.storage.elements
 
     @property
     def row(self) -> int:
         """Elements for each place along the first dimension."""
-        return math.prod(self.shape[1:])
+        return self.storage.row
 
     @property
     def storage(self) -> Storage:

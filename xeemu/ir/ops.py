@@ -56,7 +56,7 @@ def unhandled(op: Op, who: str) -> NotImplementedError:
 
 
 def without_rule(name: str, who: str) -> NotImplementedError:
-    """The same by the name of the operation."""
+    """The error of a consumer that has no rule for an operation of that name."""
     return NotImplementedError(f"{who} has no rule for the operation {name} (xeemu/ir/table.py)")
 
 

@@ -34,7 +34,7 @@ def imported(closed: Any) -> Region:
 
 
 def opened(closed: Any) -> Region:
-    """The same with the arrays that it has taken from around it as inputs, before the others."""
+    """What `jax.make_jaxpr` gives, as a program whose first inputs are the arrays that it has taken from around it."""
     taken = {v: _value(v) for v in closed.jaxpr.constvars}
     return _Importer().region(closed, taken=taken)
 
