@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from xeemu.cost import recurrences, waiting
 from xeemu.cost.census import Census
 from xeemu.cost.sites import SiteReport
+from xeemu.knowledge.access_tree import Frame, Operation, Place
 from xeemu.knowledge.analysis import Plan
-from xeemu.knowledge.schedule import Frame, Operation, Place
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

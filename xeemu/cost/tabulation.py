@@ -21,8 +21,8 @@ from xeemu.devices import bankmap, grf
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
+from xeemu.knowledge.access_tree import Frame, Place
 from xeemu.knowledge.registers import live_bytes
-from xeemu.knowledge.schedule import Frame, Place
 from xeemu.language import listing, source
 from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation

@@ -17,9 +17,9 @@ from xeemu.cost.timing import Timing
 from xeemu.cost.work import Wait, Work
 from xeemu.cost.workload import Executed, Spill
 from xeemu.devices.occupancy import Occupancy
+from xeemu.knowledge.access_tree import Place
 from xeemu.knowledge.analysis import Plan
-from xeemu.knowledge.progressions import Effort
-from xeemu.knowledge.schedule import Place
+from xeemu.knowledge.periodicity import Effort
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

@@ -170,7 +170,8 @@ def of_index(shape: tuple[int, ...], copies: int, indices: Sequence[Index], elem
 def foreseen(op: Op, plan: Plan, dimensions: int) -> Address:
     """The address of an access, as its operation and the analysis have it; of a memory in one copy.
 
-    Its emission may know more: that two components are the quotient and the remainder of one number (see `splitting`).
+    Its emission may know more: that two components are the quotient and the remainder of one number, see
+    `linearised_indices`.
 
     Args:
       op: the access.
