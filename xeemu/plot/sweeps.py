@@ -25,7 +25,8 @@ def sweep(table: Table, x: str | None = None, y: str | None = None, ax: "Axes | 
 
     What no time is known of is shaded, and what cannot be launched is hatched, with a legend of both. Where more parts
     vary than are drawn, a place has the least time of all configurations there, and a `?` if the time of some is not
-    known. A time after `>` is a lower bound. The best configuration is framed, or marked in red.
+    known. A time after `>` is a lower bound, one after `<` an upper one. The best configuration is framed, or marked in
+    red.
 
     Args:
       table: what `xe.tune` gives.
