@@ -52,7 +52,7 @@ def stream(wg, index, x, out):
 
 @xe.kernel
 def summed_by_groups(wg, index, x, out):
-    return out.at[wg.group_id()].set(wg.sum(x[index[wg.global_id()]]))
+    return out.at[wg.group_id()].set(wg.reduce(x[index[wg.global_id()]], "add"))
 
 
 INDEX = np.asarray(pattern(np.arange(N)), np.int32)

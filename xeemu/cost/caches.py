@@ -213,7 +213,7 @@ def opened_pages(traffic: Traffic, device: Device) -> float | None:
 
 def reused(traffic: Traffic) -> tuple[str, ...]:
     """The memories of which it is not known what is loaded or stored again, so that nothing is taken to be."""
-    every = (*traffic.loads, *traffic.stores)
+    every: list[Loaded | Stored] = [*traffic.loads, *traffic.stores]
     return tuple(dict.fromkeys(each.memory for each in every if each.sectors.is_most and each.moved_bytes))
 
 

@@ -92,6 +92,7 @@ def tabulate(
         idle=_idle(taken),
         waits=time.waits if time else (),
         parts=launch.divisions.most,
+        rows=launch.rows,
     )
     return Report(
         kernel=program.kernel.name,
