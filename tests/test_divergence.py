@@ -14,7 +14,7 @@ from jax import lax
 import xeemu as xe
 from xeemu.language import divergence
 from xeemu.language.memory import poison
-from xeemu.launching import cutting
+from xeemu.launching import chunking
 
 GROUPS, ITEMS, LANES = 3, 24, 8
 RANGE = xe.NDRange(GROUPS * ITEMS, ITEMS)
@@ -180,7 +180,7 @@ def test_nests_mean_what_the_oracle_says(block):
 @given(BLOCKS, st.integers(0, 99))
 def test_nests_mean_the_same_in_chunks_and_under_a_schedule(block, key):
     kernel, wanted = rendered(block), expected(block)
-    with mock.patch.object(cutting, "_chunk", return_value=2):
+    with mock.patch.object(chunking, "_chunk", return_value=2):
         assert_same(xe.launch(kernel, RANGE, device=DEVICE)(*arguments()), wanted)
     assert_same(xe.launch(kernel, RANGE, device=DEVICE, schedule=key)(*arguments()), wanted)
 

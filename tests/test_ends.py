@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jax import lax
-from test_joining import on_a_gpu
+from test_update_coalescing import on_a_gpu
 
 import xeemu as xe
 from xeemu.knowledge import analysis
-from xeemu.launching import cutting, working
+from xeemu.launching import chunking, working_set
 from xeemu.launching.arguments import Description
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
@@ -167,7 +167,7 @@ def test_groups_that_may_wait_for_others_stay_in_order():
 @given(st.integers(3, 5000), st.data())
 def test_chunks_of_rows_leave_as_many_at_both_ends(count, data):
     most = data.draw(st.integers(1, count - 2))
-    size, ends = cutting._between(count, most)
+    size, ends = chunking._between(count, most)
     between = count - 2 * ends
     assert between > 0 < ends <= max(size, 1) + 1
     assert between % size == 0
@@ -196,11 +196,11 @@ def busy_at_an_end(wg, data, out):
 def test_chunks_between_the_ends_are_as_large_as_what_is_left_of_the_kernel_allows():
     arguments = [np.arange(2**20, dtype=np.int32), np.zeros(2**20, np.int32)]
     ready = launches.prepared(busy_at_an_end, xe.NDRange(2**20, 256), arguments)
-    evenly = cutting.evenly(ready.analysed, ready.options, 1)
+    evenly = chunking.evenly(ready.analysed, ready.options, 1)
     assert ready.cut.first
     assert ready.cut.chunk > 1.4 * evenly.chunk
     inner = ready.cut.inner.task
-    assert ready.cut.chunk * working.group_bytes(inner.program, inner.plan, 1) <= ready.options.chunk_bytes
+    assert ready.cut.chunk * working_set.group_bytes(inner.program, inner.plan, 1) <= ready.options.chunk_bytes
     data = arguments[0].astype(np.int64)
     expected = sum(np.pad(data, 4)[k : k + data.size] * k for k in range(9))
     expected[:256] = sum((data[:256] // (k + 1)) ** 2 for k in range(8))
@@ -219,6 +219,6 @@ def test_what_fuses_takes_no_room():
 
     arguments = [np.zeros(2**10, np.int32), np.zeros(2**10, np.int32)]
     ready = [launches.prepared(several, xe.NDRange(2**10, 256), arguments, {"uses": uses}) for uses in (1, 2)]
-    once, twice = (working.group_bytes(r.program, r.plan, 1) for r in ready)
+    once, twice = (working_set.group_bytes(r.program, r.plan, 1) for r in ready)
     # What is looked up counts, and so does what two operations use.
     assert (once, twice) == (2 * ROOM, 3 * ROOM)

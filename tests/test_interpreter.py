@@ -120,7 +120,7 @@ class TestNothingExtra:
         with jax.enable_x64(launch.program.wide):
             jaxpr = jax.make_jaxpr(launch.emit)(*inputs).jaxpr
         chunks, words = loops(jaxpr)
-        # The counter and the histogram of the launch; of each of two strands the counter and the bins of its groups.
+        # The counter and the histogram of the launch; of each of two sub-chunks the counter and the bins of its groups.
         assert [v.aval.shape for v in chunks.outvars] == [(), (256,)]
         assert [v.aval.shape for v in words.outvars] == 2 * [(), (launch.cut.chunk // 2, 256)]
 

@@ -17,7 +17,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.language.memory import poison
-from xeemu.launching import cutting
+from xeemu.launching import chunking
 
 OPERATIONS = ("add", "sub", "min", "max", "and", "or", "xor", "exchange", "compare_exchange")
 GROUPS, ITEMS, ELEMENTS = 5, 20, 6
@@ -32,7 +32,7 @@ def launched(program: programs.Program, **options: Any) -> Any:
 
 def in_chunks_of(groups: int) -> Any:
     """A launch in this context emulates so many groups at a time."""
-    return mock.patch.object(cutting, "_chunk", return_value=groups)
+    return mock.patch.object(chunking, "_chunk", return_value=groups)
 
 
 def assert_as_the_oracle_says(program: programs.Program, results: Any) -> None:

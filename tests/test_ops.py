@@ -16,7 +16,17 @@ from xeemu.devices.target import CPU
 from xeemu.faults import absence, alignment
 from xeemu.ir import ops, printer, table
 from xeemu.ir.table import Kind, Traits
-from xeemu.knowledge import analysis, conversions, folding, forms, intervals, lanewise, progressions, schedule, work
+from xeemu.knowledge import (
+    access_tree,
+    analysis,
+    constant_folding,
+    conversions,
+    forms,
+    intervals,
+    lanewise,
+    periodicity,
+    work,
+)
 from xeemu.language import lineage, linearity, primitives, separation, source
 from xeemu.launching import preparation
 from xeemu.stepping import flattening
@@ -45,7 +55,7 @@ def test_it_has_what_jax_lets_a_kernel_compute_with():
 
 @pytest.mark.parametrize(
     ("rules", "holds"),
-    [(folding.ELEMENTWISE, "folds"), (folding.MOVES, "moves")],
+    [(constant_folding.ELEMENTWISE, "folds"), (constant_folding.MOVES, "moves")],
     ids=["folding.ELEMENTWISE", "folding.MOVES"],
 )
 def test_rules_are_for_the_operations_that_the_table_says(rules, holds):
@@ -59,7 +69,7 @@ def test_other_rules_are_for_known_operations(rules):
     assert rules.keys() <= table.OPS.keys()
 
 
-@pytest.mark.parametrize("rules", [alignment._RULES, progressions._RULES], ids=["alignment", "progressions"])
+@pytest.mark.parametrize("rules", [alignment._RULES, periodicity._RULES], ids=["alignment", "progressions"])
 def test_rules_of_expressions_are_for_known_operations(rules):
     assert rules.keys() <= table.OPS.keys() | {"element", "table"}
 
@@ -98,7 +108,7 @@ def _mystery(ready):
 
 CONSUMERS = {
     "analysis": lambda ready: analysis.analyse(ready.program),
-    "schedule": lambda ready: schedule.of_program(ready.program, ready.plan, (None,)),
+    "schedule": lambda ready: access_tree.of_program(ready.program, ready.plan, (None,)),
     "listing": lambda ready: str(ready.program),
     "interpreter": lambda ready: jax.make_jaxpr(ready.emit)(jnp.zeros(ITEMS, jnp.int32)),
     "stepping": lambda ready: flattening.of_program(ready.program),

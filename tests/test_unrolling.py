@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from jax import lax
 from launches import prepared, run
-from test_joining import on_a_gpu
 from test_kernels import EXAMPLES_FOR_TESTS, JUDGED, SIZES
+from test_update_coalescing import on_a_gpu
 
 import xeemu as xe
 from xeemu.emission import unrolling
 from xeemu.ir import control, ops
-from xeemu.launching.cutting import Cut
+from xeemu.launching.chunking import Cut
 
 
 @pytest.mark.parametrize("name", [name for name in JUDGED if EXAMPLES_FOR_TESTS[name].run is None])

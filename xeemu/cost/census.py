@@ -15,10 +15,10 @@ from xeemu.cost.costs import Meter
 from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
+from xeemu.knowledge.access_tree import AccessTree, Frame, Key, Operation, Place
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Expression
-from xeemu.knowledge.progressions import Box, Effort
-from xeemu.knowledge.schedule import Frame, Key, Operation, Place, Schedule
+from xeemu.knowledge.periodicity import Box, Effort
 from xeemu.language import source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -50,7 +50,7 @@ class Census:
       untallied: updates that are missing there.
     """
 
-    schedule: Schedule
+    schedule: AccessTree
     device: Device
     in_registers: frozenset[Allocation]
     operations: Mapping[Key, tuple[Operation, ...]]
@@ -109,7 +109,7 @@ class Census:
         return known and not self.left and not self.untallied
 
 
-def take(schedule: Schedule, device: Device, blank: bool = False) -> Census:
+def take(schedule: AccessTree, device: Device, blank: bool = False) -> Census:
     """Takes the census of a launch on a device.
 
     Args:
@@ -160,13 +160,13 @@ def count_in(operation: Operation, boxes: Sequence[Box], taken: Census) -> Count
     return counter.count([dataclasses.replace(operation, frame=part)], taken.vectors[operation.key])
 
 
-def _in_registers(schedule: Schedule) -> frozenset[Allocation]:
+def _in_registers(schedule: AccessTree) -> frozenset[Allocation]:
     private = [o for o in schedule.root.operations() if o.place.memory.space == "private"]
     computed = {o.place.memory for o in private if not all(component.constant for component in o.index)}
     return frozenset(o.place.memory for o in private) - computed
 
 
-def _by_key(schedule: Schedule, in_registers: frozenset[Allocation]) -> dict[Key, list[Operation]]:
+def _by_key(schedule: AccessTree, in_registers: frozenset[Allocation]) -> dict[Key, list[Operation]]:
     found: dict[Key, list[Operation]] = {}
     for operation in schedule.root.operations():
         if operation.place.memory not in in_registers:
@@ -174,7 +174,7 @@ def _by_key(schedule: Schedule, in_registers: frozenset[Allocation]) -> dict[Key
     return found
 
 
-def _by_plan(schedule: Schedule) -> dict[Plan, list[Frame]]:
+def _by_plan(schedule: AccessTree) -> dict[Plan, list[Frame]]:
     found: dict[Plan, list[Frame]] = {}
     for frame in schedule.root.frames():
         found.setdefault(frame.plan, []).append(frame)

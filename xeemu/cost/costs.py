@@ -25,7 +25,7 @@ from xeemu.cost.requests import Layout
 from xeemu.cost.vectors import Vector
 from xeemu.devices import banks, lanes, lines
 from xeemu.devices.device import Device
-from xeemu.knowledge.schedule import Operation
+from xeemu.knowledge.access_tree import Operation
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 

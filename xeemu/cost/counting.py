@@ -24,8 +24,8 @@ from xeemu.cost.observed import Observed
 from xeemu.cost.sampling import Sample
 from xeemu.emission.observer import MAX_ITERATIONS, Event, Observer
 from xeemu.emission.values import Chunk, Emitted
+from xeemu.knowledge.access_tree import Key, Place
 from xeemu.knowledge.analysis import Plan
-from xeemu.knowledge.schedule import Key, Place
 from xeemu.language.linearity import Allocation
 
 State = dict[str, list[jax.Array]]

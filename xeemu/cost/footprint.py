@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from xeemu.cost.census import Census
-from xeemu.knowledge import addresses, progressions
+from xeemu.knowledge import addresses, periodicity
+from xeemu.knowledge.access_tree import Operation
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
-from xeemu.knowledge.progressions import Box, Progressions
-from xeemu.knowledge.schedule import Operation
+from xeemu.knowledge.periodicity import Box, Progressions
 
 _MOST_ELEMENTS = 1 << 22
 
@@ -103,7 +103,7 @@ def _touched(operations: Sequence[Operation], taken: Census) -> _Touched | None:
             for box in _around(operation.frame.boxes, middle)
         ]
         ends = [
-            progressions.divided(operation.frame.boxes, functools.partial(_extremes, index))
+            periodicity.divided(operation.frame.boxes, functools.partial(_extremes, index))
             for operation, index in zip(operations, indices, strict=True)
         ]
     except TooLarge:

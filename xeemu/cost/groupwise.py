@@ -12,8 +12,8 @@ from xeemu.cost import census, counter, sampling
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES
 from xeemu.cost.sampling import Sample
-from xeemu.knowledge.progressions import Box
-from xeemu.knowledge.schedule import Key
+from xeemu.knowledge.access_tree import Key
+from xeemu.knowledge.periodicity import Box
 
 GROUPS = 64
 """Work-groups on which is counted."""

@@ -23,8 +23,8 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge import intervals
+from xeemu.knowledge.access_tree import Frame, Key, Meeting
 from xeemu.knowledge.analysis import Plan
-from xeemu.knowledge.schedule import Frame, Key, Meeting
 from xeemu.language import primitives
 from xeemu.language.geometry import Geometry
 from xeemu.language.orders import ACQUIRING, RELEASING

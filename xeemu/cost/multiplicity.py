@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from xeemu.knowledge import progressions
+from xeemu.knowledge import periodicity
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
-from xeemu.knowledge.progressions import Measured, Progressions
+from xeemu.knowledge.periodicity import Measured, Progressions
 
 # Points that are looked at together, and values that are multiplied with a unit of effort.
 _MOST_POINTS = 1 << 22
@@ -20,7 +20,7 @@ _VALUES = 1 << 11
 
 def executed(conditions: Sequence[Expression], inside: Progressions) -> int:
     if not conditions:
-        return progressions.points(inside.box)
+        return periodicity.points(inside.box)
     return int(times(inside, {}, conditions).sum())
 
 
@@ -31,7 +31,7 @@ def times(inside: Progressions, periods: Mapping[Axis, int], conditions: Sequenc
     after the other is summed up in the product of those that depend on it.
     """
     # So many executions need Python's own integers.
-    dtype = np.dtype(np.int64 if progressions.points(inside.box) < 2**63 else object)
+    dtype = np.dtype(np.int64 if periodicity.points(inside.box) < 2**63 else object)
     grid, weights = inside.representatives(joined(inside, periods, conditions))
     rank = len(weights)
     kept = [max(1, min(periods.get(axis, 1), len(indices))) for axis, indices in inside.box.items()]
@@ -44,7 +44,7 @@ def times(inside: Progressions, periods: Mapping[Axis, int], conditions: Sequenc
         if sizes[axis] > _MOST_POINTS:
             raise TooLarge
         waiting.remove(axis)
-        progressions.spend(1 + sizes[axis] / _VALUES)
+        periodicity.spend(1 + sizes[axis] / _VALUES)
         product = functools.reduce(np.multiply, (f for f in factors if f.shape[axis] > 1), np.ones((1,) * rank, dtype))
         factors = [f for f in factors if f.shape[axis] == 1] + [_folded(product, axis, kept[axis])]
     return np.broadcast_to(math.prod(factors), kept)

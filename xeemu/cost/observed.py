@@ -19,8 +19,8 @@ from jax import lax
 
 from xeemu.cost.costs import Meter
 from xeemu.cost.requests import sub_groups
-from xeemu.emission.locating import Lanes, Located
 from xeemu.emission.observer import Event
+from xeemu.emission.positions import Lanes, Located
 from xeemu.emission.values import Chunk
 from xeemu.knowledge.forms import Form
 from xeemu.language.linearity import Allocation

@@ -15,7 +15,7 @@ from xeemu.cost.census import Census
 from xeemu.cost.instructions import CHAIN
 from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import SiteReport
-from xeemu.knowledge.schedule import Frame, Operation, Place
+from xeemu.knowledge.access_tree import Frame, Operation, Place
 
 Shares = Mapping[str, float]
 """The share of a phase in the work of each resource of the time model."""

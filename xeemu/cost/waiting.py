@@ -15,7 +15,7 @@ from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.work import Wait
-from xeemu.knowledge.schedule import Frame, Meeting, Operation, Place
+from xeemu.knowledge.access_tree import Frame, Meeting, Operation, Place
 from xeemu.language import collectives
 from xeemu.language.linearity import Allocation
 

@@ -14,7 +14,7 @@ from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.work import Wait, Work
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy
-from xeemu.knowledge.schedule import Operation, Place
+from xeemu.knowledge.access_tree import Operation, Place
 from xeemu.language.linearity import Allocation
 
 Sites = Mapping[Place, SiteReport]

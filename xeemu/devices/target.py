@@ -190,7 +190,7 @@ class Target:
       most_times: how many times as much the compiler may take in the end (not recorded).
       whole_bytes: of a launch of so much it is tried whether the compiler needs chunks at all; 0 for never (2-core CPU,
         reductions by atomics: 0.55 ms for 1.22).
-      strands: parts of a chunk's groups that update memories side by side: as few as keep two cores busy, as the code
+      sub_chunks: parts of a chunk that update memories side by side: as few as keep two cores busy, as the code
         grows with them (2-core CPU, histogram_slm with blocks of updates: 92 ms for 287).
       many_items: work-items of a chunk from which on what they do takes much longer than to begin it (2-core CPU, sums
         and products of a convolution); None where that is never so.
@@ -219,7 +219,7 @@ class Target:
     observed_chunk_bytes: int
     most_times: int
     whole_bytes: int
-    strands: int
+    sub_chunks: int
     many_items: int | None
     fewest_groups: int
     watched_iterations: int
@@ -253,7 +253,7 @@ CPU = Target(
     observed_chunk_bytes=1 << 20,
     most_times=8,
     whole_bytes=256 << 20,
-    strands=2,
+    sub_chunks=2,
     many_items=1 << 12,
     fewest_groups=4,
     watched_iterations=8,
@@ -309,7 +309,7 @@ GPU = Target(
     observed_chunk_bytes=2 << 30,
     most_times=8,
     whole_bytes=0,
-    strands=1,
+    sub_chunks=1,
     many_items=None,
     fewest_groups=4,
     watched_iterations=8,

@@ -9,7 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import addressing, bins, forwarding, locating, opacity, placed_windows, serial
+from xeemu.emission import (
+    fusion_barriers,
+    ordered_atomics,
+    placed_windows,
+    positions,
+    small_histograms,
+    store_to_load_forwarding,
+)
 from xeemu.emission.access_plans import (
     Atomic,
     BoundaryWindow,
@@ -23,13 +30,14 @@ from xeemu.emission.access_plans import (
     Store,
     Window,
 )
-from xeemu.emission.forwarding import Forwarded
 from xeemu.emission.haloed_tiles import HaloedTiles
-from xeemu.emission.locating import Lanes, Touched, columns, places
 from xeemu.emission.periodic_gathers import PeriodicGather
 from xeemu.emission.placed_windows import PlacedWindow, View
+from xeemu.emission.positions import Lanes, Touched, columns, places
+from xeemu.emission.store_to_load_forwarding import Forwarded
 from xeemu.emission.strided_windows import StridedWindow
 from xeemu.emission.values import Buffer, Chunk, Emitted, Shared, Some, Update
+from xeemu.knowledge import addressing
 from xeemu.language.memory import poison
 
 
@@ -62,7 +70,7 @@ def read(plan: Load, at: Touched, view: View | None = None, base: jax.Array | No
         case Missing(value):
             return jnp.full((1, at.where.count), value)
         case Forwarded():
-            return forwarding.recalled(at.buffer.stored, plan)
+            return store_to_load_forwarding.recalled(at.buffer.stored, plan)
         case PeriodicGather():
             return plan.read(data, plan.first(base, at.chunk))
         case Window(window):
@@ -70,7 +78,7 @@ def read(plan: Load, at: Touched, view: View | None = None, base: jax.Array | No
         case BoundaryWindow(window):
             return _placed(window, at).shared(data)
         case HaloedTiles():
-            return plan.read(data, locating.starts(at.buffer, at.address, plan.further, at.chunk))
+            return plan.read(data, positions.starts(at.buffer, at.address, plan.further, at.chunk))
         case CheckedWindow(window, gather):
             return _read_checked(window, gather, at)
         case Gather():
@@ -113,7 +121,7 @@ def _some(values: jax.Array, where: Lanes, other: Emitted | None, apart: bool, c
     rest, (first, last) = None, where.chosen[[0, -1]]
     if apart and other is not None and chunk.target.joins_by_branches and last - first == where.count - 1:
         beside = where.elements.beside
-        rest = locating.of_elements(other, beside, chunk).astype(values.dtype)
+        rest = positions.of_elements(other, beside, chunk).astype(values.dtype)
         rest = jnp.broadcast_to(rest, (rest.shape[0], beside.count))
     return Some(where.chosen, jnp.broadcast_to(values, (values.shape[0], where.count)), rest)
 
@@ -148,7 +156,7 @@ def _expanded(values: jax.Array, where: Lanes, other: Emitted | None, chunk: Chu
     if other is None:
         return values
     everyone = addressing.everyone(where.shape)
-    rest = locating.of_elements(other, everyone, chunk).astype(dtype)
+    rest = positions.of_elements(other, everyone, chunk).astype(dtype)
     if where.mask is not None:
         inactive = rest if rest.shape[1] == 1 else columns(rest, where.chosen)
         values = jnp.where(where.mask, values, inactive)
@@ -185,7 +193,7 @@ def store(plan: Store, at: Touched, value: Emitted) -> Buffer:
         after = dataclasses.replace(buffer.holding(written), viewed=viewed)
     else:
         after = buffer.holding(_scatter(buffer.data, "store", _target(at), values, _always(at)))
-    return forwarding.remembering(buffer, after, address, where, values, value.shared, chunk)
+    return store_to_load_forwarding.remembering(buffer, after, address, where, values, value.shared, chunk)
 
 
 def contents(buffer: Buffer) -> jax.Array:
@@ -194,7 +202,7 @@ def contents(buffer: Buffer) -> jax.Array:
     XLA may write to an array in place although what it writes comes from elsewhere in the same array, if one of the two
     sees it in another shape (a fault of JAX 0.10.2 on CPUs). A window that is the whole memory is not written to.
     """
-    return opacity.apart(buffer.data) if buffer.viewed else buffer.data
+    return fusion_barriers.apart(buffer.data) if buffer.viewed else buffer.data
 
 
 def _always(at: Touched) -> bool:
@@ -282,8 +290,8 @@ def carried_out(buffer: Buffer, chunk: Chunk) -> Buffer:
     They are joined in one scatter unless that takes its elements one after the other anyway.
     """
     figures = chunk.target.counting
-    counted = bins.of_updates(buffer.pending, figures)
-    data, updates = bins.added(buffer, counted, figures), [u for u in buffer.pending if u not in counted]
+    counted = small_histograms.of_updates(buffer.pending, figures)
+    data, updates = small_histograms.added(buffer, counted, figures), [u for u in buffer.pending if u not in counted]
     for update in updates if chunk.target.scatters_in_order else _joined(updates, data):
         data = _scatter(data, update.op, _positions(update, data), update.values, update.always)
     return buffer.holding(data)
@@ -316,8 +324,8 @@ def _in_order(at: Touched, op: str, arrays: Sequence[jax.Array]) -> tuple[jax.Ar
     buffer, target = at.buffer, _target(at)
     flat = [jnp.broadcast_to(a, target.shape).reshape(-1) for a in arrays]
     data, addresses = buffer.data.reshape(-1), target.reshape(-1)
-    if at.chunk.deterministic and serial.rounds(buffer.data.dtype, op):
-        old, data = serial.in_sequence(data, addresses, -flat[0] if op == "sub" else flat[0])
+    if at.chunk.deterministic and ordered_atomics.rounds(buffer.data.dtype, op):
+        old, data = ordered_atomics.in_sequence(data, addresses, -flat[0] if op == "sub" else flat[0])
     else:
-        old, data = serial.apply(data, op, addresses, flat)
+        old, data = ordered_atomics.apply(data, op, addresses, flat)
     return old.reshape(target.shape), data.reshape(buffer.data.shape)

@@ -10,12 +10,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.emission import boundary_windows, forwarding, haloed_tiles, periodic_gathers, serial, strided_windows
-from xeemu.emission.forwarding import Forwarded
+from xeemu.emission import (
+    boundary_windows,
+    haloed_tiles,
+    ordered_atomics,
+    periodic_gathers,
+    store_to_load_forwarding,
+    strided_windows,
+)
 from xeemu.emission.haloed_tiles import HaloedTiles
-from xeemu.emission.neighbours import Neighbour
 from xeemu.emission.periodic_gathers import PeriodicGather
 from xeemu.emission.references import Reference
+from xeemu.emission.stencil_loads import StencilLoad
+from xeemu.emission.store_to_load_forwarding import Forwarded
 from xeemu.emission.strided_windows import StridedWindow
 from xeemu.emission.values import Chunk, Few, Split, Stored
 from xeemu.knowledge import lattices
@@ -93,7 +100,7 @@ class ScatteredUpdate:
 
     Attributes:
       own: whether each work-item updates one element of its own private memory.
-      few: what is added to which elements, if that is known and a scatter may be the slower way (see `bins`).
+      few: the number added and its range of elements, where a scatter may be slower (`small_histograms`); else None.
       waits: whether it waits for the next update, which is the only other use of the memory.
     """
 
@@ -140,7 +147,7 @@ class Loading:
 
     missing: np.ndarray | None = None
     gathered: bool = False
-    neighbour: Neighbour | None = None
+    neighbour: StencilLoad | None = None
     stored: Sequence[Stored] = ()
     split: Split | None = None
 
@@ -151,7 +158,7 @@ def of_load(reference: Reference, loading: Loading, chunk: Chunk) -> Load:
     missing = poison(dtype) if loading.missing is None else loading.missing.astype(dtype)
     if reference.is_empty:
         return Missing(missing)
-    if (taken := forwarding.source(reference, loading.stored, chunk.geometry.items)) is not None:
+    if (taken := store_to_load_forwarding.source(reference, loading.stored, chunk.geometry.items)) is not None:
         return taken
     gather = Gather(_run(reference, chunk), missing)
     if loading.gathered:
@@ -163,7 +170,7 @@ def of_load(reference: Reference, loading: Loading, chunk: Chunk) -> Load:
 
 
 def _loaded_window(
-    reference: Reference, gather: Gather, neighbour: Neighbour | None, chunk: Chunk
+    reference: Reference, gather: Gather, neighbour: StencilLoad | None, chunk: Chunk
 ) -> Window | BoundaryWindow | CheckedWindow | None:
     """The window that a load reads, if it does."""
     window = strided_windows.of_reference(reference, chunk)
@@ -241,7 +248,7 @@ def of_atomic(reference: Reference, updating: Updating, chunk: Chunk) -> Atomic:
     if reference.is_empty:
         return Empty(waits=updating.waits)
     storage, op = reference.storage, updating.op
-    in_order = chunk.deterministic and serial.rounds(storage.dtype, op)
+    in_order = chunk.deterministic and ordered_atomics.rounds(storage.dtype, op)
     if not (updating.waits or updating.pending or in_order) and (window := _combined_window(reference, op, chunk)):
         return Window(window)
     if op not in _SCATTERED or (in_order and not chunk.target.scatters_in_order):
@@ -260,9 +267,9 @@ def of_fetch(reference: Reference) -> Empty | InOrder:
 def _combined_window(reference: Reference, op: str, chunk: Chunk) -> StridedWindow | None:
     """The window that an atomic update goes through, in any order, if it does.
 
-    Private memory is updated where some place is not known (see `accumulation`), and a scatter does that.
+    Private memory is updated where some place is not known (see `read_modify_write`), and a scatter does that.
     """
-    if reference.storage.space == "private" or op not in serial.COMBINE or not reference.address.proved:
+    if reference.storage.space == "private" or op not in ordered_atomics.COMBINE or not reference.address.proved:
         return None
     window = strided_windows.of_reference(reference, chunk)
     return window if window and window.rectangle else None

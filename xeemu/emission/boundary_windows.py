@@ -17,13 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission.addressing import Component
-from xeemu.emission.neighbours import Neighbour
 from xeemu.emission.references import Reference
 from xeemu.emission.row_views import Rectangle, Starts
+from xeemu.emission.stencil_loads import StencilLoad
 from xeemu.emission.storage import Storage
 from xeemu.emission.values import Chunk
 from xeemu.knowledge import lattices
+from xeemu.knowledge.addressing import Component
 from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.lattices import Axis, Lattice
 
@@ -131,7 +131,7 @@ class StencilRectangle(Rectangle):
       around: the larger one.
     """
 
-    neighbour: Neighbour
+    neighbour: StencilLoad
     around: BoundaryRectangle
 
     def read(self, data: jax.Array, starts: Starts) -> jax.Array:
@@ -156,7 +156,7 @@ def inside(reference: Reference, chunk: Chunk) -> Box | None:
     return lattice, Rectangle(sizes, reference.storage.held_shape, lattice.extents, True), further
 
 
-def of_reference(reference: Reference, chunk: Chunk, missing: Any, neighbour: Neighbour | None = None) -> Box | None:
+def of_reference(reference: Reference, chunk: Chunk, missing: Any, neighbour: StencilLoad | None = None) -> Box | None:
     """The rectangle of a reference to global memory that may be out of bounds; None if it has none.
 
     Args:
@@ -221,7 +221,9 @@ def _axes(reference: Reference, chunk: Chunk) -> list[Lattice] | None:
     return [Lattice((*own, *lattice.axes)) for own, lattice in zip(steps, lanes, strict=True)]
 
 
-def _around(edged: BoundaryRectangle, neighbour: Neighbour, storage: Storage, chunk: Chunk) -> BoundaryRectangle | None:
+def _around(
+    edged: BoundaryRectangle, neighbour: StencilLoad, storage: Storage, chunk: Chunk
+) -> BoundaryRectangle | None:
     """A rectangle around one and its neighbours; None if it is not worth it."""
     # The neighbours are those along each dimension of the memory, of which a division may have joined some.
     target = chunk.target

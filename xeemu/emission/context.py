@@ -7,9 +7,9 @@ from typing import Protocol
 import jax
 
 from xeemu.emission.items import Item
+from xeemu.emission.iteration_batch import IterationBatch
 from xeemu.emission.observer import Observer
-from xeemu.emission.streaming import Block
-from xeemu.emission.together import Together
+from xeemu.emission.strip_mining import Block
 from xeemu.emission.values import Chunk
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge.analysis import Known, Plan
@@ -24,7 +24,7 @@ class Context:
       present: `[G, L]` mask of the work-items that exist, or None.
       observer: is told of everything that is emitted.
       block: the iteration that is being emitted of a loop that streams, if one is.
-      waiting: of the body that is being emitted the numbers of updates that are carried out later (see `updating`).
+      waiting: of the body that is being emitted the numbers of updates carried out later (see `scatter_loops`).
       together: the iteration that is being emitted for all of a block, if one is.
     """
 
@@ -33,7 +33,7 @@ class Context:
     observer: Observer
     block: Block | None = None
     waiting: frozenset[int] = frozenset()
-    together: Together | None = None
+    together: IterationBatch | None = None
 
     @property
     def dimensions(self) -> int:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import boundary_windows, locating
+from xeemu.emission import boundary_windows, positions
 from xeemu.emission.boundary_windows import BoundaryRectangle
 from xeemu.emission.references import Reference
 from xeemu.emission.row_views import Starts
@@ -90,7 +90,7 @@ class HaloedTiles:
 
     def read(self, data: jax.Array, starts: Starts) -> Shared:
         """`[own groups, n]` elements; `starts` of the cover."""
-        return Shared(self.block, self.own, locating.columns(self.cover.read(data, starts), self.chosen))
+        return Shared(self.block, self.own, positions.columns(self.cover.read(data, starts), self.chosen))
 
 
 def of_reference(reference: Reference, chunk: Chunk, missing: np.ndarray) -> HaloedTiles | None:
@@ -110,7 +110,7 @@ def of_reference(reference: Reference, chunk: Chunk, missing: np.ndarray) -> Hal
     tile = tuple((patterns.max(axis=0) - least + 1).tolist())
     fits = math.prod(tile) <= chunk.target.windows.widest_overlap * reference.elements.count
     chosen = np.ravel_multi_index(tuple((patterns - least).T), tile) if fits else None
-    if chosen is None or not locating.is_sliced(tile, chosen):
+    if chosen is None or not positions.is_sliced(tile, chosen):
         return None
     steps = [c.form.steps if varying else (0,) for c in components]
     own = tuple(n if any(each) else 1 for n, *each in zip(block, *steps, strict=True))

@@ -1,8 +1,8 @@
 """The interpreter: emits a program over a chunk of work-groups as ordinary JAX operations.
 
 It goes through a (sub)program and emits each operation by the module for its kind. Values that differ between groups
-have a leading axis of groups (see `operations`); control flow whose predicate differs becomes a mask on the memory
-operations (see `branches` and `whiles`).
+have a leading axis of groups (see `lifted_ops`); control flow whose predicate differs becomes a mask on the memory
+operations (see `conditionals` and `while_loops`).
 """
 
 import dataclasses
@@ -13,16 +13,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission import branches, comparing, items, memories, operations, rowwise, scans, ways, whiles
-from xeemu.emission.comparing import Comparison
+from xeemu.emission import (
+    access_constraints,
+    compare_fusion,
+    conditionals,
+    counted_loops,
+    items,
+    lifted_ops,
+    memory_ops,
+    rowwise,
+    while_loops,
+)
+from xeemu.emission.access_constraints import AccessConstraints, BodyConstraints
+from xeemu.emission.compare_fusion import Comparison
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer, Passage, Result
 from xeemu.emission.values import Buffer, Chunk, Emitted, Origin
-from xeemu.emission.ways import Way, Ways
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import quotients
+from xeemu.knowledge import floor_division
 from xeemu.knowledge.analysis import Plan
 from xeemu.language.program import Program
 
@@ -83,11 +93,11 @@ class _Interpreter:
     def body(self, body: Region, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
         self.context.observer.on_body(plan, active, self.context.chunk)
-        each = ways.of_body(body, plan, self.context)
+        each = access_constraints.of_body(body, plan, self.context)
         # What is followed has to be emitted as it is written.
         followed = bool(self.context.observer.followed)
-        comparisons = {} if followed else comparing.of_body(body, plan, self.context.dimensions)
-        spared = comparing.spared(body, comparisons)
+        comparisons = {} if followed else compare_fusion.of_body(body, plan, self.context.dimensions)
+        spared = compare_fusion.spared(body, comparisons)
         found = dict(zip(body.taken, inputs, strict=True))
         return _Pass(self, body, plan, active, each, comparisons, spared, found).results()
 
@@ -99,7 +109,9 @@ class _Interpreter:
             op = body.ops[number]
             applied = Applied(plan, number, op, list(map(read, op.used)), None)
             is_load = op.name == ops.LOAD
-            results = memories.accessed(applied, Way(), self.context) if is_load else self.results(applied)
+            results = (
+                memory_ops.accessed(applied, AccessConstraints(), self.context) if is_load else self.results(applied)
+            )
             found |= dict(zip(op.results, results, strict=True))
         return list(map(read, values))
 
@@ -121,12 +133,12 @@ class _Interpreter:
             case control.Call(body):
                 return self._call(applied, body)
             case control.Cond(choices):
-                return branches.results(self, applied, choices)
+                return conditionals.results(self, applied, choices)
             case control.Scan() as scan:
-                return scans.results(self, applied, scan)
+                return counted_loops.results(self, applied, scan)
             case control.While() as loop:
-                return whiles.results(self, applied, loop)
-        return operations.results(applied.plan, op, list(map(as_value, applied.operands)), self.context.chunk)
+                return while_loops.results(self, applied, loop)
+        return lifted_ops.results(applied.plan, op, list(map(as_value, applied.operands)), self.context.chunk)
 
     def _language(self, applied: Applied) -> list[Item]:
         """The results of one of the language's own operations."""
@@ -135,9 +147,9 @@ class _Interpreter:
             out = op.results[0]
             return [Emitted(plan.values[op.results[0]], out.shape, out.dtype)]
         if op.name == ops.ALLOCATE:
-            return [memories.allocated(op, plan.values[op.results[0]].alike, self.context.chunk)]
+            return [memory_ops.allocated(op, plan.values[op.results[0]].alike, self.context.chunk)]
         if op.name == ops.BARRIER:
-            return memories.after_barrier(applied, self.context)
+            return memory_ops.after_barrier(applied, self.context)
         if op.name == ops.FENCE:
             return [o for o in applied.operands if isinstance(o, Buffer)]
         if op.name == ops.REGION:
@@ -146,13 +158,13 @@ class _Interpreter:
             return []
         if op.name == ops.UNIFORM:
             operands = list(map(as_value, applied.operands))
-            return operations.uniform(plan, op, operands, self.context.chunk, self.context.present)
+            return lifted_ops.uniform(plan, op, operands, self.context.chunk, self.context.present)
         if op.name != ops.COLLECTIVE:
             raise ops.unhandled(op, "the interpreter")
         if op.attributes["collective"].masked:
             passage = Passage(plan, applied.number, as_value(applied.operands[-1]), applied.active)
             self.context.observer.on_barrier(passage, self.context.chunk)
-        return operations.collective(plan, op, list(map(as_value, applied.operands)), self.context.chunk)
+        return lifted_ops.collective(plan, op, list(map(as_value, applied.operands)), self.context.chunk)
 
     def _call(self, applied: Applied, body: Region) -> list[Item]:
         """The results of a subprogram; one that only divides is a division."""
@@ -160,7 +172,7 @@ class _Interpreter:
         division = None if self.context.observer.watches else _division(body, applied.operands)
         # A result with a form has a base, which the subprogram finds.
         if division is not None and applied.known[0].form is None:
-            return operations.results(inner, division, list(map(as_value, applied.operands)), self.context.chunk)
+            return lifted_ops.results(inner, division, list(map(as_value, applied.operands)), self.context.chunk)
         return self.body(body, inner, applied.operands, applied.active)
 
 
@@ -183,7 +195,7 @@ class _Pass:
     body: Region
     plan: Plan
     active: jax.Array | None
-    each: Ways
+    each: BodyConstraints
     comparisons: Mapping[int, Comparison]
     spared: Mapping[Value, int]
     found: dict[Value, Item]
@@ -204,14 +216,14 @@ class _Pass:
     def _emit(self, number: int) -> None:
         op, context = self.body.ops[number], self.interpreter.context
         if (value := self._compared(number)) is not None:
-            results = operations.compared(self.plan, op, self.comparisons[number], value, context.chunk)
+            results = lifted_ops.compared(self.plan, op, self.comparisons[number], value, context.chunk)
         else:
             applied = Applied(self.plan, number, op, list(map(self._read, op.used)), self.active)
             is_access = op.name in ops.ACCESSES
             way = self.each.of(number, self._read) if is_access else None
             if context.observer.watches and not is_access:
                 context.observer.on_operation(self.plan, number, self.active, context.chunk)
-            results = memories.accessed(applied, way, context) if way else self.interpreter.results(applied)
+            results = memory_ops.accessed(applied, way, context) if way else self.interpreter.results(applied)
             if (self.plan, number) in context.observer.followed:
                 told = Result(self.plan, number, op, applied.operands, results, self.active)
                 context.observer.on_result(told, context.chunk)
@@ -227,4 +239,4 @@ class _Pass:
 def _division(body: Region, operands: Sequence[Item]) -> Op | None:
     """The division that is all that a subprogram comes to."""
     known = [o.known.interval for o in operands if isinstance(o, Emitted)]
-    return quotients.division(body, known) if len(known) == len(operands) else None
+    return floor_division.division(body, known) if len(known) == len(operands) else None

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission.items import Item
-from xeemu.emission.locating import Lanes, Located
+from xeemu.emission.positions import Lanes, Located
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Plan

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import locating, opacity
+from xeemu.emission import fusion_barriers, positions
 from xeemu.emission.references import Reference
 from xeemu.emission.values import Chunk, Split
 from xeemu.knowledge.forms import Form
@@ -41,7 +41,7 @@ class PeriodicGather:
 
     def first(self, base: jax.Array | None, chunk: Chunk) -> jax.Array:
         """The remainder that the first place follows from, of a number whose form has a base or none."""
-        number = locating.start(self.form, base, self.dtype, chunk)
+        number = positions.start(self.form, base, self.dtype, chunk)
         return lax.rem(number, number.dtype.type(self.divisor)).astype(np.int32)
 
     def read(self, data: jax.Array, first: jax.Array) -> jax.Array:
@@ -50,7 +50,7 @@ class PeriodicGather:
         places = rest.dtype.type(self.offset) + rest.dtype.type(self.sign) * rest
         periods = data.reshape(-1).at[places].get(mode="promise_in_bounds", wrap_negative_indices=False)
         count = self.groups * self.elements
-        copies = jnp.broadcast_to(opacity.settled(periods), (-(-count // self.found), self.found))
+        copies = jnp.broadcast_to(fusion_barriers.settled(periods), (-(-count // self.found), self.found))
         return copies.reshape(-1)[:count].reshape(self.groups, self.elements)
 
 

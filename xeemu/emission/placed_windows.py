@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from xeemu.devices.target import Target, Windows
-from xeemu.emission import combining, locating, serial
-from xeemu.emission.locating import Located
+from xeemu.emission import ordered_atomics, positions, reductions
+from xeemu.emission.positions import Located
 from xeemu.emission.row_views import Starts
 from xeemu.emission.strided_windows import StridedWindow
 from xeemu.emission.values import Buffer, Chunk, Shared
@@ -85,10 +85,10 @@ class PlacedWindow:
         within = "add" if op == "sub" else op
         neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
-        reduced = combining.reduced(self._laid_out(taking_part), within, window.repeated, target)
+        reduced = reductions.reduced(self._laid_out(taking_part), within, window.repeated, target)
         total = lattices.window(reduced, window.lattice)
         old = rectangle.read(data, self.corner)
-        new = serial.COMBINE[op](old, total)
+        new = ordered_atomics.COMBINE[op](old, total)
         if within == "add":
             new = jnp.where(total == 0, old, new)  # -0.0 stays as it is where there is nothing to add
         return rectangle.written(data, new, self.corner)
@@ -122,10 +122,10 @@ def placed(window: StridedWindow, buffer: Buffer, address: Located, chunk: Chunk
 def _starts(window: StridedWindow, buffer: Buffer, address: Located, chunk: Chunk) -> Starts:
     """Where a window begins in the buffer's data."""
     if window.moving is None:
-        return locating.starts(buffer, address, window.further, chunk)
+        return positions.starts(buffer, address, window.further, chunk)
     known, (further,) = address.known, window.further
     assert known.form is not None
-    start = locating.start(known.form, address.base, known.dtype, chunk, further)
+    start = positions.start(known.form, address.base, known.dtype, chunk, further)
     if buffer.origin is not None:
         start = lax.sub(start, buffer.origin_element(start.dtype))
     zero = start.dtype.type(0)

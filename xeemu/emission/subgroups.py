@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission.comparing import Comparison
+from xeemu.emission.compare_fusion import Comparison
 from xeemu.emission.values import Chunk, Emitted, materialise
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region

@@ -1,8 +1,8 @@
 """Which loops are emitted several iterations at a time, and which of their loads move on steadily.
 
 A loop that only streams, loading slices and computing on them, gains: the slices of several iterations fuse into one
-pass over its accumulators (see `streaming`). On a GPU, which starts a kernel for each store, so does one that fills a
-local memory, where it stores next to each other what several iterations have computed. A loop with other stores,
+pass over its accumulators (see `strip_mining`). On a GPU, which starts a kernel for each store, so does one that fills
+a local memory, where it stores next to each other what several iterations have computed. A loop with other stores,
 barriers, gathers or inner loops only grows.
 """
 
@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from xeemu.devices.target import CPU, Unrolling
-from xeemu.emission import addressing
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import analysis, lattices
+from xeemu.knowledge import addressing, analysis, lattices
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.lattices import Axis, Lattice
 
@@ -35,7 +34,7 @@ def factor(
       plan: its analysis.
       length: iterations.
       dimensions: of the nd-range.
-      values: numbers of the operations that access what the loop carries as values (see `promotion`).
+      values: numbers of the operations that access what the loop carries as values (see `scalar_promotion`).
       figures: of the host.
       few: whether it will for few groups, so that short code is worth more than fast code.
       many: whether it takes much longer for an iteration of all work-items than to begin it.

@@ -27,8 +27,8 @@ class Chunk:
       count: number of groups, `G`.
       target: the host that the emulation runs on.
       deterministic: whether float atomics are applied in one order.
-      turns: the most iterations of a loop that find together what they update (see `updating`).
-      strands: the most parts of the chunk that do so side by side.
+      turns: the most iterations of a loop that find together what they update (see `scatter_loops`).
+      sub_chunks: the most parts of the chunk that do so side by side.
       alignment: `first` is a multiple of it.
       inner: whether the last row of groups along the first dimension is not among them.
       few: whether so few groups of the launch are emulated by this code that it had better be short than fast.
@@ -43,7 +43,7 @@ class Chunk:
     target: Target
     deterministic: bool
     turns: int = 1
-    strands: int = 1
+    sub_chunks: int = 1
     alignment: int = 1
     inner: bool = False
     few: bool = False
@@ -266,12 +266,12 @@ class Buffer:
         `[elements, G * L]`, so that the work-items' copies of one element lie side by side. Slices are taken from this
         shape and gathers from the flat array: XLA updates both in place, but not a slice of a reshaped array.
       space: `"global"`, `"local"` or `"private"`; `"global"` also for a local memory that is one for all groups, whose
-        `analysis.Known` still says `"local"` (see `likeness`).
+        `analysis.Known` still says `"local"` (see `group_invariant_memory`).
       shape: elements per dimension (of one work-item, for private memory).
       origin: of a global memory where the part of it begins that the data are; None if they are all of it.
-      pending: updates that are still to be carried out, together with the next one (see `joining`).
-      waiting: updates that are still to be made at once with those that follow (see `placing`).
-      stored: what is known of the contents, the latest first (see `forwarding`).
+      pending: updates that are still to be carried out, together with the next one (see `update_coalescing`).
+      waiting: updates that are still to be made at once with those that follow (see `batched_updates`).
+      stored: what is known of the contents, the latest first (see `store_to_load_forwarding`).
       alone: whether the kernel does not change it, or uses it in one operation only.
       rows: the shape in which all operations on it see it, if they are stores that agree in one (see `rowwise`).
       viewed: whether the data may be no array of their own but another one in this shape, as one store has left them.
@@ -342,7 +342,7 @@ class Update:
       op: the operation.
       always: whether every element takes part.
       own: whether each work-item updates one element of its own.
-      few: what is added to which elements, if that is known and a scatter may be the slower way (see `bins`).
+      few: the number added and its range of elements, where a scatter may be slower (`small_histograms`); else None.
     """
 
     target: jax.Array

@@ -18,7 +18,7 @@ import numpy as np
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import analysis, folding
+from xeemu.knowledge import analysis, constant_folding
 from xeemu.language import collectives, primitives, source
 from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
@@ -185,9 +185,11 @@ def _ordinary(op: Op, operands: Sequence[_Value]) -> _Value:
     """The result of an operation that is no part of the language."""
     name, out, p = op.name, op.results[0], op.attributes
     if name == "iota":
-        return _constant(folding.iota(p).astype(out.dtype)) if math.prod(out.shape) <= _MOST_ELEMENTS else _BLANK
+        return (
+            _constant(constant_folding.iota(p).astype(out.dtype)) if math.prod(out.shape) <= _MOST_ELEMENTS else _BLANK
+        )
     if ops.of(op).moves:
-        return operands[0].mapped(functools.partial(folding.MOVES[name], p))
+        return operands[0].mapped(functools.partial(constant_folding.MOVES[name], p))
     if name == "select_n":
         return _selected(operands, out.shape)
     if ops.of(op).is_elementwise:
@@ -210,7 +212,7 @@ def _elementwise(op: Op, operands: Sequence[_Value]) -> _Value:
             sane = values[1] != 0 if name in ("div", "rem") else (values[1] >= 0) & (values[1] < 8 * out.dtype.itemsize)
             known, values[1] = known & sane, np.where(sane, values[1], 1).astype(values[1].dtype)
         with np.errstate(all="ignore"):
-            array = np.asarray(folding.ELEMENTWISE[name](op.attributes, *values)).astype(out.dtype)
+            array = np.asarray(constant_folding.ELEMENTWISE[name](op.attributes, *values)).astype(out.dtype)
         known = np.broadcast_to(known, out.shape)
     result = _Value(array, known, _origins(operands))
     absorbing = _absorbing(name, out.dtype)

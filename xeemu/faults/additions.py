@@ -20,7 +20,7 @@ from xeemu.faults import races
 from xeemu.faults.races import User
 from xeemu.faults.stamps import Layout, blank
 from xeemu.knowledge import conflicts
-from xeemu.knowledge.schedule import Operation, Schedule
+from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 
@@ -108,7 +108,7 @@ class Additions:
         return state._replace(sums=[sums if memory.space == "global" else _nothing(0) for memory, sums in kept])
 
 
-def of_schedule(schedule: Schedule, operations: Sequence[Operation]) -> Additions | None:
+def of_schedule(schedule: AccessTree, operations: Sequence[Operation]) -> Additions | None:
     """The atomic sums of floats that are not proved to have one work-item for each element; None without any."""
     adding: dict[Allocation, list[Operation]] = {}
     for operation in operations:

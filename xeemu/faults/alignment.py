@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from xeemu.devices.device import Device
-from xeemu.knowledge import expressions, folding
+from xeemu.knowledge import constant_folding, expressions
+from xeemu.knowledge.access_tree import Key, Operation
 from xeemu.knowledge.expressions import Expression
-from xeemu.knowledge.schedule import Key, Operation
 from xeemu.language.geometry import Geometry
 
 _LOAD_BYTES, _STORE_BYTES = 4, 16
@@ -91,9 +91,9 @@ def _of(e: Expression, most: int, operands: Sequence[_Residue]) -> _Residue:
     rule = _RULES.get(e.op)
     if rule is not None and e.dtype.kind in "iu":
         return rule(most, *operands)
-    if e.op in folding.MOVES and e.dtype.kind in "iu":
+    if e.op in constant_folding.MOVES and e.dtype.kind in "iu":
         (operand,) = operands
-        move = folding.MOVES[e.op]
+        move = constant_folding.MOVES[e.op]
         return _Residue(move(e.params, operand.base), move(e.params, operand.modulus))
     if e.op == "shift_left" and e.operands[1].constant:
         factor = 1 << np.minimum(e.operands[1].array.astype(np.int64), 4)

@@ -15,8 +15,8 @@ from xeemu.faults.ranges import Ranges, operation
 from xeemu.ir import evaluation, ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import intervals
+from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.intervals import Interval
-from xeemu.knowledge.schedule import Key
 
 
 def sources(ranges: Ranges) -> Mapping[Key, Op]:

@@ -30,8 +30,8 @@ from xeemu.faults.races import (
 )
 from xeemu.faults.remedies import Remedy
 from xeemu.knowledge import epochs
+from xeemu.knowledge.access_tree import AccessTree
 from xeemu.knowledge.expressions import TooLarge
-from xeemu.knowledge.schedule import Schedule
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.orders import ACQUIRING, RELEASING
@@ -97,7 +97,7 @@ class Explored:
         return {**state, "conflicts": self.counts, "differing": self.differing, "examples": self.examples}
 
 
-def orders_something(schedule: Schedule) -> bool:
+def orders_something(schedule: AccessTree) -> bool:
     """Whether atomic operations or fences of a program may order other accesses: something acquires, and releases."""
     orderings = [o.access.ordering for o in schedule.root.operations() if o.access.ordering is not None]
     fences = [m.op.attributes["ordering"] for m in schedule.meetings() if m.level is None]

@@ -21,7 +21,7 @@ from xeemu.faults.marks import Mark
 from xeemu.faults.paths import Kept, Node, Paths, Rule
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op
-from xeemu.knowledge.schedule import Key
+from xeemu.knowledge.access_tree import Key
 
 
 class Marking(Rule, Protocol):

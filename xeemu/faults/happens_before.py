@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xeemu.faults.proofs import Spot
+from xeemu.knowledge.access_tree import Place
 from xeemu.knowledge.expressions import TooLarge
-from xeemu.knowledge.schedule import Place
 from xeemu.language import collectives
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from xeemu.knowledge import addresses, epochs, instances
+from xeemu.knowledge.access_tree import AccessTree, Key, Operation
 from xeemu.knowledge.epochs import Clock
 from xeemu.knowledge.expressions import TooLarge
 from xeemu.knowledge.instances import Instances, Region
-from xeemu.knowledge.schedule import Key, Operation, Schedule
 from xeemu.language.linearity import Allocation
 
 _MOST_ELEMENTS = 1 << 22
@@ -20,7 +20,7 @@ _NEVER = np.iinfo(np.int64).max
 
 
 def doubtful_reads(
-    schedule: Schedule, operations: Sequence[Operation], unset: frozenset[Allocation] = frozenset()
+    schedule: AccessTree, operations: Sequence[Operation], unset: frozenset[Allocation] = frozenset()
 ) -> frozenset[Key]:
     """The reads, by their key, that are not proved to find something written.
 
@@ -52,7 +52,7 @@ def writes(operation: Operation) -> bool:
 
 
 def _doubtful(
-    memory: Allocation, uses: Sequence[Operation], schedule: Schedule, times: Mapping[Operation, Clock]
+    memory: Allocation, uses: Sequence[Operation], schedule: AccessTree, times: Mapping[Operation, Clock]
 ) -> Iterator[Operation]:
     reading = [o for o in uses if reads(o)]
     writing = [o for o in uses if writes(o) and instances.is_exact(o, schedule)]
@@ -75,7 +75,7 @@ class _Proof:
     def __init__(
         self,
         memory: Allocation,
-        schedule: Schedule,
+        schedule: AccessTree,
         times: Mapping[Operation, Clock],
         region: Region,
         writing: Sequence[Operation],

@@ -27,7 +27,7 @@ from xeemu.faults.wording import Divergence
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import dependence, epochs
-from xeemu.knowledge.schedule import Key, Operation
+from xeemu.knowledge.access_tree import Key, Operation
 from xeemu.language import separation, source
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.geometry import Geometry

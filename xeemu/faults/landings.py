@@ -13,8 +13,8 @@ from xeemu.faults.ranges import Ranges
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op
 from xeemu.knowledge import intervals
+from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.intervals import Interval
-from xeemu.knowledge.schedule import Key
 
 # After so many turns in which what a loop carries grows, it is taken to grow alike in as many as a check lets it have.
 _PATIENCE = 3

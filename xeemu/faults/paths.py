@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.analysis import Plan
-from xeemu.knowledge.schedule import Key
 
 Node = tuple[Plan, Value]
 

@@ -16,12 +16,12 @@ from xeemu.faults import additions, alignment, arithmetic, initialisation, paths
 from xeemu.faults.additions import Additions
 from xeemu.faults.following import Following, Marking
 from xeemu.faults.ranges import Ranges
-from xeemu.knowledge import addresses, conflicts, epochs, progressions
+from xeemu.knowledge import addresses, conflicts, epochs, periodicity
+from xeemu.knowledge.access_tree import AccessTree, Frame, Key, Meeting, Operation, Place
 from xeemu.knowledge.conflicts import Clocks
 from xeemu.knowledge.epochs import Pair
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
-from xeemu.knowledge.progressions import Progressions
-from xeemu.knowledge.schedule import Frame, Key, Meeting, Operation, Place, Schedule
+from xeemu.knowledge.periodicity import Progressions
 from xeemu.language.linearity import Allocation
 from xeemu.language.orders import Ordering
 
@@ -56,7 +56,7 @@ class Proofs:
       blocks: block loads and stores that might not begin where they may.
     """
 
-    schedule: Schedule
+    schedule: AccessTree
     operations: Mapping[Key, tuple[Operation, ...]]
     meetings: Mapping[Key, Meeting]
     races: Mapping[tuple[Spot, Spot], int]
@@ -91,7 +91,7 @@ class Proofs:
 
 
 def of_schedule(
-    schedule: Schedule,
+    schedule: AccessTree,
     written: frozenset[Allocation],
     ranges: Ranges | None = None,
     aligned: bool = True,
@@ -112,7 +112,7 @@ def of_schedule(
         by_key.setdefault(operation.key, []).append(operation)
     meetings = [m for m in schedule.meetings() if epochs.synchronises(m)]
     # What takes too long to prove is watched.
-    with progressions.Effort().portion():
+    with periodicity.Effort().portion():
         return Proofs(
             schedule=schedule,
             operations={key: tuple(same) for key, same in by_key.items()},
@@ -128,7 +128,7 @@ def of_schedule(
         )
 
 
-def followings(schedule: Schedule, ranges: Ranges) -> tuple[Following, ...]:
+def followings(schedule: AccessTree, ranges: Ranges) -> tuple[Following, ...]:
     """What is followed of a program: nothing where ranges prove that no operation goes wrong."""
     body, plan = schedule.root.body, schedule.root.plan
     each: list[tuple[Marking, Mapping[Key, Any]]] = [
@@ -148,7 +148,7 @@ def _is_endless(frame: Frame) -> bool:
 
 
 def _races(
-    schedule: Schedule, operations: Sequence[Operation], written: frozenset[Allocation]
+    schedule: AccessTree, operations: Sequence[Operation], written: frozenset[Allocation]
 ) -> dict[tuple[Spot, Spot], int]:
     left: dict[tuple[Spot, Spot], int] = {}
     spot_of = functools.cache(Spot.of)
@@ -195,7 +195,7 @@ def _races(
 # --- Bounds and barriers ---
 
 
-def _is_within_bounds(operation: Operation, schedule: Schedule) -> bool:
+def _is_within_bounds(operation: Operation, schedule: AccessTree) -> bool:
     outside = addresses.outside(operation, schedule)
     return outside.known and _holds_nowhere(outside, operation)
 
@@ -235,6 +235,6 @@ def _at_points(inside: Progressions, bools: Sequence[Expression]) -> list[np.nda
 
 def _in_every_box(frame: Frame, examine: Callable[[Progressions], bool]) -> bool:
     try:
-        return all(progressions.divided(frame.boxes, examine))
+        return all(periodicity.divided(frame.boxes, examine))
     except TooLarge:
         return False

@@ -9,10 +9,10 @@ from typing import Any
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import intervals
+from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Expression
 from xeemu.knowledge.intervals import Interval
-from xeemu.knowledge.schedule import Key
 
 _DIVIDING = {"floor_divide": "div", "remainder": "rem", "fmod": "rem"}
 """What functions of `jax.numpy` compute by more than one operation, of which the user wrote one."""

@@ -16,7 +16,7 @@ from xeemu.faults.proofs import Proofs, Spot
 from xeemu.faults.races import CASES, Conflict
 from xeemu.faults.stamps import Layout, blank
 from xeemu.knowledge import epochs
-from xeemu.knowledge.schedule import Key, Operation
+from xeemu.knowledge.access_tree import Key, Operation
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import locating
+from xeemu.emission import positions
 from xeemu.emission.observer import Event, Observer, Passage, Result
 from xeemu.emission.values import Buffer, Chunk, bits, bits_of
 from xeemu.faults import additions, alignment, batches, initialisation, races
@@ -27,8 +27,8 @@ from xeemu.faults.proofs import Spot
 from xeemu.faults.races import CASES, Conflict, User
 from xeemu.faults.watch import Parted, State, Watch
 from xeemu.knowledge import epochs
+from xeemu.knowledge.access_tree import Operation
 from xeemu.knowledge.analysis import Plan
-from xeemu.knowledge.schedule import Operation
 from xeemu.language.linearity import Allocation
 
 
@@ -428,7 +428,7 @@ class Watching(Observer):
         return self.chunk.linear_ids().astype(np.int64)
 
     def _places(self, event: Event) -> jax.Array:
-        return locating.places(event.buffer, event.address.index, event.lanes, self.chunk)
+        return positions.places(event.buffer, event.address.index, event.lanes, self.chunk)
 
     def _put(self, kind: str, number: int, entry: Any) -> None:
         entries = list(self._found[kind])

@@ -11,7 +11,7 @@ from xeemu.faults.following import Following, Wrong
 from xeemu.faults.ranges import operation
 from xeemu.faults.uses import Element, Use
 from xeemu.ir.program import Op
-from xeemu.knowledge.schedule import Key
+from xeemu.knowledge.access_tree import Key
 from xeemu.language import source
 from xeemu.language.dialect import Dialect
 from xeemu.language.source import Site

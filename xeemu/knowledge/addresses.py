@@ -6,8 +6,8 @@ import math
 import numpy as np
 
 from xeemu.knowledge import expressions, presence
+from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.expressions import Expression, Grid
-from xeemu.knowledge.schedule import Operation, Schedule
 
 
 def linear_index(operation: Operation) -> Expression:
@@ -15,7 +15,7 @@ def linear_index(operation: Operation) -> Expression:
     return operation.linear_index
 
 
-def lane_mask(operation: Operation, schedule: Schedule) -> Expression:
+def lane_mask(operation: Operation, schedule: AccessTree) -> Expression:
     """Which elements take part: those that the mask leaves, within bounds, of work-items that exist."""
     mask = operation.mask or expressions.constant(True)
     return expressions.both(expressions.both(mask, _bounds(operation)), _present(operation, schedule))
@@ -35,14 +35,14 @@ def _bounds(operation: Operation) -> Expression:
     return inside
 
 
-def possible(operation: Operation, schedule: Schedule) -> Expression:
+def possible(operation: Operation, schedule: AccessTree) -> Expression:
     """The same, as if a mask that depends on data left all in."""
     if operation.mask is not None and not operation.mask.known:
         operation = dataclasses.replace(operation, mask=None)
     return lane_mask(operation, schedule)
 
 
-def outside(operation: Operation, schedule: Schedule) -> Expression:
+def outside(operation: Operation, schedule: AccessTree) -> Expression:
     """Which elements lie outside the memory's bounds, as if a mask that depends on data left all in."""
     mask = operation.mask if operation.mask is not None and operation.mask.known else expressions.constant(True)
     inside = _bounds(operation)
@@ -50,7 +50,7 @@ def outside(operation: Operation, schedule: Schedule) -> Expression:
     return expressions.both(expressions.both(mask, _present(operation, schedule)), beyond)
 
 
-def _present(operation: Operation, schedule: Schedule) -> Expression:
+def _present(operation: Operation, schedule: AccessTree) -> Expression:
     """Which work-items lie inside the global range."""
     geometry, shape = schedule.geometry, operation.access.shape
     if not shape:

@@ -14,7 +14,7 @@ import numpy as np
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import forms, intervals, quotients
+from xeemu.knowledge import floor_division, forms, intervals
 from xeemu.knowledge.forms import BaseRule, Form
 from xeemu.knowledge.intervals import Interval
 from xeemu.language.geometry import Geometry
@@ -47,7 +47,7 @@ class Known:
 
     @property
     def alike(self) -> bool:
-        """Whether it is a local memory that all groups fill alike (see `likeness`)."""
+        """Whether it is a local memory that all groups fill alike (see `group_invariant_memory`)."""
         return self.space == "local" and not self.varying
 
 
@@ -120,7 +120,7 @@ def analyse(program: Program, rows: range | None = None, alike: Set[Value] = fro
     Args:
       program: the program.
       rows: the rows of the group range, along its first dimension, that the plan is for; None for all.
-      alike: local memories that all groups are taken to fill alike (see `likeness`).
+      alike: local memories that all groups are taken to fill alike (see `group_invariant_memory`).
     """
     analysis = _Analysis(program.geometry, range(program.geometry.group_range[0]) if rows is None else rows, alike)
     inputs = [
@@ -192,7 +192,7 @@ class _Analysis:
         match control.of(op):
             case control.Call(body):
                 plan.inner[number] = (inner := self.body(body, operands),)
-                division = quotients.division(body, [o.interval for o in operands])
+                division = floor_division.division(body, [o.interval for o in operands])
                 outputs = self.outputs(body, inner)
                 if division is not None:
                     interval = inner.values[division.results[0]].interval

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.knowledge import addresses, instances, intervals, progressions
+from xeemu.knowledge import addresses, instances, intervals, periodicity
+from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.epochs import Clock, Pair
 from xeemu.knowledge.expressions import Axis, TooLarge
-from xeemu.knowledge.progressions import Box, Progressions, Step
-from xeemu.knowledge.schedule import Operation, Schedule
+from xeemu.knowledge.periodicity import Box, Progressions, Step
 from xeemu.language.orders import SCOPES
 
 ITEM, SUB_GROUP, GROUP, DEVICE = range(4)
@@ -50,7 +50,7 @@ class Clocks:
     sub_group: dict[Operation, Clock]
 
 
-def keeps_apart(pair: Pair, schedule: Schedule, clocks: Clocks) -> bool:
+def keeps_apart(pair: Pair, schedule: AccessTree, clocks: Clocks) -> bool:
     """Whether it is proved that no two work-items of a group access one element by a pair in one epoch."""
     if schedule.geometry.items == 1 or reach(*pair) >= GROUP or _far_apart(pair):
         return True
@@ -63,7 +63,7 @@ def keeps_apart(pair: Pair, schedule: Schedule, clocks: Clocks) -> bool:
         return False
 
 
-def all_keep_apart(operations: Sequence[Operation], schedule: Schedule, clocks: Clocks) -> bool:
+def all_keep_apart(operations: Sequence[Operation], schedule: AccessTree, clocks: Clocks) -> bool:
     """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
     if not operations:
         return True
@@ -90,7 +90,7 @@ def _far_apart(pair: Pair) -> bool:
     return a is not None and b is not None and intervals.disjoint(a, b)
 
 
-def _meet(pair: Pair, schedule: Schedule, clocks: Clocks, region: instances.Region) -> bool:
+def _meet(pair: Pair, schedule: AccessTree, clocks: Clocks, region: instances.Region) -> bool:
     across, within = _uses(tuple(dict.fromkeys(pair)), schedule, clocks, region)
     return _collide(across) or (reach(*pair) < SUB_GROUP and _collide(within))
 
@@ -104,7 +104,7 @@ class _Use:
 
 
 def _uses(
-    operations: Sequence[Operation], schedule: Schedule, clocks: Clocks, region: instances.Region
+    operations: Sequence[Operation], schedule: AccessTree, clocks: Clocks, region: instances.Region
 ) -> tuple[list[_Use], list[_Use]]:
     """Which sub-groups use the elements of a group in one epoch, and which work-items those of a sub-group in one."""
     lanes = schedule.geometry.sub_group_size
@@ -152,7 +152,7 @@ def _coded(parts: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
 # --- Between work-groups ---
 
 
-def keeps_to_groups(pair: Pair, schedule: Schedule) -> bool:
+def keeps_to_groups(pair: Pair, schedule: AccessTree) -> bool:
     """Whether it is proved that no two work-groups access one element of global memory by a pair."""
     if schedule.geometry.groups <= 1 or reach(*pair) >= DEVICE or _far_apart(pair):
         return True
@@ -165,7 +165,7 @@ def keeps_to_groups(pair: Pair, schedule: Schedule) -> bool:
         return _is_lattice_apart(operations, schedule)
 
 
-def all_keep_to_groups(operations: Sequence[Operation], schedule: Schedule) -> bool:
+def all_keep_to_groups(operations: Sequence[Operation], schedule: AccessTree) -> bool:
     """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
     if schedule.geometry.groups <= 1 or not operations:
         return True
@@ -178,7 +178,7 @@ def all_keep_to_groups(operations: Sequence[Operation], schedule: Schedule) -> b
 
 
 def _is_enumerated_apart(
-    operations: Sequence[Operation], schedule: Schedule, writes: Sequence[bool] | None = None
+    operations: Sequence[Operation], schedule: AccessTree, writes: Sequence[bool] | None = None
 ) -> bool:
     whole = instances.everywhere(schedule)
     executed = [instances.of_operation(o, schedule, whole, (), False) for o in operations]
@@ -202,7 +202,7 @@ class _Lattice:
     shifts: tuple[tuple[int, int], ...]
 
 
-def _is_lattice_apart(operations: Sequence[Operation], schedule: Schedule) -> bool:
+def _is_lattice_apart(operations: Sequence[Operation], schedule: AccessTree) -> bool:
     """Of accesses that move by the same distance from group to group, whether they never come upon each other."""
     try:
         found = [part for operation in operations for part in _lattices(operation, schedule)]
@@ -220,7 +220,7 @@ def _is_lattice_apart(operations: Sequence[Operation], schedule: Schedule) -> bo
     return separate and all(map(_is_apart, merged))
 
 
-def _lattices(operation: Operation, schedule: Schedule) -> list[tuple[Box, _Lattice | None]]:
+def _lattices(operation: Operation, schedule: AccessTree) -> list[tuple[Box, _Lattice | None]]:
     """For each box of an access what its groups do; None where that is not regular."""
     index, mask = addresses.linear_index(operation), addresses.possible(operation, schedule)
     conditions = [c for c in operation.frame.conditions if c.known]
@@ -241,7 +241,7 @@ def _lattices(operation: Operation, schedule: Schedule) -> list[tuple[Box, _Latt
         periods = tuple(len(first) for first in region.values())
         return inside.box, _Lattice(executed.element, executed.group, periods, tuple(shifts))
 
-    parts = progressions.divided(operation.frame.boxes, examine)
+    parts = periodicity.divided(operation.frame.boxes, examine)
     return [(box, lattice) for box, lattice in parts if lattice is None or len(lattice.element)]
 
 
@@ -287,7 +287,7 @@ def _is_shifted_apart(elements: np.ndarray, shift: int, count: int) -> bool:
 # --- In the whole launch ---
 
 
-def have_one_user(operations: Sequence[Operation], schedule: Schedule) -> bool:
+def have_one_user(operations: Sequence[Operation], schedule: AccessTree) -> bool:
     """Whether it is proved that no two work-items of the launch access one element by any of some accesses."""
     if not all(map(instances.is_known, operations)):
         return False

@@ -5,8 +5,8 @@ from typing import Any
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.analysis import Plan
-from xeemu.knowledge.schedule import Key
 from xeemu.language.linearity import Allocation
 
 Find = Callable[[Key], Allocation | None]

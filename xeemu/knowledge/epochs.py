@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from xeemu.ir import ops
+from xeemu.knowledge.access_tree import AccessTree, Frame, Meeting, Operation
 from xeemu.knowledge.expressions import Axis
-from xeemu.knowledge.schedule import Frame, Meeting, Operation, Schedule
 from xeemu.language.collectives import GROUP
 from xeemu.language.linearity import Allocation
 
@@ -44,12 +44,12 @@ class Clock:
         return total
 
 
-def times(schedule: Schedule) -> dict[Operation, Clock]:
+def times(schedule: AccessTree) -> dict[Operation, Clock]:
     """The position of each access in the order in which the kernel executes them."""
     return _clocks(schedule.root, lambda step: isinstance(step, Operation), lambda frame: True)
 
 
-def epochs(schedule: Schedule, memory: Allocation, sub_groups: bool) -> dict[Operation, Clock]:
+def epochs(schedule: AccessTree, memory: Allocation, sub_groups: bool) -> dict[Operation, Clock]:
     """How many barriers that order a memory lie before each access, of those that are always passed.
 
     Args:
@@ -177,7 +177,7 @@ def _parts(steps: Sequence[Step]) -> Iterator[Operation | Meeting | tuple[Frame,
 # --- Accesses that may meet ---
 
 
-def meeting_pairs(schedule: Schedule) -> list[Pair]:
+def meeting_pairs(schedule: AccessTree) -> list[Pair]:
     """The pairs of accesses to one memory that a group may execute without a work-group barrier between that orders it.
 
     Each pair is in the order of the program; an access by several work-items is a pair with itself.

@@ -13,13 +13,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from xeemu.knowledge import folding, intervals
+from xeemu.knowledge import constant_folding, intervals
 from xeemu.knowledge.intervals import Interval
 
 CONSTANT, AXIS, ELEMENT, TABLE, UNKNOWN = "constant", "axis", "element", "table", "unknown"
-"""What an expression is where it is no operation of `folding`: `element` is an array's element that an axis counts."""
+"""What an expression is where it is no operation of `constant_folding`; `element` is one of an array, by an axis."""
 
-MOVES = folding.MOVES
+MOVES = constant_folding.MOVES
 
 # Larger constants than this are left to the run.
 _LARGEST = 1 << 20
@@ -106,7 +106,7 @@ def apply(
     """An operation on expressions; a constant if all of them are.
 
     Args:
-      op: a name of `folding`; the result of another operation is not known, whatever its operands.
+      op: a name of `constant_folding`; the result of another operation is not known, whatever its operands.
       operands: of it; scalars among arrays broadcast.
       params: of it.
       shape, dtype: of the result.
@@ -135,7 +135,7 @@ def apply(
 
 
 def _can_fold(op: str, operands: Sequence[Expression]) -> bool:
-    if op not in folding.MOVES and op not in folding.ELEMENTWISE and op not in (ELEMENT, TABLE):
+    if op not in constant_folding.MOVES and op not in constant_folding.ELEMENTWISE and op not in (ELEMENT, TABLE):
         return False
     if op in ("div", "rem"):
         return not operands[1].constant or bool((operands[1].array != 0).all())
@@ -250,10 +250,10 @@ class Grid:
             return e.operands[0].array[values[1].reshape(-1)].reshape(lead + e.shape)
         if e.op == TABLE:
             return e.operands[0].array[values[1]]
-        if e.op in folding.MOVES:
+        if e.op in constant_folding.MOVES:
             return _moved(e, values[0])
         aligned = [_aligned(v, len(lead), len(e.shape)) for v in values]
-        return np.asarray(folding.ELEMENTWISE[e.op](e.params, *aligned)).astype(e.dtype, copy=False)
+        return np.asarray(constant_folding.ELEMENTWISE[e.op](e.params, *aligned)).astype(e.dtype, copy=False)
 
 
 # Values of one expression: a few hundredths of a second.
@@ -275,7 +275,9 @@ def ordered(root: Expression, known: Mapping[int, Any]) -> Iterator[Expression]:
 def places(e: Expression) -> np.ndarray:
     """For each element of a move's result the flat number of the operand's element that it is."""
     (operand,) = e.operands
-    moved: np.ndarray = folding.MOVES[e.op](e.params, np.arange(math.prod(operand.shape)).reshape(operand.shape))
+    moved: np.ndarray = constant_folding.MOVES[e.op](
+        e.params, np.arange(math.prod(operand.shape)).reshape(operand.shape)
+    )
     return moved
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.ir.program import Op
-from xeemu.knowledge import folding
+from xeemu.knowledge import constant_folding
 
 # Larger constants than this are ordinary arrays: folding them would cost more than it gains.
 _LARGEST_PATTERN = 1 << 18
@@ -109,11 +109,11 @@ def of_op(op: Op, operands: Sequence[Form | None]) -> tuple[Form, BaseRule] | No
 def _folded(op: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
     """A constant result, computed by NumPy in the dtypes of the program."""
     name, out = op.name, op.results[0]
-    fold = folding.MOVES.get(name) or folding.ELEMENTWISE.get(name)
+    fold = constant_folding.MOVES.get(name) or constant_folding.ELEMENTWISE.get(name)
     if fold is None:
         return None
     values = [f.pattern.astype(v.dtype) for f, v in zip(forms, op.operands, strict=True)]
-    if not folding.defined(name, values):
+    if not constant_folding.defined(name, values):
         return None
     with np.errstate(all="ignore"):
         result = np.broadcast_to(np.asarray(fold(op.attributes, *values)), out.shape).astype(out.dtype)
@@ -228,7 +228,7 @@ def single(pattern: np.ndarray) -> int | None:
 
 
 def _moved(op: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
-    pattern = folding.MOVES[op.name](op.attributes, forms[0].pattern)
+    pattern = constant_folding.MOVES[op.name](op.attributes, forms[0].pattern)
     return dataclasses.replace(forms[0], pattern=pattern), lambda bases: bases[0]
 
 
@@ -247,11 +247,11 @@ def iota(op: Op, dimensions: int) -> Form | None:
     """The form of an `iota`, which has no operands."""
     if math.prod(op.attributes["shape"]) > _LARGEST_PATTERN:
         return None
-    return constant(folding.iota(op.attributes).astype(op.results[0].dtype), dimensions)
+    return constant(constant_folding.iota(op.attributes).astype(op.results[0].dtype), dimensions)
 
 
 _RULES: dict[str, Callable[[Op, Sequence[Form]], tuple[Form, BaseRule] | None]] = {
-    **dict.fromkeys(folding.MOVES, _moved),
+    **dict.fromkeys(constant_folding.MOVES, _moved),
     "add": _add,
     "sub": _sub,
     "mul": _mul,

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from xeemu.knowledge import addresses, progressions
+from xeemu.knowledge import addresses, periodicity
+from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.epochs import Clock
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
-from xeemu.knowledge.progressions import Box, Progressions, Step
-from xeemu.knowledge.schedule import Operation, Schedule
+from xeemu.knowledge.periodicity import Box, Progressions, Step
 
 Region = Mapping[Axis, np.ndarray]
 """Indices that stand for a part of the launch: of groups along each axis of their id, of iterations of some loops."""
@@ -47,7 +47,7 @@ def is_known(operation: Operation) -> bool:
     return addresses.linear_index(operation).known
 
 
-def is_exact(operation: Operation, schedule: Schedule) -> bool:
+def is_exact(operation: Operation, schedule: AccessTree) -> bool:
     """Whether it is known in what executions which work-items access which elements."""
     known = is_known(operation) and addresses.lane_mask(operation, schedule).known
     return known and operation.frame.certain and all(c.known for c in operation.frame.conditions)
@@ -58,7 +58,7 @@ def is_exact(operation: Operation, schedule: Schedule) -> bool:
 
 def regions(
     operations: Sequence[Operation],
-    schedule: Schedule,
+    schedule: AccessTree,
     paced: Callable[[Axis], bool] = lambda loop: False,
     fixed: bool = False,
 ) -> list[Region]:
@@ -103,14 +103,14 @@ class _Fact:
     still: Sequence[Mapping[Axis, Step]]
 
 
-def _facts(operation: Operation, schedule: Schedule) -> list[_Fact]:
+def _facts(operation: Operation, schedule: AccessTree) -> list[_Fact]:
     index, mask = addresses.linear_index(operation), addresses.possible(operation, schedule)
     conditions = [c for c in operation.frame.conditions if c.known]
 
     def examine(inside: Progressions) -> _Fact:
         return _Fact(inside.box, inside.of(index), [inside.of(e) for e in (mask, *conditions)])
 
-    return progressions.divided(operation.frame.boxes, examine)
+    return periodicity.divided(operation.frame.boxes, examine)
 
 
 def _cuts(axis: Axis, boxes: Sequence[Box]) -> list[range]:
@@ -159,7 +159,7 @@ def _few(count: int) -> int:
 
 
 def of_operation(
-    operation: Operation, schedule: Schedule, region: Region, clocks: Sequence[Clock], everyone: bool
+    operation: Operation, schedule: AccessTree, region: Region, clocks: Sequence[Clock], everyone: bool
 ) -> Instances:
     """What a known access does in a region; with too little known of its executions, all that it could do.
 
@@ -188,7 +188,7 @@ def _in_box(
     region: Region,
     known: Sequence[Expression],
     clocks: Sequence[Clock],
-    schedule: Schedule,
+    schedule: AccessTree,
     everyone: bool,
 ) -> Instances | None:
     index, mask, *conditions = known
@@ -197,7 +197,7 @@ def _in_box(
     count = math.prod(map(len, points.values())) * len(items)
     if count > _MOST:
         raise TooLarge
-    progressions.spend(1 + count / _INSTANCES_OF_A_UNIT)
+    periodicity.spend(1 + count / _INSTANCES_OF_A_UNIT)
     if not all(map(len, points.values())) or not len(items):
         return None
     grid, positions = Grid(points), addresses.chosen(operation)
@@ -214,7 +214,7 @@ def _in_box(
     return Instances(group[taken], item[taken], element[taken], tuple(c[taken] for c in counts))
 
 
-def _items(operation: Operation, schedule: Schedule, everyone: bool) -> np.ndarray:
+def _items(operation: Operation, schedule: AccessTree, everyone: bool) -> np.ndarray:
     """`[n]` work-item of each position of an access; for one element of a whole group all, or the first and last."""
     items = schedule.geometry.items
     if not operation.access.shape:
@@ -255,7 +255,7 @@ def _joined(parts: Sequence[Instances], clocks: int) -> Instances:
     )
 
 
-def everywhere(schedule: Schedule) -> Region:
+def everywhere(schedule: AccessTree) -> Region:
     """All groups of the launch."""
     return {axis: np.arange(axis.size) for axis in schedule.groups}
 

@@ -3,10 +3,10 @@
 import dataclasses
 import functools
 
-from xeemu.knowledge import analysis, copies
+from xeemu.knowledge import analysis, group_invariant_memory, scratchpad_copies
 from xeemu.knowledge.analysis import Plan
 from xeemu.language.program import Program
-from xeemu.launching import bypassing, likeness
+from xeemu.launching import scratchpad_elimination
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Analysed:
 
     def known(self, rows: range) -> Plan:
         """What is known of the kernel for some rows of groups, if nobody watches."""
-        alike = likeness.analyse(self.program, rows) if self._alike else None
+        alike = group_invariant_memory.analyse(self.program, rows) if self._alike else None
         return alike or analysis.analyse(self.program, rows)
 
     def part(self, rows: range) -> Task:
@@ -54,12 +54,12 @@ class Analysed:
 
     @functools.cached_property
     def _alike(self) -> Plan | None:
-        return likeness.analyse(self.program)
+        return group_invariant_memory.analyse(self.program)
 
     def _without_copies(self, plan: Plan, rows: range | None) -> Task:
         """The kernel, but for local memories that only copy a global one; `plan` is of these rows, None for all."""
-        found = copies.of_program(self.program, plan, rows)
+        found = scratchpad_copies.of_program(self.program, plan, rows)
         if not found:
             return Task(self.program, plan)
-        program = bypassing.without(self.program, plan, found)
-        return Task(program, likeness.analyse(program, rows) or analysis.analyse(program, rows))
+        program = scratchpad_elimination.without(self.program, plan, found)
+        return Task(program, group_invariant_memory.analyse(program, rows) or analysis.analyse(program, rows))

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from xeemu.emission import compiling, effort
-from xeemu.launching import capacity, sharing, working
+from xeemu.launching import capacity, thread_partition, working_set
 from xeemu.launching.arguments import device_of
 from xeemu.launching.options import MOST_KEPT
 from xeemu.launching.preparation import Prepared, Watch
@@ -100,7 +100,7 @@ class _Fit:
 
 def _by_threads(prepared: Prepared, given: Sequence[Any]) -> _Fit | None:
     """A prepared launch carried out by threads; None if they cannot share it."""
-    shared = sharing.of_launch(prepared) if given else None
+    shared = thread_partition.of_launch(prepared) if given else None
     if shared is None:
         return None
     threaded = Threaded(shared)
@@ -146,11 +146,11 @@ def _whole(prepared: Prepared) -> Prepared | None:
     """
     cut, options, task = prepared.cut, prepared.options, prepared.analysed.task
     chosen = not options.target.whole_bytes or options.memory_bytes is not None or cut.chunk >= cut.regular
-    if chosen or cut.regular * working.group_bytes(task.program, task.plan, 1) > options.target.whole_bytes:
+    if chosen or cut.regular * working_set.group_bytes(task.program, task.plan, 1) > options.target.whole_bytes:
         return None
     if cut.inner is not None:
         task = cut.inner.task
-    fused = working.is_straight(task.program.body, task.plan, len(task.program.geometry.group_range))
+    fused = working_set.is_straight(task.program.body, task.plan, len(task.program.geometry.group_range))
     return dataclasses.replace(prepared, cut=cut.whole) if fused else None
 
 

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from xeemu.emission.values import bits, of_bits
-from xeemu.knowledge import conflicts, progressions
-from xeemu.knowledge.schedule import Operation, Schedule
+from xeemu.knowledge import conflicts, periodicity
+from xeemu.knowledge.access_tree import AccessTree, Operation
 
 Update = Literal["add", "min", "max", "and", "or", "xor"]
 Rule = Literal["stores"] | Update
@@ -39,10 +39,10 @@ def only_update(used: Sequence[Operation]) -> Update | None:
     return names.pop() if len(names) == 1 else None
 
 
-def keep_apart(used: Sequence[Operation], plan: Schedule) -> bool:
+def keep_apart(used: Sequence[Operation], plan: AccessTree) -> bool:
     """Whether no two work-groups access one element by these operations, unless both only read it."""
     pairs = itertools.combinations_with_replacement(used, 2)
-    with progressions.Effort().portion():
+    with periodicity.Effort().portion():
         return conflicts.all_keep_to_groups(used, plan) or all(conflicts.keeps_to_groups(pair, plan) for pair in pairs)
 
 

@@ -13,7 +13,7 @@ from jax import lax
 
 from xeemu.devices import aspects, grf, limits
 from xeemu.devices.device import Device
-from xeemu.emission import compiling, interpreter, rowwise, turning
+from xeemu.emission import compiling, interpreter, rowwise, transpose_sinking
 from xeemu.emission.observer import Observer
 from xeemu.emission.values import Chunk, Origin
 from xeemu.knowledge import analysis, conversions
@@ -23,11 +23,11 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import bounding, capacity, cores, coverage, cutting, working
+from xeemu.launching import bounding, capacity, chunking, cores, full_overwrite, working_set
 from xeemu.launching.analysed import Analysed, Task
 from xeemu.launching.arguments import Description, platform_of
 from xeemu.launching.bounding import Bounds
-from xeemu.launching.cutting import Cut
+from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_KEPT, Options
 
 Watch = Callable[[Chunk, Any], Observer]
@@ -84,7 +84,7 @@ class Prepared:
         """The same for somebody who will see every access; one object, so that equal calls compile once."""
         analysed = dataclasses.replace(self.analysed, watched=True)
         observed = dataclasses.replace(self.options, observed=True)
-        return Prepared(analysed, observed, cutting.evenly(analysed, observed, 1))
+        return Prepared(analysed, observed, chunking.evenly(analysed, observed, 1))
 
     def emit(self, *arguments: jax.Array) -> list[jax.Array]:
         """The arrays that the kernel returns, as JAX operations on the launch's arguments (see `bounded`)."""
@@ -143,7 +143,7 @@ class Prepared:
     @functools.cached_property
     def overwritten(self) -> frozenset[int]:
         """The numbers of the arguments whose contents before the launch do not matter."""
-        return coverage.overwritten(self.program, self.plan)
+        return full_overwrite.overwritten(self.program, self.plan)
 
     def _all_chunks(
         self, flat: list[jax.Array], written: list[int], watch: Watch, state: Any, share: Share | None
@@ -212,7 +212,7 @@ class Prepared:
             return interpreter.run(task.program, task.plan, arguments, origins, chunk, observer)
 
         late = chunk.many and chunk.count == self.program.geometry.groups and not observer.watches and self._transposes
-        outputs = (turning.put_off(run) if late else run)(*arguments)
+        outputs = (transpose_sinking.put_off(run) if late else run)(*arguments)
         returned = dict(zip(self.program.outputs, outputs, strict=True))
         return [returned[k] for k in written], observer.close()
 
@@ -226,7 +226,7 @@ class Prepared:
             target,
             self.options.deterministic,
             cut.turns,
-            target.strands if share is None else 1,
+            target.sub_chunks if share is None else 1,
             cut.alignment(left),
             few=bool(left) and left * _FEW <= cut.regular,
             single=share is not None and share.single,
@@ -236,10 +236,10 @@ class Prepared:
 
     @functools.cached_property
     def _transposes(self) -> bool:
-        """Whether a launch as a whole had better transpose late (see `turning`)."""
+        """Whether a launch as a whole had better transpose late (see `transpose_sinking`)."""
         task, dimensions = self.analysed.task, len(self.program.geometry.group_range)
         body, plan = task.program.body, task.plan
-        return working.is_straight(body, plan, dimensions) and working.transposes(body, plan, dimensions)
+        return working_set.is_straight(body, plan, dimensions) and working_set.transposes(body, plan, dimensions)
 
     def _task(self, chunk: Chunk, left: int) -> tuple[Task, Chunk]:
         """What a chunk carries out that nobody watches, and what more is known of the chunk then."""
@@ -270,7 +270,7 @@ class Prepared:
     def working_bytes(self) -> int:
         """What a chunk takes to work with, as it is foreseen."""
         cut, task = self.cut, self.analysed.task
-        return cut.chunk * working.group_bytes(task.program, task.plan, cut.turns, self.analysed.watched)
+        return cut.chunk * working_set.group_bytes(task.program, task.plan, cut.turns, self.analysed.watched)
 
     def smaller(self, part: float) -> "Prepared":
         """The same in chunks with about such a part of the working set."""
@@ -338,7 +338,7 @@ def _prepared(
     plan = analysis.analyse(traced)
     conversions.check(traced, plan)
     analysed = Analysed(traced, plan)
-    return Prepared(analysed, options, cutting.of_launch(analysed, options))
+    return Prepared(analysed, options, chunking.of_launch(analysed, options))
 
 
 def traced_program(

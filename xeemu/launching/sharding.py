@@ -19,15 +19,15 @@ from jax.sharding import PartitionSpec as P
 
 from xeemu.emission import compiling
 from xeemu.emission.values import Origin, bits, of_bits
-from xeemu.knowledge import addresses, instances, progressions, schedule
+from xeemu.knowledge import access_tree, addresses, instances, periodicity
+from xeemu.knowledge.access_tree import AccessTree, Frame, Operation
 from xeemu.knowledge.expressions import TooLarge
-from xeemu.knowledge.progressions import Box
-from xeemu.knowledge.schedule import Frame, Operation, Schedule
+from xeemu.knowledge.periodicity import Box
 from xeemu.language import collectives
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
 from xeemu.launching import bounding, capacity, merging
-from xeemu.launching.cutting import Cut
+from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, Share
 
@@ -64,7 +64,7 @@ def of_launch(prepared: Prepared) -> "Sharded":
     """
     program, mesh = prepared.program, prepared.options.mesh
     assert mesh is not None
-    plan = schedule.of_program(program, prepared.plan, [None] * len(program.arguments))
+    plan = access_tree.of_program(program, prepared.plan, [None] * len(program.arguments))
     operations = [o for o in plan.root.operations() if o.frame.boxes and o.place.memory.space == "global"]
     merges = []
     for number in program.outputs:
@@ -75,7 +75,7 @@ def of_launch(prepared: Prepared) -> "Sharded":
     return Sharded(prepared, mesh, tuple(merges))
 
 
-def _merge(memory: Allocation, used: Sequence[Operation], plan: Schedule, prepared: Prepared, mesh: Mesh) -> Merge:
+def _merge(memory: Allocation, used: Sequence[Operation], plan: AccessTree, prepared: Prepared, mesh: Mesh) -> Merge:
     updates = [o for o in used if o.name != "load"]
     stores = [o for o in updates if o.name == "store"]
     if len(stores) == len(updates):
@@ -125,7 +125,9 @@ def _check_update(memory: Allocation, operation: Operation, update: Operation) -
 # --- Slices ---
 
 
-def _is_sliced(memory: Allocation, stores: Sequence[Operation], plan: Schedule, prepared: Prepared, mesh: Mesh) -> bool:
+def _is_sliced(
+    memory: Allocation, stores: Sequence[Operation], plan: AccessTree, prepared: Prepared, mesh: Mesh
+) -> bool:
     """Whether each device is known to store to its own part of a memory, of parts of one size."""
     shards, groups = mesh.size, plan.geometry.groups
     even = not _left(prepared.cut) and len(set(np.diff(prepared.cut.shares(shards)))) == 1
@@ -139,23 +141,23 @@ def _is_sliced(memory: Allocation, stores: Sequence[Operation], plan: Schedule, 
     return all(hull is None or (hull[0] >= k * part and hull[1] < (k + 1) * part) for k, hull in enumerate(hulls))
 
 
-def _hull(stores: Sequence[Operation], plan: Schedule, groups: range) -> tuple[int, int] | None:
+def _hull(stores: Sequence[Operation], plan: AccessTree, groups: range) -> tuple[int, int] | None:
     """The least and the greatest element that some groups store to; None if they store nothing."""
     ends = []
     for operation in stores:
         index, mask = addresses.linear_index(operation), addresses.possible(operation, plan)
 
-        def examine(inside: progressions.Progressions, index: Any = index, mask: Any = mask) -> tuple[int, int] | None:
+        def examine(inside: periodicity.Progressions, index: Any = index, mask: Any = mask) -> tuple[int, int] | None:
             if not inside.of(mask) and not inside.first(mask).any():
                 return None
             return inside.extremes(index)
 
-        ends += progressions.divided([_within(box, plan, groups) for box in operation.frame.boxes], examine)
+        ends += periodicity.divided([_within(box, plan, groups) for box in operation.frame.boxes], examine)
     found = [end for end in ends if end is not None]
     return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 
 
-def _within(box: Box, plan: Schedule, groups: range) -> Box:
+def _within(box: Box, plan: AccessTree, groups: range) -> Box:
     """The part of a box with some consecutive groups, or a larger one: whole rows of the leading dimensions."""
     counts = plan.geometry.group_range
     firsts, lasts = (np.unravel_index(n, counts) for n in (groups.start, groups.stop - 1))

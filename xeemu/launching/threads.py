@@ -21,7 +21,7 @@ from xeemu.emission.values import Origin
 from xeemu.language.linearity import Allocation
 from xeemu.launching import capacity, merging
 from xeemu.launching.preparation import Share
-from xeemu.launching.sharing import Parts, SharedLaunch
+from xeemu.launching.thread_partition import Parts, SharedLaunch
 
 # JAX takes an array of NumPy as it is if its memory is aligned so.
 _ALIGNMENT_BYTES = 64

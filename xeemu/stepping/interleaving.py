@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from xeemu.devices import target
-from xeemu.emission import serial
+from xeemu.emission import ordered_atomics
 from xeemu.errors import KernelArgumentError
 from xeemu.language import collectives, primitives, source
 from xeemu.language.geometry import Geometry
@@ -624,7 +624,7 @@ _NUMPY = {
     "xor": np.bitwise_xor,
 }
 _UPDATES: dict[str, visibility.Update] = {
-    **{op: _combining(_NUMPY[op]) for op in serial.COMBINE},
+    **{op: _combining(_NUMPY[op]) for op in ordered_atomics.COMBINE},
     "store": lambda old, values: values[0],
     "exchange": lambda old, values: values[0],
     "compare_exchange": _compare_exchange,

@@ -1,0 +1,373 @@
+"""Loads from copies in local memory go to the original: with the same results, and only where that is sound."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from launches import prepared, run
+
+import xeemu as xe
+from xeemu.ir import ops
+from xeemu.knowledge import analysis, scratchpad_copies
+
+SIZE, HALF, GROUPS = 16, 3, 40
+N, TILE = SIZE * GROUPS, SIZE + 2 * HALF
+ND_RANGE = xe.NDRange(N, SIZE)
+PADDED = (np.arange(N + 2 * HALF) * 7919 % 1009 - 500).astype(np.int32)
+DATA, BLANK = PADDED[:N], np.zeros(N, np.int32)
+
+
+def filled_by_a_loop(wg, tile, data):
+    lid, first = wg.local_id(), wg.group_id() * SIZE
+
+    def turn(j, tile):
+        place = lid + j * SIZE
+        live = place < TILE
+        return tile.at[place].set(data.load(first + place, where=live), where=live)
+
+    return lax.fori_loop(0, -(-TILE // SIZE), turn, tile)
+
+
+def filled_in_two_goes(wg, tile, data):
+    lid, i = wg.local_id(), wg.global_id()
+    tile = tile.at[lid].set(data[i])
+    last = lid < TILE - SIZE
+    return tile.at[lid + SIZE].set(data.load(i + SIZE, where=last), where=last)
+
+
+def filled_backwards(wg, tile, data):
+    lid, first = wg.local_id(), wg.group_id() * SIZE
+
+    def turn(tile, k):
+        return tile.at[lid + k].set(data[first + lid + k]), None
+
+    return lax.scan(turn, tile, jnp.arange(TILE - SIZE + 1), reverse=True)[0]
+
+
+def filled_by_a_part(wg, tile, data):
+    """Every element twice, by a nested function."""
+    tile = filled_in_two_goes(wg, tile, data)
+    lid, i = wg.local_id(), wg.global_id()
+    return jax.jit(lambda tile: tile.at[TILE - 1 - lid].set(data[i - lid + TILE - 1 - lid]))(tile)
+
+
+def filled_while(wg, tile, data):
+    lid, first = wg.local_id(), wg.group_id() * SIZE
+
+    def turn(state):
+        k, tile = state
+        place = jnp.minimum(lid + k, TILE - 1)
+        return k + SIZE, tile.at[place].set(data[first + place])
+
+    return lax.while_loop(lambda state: state[0] < TILE, turn, (0, tile))[1]
+
+
+def summed(wg, tile, out, taps=2 * HALF + 1):
+    """Each element with its neighbours, those further right times more."""
+    lid, i = wg.local_id(), wg.global_id()
+    total = lax.fori_loop(0, taps, lambda j, t: t + tile[lid + j] * (j + 1), jnp.zeros(SIZE, jnp.int32))
+    return out.at[i].set(total)
+
+
+def reference(data):
+    return sum((data[j : j + N] * (j + 1) for j in range(2 * HALF + 1)), np.zeros(N, np.int32))
+
+
+def is_bypassed(task):
+    return not task.program.allocations
+
+
+def kernel_of(body):
+    @xe.kernel
+    def kernel(wg, data, out):
+        return body(wg, wg.local(TILE + 2, jnp.int32), data, out)
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    "fill", [filled_by_a_loop, filled_in_two_goes, filled_backwards, filled_by_a_part, filled_while]
+)
+def test_a_tile_with_its_neighbours(fill):
+    kernel = kernel_of(lambda wg, tile, data, out: summed(wg, wg.barrier(fill(wg, tile, data)), out))
+    ready = prepared(kernel, ND_RANGE, (PADDED, BLANK))
+    assert is_bypassed(ready.analysed.task)
+    assert np.array_equal(run(ready, (PADDED, BLANK))[0], reference(PADDED))
+    assert np.array_equal(jax.jit(xe.launch(kernel, ND_RANGE))(PADDED, BLANK), reference(PADDED))
+    watched, findings = xe.check(kernel, ND_RANGE)(PADDED, BLANK)
+    assert all(f.severity == "note" for f in findings), str(findings)
+    assert np.array_equal(watched, reference(PADDED))
+
+
+# --- Where it would be wrong ---
+
+
+def further_at_the_end(wg, tile, data, out):
+    lid, i = wg.local_id(), wg.global_id()
+    tile = tile.at[lid].set(data[i])
+    last = lid < TILE - SIZE
+    tile = tile.at[lid + SIZE].set(data.load(i + SIZE - 1, where=last), where=last)
+    return summed(wg, wg.barrier(tile), out)
+
+
+def changed_before_it_is_stored(wg, tile, data, out):
+    lid, first = wg.local_id(), wg.group_id() * SIZE
+    tile = filled_in_two_goes(wg, tile, data)
+    tile = tile.at[lid].set(data[first + lid] + 1)
+    return summed(wg, wg.barrier(tile), out)
+
+
+def not_all_that_is_stored_was_loaded(wg, tile, data, out):
+    lid, i = wg.local_id(), wg.global_id()
+    tile = filled_in_two_goes(wg, tile, data)
+    tile = tile.at[lid].set(data.load(i, where=lid != 5))
+    return summed(wg, wg.barrier(tile), out)
+
+
+def filled_again_after_the_loads(wg, tile, data, out):
+    lid, i = wg.local_id(), wg.global_id()
+    tile = wg.barrier(filled_in_two_goes(wg, tile, data))
+    out = summed(wg, tile, out)
+    tile = wg.barrier(tile)
+    tile = wg.barrier(tile.at[lid].set(data[i + 1]))
+    return out.at[i].set(out[i] + tile[lid])
+
+
+def filled_and_loaded_by_one_loop(wg, tile, data, out):
+    lid, i = wg.local_id(), wg.global_id()
+
+    def turn(j, state):
+        tile, total = state
+        tile = wg.barrier(tile.at[lid].set(data[i + j]))
+        total = total + tile[lid]
+        return wg.barrier(tile), total
+
+    return out.at[i].set(lax.fori_loop(0, HALF, turn, (tile, jnp.zeros(SIZE, jnp.int32)))[1])
+
+
+def groups_in_threes(wg, tile, data, out):
+    lid, first = wg.local_id(), wg.group_id() % 3 * SIZE
+    for k in (0, TILE - SIZE):
+        tile = tile.at[lid + k].set(data[first + lid + k])
+    return summed(wg, wg.barrier(tile), out)
+
+
+def some_groups_otherwise(wg, tile, data, out):
+    lid, i, group = wg.local_id(), wg.global_id(), wg.group_id()
+    tile = filled_in_two_goes(wg, tile, data)
+    tile = lax.cond(group == 7, lambda t: t.at[lid].set(data[i + 1]), lambda t: t, tile)
+    return summed(wg, wg.barrier(tile), out)
+
+
+def some_groups_more(wg, tile, data, out):
+    lid, i, group = wg.local_id(), wg.global_id(), wg.group_id()
+    tile = filled_in_two_goes(wg, tile, data)
+    tile = tile.at[lid].set(data[i + 1], where=(group == 9) & (lid < 4))
+    return summed(wg, wg.barrier(tile), out)
+
+
+def one_iteration_otherwise(wg, tile, data, out):
+    """The loop carries what follows no simple rule: 0, 1, 3."""
+    lid, i = wg.local_id(), wg.global_id()
+    tile = filled_in_two_goes(wg, tile, data)
+
+    def turn(_, state):
+        tile, k = state
+        return tile.at[lid].set(data[i + k % 3]), 2 * k + 1
+
+    return summed(wg, wg.barrier(lax.fori_loop(0, 3, turn, (tile, 0))[0]), out)
+
+
+def loaded_by_data(wg, tile, data, out):
+    i = wg.global_id()
+    tile = wg.barrier(filled_in_two_goes(wg, tile, data))
+    return out.at[i].set(tile[abs(data[i]) % TILE])
+
+
+def counted_in(wg, tile, data, out):
+    lid = wg.local_id()
+    tile = wg.barrier(filled_in_two_goes(wg, tile, data))
+    tile = wg.barrier(tile.atomic[lid].add(1))
+    return summed(wg, tile, out)
+
+
+WRONG = [
+    further_at_the_end,
+    changed_before_it_is_stored,
+    not_all_that_is_stored_was_loaded,
+    filled_again_after_the_loads,
+    filled_and_loaded_by_one_loop,
+    groups_in_threes,
+    some_groups_otherwise,
+    some_groups_more,
+    one_iteration_otherwise,
+    loaded_by_data,
+    counted_in,
+]
+
+
+@pytest.mark.parametrize("body", WRONG)
+def test_what_is_no_copy(body):
+    kernel = kernel_of(body)
+    ready = prepared(kernel, ND_RANGE, (PADDED, BLANK))
+    assert not is_bypassed(ready.analysed.task)
+    watched, _ = xe.check(kernel, ND_RANGE)(PADDED, BLANK)
+    assert np.array_equal(run(ready, (PADDED, BLANK))[0], watched)
+
+
+def test_what_is_not_filled():
+    kernel = kernel_of(
+        lambda wg, tile, data, out: summed(wg, wg.barrier(tile.at[wg.local_id()].set(data[wg.global_id()])), out)
+    )
+    assert not is_bypassed(prepared(kernel, ND_RANGE, (PADDED, BLANK)).analysed.task)
+
+
+def test_what_the_kernel_changes():
+    """Where the original is stored to, a copy has what was there before."""
+
+    @xe.kernel
+    def kernel(wg, data, out):
+        lid, i = wg.local_id(), wg.global_id()
+        tile = wg.local(SIZE, jnp.int32)
+        tile = wg.barrier(tile.at[lid].set(data[i]))
+        data = data.at[i].set(data[i] + 1)
+        return data, out.at[i].set(tile[SIZE - 1 - lid])
+
+    ready = prepared(kernel, ND_RANGE, (DATA, BLANK))
+    assert not is_bypassed(ready.analysed.task)
+    data, out = run(ready, (DATA, BLANK))
+    assert np.array_equal(data, DATA + 1)
+    assert np.array_equal(out, DATA.reshape(-1, SIZE)[:, ::-1].reshape(-1))
+
+
+# --- Which groups, and what is left of the program ---
+
+
+def test_groups_in_reverse():
+    @xe.kernel
+    def kernel(wg, data, out):
+        lid, first = wg.local_id(), (wg.group_range() - 1 - wg.group_id()) * SIZE
+        tile = wg.local(SIZE, jnp.int32)
+        tile = wg.barrier(tile.at[lid].set(data[first + lid]))
+        return out.at[wg.global_id()].set(tile[SIZE - 1 - lid])
+
+    ready = prepared(kernel, ND_RANGE, (DATA, BLANK))
+    assert is_bypassed(ready.analysed.task)
+    assert np.array_equal(run(ready, (DATA, BLANK))[0], DATA[::-1])
+
+
+def test_rows_of_two_dimensions():
+    rows, columns = 6, 5 * SIZE
+
+    @xe.kernel
+    def kernel(wg, data, out):
+        lid, row = wg.local_id(1), wg.group_id(0)
+        tile = wg.local(SIZE, jnp.int32)
+        tile = wg.barrier(tile.at[lid].set(data[row * columns + wg.group_id(1) * SIZE + lid]))
+        return out.at[row, wg.global_id(1)].set(tile[SIZE - 1 - lid])
+
+    data, out = DATA[: rows * columns], BLANK[: rows * columns].reshape(rows, columns)
+    ready = prepared(kernel, xe.NDRange((rows, columns), (1, SIZE)), (data, out))
+    assert is_bypassed(ready.analysed.task)
+    expected = data.reshape(rows, 5, SIZE)[:, :, ::-1].reshape(rows, columns)
+    assert np.array_equal(run(ready, (data, out))[0], expected)
+
+
+def at_the_ends(wg, data, out):
+    """Zeros beyond both ends, which the first and the last group store."""
+    lid, i, group = wg.local_id(), wg.global_id(), wg.group_id()
+    tile = wg.local(TILE, jnp.int32)
+    tile = tile.at[lid + HALF].set(data[i])
+    left, right = lid < HALF, lid >= SIZE - HALF
+    clear = lambda t, k, where: t.at[lid + k].set(0, where=where)  # noqa: E731
+    copy = lambda t, k, where: t.at[lid + k].set(data.load(i + k - HALF, where=where), where=where)  # noqa: E731
+    tile = lax.cond(group == 0, lambda t: clear(t, 0, left), lambda t: copy(t, 0, left), tile)
+    last = group == wg.group_range() - 1
+    tile = lax.cond(last, lambda t: clear(t, 2 * HALF, right), lambda t: copy(t, 2 * HALF, right), tile)
+    return summed(wg, wg.barrier(tile), out)
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 1 << 12])
+def test_groups_between_the_ends(memory_bytes):
+    groups = 4000
+    data = np.resize(DATA, groups * SIZE)
+    ready = prepared(xe.kernel(at_the_ends), xe.NDRange(groups * SIZE, SIZE), (data, data), memory_bytes=memory_bytes)
+    assert not is_bypassed(ready.analysed.task)
+    padded = np.pad(data, HALF)
+    expected = sum((padded[j : j + data.size] * (j + 1) for j in range(2 * HALF + 1)), np.zeros(data.size, np.int32))
+    assert np.array_equal(run(ready, (data, data))[0], expected)
+    if memory_bytes is not None:
+        assert is_bypassed(ready.cut.inner.task)
+
+
+def test_a_barrier_for_what_is_left():
+    """One that is for a copy and for another memory is for the other one alone then, in loops and branches as well."""
+
+    @xe.kernel
+    def kernel(wg, data, out):
+        lid, i = wg.local_id(), wg.global_id()
+        tile, own = wg.local(SIZE, jnp.int32), wg.local(SIZE, jnp.int32)
+        tile, own = tile.at[lid].set(data[i]), own.at[lid].set(0)
+        tile, own = wg.barrier(tile, own)
+
+        def turn(j, state):
+            tile, own = wg.barrier(*state)
+            return tile, own.at[lid].set(own[lid] + tile[(lid + j) % SIZE])
+
+        tile, own = lax.fori_loop(0, 3, turn, (tile, own))
+        add = lambda t, o: (t, o.at[lid].set(o[lid] + t[lid]))  # noqa: E731
+        tile, own = lax.cond(wg.group_id() % 2 == 0, add, lambda t, o: (t, o), tile, own)
+        _, own = lax.while_loop(
+            lambda s: s[1][0] < 0, lambda s: (s[0], s[1].at[lid].set(s[1][lid] + s[0][lid] * 0 + 600)), (tile, own)
+        )
+        return out.at[i].set(own[lid])
+
+    ready = prepared(kernel, ND_RANGE, (DATA, BLANK))
+    assert len(ready.analysed.task.program.allocations) == 1
+    rows = DATA.reshape(-1, SIZE)
+    expected = sum((np.roll(rows, -j, axis=1) for j in range(3)), np.zeros_like(rows))
+    expected[::2] += rows[::2]
+    while (low := expected[:, 0] < 0).any():
+        expected[low] += 600
+    assert np.array_equal(run(ready, (DATA, BLANK))[0], expected.reshape(-1))
+
+
+def test_a_function_that_makes_a_copy():
+    """It gives a value as well, so that it stays in the program."""
+
+    @xe.kernel
+    def kernel(wg, data, out):
+        lid, i = wg.local_id(), wg.global_id()
+
+        @jax.jit
+        def filled(data):
+            tile = wg.local(SIZE, jnp.int32)
+            return wg.barrier(tile.at[lid].set(data[i])), lid * 2
+
+        other = wg.local(SIZE, jnp.int32)
+        tile, total = filled(data)
+        other = wg.barrier(other.at[lid].set(data[i + 1]))
+
+        def turn(j, state):
+            tile, other, total = state
+            tile, other = wg.barrier(tile, other)
+            return tile, other, total + tile[(lid + j) % SIZE] + other[SIZE - 1 - lid]
+
+        return out.at[i].set(lax.fori_loop(0, 3, turn, (tile, other, total))[2])
+
+    ready = prepared(kernel, ND_RANGE, (PADDED, BLANK))
+    assert is_bypassed(ready.analysed.task)
+    assert all(op.name != ops.ALLOCATE for op in ready.analysed.task.program.body.walk())
+    rows, others = (PADDED[k : k + N].reshape(-1, SIZE) for k in (0, 1))
+    expected = 2 * np.arange(SIZE) + sum(np.roll(rows, -j, axis=1) + others[:, ::-1] for j in range(3))
+    assert np.array_equal(run(ready, (PADDED, BLANK))[0], expected.reshape(-1))
+
+
+def test_a_search_that_would_take_too_long_finds_nothing(monkeypatch):
+    kernel = kernel_of(lambda wg, tile, data, out: summed(wg, wg.barrier(filled_in_two_goes(wg, tile, data)), out))
+    program = xe.trace(kernel, ND_RANGE)(PADDED, BLANK)
+    plan = analysis.analyse(program)
+    assert len(scratchpad_copies.of_program(program, plan, None)) == 1
+    monkeypatch.setattr(scratchpad_copies, "_UNITS", 1)
+    assert scratchpad_copies.of_program(program, plan, None) == ()

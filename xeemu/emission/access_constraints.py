@@ -1,0 +1,116 @@
+"""Access constraints: what the other operations of a (sub)program demand of how each memory operation is emitted."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+from xeemu.emission import (
+    hazards,
+    invariant_division,
+    read_modify_write,
+    redundant_masks,
+    stencil_loads,
+    store_to_load_forwarding,
+    update_coalescing,
+)
+from xeemu.emission.context import Context
+from xeemu.emission.hazards import Hazards
+from xeemu.emission.items import Item, as_value
+from xeemu.emission.read_modify_write import Sum
+from xeemu.emission.stencil_loads import StencilLoad
+from xeemu.emission.update_coalescing import Row
+from xeemu.emission.values import Emitted
+from xeemu.ir import ops
+from xeemu.ir.program import Region, Value
+from xeemu.knowledge.analysis import Plan
+
+
+@dataclasses.dataclass(frozen=True)
+class AccessConstraints:
+    """How a memory operation has to be emitted.
+
+    Attributes:
+      forwarded: whether a load may take what was stored (see `store_to_load_forwarding`).
+      guarded: whether its mask keeps it within bounds and does nothing else (see `redundant_masks`).
+      gathered: whether a load must be a gather (see `hazards`).
+      scattered: whether a store must not be a slice (see `hazards`).
+      joined: whether an update may wait for the next one (see `update_coalescing`).
+      row: the updates that are made at once with it, if there are some (see `update_coalescing`).
+      before: what must be computed before it (see `hazards`).
+      settled: whether what a load looks up is computed for itself (see `invariant_division`).
+      update: for a store that updates what is there the operation and what it adds (see `read_modify_write`).
+      entangled: whether an update uses what was loaded from other places of the memory (see `hazards`).
+      neighbour: a load as one of several that are read at once, if it is (see `stencil_loads`).
+      apart: whether what a mask leaves out of a load is computed apart (see `hazards`).
+    """
+
+    forwarded: bool = False
+    guarded: bool = False
+    gathered: bool = False
+    scattered: bool = False
+    joined: bool = False
+    row: Row | None = None
+    before: Sequence[Item] = ()
+    settled: bool = False
+    update: tuple[str, Emitted] | None = None
+    entangled: bool = False
+    neighbour: StencilLoad | None = None
+    apart: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class BodyConstraints:
+    """Those of all memory operations of a (sub)program, by their numbers; attributes as in `AccessConstraints`."""
+
+    hazards: Hazards
+    forwarded: frozenset[int]
+    guarded: frozenset[int]
+    joined: frozenset[int]
+    rows: Mapping[int, Row]
+    settled: frozenset[int]
+    sums: Mapping[int, Sum]
+    neighbours: Mapping[int, StencilLoad]
+
+    def of(self, number: int, read: Callable[[Value], Item]) -> AccessConstraints:
+        """That of one of them; `read` gives the item that an operand stands for."""
+        before = [read(v) for v in self.hazards.waits.get(number, ())]
+        added = self.sums.get(number)
+        return AccessConstraints(
+            forwarded=number in self.forwarded,
+            guarded=number in self.guarded,
+            gathered=number in self.hazards.gathered,
+            scattered=number in self.hazards.scattered,
+            joined=number in self.joined,
+            row=self.rows.get(number),
+            before=before,
+            settled=number in self.settled,
+            update=None if added is None else (added.op, as_value(read(added.added))),
+            entangled=number in self.hazards.entangled,
+            neighbour=self.neighbours.get(number),
+            apart=number in self.hazards.rewritten,
+        )
+
+
+def of_body(body: Region, plan: Plan, context: Context) -> BodyConstraints:
+    """How the memory operations of a (sub)program have to be emitted."""
+    chunk, watches = context.chunk, context.observer.watches
+    found = hazards.of_body(body, plan)
+    alone = not watches and not context.waiting and context.together is None
+    careful = {n for n in found.entangled | found.waits.keys() if body.ops[n].name == ops.STORE}
+    rows = update_coalescing.rows(body, plan, chunk.deterministic, context.dimensions, careful) if alone else {}
+    joined = (
+        frozenset() if chunk.target.scatters_in_order else update_coalescing.of_body(body, chunk.deterministic, rows)
+    )
+    guarded = frozenset() if watches else redundant_masks.of_body(body, plan, context.dimensions)
+    among = alone and context.block is None
+    return BodyConstraints(
+        hazards=found,
+        forwarded=store_to_load_forwarding.of_body(body, plan, chunk.geometry),
+        guarded=guarded,
+        joined=joined | context.waiting,
+        rows=rows,
+        settled=invariant_division.finding(body, plan, context.dimensions)
+        if chunk.many and not watches
+        else frozenset(),
+        sums={} if watches else read_modify_write.of_body(body, plan, chunk.geometry.items, found.scattered),
+        neighbours=stencil_loads.of_body(body, plan, context.dimensions, guarded) if among else {},
+    )

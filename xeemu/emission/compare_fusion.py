@@ -1,0 +1,212 @@
+"""Compare fusion: fields of one value that are compared with what is known, as one comparison of the value.
+
+A kernel that takes values apart, as into the lane and the register of a bin, compares part by part: `(x & 15) == a` and
+`x >> 4 == b`. Either says that some bits of `x` are known ones. Where those are different bits, both together are one
+comparison, `x == 16 * b + a`, with a mask on `x` if other bits may be set too. So are two of `!=` with `or`.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge import bit_fields, constant_folding, forms, intervals
+from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.bit_fields import Field, Reader
+from xeemu.knowledge.intervals import Interval
+
+_COMPARE = {"eq": lax.eq, "ne": lax.ne}
+_JOINED = {"and": "eq", "or": "ne"}
+"""What joins bools, with the comparison of which it makes another one."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Comparison:
+    """Whether some bits of a value's elements are known ones: `(x & mask) == bits`, in endless width.
+
+    Attributes:
+      op: `"eq"`, or `"ne"` for the opposite.
+      value: the value.
+      mask: which bits.
+      possible: the bits that can be set, of which the mask is a part.
+      bits: what they are compared with, of the result's shape.
+      places: the flat positions of the elements, of the result's shape.
+      written: the dtype in which the kernel compares them.
+    """
+
+    op: str
+    value: Value
+    mask: int
+    possible: int
+    bits: np.ndarray
+    places: np.ndarray
+    written: np.dtype
+
+    @property
+    def dtype(self) -> np.dtype:
+        """In which to compare: as the kernel does if that is narrower than the value and can hold the bits."""
+        dtype: np.dtype = self.value.dtype
+        fits = self.mask >= 0 and intervals.within((self.mask, self.mask), intervals.of_dtype(self.written))
+        return self.written if fits and self.written.itemsize < dtype.itemsize else dtype
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The value's shape beside the result's, 1 along axes where it repeats; None if elements are moved too."""
+        repeats = [bool((self.places == self.places.take([0], axis)).all()) for axis in range(self.places.ndim)]
+        first = self.places[tuple(slice(1 if r else None) for r in repeats)]
+        return first.shape if np.array_equal(first.reshape(-1), np.arange(self.value.size)) else None
+
+    def apply(self, x: jax.Array, bits: jax.Array | np.ndarray) -> jax.Array:
+        """The result.
+
+        Args:
+          x: the value with the axes of `shape`, or others that broadcast, after one of groups if it has one.
+          bits: `bits` with the axes of the result for a group.
+        """
+        chosen = x if self.mask == self.possible else x & forms.wrapped(self.mask, x.dtype)
+        shape = np.broadcast_shapes(x.shape, bits.shape)
+        repeated = jnp.broadcast_to(chosen.astype(self.bits.dtype), shape)
+        return _COMPARE[self.op](repeated, jnp.broadcast_to(bits, shape))
+
+    def moved(self, op: Op) -> "Comparison":
+        """What an operation makes of the results that only moves or repeats them."""
+        move = constant_folding.MOVES[op.name]
+        return dataclasses.replace(self, bits=move(op.attributes, self.bits), places=move(op.attributes, self.places))
+
+    def broadcast(self, shape: tuple[int, ...]) -> "Comparison":
+        bits, places = np.broadcast_to(self.bits, shape), np.broadcast_to(self.places, shape)
+        return dataclasses.replace(self, bits=bits, places=places)
+
+    def of(self, field: Field, interval: Interval | None) -> "Comparison | None":
+        """The same for the value that this one's is a field of; None if its dtype cannot hold what it is compared with.
+
+        Args:
+          field: the field.
+          interval: the values that the other value takes.
+        """
+        dtype, shift = field.value.dtype, field.shift
+        assert interval is not None
+        possible = (1 << interval[1].bit_length()) - 1 if interval[0] >= 0 else -1
+        mask = (self.mask & field.mask) << shift & possible
+        needed = [(int(self.bits.min()) << shift, int(self.bits.max()) << shift), (mask, mask)]
+        if shift >= 8 * dtype.itemsize or not all(intervals.within(i, intervals.of_dtype(dtype)) for i in needed):
+            return None
+        bits, places = self.bits.astype(dtype) << dtype.type(shift), field.places.reshape(-1)[self.places]
+        return Comparison(self.op, field.value, mask, possible, bits, places, self.written)
+
+    def joined(self, other: "Comparison") -> "Comparison | None":
+        """Both comparisons as one, if they are of different bits of the same elements."""
+        same = self.value is other.value and np.array_equal(self.places, other.places)
+        if not same or self.mask & other.mask or self._beyond or other._beyond:
+            return None
+        written = max(self.written, other.written, key=lambda dtype: dtype.itemsize)
+        return dataclasses.replace(self, mask=self.mask | other.mask, bits=self.bits | other.bits, written=written)
+
+    @property
+    def _beyond(self) -> bool:
+        """Whether there is something to compare with that the bits of the mask never are."""
+        return bool((self.bits & ~forms.wrapped(self.mask, self.bits.dtype)).any())
+
+
+def of_body(body: Region, plan: Plan, dimensions: int) -> dict[int, Comparison]:
+    """For the number of each operation of a (sub)program that joins comparisons of fields the one that it is.
+
+    Args:
+      body: the program.
+      plan: its analysis.
+      dimensions: of the nd-range.
+    """
+    reader, found, shared = Reader.of_body(body, plan, dimensions), dict[int, Comparison](), dict[Any, np.ndarray]()
+    for number, op in enumerate(body.ops):
+        joint = _joint(op, reader, found) if op.name in _JOINED else None
+        if joint is not None and _is_better(joint, plan.values[op.results[0]], plan):
+            # The compiled program holds an array once, however often it is used.
+            bits = joint.bits.astype(joint.dtype)
+            key = (bits.dtype, bits.shape, bits.tobytes())
+            found[number] = dataclasses.replace(joint, bits=shared.setdefault(key, bits))
+    return found
+
+
+def spared(body: Region, comparisons: Mapping[int, Comparison]) -> dict[Value, int]:
+    """For each result that nothing needs any more, as comparisons are joined, the number of the operation it is of.
+
+    Args:
+      body: the (sub)program.
+      comparisons: by number of their operation those that are joined.
+    """
+    if not comparisons:
+        return {}
+    found, wanted = dict[Value, int](), set[Any](a for a in body.outputs if not isinstance(a, Constant))
+    for number, op in reversed(list(enumerate(body.ops))):
+        if number in comparisons:
+            wanted.add(comparisons[number].value)
+        elif _is_plain(op) and wanted.isdisjoint(op.results):
+            found |= dict.fromkeys(op.results, number)
+        else:
+            wanted.update(a for a in op.used if not isinstance(a, Constant))
+    return found
+
+
+def _is_plain(op: Op) -> bool:
+    return op.name not in ops.LANGUAGE and control.of(op) is None
+
+
+def _is_better(joint: Comparison, result: Known, plan: Plan) -> bool:
+    """Whether it gives a result that is not known anyway, of the same groups, and from the value as it lies."""
+    return result.form is None and plan.values[joint.value].varying == result.varying and joint.shape is not None
+
+
+def _joint(op: Op, reader: Reader, found: Mapping[int, Comparison]) -> Comparison | None:
+    """What joins two comparisons, as one of the nearest value that both are of fields of."""
+    out, comparison = op.results[0], _JOINED[op.name]
+    sides = [_comparison(a, reader, found) for a in op.used]
+    one, other = (s.broadcast(out.shape) if s is not None and s.op == comparison else None for s in sides)
+    if one is None or other is None or not _is_moderate(out):
+        return None
+    others = list(_wider(other, reader))
+    joints = (x.joined(y) for x in _wider(one, reader) for y in others if x.value is y.value)
+    return next((joint for joint in joints if joint is not None), None)
+
+
+def _is_moderate(like: Any) -> bool:
+    """Whether an array has elements, and not too many to look at each."""
+    return bool(0 < like.size <= bit_fields.LARGEST)
+
+
+def _wider(comparison: Comparison, reader: Reader) -> Iterator[Comparison]:
+    """A comparison as one of its value, of the value that this one is a field of, and so on."""
+    for field in reader.fields(comparison.value):
+        wider = comparison.of(field, reader.interval(field.value))
+        if wider is not None:
+            yield wider
+
+
+def _comparison(value: Value, reader: Reader, found: Mapping[int, Comparison]) -> Comparison | None:
+    """The comparison with something known that a bool is."""
+    number = None if isinstance(value, Constant) else reader.made.get(value)
+    if number is None or not _is_moderate(value):
+        return None
+    if number in found:
+        return found[number]
+    op = reader.body.ops[number]
+    if op.name in constant_folding.MOVES:
+        inner = _comparison(op.operands[0], reader, found)
+        return inner.moved(op) if inner else None
+    return _of_op(op, reader) if op.name in _COMPARE else None
+
+
+def _of_op(op: Op, reader: Reader) -> Comparison | None:
+    """Whether an operation compares a value with something known."""
+    comparison, shape = op.name, op.results[0].shape
+    for value, other in (op.operands, op.operands[::-1]):
+        known, field = reader.known(other), next(reader.fields(value), None)
+        if known is not None and field is not None:
+            dtype = value.dtype
+            return Comparison(comparison, value, -1, -1, known.astype(dtype), field.places, dtype).broadcast(shape)
+    return None

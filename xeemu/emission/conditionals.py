@@ -1,0 +1,121 @@
+"""Conditionals: the branch that all groups take, or each in turn for those groups that take it."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from xeemu.emission import packing
+from xeemu.emission.context import Applied, Context, Emitter
+from xeemu.emission.items import Item, as_memory, as_value
+from xeemu.emission.observer import Observer
+from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.ir import control
+from xeemu.ir.program import Region
+
+_Branch = Callable[[int, jax.Array | None, list[Item]], list[Any]]
+"""What a branch gives, by its number, for the groups of a mask, from what the branches see."""
+
+
+def results(emitter: Emitter, applied: Applied, branches: Sequence[Region]) -> list[Item]:
+    """The results of a choice between branches.
+
+    Args:
+      emitter: emits them.
+      applied: the choice.
+      branches: the branches.
+    """
+    context, known = emitter.context, applied.known
+    operands, chosen = applied.operands[:-1], as_value(applied.operands[-1])
+    likes = _likes(applied, operands)
+
+    def branch(k: int, running: jax.Array | None, given: list[Item]) -> list[Any]:
+        outputs = emitter.body(branches[k], applied.inner[k], control.given(applied.op, given, k), running)
+        return packing.packed(outputs, likes, known, context.chunk)
+
+    if (only := chosen.known.only) is not None and not context.observer.watches:
+        packed = branch(min(max(only, 0), len(branches) - 1), applied.active, operands)
+        return packing.unpacked(packed, likes, known)
+    which = jnp.clip(chosen.array(context.chunk), 0, len(branches) - 1)
+    if chosen.known.varying:
+        packed = _varying(branch, which, len(branches), applied, likes, context)
+    else:
+        choices = [functools.partial(branch, k, applied.active, operands) for k in range(len(branches))]
+        packed = _uniform(choices, which, context.observer)
+    return packing.unpacked(packed, likes, known)
+
+
+def _likes(applied: Applied, operands: Sequence[Item]) -> list[Item]:
+    """An item like each of the results: of a memory the version before."""
+    places = applied.plan.places[applied.number]
+    return [
+        operands[place[0]] if place else Emitted(known, v.shape, v.dtype)
+        for place, known, v in zip(places, applied.known, applied.op.results, strict=True)
+    ]
+
+
+def _uniform(choices: Sequence[Callable[[], list[Any]]], which: jax.Array, observer: Observer) -> list[Any]:
+    """The results of the one branch that all groups of the chunk take."""
+
+    def run(choice: Callable[[], list[Any]], state: Any) -> tuple[list[Any], Any]:
+        observer.state = state
+        return choice(), observer.state
+
+    runs = [functools.partial(run, choice) for choice in choices]
+    packed: list[Any]
+    packed, observer.state = lax.switch(which, runs, observer.state)
+    return packed
+
+
+def _varying(
+    branch: _Branch, which: jax.Array, count: int, applied: Applied, likes: Sequence[Item], context: Context
+) -> list[Any]:
+    """The results of branches of which groups take different ones."""
+    places, active = applied.plan.places[applied.number], applied.active
+    packed = _blank(likes, context.chunk)
+    for k in range(count):
+        running = (which == k) if active is None else active & (which == k)
+        run = functools.partial(branch, k, running)
+        packed = _masked(run, packed, applied.operands[:-1], places, running, context)
+    return packed
+
+
+def _blank(likes: Sequence[Item], chunk: Chunk) -> list[Any]:
+    """The results before any branch has run: the memories as they are, and values that will be overwritten."""
+    return [
+        item.data if isinstance(item, Buffer) else jnp.zeros((chunk.count, *item.shape), item.dtype) for item in likes
+    ]
+
+
+def _masked(
+    branch: Callable[[list[Item]], list[Any]],
+    packed: list[Any],
+    operands: Sequence[Item],
+    places: Sequence[tuple[int, ...] | None],
+    running: jax.Array,
+    context: Context,
+) -> list[Any]:
+    """The results after one branch has run for the groups that take it."""
+    observer = context.observer
+
+    def run(before: tuple[list[Any], Any]) -> tuple[list[Any], Any]:
+        results, observer.state = before
+        given = list(operands)
+        for place, data in zip(places, results, strict=True):
+            for k in place or ():
+                given[k] = as_memory(given[k]).holding(data)
+        after = [
+            new if place else packing.selected(running, new, old)
+            for new, old, place in zip(branch(given), results, places, strict=True)
+        ]
+        return after, observer.state
+
+    before = (packed, observer.state)
+    # A branch that no group of the chunk takes is skipped where that pays.
+    skips = context.chunk.target.skips_branches
+    after = lax.cond(running.any(), run, lambda unchanged: unchanged, before) if skips else run(before)
+    results, observer.state = after
+    return results

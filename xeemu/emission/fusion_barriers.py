@@ -1,0 +1,39 @@
+"""Fusion barriers: what XLA cannot know before the program runs, so that it moves and joins nothing across."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+
+def opaque_zero(array: jax.Array, dtype: np.dtype) -> jax.Array:
+    """A zero that XLA cannot know before `array` is computed."""
+    first = array.reshape(-1)[0]
+    if jnp.issubdtype(first.dtype, jnp.floating):
+        first = lax.bitcast_convert_type(first, np.dtype(f"u{first.dtype.itemsize}"))
+    elif first.dtype.kind == "b":
+        first = first.astype(np.uint8)
+    return jnp.where(first == first + first.dtype.type(1), dtype.type(1), dtype.type(0))
+
+
+def apart(array: jax.Array) -> jax.Array:
+    """An array that XLA does not take for another one that it was made from, in another shape."""
+    if not array.size:
+        return array
+    return jnp.where(opaque_zero(array, np.dtype(np.int32)) == 0, array, jnp.zeros_like(array))
+
+
+def settled(array: jax.Array) -> jax.Array:
+    """An array that XLA computes for itself; else it computes it once more for everything that uses it.
+
+    It goes through a loop of a single iteration, which XLA does not know to be one.
+    """
+    if not array.size:
+        return array
+    first = opaque_zero(array, np.dtype(np.int32))
+
+    def step(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        turn, array = state
+        return turn + np.int32(1), jnp.where(turn < 1, array, jnp.zeros_like(array))
+
+    return lax.while_loop(lambda state: state[0] < 1, step, (first, array))[1]

@@ -1,0 +1,258 @@
+"""Memory operations: allocations, barriers and accesses, each as it stands in a program, with its masks and loop.
+
+What is left of an access then, the elements of a memory that it touches, `access` loads, stores or updates.
+"""
+
+import dataclasses
+import math
+
+import jax
+import jax.numpy as jnp
+
+from xeemu.emission import (
+    access,
+    access_plans,
+    batched_updates,
+    fusion_barriers,
+    linearised_indices,
+    positions,
+    promoted,
+)
+from xeemu.emission.access_constraints import AccessConstraints
+from xeemu.emission.access_plans import Loading, Updating
+from xeemu.emission.batched_updates import Waiting
+from xeemu.emission.context import Applied, Context
+from xeemu.emission.items import Item, as_memory, as_value, named
+from xeemu.emission.observer import Event, Passage
+from xeemu.emission.positions import Lanes, Located, Touched
+from xeemu.emission.promoted import Promoted
+from xeemu.emission.update_coalescing import Row
+from xeemu.emission.values import Buffer, Chunk, Emitted, Split
+from xeemu.ir import ops
+from xeemu.ir.program import Op
+from xeemu.knowledge.analysis import Known
+from xeemu.language import primitives
+from xeemu.language.memory import poison
+
+
+def allocated(op: Op, alike: bool, chunk: Chunk) -> Buffer:
+    """A memory in which nothing was written yet; of one that all groups fill `alike` there is one for all."""
+    space, shape = op.attributes["space"], op.attributes["shape"]
+    empty, elements = poison(op.attributes["dtype"]), math.prod(shape)
+    if alike:
+        return Buffer(jnp.full(elements, empty), "global", shape)
+    sizes = (chunk.count, elements) if space == "local" else (elements, chunk.count * chunk.geometry.items)
+    return Buffer(jnp.full(sizes, empty), space, shape)
+
+
+def after_barrier(applied: Applied, context: Context) -> list[Item]:
+    """The memories that a barrier orders, after it."""
+    mask = as_value(applied.operands[-1]) if applied.op.attributes["masked"] else None
+    context.observer.on_barrier(Passage(applied.plan, applied.number, mask, applied.active), context.chunk)
+    each = zip(applied.operands, applied.op.operands, strict=True)
+    return [_settled(o, applied.plan.values[v], context.chunk) for o, v in each if isinstance(o, Buffer)]
+
+
+def _settled(buffer: Buffer, known: Known, chunk: Chunk) -> Buffer:
+    """A memory at a barrier; what all groups fill alike is then read by all of them."""
+    if not known.alike or isinstance(buffer, Promoted) or not chunk.target.computes_again:
+        return buffer
+    return buffer.holding(fusion_barriers.settled(buffer.data))
+
+
+def accessed(applied: Applied, way: AccessConstraints, context: Context) -> list[Item]:
+    """The results of a load, a store or an atomic operation.
+
+    Args:
+      applied: the operation.
+      way: how it has to be emitted.
+      context: in which it is.
+    """
+    what: primitives.Access = applied.op.attributes["access"]
+    buffer, values = as_memory(applied.operands[0]), [as_value(o) for o in applied.operands[1:]]
+    if way.entangled and 1 in buffer.data.shape:  # XLA leaves such axes out, and sees it in two shapes then
+        buffer = dataclasses.replace(buffer, viewed=True)
+    indices, rest = values[: what.rank], values[what.rank :]
+    if not indices or context.observer.watches or isinstance(buffer, Promoted):
+        return _Access(applied, way, context, buffer, indices, rest).results()
+    joined, shape = linearised_indices.joined(indices, buffer.shape)
+    results = _Access(applied, way, context, buffer.seen(shape), joined, rest).results()
+    kept, origin = buffer.shape, buffer.origin
+    return [dataclasses.replace(r, shape=kept, origin=origin) if isinstance(r, Buffer) else r for r in results]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Access:
+    """An access that is about to be emitted.
+
+    Attributes:
+      applied: the operation.
+      way: how it has to be emitted.
+      context: in which it is.
+      buffer: the memory before it.
+      indices: the components of its index.
+      values: its other operands.
+    """
+
+    applied: Applied
+    way: AccessConstraints
+    context: Context
+    buffer: Buffer
+    indices: list[Emitted]
+    values: list[Emitted]
+
+    @property
+    def what(self) -> primitives.Access:
+        """What the operation says of it."""
+        what: primitives.Access = self.applied.op.attributes["access"]
+        return what
+
+    @property
+    def guarded(self) -> bool:
+        """Whether it needs no mask, as its bounds say the same."""
+        return self.way.guarded and not isinstance(self.buffer, Promoted)
+
+    def results(self) -> list[Item]:
+        """What it gives."""
+        return self._loaded() if ops.operation(self.applied.op) == "load" else self._updated()
+
+    def _loaded(self) -> list[Item]:
+        """The value that a load gives."""
+        mask, other = self.values if self.what.masked else (None, None)
+        if self.guarded:
+            mask = other = None
+        chunk, op, plan = self.context.chunk, self.applied.op, self.applied.plan
+        # A load by work-items that do not run harms nobody.
+        where = positions.lanes(self.what, mask, [], chunk)
+        varying = plan.values[op.results[0]].varying
+        if isinstance(self.buffer, Promoted):
+            return named(plan, op.results, [promoted.load(self.buffer, where, other, varying, chunk)])
+        address = self._in_turn(self._event(where, self.values, chunk).address, chunk)
+        # In a batch of iterations no loop can be emitted.
+        if self.way.settled and where.count and not self.context.waiting and self.context.together is None:
+            address = address.settled()
+        found = self._found(address, where, other, varying)
+        (value,) = named(plan, op.results, [found.values], found.some)
+        return [dataclasses.replace(as_value(value), shared=found.shared)]
+
+    def _found(self, address: Located, where: Lanes, other: Emitted | None, varying: bool) -> access.Loaded:
+        """What a load finds at its address."""
+        number, buffer, chunk = self.applied.number, self.buffer, self.context.chunk
+        block, together = self.context.block, self.context.together
+        if together is not None:
+            if number in together.loaded:
+                return access.loaded(together.loaded[number], where, other, varying, chunk)
+            together.look(number, buffer, address, where, varying, chunk)
+        view, gathered = None, self.way.gathered
+        if block is not None:
+            address, view, beyond = block.located(number, buffer, address, where, varying, chunk)
+            gathered = gathered or beyond
+        # Iterations that are emitted together would take both branches.
+        at_once = bool(self.context.waiting) or together is not None
+        gathered = gathered or (at_once and not address.known.proved)
+        at, split = Touched(buffer, address, where, chunk), self._split()
+        plan = access_plans.of_load(at.reference(varying), self._loading(gathered, split), chunk)
+        values = access.read(plan, at, view, None if split is None else split.of.base)
+        return access.loaded(values, where, other, varying, chunk, self.way.apart)
+
+    def _loading(self, gathered: bool, split: Split | None) -> Loading:
+        """What decides on how a load is carried out, beside its reference."""
+        constant = ops.other(self.applied.op) if self.guarded else None
+        stored = self.buffer.stored if self.way.forwarded else ()
+        return Loading(constant.array if constant else None, gathered, self.way.neighbour, stored, split)
+
+    def _split(self) -> Split | None:
+        """The division that gave the only index of a load, if nothing prevents that what it looks up is copied."""
+        context = self.context
+        # In a batch of iterations no loop can be emitted.
+        apart = context.block is None and context.together is None and not context.waiting
+        return self.indices[0].split if apart and len(self.indices) == 1 and not context.observer.watches else None
+
+    def _updated(self) -> list[Item]:
+        """The memory after an access that is no load, perhaps after the old value."""
+        applied, active, present = self.applied, self.applied.active, self.context.present
+        values = self.values[:-1] if self.what.masked else self.values
+        mask = self.values[-1] if self.what.masked and not self.guarded else None
+        chunk = self.context.storing(applied.plan.values[applied.op.operands[0]])
+        masks: list[jax.Array | None] = [None if active is None else active[:, None], present]
+        where = positions.lanes(self.what, mask, masks, chunk)
+        if isinstance(self.buffer, Promoted):
+            return [promoted.store(self.buffer, values[0], where, chunk)]
+        event = self._event(where, values, chunk)
+        address = self._in_turn(event.address, chunk)
+        together = self.context.together
+        if together is not None and applied.number in together.updates:
+            operation, (value,) = ops.operation(applied.op), values
+            together.update(applied.number, self.buffer, operation, address, value, where, chunk)
+            return [self.buffer]
+        if self.way.row is not None:
+            return [self._in_row(self.way.row, address, values[0], where, chunk)]
+        if self.way.update is not None:
+            operation, added = self.way.update
+            return [self._added(operation, [added], Touched(self.buffer, address, where, chunk))]
+        if applied.op.name == ops.STORE:
+            return [self._stored(event, address, values[0], where, chunk)]
+        return self._combined(address, values, where, chunk)
+
+    def _in_row(self, row: Row, address: Located, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
+        """The memory after an update that is made with others, or before all of them as long as some are missing."""
+        waiting = (*self.buffer.waiting, Waiting(address, where, value))
+        if self.applied.number != row.last:
+            return dataclasses.replace(self.buffer, waiting=waiting)
+        before, operation = dataclasses.replace(self.buffer, waiting=()), ops.operation(self.applied.op)
+        if (after := batched_updates.at_once(before, operation, waiting, row.step, chunk)) is not None:
+            return after
+        for one in waiting:
+            before = self._one_by_one(operation, one.value, Touched(before, one.address, one.where, chunk))
+        return before
+
+    def _one_by_one(self, operation: str, value: Emitted, at: Touched) -> Buffer:
+        """The memory after one of several updates that could not be made at once."""
+        if self.applied.op.name == ops.STORE:
+            return access.store(access_plans.of_store(at.reference(), at.chunk), at, value)
+        updating = Updating(operation, value.known.only, False, bool(at.buffer.pending))
+        return access.atomic(access_plans.of_atomic(at.reference(), updating, at.chunk), at, operation, [value])
+
+    def _added(self, operation: str, values: list[Emitted], at: Touched) -> Buffer:
+        """The memory after an atomic update whose old value nobody asks for."""
+        updating = Updating(operation, values[0].known.only, self.way.joined, bool(at.buffer.pending))
+        return access.atomic(access_plans.of_atomic(at.reference(), updating, at.chunk), at, operation, values)
+
+    def _event(self, where: Lanes, values: list[Emitted], chunk: Chunk) -> Event:
+        """It as the observer sees it, with its address; tells the observer."""
+        plan, number, active = self.applied.plan, self.applied.number, self.applied.active
+        address, present = positions.locate(self.buffer, self.indices, where, chunk), self.context.present
+        if self.context.observer.watches:
+            address = address.found()
+        operands = tuple(self.indices), tuple(values)
+        event = Event(plan, number, self.buffer, address, where, active, present, *operands)
+        self.context.observer.on_access(event, chunk)
+        return event
+
+    def _in_turn(self, address: Located, chunk: Chunk) -> Located:
+        """Its address, known only when what has to come before it is computed."""
+        for item in self.way.before:
+            done = item.data if isinstance(item, Buffer) else item.array(chunk)
+            address = address.shifted(fusion_barriers.opaque_zero(done, address.known.dtype))
+        return address
+
+    def _stored(self, event: Event, address: Located, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
+        """The memory after a store."""
+        block = self.context.block
+        if block is not None:
+            filled = block.filled(self.applied.number, self.buffer, address, value, where, chunk)
+            if filled is not None:
+                return filled
+        at = Touched(self.buffer, address, where, chunk)
+        after = access.store(access_plans.of_store(at.reference(), chunk, self.way.scattered), at, value)
+        self.context.observer.on_stored(event, after, chunk)
+        return after
+
+    def _combined(self, address: Located, values: list[Emitted], where: Lanes, chunk: Chunk) -> list[Item]:
+        """The memory after an atomic operation, and the old value if it is asked for."""
+        op, operation = self.applied.op, ops.operation(self.applied.op)
+        at = Touched(self.buffer, address, where, chunk)
+        if not op.attributes["fetch"]:
+            return [self._added(operation, values, at)]
+        old, after = access.fetch(access_plans.of_fetch(at.reference()), at, operation, values)
+        return [*named(self.applied.plan, op.results[:1], [old]), after]

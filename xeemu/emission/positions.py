@@ -1,0 +1,345 @@
+"""Positions: where in a memory's data the elements of an access lie, in the program that is emitted.
+
+What is known of it before the program runs is its address, see `addressing`.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.emission import fusion_barriers
+from xeemu.emission.references import Reference
+from xeemu.emission.values import Buffer, Chunk, Emitted, materialise
+from xeemu.knowledge import addressing, forms, lattices
+from xeemu.knowledge.addressing import Address, Elements, Index
+from xeemu.knowledge.forms import Form
+from xeemu.language.primitives import Access
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Lanes:
+    """The elements of an access that take part.
+
+    Attributes:
+      elements: those that a mask leaves in as far as it is known before the program runs.
+      mask: `[G, n]`, `[n]` or broadcastable: which of them are active, or None if all are.
+    """
+
+    elements: Elements
+    mask: jax.Array | None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The work-group's and the private axes."""
+        return self.elements.shape
+
+    @property
+    def chosen(self) -> np.ndarray:
+        """`[n]` flat positions of the elements."""
+        return self.elements.chosen
+
+    @property
+    def count(self) -> int:
+        return self.elements.count
+
+    @property
+    def all(self) -> bool:
+        return self.elements.all
+
+    def array(self, operand: Emitted, chunk: Chunk) -> jax.Array:
+        """An operand as `[G or 1, n or 1]`."""
+        return of_elements(operand, self.elements, chunk)
+
+    def only(self, kept: np.ndarray) -> "Lanes":
+        """Some of the elements, by their numbers; there is no mask."""
+        assert self.mask is None
+        return Lanes(self.elements.only(kept), None)
+
+
+def of_elements(operand: Emitted, elements: Elements, chunk: Chunk) -> jax.Array:
+    """`[G or 1, n or 1]`: an operand for some of an access's elements."""
+    if operand.known.form is not None:
+        form = elements.form(operand.known.form)
+        flat = materialise(form, operand.base, operand.dtype, operand.known.varying, chunk)
+        return flat if operand.known.varying else flat[None]
+    some = operand.some
+    if some is not None and operand.shape == elements.shape:
+        if np.array_equal(some.chosen, elements.chosen):
+            return some.values
+        if some.others is not None and np.array_equal(some.chosen, elements.beside.chosen):
+            return some.others
+    array = operand.array(chunk)
+    array = array if operand.known.varying else array[None]
+    if not operand.shape:
+        return array.reshape(-1, 1)
+    array = jnp.broadcast_to(array, (array.shape[0], *elements.shape)).reshape(array.shape[0], -1)
+    return array if elements.all else columns(array, elements.chosen)
+
+
+def lanes(access: Access, mask: Emitted | None, masks: Sequence[jax.Array | None], chunk: Chunk) -> Lanes:
+    """The elements of an access that take part.
+
+    Args:
+      access: the operation.
+      mask: its `where`.
+      masks: further masks, each `[G or 1, L or 1]`: of the control flow, of work-items that do not exist.
+      chunk: the work-groups.
+    """
+    form = mask.known.form if mask is not None else None
+    left = addressing.left_in(access.shape, form)
+    dynamic = []
+    if mask is not None and not (form is not None and form.constant):
+        dynamic.append(of_elements(mask, left, chunk))
+    private = math.prod(access.shape) // chunk.geometry.items if access.shape else 1
+    items = left.chosen // private
+    dynamic += [m if m.shape[1] == 1 else m[:, items] for m in masks if m is not None]
+    combined = None
+    for one in dynamic:
+        combined = one if combined is None else combined & one
+    return Lanes(left, combined)
+
+
+Found = tuple[jax.Array, jax.Array | None]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Located:
+    """Where the elements of an access lie in a memory, in the program that is emitted.
+
+    Attributes:
+      known: what is known of it before the program runs.
+      base: of the form of its linear index, or None.
+      bases: of the form of each component of the address, or None.
+      find: gives `index` and `inside`, anew each time, as most accesses need neither; and what is made before a branch
+        is made for all.
+    """
+
+    known: Address
+    base: jax.Array | None
+    bases: tuple[jax.Array | None, ...]
+    find: Callable[[], Found]
+
+    @property
+    def index(self) -> jax.Array:
+        """`[G or 1, n]` or `[G or 1, 1]` linear element index; within bounds wherever `inside` holds."""
+        return self.find()[0]
+
+    @property
+    def inside(self) -> jax.Array | None:
+        """`[G or 1, n or 1]` whether the index is within bounds, or None if it is proved to be."""
+        return None if self.known.proved else self.find()[1]
+
+    def found(self) -> "Located":
+        """The same, found once for several who ask."""
+        return self.at(*self.find())
+
+    def settled(self) -> "Located":
+        """The same, computed for itself: along with a look-up XLA's gathers compute it element by element."""
+        index, inside = self.find()
+        if inside is None:
+            return self.at(fusion_barriers.settled(index), None)
+        found = fusion_barriers.settled(jnp.where(inside, index, index.dtype.type(-1)))
+        return self.at(jnp.maximum(found, found.dtype.type(0)), found >= found.dtype.type(0))
+
+    def trusted(self) -> "Located":
+        """The same where somebody has looked and found it to be within bounds."""
+        return dataclasses.replace(self, known=self.known.trusted(), find=lambda: (self.find()[0], None))
+
+    def laid_out(self, elements: Elements) -> "Located":
+        """The same as that of an access by elements of another shape, as many in the same order."""
+        return dataclasses.replace(self, known=dataclasses.replace(self.known, elements=elements))
+
+    def at(self, index: jax.Array, inside: jax.Array | None) -> "Located":
+        """The same with an index that was found otherwise."""
+        return dataclasses.replace(self, find=lambda: (index, inside))
+
+    def shifted(self, zero: jax.Array) -> "Located":
+        """The same, known only when `zero` is."""
+
+        def find() -> Found:
+            index, inside = self.find()
+            return index + zero, inside
+
+        base, *bases = (zero if b is None else lax.add(b, zero) for b in (self.base, *self.bases))
+        return Located(self.known.based(), base, tuple(bases), find)
+
+    def only(self, kept: np.ndarray) -> "Located":
+        """That of some of the elements, by their numbers; all are within bounds."""
+        assert self.known.proved
+
+        def find() -> Found:
+            index = self.index
+            return (index if index.shape[1] == 1 else columns(index, kept)), None
+
+        return dataclasses.replace(self, known=self.known.only(kept), find=find)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Touched:
+    """The elements of a memory that an access touches, in the program that is emitted.
+
+    Attributes:
+      buffer: the memory before the access.
+      address: where they lie in it.
+      where: which of them take part.
+      chunk: the work-groups.
+    """
+
+    buffer: Buffer
+    address: Located
+    where: Lanes
+    chunk: Chunk
+
+    def reference(self, varying: bool = True) -> Reference:
+        """What is known of it before the program runs; groups that are not `varying` have no values of their own."""
+        return Reference(self.buffer.storage, self.address.known, self.where.mask is not None, varying)
+
+
+def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chunk) -> Located:
+    """Where an access lies, from its index components."""
+    bases = [None if i.base is None else i.base.dtype for i in indices]
+    known = addressing.of_index(
+        buffer.shape,
+        _copies(buffer, chunk),
+        [Index(i.known, b) for i, b in zip(indices, bases, strict=True)],
+        where.elements,
+    )
+    found = _bases(indices, known) if known.components else ()
+    base = _linear_base(found, buffer.shape)
+    return Located(known, base, found, functools.partial(_find, known, indices, chunk))
+
+
+def _copies(buffer: Buffer, chunk: Chunk) -> int:
+    """How many of a memory lie in one array."""
+    return {"global": 1, "local": chunk.count, "private": chunk.count * chunk.geometry.items}[buffer.space]
+
+
+def _find(known: Address, indices: Sequence[Emitted], chunk: Chunk) -> Found:
+    """The linear index, and whether it is within bounds where that is not proved."""
+    inside, index, dtype = None, jnp.zeros((1, 1), known.dtype), known.dtype
+    each = zip(indices, known.safe, lattices.strides(known.shape), known.shape, strict=True)
+    for component, safe, stride, size in each:
+        array = of_elements(component, known.elements, chunk)
+        if not safe:
+            within = _in_range(array, size)
+            inside = within if inside is None else inside & within
+            array = jnp.where(within, array, array.dtype.type(0))
+        index = index + array.astype(dtype) * dtype.type(stride)
+    return index, inside
+
+
+def _bases(indices: Sequence[Emitted], known: Address) -> tuple[jax.Array | None, ...]:
+    """The bases of the components of an address."""
+    each = ((i.known.form, i.base) for i in indices)
+    return tuple(forms.converted(form, base, known.dtype) for form, base in each if form is not None)
+
+
+def _linear_base(bases: Sequence[jax.Array | None], shape: Sequence[int]) -> jax.Array | None:
+    """The base of a linear index from those of its components, or None."""
+    terms = [
+        base if n == 1 else lax.mul(base, forms.wrapped(n, base.dtype))
+        for base, n in zip(bases, lattices.strides(shape), strict=False)
+        if base is not None
+    ]
+    return functools.reduce(lax.add, terms) if terms else None
+
+
+def _in_range(index: jax.Array, size: int) -> jax.Array:
+    """`0 <= index < size` by one unsigned comparison, in a width in which neither wraps."""
+    if index.dtype.itemsize < 4:
+        index = index.astype(np.int32)
+    unsigned = np.dtype(f"u{index.dtype.itemsize}")
+    limit = min(size, int(jnp.iinfo(unsigned).max))
+    return index.astype(unsigned) < unsigned.type(limit)
+
+
+def start(form: Form, base: jax.Array | None, dtype: np.dtype, chunk: Chunk, further: int = 0) -> jax.Array:
+    """What a form with an `[n]` pattern is for the first element of the first group of the chunk, and so much more."""
+    known = forms.wrapped(int(form.pattern[0]) + further, dtype)
+    terms = [] if base is None else [base]
+    step = chunk.linear_step(form)
+    if step is None:
+        terms += [_multiple(chunk.first_id(d), step, dtype) for d, step in enumerate(form.steps) if step]
+    elif step:
+        terms.append(_multiple(jnp.asarray(chunk.first), step, dtype))
+    if not terms:
+        return jnp.asarray(known)
+    return functools.reduce(lax.add, terms if known == 0 else [*terms, known])
+
+
+def _multiple(number: jax.Array, times: int, dtype: np.dtype) -> jax.Array:
+    converted = number.astype(dtype)
+    return converted if times == 1 else lax.mul(converted, forms.wrapped(times, dtype))
+
+
+def starts(buffer: Buffer, address: Located, further: Sequence[int], chunk: Chunk) -> tuple[jax.Array, ...]:
+    """Where along each dimension of a buffer the first element of the first group lies, and so much further."""
+    first, *others = (
+        start(c.form, base, address.known.dtype, chunk, more)
+        for c, base, more in zip(address.known.components, address.bases, further, strict=True)
+    )
+    if buffer.origin is not None:
+        first = lax.sub(first, buffer.origin.row.astype(first.dtype))
+    return first, *others
+
+
+def places(buffer: Buffer, index: jax.Array, where: Lanes, chunk: Chunk) -> jax.Array:
+    """`[G or 1, n]` position in the buffer of a linear index into the memory of a group or work-item."""
+    if buffer.space == "global":
+        return index if buffer.origin is None else index - buffer.origin_element(index.dtype)
+    groups = np.arange(chunk.count, dtype=index.dtype)[:, None]
+    if buffer.space == "local":
+        return index + groups * index.dtype.type(buffer.elements)
+    items = chunk.geometry.items
+    item = (where.chosen // (math.prod(where.shape) // items)).astype(index.dtype)
+    return index * index.dtype.type(chunk.count * items) + (groups * index.dtype.type(items) + item)
+
+
+def columns(array: jax.Array, chosen: np.ndarray) -> jax.Array:
+    """`[G or 1, n]`: some elements of a `[G or 1, *shape]` array, by their flat positions in its rows."""
+    found = sliced(array, chosen)
+    return array.reshape(array.shape[0], -1)[:, chosen] if found is None else found
+
+
+def sliced(array: jax.Array, chosen: np.ndarray) -> jax.Array | None:
+    """The same, if they are a slice of the array or of its rows laid flat; else None."""
+    if not is_sliced(array.shape[1:], chosen):
+        return None
+    box = _box(array, _places_in(array.shape[1:], chosen))
+    lattice = lattices.of_pattern(chosen)
+    if box is not None or lattice is None:
+        return box
+    first = int(chosen[0]) + lattice.least
+    line = array.reshape(array.shape[0], -1)[:, first : first + lattice.span]
+    return lattices.elements(line, lattice).reshape(-1, len(chosen))
+
+
+def is_sliced(shape: Sequence[int], chosen: np.ndarray) -> bool:
+    """Whether elements of an array of a shape, by their flat positions, are a slice of it or of what is laid flat."""
+    if not len(chosen):
+        return False
+    components = lattices.of_places(_places_in(shape, chosen))
+    lattice = lattices.of_pattern(chosen)
+    return bool(components and lattices.of_box(components)) or (lattice is not None and lattice.apart)
+
+
+def _places_in(shape: Sequence[int], chosen: np.ndarray) -> np.ndarray:
+    return np.stack(np.unravel_index(chosen, tuple(shape)), axis=1)
+
+
+def _box(array: jax.Array, places: np.ndarray) -> jax.Array | None:
+    """`[G or 1, n]`: what a `[G or 1, *shape]` array has at some places, `[n, dimensions]`; None if they are no box."""
+    components = lattices.of_places(places)
+    lattice = lattices.of_box(components) if components else None
+    if components is None or lattice is None:
+        return None
+    first = [int(place) + component.least for place, component in zip(places[0], components, strict=True)]
+    last = [place + component.span for place, component in zip(first, components, strict=True)]
+    window = lax.slice(array, [0, *first], [array.shape[0], *last]).reshape(-1, *lattice.extents)
+    return lattices.arranged(window, lattice).reshape(-1, len(places))

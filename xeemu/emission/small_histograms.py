@@ -1,0 +1,89 @@
+"""Small histograms: updates that add a number to one of few elements, as comparisons of the choices with each.
+
+A CPU takes the elements of a scatter one after the other, but compares and counts as many as a vector holds at once.
+These are short steps, which XLA must not divide among threads.
+"""
+
+import collections
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.devices.target import Counting
+from xeemu.emission import iteration_batch, strip_mining
+from xeemu.emission.values import Buffer, Few, Update
+from xeemu.knowledge import forms
+
+# Counts have eight bits for a while.
+_COUNTED = 255
+
+
+def of_updates(updates: Sequence[Update], figures: Counting) -> list[Update]:
+    """Those of a block of iterations that are better counted than scattered."""
+    return [u for u in updates if u.few is not None and u.target.ndim == 3 and u.target.shape[0] >= figures.fewest]
+
+
+def added(buffer: Buffer, updates: Sequence[Update], figures: Counting) -> jax.Array:
+    """The contents of a local or private memory after such updates."""
+    data = buffer.data
+    by_what = collections.defaultdict[tuple[Few, tuple[int, ...]], list[Update]](list)
+    for update in updates:
+        assert update.few is not None
+        by_what[update.few, update.target.shape].append(update)
+    for (what, _), alike in by_what.items():
+        for k in range(0, len(alike), figures.together):
+            chosen = [_chosen(update, buffer, what) for update in alike[k : k + figures.together]]
+            counts = _counts(chosen, what.size, data.dtype, figures.together)
+            data = _plus(data, counts * forms.wrapped(what.number, data.dtype), buffer.space, what.first)
+    return data
+
+
+def _chosen(update: Update, buffer: Buffer, what: Few) -> jax.Array:
+    """`[turns, G * n]` uint8: which of the elements each has chosen; a number of none of them if it takes no part."""
+    target = update.target
+    if buffer.space == "local":
+        groups = np.arange(target.shape[1], dtype=target.dtype)[:, None]
+        target = target - groups * target.dtype.type(buffer.elements)
+    number = target - target.dtype.type(what.first)
+    if not update.always:
+        number = jnp.where((number >= 0) & (number < what.size), number, target.dtype.type(what.size))
+    return number.astype(np.uint8).reshape(number.shape[0], -1)
+
+
+def _counts(chosen: list[jax.Array], size: int, dtype: np.dtype, most: int) -> jax.Array:
+    """`[size, n]`: how often each of so many numbers is in each column of some arrays, at most so many at once."""
+    length, columns = chosen[0].shape
+    parts = max(1, most // len(chosen))
+    while length % parts:
+        parts -= 1
+    rows = length // parts
+    each = [array[k * rows : (k + 1) * rows] for array in chosen for k in range(parts)]
+    numbers = np.arange(size, dtype=np.uint8)[:, None]
+
+    def turn(k: jax.Array, counts: jax.Array) -> jax.Array:
+        for array in each:
+            counts = counts + (lax.dynamic_index_in_dim(array, k, keepdims=True) == numbers).astype(np.uint8)
+        return counts
+
+    def block(turns: int, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        first, counts = state
+        end = first + np.int32(turns)
+        more = lax.fori_loop(first, end, turn, jnp.zeros((size, columns), np.uint8))
+        return end, counts + more.astype(dtype)
+
+    zeros = jnp.int32(0), jnp.zeros((size, columns), dtype)
+    turns = iteration_batch.evenly(rows, _COUNTED // len(each))
+    counts: jax.Array = strip_mining.by_blocks(block, rows, turns, zeros)[1]
+    return counts
+
+
+def _plus(data: jax.Array, counts: jax.Array, space: str, first: int) -> jax.Array:
+    """Contents with what was counted added to the elements from the first on."""
+    if space == "private":
+        start = (first, 0)
+    else:
+        start, counts = (0, first), counts.reshape(counts.shape[0], data.shape[0], -1).sum(2, dtype=data.dtype).T
+    return lax.dynamic_update_slice(data, lax.dynamic_slice(data, start, counts.shape) + counts, start)

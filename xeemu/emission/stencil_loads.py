@@ -1,0 +1,104 @@
+"""Stencil loads: loads at constant distances from each other, from one rectangle of a memory around them all.
+
+What a stencil loads lies beyond the edges of its memory in part, and what is read there has to be filled in. That takes
+a pass over all that is read, for each load by itself; compilers fuse the slices of what is read once.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+
+import jax
+import numpy as np
+
+from xeemu.ir import ops
+from xeemu.ir.program import Op, Region
+from xeemu.knowledge import addressing, analysis
+from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.forms import Form
+from xeemu.knowledge.intervals import Interval
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StencilLoad:
+    """A load as one of several, in one emission of the (sub)program that they stand in.
+
+    Attributes:
+      offset: along each dimension of the memory how far it lies from the least of them.
+      spread: how far the greatest lies from that.
+      bounds: along each dimension the least and the greatest index of them all.
+      count: how many they are.
+      found: the rectangle, once it was read for one of them; they agree in the memory and in what is missing there.
+    """
+
+    offset: tuple[int, ...]
+    spread: tuple[int, ...]
+    bounds: tuple[Interval, ...]
+    count: int
+    found: list[jax.Array]
+
+    def rectangle(self, read: Callable[[], jax.Array]) -> jax.Array:
+        """What all of them read; `read` gives it if none of them has done so."""
+        if not self.found:
+            self.found.append(read())
+        return self.found[0]
+
+
+def of_body(body: Region, plan: Plan, dimensions: int, guarded: Collection[int]) -> Mapping[int, StencilLoad]:
+    """For the numbers of loads of a (sub)program that have neighbours, what these are.
+
+    They are loads from one version of a global memory that may be out of bounds.
+
+    Args:
+      body: the program.
+      plan: its analysis.
+      dimensions: of the launch.
+      guarded: the numbers of those that give what their mask says where they are out of bounds (see `redundant_masks`).
+    """
+    alike = collections.defaultdict[Hashable, list[tuple[int, tuple[int, ...]]]](list)
+    for number, op in enumerate(body.ops):
+        if (found := _placed(op, plan, dimensions)) is not None:
+            key, place = found
+            # Its dtype is the memory's; 0.0 is not -0.0.
+            missing = other.array.tobytes() if number in guarded and (other := ops.other(op)) else None
+            alike[key, missing].append((number, place))
+    several = [group for group in alike.values() if len(group) > 1]
+    return {number: one for group in several for number, one in _together(group, body, plan, dimensions).items()}
+
+
+def _placed(op: Op, plan: Plan, dimensions: int) -> tuple[Hashable, tuple[int, ...]] | None:
+    """What loads at constant distances from each other have in common, and where the first element of one is."""
+    if op.name != ops.LOAD or plan.values[op.operands[0]].space != "global":
+        return None
+    if not analysis.doubted(op, plan, dimensions):
+        return None
+    address = addressing.foreseen(op, plan, dimensions)
+    where, known = address.elements, [c.form for c in address.components if not c.form.based]
+    if not known or len(known) < len(address.shape) or not where.count:
+        return None
+    first = tuple(int(form.pattern[0]) for form in known)
+    return (op.operands[0], where.shape, where.chosen.tobytes(), tuple(map(_shape, known))), first
+
+
+def _shape(form: Form) -> Hashable:
+    """A lane form but for where it begins."""
+    return form.steps, (form.pattern - form.pattern[0]).tobytes()
+
+
+def _together(
+    group: Sequence[tuple[int, tuple[int, ...]]], body: Region, plan: Plan, dimensions: int
+) -> Mapping[int, StencilLoad]:
+    """Loads of a group as neighbours, by number; none if it is not known how far one of them reaches."""
+    places = np.asarray([place for _, place in group])
+    least, found = places.min(axis=0), list[jax.Array]()
+    spread = tuple((places.max(axis=0) - least).tolist())
+    each = [[plan.value(a, dimensions).interval for a in ops.indices(body.ops[n])] for n, _ in group]
+    bounds = [[i for i in intervals if i is not None] for intervals in zip(*each, strict=True)]
+    if any(len(known) < len(group) for known in bounds):
+        return {}
+    around = tuple((min(low for low, _ in known), max(high for _, high in known)) for known in bounds)
+    offsets = (places - least).tolist()
+    return {
+        number: StencilLoad(tuple(offset), spread, around, len(group), found)
+        for (number, _), offset in zip(group, offsets, strict=True)
+    }

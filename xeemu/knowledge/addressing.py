@@ -1,0 +1,233 @@
+"""Addressing: what is known, before the program runs, of the elements that an access touches and of where they lie.
+
+All work-items and private axes of an access are flattened to `n` elements per group. Where the mask is static, only the
+elements it leaves in are touched. Nothing here is traced: an address is the same before its access is emitted and then.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from xeemu.ir import ops
+from xeemu.ir.program import Op
+from xeemu.knowledge import forms, intervals, lattices
+from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.forms import Form
+from xeemu.knowledge.intervals import Interval
+
+_INT32_LIMIT = 2**31
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Elements:
+    """The elements of an access that its mask leaves in, as far as that is known before the program runs.
+
+    Attributes:
+      shape: the work-group's and the private axes.
+      chosen: their flat positions, `[n]`.
+    """
+
+    shape: tuple[int, ...]
+    chosen: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return len(self.chosen)
+
+    @property
+    def all(self) -> bool:
+        return self.count == math.prod(self.shape)
+
+    @property
+    def beside(self) -> "Elements":
+        """All other elements."""
+        return Elements(self.shape, np.delete(np.arange(math.prod(self.shape)), self.chosen))
+
+    def pattern(self, form: Form) -> np.ndarray:
+        """`[n]` static part of an operand's form."""
+        aligned = form.pattern if form.pattern.ndim else form.pattern.reshape((1,) * len(self.shape))
+        return np.broadcast_to(aligned, self.shape).reshape(-1)[self.chosen]
+
+    def form(self, form: Form) -> Form:
+        """An operand's form, with an `[n]` pattern."""
+        return dataclasses.replace(form, pattern=self.pattern(form))
+
+    def only(self, kept: np.ndarray) -> "Elements":
+        """Some of the elements, by their numbers."""
+        return Elements(self.shape, self.chosen[kept])
+
+
+def everyone(shape: tuple[int, ...]) -> Elements:
+    """All elements of an access of a shape."""
+    return Elements(shape, np.arange(math.prod(shape)))
+
+
+def left_in(shape: tuple[int, ...], mask: Form | None) -> Elements:
+    """The elements that a mask leaves in as far as it is known before the program runs."""
+    found = everyone(shape)
+    if mask is None or not mask.constant:
+        return found
+    return found.only(np.flatnonzero(found.pattern(mask)))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Index:
+    """A component of an index, as an operand.
+
+    Attributes:
+      known: what the analysis knows of it.
+      base: the dtype of its form's base, which is added when the program runs; None if there is none.
+    """
+
+    known: Known
+    base: np.dtype | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Component:
+    """A component of an address.
+
+    Attributes:
+      form: its lane form, with an `[n]` pattern.
+      interval: the least and the greatest number that it can be, or None.
+    """
+
+    form: Form
+    interval: Interval | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Address:
+    """Where the elements of an access lie in a memory, but for what is known only when the program runs.
+
+    Attributes:
+      shape: of the memory.
+      elements: of the access.
+      dtype: of the index.
+      safe: of each component of the index, whether it is proved to be within bounds.
+      form: the lane form of the linear index with an `[n]` pattern, or None.
+      components: of the index, if each has a form; else none.
+      interval: the least and the greatest linear index that are within bounds, or None.
+      exact: whether every index component fits the dtype; else the form is right modulo its width only.
+    """
+
+    shape: tuple[int, ...]
+    elements: Elements
+    dtype: np.dtype
+    safe: tuple[bool, ...]
+    form: Form | None
+    components: tuple[Component, ...]
+    interval: Interval | None
+    exact: bool
+
+    @property
+    def proved(self) -> bool:
+        """Whether the index is proved to be within bounds."""
+        return all(self.safe)
+
+    def trusted(self) -> "Address":
+        """The same where somebody has looked and found it to be within bounds."""
+        return dataclasses.replace(self, safe=(True,) * len(self.safe))
+
+    def based(self) -> "Address":
+        """The same with something added to each component and to the linear index when the program runs."""
+        form = None if self.form is None else dataclasses.replace(self.form, based=True)
+        components = (dataclasses.replace(c, form=dataclasses.replace(c.form, based=True)) for c in self.components)
+        return dataclasses.replace(self, form=form, components=tuple(components))
+
+    def only(self, kept: np.ndarray) -> "Address":
+        """That of some of the elements, by their numbers; it has a form."""
+        assert self.form is not None
+        components = (dataclasses.replace(c, form=_kept(c.form, kept)) for c in self.components)
+        return dataclasses.replace(
+            self, elements=self.elements.only(kept), form=_kept(self.form, kept), components=tuple(components)
+        )
+
+
+def _kept(form: Form, kept: np.ndarray) -> Form:
+    return dataclasses.replace(form, pattern=form.pattern[kept])
+
+
+def of_index(shape: tuple[int, ...], copies: int, indices: Sequence[Index], elements: Elements) -> Address:
+    """The address of an access.
+
+    Args:
+      shape: of the memory.
+      copies: of the memory, that lie in one array.
+      indices: the components of the index.
+      elements: of the access.
+    """
+    dtype = np.dtype(np.int32 if math.prod(shape) * copies < _INT32_LIMIT else np.int64)
+    components = _components(indices, elements, dtype)
+    form = dataclasses.replace(_linear(components, shape), based=_based(indices)) if components else None
+    safe = tuple(_is_safe(i.known, elements, size) for i, size in zip(indices, shape, strict=True))
+    exact = all(intervals.within(i.known.interval, intervals.of_dtype(dtype)) for i in indices)
+    return Address(shape, elements, dtype, safe, form, components, _interval(shape, indices), exact)
+
+
+def foreseen(op: Op, plan: Plan, dimensions: int) -> Address:
+    """The address of an access, as its operation and the analysis have it; of a memory in one copy.
+
+    Its emission may know more: that two components are the quotient and the remainder of one number, see
+    `linearised_indices`.
+
+    Args:
+      op: the access.
+      plan: what is known of its operands.
+      dimensions: of the launch.
+    """
+    mask, shape = ops.mask(op), tuple(op.operands[0].shape)
+    elements = left_in(op.attributes["access"].shape, None if mask is None else plan.value(mask, dimensions).form)
+    indices = [_index(plan.value(a, dimensions), a.dtype) for a in ops.indices(op)]
+    return of_index(shape, 1, indices, elements)
+
+
+def _index(known: Known, dtype: np.dtype) -> Index:
+    return Index(known, dtype if known.form is not None and known.form.based else None)
+
+
+def _based(indices: Sequence[Index]) -> bool:
+    return any(index.base is not None for index in indices)
+
+
+def _components(indices: Sequence[Index], elements: Elements, dtype: np.dtype) -> tuple[Component, ...]:
+    """The components of an address in a dtype; none if some has no form."""
+    found = []
+    for index in indices:
+        if index.known.form is None:
+            return ()
+        form = forms.widened(index.known.form, index.base, dtype)
+        found.append(Component(elements.form(form), index.known.interval))
+    return tuple(found)
+
+
+def _linear(components: Sequence[Component], shape: Sequence[int]) -> Form:
+    """The linear index of some elements of a memory, `[n]`; its base is the sum of theirs, each times its stride."""
+    first = components[0].form
+    pattern, steps = np.zeros_like(first.pattern), np.zeros(len(first.steps), np.int64)
+    for component, stride in zip(components, lattices.strides(shape), strict=True):
+        pattern = pattern + component.form.pattern * stride
+        steps = steps + np.asarray(component.form.steps, np.int64) * stride
+    return Form(first.based, tuple(steps.tolist()), pattern)
+
+
+def _is_safe(known: Known, elements: Elements, size: int) -> bool:
+    """Whether a component is proved to be within the bounds of a dimension."""
+    if known.form is not None and known.form.constant:
+        pattern = elements.pattern(known.form)
+        return intervals.within(intervals.of_array(pattern), (0, size - 1)) if elements.count else True
+    return intervals.within(known.interval, (0, size - 1))
+
+
+def _interval(shape: Sequence[int], indices: Sequence[Index]) -> Interval | None:
+    least = most = 0
+    for index, stride, size in zip(indices, lattices.strides(shape), shape, strict=True):
+        if index.known.interval is None:
+            return None
+        low, high = max(index.known.interval[0], 0), min(index.known.interval[1], size - 1)
+        if low > high:
+            return None
+        least, most = least + low * stride, most + high * stride
+    return least, most

@@ -1,0 +1,170 @@
+"""Bit fields: of which bits of which other value an integer consists, as far as the program only takes values apart.
+
+Shifts to the right, masks, and quotients and remainders by powers of 2 take fields; moves of elements, and conversions
+that keep every value, change nothing about them.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from xeemu.ir import control
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge import constant_folding, forms, intervals
+from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.intervals import Interval
+
+_MOST = 16
+"""Values, each computed from the one before, that a field is followed through."""
+
+LARGEST = 1 << 16
+"""Elements of a value that is looked at, each of which has its place."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Field:
+    """Integers that are `(x >> shift) & mask` of a value's elements `x`, in two's complement of endless width.
+
+    Attributes:
+      value: it, of an integer dtype.
+      shift: bits below the field.
+      mask: the bits of the field; -1 for all from `shift` on.
+      places: the flat positions of the value's elements, of the integers' shape.
+    """
+
+    value: Value
+    shift: int
+    mask: int
+    places: np.ndarray
+
+    def of(self, part: "Field") -> "Field":
+        """The same integers, if this field's value is itself a field."""
+        mask = self.mask & (part.mask >> self.shift)
+        return Field(part.value, part.shift + self.shift, mask, part.places.reshape(-1)[self.places])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reader:
+    """Reads fields from a (sub)program.
+
+    Attributes:
+      body: the program.
+      plan: its analysis.
+      dimensions: of the nd-range.
+      made: for each value the number of the operation that it is a result of.
+    """
+
+    body: Region
+    plan: Plan
+    dimensions: int
+    made: Mapping[Any, int]
+
+    @classmethod
+    def of_body(cls, body: Region, plan: Plan, dimensions: int) -> "Reader":
+        return cls(body, plan, dimensions, {v: n for n, e in enumerate(body.ops) for v in e.results})
+
+    def fields(self, value: Value) -> Iterator[Field]:
+        """An integer as a field of itself, of the value that it is computed from, and so on."""
+        field = _whole(value)
+        for _ in range(_MOST):
+            if field is None:
+                return
+            yield field
+            part = self._part(field.value)
+            field = None if part is None else field.of(part)
+
+    def known(self, value: Value) -> np.ndarray | None:
+        """What is known before the program runs: int64."""
+        form = self.plan.value(value, self.dimensions).form
+        return form.pattern if form is not None and form.constant else None
+
+    def interval(self, value: Value) -> Interval | None:
+        return self.plan.value(value, self.dimensions).interval
+
+    def _single(self, value: Value) -> int | None:
+        pattern = self.known(value)
+        return None if pattern is None else forms.single(pattern)
+
+    def _part(self, value: Value) -> Field | None:
+        """Which field of an operand the result of an operation is."""
+        number = self.made.get(value)
+        if number is None:
+            return None
+        op = self.body.ops[number]
+        if isinstance(call := control.of(op), control.Call):
+            return self._part_of_call(number, call.body, value)
+        if op.name in constant_folding.MOVES:
+            whole, move = _whole(op.operands[0]), constant_folding.MOVES[op.name]
+            return dataclasses.replace(whole, places=move(op.attributes, whole.places)) if whole else None
+        taken = self._taken(op) if op.operands else None
+        if taken is None or taken[0].shape != value.shape:
+            return None
+        whole = _whole(taken[0])
+        return dataclasses.replace(whole, shift=taken[1], mask=taken[2]) if whole else None
+
+    def _part_of_call(self, number: int, body: Region, value: Value) -> Field | None:
+        """Which field of an operand the result of a function is."""
+        op, inner = self.body.ops[number], Reader.of_body(body, self.plan.inner[number][0], self.dimensions)
+        given = dict(zip(body.inputs, op.operands, strict=True))
+        fields = inner.fields(body.outputs[list(op.results).index(value)])
+        found = next((f for f in fields if f.value in given), None)
+        if found is None or isinstance(given[found.value], Constant):
+            return None
+        return dataclasses.replace(found, value=given[found.value])
+
+    def _taken(self, op: Op) -> tuple[Value, int, int] | None:
+        """Of what an elementwise operation takes apart the operand, the shift and the mask."""
+        name, first, last = op.name, op.operands[0], op.operands[-1]
+        if name == "convert_element_type":
+            kept = intervals.within(self.interval(first), intervals.of_dtype(op.results[0].dtype))
+            return (first, 0, -1) if kept else None
+        if name == "select_n":
+            case, cases = self._single(first), op.operands[1:]
+            return (cases[case], 0, -1) if case is not None and 0 <= case < len(cases) else None
+        if name == "and" and self._single(first) is not None:
+            first, last = last, first
+        amount, interval = self._single(last) if name in _TAKING else None, self.interval(first)
+        taken = _TAKING[name](amount, interval, first.dtype) if amount is not None and interval else None
+        return (first, *taken) if taken else None
+
+
+def _whole(value: Value) -> Field | None:
+    """A value as a field of itself."""
+    if isinstance(value, Constant) or not _is_integer(value.dtype) or value.size > LARGEST:
+        return None
+    return Field(value, 0, -1, np.arange(value.size).reshape(value.shape))
+
+
+def _is_integer(dtype: Any) -> bool:
+    """Whether it is an integer type of whole bytes."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "iu"
+
+
+def _shift_logical(count: int, x: Interval, dtype: np.dtype) -> tuple[int, int] | None:
+    return (count, -1) if x[0] >= 0 and 0 <= count < 8 * dtype.itemsize else None
+
+
+def _shift_arithmetic(count: int, x: Interval, dtype: np.dtype) -> tuple[int, int] | None:
+    """XLA takes the top bit for a sign in unsigned types too."""
+    bits = 8 * dtype.itemsize
+    return (count, -1) if x[1] < 1 << bits - 1 and 0 <= count < bits else None
+
+
+def _quotient(divisor: int, x: Interval, _: np.dtype) -> tuple[int, int] | None:
+    return (divisor.bit_length() - 1, -1) if x[0] >= 0 and divisor.bit_count() == 1 and divisor > 0 else None
+
+
+def _remainder(divisor: int, x: Interval, _: np.dtype) -> tuple[int, int] | None:
+    return (0, divisor - 1) if x[0] >= 0 and divisor.bit_count() == 1 and divisor > 0 else None
+
+
+_TAKING: Mapping[str, Callable[[int, Interval, np.dtype], tuple[int, int] | None]] = {
+    "and": lambda mask, x, dtype: (0, mask),
+    "shift_right_logical": _shift_logical,
+    "shift_right_arithmetic": _shift_arithmetic,
+    "div": _quotient,
+    "rem": _remainder,
+}
+"""Of an operation with a known second operand the shift and the mask by which it takes a field of the first."""

@@ -1,0 +1,72 @@
+"""Group-invariant memory: local memories that all work-groups fill alike, of which one is enough for all of them.
+
+Tables that every group copies from global memory are such, and so is what is computed from them alone. That a memory is
+alike is assumed and then checked: if all stores to it do the same in every group as long as it and other memories are
+alike, they do so from the first store to the last.
+"""
+
+from collections.abc import Iterator
+
+from xeemu.ir import control, ops
+from xeemu.ir.program import Op, Region, Value
+from xeemu.knowledge import analysis
+from xeemu.knowledge.analysis import Known, Plan
+from xeemu.language.program import Program
+
+
+def analyse(program: Program, rows: range | None = None) -> Plan | None:
+    """The plan of a program of which some local memories are alike in all groups; None if they all differ.
+
+    Args:
+      program: the program.
+      rows: see `analysis.analyse`.
+    """
+    # A single group has its own memories anyway.
+    allocated = frozenset(op.results[0] for op in program.body.walk() if _allocates(op))
+    alike = allocated if program.geometry.groups > 1 else frozenset()
+    while alike:
+        plan = analysis.analyse(program, rows, alike)
+        differing = _differing(program, plan) & alike
+        if not differing:
+            return plan
+        alike -= differing
+    return None
+
+
+def _differing(program: Program, plan: Plan) -> frozenset[Value]:
+    """The local memories to which not all groups do the same, by what allocates them."""
+    dimensions, memories, differing = len(program.geometry.group_range), dict[Known, Value](), set[Known]()
+    for op, inside, diverging in _operations(program.body, plan, dimensions):
+        if _allocates(op):
+            memories[inside.values[op.results[0]]] = op.results[0]
+        if _differs(op, inside, diverging, dimensions):
+            differing.add(inside.values[op.operands[0]])
+    return frozenset(memories[memory] for memory in differing if memory in memories)
+
+
+def _allocates(op: Op) -> bool:
+    return op.name == ops.ALLOCATE and op.attributes["space"] == "local"
+
+
+def _operations(body: Region, plan: Plan, dimensions: int, diverging: bool = False) -> Iterator[tuple[Op, Plan, bool]]:
+    """The operations of a (sub)program and its inner ones, their plans, and whether only some groups may be there."""
+    for number, op in enumerate(body.ops):
+        yield op, plan, diverging
+        inner = plan.within(number, op)
+        match control.of(op):
+            case control.Cond():
+                varying = plan.value(op.operands[0], dimensions).varying
+            case control.While(predicate=predicate):
+                varying = inner[0][1].value(predicate.outputs[0], dimensions).varying
+            case _:
+                varying = False
+        for part, plan_of_part in inner:
+            yield from _operations(part, plan_of_part, dimensions, diverging or varying)
+
+
+def _differs(op: Op, plan: Plan, diverging: bool, dimensions: int) -> bool:
+    """Whether it changes a memory, and not in all groups alike, or by an atomic operation."""
+    if op.name not in ops.ACCESSES or op.name == ops.LOAD:
+        return False
+    varying = any(plan.value(a, dimensions).varying for a in op.operands[1:])
+    return diverging or varying or op.name != ops.STORE

@@ -1,0 +1,567 @@
+"""Periodicity: how an expression changes along an axis, and the parts of its axes on which it changes regularly.
+
+Along an axis most values *step*: from one index to the one a period later they grow by a constant. `8 * group + lane`
+steps by 8 with period 1, `group % 3` by 0 with period 3, `group // 3` by 1 with period 3. Comparisons of values that
+step come out the same on all but a small part of a long axis; where they do not, the *box*, a range of each axis, is
+split, until in every box all is regular. Then a few points of each box stand for all of them.
+"""
+
+import contextlib
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xeemu.knowledge import expressions, intervals
+from xeemu.knowledge.expressions import AXIS, ELEMENT, TABLE, UNKNOWN, Axis, Expression, Grid, TooLarge
+
+Box = Mapping[Axis, range]
+"""Indices of each axis: a part of all executions."""
+
+# So many values are looked at one by one rather than divided into boxes; beyond so many boxes all is given up.
+FEW_VALUES = 1 << 17
+_FEW_POINTS = 1 << 14
+_MOST_BOXES = 1 << 12
+_MOST_CORNERS = 1 << 16
+_LONGEST = (1 << 63) - 1
+
+
+# What may be spent on a launch before its run, and on one division outside of that, in units: some 4 and 0.7 seconds.
+UNITS = 3 << 17
+_UNITS_OF_DIVISION = 1 << 16
+_VALUES_OF_A_UNIT = 1 << 11
+
+
+class Effort:
+    """What may be spent on looking at a launch before its run, so that it takes seconds whatever the launch is.
+
+    A unit is an operation on a few values, some 10 microseconds; time itself would not give the same report each time.
+    """
+
+    def __init__(self, units: float = UNITS, parts: int = 1):
+        """Half of the units are for whatever needs them, the others in equal parts, so that no part is left without."""
+        self._common, self._own = units / 2, units / 2 / max(parts, 1)
+
+    @contextlib.contextmanager
+    def portion(self) -> Iterator[None]:
+        """Within it, no more is spent than a part of its own and what is common; what it leaves is common then."""
+        left = _Left(self._common + self._own)
+        before = _left.set(left)
+        try:
+            yield
+        finally:
+            _left.reset(before)
+            self._common = max(left.units, 0)
+
+
+@dataclasses.dataclass
+class _Left:
+    units: float
+
+
+_left: ContextVar[_Left | None] = ContextVar("left", default=None)
+
+
+def spend(units: float) -> None:
+    """Notes so much effort.
+
+    Raises:
+      TooLarge: that is more than there was left.
+    """
+    left = _left.get()
+    if left is not None:
+        left.units -= units
+        if left.units < 0:
+            raise TooLarge
+
+
+class Measured(Grid):
+    """A grid whose evaluations are noted."""
+
+    def _evaluated(self, e: Expression) -> np.ndarray:
+        values = super()._evaluated(e)
+        spend(1 + values.size / _VALUES_OF_A_UNIT)
+        return values
+
+
+class Step(NamedTuple):
+    """A value's growth along an axis.
+
+    Attributes:
+      period: number of indices, at least 1.
+      delta: growth over a period: an int, or int64 for each element of the value.
+    """
+
+    period: int
+    delta: Any
+
+    @property
+    def still(self) -> bool:
+        """Whether the value only repeats."""
+        return not np.any(self.delta)
+
+    def over(self, period: int) -> Any:
+        """Growth over a multiple of the period."""
+        return self.delta * (period // self.period)
+
+    def repeats(self, modulus: int) -> int | None:
+        """The indices after which all elements have grown by one multiple of a number; None if they never do."""
+        growth = np.unique(self.delta)
+        return self.period * (modulus // math.gcd(modulus, int(growth[0]))) if len(growth) == 1 else None
+
+    def common(self, modulus: int) -> int:
+        """The greatest common divisor of the growths and a number."""
+        return int(np.gcd.reduce(np.abs(np.asarray(self.delta, np.int64)).reshape(-1), initial=modulus))
+
+
+_STILL = Step(1, 0)
+Steps = Mapping[Axis, Step]
+
+
+class Split(Exception):
+    """A box has to be divided into these parts, since a comparison comes out differently on them."""
+
+    def __init__(self, boxes: Sequence[Box]):
+        super().__init__()
+        self.boxes = boxes
+
+
+def points(box: Box) -> int:
+    """How many combinations of indices a box holds."""
+    return math.prod(len(indices) for indices in box.values())
+
+
+def divided(boxes: Sequence[Box], examine: Callable[["Progressions"], Any], few: int = FEW_VALUES) -> list[Any]:
+    """What `examine` gives for each part of some boxes, which it may split.
+
+    Args:
+      boxes: the boxes.
+      examine: looks at one of them.
+      few: comparisons of no more values are left as they are where they come out differently.
+
+    Raises:
+      TooLarge: there would be too many parts, or it would take too much effort.
+    """
+    with contextlib.nullcontext() if _left.get() is not None else Effort(_UNITS_OF_DIVISION).portion():
+        return _divided(boxes, examine, few)
+
+
+def _divided(boxes: Sequence[Box], examine: Callable[["Progressions"], Any], few: int) -> list[Any]:
+    if any(indices.stop - indices.start > _LONGEST for box in boxes for indices in box.values()):
+        raise TooLarge
+    results, waiting = [], list(reversed(boxes))
+    while waiting:
+        box = waiting.pop()
+        try:
+            results.append(examine(Progressions(box, few)))
+        except Split as split:
+            waiting += reversed(split.boxes)
+        if len(results) + len(waiting) > max(_MOST_BOXES, 2 * len(boxes)):
+            raise TooLarge
+    return results
+
+
+class Progressions:
+    """How known expressions change inside one box.
+
+    Attributes:
+      box: ranges of the axes.
+      few: comparisons of no more values are no reason to split it.
+    """
+
+    def __init__(self, box: Box, few: int = FEW_VALUES):
+        self.box, self.few = box, few
+        self._known: dict[int, tuple[Expression, dict[Axis, Step]]] = {}
+        self._first = Measured({axis: np.array(indices[:1]) for axis, indices in box.items()})
+
+    def of(self, expression: Expression) -> Steps:
+        """How a known expression steps along each axis of which it depends on inside the box.
+
+        Raises:
+          Split: a comparison has to be settled first.
+          TooLarge: that would take too long.
+        """
+        for e in expressions.ordered(expression, self._known):
+            spend(1)
+            self._known[id(e)] = e, self._steps(e)
+        return self._get(expression)
+
+    def first(self, expression: Expression) -> np.ndarray:
+        """The value at the box's first point, `shape`; with no steps it is the value everywhere."""
+        return self._first.of(expression).reshape(expression.shape)
+
+    def decided(self, condition: Expression) -> bool | None:
+        """The value of a bool scalar, or None if it changes from point to point."""
+        return None if self.of(condition) else bool(self.first(condition))
+
+    def extremes(self, expression: Expression) -> tuple[int, int]:
+        """The least and greatest element of a known expression in the box."""
+        values = self._ends(self.of(expression)).of(expression)
+        return (int(values.min()), int(values.max()))
+
+    def representatives(self, periods: Mapping[Axis, int]) -> tuple[Grid, list[np.ndarray]]:
+        """Points that stand for the whole box where everything repeats with these periods along its axes.
+
+        Returns:
+          The points, in the order of the box's axes, and for each axis how many indices each of its points stands for.
+        """
+        chosen, weights = {}, []
+        for axis, indices in self.box.items():
+            count = min(periods.get(axis, 1), len(indices))
+            places = np.arange(count)
+            chosen[axis] = indices.start + places
+            weights.append((len(indices) - 1 - places) // count + 1)
+        return Measured(chosen), weights
+
+    # Rules.
+
+    def _get(self, e: Expression) -> dict[Axis, Step]:
+        return {} if e.constant else self._known[id(e)][1]
+
+    def _extent(self, axis: Axis) -> int:
+        return len(self.box[axis])
+
+    def _steps(self, e: Expression) -> dict[Axis, Step]:
+        if e.op == UNKNOWN:
+            raise ValueError("an expression that depends on data does not step")
+        if e.op == AXIS:
+            axis = e.params["axis"]
+            return self._regular({axis: Step(1, 1) if e.exact else self._opaque(axis)})
+        if e.op in _COMPARISONS:
+            return self._comparison(e)
+        if e.op in _CHOICES:
+            return self._choice(e, *_CHOICES[e.op](e))
+        operands = [self._get(o) for o in e.operands]
+        if e.op == "and" and e.dtype == bool and any(self._is_never(o) for o in e.operands):
+            return {}
+        axes = dict.fromkeys(axis for steps in operands for axis in steps)
+        found = {axis: self._along(e, axis, [steps.get(axis, _STILL) for steps in operands]) for axis in axes}
+        return self._settled(e, self._regular(found))
+
+    def _along(self, e: Expression, axis: Axis, steps: Sequence[Step]) -> Step:
+        rule = _RULES.get(e.op)
+        result = rule(self, e, steps) if rule is not None and e.exact else None
+        if result is not None:
+            return result
+        if all(step.still for step in steps):
+            return Step(math.lcm(*(step.period for step in steps)), 0)
+        return self._opaque(axis)
+
+    def _opaque(self, axis: Axis) -> Step:
+        """Nothing is known: every index stands for itself."""
+        return Step(max(self._extent(axis), 1), 0)
+
+    def _regular(self, steps: Mapping[Axis, Step]) -> dict[Axis, Step]:
+        """Without axes of one index, or along which nothing changes, and with periods no longer than the axis."""
+        kept = {}
+        for axis, step in steps.items():
+            extent = self._extent(axis)
+            if extent > 1 and not (step.period == 1 and step.still):
+                kept[axis] = step if step.period < extent else Step(extent, 0)
+        return kept
+
+    def _settled(self, e: Expression, steps: dict[Axis, Step]) -> dict[Axis, Step]:
+        """Of a bool that repeats: nothing, if it comes out the same at all points."""
+        if not steps or e.dtype != bool or math.prod(s.period for s in steps.values()) > _FEW_POINTS:
+            return steps
+        values = self.representatives({axis: s.period for axis, s in steps.items()})[0].of(e)
+        flat = values.reshape(-1, *e.shape)
+        return {} if (flat == flat[:1]).all() else steps
+
+    def _is_never(self, condition: Expression) -> bool:
+        return not self._get(condition) and not self.first(condition).any()
+
+    # Comparisons.
+
+    def _comparison(self, e: Expression) -> dict[Axis, Step]:
+        steps = self._difference(*e.operands)
+        if all(step.still for step in steps.values()):
+            return self._settled(e, steps)
+        a, b = e.operands
+        if self._is_decided(e.op, a, b, steps):
+            return {}
+        self._split(e.op, a, b, steps)
+        return {axis: step if step.still else self._opaque(axis) for axis, step in steps.items()}
+
+    def _difference(self, a: Expression, b: Expression) -> dict[Axis, Step]:
+        steps = (self._get(a), self._get(b))
+        axes = dict.fromkeys([*steps[0], *steps[1]])
+        return self._regular({axis: _minus(*(s.get(axis, _STILL) for s in steps)) for axis in axes})
+
+    def _is_decided(self, op: str, a: Expression, b: Expression, steps: Steps) -> bool:
+        """Whether a comparison comes out the same for every point of the box, for each element on its own.
+
+        A difference that steps takes its extremes at the ends of the axes.
+        """
+        difference = _signs(self._ends(steps), a, b)
+        flat = difference.reshape(-1, *np.broadcast_shapes(a.shape, b.shape))
+        outcomes = _OUTCOMES[op](flat)
+        return bool((outcomes == outcomes[:1]).all())
+
+    def _ends(self, steps: Steps) -> Grid:
+        """The first and last period of each axis."""
+        if math.prod(min(2 * step.period, self._extent(axis)) for axis, step in steps.items()) > _MOST_CORNERS:
+            raise TooLarge
+        return Measured(
+            {axis: _both_ends(r, steps[axis].period if axis in steps else 0) for axis, r in self.box.items()}
+        )
+
+    def _split(self, op: str, a: Expression, b: Expression, steps: Steps) -> None:
+        """Cuts off the parts of the box in which a comparison is settled; returns if that is of no use."""
+        values = points({axis: self.box[axis] for axis in steps}) * math.prod(np.broadcast_shapes(a.shape, b.shape))
+        if values <= self.few:
+            return
+        reach = {axis: _reach(step, self._extent(axis)) for axis, step in steps.items() if not step.still}
+        for axis in sorted(reach, key=lambda axis: -reach[axis]):
+            if parts := self._settled_ends(op, a, b, axis):
+                raise Split([{**self.box, axis: part} for part in parts])
+        if values > FEW_VALUES:
+            longest = max(reach, key=lambda axis: reach[axis])
+            indices = self.box[longest]
+            middle = len(indices) // 2
+            raise Split([{**self.box, longest: part} for part in (indices[:middle], indices[middle:])])
+
+    def _settled_ends(self, op: str, a: Expression, b: Expression, axis: Axis) -> list[range]:
+        """An axis cut where a comparison is no longer settled, from either end; nothing if most of it stays open."""
+        indices = self.box[axis]
+
+        def settled(part: range) -> bool:
+            inner = Progressions({**self.box, axis: part}, self.few)
+            try:
+                inner.of(a), inner.of(b)
+            except Split:
+                return False
+            return inner._is_decided(op, a, b, inner._difference(a, b))
+
+        # Else a diagonal would be peeled off index by index.
+        quarter = max(1, len(indices) // 4)
+        if not (settled(indices[:quarter]) or settled(indices[len(indices) - quarter :])):
+            return []
+        head = _longest(len(indices), lambda count: settled(indices[:count]))
+        tail = _longest(len(indices) - head, lambda count: settled(indices[len(indices) - count :]))
+        cuts = (indices[:head], indices[head : len(indices) - tail], indices[len(indices) - tail :])
+        return [part for part in cuts if len(part)] if 2 * len(cuts[1]) <= len(indices) else []
+
+    def _choice(self, e: Expression, which: Expression, cases: Sequence[Expression]) -> dict[Axis, Step]:
+        """Of `select_n`, and of what can be written so."""
+        deciding = self.of(which)
+        operands = [self.of(case) for case in cases]
+        axes = dict.fromkeys(axis for steps in (deciding, *operands) for axis in steps)
+        found = {}
+        for axis in axes:
+            steps = [s.get(axis, _STILL) for s in operands]
+            if not deciding:
+                found[axis] = self._chosen(self.first(which), steps)
+            elif all(step.still for step in steps):
+                found[axis] = Step(math.lcm(*(s.period for s in (*steps, deciding.get(axis, _STILL)))), 0)
+            else:
+                found[axis] = self._opaque(axis)
+        return self._settled(e, self._regular(found))
+
+    def _chosen(self, which: np.ndarray, steps: Sequence[Step]) -> Step:
+        taken = [step for k, step in enumerate(steps) if (which == k).any()]
+        if len(taken) == 1:
+            return taken[0]
+        period = math.lcm(*(step.period for step in steps))
+        return Step(period, np.choose(which.astype(np.intp), [step.over(period) for step in steps]))
+
+    def value_in_box(self, e: Expression) -> np.ndarray | None:
+        """The value of an expression that does not change inside the box, else None."""
+        return None if self._get(e) else self.first(e)
+
+
+def _both_ends(indices: range, count: int) -> np.ndarray:
+    """The first and the last `count` indices, the first one at least."""
+    if 2 * count >= len(indices):
+        return np.arange(indices.start, indices.stop)
+    head, tail = indices[: max(count, 1)], indices[len(indices) - count :]
+    return np.r_[head.start : head.stop, tail.start : tail.stop]
+
+
+def _reach(step: Step, extent: int) -> float:
+    """How far a value gets along an axis."""
+    return float(np.abs(np.asarray(step.delta, np.float64)).max(initial=0.0)) * extent / step.period
+
+
+def _longest(limit: int, holds: Callable[[int], bool]) -> int:
+    """The greatest count up to a limit for which something holds that then holds for all smaller ones."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if holds(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _minus(a: Step, b: Step) -> Step:
+    period = math.lcm(a.period, b.period)
+    return Step(period, a.over(period) - b.over(period))
+
+
+def _signs(grid: Grid, a: Expression, b: Expression) -> np.ndarray:
+    left, right = grid.of(a), grid.of(b)
+    rank = max(left.ndim, right.ndim)
+    left, right = (v.reshape(v.shape + (1,) * (rank - v.ndim)) for v in (left, right))
+    return (left > right).astype(np.int8) - (left < right).astype(np.int8)
+
+
+_OUTCOMES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "lt": lambda sign: sign < 0,
+    "le": lambda sign: sign <= 0,
+    "gt": lambda sign: sign > 0,
+    "ge": lambda sign: sign >= 0,
+    # Between two ends with other signs there may be a zero.
+    "eq": lambda sign: sign,
+    "ne": lambda sign: sign,
+}
+_COMPARISONS = frozenset(_OUTCOMES)
+
+
+def _order(op: str, a: Expression, b: Expression) -> Expression:
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    return expressions.apply(op, (a, b), {}, shape, np.bool_, (0, 1), True)
+
+
+def _absolute(e: Expression) -> tuple[Expression, Sequence[Expression]]:
+    (x,) = e.operands
+    zero = expressions.constant(0, x.dtype)
+    negative = expressions.apply("neg", (x,), {}, x.shape, x.dtype, None, e.exact)
+    return _order("lt", x, zero), (x, negative)
+
+
+def _sign(e: Expression) -> tuple[Expression, Sequence[Expression]]:
+    (x,) = e.operands
+    zero, one, minus = (expressions.constant(np.full(x.shape, value), x.dtype) for value in (0, 1, -1))
+    high, low = _order("gt", x, zero), _order("lt", x, zero)
+    inner = expressions.apply("select_n", (high, zero, one), {}, x.shape, x.dtype, (0, 1), True)
+    return low, (inner, minus)
+
+
+# Operations that choose among expressions: what decides, as a bool or a number, and the alternatives.
+_CHOICES: dict[str, Callable[[Expression], tuple[Expression, Sequence[Expression]]]] = {
+    "select_n": lambda e: (e.operands[0], e.operands[1:]),
+    "min": lambda e: (_order("lt", e.operands[1], e.operands[0]), e.operands),
+    "max": lambda e: (_order("gt", e.operands[1], e.operands[0]), e.operands),
+    "abs": _absolute,
+    "sign": _sign,
+}
+
+
+# --- Steps of the results of exact operations; None where there is no rule ---
+
+_Rule = Callable[[Progressions, Expression, Sequence[Step]], Step | None]
+
+
+def _add(_: Progressions, e: Expression, steps: Sequence[Step]) -> Step:
+    period = math.lcm(*(step.period for step in steps))
+    return Step(period, sum(step.over(period) for step in steps))
+
+
+def _mul(inside: Progressions, e: Expression, steps: Sequence[Step]) -> Step | None:
+    for number, step in enumerate(steps):
+        factor = inside.value_in_box(e.operands[1 - number])
+        if factor is not None:
+            return Step(step.period, _simple(step.delta * factor.astype(np.int64)))
+    return None
+
+
+def _shift_left(inside: Progressions, e: Expression, steps: Sequence[Step]) -> Step | None:
+    shift = inside.value_in_box(e.operands[1])
+    return None if shift is None else Step(steps[0].period, _simple(steps[0].delta * (1 << shift.astype(np.int64))))
+
+
+def _divide(inside: Progressions, e: Expression, steps: Sequence[Step]) -> Step | None:
+    divisor = _divisor(inside, e)
+    if divisor is None or not _rounds_down(e):
+        return None
+    period = steps[0].period * (divisor // steps[0].common(divisor))
+    delta = steps[0].over(period) // divisor
+    return Step(period, 0 if e.op == "rem" else delta)
+
+
+def _rounds_down(e: Expression) -> bool:
+    """Whether a quotient is the next lower integer."""
+    numerator = e.operands[0]
+    signed = intervals.of_dtype(f"i{numerator.dtype.itemsize}")
+    if e.op == "shift_right_arithmetic" and numerator.dtype.kind == "i":
+        return True
+    return signed is not None and intervals.within(numerator.interval, (0, signed[1]))
+
+
+def _divisor(inside: Progressions, e: Expression) -> int | None:
+    """The one positive number by which an operation divides in a box."""
+    by = inside.value_in_box(e.operands[1])
+    if by is None or not by.size or (by != by.flat[0]).any():
+        return None
+    number = int(by.flat[0])
+    number = 1 << number if e.op.startswith("shift") else number
+    return number if number > 0 else None
+
+
+def _bitwise(inside: Progressions, e: Expression, steps: Sequence[Step]) -> Step | None:
+    """With a mask below a power of two: what is a multiple of that power passes by (`or`, `xor`) or is lost (`and`)."""
+    if e.dtype == bool:
+        return None
+    for number, step in enumerate(steps):
+        mask = inside.value_in_box(e.operands[1 - number])
+        if mask is not None and mask.size and int(mask.min()) >= 0:
+            modulus = 1 << int(mask.max()).bit_length()
+            period = step.period * (modulus // step.common(modulus))
+            return Step(period, 0 if e.op == "and" else step.over(period))
+    return None
+
+
+def _same(_: Progressions, e: Expression, steps: Sequence[Step]) -> Step:
+    return steps[0]
+
+
+def _negate(_: Progressions, e: Expression, steps: Sequence[Step]) -> Step:
+    return Step(steps[0].period, -steps[0].delta)
+
+
+def _move(_: Progressions, e: Expression, steps: Sequence[Step]) -> Step:
+    (step,) = steps
+    if np.ndim(step.delta) == 0:
+        return step
+    whole = np.broadcast_to(step.delta, e.operands[0].shape).reshape(-1)
+    return Step(step.period, whole[expressions.places(e)])
+
+
+def _element(inside: Progressions, e: Expression, steps: Sequence[Step]) -> Step | None:
+    """Elements of an array with equal differences."""
+    array, place = e.operands[0].array, steps[1]
+    differences = np.diff(array.astype(np.int64), axis=0)
+    if not len(differences) or (differences != differences[:1]).any():
+        return None
+    return Step(place.period, _simple(place.delta * differences[0]))
+
+
+def _simple(delta: np.ndarray) -> Any:
+    """An int for an array of equal elements."""
+    flat = np.asarray(delta, np.int64).reshape(-1)
+    return int(flat[0]) if flat.size and (flat == flat[0]).all() else np.asarray(delta, np.int64)
+
+
+_RULES: Mapping[str, _Rule] = {
+    "add": _add,
+    "sub": lambda inside, e, steps: _minus(*steps),
+    "mul": _mul,
+    "neg": _negate,
+    "shift_left": _shift_left,
+    "shift_right_arithmetic": _divide,
+    "shift_right_logical": _divide,
+    "div": _divide,
+    "rem": _divide,
+    "and": _bitwise,
+    "or": _bitwise,
+    "xor": _bitwise,
+    "convert_element_type": _same,
+    ELEMENT: _element,
+    TABLE: _element,
+    **dict.fromkeys(expressions.MOVES, _move),
+}

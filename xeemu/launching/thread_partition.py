@@ -1,0 +1,205 @@
+"""Thread partition: which launches the cores of a CPU share, and in which pieces.
+
+XLA divides each operation of a chunk among the cores, which wait for each other after every one of them, and it takes
+the elements of a scatter one after the other, on one core. So cores carry out pieces of a launch, runs of its chunks,
+each by itself, if their results can be put together.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from xeemu.devices.target import Threads
+from xeemu.knowledge import access_tree, work
+from xeemu.knowledge.access_tree import AccessTree, Operation
+from xeemu.language.linearity import Allocation
+from xeemu.launching import cores, merging, row_ownership
+from xeemu.launching.preparation import Prepared
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """The parts of a result that pieces of a launch make.
+
+    Attributes:
+      starts: the first place along the result's first dimension of each piece's part, and the end.
+      spare: places that a piece has beyond its part, of a result that a launch overwrites. Else XLA would take what is
+        stored to all of it for the result itself, and go along a single axis to compute it.
+    """
+
+    starts: tuple[int, ...]
+    spare: int
+
+    @functools.cached_property
+    def size(self) -> int:
+        """Places that each piece has: those of the largest part."""
+        return int(np.diff(self.starts).max()) + self.spare
+
+    @functools.cached_property
+    def origins(self) -> tuple[int, ...]:
+        """The first place that each piece has; where a part is smaller than others, there may be some before it."""
+        return tuple(min(start, self.starts[-1] - self.size + self.spare) for start in self.starts[:-1])
+
+    def places(self, piece: int) -> tuple[slice, slice]:
+        """Where a piece's part is in the result, and in what the piece has."""
+        start, end, origin = self.starts[piece], self.starts[piece + 1], self.origins[piece]
+        return slice(start, end), slice(start - origin, end - origin)
+
+
+Rule = Parts | merging.Rule
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SharedLaunch:
+    """A launch that cores share.
+
+    Attributes:
+      prepared: the launch, in chunks that they can share evenly.
+      count: threads.
+      bounds: the first full chunk of each piece, and the end (see `preparation.Share`).
+      rules: for each result how it is made of what pieces have, or what threads have.
+    """
+
+    prepared: Prepared
+    count: int
+    bounds: tuple[int, ...]
+    rules: tuple[Rule, ...]
+
+    @property
+    def pieces(self) -> int:
+        """How many there are."""
+        return len(self.bounds) - 1
+
+
+def of_launch(prepared: Prepared) -> SharedLaunch | None:
+    """How a prepared launch is shared; None where it is not known that this gives the same, and sooner."""
+    options, figures = prepared.options, prepared.options.target.threads
+    if figures is None or options.mesh is not None or options.donate:
+        return None
+    expected_ns = _expected_ns(prepared, figures)
+    count = min(cores.count(), int(expected_ns / figures.thread_ns))
+    ways = _ways(prepared) if count > 1 else None
+    if ways is None or expected_ns < figures.moved_ns * ways.moved_bytes:
+        return None
+    # Each thread has a copy of what is merged.
+    count = min(count, int(expected_ns / max(figures.merged_ns * ways.merged_elements, 1)))
+    count = min(count, options.most_bytes // max(2 * ways.merged_bytes, 1))
+    if count < 2:
+        return None
+    return _in_pieces(_in_chunks(prepared, count, figures), ways, count, expected_ns / figures.piece_ns)
+
+
+def _expected_ns(prepared: Prepared, figures: Threads) -> float:
+    """How long one core would take."""
+    program, geometry = prepared.program, prepared.program.geometry
+    units = geometry.groups * work.of_body(program.body, prepared.plan, len(geometry.group_range), figures)
+    arguments_bytes = sum(memory.nbytes for memory in program.arguments if memory is not None)
+    return figures.unit_ns * units + figures.byte_ns * arguments_bytes
+
+
+# --- How results come about ---
+
+_Way = int | merging.Rule
+"""How many places of a memory each row of groups has for itself (`row_ownership`), or how copies of it are merged."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Ways:
+    """How the memories come about that a launch writes."""
+
+    each: Mapping[Allocation, _Way]
+
+    @property
+    def merged_elements(self) -> int:
+        return sum(memory.elements for memory, way in self.each.items() if not isinstance(way, int))
+
+    @property
+    def merged_bytes(self) -> int:
+        return sum(memory.nbytes for memory, way in self.each.items() if not isinstance(way, int))
+
+    @property
+    def moved_bytes(self) -> int:
+        return sum(memory.nbytes for memory, way in self.each.items() if isinstance(way, int))
+
+
+def _ways(prepared: Prepared) -> _Ways | None:
+    """How results come about; None if something that is written may depend on the order of the groups."""
+    program, each = prepared.program, dict[Allocation, _Way]()
+    plan = access_tree.of_program(program, prepared.plan, [None] * len(program.arguments))
+    operations = list(plan.root.operations())
+    for memory in program.written:
+        if memory.space == "global":
+            way = _way(memory, [o for o in operations if o.place.memory is memory], plan)
+            if way is None:
+                return None
+            each[memory] = way
+    returned = [program.arguments[k] for k in program.outputs]
+    return _Ways(each) if all(memory in each for memory in returned) else None
+
+
+def _way(memory: Allocation, used: Sequence[Operation], plan: AccessTree) -> _Way | None:
+    own = row_ownership.places_of_row(memory, used, plan)
+    if own is not None:
+        return own
+    executed = [operation for operation in used if operation.frame.boxes]
+    if all(operation.access.ordering is None for operation in executed):
+        return "stores" if merging.keep_apart(executed, plan) else None
+    # Sums of floats depend on the order.
+    return merging.only_update(executed) if memory.dtype.kind in "iu" else None
+
+
+# --- Chunks and pieces ---
+
+
+def _in_chunks(prepared: Prepared, count: int, figures: Threads) -> Prepared:
+    """The launch in chunks that threads can share evenly, and of which each can have one to work with at a time."""
+    cut, most_bytes = prepared.cut, prepared.options.most_bytes
+    part = min(most_bytes / (count * max(prepared.working_bytes, 1)), cut.chunks / (figures.chunks * count))
+    if cut.chunk == 1 or part >= 1:
+        return prepared
+    if cut.inner is not None:
+        finer = cut.finer(part, prepared.program.geometry.group_range)
+        if finer.rest <= finer.chunk:  # the groups at the ends are a chunk each, too
+            return dataclasses.replace(prepared, cut=finer)
+    return prepared.smaller(part)
+
+
+def _in_pieces(prepared: Prepared, ways: _Ways, count: int, worth: float) -> SharedLaunch | None:
+    """A launch in pieces for so many threads, each of which can take as many as the others; it is worth so many."""
+    cut, row = prepared.cut, _row(prepared)
+    # Parts are of whole rows of groups.
+    unit = row // math.gcd(row, cut.chunk) if ways.moved_bytes else 1
+    count = min(count, cut.chunks // unit)
+    if count < 2:
+        return None
+    shares = cut.shares(count * min(_pieces(prepared, ways, count, worth), cut.chunks // unit // count), unit)
+    rows = [start // row for start in cut.starts(shares)]
+    rules = [_rule(prepared, k, ways, rows) for k in prepared.program.outputs]
+    return SharedLaunch(prepared, count, cut.bounds(shares), tuple(rules))
+
+
+def _pieces(prepared: Prepared, ways: _Ways, count: int, worth: float) -> int:
+    """How many pieces each of so many threads takes, of a launch that is worth so many."""
+    if not ways.moved_bytes:
+        return 1
+    # What all threads have made and not yet moved takes half of the working set.
+    fewest = 2 * ways.moved_bytes / prepared.options.most_bytes
+    return math.ceil(max(fewest, worth / count))
+
+
+def _rule(prepared: Prepared, number: int, ways: _Ways, rows: Sequence[int]) -> Rule:
+    memory = prepared.program.arguments[number]
+    assert memory is not None
+    way = ways.each[memory]
+    if not isinstance(way, int):
+        return way
+    spare = way if number in prepared.overwritten else 0
+    return Parts(tuple(min(way * k, memory.shape[0]) for k in rows), spare)
+
+
+def _row(prepared: Prepared) -> int:
+    """Groups of a row along the first dimension."""
+    return math.prod(prepared.program.geometry.group_range[1:])

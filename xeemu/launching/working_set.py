@@ -1,0 +1,191 @@
+"""Working set: the memory that the emulation of one work-group takes, as it is foreseen."""
+
+import collections
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from xeemu.emission import scatter_loops, store_to_load_forwarding
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge import addressing, analysis
+from xeemu.knowledge.analysis import Known, Plan
+from xeemu.language.program import Program
+
+
+def group_bytes(program: Program, plan: Plan, turns: int, watched: bool = False) -> int:
+    """Working set of one group: its memories and what it keeps in registers, as if little were fused.
+
+    Args:
+      program: the program.
+      plan: its analysis.
+      turns: the most iterations of a loop that find together what they update (see `scatter_loops`).
+      watched: whether somebody sees every access, so that there are memories that are not needed otherwise.
+    """
+    everything = program.local_bytes + program.private_bytes * program.geometry.items
+    memories = everything if watched else _needed_bytes(program, plan)
+    return memories + _live_bytes(program.body, plan, _Blocks(program.geometry.items, turns))
+
+
+def _needed_bytes(program: Program, plan: Plan) -> int:
+    """The memories of a group, but for those that all groups share or nobody needs.
+
+    See `group_invariant_memory` and `store_to_load_forwarding`.
+
+    Nobody needs those of which all loads may be forwarded, unless they come out of a branch, or of a loop that groups
+    leave at different times, which keep what the others have.
+    """
+    geometry = program.geometry
+    copies = {"local": 1, "private": geometry.items}
+    allocated, needed = list[tuple[Known, int]](), set[Known]()
+    for body, plan_of_body in analysis.bodies(program.body, plan):
+        forwarded = store_to_load_forwarding.of_body(body, plan_of_body, geometry)
+        for number, op in enumerate(body.ops):
+            p = op.attributes
+            if op.name == ops.ALLOCATE:
+                each = math.prod(p["shape"]) * np.dtype(p["dtype"]).itemsize
+                allocated.append((plan_of_body.values[op.results[0]], each * copies[p["space"]]))
+            elif op.name in ops.ACCESSES:
+                if op.name != ops.STORE and number not in forwarded:
+                    needed.add(plan_of_body.values[op.operands[0]])
+            elif _keeps(number, op, plan_of_body, len(geometry.group_range)):
+                needed |= {plan_of_body.values[v] for v in op.results}
+    return sum(size for value, size in allocated if value in needed and not value.alike)
+
+
+def _keeps(number: int, op: Op, plan: Plan, dimensions: int) -> bool:
+    """Whether it is a branch, or a loop that groups may leave at different times."""
+    match control.of(op):
+        case control.Cond():
+            return True
+        case control.While(predicate=predicate):
+            return plan.inner[number][0].value(predicate.outputs[0], dimensions).varying
+    return False
+
+
+def is_straight(body: Region, plan: Plan, dimensions: int) -> bool:
+    """Whether a (sub)program has values that a compiler can fuse, and nothing else.
+
+    It has neither loops nor branches but for what is the same in all groups, gives no old values of atomic operations,
+    updates memories at places that are known, and loads no window that may be out of bounds, of which chunks would be
+    in bounds.
+    """
+    for number, op in enumerate(body.ops):
+        if all(_is_common(plan.values[v]) for v in op.results):
+            continue
+        if op.name in ops.ACCESSES and not _is_fused(op, plan, dimensions):
+            return False
+        inner = plan.within(number, op)
+        called = isinstance(control.of(op), control.Call | None)
+        if not called or not all(is_straight(b, p, dimensions) for b, p in inner):
+            return False
+    return True
+
+
+def _is_common(known: Known) -> bool:
+    """Whether groups share a value, or a memory that is not the launch's."""
+    return not known.varying and known.space != "global"
+
+
+def _is_fused(op: Op, plan: Plan, dimensions: int) -> bool:
+    """Whether an access is one that compilers fuse with what computes its operands or uses its result."""
+    indices = [plan.value(a, dimensions) for a in ops.indices(op)]
+    known = all(index.form is not None for index in indices)
+    if ops.operation(op) != "load":
+        return known and not op.attributes.get("fetch")
+    return not known or not analysis.doubted(op, plan, dimensions)
+
+
+def transposes(body: Region, plan: Plan, dimensions: int) -> bool:
+    """Whether a (sub)program without loops and branches accesses a global memory along other axes than its groups'."""
+    accesses = (op for op in body.ops if op.name in ops.ACCESSES)
+    of_global = (op for op in accesses if plan.values[op.operands[0]].space == "global")
+    return any(_is_transposed(op, plan, dimensions) for op in of_global)
+
+
+def _is_transposed(op: Op, plan: Plan, dimensions: int) -> bool:
+    """Whether a memory has what a later dimension of the group range is for further apart than an earlier one's."""
+    form = addressing.foreseen(op, plan, dimensions).form
+    steps = [abs(step) for step in form.steps if step] if form is not None else []
+    return steps != sorted(steps, reverse=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Blocks:
+    """The blocks of loops that only update memories.
+
+    Attributes:
+      items: work-items of a group.
+      turns: the most iterations of a block.
+    """
+
+    items: int
+    turns: int
+
+    def bytes(self, op: Op, plan: Plan, alive: int) -> int:
+        """What a loop takes, of which one iteration keeps so many bytes alive."""
+        updates = scatter_loops.of_loop(op, plan, self.items) if self.turns > 1 else None
+        scan = control.of(op)
+        if updates is None or not isinstance(scan, control.Scan):
+            return alive
+        return min(self.turns, scan.length) * (alive + scatter_loops.found_bytes(scan.body, updates))
+
+
+def _live_bytes(body: Region, plan: Plan, blocks: _Blocks) -> int:
+    """The most bytes of varying values that are alive at once in a (sub)program."""
+    fused = _fused(body, plan)
+    last_use = {a: n for n, op in enumerate(body.ops) for a in op.used if not isinstance(a, Constant)}
+    last_use |= {a: len(body.ops) for a in body.outputs if not isinstance(a, Constant)}
+    dying = collections.defaultdict[int, list[Value]](list)
+    for value, number in last_use.items():
+        dying[number].append(value)
+    most = alive = sum(_bytes(v, plan) for v in body.taken if v in last_use)
+    for number, op in enumerate(body.ops):
+        inner = _carried_out(number, op, plan)
+        inside = max((blocks.bytes(op, p, _live_bytes(b, p, blocks)) for b, p in inner), default=0)
+        alive += sum(_bytes(v, plan) for v in op.results if v not in fused)
+        most = max(most, alive + inside)
+        dead = (v for v in {*dying[number], *op.results} - fused if last_use.get(v, number) == number)
+        alive -= sum(_bytes(v, plan) for v in dead)
+    return most
+
+
+def _carried_out(number: int, op: Op, plan: Plan) -> Sequence[tuple[Region, Plan]]:
+    """The bodies of an operation, with their plans; of branches only the one that all groups take, if it is known."""
+    inner = plan.within(number, op)
+    if not isinstance(control.of(op), control.Cond) or isinstance(op.operands[0], Constant):
+        return inner
+    only = plan.values[op.operands[0]].only
+    return inner if only is None else [inner[min(max(only, 0), len(inner) - 1)]]
+
+
+def _fused(body: Region, plan: Plan) -> set[Value]:
+    """The values that any compiler fuses with the operation that uses them, the only one."""
+    users = collections.defaultdict[Value, list[Op | None]](list)
+    for op in (*body.ops, None):
+        for value in body.outputs if op is None else op.operands:
+            if not isinstance(value, Constant):
+                users[value].append(op)
+    made = (v for op in body.ops if _is_elementwise(op) or _is_sliced(op, plan) for v in op.results)
+    return {v for v in made if len(users[v]) == 1 and (user := users[v][0]) is not None and _is_elementwise(user)}
+
+
+def _is_elementwise(op: Op) -> bool:
+    # Not of all that is: the chunks of launches were measured with those that NumPy folds.
+    return ops.of(op).folds
+
+
+def _is_sliced(op: Op, plan: Plan) -> bool:
+    """Whether it loads from places that are known but for where they begin."""
+    if op.name != ops.LOAD:
+        return False
+    return all(isinstance(a, Constant) or plan.values[a].form is not None for a in ops.indices(op))
+
+
+def _bytes(value: Value, plan: Plan) -> int:
+    known = plan.values[value]
+    if known.space or not known.varying or known.form is not None:
+        return 0
+    return math.prod(value.shape) * value.dtype.itemsize
