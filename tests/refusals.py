@@ -5,6 +5,7 @@ The line is the one that ends with `# <-` in the kernel's source.
 
 import dataclasses
 import inspect
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -51,4 +52,4 @@ def site(function: Any, mark: str = MARK) -> str:
     """`file:line: text` of the line of `function` that is marked."""
     lines, first = inspect.getsourcelines(function)
     ((number, text),) = [(n, line.strip()) for n, line in enumerate(lines, first) if line.rstrip().endswith(mark)]
-    return f"{inspect.getsourcefile(function)}:{number}: {text}"
+    return f"{os.path.relpath(inspect.getsourcefile(function))}:{number}: {text}"

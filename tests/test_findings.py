@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import json
+import os
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,7 +19,7 @@ def line(kernel, mark):
     """The place and text of a kernel's line with a mark, as messages show them."""
     lines, first = inspect.getsourcelines(kernel.function)
     number = next(n for n, text in enumerate(lines, first) if text.rstrip().endswith(f"# {mark}"))
-    return f"{__file__}:{number}: {lines[number - first].strip()}"
+    return f"{os.path.relpath(__file__)}:{number}: {lines[number - first].strip()}"
 
 
 def number(kernel, mark):

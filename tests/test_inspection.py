@@ -293,3 +293,24 @@ def test_a_result_of_opencl_may_be_a_shape():
     inspected = xe.inspect(xe.load(text)["twice"], xe.NDRange(32, 8))
     step = inspected(FLOATS, jax.ShapeDtypeStruct((32,), np.float32)).steps[-1]
     assert (step.accesses[-1].values == 2 * FLOATS[:8]).all()
+
+
+def test_an_atomic_operation_gives_nothing_to_work_items_that_leave_it_out():
+    def claimed(wg, x, counts):
+        lid = wg.local_id()
+        old, counts = counts.atomic[lid].fetch_add(1, where=lid < 3)
+        return x.at[lid].set(jnp.where(lid < 3, old, 0).astype(jnp.float32)), counts
+
+    (step,) = found(inspected(claimed, FLOATS, ITEMS.astype(np.int32)), "fetch_add")
+    (old,) = step.values.values()
+    assert old.tolist() == [0, 1, 2, None, None, None, None, None]
+
+
+def test_a_work_group_that_is_printed_says_its_sizes(capsys):
+    def printing(wg, x):
+        print(wg, wg.sub_group)
+        return x.at[wg.local_id()].set(0)
+
+    inspected(printing, FLOATS)
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("<work-group of 8 of 32 work-items> <sub-groups of ")

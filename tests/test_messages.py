@@ -1,6 +1,7 @@
 """What the kernel language refuses at trace time: the exact words and the kernel's line."""
 
 import functools
+import os
 
 import jax
 import jax.numpy as jnp
@@ -671,7 +672,7 @@ def test_a_kernel_begins_with_its_work_group_and_names_its_parameters(function, 
     with pytest.raises(xe.KernelArgumentError) as caught:
         xe.kernel(function)
     assert str(caught.value).startswith(
-        f"kernel <lambda> {message}\n  at {__file__}:{function.__code__.co_firstlineno}: "
+        f"kernel <lambda> {message}\n  at {os.path.relpath(__file__)}:{function.__code__.co_firstlineno}: "
     )
 
 

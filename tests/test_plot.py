@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +20,7 @@ from xeemu import plot  # noqa: E402
 from xeemu.cost import figures  # noqa: E402
 from xeemu.cost.sites import GlobalTotals, LocalTotals  # noqa: E402
 from xeemu.devices import bankmap  # noqa: E402
+from xeemu.plot import races  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -235,6 +237,14 @@ def test_what_is_not_known_is_left_out_of_a_roofline_and_named():
         plot.roofline(transposed("cpu"))
     with pytest.raises(xe.Error, match="the arithmetic of transpose is 0"):
         plot.roofline(dataclasses.replace(transposed("h200"), instructions={"memory": 3}))
+
+
+def test_a_line_of_source_in_a_box_is_broken_between_words():
+    source = "exchanged_tile = exchanged_tile.at[wg.local_id(), 0].set(elements[wg.global_id()])"
+    lines = races._code(source)
+    assert 1 < len(lines) <= 4
+    assert max(map(len, lines)) <= 30
+    assert re.findall(r"\w+", "\n".join(lines)) == re.findall(r"\w+", source)
 
 
 @xe.kernel

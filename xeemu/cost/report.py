@@ -13,6 +13,7 @@ from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import Term
 from xeemu.devices.occupancy import Occupancy
+from xeemu.language.places import from_here
 
 LEVER_GAIN = 1.05
 """A hint that gains less is not what the time depends on."""
@@ -182,7 +183,7 @@ class Report:
     def _relative(self) -> "Report":
         hints = tuple(dataclasses.replace(hint, sites=_sites_from_here(hint.sites)) for hint in self.hints)
         waits = tuple(dataclasses.replace(w, site=w.site and _site_from_here(w.site)) for w in self.waits)
-        file, sites = _seen_from_here(self.file), _sites_from_here(self.sites)
+        file, sites = from_here(self.file), _sites_from_here(self.sites)
         return dataclasses.replace(self, file=file, sites=sites, hints=hints, waits=waits)
 
 
@@ -191,12 +192,4 @@ def _sites_from_here(sites: tuple[SiteReport, ...]) -> tuple[SiteReport, ...]:
 
 
 def _site_from_here(site: SiteReport) -> SiteReport:
-    return dataclasses.replace(site, file=_seen_from_here(site.file))
-
-
-def _seen_from_here(file: str) -> str:
-    """The path of a file from the folder in which the program runs, if it lies in there."""
-    try:
-        return str(Path(file).relative_to(Path.cwd()))
-    except ValueError:
-        return file
+    return dataclasses.replace(site, file=from_here(site.file))

@@ -147,7 +147,7 @@ def _gutter(sites: list[SiteReport]) -> str:
     local = any(site.space == "local" for site in sites)
     far = any(site.space != "local" for site in sites)
     passes = (number(slm.passes), number(slm.ideal_passes)) if local else (".", ".")
-    lines = (number(outside.lines), percent(outside.efficiency)) if far else (".", ".")
+    lines = (number(outside.lines), _efficiency(outside)) if far else (".", ".")
     requests = number(amounts.total(site.requests for site in sites))
     return f"{requests:>9}{passes[0]:>9}{passes[1]:>8}{lines[0]:>8}{lines[1]:>5}"
 
@@ -195,7 +195,7 @@ def _relative(error: float | None, figure: int | None) -> str:
 
 def _bank_figures(counts: SiteReport | LocalTotals) -> str:
     degree = ratio(counts.passes, counts.requests)
-    shown = "?" if degree is None else f"{degree:.2f}"
+    shown = "." if counts.requests == 0 else "?" if degree is None else f"{degree:.2f}"
     figures = f"{number(counts.requests):>10}{number(counts.passes):>10}{number(counts.ideal_passes):>10}"
     return f"{figures}{shown:>8}{number(counts.excess):>10}"
 
@@ -220,7 +220,12 @@ def _global(report: "Report") -> list[str]:
 def _line_figures(counts: SiteReport | GlobalTotals) -> str:
     figures = f"{number(counts.requests):>9}{number(counts.lines):>9}{number(counts.sectors):>9}"
     used, moved = number(counts.bytes_used), number(counts.bytes_moved)
-    return f"{figures}{used:>9}{moved:>9}{percent(counts.efficiency):>5}"
+    return f"{figures}{used:>9}{moved:>9}{_efficiency(counts):>5}"
+
+
+def _efficiency(counts: SiteReport | GlobalTotals) -> str:
+    """The share of the bytes moved that are used; a point where it is known that none are moved."""
+    return "." if counts.bytes_moved == 0 else percent(counts.efficiency)
 
 
 def _footnote(report: "Report", sites: list[SiteReport]) -> list[str]:

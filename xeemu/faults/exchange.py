@@ -10,6 +10,7 @@ from typing import Any
 
 from xeemu.faults.baseline import Accepted
 from xeemu.faults.findings import ERROR, KINDS, Finding
+from xeemu.language.places import from_here
 from xeemu.language.source import Site
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -29,7 +30,12 @@ def _annotation(finding: Finding) -> str:
     if finding.sites:
         properties = {"file": _relative(finding.sites[0]), "line": str(finding.sites[0].line), **properties}
     named = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{command} {named}::{_data(str(finding))}"
+    return f"::{command} {named}::{_data(_under_title(finding))}"
+
+
+def _under_title(finding: Finding) -> str:
+    """The message without the severity and the kind, which the command and the title say."""
+    return str(finding).removeprefix(f"{finding.severity}: {finding.kind}").lstrip(": ")
 
 
 def _data(text: str) -> str:
@@ -77,7 +83,4 @@ def _uri(site: Site) -> str:
 
 def _relative(site: Site) -> str:
     """The path of a line's file, from the folder in which the program runs if it lies in there, with slashes."""
-    path = Path(site.file)
-    if path.is_absolute() and path.is_relative_to(Path.cwd()):
-        path = path.relative_to(Path.cwd())
-    return path.as_posix().replace(os.sep, "/")
+    return Path(from_here(site.file)).as_posix().replace(os.sep, "/")

@@ -4,6 +4,7 @@ import linecache
 
 from xeemu.errors import KernelError
 from xeemu.frontends.tree import Place
+from xeemu.language.places import from_here
 
 
 class Unplaced(KernelError):
@@ -14,7 +15,7 @@ def at(place: Place, message: str) -> KernelError:
     """An error of the source; the message says what to write instead."""
     if not place.line:
         return Unplaced(message)
-    where = f"\n  at {place.file}:{place.line}:{place.column}"
+    where = f"\n  at {from_here(place.file)}:{place.line}:{place.column}"
     text = linecache.getline(place.file, place.line).rstrip("\n")
     if not text.strip():
         return KernelError(message + where)

@@ -80,7 +80,7 @@ class Recorder:
             line = self._line = _Line(site, origins, place, members.copy())
         line.place, line.origins = place, origins or line.origins
         for name, register in self._shown.get(place, ()):
-            self._keep(line, name, _of_register(launch, register, members))
+            self._keep(line, name, _of_register(launch, register, _given(launch, step, members)))
         if isinstance(step, steps.Access):
             self._access(launch, line, step, members)
         elif isinstance(step, Meeting | Fence) and (isinstance(step, Fence) or step.exchange is None):
@@ -216,6 +216,16 @@ def _spread(
     whole = np.ma.masked_all((items, rows.shape[1]), rows.dtype)
     whole[members] = np.ma.array(rows, mask=~np.broadcast_to(mask, rows.shape))
     return whole.reshape(*launch.geometry.local_range, *private)
+
+
+def _given(launch: Alone, step: Any, members: np.ndarray) -> np.ndarray:
+    """`[L]` of those who carry out a step who get a result: an atomic operation gives none where it is masked out."""
+    if not isinstance(step, steps.Access) or step.op == "load" or step.where is None:
+        return members
+    _, _, active = launch.touched(step, members[None])
+    taking = members.copy()
+    taking[members] = np.broadcast_to(active, (int(members.sum()), *active.shape[1:])).reshape(members.sum(), -1).any(1)
+    return taking
 
 
 def _of_register(launch: Alone, register: Register, members: np.ndarray) -> np.ma.MaskedArray:

@@ -53,7 +53,7 @@ def _header(program: Program) -> Iterator[tuple[str, str]]:
     g = program.geometry
     static = ", ".join(f"{name}={of_static(value)}" for name, value in program.static)
     definition = source.of_function(program.kernel.function.__code__)
-    yield f"kernel {program.kernel.name}" + (f" ({static})" if static else ""), f"# {definition.file}:{definition.line}"
+    yield f"kernel {program.kernel.name}" + (f" ({static})" if static else ""), f"# {definition.place}"
     cut = "plain range" if g.plain else f"work-group {printer.sizes(g.local_range)}, sub-group {g.sub_group_size}"
     yield f"nd-range {printer.sizes(g.global_range)}, {cut}, {g.groups} groups", ""
     for memory in [*filter(None, program.arguments), *program.allocations]:

@@ -8,8 +8,8 @@ _CELL = re.compile(r"[/\\]ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")
 
 
 def full_place(file: str, line: int) -> str:
-    """The path and the line, as terminals and editors open them; `cell, line 11` in a cell of a notebook."""
-    return f"cell, line {line}" if is_cell(file) else f"{file}:{line}"
+    """The path, as `from_here` has it, and the line; `cell, line 11` in a cell of a notebook."""
+    return f"cell, line {line}" if is_cell(file) else f"{from_here(file)}:{line}"
 
 
 def short_place(file: str, line: int) -> str:
@@ -20,3 +20,12 @@ def short_place(file: str, line: int) -> str:
 def is_cell(file: str) -> bool:
     """Whether a file stands for a cell of a notebook."""
     return _CELL.search(file) is not None
+
+
+def from_here(file: str) -> str:
+    """The path of a file as texts show it: from the folder in which the program runs, if it lies in there."""
+    try:
+        here = os.path.join(os.getcwd(), "")
+    except FileNotFoundError:  # the folder is gone
+        return file
+    return file.removeprefix(here)

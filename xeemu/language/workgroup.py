@@ -35,6 +35,10 @@ class WorkGroup:
     _asked: list[str] = dataclasses.field(default_factory=list, compare=False, repr=False)
     _dialect: Dialect = dataclasses.field(default=PYTHON, compare=False, repr=False)
 
+    def __repr__(self) -> str:
+        sizes = (" x ".join(map(str, each)) for each in (self._geometry.local_range, self._geometry.global_range))
+        return "<work-group of {} of {} work-items>".format(*sizes)
+
     @property
     def size(self) -> int:
         """Work-items of the group."""
@@ -274,6 +278,9 @@ class SubGroup:
     """
 
     _group: WorkGroup
+
+    def __repr__(self) -> str:
+        return f"<sub-groups of {self.size} of {self._group!r}>"
 
     @property
     def size(self) -> int:

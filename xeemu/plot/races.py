@@ -1,6 +1,6 @@
 """Races: who met whom at which element, and between which barriers."""
 
-import textwrap
+import re
 from typing import TYPE_CHECKING, Any
 
 from xeemu.errors import KernelArgumentError
@@ -79,6 +79,16 @@ def _draw_barriers(ax: "Axes", shown: Timeline, middle: float) -> None:
             ax.text(-0.74, y + 0.03, text, ha="left", va="bottom", fontsize="small", color=_BARRIER, zorder=3)
 
 
+def _code(source: str) -> list[str]:
+    """A line of source in lines of a box, broken between words and signs; what has no place there is left out."""
+    lines = [""]
+    for word in re.findall(r"\s*(?:\w+|[^\w\s])", source):
+        if lines[-1] and len(lines[-1] + word) > _LINE_WIDTH:
+            lines.append("")
+        lines[-1] = (lines[-1] + word).lstrip()
+    return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} ..."]
+
+
 def _draw_accesses(ax: "Axes", shown: Timeline, depths: tuple[float, float]) -> None:
     """A box for each access, one for the element, and arrows into it from stores and out of it to loads."""
     middle = sum(depths) / 2 + (0.45 if shown.between else 0.0)
@@ -87,8 +97,7 @@ def _draw_accesses(ax: "Axes", shown: Timeline, depths: tuple[float, float]) -> 
     element = ax.text(1, middle, name, ha="center", va="center", fontsize="small", bbox=box, zorder=4)
     for access, x, y in zip(shown.accesses, _COLUMNS, depths, strict=True):
         color = _STORE if access.writes else _LOAD
-        code = textwrap.wrap(access.source, _LINE_WIDTH, max_lines=_MOST_LINES, placeholder=" ...")
-        text = "\n".join([f"{access.what}, {access.line}", *code])
+        text = "\n".join([f"{access.what}, {access.line}", *_code(access.source)])
         edge = {"boxstyle": "round", "fc": "white", "ec": color, "lw": 1.5}
         made = ax.text(x, y, text, ha="center", va="center", fontsize=7.5, bbox=edge, zorder=4)
         start, end, patches = (x, y), (1, middle), (made, element)

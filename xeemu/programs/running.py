@@ -27,6 +27,7 @@ from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
+from xeemu.language.places import from_here
 from xeemu.launching.launch import launch
 from xeemu.launching.printing import printed
 from xeemu.programs import launches, naming
@@ -235,7 +236,9 @@ class _Run:
             self.submitted.append(submitted)
             machine.output.append(texts.letters("".join(str(line) for line in text if not line.failed)))
             if failed := next((line for line in text if line.failed), None):
-                raise Stopped(1, f"work-item {failed.work_item} of {name}: {failed}  at {failed.file}:{failed.line}")
+                raise Stopped(
+                    1, f"work-item {failed.work_item} of {name}: {failed}  at {from_here(failed.file)}:{failed.line}"
+                )
         else:
             changed = launched(contents.arguments)
             self.submitted.append(submitted)
@@ -320,7 +323,7 @@ def _nd_range(machine: Machine, function: Function) -> NDRange:
 def _placed(error: Error, machine: Machine) -> Error:
     """An error that names the line of the submission, if it has none of its own."""
     place = machine.place
-    if f"{place.file}:" in str(error) or not place.line:
+    if f"{from_here(place.file)}:" in str(error) or not place.line:
         return error
     refused = machine.refuse(str(error))
     return refused if type(error) is KernelError else type(error)(str(refused))

@@ -7,6 +7,7 @@ from typing import Any
 
 from xeemu.errors import KernelError
 from xeemu.frontends.cplusplus.options import is_header
+from xeemu.language.places import from_here
 
 _ERROR = 3
 _MOST, _MOST_NOTES = 10, 4
@@ -136,7 +137,7 @@ def _at(location: Any, severity: str, message: str, above: Any = None) -> Iterat
         yield f"{severity}: {message}"
         return
     file, line, column = str(location.file.name), int(location.line), int(location.column)
-    yield f"{file}:{line}:{column}: {severity}: {message}"
+    yield f"{from_here(file)}:{line}:{column}: {severity}: {message}"
     source = linecache.getline(file, line).rstrip("\n")
     if source.strip() and (above is None or (above.line, above.column) != (line, column)):
         yield f"    {source}"

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from xeemu.errors import KernelArgumentError, KernelError
 from xeemu.frontends.tree import Place
+from xeemu.language.places import from_here
 
 Cursor: TypeAlias = Any
 Unit: TypeAlias = Any
@@ -306,7 +307,7 @@ def _shown(diagnostic: Any, above: str = "") -> str:
     if location.file is None:
         return f"{severity}: {diagnostic.spelling}"
     file = location.file.name
-    where = f"{file}:{location.line}:{location.column}"
+    where = f"{from_here(str(file))}:{location.line}:{location.column}"
     lines = [f"{where}: {severity}: {diagnostic.spelling}"]
     source = linecache.getline(file, location.line).rstrip("\n")
     if source.strip() and where != above:
