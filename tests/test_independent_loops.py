@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jax import lax
-from test_reducing import emitted, longer, numbers, results
+from test_reduction_loops import emitted, longer, numbers, results
 
 import xeemu as xe
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
-from test_joining import on_a_gpu
+from test_update_coalescing import on_a_gpu
 
 import xeemu as xe
 from xeemu.emission import redundant_masks

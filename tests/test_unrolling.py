@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from jax import lax
 from launches import prepared, run
-from test_joining import on_a_gpu
 from test_kernels import EXAMPLES_FOR_TESTS, JUDGED, SIZES
+from test_update_coalescing import on_a_gpu
 
 import xeemu as xe
 from xeemu.emission import unrolling
