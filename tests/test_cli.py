@@ -774,13 +774,34 @@ def quotient(wg, x, out):
     def test_what_a_baseline_accepts_is_left_out_though_lines_move(self, xeemu, noted, tmp_path):
         baseline = str(tmp_path / "accepted.json")
         code, _, err = xeemu("check", noted, *self.SIZES, "--fail-on", "note", "--write-baseline", baseline)
-        assert (code, err) == (0, f"{baseline}: 1 finding written\n")
+        assert (code, err) == (0, f"{baseline}: 1 finding of quotient written\n")
         (tmp_path / "moved.py").write_text("\n\n" + self.NOTE)
         (tmp_path / "changed.py").write_text(self.NOTE.replace("10 //", "12 //"))
         moved, changed = (noted.replace("mine.py", name) for name in ("moved.py", "changed.py"))
         code, out, _ = xeemu("check", moved, *self.SIZES, "--fail-on", "note", "--baseline", baseline)
         assert (code, f"no new findings; 1 accepted by {baseline}" in out) == (0, True)
         assert xeemu("check", changed, *self.SIZES, "--fail-on", "note", "--baseline", baseline)[0] == 1
+
+    def test_the_same_line_in_another_kernel_is_not_accepted(self, xeemu, noted, tmp_path):
+        baseline = str(tmp_path / "accepted.json")
+        copy = self.NOTE.split("@xe.kernel")[1].replace("quotient", "again")
+        (tmp_path / "mine.py").write_text(f"{self.NOTE}\n\n@xe.kernel{copy}")
+        xeemu("check", noted, *self.SIZES, "--write-baseline", baseline)
+        other = noted.replace("quotient", "again")
+        assert xeemu("check", other, *self.SIZES, "--fail-on", "note", "--baseline", baseline)[0] == 1
+        xeemu("check", other, *self.SIZES, "--write-baseline", baseline)
+        for kernel in (noted, other):
+            assert xeemu("check", kernel, *self.SIZES, "--fail-on", "note", "--baseline", baseline)[0] == 0
+
+    def test_an_old_baseline_is_told(self, xeemu, noted, tmp_path):
+        path = tmp_path / "accepted.json"
+        xeemu("check", noted, *self.SIZES, "--write-baseline", str(path))
+        data = json.loads(path.read_text())
+        for entry in data["accepted"]:
+            del entry["kernel"], entry["count"]
+        path.write_text(json.dumps(data))
+        code, out, _ = xeemu("check", noted, *self.SIZES, "--fail-on", "note", "--baseline", str(path))
+        assert (code, "knows neither kernels nor counts" in out) == (0, True)
 
     def test_a_file_that_is_no_baseline_is_refused(self, xeemu, noted, tmp_path):
         (tmp_path / "other.json").write_text("{}")

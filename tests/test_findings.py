@@ -13,6 +13,7 @@ from jax import lax
 import xeemu as xe
 from xeemu.faults import exchange
 from xeemu.faults.baseline import Baseline
+from xeemu.faults.findings import Findings
 
 
 def line(kernel, mark):
@@ -491,10 +492,40 @@ def test_what_is_accepted_as_a_note_is_not_as_an_error(tmp_path):
     same, others = OUT, np.arange(128, dtype=np.int32)
     (note, error) = (xe.check(flag, N)(values, OUT)[1] for values in (same, others))
     assert ([f.severity for f in note], [f.severity for f in error]) == (["note"], ["error"])
-    Baseline.of(note).save(tmp_path / "notes.json")
-    notes, errors = Baseline.load(tmp_path / "notes.json"), Baseline.of(error)
-    assert (notes.remaining(note), notes.remaining(error)) == ((), error)
-    assert (errors.remaining(note), errors.remaining(error)) == ((), ())
+    Baseline.of(note, "flag").save(tmp_path / "notes.json")
+    notes, errors = Baseline.load(tmp_path / "notes.json"), Baseline.of(error, "flag")
+    assert (notes.remaining(note, "flag"), notes.remaining(error, "flag")) == ((), error)
+    assert (errors.remaining(note, "flag"), errors.remaining(error, "flag")) == ((), ())
+
+
+def test_a_baseline_accepts_as_many_of_a_kernel_as_there_were(tmp_path):
+    (finding,) = only_one = xe.check(flag, N)(OUT, OUT)[1]
+    lower = dataclasses.replace(finding, sites=tuple(dataclasses.replace(s, line=s.line + 9) for s in finding.sites))
+    two = Findings([finding, lower])
+    path = tmp_path / "accepted.json"
+    Baseline.of(only_one, "flag").save_into(path, "flag")
+    once = Baseline.load(path)
+    assert (once.knows(lower, "flag"), once.knows(lower, "another")) == (True, False)
+    assert (once.remaining(two, "flag"), once.remaining(only_one, "another")) == (two, only_one)
+    Baseline.of(two, "another").save_into(path, "another")
+    both = Baseline.load(path)
+    assert [both.remaining(two, kernel) for kernel in ("flag", "another", "third")] == [two, (), two]
+    Baseline.of((), "another").save_into(path, "another")
+    assert Baseline.load(path) == once
+
+
+def test_a_baseline_of_before_kernels_and_counts_accepts_as_it_did(tmp_path):
+    (finding,) = xe.check(flag, N)(OUT, OUT)[1]
+    sources = [site.source for site in finding.sites]
+    entry = {"kind": finding.kind, "memory": finding.memory, "severity": "note", "sources": sources}
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps({"xeemu baseline": 1, "accepted": [entry]}))
+    old = Baseline.load(path)
+    assert old.is_dated
+    assert old.remaining(Findings([finding, finding]), "any") == ()
+    path.write_text(json.dumps({"xeemu baseline": 1, "accepted": [{**entry, "count": 0}]}))
+    with pytest.raises(xe.KernelArgumentError, match=r"has the count 0, not a number from 1"):
+        Baseline.load(path)
 
 
 def test_files_of_sarif_are_references(tmp_path, monkeypatch):

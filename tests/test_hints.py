@@ -289,9 +289,16 @@ def test_no_hint_where_occupancy_is_high_or_not_known(occupancy):
 
 
 def test_a_launch_of_few_groups_tells_how_many_the_device_holds():
-    (hint,) = give(groups=1, occupancy=Occupancy(1.0, groups=8))
+    (hint,) = give(groups=1, occupancy=Occupancy(1.0, groups=8), parts=64.0)
     assert hint.kind == "small launch"
-    assert hint.text.startswith("1 of the 1056 work-groups that h200 holds at a time, 8 on each of 132 Xe cores.")
+    assert hint.text.startswith("1 of the 1056 work-groups that h200 holds at a time, 8 on each of 132 Xe cores;")
+    assert "Let 64 times as many work-groups share the iterations" in hint.text
+
+
+def test_no_more_groups_share_a_launch_than_its_work_has_parts():
+    (change,) = changes(groups=1, occupancy=Occupancy(1.0, groups=8), parts=3.0)
+    assert change.spread == 3
+    assert changes(groups=1, occupancy=Occupancy(1.0, groups=8)) == []
 
 
 def test_small_work_groups():

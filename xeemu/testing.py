@@ -69,7 +69,7 @@ def assert_clean(
     """
     __tracebackhide__ = True
     outputs, findings = check(kernel, nd_range, device=device)(*arguments, **static)
-    findings = findings if baseline is None else Baseline.load(baseline).remaining(findings)
+    findings = findings if baseline is None else Baseline.load(baseline).remaining(findings, kernel.name)
     found = findings.errors if notes else findings.faults
     if found:
         listed = "\n\n".join(map(str, found))

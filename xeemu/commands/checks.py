@@ -11,15 +11,18 @@ from xeemu.errors import did_you_mean
 from xeemu.faults import exchange
 from xeemu.faults.baseline import Baseline
 from xeemu.faults.findings import Finding, Findings
+from xeemu.kernels.example import Example
+from xeemu.plurals import counted
 
 
-def settled(findings: Findings, given: argparse.Namespace, title: str) -> Findings:
-    """The findings that no baseline accepts; writes the files that the command line asks for."""
+def settled(findings: Findings, given: argparse.Namespace, example: Example) -> Findings:
+    """The findings of a check that no baseline accepts; writes the files that the command line asks for."""
+    kernel = example.kernel.name
+    left = Baseline.load(given.baseline).remaining(findings, kernel) if given.baseline else findings
     if given.write_baseline:
-        Baseline.of(findings).save(given.write_baseline)
-    left = Baseline.load(given.baseline).remaining(findings) if given.baseline else findings
+        Baseline.of(findings, kernel).save_into(given.write_baseline, kernel)
     if given.html:
-        left.to_html(given.html, title=title)
+        left.to_html(given.html, title=f"{example.name}: what is wrong")
     return left
 
 
@@ -33,17 +36,24 @@ def failing(left: Findings, given: argparse.Namespace) -> tuple[Finding, ...]:
     return left.errors if given.fail_on == "error" else left.faults
 
 
-def told(left: Findings, found: Findings, given: argparse.Namespace) -> str:
-    """The findings that are left of all that were found, as a text that says how many a baseline accepts."""
-    if left == found:
+def told(left: Findings, found: Findings, given: argparse.Namespace, kernel: str) -> str:
+    """The findings that are left of all that were found, as a text that says what of them a baseline accepts."""
+    if not given.baseline:
         return str(left)
-    accepted = f"{len(found) - len(left)} accepted by {given.baseline}"
-    return f"{left}\n\n{accepted}" if left else f"no new findings; {accepted}"
+    baseline = Baseline.load(given.baseline)
+    lines = [str(left) if left else "no new findings"]
+    if accepted := len(found) - len(left):
+        lines.append(f"{accepted} accepted by {given.baseline}")
+    if alike := sum(baseline.knows(finding, kernel) for finding in left):
+        lines.append(f"{counted(alike, 'finding')} of kinds that {given.baseline} knows, more of them than it accepts")
+    if baseline.is_dated:
+        lines.append(f"{given.baseline} knows neither kernels nor counts; write it again with --write-baseline")
+    return ("\n\n" if left else "; ").join(lines)
 
 
-def written(found: Findings, path: str) -> str:
+def written(found: Findings, path: str, kernel: str) -> str:
     """What is told of a baseline that has been written."""
-    return f"{path}: {len(found)} finding{'' if len(found) == 1 else 's'} written"
+    return f"{path}: {counted(len(found), 'finding')} of {kernel} written"
 
 
 def figures(given: argparse.Namespace, before: xe.Report, after: xe.Report) -> Sequence[str]:

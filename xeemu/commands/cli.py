@@ -211,19 +211,20 @@ def _check(given: argparse.Namespace) -> int:
     with phase(f"{example.name}: checking"):
         _, findings = launch(*example.inputs(size), **example.static)
     with _writing():
-        left = checks.settled(findings, given, f"{example.name}: what is wrong")
+        left = checks.settled(findings, given, example)
     format_ = "json" if given.json else given.format
     if format_ == "text":
         device = xe.device(given.device)
         launched = printing.launch_text(example.kernel, nd_range, device)
-        printing.say(f"{example.name}: {launched}, device {device.name}\n\n{checks.told(left, findings, given)}\n")
+        told = checks.told(left, findings, given, example.kernel.name)
+        printing.say(f"{example.name}: {launched}, device {device.name}\n\n{told}\n")
         printing.print_sites("proved", findings.proved)
         printing.print_sites("watched", findings.watched)
     else:
         print(checks.formatted(left, format_), end="")
     _print_others(example.kernel, nd_range, format_ != "text")
     if given.write_baseline:
-        printing.say(checks.written(findings, given.write_baseline), sys.stderr)
+        printing.say(checks.written(findings, given.write_baseline, example.kernel.name), sys.stderr)
     return _FOUND if checks.failing(left, given) else 0
 
 

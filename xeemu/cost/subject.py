@@ -47,6 +47,7 @@ class Subject:
       spill_bytes: bytes of a work-item that do not fit its registers.
       idle: its divergent code.
       waits: what its sub-groups wait for.
+      parts: into how many parts what a sub-group does could be divided, at most.
     """
 
     sites: tuple[SiteReport, ...]
@@ -61,6 +62,7 @@ class Subject:
     spill_bytes: int = 0
     idle: tuple[Idle, ...] = ()
     waits: tuple[Waiting, ...] = ()
+    parts: float = 1.0
 
     @property
     def group_size(self) -> int:
@@ -108,24 +110,6 @@ class Advice:
     text: str
     change: Change | None
     minor: bool = False
-
-
-def fewer(site: SiteReport, times: float, **counts: int | None) -> SiteReport:
-    """A site with all counts so many times smaller, but for those given."""
-    names = (
-        "lanes",
-        "requests",
-        "passes",
-        "ideal_passes",
-        "lines",
-        "sectors",
-        "bytes_used",
-        "bytes_moved",
-        "l1_passes",
-    )
-    known = {name: getattr(site, name) for name in names}
-    scaled = {name: None if n is None else math.ceil(n / times) for name, n in known.items()}
-    return dataclasses.replace(site, **{**scaled, **counts})  # type: ignore[arg-type]
 
 
 def costliest(sites: Iterable[SiteReport], name: str) -> list[SiteReport]:

@@ -71,7 +71,7 @@ def tabulate(
         exchanges=exchanges,
         atomics=atomics,
     )
-    launch = Launch(by_place, done, taken, resident, spilled)
+    launch = Launch(by_place, done, taken, resident, counts.executions, spilled)
     time = launch.timing
     terms = time.terms if time else ()
     slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
@@ -90,6 +90,7 @@ def tabulate(
         spill_bytes=spill or 0,
         idle=_idle(taken),
         waits=time.waits if time else (),
+        parts=launch.divisions.most,
     )
     return Report(
         kernel=program.kernel.name,

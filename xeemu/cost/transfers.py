@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from xeemu.cost import amounts
 from xeemu.cost.instructions import UNROLLED
-from xeemu.cost.sites import SiteReport
-from xeemu.cost.subject import Advice, Subject, costliest, fewer
+from xeemu.cost.sites import SiteReport, fewer
+from xeemu.cost.subject import Advice, Subject, costliest
 from xeemu.cost.trials import Change
 from xeemu.cost.work import Wait
 from xeemu.language.dialect import PYTHON

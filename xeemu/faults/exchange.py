@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from xeemu.faults.baseline import Accepted
+from xeemu.faults.baseline import Mark
 from xeemu.faults.findings import ERROR, KINDS, Finding
 from xeemu.language.places import from_here
 from xeemu.language.source import Site
@@ -56,7 +56,7 @@ def sarif(findings: Sequence[Finding], version: str) -> dict[str, Any]:
 
 def _result(finding: Finding) -> dict[str, Any]:
     places = list(map(_location, finding.sites))
-    known = Accepted.of(finding)
+    known = Mark.of(finding)
     digest = hashlib.sha256(json.dumps([known.kind, known.memory, *known.sources]).encode()).hexdigest()
     result = {
         "ruleId": finding.kind,
