@@ -349,7 +349,7 @@ def from_the_end(wg, x):
 
 
 def counted_from_the_end(wg, x):
-    return x.at[-1].add(x[wg.global_id(0)])
+    return x.atomic[-1].add(x[wg.global_id(0)])
 
 
 CAUTIONS = [
