@@ -13,6 +13,7 @@ from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import Term
 from xeemu.devices.occupancy import Occupancy
+from xeemu.language import public
 from xeemu.language.places import from_here
 
 LEVER_GAIN = 1.05
@@ -49,6 +50,7 @@ class Hint:
         return f"{self.kind}{where}: {self.text} {self.effect}"
 
 
+@public.members
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Report:
     """What a launch costs on a modelled device. `str(report)` is the whole of it, in ASCII and 80 columns.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xeemu.errors import KernelArgumentError, did_you_mean
+from xeemu.language import public
 from xeemu.plot import drawing
 from xeemu.sweeps import text
 from xeemu.sweeps.ranking import Row, Table
@@ -20,6 +21,7 @@ _BEST = "tab:red"
 _MOST_NUMBERED = 400  # cells of a map that have their times in them
 
 
+@public.known_as("plot.sweep")
 def sweep(table: Table, x: str | None = None, y: str | None = None, ax: "Axes | None" = None) -> "Axes":
     """The times of a table of `xe.tune` over one part of the configuration, as a curve, or over two, as a map.
 

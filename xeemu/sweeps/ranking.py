@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from xeemu.devices.device import Device
+from xeemu.language import public
 from xeemu.language.ndrange import NDRange
 from xeemu.sweeps import page, text
 
@@ -17,6 +18,7 @@ LAUNCH = (*ALWAYS, "grf_size")
 """The parts of a configuration that are no static parameters."""
 
 
+@public.members
 @dataclasses.dataclass(frozen=True)
 class Row:
     """One configuration of a launch, and what it would cost.
@@ -70,6 +72,7 @@ class Row:
         return {**vars(self), "configuration": configuration, "missing": list(self.missing)}
 
 
+@public.members
 class Table(tuple[Row, ...]):
     """The rows of a sweep: by predicted time, the best first; then those of unknown time; then the invalid ones.
 
