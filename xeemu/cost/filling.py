@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterator
 
-from xeemu.cost.sites import SiteReport
-from xeemu.cost.subject import Advice, Idle, Subject, fewer
+from xeemu.cost.sites import SiteReport, fewer
+from xeemu.cost.subject import Advice, Idle, Subject
 from xeemu.cost.trials import Change
 
 # Patterns worth a hint: half of the device's places for work-groups without one; half of the lanes without work.
@@ -28,12 +28,15 @@ def _small(subject: Subject) -> Iterator[Advice]:
     if not resident or not cores or not subject.groups or subject.groups > _FEW_GROUPS * resident * cores:
         return
     places = resident * cores
+    spread = min(places / subject.groups, subject.parts)
+    if spread <= 1:
+        return
     text = (
         f"{subject.groups} of the {places} work-groups that {subject.device.name} holds at a time, {resident} on each "
-        f"of {cores} Xe cores. Share the work out over more work-groups, or let one launch do more of it: the rest of "
-        "the device is idle."
+        f"of {cores} Xe cores; the rest of the device is idle. Let {spread:.3g} times as many work-groups share the "
+        "iterations of a work-item, none of which needs others."
     )
-    yield Advice("small launch", (), text, Change(spread=places / subject.groups), minor=True)
+    yield Advice("small launch", (), text, Change(spread=spread), minor=True)
 
 
 def _small_groups(subject: Subject) -> Iterator[Advice]:

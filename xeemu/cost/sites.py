@@ -6,6 +6,7 @@ passes / requests; *excess* is passes - ideal. A figure that is not known is `No
 """
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -152,6 +153,24 @@ class AtomicTotals:
     global_operations: int | None
     global_sectors: int | None
     contention: int | None
+
+
+def fewer(site: SiteReport, times: float, **counts: int | None) -> SiteReport:
+    """A site with all counts so many times smaller, but for those given."""
+    names = (
+        "lanes",
+        "requests",
+        "passes",
+        "ideal_passes",
+        "lines",
+        "sectors",
+        "bytes_used",
+        "bytes_moved",
+        "l1_passes",
+    )
+    known = {name: getattr(site, name) for name in names}
+    scaled = {name: None if n is None else math.ceil(n / times) for name, n in known.items()}
+    return dataclasses.replace(site, **{**scaled, **counts})  # type: ignore[arg-type]
 
 
 def ratio(a: float | None, b: float | None) -> float | None:

@@ -2,9 +2,10 @@
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from xeemu.cost.latency import Waiting
+from xeemu.cost.rows import Rows
 from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.trials import Change
 from xeemu.devices.device import Device
@@ -47,6 +48,8 @@ class Subject:
       spill_bytes: bytes of a work-item that do not fit its registers.
       idle: its divergent code.
       waits: what its sub-groups wait for.
+      rows: gives where the neighbours begin that access one memory at some sites; None if that is not known.
+      parts: into how many parts what a sub-group does could be divided, at most.
     """
 
     sites: tuple[SiteReport, ...]
@@ -61,6 +64,8 @@ class Subject:
     spill_bytes: int = 0
     idle: tuple[Idle, ...] = ()
     waits: tuple[Waiting, ...] = ()
+    parts: float = 1.0
+    rows: Callable[[Sequence[SiteReport]], Rows | None] = lambda sites: None
 
     @property
     def group_size(self) -> int:
@@ -108,24 +113,6 @@ class Advice:
     text: str
     change: Change | None
     minor: bool = False
-
-
-def fewer(site: SiteReport, times: float, **counts: int | None) -> SiteReport:
-    """A site with all counts so many times smaller, but for those given."""
-    names = (
-        "lanes",
-        "requests",
-        "passes",
-        "ideal_passes",
-        "lines",
-        "sectors",
-        "bytes_used",
-        "bytes_moved",
-        "l1_passes",
-    )
-    known = {name: getattr(site, name) for name in names}
-    scaled = {name: None if n is None else math.ceil(n / times) for name, n in known.items()}
-    return dataclasses.replace(site, **{**scaled, **counts})  # type: ignore[arg-type]
 
 
 def costliest(sites: Iterable[SiteReport], name: str) -> list[SiteReport]:

@@ -5,18 +5,21 @@ A change is told by what it does to the counts of the launch; its work is added 
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xeemu.cost import pipes, timing, workload
+from xeemu.cost import amounts, divisions, pipes, requests, rows, timing, workload
 from xeemu.cost.census import Census
-from xeemu.cost.instructions import CHAIN, UNROLLED
-from xeemu.cost.sites import SiteReport
+from xeemu.cost.divisions import Divisions
+from xeemu.cost.instructions import CHAIN, START, UNROLLED
+from xeemu.cost.rows import Rows
+from xeemu.cost.sites import SiteReport, fewer
 from xeemu.cost.timing import Timing
 from xeemu.cost.work import Wait, Work
 from xeemu.cost.workload import Executed, Spill
 from xeemu.devices.occupancy import Occupancy
 from xeemu.knowledge.access_tree import Place
+from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.periodicity import Effort
 
 
@@ -30,10 +33,11 @@ class Change:
       work: what would be added to counts of `Work`, by field; negative for what would be spared.
       waits: what sub-groups would wait for too.
       together: operations of whose loads as many would be under way at a time as a compiler unrolls iterations.
+      loops: operations, each with how many times fewer iterations a loop would have that does nothing but these.
       spills: whether values would be spilled as they are.
       instructions: the same for instructions of sub-groups, by class, without requests to memory.
       resident: how many times as many sub-groups an Xe core would hold.
-      spread: how many times as many work-groups would share the work.
+      spread: how many times as many work-groups would share the work; what cannot be divided each does as a whole.
       merges: whether these would be of the same sub-groups, so that there are more or fewer in each.
     """
 
@@ -42,6 +46,7 @@ class Change:
     work: Mapping[str, float] = dataclasses.field(default_factory=dict)
     waits: tuple[Wait, ...] = ()
     together: tuple[SiteReport, ...] = ()
+    loops: tuple[tuple[SiteReport, float], ...] = ()
     spills: bool = True
     instructions: Mapping[str, float] = dataclasses.field(default_factory=dict)
     resident: float = 1.0
@@ -58,6 +63,7 @@ class Launch:
       executed: what else it does.
       taken: its census.
       resident: its occupancy.
+      executions: of each call path, by all work-groups; None where that is not known.
       spill: what does not fit the registers.
     """
 
@@ -65,6 +71,7 @@ class Launch:
     executed: Executed
     taken: Census
     resident: Occupancy | None
+    executions: Mapping[Plan, int | None]
     spill: Spill = dataclasses.field(default_factory=Spill)
 
     @functools.cached_property
@@ -95,15 +102,96 @@ class Launch:
             groups *= change.resident * (change.spread if change.merges else 1.0)
         return timing.predict(work, self.taken.device, groups)
 
+    @functools.cached_property
+    def divisions(self) -> Divisions:
+        """Into how many parts what its sub-groups execute could be divided."""
+        return divisions.of_launch(self.sites, self.taken, self.executions)
+
+    def rows(self, sites: Sequence[SiteReport]) -> Rows | None:
+        """The rows of some sites of one memory; None if they are not known."""
+        chosen = {id(site) for site in sites}
+        every = (o for o, *_ in self.taken.operations.values() if id(self.sites.get(o.place)) in chosen)
+        return rows.of_operations(every, len(self.taken.geometry.local_range))
+
+    @functools.cached_property
+    def _as_it_is(self) -> Work | None:
+        return self._counted(self.sites, Change())
+
     def _work(self, change: Change) -> Work | None:
+        if change.spread > 1 and not change.merges:
+            return self._shared(change)
         changed = {id(before): after for before, after in change.sites}
         sites = {place: changed.get(id(site), site) for place, site in self.sites.items()}
+        return self._counted(sites, dataclasses.replace(change, instructions=self._instructions(change)))
+
+    def _counted(self, sites: Mapping[Place, SiteReport], change: Change) -> Work | None:
+        changed = {id(before) for before, _ in change.sites}
         packed = [place for place, site in self.sites.items() if change.packed and id(site) in changed]
         with Effort().portion():
             executed = dataclasses.replace(self.executed, instructions=self._classes(change), chain=self._chain(change))
             spill = self.spill if change.spills else Spill()
             work = workload.of_launch(sites, executed, self.taken, self.resident, frozenset(packed), spill)
         return None if work is None else _spread(_added(work, change), change)
+
+    def _shared(self, change: Change) -> Work | None:
+        """The work shared by more work-groups, with what each of them does as a whole."""
+        times = {place: self.divisions.of_place(place, change.spread) for place in self.sites}
+        sites = {place: fewer(site, 1 / times[place]) for place, site in self.sites.items()}
+        repeated = self._repeated(change.spread)
+        more = {name: (each - 1) * (self._done(name) or 0) for name, each in repeated.items()}
+        work, before = self._counted(sites, dataclasses.replace(change, instructions=more)), self._as_it_is
+        if work is None or before is None:
+            return work
+        by_site = {id(site): times[place] for place, site in self.sites.items()}
+        waits = before.waits and tuple(
+            _more(wait, by_site.get(id(wait.site), change.spread), before.sub_groups, work.sub_groups)
+            for wait in before.waits
+        )
+        updates = self._updates(times)
+        return dataclasses.replace(
+            work,
+            waits=waits,
+            barriers=amounts.product(before.barriers, repeated.get("barrier", 1.0)),
+            atomic_lanes=amounts.product(before.atomic_lanes, updates),
+            atomic_sends=amounts.product(before.atomic_sends, updates),
+            atomic_contention=amounts.product(before.atomic_contention, updates),
+        )
+
+    def _updates(self, times: Mapping[Place, float]) -> float:
+        """How many times as many lanes update global memory."""
+        lanes = {place: self.sites[place].lanes or 0 for place in self.taken.updates if place.memory.space == "global"}
+        every = sum(lanes.values())
+        return sum(times[place] * n for place, n in lanes.items()) / every if every else 1.0
+
+    def _repeated(self, groups: float) -> Mapping[str, float]:
+        """By class of instructions how many times as many are executed if as many times the groups share the work."""
+        before: dict[str, float] = {}
+        then: dict[str, float] = {}
+        for (plan, _), each in self.taken.instructions.items():
+            times, again = self.executions[plan] or 0, self.divisions.of_body(plan, groups)
+            for name, number in each.items():
+                before[name] = before.get(name, 0.0) + number * times
+                then[name] = then.get(name, 0.0) + number * times * again
+        return {name: then[name] / number if number else groups for name, number in before.items()}
+
+    def _done(self, name: str) -> float | None:
+        return self.executed.chain if name == CHAIN else (self.executed.instructions or {}).get(name)
+
+    def _instructions(self, change: Change) -> Mapping[str, float]:
+        """Those of a change, without what iterations of its loops execute that are spared."""
+        times = {id(site): times for site, times in change.loops}
+        total = dict(change.instructions)
+        frames = {frame.plan: frame for frame in self.taken.schedule.root.frames()} if times else {}
+        for frame in frames.values():
+            sites = [self.sites[o.place] for o in frame.operations() if o.place in self.sites]
+            if frame.kind != "iteration" or not sites or any(id(site) not in times for site in sites):
+                continue
+            spared = (self.executions[frame.plan] or 0) * (1 - 1 / min(times[id(site)] for site in sites))
+            each_time = self.taken.instructions.get((frame.plan, START), {})
+            for name, number in each_time.items():
+                more = -number * spared * requests.sub_groups(self.taken.geometry)
+                total[name] = total.get(name, 0.0) + more
+        return total
 
     def _chain(self, change: Change) -> float | None:
         arithmetic = sum(n for name, n in change.instructions.items() if name not in ("memory", "barrier", CHAIN))
@@ -123,14 +211,24 @@ def _added(work: Work, change: Change) -> Work:
     """The work with some counts changed; one that is not known stays so."""
     known = {name: getattr(work, name) for name in change.work}
     changed: dict[str, Any] = {n: None if known[n] is None else max(0.0, known[n] + change.work[n]) for n in known}
-    waits = None if work.waits is None else tuple(_together(wait, change) for wait in work.waits) + change.waits
+    waits = None if work.waits is None else tuple(_of_change(wait, work, change) for wait in work.waits) + change.waits
     return dataclasses.replace(work, waits=waits, **changed)
 
 
-def _together(wait: Wait, change: Change) -> Wait:
-    if not any(wait.site is site for site in change.together):
-        return wait
-    return dataclasses.replace(wait, rounds=min(wait.rounds, wait.requests / UNROLLED))
+def _more(wait: Wait, times: float, before: int, then: int) -> Wait:
+    """A wait of so many times as many loads, by so many sub-groups instead of so many; less than once each cannot."""
+    least = then * min(1.0, wait.rounds / before)
+    return dataclasses.replace(wait, requests=wait.requests * times, rounds=max(least, wait.rounds * times))
+
+
+def _of_change(wait: Wait, work: Work, change: Change) -> Wait:
+    if any(wait.site is site for site in change.together):
+        return dataclasses.replace(wait, rounds=min(wait.rounds, wait.requests / UNROLLED))
+    looped = {id(site) for site, _ in change.loops}
+    if any(wait.site is after and id(before) in looped for before, after in change.sites):
+        # Of a loop that is hardly gone through again, no iterations are unrolled.
+        return dataclasses.replace(wait, rounds=max(wait.rounds, min(wait.requests, work.sub_groups)))
+    return wait
 
 
 def _spread(work: Work, change: Change) -> Work:

@@ -6,11 +6,10 @@ a local memory, where it stores next to each other what several iterations have 
 barriers, gathers or inner loops only grows.
 """
 
-from xeemu.emission import addressing
 from xeemu.emission.loop_accesses import CountedLoop
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op
-from xeemu.knowledge import analysis, lattices
+from xeemu.knowledge import addressing, analysis, lattices
 
 
 def factor(loop: CountedLoop) -> int:

@@ -1,0 +1,111 @@
+"""Divisions: into how many parts what a sub-group executes could be divided, so that others take a share.
+
+The iterations of a loop that is no recurrence can be divided, and operations of one line that the kernel's own loops
+have written out: those that follow the id of the group. What fills a table, or stands beside such loops, each group
+executes as a whole.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Mapping
+
+from xeemu.cost import recurrences, waiting
+from xeemu.cost.census import Census
+from xeemu.cost.sites import SiteReport
+from xeemu.knowledge.access_tree import Frame, Operation, Place
+from xeemu.knowledge.analysis import Plan
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Divisions:
+    """Into how many parts the executions of a sub-group could be divided.
+
+    Attributes:
+      bodies: by call path, at least 1.
+      accesses: for each place the share of its requests that each of its operations makes, and the same of these.
+    """
+
+    bodies: Mapping[Plan, float]
+    accesses: Mapping[Place, tuple[tuple[float, float], ...]]
+
+    @property
+    def most(self) -> float:
+        """The most parts of anything."""
+        every = (parts for each in self.accesses.values() for _, parts in each)
+        return max((1.0, *self.bodies.values(), *every))
+
+    def of_body(self, plan: Plan, groups: float) -> float:
+        """How many times as often the body of a call path is executed in all, if as many times the groups share it."""
+        return groups / min(groups, self.bodies[plan])
+
+    def of_place(self, place: Place, groups: float) -> float:
+        """The same for the requests of a place."""
+        return sum(share * groups / min(groups, parts) for share, parts in self.accesses[place])
+
+
+def of_launch(sites: Mapping[Place, SiteReport], taken: Census, executions: Mapping[Plan, int | None]) -> Divisions:
+    """The divisions of a launch.
+
+    Args:
+      sites: what its memory operations cost.
+      taken: its census.
+      executions: of each call path, by all groups; None where that is not known.
+    """
+    bodies: dict[Plan, float] = {}
+    _divide(taken.schedule.root, 1.0, _Sizes(taken, executions), bodies)
+    accesses: dict[Place, list[tuple[float, float]]] = {place: [] for place in sites}
+    alike = _alike(taken)
+    for operation, share in waiting.shares(sites, taken):
+        plan = operation.frame.plan
+        accesses[operation.place].append((share, bodies[plan] * alike.get((plan, operation.place), 1)))
+    return Divisions(bodies, {place: tuple(each) for place, each in accesses.items()})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Sizes:
+    """How often the loops of a launch go round."""
+
+    taken: Census
+    executions: Mapping[Plan, int | None]
+
+    def iterations(self, inner: Frame, frame: Frame) -> float:
+        """Iterations of a loop that others could take, 1 of what is none."""
+        if inner.kind not in ("iteration", "test") or inner.number is None or not self._is_shared(inner):
+            return 1.0
+        around, inside = self.executions[frame.plan], self.executions[inner.plan]
+        if not around or not inside or recurrences.is_recurrent(frame.body.ops[inner.number]):
+            return 1.0
+        return max(1.0, inside / around)
+
+    def _is_shared(self, loop: Frame) -> bool:
+        """Whether each work-group goes through a loop for a part of global memory, or without any."""
+        accesses = [o for o in loop.operations() if o.place.memory.space == "global"]
+        return not accesses or any(_follows_group(o, self.taken) for o in accesses)
+
+
+def _follows_group(operation: Operation, taken: Census) -> bool:
+    """Whether the groups access elements of global memory each of its own, as far as is known. Where there is one
+    group, what it loads and stores is taken to be so, and what it adds to is not."""
+    index = operation.linear_index
+    if operation.place.memory.space != "global":
+        return False
+    if taken.geometry.groups == 1:
+        return not operation.updates
+    return not index.known or any(axis in index.axes for axis in taken.schedule.groups)
+
+
+def _divide(frame: Frame, parts: float, sizes: _Sizes, found: dict[Plan, float]) -> None:
+    found[frame.plan] = max(parts, found.get(frame.plan, 1.0))
+    for step in frame.steps:
+        if isinstance(step, Frame):
+            _divide(step, parts * sizes.iterations(step, frame), sizes, found)
+
+
+def _alike(taken: Census) -> Mapping[tuple[Plan, Place], int]:
+    """How many operations a body has in one place that follow the group's id; without those of addresses that depend
+    on data, which may need one another."""
+    found: dict[tuple[Plan, Place], int] = collections.defaultdict(int)
+    for operation, *_ in taken.operations.values():
+        if operation.linear_index.known and _follows_group(operation, taken):
+            found[operation.frame.plan, operation.place] += 1
+    return found
