@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from xeemu.devices.target import Target
 from xeemu.emission import ordered_atomics, strided_windows
@@ -50,8 +51,19 @@ def after(data: jax.Array, placed: PlacedWindow, op: str, made: Made, target: Ta
     return placed.combined(data, op, made.values, made.mask, target)
 
 
+def stacked(each: Sequence[Made]) -> Made:
+    """What several updates are made with, of which all have a mask or none: `[updates, G or 1, n or 1]`."""
+
+    def joined(arrays: Sequence[jax.Array]) -> jax.Array:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        return jnp.stack([jnp.broadcast_to(array, shape) for array in arrays])
+
+    masks = [made.mask for made in each if made.mask is not None]
+    return Made(joined([made.values for made in each]), joined(masks) if masks else None)
+
+
 def side_by_side(each: Sequence[Made], placed: PlacedWindow) -> Made:
-    """What several updates in a window are made with, of which all have a mask or none: `[G or 1, updates * n]`."""
+    """What updates in a window are made with that fill it one after the other: `[G or 1, updates * n]`."""
     elements = placed.window.elements // len(each)
 
     def joined(arrays: Sequence[jax.Array]) -> jax.Array:
@@ -63,7 +75,7 @@ def side_by_side(each: Sequence[Made], placed: PlacedWindow) -> Made:
 
 
 def of_groups(made: Made, placed: PlacedWindow) -> Made:
-    """The same, from `[updates, G or 1, n or 1]`."""
+    """The same, from `[updates, G or 1, n or 1]`; an axis of updates is moved faster than parts of it are."""
 
     def laid_out(array: jax.Array) -> jax.Array:
         updates, rows, _ = array.shape

@@ -216,7 +216,7 @@ class _Access:
         if number != row.last:
             return waiting
         place, before = buffer.deferred_to, access.contents(buffer)
-        made = batched_updates.side_by_side(waiting.deferred, place)
+        made = batched_updates.of_groups(batched_updates.stacked(waiting.deferred), place)
         data = batched_updates.after(before, place, operation, made, at.chunk.target)
         return dataclasses.replace(buffer, deferred=(), deferred_to=None).holding(data)
 
