@@ -22,9 +22,9 @@ from xeemu.knowledge import (
     constant_folding,
     conversions,
     forms,
+    growth,
     intervals,
     lanewise,
-    periodicity,
     work,
 )
 from xeemu.language import lineage, linearity, primitives, separation, source
@@ -69,7 +69,7 @@ def test_other_rules_are_for_known_operations(rules):
     assert rules.keys() <= table.OPS.keys()
 
 
-@pytest.mark.parametrize("rules", [alignment._RULES, periodicity._RULES], ids=["alignment", "progressions"])
+@pytest.mark.parametrize("rules", [alignment._RULES, growth.RULES], ids=["alignment", "growth"])
 def test_rules_of_expressions_are_for_known_operations(rules):
     assert rules.keys() <= table.OPS.keys() | {"element", "table"}
 

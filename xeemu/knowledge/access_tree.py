@@ -15,11 +15,11 @@ import numpy as np
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import analysis, constant_folding, expressions, intervals, periodicity, presence, tables
+from xeemu.knowledge import analysis, budget, constant_folding, expressions, intervals, periodicity, presence, tables
 from xeemu.knowledge.analysis import Plan
-from xeemu.knowledge.expressions import Axis, Expression
+from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.intervals import Interval
-from xeemu.knowledge.periodicity import Box, TooLarge
+from xeemu.knowledge.periodicity import Box
 from xeemu.language import collectives, primitives, separation, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -277,7 +277,7 @@ class _Walk:
     def body(self, frame: Frame, inputs: Sequence[Item]) -> list[Item]:
         """Adds the steps of a frame; gives the items behind its results."""
         self._walks += 1
-        periodicity.spend(_UNITS_OF_OPERATION * len(frame.body.ops))
+        budget.spend(_UNITS_OF_OPERATION * len(frame.body.ops))
         items: dict[Any, Item] = dict(zip(frame.body.taken, inputs, strict=True))
 
         def read(value: Value) -> Item:
