@@ -17,7 +17,6 @@ from xeemu.faults import absence, alignment
 from xeemu.ir import ops, printer, table
 from xeemu.ir.table import Kind, Traits
 from xeemu.knowledge import (
-    access_tree,
     analysis,
     constant_folding,
     conversions,
@@ -25,6 +24,7 @@ from xeemu.knowledge import (
     growth,
     intervals,
     lanewise,
+    symbolic_execution,
     work,
 )
 from xeemu.language import lineage, linearity, primitives, separation, source
@@ -108,7 +108,7 @@ def _mystery(ready):
 
 CONSUMERS = {
     "analysis": lambda ready: analysis.analyse(ready.program),
-    "schedule": lambda ready: access_tree.of_program(ready.program, ready.plan, (None,)),
+    "access tree": lambda ready: symbolic_execution.of_program(ready.program, ready.plan, (None,)),
     "listing": lambda ready: str(ready.program),
     "interpreter": lambda ready: jax.make_jaxpr(ready.emit)(jnp.zeros(ITEMS, jnp.int32)),
     "stepping": lambda ready: flattening.of_program(ready.program),

@@ -12,7 +12,7 @@ import numpy as np
 
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Value
-from xeemu.knowledge import access_tree, addresses, analysis, expressions, periodicity
+from xeemu.knowledge import addresses, analysis, expressions, periodicity, symbolic_execution
 from xeemu.knowledge.access_tree import AccessTree, Frame, Operation
 from xeemu.knowledge.analysis import Known, Plan
 from xeemu.knowledge.budget import Budget, Measured
@@ -65,7 +65,9 @@ def of_program(program: Program, plan: Plan, rows: range | None) -> tuple[Copy, 
     local = [a for a in program.allocations if a.space == "local" and len(a.shape) == 1]
     try:
         with Budget(_UNITS).portion():
-            search = _Search(program, access_tree.of_program(program, plan, [None] * len(program.arguments)), rows)
+            search = _Search(
+                program, symbolic_execution.of_program(program, plan, [None] * len(program.arguments)), rows
+            )
             return tuple(copy for memory in local if (copy := search.copy(memory)) is not None)
     except TooLarge:
         return ()
