@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from xeemu.devices.target import CPU, GPU
-from xeemu.emission import access_plans, addressing, references, storage, strided_windows
+from xeemu.emission import access_plans, references, storage, strided_windows
 from xeemu.emission.access_plans import (
     BoundaryWindow,
     CheckedWindow,
@@ -22,11 +22,12 @@ from xeemu.emission.access_plans import (
     Updating,
     Window,
 )
-from xeemu.emission.addressing import Index
 from xeemu.emission.haloed_tiles import HaloedTiles
 from xeemu.emission.references import Reference
 from xeemu.emission.storage import Storage
 from xeemu.emission.values import Chunk
+from xeemu.knowledge import addressing
+from xeemu.knowledge.addressing import Index
 from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form
 from xeemu.language.geometry import Geometry

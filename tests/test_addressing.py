@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
-from xeemu.emission import addressing
-from xeemu.emission.addressing import Index
 from xeemu.emission.observer import Observer
-from xeemu.knowledge import analysis, forms, intervals
+from xeemu.knowledge import addressing, analysis, forms, intervals
+from xeemu.knowledge.addressing import Index
 from xeemu.knowledge.analysis import Known
 
 

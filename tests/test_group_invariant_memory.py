@@ -15,8 +15,8 @@ from test_update_coalescing import on_a_gpu
 import xeemu as xe
 from xeemu import kernels
 from xeemu.ir import ops
-from xeemu.knowledge import scratchpad_copies
-from xeemu.launching import fitting, group_invariant_memory
+from xeemu.knowledge import group_invariant_memory, scratchpad_copies
+from xeemu.launching import fitting
 
 GROUPS, N = 6, 16
 ND_RANGE = xe.NDRange(GROUPS * N, N)

@@ -15,7 +15,7 @@ from test_update_coalescing import on_a_gpu
 import xeemu as xe
 from xeemu import kernels
 from xeemu.emission import scalar_promotion
-from xeemu.launching import group_invariant_memory
+from xeemu.knowledge import group_invariant_memory
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,6 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import (
-    addressing,
     fusion_barriers,
     ordered_atomics,
     placed_windows,
@@ -38,6 +37,7 @@ from xeemu.emission.positions import Lanes, Touched, columns, places
 from xeemu.emission.store_to_load_forwarding import Forwarded
 from xeemu.emission.strided_windows import StridedWindow
 from xeemu.emission.values import Buffer, Chunk, Emitted, Shared, Some, Update
+from xeemu.knowledge import addressing
 from xeemu.language.memory import poison
 
 

@@ -8,10 +8,9 @@ import jax
 from jax.extend import core as jex_core
 
 from xeemu.devices.target import Target
-from xeemu.emission import addressing
 from xeemu.ir import ops
 from xeemu.ir.program import Op
-from xeemu.knowledge import analysis
+from xeemu.knowledge import addressing, analysis
 from xeemu.knowledge.analysis import Plan
 from xeemu.language.program import Program
 

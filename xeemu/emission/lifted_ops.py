@@ -15,13 +15,13 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import exactness, invariant_division, positions, subgroups
-from xeemu.emission.addressing import Elements
 from xeemu.emission.compare_fusion import Comparison
 from xeemu.emission.items import Item, as_value, named
 from xeemu.emission.values import Chunk, Emitted, Shared, Some, Split
 from xeemu.ir import evaluation, ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import forms
+from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Plan
 
 _Bind = Callable[[Op, Sequence[jax.Array]], list[jax.Array]]

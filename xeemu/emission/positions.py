@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import addressing, fusion_barriers
-from xeemu.emission.addressing import Address, Elements, Index
+from xeemu.emission import fusion_barriers
 from xeemu.emission.references import Reference
 from xeemu.emission.values import Buffer, Chunk, Emitted, materialise
-from xeemu.knowledge import forms, lattices
+from xeemu.knowledge import addressing, forms, lattices
+from xeemu.knowledge.addressing import Address, Elements, Index
 from xeemu.knowledge.forms import Form
 from xeemu.language.primitives import Access
 

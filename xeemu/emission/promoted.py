@@ -5,12 +5,13 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 
-from xeemu.emission import access, access_plans, addressing, injectivity, positions
+from xeemu.emission import access, access_plans, positions
 from xeemu.emission.access_plans import Loading
-from xeemu.emission.addressing import Elements
 from xeemu.emission.positions import Lanes, Located, Touched
 from xeemu.emission.scalar_promotion import PromotedPlace
 from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.knowledge import addressing, injectivity
+from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Known
 
 
@@ -44,7 +45,7 @@ def taken(buffer: Buffer, place: PromotedPlace, indices: list[Emitted], chunk: C
     private = buffer.space == "private"
     if not where.count or not buffer.elements or (private and not where.all):
         return None
-    if not injectivity.distinct(place, buffer.space, chunk.geometry, chunk.count):
+    if not injectivity.distinct(place.address, buffer.space, chunk.geometry, chunk.count):
         return None
     address = positions.locate(buffer, indices, where, chunk)
     if not address.known.proved:

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from xeemu.emission.addressing import Address, Elements
 from xeemu.emission.storage import Storage
+from xeemu.knowledge.addressing import Address, Elements
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -5,12 +5,12 @@ XLA copies a memory that it sees in several shapes, so that they have to agree.
 
 from collections.abc import Mapping
 
-from xeemu.emission import addressing, row_views, strided_windows
+from xeemu.emission import row_views, strided_windows
 from xeemu.emission.storage import Storage
 from xeemu.emission.values import Buffer, Chunk
 from xeemu.ir import ops
 from xeemu.ir.program import Op
-from xeemu.knowledge import analysis
+from xeemu.knowledge import addressing, analysis
 from xeemu.knowledge.analysis import Known, Plan
 from xeemu.language.program import Program
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.emission import addressing
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge import addressing
+from xeemu.knowledge.addressing import Address
 from xeemu.knowledge.analysis import Known, Plan
 from xeemu.knowledge.value_numbering import Numbers
 from xeemu.language import primitives
@@ -31,8 +32,7 @@ class PromotedPlace:
       chosen: the flat positions of the elements of the access that its static mask leaves in.
       indices: the components of its index.
       values: what is known of them.
-      pattern: `[n]` linear element index less what all work-items have in common; None if that is not known.
-      steps: what each dimension of the group id adds to it.
+      address: of it, as far as it is known before the program runs.
       users: numbers of the operations of the loop's body that do nothing but access it.
       inside: whether the index is computed in the loop's body itself; else it is known before the program runs.
     """
@@ -41,8 +41,7 @@ class PromotedPlace:
     chosen: np.ndarray
     indices: tuple[Value, ...]
     values: tuple[Known, ...]
-    pattern: np.ndarray | None
-    steps: tuple[int, ...]
+    address: Address
     users: frozenset[int] = frozenset()
     inside: bool = True
 
@@ -178,12 +177,11 @@ class _Walk:
         values = tuple(plan.value(a, self.dimensions) for a in indices)
         address = addressing.foreseen(op, plan, self.dimensions)
         form, chosen = address.form, address.elements.chosen
-        pattern, steps = (form.pattern, form.steps) if form is not None else (None, ())
-        place = PromotedPlace(access, chosen, tuple(indices), values, pattern, steps, inside=outermost)
+        place = PromotedPlace(access, chosen, tuple(indices), values, address, inside=outermost)
         lanes = (access.shape, chosen.tobytes())
-        if pattern is not None and place.known:
+        if form is not None and place.known:
             private = plan.values[op.operands[0]].space == "private"
-            return ("known", steps, pattern.tobytes(), lanes if private else None), place
+            return ("known", form.steps, form.pattern.tobytes(), lanes if private else None), place
         numbers = tuple(operands[1 : 1 + access.rank])
         return None if None in numbers else (("computed", numbers, lanes), place)
 

@@ -11,10 +11,9 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 import jax
 import numpy as np
 
-from xeemu.emission import addressing
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region
-from xeemu.knowledge import analysis
+from xeemu.knowledge import addressing, analysis
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.intervals import Interval

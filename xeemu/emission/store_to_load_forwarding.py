@@ -14,13 +14,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission import addressing, positions
-from xeemu.emission.addressing import Address
+from xeemu.emission import positions
 from xeemu.emission.positions import Lanes, Located
 from xeemu.emission.references import Reference
 from xeemu.emission.values import Buffer, Chunk, Shared, Stored
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region
+from xeemu.knowledge import addressing
+from xeemu.knowledge.addressing import Address
 from xeemu.knowledge.analysis import Plan, fact
 from xeemu.language.geometry import Geometry
 

@@ -6,13 +6,13 @@ import math
 import operator
 
 from xeemu.emission import boundary_windows, row_views
-from xeemu.emission.addressing import Elements
 from xeemu.emission.boundary_windows import Box
 from xeemu.emission.references import Reference
 from xeemu.emission.row_views import Rectangle
 from xeemu.emission.storage import Storage
 from xeemu.emission.values import Chunk
 from xeemu.knowledge import lattices
+from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.lattices import Axis, Lattice
 

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from xeemu.devices.target import CPU, Unrolling
-from xeemu.emission import addressing
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import analysis, lattices
+from xeemu.knowledge import addressing, analysis, lattices
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.lattices import Axis, Lattice
 

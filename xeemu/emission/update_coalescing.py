@@ -13,9 +13,10 @@ from collections.abc import Container, Mapping
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission import addressing, ordered_atomics
+from xeemu.emission import ordered_atomics
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge import addressing
 from xeemu.knowledge.analysis import Plan
 
 # Values of all of them are there at once.

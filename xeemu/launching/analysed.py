@@ -3,10 +3,10 @@
 import dataclasses
 import functools
 
-from xeemu.knowledge import analysis, scratchpad_copies
+from xeemu.knowledge import analysis, group_invariant_memory, scratchpad_copies
 from xeemu.knowledge.analysis import Plan
 from xeemu.language.program import Program
-from xeemu.launching import group_invariant_memory, scratchpad_elimination
+from xeemu.launching import scratchpad_elimination
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.emission import addressing, injectivity, redundant_masks
+from xeemu.emission import redundant_masks
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Value
-from xeemu.knowledge import intervals
+from xeemu.knowledge import addressing, injectivity, intervals
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.forms import Form
 from xeemu.language.geometry import Geometry

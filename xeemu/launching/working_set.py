@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.emission import addressing, scatter_loops, store_to_load_forwarding
+from xeemu.emission import scatter_loops, store_to_load_forwarding
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import analysis
+from xeemu.knowledge import addressing, analysis
 from xeemu.knowledge.analysis import Known, Plan
 from xeemu.language.program import Program
 

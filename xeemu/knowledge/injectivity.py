@@ -4,19 +4,20 @@ import math
 
 import numpy as np
 
-from xeemu.emission.scalar_promotion import PromotedPlace
 from xeemu.knowledge import lattices
+from xeemu.knowledge.addressing import Address
 from xeemu.knowledge.lattices import Axis
 from xeemu.language.geometry import Geometry
 
 
-def distinct(place: PromotedPlace, space: str, geometry: Geometry, groups: int) -> bool:
-    """Whether no two elements of a place are one, of so many groups that are emulated together."""
+def distinct(address: Address, space: str, geometry: Geometry, groups: int) -> bool:
+    """Whether no two elements of an access to a memory of a space are one, of so many groups that are emulated."""
     if space == "private":
-        return _of_items(place, geometry)
-    if place.pattern is None or len(np.unique(place.pattern)) < len(place.pattern):
+        return _of_items(address, geometry)
+    form = address.form
+    if form is None or len(np.unique(form.pattern)) < len(form.pattern):
         return False
-    return space == "local" or groups == 1 or of_groups(place.pattern, place.steps, geometry)
+    return space == "local" or groups == 1 or of_groups(form.pattern, form.steps, geometry)
 
 
 def of_groups(pattern: np.ndarray, steps: tuple[int, ...], geometry: Geometry) -> bool:
@@ -35,12 +36,13 @@ def of_groups(pattern: np.ndarray, steps: tuple[int, ...], geometry: Geometry) -
     return lattice.apart and lattice.distinct == lattice.count
 
 
-def _of_items(place: PromotedPlace, geometry: Geometry) -> bool:
+def _of_items(address: Address, geometry: Geometry) -> bool:
     """Each work-item has elements of its own, so only those of one must differ."""
-    private = math.prod(place.access.shape) // geometry.items
+    elements = address.elements
+    private = math.prod(elements.shape) // geometry.items
     if private == 1:
         return True
-    if place.pattern is None:
+    if address.form is None:
         return False
-    both = np.stack([place.chosen // private, place.pattern])
-    return np.unique(both, axis=1).shape[1] == len(place.pattern)
+    both = np.stack([elements.chosen // private, address.form.pattern])
+    return np.unique(both, axis=1).shape[1] == elements.count
