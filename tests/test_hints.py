@@ -10,6 +10,7 @@ import pytest
 from xeemu.cost import hints
 from xeemu.cost.latency import Waiting
 from xeemu.cost.report import Hint
+from xeemu.cost.rows import Rows
 from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.subject import Idle, Subject
 from xeemu.cost.trials import Change
@@ -319,7 +320,7 @@ def test_lanes_without_work():
 
 def test_rows_that_begin_between_two_lines():
     rows = site(4, "a", "load", "global", lines=2 * N, sectors=5 * N, bytes_used=128 * N, bytes_moved=160 * N)
-    (hint,) = give(rows)
+    (hint,) = give(rows, rows=lambda _: Rows((0,), (4100,)))
     assert hint.kind == "misaligned rows"
     assert hint.text.startswith("Requests touch 2 lines each where 1 would hold their bytes")
 
@@ -327,8 +328,29 @@ def test_rows_that_begin_between_two_lines():
 def test_a_memory_of_one_dimension_has_no_rows_in_a_launch_of_one():
     counts = {"lines": 2 * N, "sectors": 5 * N, "bytes_used": 128 * N, "bytes_moved": 160 * N}
     neighbours = dataclasses.replace(site(4, "a", "load", "global", **counts), shape=(4096,))
-    assert not give(neighbours)
-    assert give(neighbours, local_size=(1, 256))[0].kind == "misaligned rows"
+    found = Rows((0,), (4100,))
+    assert not give(neighbours, rows=lambda _: found)
+    assert give(neighbours, local_size=(1, 256), rows=lambda _: found)[0].kind == "misaligned rows"
+
+
+@pytest.mark.parametrize(
+    ("rows", "apart"),
+    [
+        (Rows((0,), (4100,)), True),
+        (Rows((0, 4100), (4096, 8200)), True),
+        # All begin at the second word of a line.
+        (Rows((4, 132), (4096,)), True),
+        # Of neighbours in a row not all can begin at a line.
+        (Rows((0, 4, 8), (4096,)), False),
+        # A window that moves by a word.
+        (Rows((0,), (4,)), False),
+        (Rows((0,), (4, 4100)), False),
+        (None, False),
+    ],
+)
+def test_only_rows_are_told_to_begin_at_a_line(rows, apart):
+    site_ = site(4, "a", "load", "global", lines=2 * N, sectors=5 * N, bytes_used=128 * N, bytes_moved=160 * N)
+    assert kinds(site_, rows=lambda _: rows) == ["misaligned rows"] * apart
 
 
 def test_what_a_work_group_loads_again():

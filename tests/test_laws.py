@@ -39,6 +39,12 @@ def assert_as_the_oracle_says(program: programs.Program, results: Any) -> None:
     chex.assert_trees_all_equal(jax.tree.map(np.asarray, results), programs.expected(program, poison), strict=True)
 
 
+def assert_as_the_oracle_says_in_chunks(program: programs.Program, groups: int) -> None:
+    """So also `scripts/fuzz-laws`, with at most so many groups at a time."""
+    with in_chunks_of(min(groups, math.prod(program.group_range))):
+        assert_as_the_oracle_says(program, launched(program))
+
+
 @settings(LAW, max_examples=80)
 @given(programs.programs())
 def test_programs_mean_the_same_in_every_order_of_the_groups(program):
@@ -64,8 +70,7 @@ def test_the_emulator_agrees_with_the_oracle_on_plain_ranges(program):
 @settings(LAW, max_examples=600)
 @given(st.one_of(programs.programs(), programs.programs(), programs.programs(plain=True)), st.integers(1, 7))
 def test_the_emulator_agrees_with_the_oracle_on_many_programs(program, chunk):
-    with in_chunks_of(min(chunk, math.prod(program.group_range))):
-        assert_as_the_oracle_says(program, launched(program))
+    assert_as_the_oracle_says_in_chunks(program, chunk)
 
 
 @settings(LAW, max_examples=15)

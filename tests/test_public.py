@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import operator
 import re
 import subprocess
 import sys
@@ -85,13 +86,25 @@ def test_the_module_is_the_command():
 MADE = ("Device", "Kernel", "Local", "NDRange", "Sampler")
 """The classes that users make objects of; those of all others come from xeemu."""
 
-FUNCTIONS = [name for name in PUBLIC if name[0].islower()]
+GIVEN = (xe.Findings, xe.Inspection, xe.Report, xe.Row, xe.Table)
+"""Classes whose objects xeemu gives, with methods for users."""
+
+FUNCTIONS = [
+    *(name for name in PUBLIC if name[0].islower()),
+    *(f"plot.{name}" for name in xe.plot.__all__),
+    *(f"testing.{name}" for name in ("assert_clean", "assert_matches", "nd_ranges", "masks")),
+    *(f"litmus.{name}" for name in ("location", "fence", "barrier")),
+]
+
+
+def public(name):
+    return operator.attrgetter(name)(xe)
 
 
 def refused(name, *arguments, **options):
     """The error of a call, after the check that its traceback ends here."""
     with pytest.raises(xe.Error) as caught:
-        getattr(xe, name)(*arguments, **options)
+        public(name)(*arguments, **options)
     frames = traceback.extract_tb(caught.value.__traceback__)
     assert {frame.filename for frame in frames} == {__file__}, name
     return caught.value
@@ -100,16 +113,29 @@ def refused(name, *arguments, **options):
 @pytest.mark.parametrize("name", [*FUNCTIONS, *MADE])
 def test_what_users_call_tells_what_is_wrong_with_a_call(name):
     """An unknown option, more than there is by position, and nothing where something is needed."""
-    parameters = inspect.signature(getattr(xe, name)).parameters.values()
+    parameters = inspect.signature(public(name)).parameters.values()
+    kinds = {p.kind for p in parameters}
     options = [p.name for p in parameters if p.kind != p.POSITIONAL_ONLY]
-    if options:
+    if options and inspect.Parameter.VAR_KEYWORD not in kinds:
         wrong = f"{options[-1]}x"
         assert f"xe.{name} has no option {wrong!r} (did you mean {options[-1]!r}?)" in str(refused(name, **{wrong: 1}))
-    error = refused(name, *range(20))
-    assert isinstance(error, TypeError)
-    assert re.match(rf"xe\.{name} takes .*, but got an int", str(error))
-    if any(p.default is p.empty for p in parameters):
+    if inspect.Parameter.VAR_POSITIONAL not in kinds:
+        error = refused(name, *range(20))
+        assert isinstance(error, TypeError)
+        assert re.match(rf"xe\.{name} takes .*, but got an int", str(error))
+    if any(p.default is p.empty and p.kind == p.POSITIONAL_OR_KEYWORD for p in parameters):
         assert re.match(rf"xe\.{name} needs .*; write xe\.{name}\(", str(refused(name)))
+
+
+@pytest.mark.parametrize("cls", GIVEN)
+def test_methods_of_what_xeemu_gives_tell_what_is_wrong_with_a_call(cls):
+    members = {name: getattr(cls, name) for name, member in vars(cls).items() if not name.startswith("_")}
+    methods = [name for name, member in members.items() if inspect.isroutine(member)]
+    assert methods
+    for name in methods:
+        of = () if inspect.ismethod(members[name]) else (None,)
+        error = refused(f"{cls.__name__}.{name}", *of, colour=1)
+        assert str(error).startswith(f"xe.{cls.__name__}.{name} has no option 'colour'"), name
 
 
 @pytest.mark.parametrize("name", ["check", "estimate", "inspect", "launch", "printed", "profile", "trace"])

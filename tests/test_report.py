@@ -415,7 +415,7 @@ def test_marks():
 
 def test_to_dict_is_json_with_the_same_fields():
     plain = NAIVE.to_dict()
-    assert list(plain) == [*(field.name for field in dataclasses.fields(Report)), "lever", "missing"]
+    assert list(plain) == [*(field.name for field in dataclasses.fields(Report)), "lever", "missing", "limit"]
     assert plain["missing"] == ["barriers"]
     assert json.loads(json.dumps(plain)) == plain
     assert plain["sites"][2]["passes"] == 16 * N

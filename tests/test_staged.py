@@ -348,7 +348,12 @@ def from_the_end(wg, x):
     return x.at[wg.global_id(0)].set(x[-1])
 
 
+def counted_from_the_end(wg, x):
+    return x.atomic[-1].add(x[wg.global_id(0)])
+
+
 CAUTIONS = [
+    (counted_from_the_end, r"0 to 15 are valid: such an atomic operation does nothing\. A negative index "),
     (from_the_end, r"^kernel from_the_end has the index -1 of x in dimension 0, where 0 to 15 are valid: such a load "),
     (rolled, r"^kernel rolled mixes work-items by \w+, which runs here but has no counterpart on hardware, "),
     (unordered, r"^kernel unordered has a barrier of no memories, .* what it gives: tile = wg\.barrier\(tile\)\n  at "),

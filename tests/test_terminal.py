@@ -2,6 +2,7 @@
 
 import io
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -94,12 +95,37 @@ def spread(wg, x):
     return x.at[wg.global_id()].set(tile[lid * 16])
 
 
-def test_a_shell_is_told_the_names_of_devices_examples_and_litmus_tests():
-    commands = parser.build(cli._COMMANDS)
-    completion.add(commands, lambda prefix, **_: ["mine.py"])
-    of = {name: {a.dest: a for a in its._actions} for name, its in completion._commands(commands).items()}
-    assert of["devices"]["name"].completer("a7") == ["a770", "a750"]
-    assert of["profile"]["device"].completer("b5") == ["b580", "b570"]
-    assert of["tune"]["device"].completer("a770,b5") == ["a770,b580", "a770,b570"]
-    assert of["run"]["name"].completer("convolution") == ["convolution_global", "convolution_slm", "mine.py"]
-    assert of["litmus"]["name"].completer("seed_b") == ["seed_barrier"]
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("xeemu devices a7", "a770 a750"),
+        ("xeemu profile x --device b5", "b580 b570"),
+        ("xeemu tune x --device a770,b5", "a770,b580 a770,b570"),
+        ("xeemu run conv", "convolution_global convolution_slm conv.py"),
+        ("xeemu litmus seed_b", "seed_barrier"),
+        ("xeemu check x --format g", "github"),
+        ("xeemu check x --baseline con", "conv.py"),
+        ("xeemu check x --write-b", "--write-baseline"),
+    ],
+)
+def test_a_shell_completes_words_by_its_script_alone(scripts, line, words):
+    typed = line.split()
+    asks = f"COMP_WORDS=({line}); COMP_CWORD={len(typed) - 1}; _shtab_xeemu; echo ${{COMPREPLY[*]}}"
+    told = subprocess.run(["bash", "-c", f". ./bash; {asks}"], cwd=scripts, capture_output=True, text=True)
+    assert (told.stdout, told.stderr) == (f"{words}\n", "")
+
+
+def test_a_script_for_zsh_has_the_functions_that_complete_names(scripts):
+    text = (scripts / "zsh").read_text()
+    assert all(f"{function}() {{" in text for function in completion._NAMED.values())
+    assert "compadd - hd530" in text
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory):
+    """A folder with the scripts of all shells, and a kernel's file."""
+    folder = tmp_path_factory.mktemp("scripts")
+    (folder / "conv.py").touch()
+    for shell in completion.SHELLS:
+        (folder / shell).write_text(completion.script(parser.build(cli._COMMANDS), shell))
+    return folder

@@ -588,7 +588,7 @@ class TestTable:
         known = {"bound": "latency", "occupancy": 0.5, "mark": "~"}
         large = {"reason": "nd_range: the local size 2048 makes a work-group of 2048 work-items.\n  at line 1"}
         rows = [
-            row((8, 8), 1, time_s=1.5e-3, basis="shapes", missing=("L1", "L2"), **known),
+            row((8, 8), 1, time_s=1.5e-3, basis="shapes", missing=("L1", "L2"), limit="at least", **known),
             row(None, 2, "h200", time_s=2.5e-4, basis="sample", **known),
             row(2048, 1, **large),
             row(64, 1, "cpu", basis="shapes"),

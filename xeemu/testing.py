@@ -40,7 +40,7 @@ _MOST_ITEMS = 256
 _ARRAYS = (jax.Array, np.ndarray, np.generic, bool, int, float)
 
 
-@public.boundary
+@public.known_as("testing.assert_clean")
 def assert_clean(
     kernel: Kernel,
     nd_range: NDRange,
@@ -77,7 +77,7 @@ def assert_clean(
     return outputs
 
 
-@public.boundary
+@public.known_as("testing.assert_matches")
 def assert_matches(
     kernel: Kernel,
     reference: Callable[..., Any],
@@ -137,7 +137,7 @@ def _of_chex(outputs: Any, expected: Any, rounding: float) -> str:
     return ""
 
 
-@public.boundary
+@public.known_as("testing.nd_ranges")
 def nd_ranges(
     dimensions: int | Sequence[int] = (1, 2, 3),
     most_items: int = _MOST_ITEMS,
@@ -171,7 +171,7 @@ def nd_ranges(
     return strategy
 
 
-@public.boundary
+@public.known_as("testing.masks")
 def masks(shape: int | Sequence[int]) -> "SearchStrategy[np.ndarray]":
     """A strategy for bool masks of a shape, such as a work-group's; all, none and one work-item come up often.
 

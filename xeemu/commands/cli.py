@@ -49,7 +49,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
       arguments: the words after `xeemu`; by default the process's own.
     """
     commands = parser.build(_COMMANDS)
-    completion.answer(commands)
     given = commands.parse_args(parser.joined(sys.argv[1:] if arguments is None else arguments))
     if given.named is None:
         commands.print_help()
@@ -265,6 +264,11 @@ def _list(given: argparse.Namespace) -> int:
     return 0
 
 
+def _completion(given: argparse.Namespace) -> int:
+    print(completion.script(parser.build(_COMMANDS), given.shell))
+    return 0
+
+
 def _litmus(given: argparse.Namespace) -> int:
     if given.name is None:
         for known in litmus_tests.KNOWN.values():
@@ -375,4 +379,5 @@ _COMMANDS: Mapping[str, parser.Command] = {
     "occupancy": _occupancy,
     "profile": _profile,
     "estimate": _estimate,
+    "completion": _completion,
 }

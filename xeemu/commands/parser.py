@@ -13,6 +13,7 @@ import numpy as np
 
 import xeemu as xe
 from xeemu.commands import checks, notation, printing, rules
+from xeemu.commands.completion import SHELLS
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import did_you_mean
 from xeemu.launching.arguments import DEFAULT_DEVICE
@@ -163,6 +164,9 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     litmus.add_argument("--plot", metavar="FILE", help="draw the execution that is printed, with matplotlib")
 
     _add_occupancy(add("occupancy", "tell how many work-groups an Xe core holds, and what limits them"))
+
+    completion = add("completion", "print a script by which a shell completes commands, options and names")
+    completion.add_argument("shell", choices=SHELLS, help="the shell")
     return parser
 
 

@@ -26,6 +26,7 @@ class Loaded:
       sectors: the footprint in sectors.
       pieces: the same in what DRAM moves at once.
       pages: the same in pages of DRAM; None where their size is not known.
+      memory: its name.
     """
 
     moved_bytes: float
@@ -33,6 +34,7 @@ class Loaded:
     sectors: Footprint
     pieces: Footprint
     pages: Footprint | None
+    memory: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Stored:
       sectors: the footprint in sectors.
       lines: the same in lines.
       whole: whether a work-group writes its sectors without gaps.
+      memory: its name.
     """
 
     moved_bytes: float
@@ -54,6 +57,7 @@ class Stored:
     sectors: Footprint
     lines: Footprint
     whole: bool
+    memory: str = ""
 
     @property
     def trips(self) -> int:
@@ -135,6 +139,12 @@ def past_l2(traffic: Traffic, device: Device) -> float | None:
     return read + written + _scratch_again(traffic, device) * _scratch_asked(traffic, device)
 
 
+def held(traffic: Traffic, device: Device) -> float:
+    """Bytes that the launch touches, if the L2 holds all of them; else 0."""
+    touched = _footprint(traffic, device)
+    return touched if device.l2_bytes is not None and touched <= device.l2_bytes else 0.0
+
+
 class Misses(NamedTuple):
     """What of the bytes that loads ask for comes from beyond a cache.
 
@@ -199,6 +209,12 @@ def opened_pages(traffic: Traffic, device: Device) -> float | None:
     )
     scratch = (traffic.scratch.store_lines if traffic.scratch else 0.0) + _scratch_lines(traffic, device)
     return read + written + _scratch_again(traffic, device) * scratch
+
+
+def reused(traffic: Traffic) -> tuple[str, ...]:
+    """The memories of which it is not known what is loaded or stored again, so that nothing is taken to be."""
+    every: list[Loaded | Stored] = [*traffic.loads, *traffic.stores]
+    return tuple(dict.fromkeys(each.memory for each in every if each.sectors.is_most and each.moved_bytes))
 
 
 def stored_at_a_time(traffic: Traffic) -> float:

@@ -29,11 +29,13 @@ class Footprint:
       launch: by all of them.
       passes: how often a work-group goes through what it touches from the beginning, as a loop around others does whose
         iterations touch the same.
+      is_most: whether all is taken to be touched once, because it is not known what is touched again.
     """
 
     group: float
     launch: float
     passes: float = 1.0
+    is_most: bool = False
 
 
 def of_memory(
@@ -62,7 +64,7 @@ def of_memory(
     if moved_bytes is None:
         return None
     whole = math.ceil(memory.nbytes / piece_bytes) * piece_bytes
-    return Footprint(min(moved_bytes / groups, whole), min(moved_bytes, whole))
+    return Footprint(min(moved_bytes / groups, whole), min(moved_bytes, whole), is_most=True)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -73,7 +73,7 @@ def _verdict(report: "Report") -> dict[str, str]:
     return {
         "sizes": sizes,
         "file": os.path.basename(report.file),
-        "time": f"{'at least ' if report.missing and report.time_s else ''}{figures.seconds(report.time_s)}",
+        "time": f"{report.limit} {figures.seconds(report.time_s)}".strip(),
         "cycles": figures.number(report.cycles),
         "bound": "" if binding is None else f"{figures.number(binding.work)} {binding.unit}",
         "occupancy": figures.percent(occupancy.fraction if occupancy else None),

@@ -13,6 +13,7 @@ from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import Term
 from xeemu.devices.occupancy import Occupancy
+from xeemu.language import public
 from xeemu.language.places import from_here
 
 LEVER_GAIN = 1.05
@@ -49,6 +50,7 @@ class Hint:
         return f"{self.kind}{where}: {self.text} {self.effect}"
 
 
+@public.members
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Report:
     """What a launch costs on a modelled device. `str(report)` is the whole of it, in ASCII and 80 columns.
@@ -66,7 +68,7 @@ class Report:
       static: the static parameters of the launch by name: numbers and strings, of anything else its text.
       source: lines of the kernel with their numbers; where empty, only those with a memory operation are printed.
 
-      time_s: without the overhead of submitting the launch; a lower bound if there is something `missing`.
+      time_s: without the overhead of submitting the launch; see `limit`.
       cycles: the same in cycles of the device.
       bound: the binding resource.
       occupancy: an `Occupancy`.
@@ -80,6 +82,10 @@ class Report:
       spill_bytes: bytes of a work-item that do not fit its registers.
       terms: what each resource would take, were it alone.
       waits: what sub-groups wait for, the longest first: what the term `latency` is made of.
+      overstated: memories of which data decide what is accessed again: nothing is taken to be, so that the launch may
+        take less time.
+      understated: memories of which data decide where they are stored to or updated: they are taken not to meet in the
+        L2, so that the launch may take more time.
       hints: what could be written instead, what gains most first.
       not_modelled: the assumptions that this report leaned on.
       sampled_groups: work-groups on which was counted what depends on data; None for all.
@@ -113,6 +119,8 @@ class Report:
     spill_bytes: int | None
     terms: tuple[Term, ...]
     waits: tuple[Waiting, ...] = ()
+    overstated: tuple[str, ...] = ()
+    understated: tuple[str, ...] = ()
     hints: tuple[Hint, ...] = ()
     not_modelled: tuple[str, ...] = ()
     sampled_groups: int | None = None
@@ -126,9 +134,20 @@ class Report:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What the launch uses and the device has no figure for: the time is then a lower bound. A resource, or `issue
+        """What the launch uses and the device has no figure for, so that the time leaves it out: a resource, or `issue
         of` a class of instructions."""
         return tuple(name for term in self.terms if term.work for name in term.unknown)
+
+    @property
+    def limit(self) -> str:
+        """What the time is, apart from the errors of the model: `at least` where something is `missing`, `at most`
+        where it is `overstated`; empty where it is neither, or may be both."""
+        if self.time_s is None:
+            return ""
+        more = bool(self.missing or self.understated or self.spill_bytes or self.marks.get("barriers") == ">")
+        if self.missing and not self.overstated:
+            return "at least"
+        return "at most" if self.overstated and not more else ""
 
     def mark(self, name: str) -> str:
         """How the figure `name` is known; one that was not marked is modelled, or not known where it is `None`."""

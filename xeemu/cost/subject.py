@@ -2,9 +2,10 @@
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from xeemu.cost.latency import Waiting
+from xeemu.cost.rows import Rows
 from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.trials import Change
 from xeemu.devices.device import Device
@@ -47,6 +48,7 @@ class Subject:
       spill_bytes: bytes of a work-item that do not fit its registers.
       idle: its divergent code.
       waits: what its sub-groups wait for.
+      rows: gives where the neighbours begin that access one memory at some sites; None if that is not known.
       parts: into how many parts what a sub-group does could be divided, at most.
     """
 
@@ -63,6 +65,7 @@ class Subject:
     idle: tuple[Idle, ...] = ()
     waits: tuple[Waiting, ...] = ()
     parts: float = 1.0
+    rows: Callable[[Sequence[SiteReport]], Rows | None] = lambda sites: None
 
     @property
     def group_size(self) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.cost import amounts, hints, pipes, requests, timing
+from xeemu.cost import amounts, figures, hints, pipes, requests, timing
 from xeemu.cost.algorithms import EXCHANGE
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
@@ -19,6 +19,7 @@ from xeemu.cost.trials import Launch
 from xeemu.cost.workload import Executed, Spill
 from xeemu.devices import bankmap, grf
 from xeemu.devices.bankmap import BankMap
+from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
 from xeemu.knowledge.access_tree import Frame, Place
@@ -91,6 +92,7 @@ def tabulate(
         idle=_idle(taken),
         waits=time.waits if time else (),
         parts=launch.divisions.most,
+        rows=launch.rows,
     )
     return Report(
         kernel=program.kernel.name,
@@ -118,8 +120,10 @@ def tabulate(
         spill_bytes=spill,
         terms=terms,
         waits=time.waits if time else (),
+        overstated=time.overstated if time else (),
+        understated=time.understated if time else (),
         hints=hints.give(subject, launch.gain, interface.combined if (interface := program.kernel.interface) else ()),
-        not_modelled=(*_NOT_MODELLED, *_missing(time)),
+        not_modelled=(*_NOT_MODELLED, *_warm(time, device), *_missing(time)),
         sampled_groups=counts.sampled,
         marks={
             "slm": _mark(local, slm.requests, slm.passes, slm.ideal_passes),
@@ -237,6 +241,13 @@ def _idle(taken: Census) -> tuple[Idle, ...]:
         if active and lanes is not None and (each := taken.instructions.get((plan, number))):
             found.append(Idle(taken.parted((plan, number)), active, lanes, each))
     return tuple(found)
+
+
+def _warm(time: timing.Timing | None, device: Device) -> tuple[str, ...]:
+    if time is None or not time.l2_held_bytes:
+        return ()
+    held, size = figures.amount(time.l2_held_bytes), figures.amount(device.l2_bytes)
+    return (f"a cold L2: its {size} hold the {held} that the launch touches, which are taken to lie there before it",)
 
 
 def _missing(time: timing.Timing | None) -> tuple[str, ...]:

@@ -58,8 +58,8 @@ def _header(report: "Report") -> list[str]:
 
 def _verdict(report: "Report") -> list[str]:
     lines = ["VERDICT"]
-    least = "at least " if report.missing and report.time_s is not None else ""
-    time = f"{least}{seconds(report.time_s)} = {number(report.cycles)} cycles, after the launch was submitted"
+    time = f"{seconds(report.time_s)} = {number(report.cycles)} cycles, after the launch was submitted"
+    time = f"{report.limit} {time}".strip()
     lines.append(marked(f"  time       {time}", report.mark("time_s")))
     if site := _unforeseen(report):
         lines += _hung(
@@ -73,10 +73,24 @@ def _verdict(report: "Report") -> list[str]:
     lines.append(marked(f"  bound      {what}", report.mark("bound")))
     if binding is not None and binding.resource == "latency" and report.waits:
         lines.append(marked(f"  waits      {cut(_longest(report.waits[0]), WIDTH - 15)}", "~"))
-    if least:
-        lines += _hung(f"  without    {', '.join(report.missing)}: {report.device} has no figure for it")
+    if report.time_s is not None:
+        lines += _limits(report)
     if report.hints:
         lines.append(marked(f"  lever      {cut(_lever(report), WIDTH - 15)}", "~"))
+    return lines
+
+
+def _limits(report: "Report") -> list[str]:
+    """Why the launch may take more or less time."""
+    lines = []
+    if report.missing:
+        lines += _hung(f"  without    {', '.join(report.missing)}: {report.device} has no figure for it")
+    if report.overstated:
+        named = ", ".join(report.overstated)
+        lines += _hung(f"  may be     less: data decide what of {named} is accessed again, and nothing is taken to be")
+    if report.understated:
+        named = ", ".join(report.understated)
+        lines += _hung(f"  may be     more: data decide where {named} is written, and no two places are taken to meet")
     return lines
 
 

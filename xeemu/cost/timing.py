@@ -102,6 +102,10 @@ class Timing:
       bound: the resource with the largest term.
       unknown: resources that the launch uses and whose term is not known, and what is left out of a term.
       waits: what sub-groups wait for, the longest first; empty if it is not known how often they load.
+      overstated: memories of which data decide what is accessed again; it could be less time than nothing, as is taken.
+      understated: memories of which data decide where they are stored to or updated; it could be more time than
+        everywhere, as is taken.
+      l2_held_bytes: as in `Work`.
     """
 
     terms: tuple[Term, ...]
@@ -110,6 +114,9 @@ class Timing:
     bound: str | None
     unknown: tuple[str, ...]
     waits: tuple[Waiting, ...] = ()
+    overstated: tuple[str, ...] = ()
+    understated: tuple[str, ...] = ()
+    l2_held_bytes: float = 0.0
 
 
 def predict(work: Work, device: Device, resident_groups: float | None) -> Timing:
@@ -140,6 +147,9 @@ def predict(work: Work, device: Device, resident_groups: float | None) -> Timing
         bound=bound,
         unknown=unknown,
         waits=latency.waits(work, device) or (),
+        overstated=work.reused,
+        understated=work.scattered,
+        l2_held_bytes=work.l2_held_bytes,
     )
 
 

@@ -46,7 +46,7 @@ def _of_memory(sites: Sequence[SiteReport], subject: Subject) -> Iterator[Advice
     misaligned = costliest([site for site in sites if _is_misaligned(site, subject)], "lines")
     if wasteful:
         yield _scattered(wasteful, subject) if sites[0].space == "global" else _scratch(wasteful, subject)
-    elif misaligned:
+    elif misaligned and _lie_apart(misaligned, subject):
         yield _between_lines(misaligned, subject)
     if sites and sites[0].space == "global" and not _is_updated(sites[0], subject):
         yield from _again([site for site in sites if site.op == "load"], subject)
@@ -83,6 +83,13 @@ def _is_misaligned(site: SiteReport, subject: Subject) -> bool:
     # Bytes side by side take no more than a line beyond those that hold them.
     most = (site.requests or 0) + max(site.requests or 0, site.bytes_used / line)
     return _factor(site, subject) >= _MISALIGNED and (site.lines or 0) <= most
+
+
+def _lie_apart(sites: Sequence[SiteReport], subject: Subject) -> bool:
+    """Whether what the sites access are rows, so that another pitch or beginning has fewer of them cross a line."""
+    rows, line = subject.rows(sites), subject.device.line_bytes
+    width = max((site.bytes_used or 0) // (site.requests or 1) for site in sites)
+    return rows is not None and line is not None and rows.lie_apart(line, width)
 
 
 def _side_by_side(site: SiteReport, subject: Subject) -> SiteReport:
@@ -219,7 +226,8 @@ def _table_copy(load: SiteReport, store: SiteReport, subject: Subject) -> Advice
     most = min(subject.group_size, subject.request_lanes) if alone else subject.group_size
     again = (load.requests or 0) / (store.requests or 1)
     spared = ((load, fewer(load, most * again)), (store, fewer(store, most)))
-    return Advice("table copy", (load, store), text, Change(sites=spared))
+    loops = tuple((site, float(subject.group_size)) for site in (load, store))
+    return Advice("table copy", (load, store), text, Change(sites=spared, loops=loops))
 
 
 def _is_one_word(site: SiteReport) -> bool:

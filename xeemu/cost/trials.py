@@ -5,13 +5,14 @@ A change is told by what it does to the counts of the launch; its work is added 
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xeemu.cost import amounts, divisions, pipes, timing, workload
+from xeemu.cost import amounts, divisions, pipes, requests, rows, timing, workload
 from xeemu.cost.census import Census
 from xeemu.cost.divisions import Divisions
-from xeemu.cost.instructions import CHAIN, UNROLLED
+from xeemu.cost.instructions import CHAIN, START, UNROLLED
+from xeemu.cost.rows import Rows
 from xeemu.cost.sites import SiteReport, fewer
 from xeemu.cost.timing import Timing
 from xeemu.cost.work import Wait, Work
@@ -32,6 +33,7 @@ class Change:
       work: what would be added to counts of `Work`, by field; negative for what would be spared.
       waits: what sub-groups would wait for too.
       together: operations of whose loads as many would be under way at a time as a compiler unrolls iterations.
+      loops: operations, each with how many times fewer iterations a loop would have that does nothing but these.
       spills: whether values would be spilled as they are.
       instructions: the same for instructions of sub-groups, by class, without requests to memory.
       resident: how many times as many sub-groups an Xe core would hold.
@@ -44,6 +46,7 @@ class Change:
     work: Mapping[str, float] = dataclasses.field(default_factory=dict)
     waits: tuple[Wait, ...] = ()
     together: tuple[SiteReport, ...] = ()
+    loops: tuple[tuple[SiteReport, float], ...] = ()
     spills: bool = True
     instructions: Mapping[str, float] = dataclasses.field(default_factory=dict)
     resident: float = 1.0
@@ -104,6 +107,12 @@ class Launch:
         """Into how many parts what its sub-groups execute could be divided."""
         return divisions.of_launch(self.sites, self.taken, self.executions)
 
+    def rows(self, sites: Sequence[SiteReport]) -> Rows | None:
+        """The rows of some sites of one memory; None if they are not known."""
+        chosen = {id(site) for site in sites}
+        every = (o for o, *_ in self.taken.operations.values() if id(self.sites.get(o.place)) in chosen)
+        return rows.of_operations(every, len(self.taken.geometry.local_range))
+
     @functools.cached_property
     def _as_it_is(self) -> Work | None:
         return self._counted(self.sites, Change())
@@ -112,7 +121,8 @@ class Launch:
         if change.spread > 1 and not change.merges:
             return self._shared(change)
         changed = {id(before): after for before, after in change.sites}
-        return self._counted({place: changed.get(id(site), site) for place, site in self.sites.items()}, change)
+        sites = {place: changed.get(id(site), site) for place, site in self.sites.items()}
+        return self._counted(sites, dataclasses.replace(change, instructions=self._instructions(change)))
 
     def _counted(self, sites: Mapping[Place, SiteReport], change: Change) -> Work | None:
         changed = {id(before) for before, _ in change.sites}
@@ -167,6 +177,22 @@ class Launch:
     def _done(self, name: str) -> float | None:
         return self.executed.chain if name == CHAIN else (self.executed.instructions or {}).get(name)
 
+    def _instructions(self, change: Change) -> Mapping[str, float]:
+        """Those of a change, without what iterations of its loops execute that are spared."""
+        times = {id(site): times for site, times in change.loops}
+        total = dict(change.instructions)
+        frames = {frame.plan: frame for frame in self.taken.schedule.root.frames()} if times else {}
+        for frame in frames.values():
+            sites = [self.sites[o.place] for o in frame.operations() if o.place in self.sites]
+            if frame.kind != "iteration" or not sites or any(id(site) not in times for site in sites):
+                continue
+            spared = (self.executions[frame.plan] or 0) * (1 - 1 / min(times[id(site)] for site in sites))
+            each_time = self.taken.instructions.get((frame.plan, START), {})
+            for name, number in each_time.items():
+                more = -number * spared * requests.sub_groups(self.taken.geometry)
+                total[name] = total.get(name, 0.0) + more
+        return total
+
     def _chain(self, change: Change) -> float | None:
         arithmetic = sum(n for name, n in change.instructions.items() if name not in ("memory", "barrier", CHAIN))
         chain = self.executed.chain
@@ -185,7 +211,7 @@ def _added(work: Work, change: Change) -> Work:
     """The work with some counts changed; one that is not known stays so."""
     known = {name: getattr(work, name) for name in change.work}
     changed: dict[str, Any] = {n: None if known[n] is None else max(0.0, known[n] + change.work[n]) for n in known}
-    waits = None if work.waits is None else tuple(_together(wait, change) for wait in work.waits) + change.waits
+    waits = None if work.waits is None else tuple(_of_change(wait, work, change) for wait in work.waits) + change.waits
     return dataclasses.replace(work, waits=waits, **changed)
 
 
@@ -195,10 +221,14 @@ def _more(wait: Wait, times: float, before: int, then: int) -> Wait:
     return dataclasses.replace(wait, requests=wait.requests * times, rounds=max(least, wait.rounds * times))
 
 
-def _together(wait: Wait, change: Change) -> Wait:
-    if not any(wait.site is site for site in change.together):
-        return wait
-    return dataclasses.replace(wait, rounds=min(wait.rounds, wait.requests / UNROLLED))
+def _of_change(wait: Wait, work: Work, change: Change) -> Wait:
+    if any(wait.site is site for site in change.together):
+        return dataclasses.replace(wait, rounds=min(wait.rounds, wait.requests / UNROLLED))
+    looped = {id(site) for site, _ in change.loops}
+    if any(wait.site is after and id(before) in looped for before, after in change.sites):
+        # Of a loop that is hardly gone through again, no iterations are unrolled.
+        return dataclasses.replace(wait, rounds=max(wait.rounds, min(wait.requests, work.sub_groups)))
+    return wait
 
 
 def _spread(work: Work, change: Change) -> Work:

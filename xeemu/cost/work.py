@@ -61,6 +61,10 @@ class Work:
       atomic_bytes: bytes of a word.
       atomic_floats: whether they are sums of floating-point numbers.
       barriers: executed by work-groups.
+      reused: memories of which it depends on data what is loaded or stored again; nothing is taken to be.
+      scattered: memories of which it depends on data where they are stored to or updated; everywhere, as is taken.
+      l2_held_bytes: that the launch touches, if the L2 holds all of them, which are then taken to lie there before it;
+        else 0.
       waits: for the loads of each memory operation, and for atomic operations that give the old value.
       phases: pieces of the program that a work-group goes through one after the other, each with its share of the work
         of each resource; empty if they are not known.
@@ -91,6 +95,9 @@ class Work:
     atomic_bytes: int = 4
     atomic_floats: bool = False
     barriers: float | None = 0
+    reused: tuple[str, ...] = ()
+    scattered: tuple[str, ...] = ()
+    l2_held_bytes: float = 0.0
     waits: tuple[Wait, ...] | None = ()
     phases: tuple[Mapping[str, float], ...] = ()
 

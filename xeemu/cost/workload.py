@@ -104,6 +104,9 @@ def of_launch(
         atomic_bytes=max((dtype.itemsize for dtype in atomic), default=4),
         atomic_floats=any(bool(jnp.issubdtype(dtype, jnp.floating)) for dtype in atomic),
         atomic_places=_updated_places(sites, taken, resident),
+        reused=() if traffic is None else caches.reused(traffic),
+        scattered=_scattered(taken),
+        l2_held_bytes=0.0 if traffic is None else caches.held(traffic, taken.device),
         barriers=executed.barriers,
         waits=waiting.of_launch(sites, taken, _missed(traffic, taken)),
     )
@@ -160,6 +163,14 @@ def _by_line(traffic: Traffic | None, device: Device) -> dict[str, float | None]
         "store_places": caches.stored_at_a_time(traffic) / sector,
         "dram_pages": caches.opened_pages(traffic, device),
     }
+
+
+def _scattered(taken: Census) -> tuple[str, ...]:
+    """The memories of whose stores and updates it depends on data where they go, if the L2's slices are modelled."""
+    if taken.device.atomic_slice_bytes is None and taken.device.store_sectors_per_cycle is None:
+        return ()
+    every = (o for os in taken.operations.values() for o in os if o.place.memory.space == "global" and o.name != "load")
+    return tuple(dict.fromkeys(o.place.memory.name for o in every if not o.linear_index.known))
 
 
 def _updated_places(sites: Sites, taken: Census, resident: Occupancy | None) -> float | None:
@@ -262,7 +273,7 @@ def _loaded(
     if all(o.place in packed for o in operations):
         sectors, pieces = (_packed(each, moved, taken) for each in (sectors, pieces))
         pages = None if pages is None else _packed(pages, moved, taken)
-    return Loaded(moved, asked, sectors, pieces, pages)
+    return Loaded(moved, asked, sectors, pieces, pages, operations[0].place.memory.name)
 
 
 def _stored(
@@ -278,7 +289,7 @@ def _stored(
     if all(o.place in packed for o in operations):
         sectors, lines = (_packed(touched, moved, taken) for touched in (sectors, lines))
         return Stored(moved, partial, asked, sectors, lines, whole=True)
-    return Stored(moved, partial, asked, sectors, lines, whole=used.group >= sectors.group)
+    return Stored(moved, partial, asked, sectors, lines, used.group >= sectors.group, operations[0].place.memory.name)
 
 
 def _asked(operations: Sequence[Operation], sites: Sites) -> float | None:

@@ -27,6 +27,7 @@ from xeemu.language import public
 _UNITS = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3}
 
 
+@public.members
 @public.constructor
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class Device:

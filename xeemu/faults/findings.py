@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from xeemu.faults import page
+from xeemu.language import public
 from xeemu.language.source import Site
 
 DATA_RACE, UNINITIALIZED_READ, OUT_OF_BOUNDS = "data-race", "uninitialized-read", "out-of-bounds"
@@ -121,6 +122,7 @@ class Finding:
         return self.kind == BARRIER_DIVERGENCE
 
 
+@public.members
 class Findings(tuple[Finding, ...]):
     """The findings of a check, errors first.
 

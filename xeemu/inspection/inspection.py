@@ -9,6 +9,7 @@ import numpy as np
 
 from xeemu.inspection import page, text
 from xeemu.inspection.activity import Activity, by_line
+from xeemu.language import public
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,6 +67,7 @@ class Step:
         return text.of_step(self)
 
 
+@public.members
 @dataclasses.dataclass(frozen=True, eq=False)
 class Inspection:
     """What one work-group of a launch did, as `xe.inspect` gives it.

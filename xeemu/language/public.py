@@ -31,6 +31,15 @@ def function(called: Callable[P, T]) -> Callable[P, T]:
     return _checked(called, called.__name__, [*inspect.signature(called).parameters.values()], 0)
 
 
+def known_as(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """The same for a function that users reach by a longer name, such as `plot.tile`."""
+
+    def decorate(called: Callable[P, T]) -> Callable[P, T]:
+        return _checked(called, name, [*inspect.signature(called).parameters.values()], 0)
+
+    return decorate
+
+
 def method(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """The same for a method, which users know by a name, such as that of its class."""
 
@@ -43,6 +52,16 @@ def method(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 def constructor(cls: type[C]) -> type[C]:
     """The same for a class that users make objects of."""
     cls.__init__ = method(cls.__name__)(cls.__init__)  # type: ignore[method-assign]
+    return cls
+
+
+def members(cls: type[C]) -> type[C]:
+    """The same for the methods of a class whose objects xeemu gives."""
+    for name, member in list(vars(cls).items()):
+        function = member.__func__ if isinstance(member, classmethod) else member
+        if inspect.isfunction(function) and not name.startswith("_"):
+            told = method(f"{cls.__name__}.{name}")(function)
+            setattr(cls, name, classmethod(told) if isinstance(member, classmethod) else told)
     return cls
 
 

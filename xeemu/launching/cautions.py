@@ -54,7 +54,7 @@ def _beyond(program: Program) -> Iterator[tuple[Site, str]]:
                 yield (
                     source.of_op(op),
                     f"kernel {program.kernel.name} has the index {int(index.array)} of {memory} in dimension {d}, "
-                    f"where 0 to {size - 1} are valid: such a {_access(op)} {effect}. A negative index does not count "
+                    f"where 0 to {size - 1} are valid: such {_access(op)} {effect}. A negative index does not count "
                     f"from the end; the last is {size - 1}",
                 )
 
@@ -73,7 +73,7 @@ def _accesses(program: Program) -> Iterator[tuple[Op, str]]:
 
 
 def _access(op: Op) -> str:
-    return "atomic operation" if op.name == ops.ATOMIC else ops.operation(op)
+    return "an atomic operation" if op.name == ops.ATOMIC else f"a {ops.operation(op)}"
 
 
 def _names(program: Program) -> str:

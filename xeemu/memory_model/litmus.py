@@ -151,9 +151,9 @@ class Litmus:
 class _Front:
     """`xe.litmus(name, work_items)` makes a litmus test of statements on locations; see the module's own text."""
 
-    location = staticmethod(language.location)
-    fence = staticmethod(language.fence)
-    barrier = staticmethod(language.barrier)
+    location = staticmethod(public.known_as("litmus.location")(language.location))
+    fence = staticmethod(public.known_as("litmus.fence")(language.fence))
+    barrier = staticmethod(public.known_as("litmus.barrier")(language.barrier))
 
     @public.method("litmus")
     def __call__(

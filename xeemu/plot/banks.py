@@ -8,6 +8,7 @@ from xeemu.cost.sites import SiteReport
 from xeemu.devices import bankmap
 from xeemu.devices.bankmap import BankMap
 from xeemu.errors import KernelArgumentError
+from xeemu.language import public
 from xeemu.plot import drawing
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ _COLOURS = ("#d3e5f5", "#fee391", "#fdb863", "#f16913", "#cb181d", "#67000d")
 _WHITE_FROM = 9  # words, whose colours are so dark that numbers on them are white
 
 
+@public.known_as("plot.bank_map")
 def bank_map(site: SiteReport, most: int = 32, ax: "Axes | None" = None) -> "Axes":
     """What each bank serves in one execution of an access to local memory: a row for each request.
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from xeemu.language import public
 from xeemu.memory_model.witness import Witness, label, nearest, once
 from xeemu.plot import drawing
 
@@ -30,6 +31,7 @@ _GAP_POINTS = 2
 _APART = 3.5  # times that an arrow within a column bends more, so that it parts from those of program order
 
 
+@public.known_as("plot.execution")
 def execution(witness: Witness, ax: "Axes | None" = None) -> "Axes":
     """An execution of a litmus test, as `test.witness(...)` gives it: a column of events for each work-item.
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from xeemu.errors import KernelArgumentError
 from xeemu.inspection.inspection import Inspection
+from xeemu.language import public
 from xeemu.plot import drawing
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _SOURCE_WIDTH = 46  # letters of a line that are shown
 
 
+@public.known_as("plot.activity")
 def activity(inspection: Inspection, ax: "Axes | None" = None) -> "Axes":
     """The lanes that take part in each line of a work-group: a row for each line, a column for each work-item.
 

@@ -7,6 +7,7 @@ from xeemu.errors import KernelArgumentError
 from xeemu.faults import timeline
 from xeemu.faults.findings import Finding
 from xeemu.faults.timeline import Access, Timeline
+from xeemu.language import public
 from xeemu.plot import drawing
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ _COLUMNS = (0.0, 2.0)  # where the work-items stand; the element is in the middl
 _HEAD, _PASSED, _FIRST, _STEP = -0.1, -0.75, -1.5, -1.5  # how far down things are
 
 
+@public.known_as("plot.race")
 def race(finding: Finding, ax: "Axes | None" = None) -> "Axes":
     """A conflict of two work-items: a column for each, time downwards, the element that both access between them.
 

@@ -13,6 +13,7 @@ from xeemu.cost.report import Report
 from xeemu.devices.device import Device
 from xeemu.devices.device import device as find_device
 from xeemu.errors import Error, KernelArgumentError
+from xeemu.language import public
 from xeemu.plot import drawing
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _SIZE, _STEP = 7.0, 6.0  # of a mark, and by how much one around it is larger
 _TOGETHER = 0.02  # marks whose places differ by less, in decades, are drawn one around the other
 
 
+@public.known_as("plot.roofline")
 def roofline(
     report: Report, device: str | Device | None = None, ax: "Axes | None" = None, before: Report | None = None
 ) -> "Axes":

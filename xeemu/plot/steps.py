@@ -10,12 +10,14 @@ from xeemu.devices.device import device as find_device
 from xeemu.devices.occupancy import Occupancy
 from xeemu.devices.occupancy import occupancy as calculate
 from xeemu.errors import Error
+from xeemu.language import public
 from xeemu.plot import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@public.known_as("plot.occupancy")
 def occupancy(
     device: str | Device,
     local_size: int | Sequence[int],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xeemu.errors import KernelArgumentError, did_you_mean
+from xeemu.language import public
 from xeemu.plot import drawing
 from xeemu.sweeps import text
 from xeemu.sweeps.ranking import Row, Table
@@ -20,12 +21,14 @@ _BEST = "tab:red"
 _MOST_NUMBERED = 400  # cells of a map that have their times in them
 
 
+@public.known_as("plot.sweep")
 def sweep(table: Table, x: str | None = None, y: str | None = None, ax: "Axes | None" = None) -> "Axes":
     """The times of a table of `xe.tune` over one part of the configuration, as a curve, or over two, as a map.
 
     What no time is known of is shaded, and what cannot be launched is hatched, with a legend of both. Where more parts
     vary than are drawn, a place has the least time of all configurations there, and a `?` if the time of some is not
-    known. A time after `>` is a lower bound. The best configuration is framed, or marked in red.
+    known. A time after `>` is a lower bound, one after `<` an upper one. The best configuration is framed, or marked in
+    red.
 
     Args:
       table: what `xe.tune` gives.

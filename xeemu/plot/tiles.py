@@ -14,6 +14,7 @@ from xeemu.devices.bankmap import BankMap
 from xeemu.devices.device import Device
 from xeemu.devices.device import device as find_device
 from xeemu.errors import KernelArgumentError
+from xeemu.language import public
 from xeemu.plot import drawing
 from xeemu.plot.banks import map_of
 
@@ -26,6 +27,7 @@ _CELL_INCHES = 0.3
 _LEAST_FONT, _FONT = 4.5, 7.0  # points of a number; where there is no room for the least one, there is none
 
 
+@public.known_as("plot.tile")
 def tile(
     site: SiteReport,
     device: str | Device,

@@ -6,6 +6,7 @@ from xeemu.cost import levels
 from xeemu.cost.levels import Flow
 from xeemu.cost.report import Report
 from xeemu.errors import KernelArgumentError
+from xeemu.language import public
 from xeemu.plot import drawing
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ _MOST_POINTS = 24.0  # width of the widest arrow
 _HALF = 0.3  # width of a box
 
 
+@public.known_as("plot.memory_chart")
 def memory_chart(report: Report, ax: "Axes | None" = None) -> "Axes":
     """The bytes that go between the work-items, the SLM, the L1, the L2 and the DRAM, both ways.
 

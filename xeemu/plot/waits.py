@@ -6,6 +6,7 @@ from xeemu.cost import figures
 from xeemu.cost.latency import Waiting
 from xeemu.cost.report import Report
 from xeemu.errors import KernelArgumentError
+from xeemu.language import public
 from xeemu.plot import drawing
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ _MOST_ROWS = 20
 _SOURCE_WIDTH = 46  # letters of a line that are shown
 
 
+@public.known_as("plot.latency")
 def latency(report: Report, ax: "Axes | None" = None) -> "Axes":
     """Where the sub-groups of a launch wait: a bar for each line that loads, for arithmetic, barriers and fences.
 

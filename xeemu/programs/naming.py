@@ -182,10 +182,8 @@ class Given:
             return
         name = next(iter(self._left))
         names = [n for n, (memory, _, _) in memories(machine, lent).items() if memory in lent]
-        listed = ", ".join(names) or "none"
-        raise KernelArgumentError(
-            f"the program submits no array {name}{did_you_mean(name, names)}; its arrays are {listed}"
-        )
+        listed, meant = ", ".join(names) or "none", did_you_mean(name, (*names, "device", "arguments"))
+        raise KernelArgumentError(f"the program submits no array {name}{meant}; its arrays are {listed}")
 
 
 def _replace(name: str, memory: Memory, of: Type, given: Any) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from xeemu.devices.device import Device
 from xeemu.frontends.sycl.collection import SyclKernels
+from xeemu.language import public
 from xeemu.programs import running
 from xeemu.programs.results import Result
 
@@ -12,6 +13,7 @@ from xeemu.programs.results import Result
 class SyclProgram(SyclKernels):
     """The kernels of a file, and its `main`, which submits them."""
 
+    @public.method("load(...).run")
     def run(self, device: str | Device = "max1550", arguments: Sequence[object] = (), **arrays: Any) -> Result:
         """Runs the program: its `main`, and the kernels that it submits.
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from xeemu.devices.device import Device
+from xeemu.language import public
 from xeemu.language.ndrange import NDRange
 from xeemu.sweeps import page, text
 
@@ -17,6 +18,7 @@ LAUNCH = (*ALWAYS, "grf_size")
 """The parts of a configuration that are no static parameters."""
 
 
+@public.members
 @dataclasses.dataclass(frozen=True)
 class Row:
     """One configuration of a launch, and what it would cost.
@@ -31,7 +33,8 @@ class Row:
       mark: how the time is known: `~` modelled, `?` not known.
       reason: why the configuration is invalid, `code: message` of the error; None if it is not.
       basis: what the time rests on: the `shapes` alone, a `run`, or a run with a `sample` of the work-groups counted.
-      missing: resources that the launch uses and for which the device has no figure: the time is then a lower bound.
+      missing: resources that the launch uses and for which the device has no figure, so that the time leaves them out.
+      limit: what the time is, apart from the errors of the model: `at least`, `at most`, or neither, as in a `Report`.
     """
 
     configuration: Mapping[str, Any]
@@ -42,6 +45,7 @@ class Row:
     reason: str | None = None
     basis: Literal["shapes", "run", "sample"] | None = None
     missing: tuple[str, ...] = ()
+    limit: str = ""
 
     @property
     def nd_range(self) -> NDRange:
@@ -68,10 +72,12 @@ class Row:
         return {**vars(self), "configuration": configuration, "missing": list(self.missing)}
 
 
+@public.members
 class Table(tuple[Row, ...]):
     """The rows of a sweep: by predicted time, the best first; then those of unknown time; then the invalid ones.
 
-    A time that is a lower bound (`row.missing`) ranks as if it were the time, and `str` puts `>` before it.
+    A time that is a bound (`row.limit`) ranks as if it were the time, and `str` puts `>` before one that is at least so
+    long, `<` before one that is at most.
 
     Among equals the order is that of the space, whose last key changes fastest. `str(table)` is a text in ASCII and 80
     columns.

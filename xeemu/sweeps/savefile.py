@@ -16,7 +16,7 @@ from xeemu.errors import KernelArgumentError
 
 _LONGEST_SHOWN = 40
 _BEGINNING = b'{"kernel": '
-_FIELDS = ("kernel", "key", "contents", "time_s", "bound", "occupancy", "mark", "reason", "basis", "missing")
+_FIELDS = ("kernel", "key", "contents", "time_s", "bound", "occupancy", "mark", "reason", "basis", "missing", "limit")
 
 
 class SaveFile:

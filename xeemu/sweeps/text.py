@@ -12,6 +12,7 @@ UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _WIDTH = 80
 _REASONS = 10  # that are told
 _FIGURES = 35  # columns of the table that are left of the configuration
+_SIGNS = {"at least": ">", "at most": "<"}
 
 
 def of_table(table: "Table") -> str:
@@ -81,8 +82,8 @@ def _columns(rows: Sequence["Row"], names: Sequence[str]) -> list[list[str]]:
 
 
 def timed(row: "Row", unit: str) -> str:
-    """The time: a sign before it for a lower bound, and two columns with its marks after it."""
-    figure = "?" if row.time_s is None else f"{'>' if row.missing else ''}{_number(row.time_s / UNITS[unit])}"
+    """The time: a sign before it for a bound, and two columns with its marks after it."""
+    figure = "?" if row.time_s is None else f"{_SIGNS.get(row.limit, '')}{_number(row.time_s / UNITS[unit])}"
     return f"{figure} {row.mark if row.time_s is not None else ' '}{'*' if row.basis != 'shapes' else ' '}"
 
 
@@ -94,10 +95,13 @@ def notes(rows: Sequence["Row"]) -> str:
         if row.missing and row.time_s is not None:
             missing.setdefault(row.configuration["device"].name, {}).update(dict.fromkeys(row.missing))
     lacks = "; ".join(f"{device} has no figure for {', '.join(names)}" for device, names in missing.items())
+    signs = {_SIGNS.get(row.limit) for row in rows}
     told = {
         "~ modelled": any(row.time_s is not None for row in rows),
         f"* counted as the kernel ran{sampled}": any(row.basis != "shapes" for row in rows),
-        f"> at least, and ranked by that: {lacks}": bool(missing),
+        f"> at least, and ranked by that: {lacks}": ">" in signs,
+        "< at most, and ranked by that: data decide what is accessed again": "<" in signs,
+        f"left out: {lacks}": bool(missing) and ">" not in signs,
         "? not known: it depends on data where only shapes were given, or on a figure that the device lacks": any(
             row.time_s is None for row in rows
         ),

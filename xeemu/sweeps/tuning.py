@@ -281,6 +281,7 @@ def _figures(report: Report) -> dict[str, Any]:
         "occupancy": report.occupancy.fraction if report.occupancy else None,
         "mark": report.mark("time_s"),
         "missing": report.missing,
+        "limit": report.limit,
     }
 
 

@@ -1,0 +1,77 @@
+"""Rows: where neighbours that access a memory begin, and how far apart that is from one access to the next."""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from xeemu.knowledge.access_tree import Operation
+from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """What the first work-item of some neighbours accesses.
+
+    Attributes:
+      begins: byte addresses of one access of each operation.
+      steps: bytes to the next one, along each loop, dimension of the group's id and outer dimension of a work-group.
+    """
+
+    begins: tuple[int, ...]
+    steps: tuple[int, ...]
+
+    def lie_apart(self, line_bytes: int, width_bytes: int) -> bool:
+        """Whether rows, at least so wide, begin between two lines: since their pitch is not a multiple of the line, or
+        because all begin in the same place of one. What moves by less is no row, and passes over lines however it is
+        laid out."""
+        between = [step for step in self.steps if step % line_bytes]
+        if between:
+            return min(between) >= width_bytes
+        offsets = {begin % line_bytes for begin in self.begins}
+        return len(offsets) == 1 and offsets != {0}
+
+
+def of_operations(operations: Iterable[Operation], rank: int) -> Rows | None:
+    """The rows of some operations on one memory, for work-groups of `rank` dimensions; None if they are not known."""
+    begins, steps = [], set[int]()
+    for operation in operations:
+        index = operation.linear_index
+        if not index.known or len(index.shape) < rank or not operation.frame.boxes:
+            return None
+        box = max(operation.frame.boxes, key=lambda box: math.prod(map(len, box.values())))
+        middle = {axis: indices[len(indices) // 2] for axis, indices in box.items() if indices}
+        size = operation.place.memory.dtype.itemsize
+        try:
+            first = _first(index, middle)
+            begins.append(size * int(first.flat[0]))
+            steps |= {abs(size * step) for step in (*_inside(first, rank), *_along(index, box, middle))}
+        except TooLarge:
+            return None
+    return Rows(tuple(begins), tuple(sorted(steps - {0}))) if begins else None
+
+
+def _first(index: Expression, place: Mapping[Axis, int]) -> np.ndarray:
+    """The elements that a work-group accesses at one point of all axes."""
+    grid = Grid({axis: np.array([number]) for axis, number in place.items()})
+    found: np.ndarray = grid.of(index).reshape(index.shape)
+    return found
+
+
+def _inside(first: np.ndarray, rank: int) -> Iterator[int]:
+    """The steps along the dimensions of a work-group but for the last, whose work-items are neighbours."""
+    for axis in range(rank - 1):
+        if first.shape[axis] > 1:
+            at_first = [0] * first.ndim
+            at_next = [int(k == axis) for k in range(first.ndim)]
+            yield int(first[tuple(at_next)]) - int(first[tuple(at_first)])
+
+
+def _along(index: Expression, box: Mapping[Axis, range], middle: Mapping[Axis, int]) -> Iterator[int]:
+    """The steps along loops and dimensions of the group's id."""
+    here = int(_first(index, middle).flat[0])
+    for axis in index.axes:
+        if len(box[axis]) > 1:
+            before = box[axis][len(box[axis]) // 2 - 1]
+            yield here - int(_first(index, {**middle, axis: before}).flat[0])
