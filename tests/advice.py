@@ -50,6 +50,10 @@ def words(*shape: int) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(shape, U32)
 
 
+def octets(*shape: int) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, jnp.uint8)
+
+
 # --- Local memory ---
 
 
@@ -244,6 +248,13 @@ def naive_product(wg, a, b, out):
     i, j = wg.global_id(0), wg.global_id(1)
     step = lambda k, total: total + a[i, k] * b[k, j]  # noqa: E731
     return out.at[i, j].set(lax.fori_loop(0, 512, step, jnp.zeros((16, 16), F32)))
+
+
+@xe.kernel
+def inverted(wg, x, out):
+    """Each work-item takes one byte."""
+    i = wg.global_id(0)
+    return out.at[i].set(255 - x[i])
 
 
 @xe.kernel
@@ -602,6 +613,11 @@ CASES = {
         {"slm": 16384},
         "max1550",
     ),
+    # Elements of a byte.
+    "bytes one by one, max1550": Case(
+        inverted, _range(2**24, 256), (octets(2**24),) * 2, "small elements", "out", "[4 * i", {}, "max1550"
+    ),
+    "words one by one, max1550": Case(inverted, _range(2**24, 256), (words(2**24),) * 2, None, device="max1550"),
     # Lanes without work.
     "one lane of eight": Case(
         one_of_many, _range(N, 256), (floats(N),) * 2, "lanes without work", None, "", {"every": 8}

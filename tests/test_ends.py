@@ -107,8 +107,8 @@ def test_ranges_without_work_items(size):
         np.testing.assert_array_equal(got, out)
 
 
-def left(ready, plan):
-    return analysis.undecided(ready.program.body, plan, len(ready.program.geometry.group_range))
+def left(task):
+    return analysis.undecided(task.program.body, task.plan, len(task.program.geometry.group_range))
 
 
 def test_nothing_is_left_to_decide_between_the_ends():
@@ -117,8 +117,8 @@ def test_nothing_is_left_to_decide_between_the_ends():
     cut = ready.cut
     assert cut.first == cut.rest > 0
     assert cut.full * cut.chunk + 2 * cut.rest == 2**14
-    assert left(ready, ready.plan) > 0
-    assert left(ready, ready.cut.inner.task.plan) == 0
+    assert left(ready.analysed.task) > 0
+    assert left(ready.cut.inner.task) == 0
 
 
 def test_over_a_mesh_the_ends_are_a_chunk_each():
@@ -140,7 +140,7 @@ def test_a_gpu_branches_for_the_groups_at_the_ends_only():
     ready = on_a_gpu(branching, xe.NDRange(2**16, 8), (data, data), {"groups": groups})
     assert (ready.cut.inner.first, ready.cut.inner.count) == (1, groups - 2)
     branches = 2
-    assert left(ready, ready.plan) - left(ready, ready.cut.inner.task.plan) == branches
+    assert left(ready.analysed.task) - left(ready.cut.inner.task) == branches
     text = jax.jit(ready.emit).lower(data, data).as_text()
     assert f"tensor<{groups}x8xi32>" not in text
     assert f"tensor<{groups - 2}x8xi32>" in text

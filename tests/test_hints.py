@@ -36,7 +36,7 @@ class Occupancy:
 
 
 def site(line: int, memory: str, op: str, space: str, **counts: int | None) -> SiteReport:
-    known: dict[str, Any] = {"requests": N, **counts}
+    known: dict[str, Any] = {"requests": N, "dtype": "float32", **counts}
     return SiteReport(file="k.py", line=line, source="", memory=memory, op=op, space=space, **known)  # type: ignore[arg-type]
 
 
@@ -316,6 +316,20 @@ def test_lanes_without_work():
     assert hint.text.startswith("4 of the 32 lanes of a sub-group have work where work-items part (line 7).")
     (change,) = changes(idle=(idle,))
     assert change.instructions == {"f32": -10.0 * (1000 - 125)}
+
+
+def test_an_access_by_all_work_items_as_one_leaves_no_lane_without_work():
+    mixed = site(9, "p", "load", "global", lanes=2 * N, lines=N, sectors=N, bytes_used=4 * N, bytes_moved=32 * N)
+    assert "lanes without work" in kinds(mixed)
+    assert "lanes without work" not in kinds(mixed, common=(mixed,))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "used", "kind"), [("uint8", 32, ["small elements"]), ("uint8", 1, []), ("float32", 32, [])]
+)
+def test_neighbours_that_each_take_a_byte(dtype, used, kind):
+    counts = {"lines": N, "sectors": N, "bytes_used": used * N, "bytes_moved": 128 * N}
+    assert kinds(dataclasses.replace(site(9, "p", "load", "global", lanes=32 * N, **counts), dtype=dtype)) == kind
 
 
 def test_rows_that_begin_between_two_lines():

@@ -164,7 +164,7 @@ def _run_of_all(example: Example, device: Device, given: argparse.Namespace, pre
 def _trace(given: argparse.Namespace) -> int:
     example = _target(given, _kernel_options(given, shapes_only=True)).example
     size = example.sized(given.size)
-    launch = xe.trace(example.kernel, example.nd_range(size), device=given.device)
+    launch = xe.trace(example.kernel, example.nd_range(size), device=given.device, after=given.after)
     program = launch(*example.inputs(size), **example.static)
     _told_or_json(program, tracing.to_dict(program) if given.json else None)
     return 0

@@ -89,6 +89,9 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
 
     trace = add("trace", "print the program of an example or a kernel of your own")
     _add_target(trace)
+    trace.add_argument(
+        "--after", metavar="PASS", help="what a launch has made of it after a pass, instead of as it was written"
+    )
     _add_json(trace)
 
     check = add("check", "run an example or a kernel of your own, and tell what is wrong with it")

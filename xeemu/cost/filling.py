@@ -33,8 +33,8 @@ def _small(subject: Subject) -> Iterator[Advice]:
         return
     text = (
         f"{subject.groups} of the {places} work-groups that {subject.device.name} holds at a time, {resident} on each "
-        f"of {cores} Xe cores; the rest of the device is idle. Let {spread:.3g} times as many work-groups share the "
-        "iterations of a work-item, none of which needs others."
+        f"of {cores} Xe cores; the rest of the device is idle. Let {_times(spread)} times as many work-groups share "
+        "the iterations of a work-item, none of which needs others."
     )
     yield Advice("small launch", (), text, Change(spread=spread), minor=True)
 
@@ -66,7 +66,7 @@ def _low_occupancy(subject: Subject) -> Iterator[Advice]:
 
 def _idle_lanes(subject: Subject) -> Iterator[Advice]:
     idle = [each for each in subject.idle if each.lanes <= _FEW_LANES * each.sub_groups * subject.sub_group_size]
-    sites = [site for site in subject.sites if _active(site, subject) <= _FEW_LANES and not _is_one_item(site, subject)]
+    sites = [site for site in subject.sites if _is_sparse(site, subject)]
     if not idle and not sites:
         return
     where = ", ".join(dict.fromkeys(str(each.site.line) for each in idle))
@@ -88,6 +88,12 @@ def _active(site: SiteReport, subject: Subject) -> float:
     if not site.requests or site.lanes is None:
         return 1.0
     return site.lanes / (site.requests * subject.request_lanes)
+
+
+def _is_sparse(site: SiteReport, subject: Subject) -> bool:
+    """Whether few lanes of its requests take part, though each work-item has an access of its own."""
+    own = site not in subject.common and not _is_one_item(site, subject)
+    return own and _active(site, subject) <= _FEW_LANES
 
 
 def _is_one_item(site: SiteReport, subject: Subject) -> bool:
@@ -113,6 +119,10 @@ def _spill(subject: Subject) -> Iterator[Advice]:
         "values at a time, compute some of them again, or take sub-groups of fewer lanes, which have more registers."
     )
     yield Advice("spill", (), text, Change(spills=False))
+
+
+def _times(number: float) -> str:
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _sentence(text: str) -> str:

@@ -5,7 +5,7 @@ Each is tried before it is given: the model times the launch with the change, an
 
 from collections.abc import Callable, Iterator, Sequence
 
-from xeemu.cost import conflicts, contention, filling, loading, transfers
+from xeemu.cost import conflicts, contention, elements, filling, loading, transfers
 from xeemu.cost.report import LEVER_GAIN, Hint
 from xeemu.cost.subject import Advice, Subject
 from xeemu.cost.trials import Change
@@ -32,6 +32,7 @@ def _advice(subject: Subject) -> Iterator[Advice]:
     copied = transfers.copied_sites(subject)
     yield from (each for each in conflicts.advice(subject) if id(each.sites[0]) not in copied)
     yield from transfers.advice(subject)
+    yield from elements.advice(subject)
     yield from contention.advice(subject)
     yield from filling.advice(subject)
     yield from loading.advice(subject)

@@ -47,6 +47,8 @@ class Subject:
       group_bytes: bytes that a work-group loads of global memories, each counted once, by memory, where that is known.
       spill_bytes: bytes of a work-item that do not fit its registers.
       idle: its divergent code.
+      common: the memory operations that all work-items of a group do as one, with a value that they have in common; a
+        request has one lane then, and none is without work.
       waits: what its sub-groups wait for.
       rows: gives where the neighbours begin that access one memory at some sites; None if that is not known.
       parts: into how many parts what a sub-group does could be divided, at most.
@@ -63,6 +65,7 @@ class Subject:
     group_bytes: Mapping[str, float] = dataclasses.field(default_factory=dict)
     spill_bytes: int = 0
     idle: tuple[Idle, ...] = ()
+    common: tuple[SiteReport, ...] = ()
     waits: tuple[Waiting, ...] = ()
     parts: float = 1.0
     rows: Callable[[Sequence[SiteReport]], Rows | None] = lambda sites: None

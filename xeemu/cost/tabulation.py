@@ -90,6 +90,7 @@ def tabulate(
         group_bytes=launch.group_bytes,
         spill_bytes=spill or 0,
         idle=_idle(taken),
+        common=_common(by_place, taken),
         waits=time.waits if time else (),
         parts=launch.divisions.most,
         rows=launch.rows,
@@ -231,6 +232,14 @@ def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:
     if None in figures:
         return "?"
     return "~" if any(site.errors is not None for site in sites) else "="
+
+
+def _common(by_place: Mapping[Place, SiteReport], taken: Census) -> tuple[SiteReport, ...]:
+    """Where all work-items of a group access as one, at least in some of the operations of the place."""
+    rank, items = len(taken.geometry.local_range), taken.geometry.items
+    operations = (operation for each in taken.operations.values() for operation in each)
+    places = {o.place for o in operations if math.prod(o.access.shape[:rank]) < items}
+    return tuple(site for place, site in by_place.items() if place in places)
 
 
 def _idle(taken: Census) -> tuple[Idle, ...]:

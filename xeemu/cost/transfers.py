@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 
-from xeemu.cost import amounts
+from xeemu.cost import amounts, elements
 from xeemu.cost.instructions import UNROLLED
 from xeemu.cost.sites import SiteReport, fewer
 from xeemu.cost.subject import Advice, Subject, costliest
@@ -168,14 +168,23 @@ def _percent(value: float | None) -> str:
 def _again(sites: Sequence[SiteReport], subject: Subject) -> Iterator[Advice]:
     loads = costliest(sites, "requests")
     once = subject.groups * subject.group_bytes.get(loads[0].memory, 0.0) if loads else 0.0
-    moved = amounts.total(site.bytes_moved for site in sites)
+    used, moved = (amounts.total(getattr(site, name) for site in sites) for name in ("bytes_used", "bytes_moved"))
     if not once or not moved or moved < _AGAIN * once or subject.group_size <= subject.sub_group_size:
         return
+    if all(elements.is_short(site, subject) for site in loads):
+        return
     text = (
-        f"A work-group loads each byte of {loads[0].memory} {moved / once:.3g} times. Load it into local memory once, "
+        f"A work-group {_repeated(loads[0].memory, (used or 0) / once, moved / once)}. Load it into local memory once, "
         f"a part at a time, and read it there: {subject.dialect.shared_copy}."
     )
     yield Advice("loaded again", tuple(loads), text, _kept(loads, once, moved / once, subject), minor=True)
+
+
+def _repeated(memory: str, used: float, moved: float) -> str:
+    """What a work-group does with the bytes of a memory so many times."""
+    if used >= _AGAIN:
+        return f"loads each byte of {memory} {used:.3g} times"
+    return f"moves the bytes of {memory} {moved:.3g} times and uses a part of them each time"
 
 
 def _kept(sites: Sequence[SiteReport], once: float, times: float, subject: Subject) -> Change:

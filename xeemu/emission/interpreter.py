@@ -31,8 +31,7 @@ from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer, Passage, Result
 from xeemu.emission.values import Buffer, Chunk, Emitted, Origin
 from xeemu.ir import control, ops
-from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import floor_division
+from xeemu.ir.program import Constant, Region, Value
 from xeemu.knowledge.analysis import Plan
 from xeemu.language.program import Program
 
@@ -131,7 +130,7 @@ class _Interpreter:
             return self._language(applied)
         match control.of(op):
             case control.Call(body):
-                return self._call(applied, body)
+                return self.body(body, applied.inner[0], applied.operands, applied.active)
             case control.Cond(choices):
                 return conditionals.results(self, applied, choices)
             case control.Scan() as scan:
@@ -165,15 +164,6 @@ class _Interpreter:
             passage = Passage(plan, applied.number, as_value(applied.operands[-1]), applied.active)
             self.context.observer.on_barrier(passage, self.context.chunk)
         return lifted_ops.collective(plan, op, list(map(as_value, applied.operands)), self.context.chunk)
-
-    def _call(self, applied: Applied, body: Region) -> list[Item]:
-        """The results of a subprogram; one that only divides is a division."""
-        (inner,) = applied.inner
-        division = None if self.context.observer.watches else _division(body, applied.operands)
-        # A result with a form has a base, which the subprogram finds.
-        if division is not None and applied.known[0].form is None:
-            return lifted_ops.results(inner, division, list(map(as_value, applied.operands)), self.context.chunk)
-        return self.body(body, inner, applied.operands, applied.active)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -234,9 +224,3 @@ class _Pass:
         comparison = self.comparisons.get(number)
         value = None if comparison is None else as_value(self._read(comparison.value))
         return value if value is not None and value.some is None else None
-
-
-def _division(body: Region, operands: Sequence[Item]) -> Op | None:
-    """The division that is all that a subprogram comes to."""
-    known = [o.known.interval for o in operands if isinstance(o, Emitted)]
-    return floor_division.division(body, known) if len(known) == len(operands) else None

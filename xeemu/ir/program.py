@@ -116,6 +116,11 @@ class Region:
         found |= dict.fromkeys(v for v in self.outputs if v not in given)
         return tuple(value for value in found if not isinstance(value, Constant))
 
+    @functools.cached_property
+    def made(self) -> Mapping[Value, Op]:
+        """For each value that it computes itself the operation that does."""
+        return {value: op for op in self.ops for value in op.results}
+
     @property
     def taken(self) -> tuple[Value, ...]:
         """All values that it does not compute itself: those that it sees, and then its inputs."""

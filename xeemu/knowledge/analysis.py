@@ -175,7 +175,7 @@ class _Analysis:
             if before is not None and self._is_same(operands, before, op):
                 plan.adopt(number, op, before)
             else:
-                results = self._op(plan, number, op, operands)
+                results = self._op(plan, number, op, operands, body)
                 plan.values |= dict(zip(op.results, results, strict=True))
         return plan
 
@@ -186,25 +186,29 @@ class _Analysis:
     def outputs(self, body: Region, plan: Plan) -> list[Known]:
         return [plan.value(a, self.dimensions) for a in body.outputs]
 
-    def _op(self, plan: Plan, number: int, op: Op, operands: list[Known]) -> list[Known]:
+    def _op(self, plan: Plan, number: int, op: Op, operands: list[Known], body: Region) -> list[Known]:
         if op.name in ops.LANGUAGE:
             return self._language(plan, op, operands)
         match control.of(op):
-            case control.Call(body):
-                plan.inner[number] = (inner := self.body(body, operands),)
-                division = floor_division.division(body, [o.interval for o in operands])
-                outputs = self.outputs(body, inner)
-                if division is not None:
-                    interval = inner.values[division.results[0]].interval
-                    return [dataclasses.replace(outputs[0], interval=interval)]
-                return outputs
+            case control.Call(called):
+                plan.inner[number] = (inner := self.body(called, operands),)
+                outputs = self.outputs(called, inner)
+                return [self._rounded_down(plan, body, op, outputs[0])] if len(outputs) == 1 else outputs
             case control.Cond():
                 return self._cond(plan, number, op, operands)
             case control.Scan() as scan:
                 return self._scan(plan, number, op, scan, operands)
             case control.While() as loop:
                 return self._while(plan, number, op, loop, operands)
-        return self._operation(plan, op, operands)
+        results = self._operation(plan, op, operands)
+        return [self._rounded_down(plan, body, op, results[0])] if op.name == "select_n" else results
+
+    def _rounded_down(self, plan: Plan, body: Region, op: Op, result: Known) -> Known:
+        """What a choice gives, of which more is known where it rounds down a quotient that needs no rounding."""
+        division = floor_division.natural(op.results[0], body.made, lambda v: plan.value(v, self.dimensions).interval)
+        if division is None:
+            return result
+        return dataclasses.replace(result, interval=plan.values[division.results[0]].interval)
 
     def _operation(self, plan: Plan, op: Op, operands: list[Known]) -> list[Known]:
         varying = any(o.varying for o in operands)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.ir import inlining, printer
+from xeemu.ir import inlining, naming, printer
 from xeemu.ir.program import Op, Region, Value
 from xeemu.language import source
 from xeemu.language.linearity import Allocation
@@ -46,7 +46,7 @@ def of_kernel(program: Program) -> Region:
     """A traced kernel as it is printed: without calls, and with the names of its memories."""
     given = zip(program.body.inputs, program.arguments, program.kernel.parameters, strict=True)
     inputs = [Value(v.shape, v.dtype, m.name if m else "", "" if m else name) for v, m, name in given]
-    return inlining.inlined(program.body, inputs)
+    return naming.named(inlining.inlined(program.body, source.is_of_user), inputs)
 
 
 def _header(program: Program) -> Iterator[tuple[str, str]]:

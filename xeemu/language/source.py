@@ -60,6 +60,11 @@ def of_op(op: Op) -> Site:
     return UNKNOWN
 
 
+def is_of_user(op: Op) -> bool:
+    """Whether a line of the user's bound `op`; what a library does in a function that was traced before has none."""
+    return op.traceback is not None and any(is_users(code.co_filename) for code in op.traceback.raw_frames()[0])
+
+
 @dataclasses.dataclass(frozen=True)
 class Origin:
     """What the user's line says of an operation that it binds.

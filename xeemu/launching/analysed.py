@@ -3,10 +3,11 @@
 import dataclasses
 import functools
 
-from xeemu.knowledge import analysis, group_invariant_memory, scratchpad_copies
+from xeemu.devices.target import Target
 from xeemu.knowledge.analysis import Plan
 from xeemu.language.program import Program
-from xeemu.launching import scratchpad_elimination
+from xeemu.passes import pipeline
+from xeemu.passes.facts import Facts
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -29,37 +30,28 @@ class Analysed:
     Attributes:
       program: the traced kernel.
       plan: its analysis.
+      target: the host that carries it out.
       watched: whether somebody sees every access, so that all of them have to be carried out.
     """
 
     program: Program
     plan: Plan
+    target: Target
     watched: bool = False
 
     @functools.cached_property
     def task(self) -> Task:
         """What all groups carry out."""
-        if self.watched:
-            return Task(self.program, self.plan)
-        return self._without_copies(self._alike or self.plan, None)
+        return Task(self.program, self.plan) if self.watched else self._optimised(None)
 
     def known(self, rows: range) -> Plan:
-        """What is known of the kernel for some rows of groups, if nobody watches."""
-        alike = group_invariant_memory.analyse(self.program, rows) if self._alike else None
-        return alike or analysis.analyse(self.program, rows)
+        """What is known for some rows of groups of what all groups carry out."""
+        return Facts(self.task.program, rows).plan
 
     def part(self, rows: range) -> Task:
         """What some rows of groups carry out, if nobody watches."""
-        return self._without_copies(self.known(rows), rows)
+        return self._optimised(rows)
 
-    @functools.cached_property
-    def _alike(self) -> Plan | None:
-        return group_invariant_memory.analyse(self.program)
-
-    def _without_copies(self, plan: Plan, rows: range | None) -> Task:
-        """The kernel, but for local memories that only copy a global one; `plan` is of these rows, None for all."""
-        found = scratchpad_copies.of_program(self.program, plan, rows)
-        if not found:
-            return Task(self.program, plan)
-        program = scratchpad_elimination.without(self.program, plan, found)
-        return Task(program, group_invariant_memory.analyse(program, rows) or analysis.analyse(program, rows))
+    def _optimised(self, rows: range | None) -> Task:
+        facts = pipeline.optimised(self.program, self.target, rows)
+        return Task(facts.program, facts.plan)

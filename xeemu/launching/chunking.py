@@ -148,7 +148,7 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
     whose chunks are smaller than a row of groups stays as it is, and so does one that is a single chunk, unless
     branches of groups at the ends would be carried out for all of them.
     """
-    program, (rows, *others) = analysed.program, analysed.program.geometry.group_range
+    program, (rows, *others) = analysed.task.program, analysed.program.geometry.group_range
     row, ragged = math.prod(others), 0 in program.geometry.ragged
     single = cut.chunk * options.shards >= cut.groups
     if (single and options.target.skips_branches) or not cut.groups or rows < 2 or cut.chunk < row:
@@ -158,7 +158,7 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
     def left(plan: Plan) -> int:
         return count(program.body, plan, len(others) + 1)
 
-    before = count(analysed.task.program.body, analysed.task.plan, len(others) + 1)
+    before = left(analysed.task.plan)
     if not before and not ragged:
         return cut
     # Each analysis takes as long as the first one.

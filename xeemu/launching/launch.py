@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from xeemu.devices import target
 from xeemu.devices.device import Device
 from xeemu.emission import compiling
 from xeemu.emission.observer import MAX_ITERATIONS
-from xeemu.errors import KernelArgumentError
+from xeemu.errors import KernelArgumentError, did_you_mean
 from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
@@ -33,6 +34,7 @@ from xeemu.launching.fitting import Fitted
 from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.preparation import prepare, traced_program
 from xeemu.launching.staged import Launched
+from xeemu.passes import pipeline
 from xeemu.stepping import interleaving, turns
 
 T = TypeVar("T")
@@ -267,29 +269,46 @@ def _run(fitted: Fitted, given: Sequence[Any]) -> Any:
 
 @public.function
 def trace(
-    kernel: Kernel, nd_range: NDRange | None = None, *, device: str | Device = DEFAULT_DEVICE
+    kernel: Kernel,
+    nd_range: NDRange | None = None,
+    *,
+    device: str | Device = DEFAULT_DEVICE,
+    after: str | None = None,
 ) -> Launched[Program]:
-    """The program that a launch of a kernel runs: `f(*arrays, **static)`, where shapes and dtypes alone count.
+    """The program of a kernel: `f(*arrays, **static)`, where shapes and dtypes alone count.
 
     Args:
       kernel, nd_range, device: as for `launch`.
+      after: the name of a pass; the program is then what a launch has made of it after that one (see
+        `xeemu.passes.pipeline`). Without it, the program is as it was written.
 
     Returns:
       A function that takes arrays or `jax.ShapeDtypeStruct`s and gives the `Program`, whose `str` is a listing.
+
+    Raises:
+      KernelArgumentError: there is no such pass.
     """
+    if after is not None and after not in pipeline.NAMES:
+        raise KernelArgumentError(
+            f"after={after!r} is no pass{did_you_mean(str(after), pipeline.NAMES)}. The passes are, in this order, "
+            f"{', '.join(pipeline.NAMES)}"
+        )
     nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
-    return staged("trace", kernel, nd_range, modelled, _trace_of(kernel, nd_range, modelled))
+    return staged("trace", kernel, nd_range, modelled, _trace_of(kernel, nd_range, modelled, after), after=after)
 
 
-def _trace_of(kernel: Kernel, nd_range: NDRange, device: Device) -> Callable[..., Program]:
+def _trace_of(kernel: Kernel, nd_range: NDRange, device: Device, after: str | None = None) -> Callable[..., Program]:
     if calling.is_bound(kernel):
-        return calling.function(kernel, nd_range, lambda k, r: _trace_of(k, r, device), calling.none)
+        return calling.function(kernel, nd_range, lambda k, r: _trace_of(k, r, device, after), calling.none)
 
     def call(*arguments: Any, **static: Any) -> Program:
         taken, leaves = kernel.with_leaves(arguments)
         given = tuple(map(Description.of, checked_arguments(taken, leaves, SHAPED)))
-        return traced_program(taken, nd_range, device, given, kernel.bind_static(static))
+        traced = traced_program(taken, nd_range, device, given, kernel.bind_static(static))
+        if after is None:
+            return traced
+        return pipeline.optimised(traced, target.of_platform(platform_of(arguments)), after=after).program
 
     return call
 

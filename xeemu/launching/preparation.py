@@ -337,7 +337,7 @@ def _prepared(
     traced = traced_program(kernel, nd_range, device, arguments, static)
     plan = analysis.analyse(traced)
     conversions.check(traced, plan)
-    analysed = Analysed(traced, plan)
+    analysed = Analysed(traced, plan, options.target)
     return Prepared(analysed, options, chunking.of_launch(analysed, options))
 
 

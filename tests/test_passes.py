@@ -1,0 +1,164 @@
+"""The passes of a launch: programs as they are printed before and after, and what holds of all of them."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import xeemu as xe
+from xeemu.ir import control
+from xeemu.passes import pipeline
+
+NUMBERS = np.arange(64, dtype=np.int32)
+ND_RANGE = xe.NDRange(64, 16)
+
+
+def text(kernel, after, *arguments, nd_range=ND_RANGE, lines=False):
+    """The operations of a program after a pass, without those that compute global ids, and their lines."""
+    listing = str(xe.trace(kernel, nd_range, after=after)(*(arguments or (NUMBERS, NUMBERS))))
+    rows = [row for row in listing.splitlines() if not row.startswith(("kernel", "nd-range", "  global", "  local"))]
+    return [row if lines else row.split("  #")[0].rstrip() for row in rows]
+
+
+def before(name):
+    """The name of the pass before another one."""
+    return pipeline.NAMES[pipeline.NAMES.index(name) - 1]
+
+
+def test_the_names_are_those_of_functions_and_modules():
+    for each in pipeline.PASSES:
+        assert each.__module__ == f"xeemu.passes.{each.__name__}"
+        assert each.__doc__
+
+
+def test_a_misspelt_pass_is_told_with_the_names_that_there_are():
+    with pytest.raises(
+        xe.KernelArgumentError, match=r"'inline_call' is no pass \(did you mean 'inline_calls'\?\)"
+    ) as told:
+        xe.trace(halves, ND_RANGE, after="inline_call")
+    assert ", ".join(pipeline.NAMES) in str(told.value)
+
+
+@xe.kernel
+def halves(wg, x, out):
+    lid = wg.local_id()
+    return out.at[lid].set(x[lid // 2])
+
+
+def test_calls_are_written_out_with_the_line_of_the_call():
+    program = xe.trace(halves, ND_RANGE, after="inline_calls")(NUMBERS, NUMBERS)
+    assert not any(isinstance(control.of(op), control.Call) for op in program.body.walk())
+    assert text(halves, "inline_calls", lines=True)[3].split("  #")[0].split("=")[1].strip() == "sign v1"
+    assert all(re.search(r"# \d+: ", row) for row in text(halves, "inline_calls", lines=True)[:-1])
+
+
+def test_a_function_that_is_called_twice_is_written_out_twice():
+    @jax.jit
+    def more(x):
+        return x * 3 + 1
+
+    @xe.kernel
+    def twice(wg, x, out):
+        lid = wg.local_id()
+        return out.at[lid].set(more(more(x[lid])))
+
+    assert text(twice, "inline_calls") == [
+        "v1:i32[16] = local_id 0",
+        "v2:i32[16] = load x[v1]",
+        "v3:i32[16] = v2 * 3",
+        "v4:i32[16] = v3 + 1",
+        "v5:i32[16] = v4 * 3",
+        "v6:i32[16] = v5 + 1",
+        "store out[v1] v6",
+        "return out",
+    ]
+
+
+def test_a_quotient_of_natural_numbers_is_not_rounded_down():
+    assert len(text(halves, before("simplify_divisions"))) > 10
+    assert text(halves, "eliminate_dead_code") == [
+        "v1:i32[16] = local_id 0",
+        "v2:i32 = i32(2)",
+        "v3:i32[16] = v1 / v2",
+        "v4:i32[16] = load x[v3]",
+        "store out[v1] v4",
+        "return out",
+    ]
+
+
+def test_a_quotient_of_what_may_be_negative_is():
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid = wg.local_id()
+        return out.at[lid].set(x[lid] // 2)
+
+    assert text(kernel, "simplify_divisions") == text(kernel, "inline_calls")
+
+
+@xe.kernel
+def neighbours(wg, x, out):
+    """The group's elements in local memory, a barrier for it and another one, and a loop that carries both."""
+    lid, i = wg.local_id(), wg.global_id()
+    tile, own = wg.local(16, jnp.int32), wg.local(16, jnp.int32)
+    tile, own = wg.barrier(tile.at[lid].set(x[i]), own.at[lid].set(0))
+
+    def turn(k, both):
+        tile, own = both
+        return wg.barrier(tile, own.at[lid ^ k].set(tile[15 - lid]))
+
+    tile, own = lax.fori_loop(0, 2, turn, (tile, own))
+    return out.at[i].set(own[lid])
+
+
+def test_a_copy_in_local_memory_goes():
+    assert "tile" in " ".join(text(neighbours, before("eliminate_scratchpads")))
+    got = text(neighbours, "eliminate_scratchpads")
+    assert got[got.index("own = local i32[16]") :] == [
+        "own = local i32[16]",
+        "v7:i32[16] = load x[v6]",
+        "store own[v1] 0",
+        "group barrier (own)",
+        "loop 2 times, v8 from 0:",
+        "  v9:i32 = v8 + 1",
+        "  v10:i32 = i32(v8)",
+        "  v11:i32[16] = v1 ^ v10",
+        "  v12:i32[16] = 15 - v1",
+        "  v13:i32 = group_id 0",
+        "  v14:i32 = v13 * 16",
+        "  v15:i32 = 0 + v14",
+        "  v16:i32[16] = broadcast_in_dim v15",
+        "  v17:i32[16] = v12 + v16",
+        "  v18:i32[16] = load x[v17]",
+        "  store own[v11] v18",
+        "  group barrier (own)",
+        "  v8 = v9",
+        "v19:i32[16] = load own[v1]",
+        "store out[v6] v19",
+        "return out",
+    ]
+
+
+def test_what_nobody_uses_goes_but_for_loops_that_may_not_end():
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid = wg.local_id()
+        own = wg.local(16, jnp.int32)
+        own = own.at[lid].set(x[lid] * 2)
+        lax.fori_loop(0, 3, lambda k, total: total + k, 0)
+        lax.while_loop(lambda n: n < x[0], lambda n: n + 1, jnp.int32(0))
+        return out.at[lid].set(lid)
+
+    assert text(kernel, "eliminate_dead_code") == [
+        "v1:i32[16] = local_id 0",
+        "loop while, v2 from 0:",
+        "  v3:i32 = load x[0]",
+        "  v4:bool = v2 < v3",
+        "  while v4:",
+        "    v5:i32 = v2 + 1",
+        "    v2 = v5",
+        "store out[v1] v1",
+        "return out",
+    ]

@@ -1,0 +1,63 @@
+"""Scratchpad elimination: loads from the original of what was copied to local memory, of which nothing is left.
+
+In local memory each group has a row of its own, with its neighbours' elements at both ends; in global memory the
+work-items of all groups lie side by side. `scratchpad_copies` tells which memories are only copies.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from xeemu.devices.target import Target
+from xeemu.ir import ops
+from xeemu.ir.program import Op, Value
+from xeemu.ir.rewriting import Rewriter, rewritten
+from xeemu.knowledge import scratchpad_copies
+from xeemu.knowledge.analysis import Known
+from xeemu.knowledge.scratchpad_copies import Copy
+from xeemu.language import primitives
+from xeemu.language.program import Program
+from xeemu.passes.building import Builder
+from xeemu.passes.facts import Facts
+
+
+def eliminate_scratchpads(program: Program, facts: Facts, target: Target) -> Program:
+    """A program without local memories that only copy a part of a global one which nobody changes."""
+    found = scratchpad_copies.of_program(program, facts.plan, facts.rows)
+    if not found:
+        return program
+    copies: Mapping[Known, Copy] = {copy.value: copy for copy in found}
+
+    def bypassed(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
+        copy = copies.get(facts.known(op.operands[0])) if op.name == ops.LOAD else None
+        if copy is not None:
+            return [_loaded(Builder(program, rewriter, op), copy)]
+        are_gone = [facts.known(value) in copies for value in op.results]
+        return [None] * len(are_gone) if are_gone and all(are_gone) else None
+
+    body = rewritten(program.body, bypassed, lambda value: None if facts.known(value) in copies else value)
+    memories = {copy.memory for copy in found}
+    return dataclasses.replace(
+        program, body=body, allocations=tuple(a for a in program.allocations if a not in memories)
+    )
+
+
+def _loaded(builder: Builder, copy: Copy) -> Value:
+    """What a load from a copy gives, loaded from the original."""
+    index, *rest = builder.rewriter.values(builder.op.operands[1:])
+    original, id_type = builder.program.body.inputs[copy.original], builder.program.geometry.id_type
+
+    def moved(index: jax.Array) -> jax.Array:
+        shift = jnp.asarray(copy.start, id_type)
+        for d, step in enumerate(copy.steps):
+            if step:
+                (group,) = primitives.group_id_p.bind(dim=d, dtype=id_type)
+                shift = lax.add(shift, lax.mul(group, jnp.asarray(step, id_type)))
+        return lax.add(lax.convert_element_type(index, id_type), lax.broadcast(shift, index.shape))
+
+    (there,) = builder.applied(moved, index)
+    (loaded,) = builder.add(dataclasses.replace(builder.op, operands=(original, there, *rest)))
+    return loaded

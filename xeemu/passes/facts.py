@@ -1,0 +1,49 @@
+"""What passes may ask about the program that they are given."""
+
+import dataclasses
+import functools
+
+from xeemu.ir.program import Region, Value
+from xeemu.knowledge import analysis, group_invariant_memory
+from xeemu.knowledge.analysis import Known, Plan
+from xeemu.language.program import Program
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Facts:
+    """A program with what is known of it; all of that is found out only when somebody asks.
+
+    Attributes:
+      program: the program.
+      rows: the rows of groups, along the first dimension of the group range, that will carry it out; None for all.
+    """
+
+    program: Program
+    rows: range | None = None
+
+    @functools.cached_property
+    def plan(self) -> Plan:
+        """The analysis of the program, with the memories that all groups fill alike."""
+        shared = group_invariant_memory.analyse(self.program, self.rows)
+        return shared or analysis.analyse(self.program, self.rows)
+
+    @property
+    def dimensions(self) -> int:
+        """Of the nd-range."""
+        return len(self.program.geometry.group_range)
+
+    @functools.cached_property
+    def plans(self) -> dict[Region, Plan]:
+        """The plan of each region of a program without calls."""
+        return dict(analysis.bodies(self.program.body, self.plan))
+
+    @functools.cached_property
+    def _values(self) -> dict[Value, Known]:
+        return {value: known for plan in self.plans.values() for value, known in plan.values.items()}
+
+    def known(self, value: Value) -> Known:
+        """What is known of a value of a program without calls.
+
+        All versions of a memory have one and the same `Known`.
+        """
+        return self._values[value] if value in self._values else self.plan.value(value, self.dimensions)

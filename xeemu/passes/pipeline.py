@@ -1,0 +1,47 @@
+"""The pipeline: what is done to a program before a launch carries it out, pass after pass.
+
+Who watches a program, as a check or a profile does, gets it as it was written.
+"""
+
+from collections.abc import Callable
+
+from xeemu.devices.target import Target
+from xeemu.ir import verifier
+from xeemu.language import source
+from xeemu.language.program import Program
+from xeemu.passes.eliminate_dead_code import eliminate_dead_code
+from xeemu.passes.eliminate_scratchpads import eliminate_scratchpads
+from xeemu.passes.facts import Facts
+from xeemu.passes.inline_calls import inline_calls
+from xeemu.passes.simplify_divisions import simplify_divisions
+
+Pass = Callable[[Program, Facts, Target], Program]
+"""A program from another one, of which so much is known, for a host; the same one if nothing is to be done."""
+
+PASSES: tuple[Pass, ...] = (
+    inline_calls,
+    simplify_divisions,
+    eliminate_scratchpads,
+    eliminate_dead_code,
+)
+"""All of them, in order. Each relies on those before it: after the first one there are no calls."""
+
+NAMES = tuple(each.__name__ for each in PASSES)
+
+
+def optimised(program: Program, target: Target, rows: range | None = None, after: str | None = None) -> Facts:
+    """A program after the passes, with what is known of it.
+
+    Args:
+      program: as it was written.
+      target: the host that will carry it out.
+      rows: the rows of groups, along the first dimension of the group range, that will; None for all.
+      after: the name of the last pass that is applied; None for all of them.
+    """
+    facts = Facts(program, rows)
+    for each in PASSES[: len(PASSES) if after is None else NAMES.index(after) + 1]:
+        made = each(facts.program, facts, target)
+        if made.body is not facts.program.body:
+            verifier.verify(made.body, lambda op: str(source.of_op(op)))
+            facts = Facts(made, rows)
+    return facts

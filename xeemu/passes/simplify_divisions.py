@@ -1,0 +1,26 @@
+"""Divisions that need not round down: `//` of numbers that are not negative by positive ones, which divides only."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from xeemu.devices.target import Target
+from xeemu.ir.program import Op, Value
+from xeemu.ir.rewriting import Rewriter, rewritten
+from xeemu.knowledge import floor_division
+from xeemu.language.program import Program
+from xeemu.passes.facts import Facts
+
+
+def simplify_divisions(program: Program, facts: Facts, target: Target) -> Program:
+    """A program in which such a quotient is that of `div`; what would have corrected it is left as dead code."""
+    made = {value: op for op in program.body.walk() for value in op.results}
+    if not any(op.name == "div" for op in made.values()):
+        return program
+
+    def divided(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
+        if op.name != "select_n":
+            return None
+        division = floor_division.natural(op.results[0], made, lambda value: facts.known(value).interval)
+        return None if division is None else rewriter.values(division.results)
+
+    return dataclasses.replace(program, body=rewritten(program.body, divided))
