@@ -17,9 +17,9 @@ from xeemu.faults import absence, alignment
 from xeemu.ir import ops, printer, table
 from xeemu.ir.table import Kind, Traits
 from xeemu.knowledge import (
-    analysis,
     constant_folding,
     conversions,
+    dataflow,
     forms,
     growth,
     intervals,
@@ -107,8 +107,8 @@ def _mystery(ready):
 
 
 CONSUMERS = {
-    "analysis": lambda ready: analysis.analyse(ready.program),
-    "access tree": lambda ready: symbolic_execution.of_program(ready.program, ready.plan, (None,)),
+    "dataflow": lambda ready: dataflow.analyse(ready.program),
+    "symbolic execution": lambda ready: symbolic_execution.of_program(ready.program, ready.plan, (None,)),
     "listing": lambda ready: str(ready.program),
     "interpreter": lambda ready: jax.make_jaxpr(ready.emit)(jnp.zeros(ITEMS, jnp.int32)),
     "stepping": lambda ready: flattening.of_program(ready.program),

@@ -15,7 +15,7 @@ from xeemu.emission.strided_windows import StridedWindow
 from xeemu.emission.values import Chunk
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import addressing, analysis, induction
+from xeemu.knowledge import addressing, induction
 from xeemu.knowledge.analysis import Known, Plan
 from xeemu.knowledge.lattices import Axis
 
@@ -163,7 +163,7 @@ def moves(body: Region, plan: Plan) -> dict[int, int]:
     """
     growth: dict[Any, int] = dict.fromkeys(body.seen, 0)
     for v, out in zip(body.inputs, body.outputs, strict=False):
-        step = 0 if out is v else analysis.increment(body, v, out)
+        step = 0 if out is v else induction.increment(body, v, out)
         if step is not None and (not step or out in plan.bases):
             growth[v] = step
     found: dict[int, int] = {}

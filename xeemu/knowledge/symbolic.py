@@ -8,7 +8,7 @@ import numpy as np
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op, Region, Value
-from xeemu.knowledge import analysis, constant_folding, expressions, intervals, presence, tables
+from xeemu.knowledge import constant_folding, expressions, induction, intervals, presence, tables
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.knowledge.intervals import Interval
@@ -54,10 +54,9 @@ def uniform(geometry: Geometry, groups: Sequence[Axis], plan: Plan, op: Op, oper
 
 def group_id(geometry: Geometry, groups: Sequence[Axis], dim: int | None, dtype: Any) -> Expression:
     """The id of the work-group in a dimension, or its linear id."""
-    counts = geometry.group_range
-    strides = analysis.group_strides(counts)
+    strides = geometry.group_strides
     if dim is not None:
-        strides = tuple(int(d == dim) for d in range(len(counts)))
+        strides = tuple(int(d == dim) for d in range(len(strides)))
     total = expressions.constant(0, np.int64)
     for axis, stride in zip(groups, strides, strict=True):
         if stride:
@@ -94,7 +93,7 @@ def carried(plan: Plan, body: Region, carries: Sequence[Item], iterations: Expre
 def _grown(
     plan: Plan, body: Region, v: Value, out: Value, start: Expression, iterations: Expression | None
 ) -> Expression:
-    step = analysis.increment(body, v, out)
+    step = induction.increment(body, v, out)
     if step is None or iterations is None:
         return unknown(plan, v)
     return _converted(expressions.add(start, expressions.scale(iterations, step)), v.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import analysis, budget, expressions, periodicity, symbolic
+from xeemu.knowledge import budget, expressions, induction, periodicity, symbolic
 from xeemu.knowledge.access_tree import AccessKind, AccessTree, Frame, Key, Kind, Meeting, Operation, Place
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
@@ -109,7 +109,7 @@ class _Execution:
     def _language(self, frame: Frame, number: int, op: Op, operands: Sequence[Item]) -> Sequence[Item]:
         p, key = op.attributes, (frame.plan, number)
         if op.name == ops.LOCAL_ID:
-            ids = analysis.local_id(self.geometry.local_range, p["dim"])
+            ids = self.geometry.local_ids(p["dim"])
             return [expressions.constant(ids, op.results[0].dtype)]
         if op.name == ops.GROUP_ID:
             return [symbolic.group_id(self.geometry, self.groups, p["dim"], op.results[0].dtype)]
@@ -245,7 +245,7 @@ class _Execution:
 
     def _trips(self, frame: Frame, loop: control.While, given: "_Given") -> tuple[Expression, int] | None:
         """Of a loop that counts up to a known bound: how many iterations there are, and the most in any execution."""
-        found = analysis.counter(loop)
+        found = induction.counter(loop)
         if found is None:
             return None
         number, bound = found
