@@ -176,12 +176,13 @@ def _launched(
     """
     # Compiled launches are kept, and in the end dropped, by `fitting.fitted`.
     ready: MutableMapping[Hashable, Fitted] = weakref.WeakValueDictionary()
+    limitable = bool(device.local_mem_variable or device.private_mem_variable)
 
     def call(*arguments: Any, **static: Any) -> Any:
         bound = kernel.bind_static(static)
         given, results_only = unwritten.filled(kernel, arguments)
         # What the environment limits is checked each time.
-        limited = limits is not None or device.in_environment() is not device
+        limited = limits is not None or (limitable and device.in_environment() is not device)
         # What is only traced, perhaps twice or for a branch that is not taken, must not take its arguments' memory.
         donating = donate and not compiling.is_tracing()
         signature = None if limited else _signature(given, bound, (donating, results_only))
