@@ -14,6 +14,7 @@ import xeemu as xe
 from xeemu.faults import exchange
 from xeemu.faults.baseline import Baseline
 from xeemu.faults.findings import Findings
+from xeemu.language import separation
 
 
 def line(kernel, mark):
@@ -583,3 +584,18 @@ def test_a_load_in_a_masked_store_is_told_that_the_mask_does_not_hold_for_it():
     told = " ".join(str(finding).split())
     assert "The mask of .set(...) in this line does not hold for this load: " in told
     assert "write x.load(lid + 64, where=lid < 32) for x[lid + 64], or make x larger." in told
+
+
+@xe.kernel
+def neighbours_added(wg, x):
+    """Adds up over lanes by ordinary JAX, which is found without a run."""
+    lid = wg.local_id()
+    return x.at[wg.global_id()].set(lid + jnp.roll(lid, 1))
+
+
+def test_what_follows_from_the_program_is_found_once(monkeypatch):
+    checked = xe.check(neighbours_added, N)
+    first = checked(OUT)[1]
+    assert [finding.kind for finding in first] == ["cross-item"]
+    monkeypatch.setattr(separation, "of_program", lambda *_: pytest.fail("looked at again"))
+    assert checked(OUT + 1)[1] == first

@@ -42,7 +42,7 @@ class Context:
 
     def storing(self, known: Known) -> Chunk:
         """The groups that store to a memory: any of them if all would store the same."""
-        return dataclasses.replace(self.chunk, count=1) if known.alike else self.chunk
+        return dataclasses.replace(self.chunk, count=1) if known.group_invariant else self.chunk
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

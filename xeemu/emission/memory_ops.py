@@ -55,7 +55,7 @@ def after_barrier(applied: Applied, context: Context) -> list[Item]:
 
 def _settled(buffer: Buffer, known: Known, chunk: Chunk) -> Buffer:
     """A memory at a barrier; what all groups fill alike is then read by all of them."""
-    if not known.alike or isinstance(buffer, Promoted) or not chunk.target.computes_again:
+    if not known.group_invariant or isinstance(buffer, Promoted) or not chunk.target.computes_again:
         return buffer
     return buffer.holding(fusion_barriers.settled(buffer.data))
 

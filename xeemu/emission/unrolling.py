@@ -12,7 +12,7 @@ from typing import Any
 from xeemu.devices.target import CPU, Unrolling
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import addressing, analysis, lattices
+from xeemu.knowledge import addressing, analysis, induction, lattices
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.lattices import Axis, Lattice
 
@@ -108,7 +108,7 @@ def moves(body: Region, plan: Plan) -> dict[int, int]:
     """
     growth: dict[Any, int] = dict.fromkeys(body.seen, 0)
     for v, out in zip(body.inputs, body.outputs, strict=False):
-        step = 0 if out is v else analysis.increment(body, v, out)
+        step = 0 if out is v else induction.increment(body, v, out)
         if step is not None and (not step or out in plan.bases):
             growth[v] = step
     found: dict[int, int] = {}

@@ -11,7 +11,7 @@ from jax import lax
 
 from xeemu.devices.target import Target
 from xeemu.emission.storage import Storage
-from xeemu.knowledge.analysis import Known, group_strides, local_id
+from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form, wrapped
 from xeemu.knowledge.lattices import Axis
 from xeemu.language.geometry import Geometry
@@ -68,7 +68,7 @@ class Chunk:
         """`[G]` group ids in dimension `d`."""
         counts = self.geometry.group_range
         ids = self.linear_ids()
-        stride = group_strides(counts)[d]
+        stride = self.geometry.group_strides[d]
         if stride > 1:
             ids = ids // ids.dtype.type(stride)
         return ids if d == 0 else ids % ids.dtype.type(counts[d])
@@ -76,7 +76,7 @@ class Chunk:
     def first_id(self, d: int) -> jax.Array:
         """The first group's id in dimension `d`."""
         counts = self.geometry.group_range
-        first, stride = jnp.asarray(self.first, self.geometry.id_type), group_strides(counts)[d]
+        first, stride = jnp.asarray(self.first, self.geometry.id_type), self.geometry.group_strides[d]
         if stride > 1:
             first = lax.div(first, first.dtype.type(stride))
         return lax.rem(first, first.dtype.type(counts[d])) if d else first
@@ -93,7 +93,7 @@ class Chunk:
         """What the first group's ids add to a form is a multiple of it; 0 if they add nothing."""
         counts = self.geometry.group_range
         found = 0
-        for d, (step, stride, n) in enumerate(zip(form.steps, group_strides(counts), counts, strict=True)):
+        for d, (step, stride, n) in enumerate(zip(form.steps, self.geometry.group_strides, counts, strict=True)):
             rows, rest = divmod(self.alignment, stride)
             of_id = 1 if rest else math.gcd(rows, n) if d else rows
             # An id below `n` that is a multiple of it is 0.
@@ -116,7 +116,7 @@ class Chunk:
         counts, found, left = self.geometry.group_range, list[int](), self.count
         for d in reversed(range(len(counts))):
             size = math.gcd(left, counts[d]) if d else left
-            aligned = not self.alignment % (group_strides(counts)[d] * size)
+            aligned = not self.alignment % (self.geometry.group_strides[d] * size)
             if d and left > 1 and not (aligned and size in (left, counts[d])):
                 return None
             found.insert(0, size)
@@ -126,7 +126,7 @@ class Chunk:
     def _relevant(self, form: Form) -> list[tuple[int, int]]:
         """Of each dimension with several groups the step of a form, and of the linear group id."""
         counts = self.geometry.group_range
-        return [(s, t) for s, t, n in zip(form.steps, group_strides(counts), counts, strict=True) if n > 1]
+        return [(s, t) for s, t, n in zip(form.steps, self.geometry.group_strides, counts, strict=True) if n > 1]
 
     def present(self) -> jax.Array | None:
         """`[G, L]` mask of the work-items inside the global range, or None if all are."""
@@ -134,7 +134,7 @@ class Chunk:
         for d in geometry.ragged:
             if d or not self.inner:
                 start = self.group_ids(d) * geometry.id_type.type(geometry.local_range[d])
-                ids = local_id(geometry.local_range, d).reshape(-1).astype(geometry.id_type)
+                ids = geometry.local_ids(d).reshape(-1).astype(geometry.id_type)
                 within = start[:, None] + ids < geometry.id_type.type(geometry.global_range[d])
                 mask = within if mask is None else mask & within
         return mask

@@ -17,7 +17,7 @@ from xeemu.faults.findings import Finding, Findings
 from xeemu.faults.ranges import Ranges
 from xeemu.faults.watch import Watch
 from xeemu.faults.watching import Watching
-from xeemu.knowledge import access_tree
+from xeemu.knowledge import symbolic_execution
 from xeemu.language import public, source
 from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
@@ -94,7 +94,8 @@ def check(
         masks = _masks(prepared.program, {**unset, **unwritten.masks(given, results_only, taken.parameters)})
         checked = _checked(prepared, scalars(given), max_iterations, alignment.is_required(modelled), frozenset(masks))
         outputs, state = checked.run(given, masks)
-        found = judgement.judge(prepared.program, checked.watch, state, checked.explored(given, state))
+        explored = checked.explored(given, state)
+        found = judgement.judge(prepared.program, checked.watch, checked.known, state, explored)
         found = found.and_also(checked.absent)
         results = jax.tree.unflatten(prepared.program.output_tree, outputs)
 
@@ -173,7 +174,7 @@ def _checked(
 ) -> "Checked":
     program = prepared.program
     ranges = Ranges()
-    steps = access_tree.of_program(program, prepared.plan, known, ranges.look)
+    steps = symbolic_execution.of_program(program, prepared.plan, known, ranges.look)
     what = proofs.of_schedule(steps, program.written, ranges, aligned, unset)
     return Checked(prepared, Watch(what, max_iterations), tuple(judgement.absent_lanes(program, known)))
 
@@ -217,6 +218,11 @@ class Checked:
         limit = self.watch.max_iterations
         hint = "if it would in the end, give xe.check more with max_iterations="
         self.watch.proofs.schedule.check_ended(state["exceeded"], limit, hint)
+
+    @functools.cached_property
+    def known(self) -> Findings:
+        """The findings that follow from the program alone."""
+        return judgement.of_program(self.prepared.program, self.watch)
 
     @functools.cached_property
     def _watched(self) -> Watched:

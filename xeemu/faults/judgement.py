@@ -41,27 +41,38 @@ _ACROSS = (GROUPS, FENCED_GROUPS)
 _LONGEST_LIST = 3
 
 
+def of_program(program: Program, watch: Watch) -> Findings:
+    """The findings that follow from a program alone, whatever it is given, and what is proved or watched of it."""
+    found = [*_cross_items(program), *progress.findings_of(program.body, program.kernel.dialect)]
+    watched = {place.site for place in watch.proofs.watched}
+    watched |= {source.of_op(watch.proofs.meetings[key].op) for key in watch.barriers}
+    barriers = [source.of_op(m.op) for m in watch.proofs.meetings.values() if epochs.is_barrier(m)]
+    sites = dict.fromkeys([*(place.site for place in watch.proofs.places), *barriers])
+    return Findings(found, [s for s in sites if s not in watched], [s for s in sites if s in watched])
+
+
 def judge(
-    program: Program, watch: Watch, state: Mapping[str, Any] | None, explored: Explored | None = None
+    program: Program,
+    watch: Watch,
+    known: Findings,
+    state: Mapping[str, Any] | None,
+    explored: Explored | None = None,
 ) -> Findings:
     """All findings of a check.
 
     Args:
       program: the kernel.
       watch: what was watched in its run.
+      known: what follows from the program, see `of_program`.
       state: what the run has left, see `Watch.zeros`; None if there was nothing to watch.
       explored: what was seen of conflicts in several orders, instead of in the run alone; or None.
     """
-    found = [*_cross_items(program), *progress.findings_of(program.body, program.kernel.dialect)]
+    found = list(known)
     if state is not None:
         seen = _Judge(program, watch, state if explored is None else explored.state(state), explored)
         found += [*seen.conflicts(), *seen.unwritten(), *seen.beyond(), *seen.misaligned(), *seen.parted()]
         found += [*seen.wrong(), *seen.summed()]
-    watched = {place.site for place in watch.proofs.watched}
-    watched |= {source.of_op(watch.proofs.meetings[key].op) for key in watch.barriers}
-    barriers = [source.of_op(m.op) for m in watch.proofs.meetings.values() if epochs.is_barrier(m)]
-    sites = dict.fromkeys([*(place.site for place in watch.proofs.places), *barriers])
-    return Findings(found, [s for s in sites if s not in watched], [s for s in sites if s in watched])
+    return Findings(found, known.proved, known.watched)
 
 
 def _cross_items(program: Program) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ Which one it is compiled for is the compiler's choice then. At each of the other
 gives is compared.
 """
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ from xeemu.language.collectives import SUB_GROUP
 from xeemu.language.interface import Retrace
 from xeemu.language.program import Program
 from xeemu.language.source import Site
+from xeemu.launching.options import MOST_WATCHED
 
 Check = Callable[[int], tuple[Any, Findings]]
 """The outputs and the findings of the kernel when it requires a sub-group size."""
@@ -55,6 +57,7 @@ def of_launch(program: Program, device: Device, outputs: Any, found: Findings, c
     return Findings([*found, note], found.proved, found.watched)
 
 
+@functools.lru_cache(maxsize=MOST_WATCHED)
 def _asks(program: Program) -> bool:
     """Whether a kernel uses its sub-groups."""
     return program.sub_groups or next(_uses(program), None) is not None

@@ -52,7 +52,7 @@ def _needed_bytes(program: Program, plan: Plan) -> int:
                     needed.add(plan_of_body.values[op.operands[0]])
             elif _keeps(number, op, plan_of_body, len(geometry.group_range)):
                 needed |= {plan_of_body.values[v] for v in op.results}
-    return sum(size for value, size in allocated if value in needed and not value.alike)
+    return sum(size for value, size in allocated if value in needed and not value.group_invariant)
 
 
 def _keeps(number: int, op: Op, plan: Plan, dimensions: int) -> bool:
