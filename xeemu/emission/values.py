@@ -59,6 +59,10 @@ class Chunk:
         least = self.target.many_items
         return least is not None and self.count * self.geometry.items >= least
 
+    def storing(self, memory: Known) -> "Chunk":
+        """The groups that store to a memory: any of them if all would store the same."""
+        return dataclasses.replace(self, count=1) if memory.group_invariant else self
+
     def linear_ids(self) -> jax.Array:
         """`[G]` linear group ids."""
         dtype = self.geometry.id_type
@@ -270,7 +274,8 @@ class Buffer:
       shape: elements per dimension (of one work-item, for private memory).
       origin: of a global memory where the part of it begins that the data are; None if they are all of it.
       pending: updates that are still to be carried out, together with the next one (see `update_coalescing`).
-      waiting: updates that are still to be made at once with those that follow (see `batched_updates`).
+      deferred: updates that are still to be made, at once with others (see `batched_updates`).
+      deferred_to: the window in which those are made, if they are of a row (see `update_coalescing`).
       stored: what is known of the contents, the latest first (see `store_to_load_forwarding`).
       alone: whether the kernel does not change it, or uses it in one operation only.
       rows: the shape in which all operations on it see it, if they are stores that agree in one (see `rowwise`).
@@ -282,7 +287,8 @@ class Buffer:
     shape: tuple[int, ...]
     origin: "Origin | None" = None
     pending: tuple["Update", ...] = ()
-    waiting: tuple[Any, ...] = ()
+    deferred: tuple["Made", ...] = ()
+    deferred_to: Any = None
     stored: tuple["Stored", ...] = ()
     alone: bool = False
     rows: tuple[int, ...] | None = None
@@ -351,6 +357,20 @@ class Update:
     always: bool = dataclasses.field(metadata={"static": True})
     own: bool = dataclasses.field(metadata={"static": True})
     few: "Few | None" = dataclasses.field(default=None, metadata={"static": True})
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class Made:
+    """What an update is made with; with one more axis, before the others, what several are made with.
+
+    Attributes:
+      values: `[G or 1, n or 1]`
+      mask: the same: what is updated, or None for everything.
+    """
+
+    values: jax.Array
+    mask: jax.Array | None
 
 
 @dataclasses.dataclass(frozen=True)

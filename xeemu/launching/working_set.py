@@ -126,9 +126,11 @@ class _Blocks:
 
     def bytes(self, op: Op, plan: Plan, alive: int) -> int:
         """What a loop takes, of which one iteration keeps so many bytes alive."""
-        updates = scatter_loops.of_loop(op, plan, self.items) if self.turns > 1 else None
         scan = control.of(op)
-        if updates is None or not isinstance(scan, control.Scan):
+        if self.turns == 1 or not isinstance(scan, control.Scan):
+            return alive
+        updates = scatter_loops.of_loop(scan, plan, self.items)
+        if updates is None:
             return alive
         return min(self.turns, scan.length) * (alive + scatter_loops.found_bytes(scan.body, updates))
 
