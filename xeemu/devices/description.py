@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy
+from xeemu.plurals import counted
 
 HEADS = ("name", "device", "sub-groups", "work-group", "local")
 """Of the columns of `overview`."""
@@ -60,9 +61,9 @@ def of_occupancy(found: Occupancy) -> list[tuple[str, str]]:
         ("resident groups", figure(found.groups)),
         ("limiter", figure(found.limiter)),
         *waves,
-        ("threads", f"{found.threads_per_group} of a work-group, {found.sub_group_size} work-items each"),
+        ("threads", f"{found.threads_per_group} of a work-group, {counted(found.sub_group_size, 'work-item')} each"),
         ("local memory", f"{found.slm_bytes} bytes of a work-group as the device allocates it"),
-        *((f"by {name}", f"{groups} work-groups per Xe core") for name, groups in found.constraints.items()),
+        *((f"by {name}", f"{counted(groups, 'work-group')} per Xe core") for name, groups in found.constraints.items()),
         ("next step", found.next_step),
     ]
 

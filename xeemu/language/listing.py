@@ -10,9 +10,11 @@ from xeemu.ir import inlining, naming, printer
 from xeemu.ir.program import Op, Region, Value
 from xeemu.language import source
 from xeemu.language.linearity import Allocation
+from xeemu.language.places import file_name
 from xeemu.language.program import Program
 from xeemu.pages import notebook
 from xeemu.pages.notebook import Columns
+from xeemu.plurals import counted
 
 _INDENT = "  "
 _MOST_BYTES = 32
@@ -55,7 +57,7 @@ def _header(program: Program) -> Iterator[tuple[str, str]]:
     definition = source.of_function(program.kernel.function.__code__)
     yield f"kernel {program.kernel.name}" + (f" ({static})" if static else ""), f"# {definition.place}"
     cut = "plain range" if g.plain else f"work-group {printer.sizes(g.local_range)}, sub-group {g.sub_group_size}"
-    yield f"nd-range {printer.sizes(g.global_range)}, {cut}, {g.groups} groups", ""
+    yield f"nd-range {printer.sizes(g.global_range)}, {cut}, {counted(g.groups, 'group')}", ""
     for memory in [*filter(None, program.arguments), *program.allocations]:
         yield _INDENT + _described(program, memory), ""
     if program.kernel.interface is not None:
@@ -93,4 +95,4 @@ def _place(op: Op, file: str) -> str:
     if not site.line:
         return ""
     text = site.source if len(site.source) <= _LONGEST_LINE else site.source[: _LONGEST_LINE - 3] + "..."
-    return f"# {'' if site.file == file else os.path.basename(site.file) + ':'}{site.line}: {text}"
+    return f"# {'' if site.file == file else file_name(site.file) + ':'}{site.line}: {text}"
