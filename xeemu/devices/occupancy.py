@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 
-from xeemu.devices import limits
+from xeemu.devices import limits, page
 from xeemu.devices.device import Device
 from xeemu.devices.device import device as find_device
 from xeemu.errors import KernelArgumentError, NDRangeError
@@ -50,8 +50,6 @@ class Occupancy:
     next_fraction: float | None
 
     def _repr_html_(self) -> str:
-        from xeemu.devices import page
-
         return page.of_occupancy(self)
 
 

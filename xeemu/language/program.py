@@ -12,7 +12,18 @@ import numpy as np
 from xeemu.errors import Error, KernelError, NoSuchVariableError
 from xeemu.ir import ops, verifier
 from xeemu.ir.program import Region
-from xeemu.language import calls, diagnosis, expressions, foreign, importing, linearity, separation, source, waiting
+from xeemu.language import (
+    calls,
+    diagnosis,
+    expressions,
+    foreign,
+    importing,
+    linearity,
+    listing,
+    separation,
+    source,
+    waiting,
+)
 from xeemu.language.geometry import Geometry
 from xeemu.language.interface import Retrace
 from xeemu.language.kernel import Kernel
@@ -91,13 +102,9 @@ class Program:
         return tuple(found)
 
     def __str__(self) -> str:
-        from xeemu.language import listing
-
         return listing.of_program(self)
 
     def _repr_html_(self) -> str:
-        from xeemu.language import listing
-
         return listing.fragment(self)
 
 
