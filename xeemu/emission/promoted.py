@@ -55,7 +55,7 @@ def taken(buffer: Buffer, place: PromotedPlace, indices: list[Emitted], chunk: C
     at = Touched(buffer, address, lanes, chunk)
     plan = access_plans.of_load(at.reference(), Loading(stored=buffer.stored), chunk)
     data = access.loaded(access.read(plan, at), lanes, None, True, chunk).values.reshape(chunk.count, -1)
-    return Promoted(data, buffer.space, buffer.shape, whole=buffer, address=address, lanes=lanes)
+    return Promoted(data, buffer.storage.held_as(data.shape), whole=buffer, address=address, lanes=lanes)
 
 
 def given_back(held: Promoted, chunk: Chunk) -> Buffer:
