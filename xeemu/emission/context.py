@@ -11,7 +11,7 @@ from xeemu.emission.iteration_batch import IterationBatch
 from xeemu.emission.observer import Observer
 from xeemu.emission.strip_mining import Block
 from xeemu.emission.values import Chunk
-from xeemu.ir.program import Op, Region, Value
+from xeemu.ir.program import Op, Region
 from xeemu.knowledge.analysis import Known, Plan
 
 
@@ -86,6 +86,3 @@ class Emitter(Protocol):
 
     def body(self, body: Region, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
-
-    def needed(self, body: Region, plan: Plan, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
-        """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""

@@ -23,7 +23,6 @@ from xeemu.emission.context import Applied, Emitter
 from xeemu.emission.items import Item, as_memory, as_value, named
 from xeemu.emission.iteration_batch import IterationBatch
 from xeemu.emission.loop_carries import Carried
-from xeemu.emission.promoted import Promoted
 from xeemu.emission.scatter_loops import Updates
 from xeemu.emission.strip_mining import Block, Stream
 from xeemu.emission.sub_chunks import SubChunk
@@ -46,11 +45,11 @@ def results(emitter: Emitter, applied: Applied, scan: Scan) -> list[Item]:
     first_element = count + scan.carries
     seen, carries = applied.operands[:count], applied.operands[count:first_element]
     elements = [as_value(o) for o in applied.operands[first_element:]]
-    carried = loop_carries.of_loop(emitter, scan.body, applied.inner, seen, carries)
+    carried = loop_carries.of_loop(scan.body, plan, carries, emitter.context.chunk)
     loop = _Loop(emitter, applied, scan, plan, seen, carried, applied.active)
     alone = not elements and len(applied.op.results) == scan.carries and not emitter.context.observer.watches
     if alone and not _counts_loops(loop) and (last := _by_blocks(loop)) is not None:
-        return carried.after(last, applied.known, loop.chunk)
+        return carried.after(last, applied.known)
     return _one_by_one(loop, elements)
 
 
@@ -97,9 +96,8 @@ class _Loop:
     def turns(self) -> int:
         """How many iterations to emit at a time."""
         scan, dimensions = self.scan, self.emitter.context.dimensions
-        users, chunk = self.carried.users, self.chunk
-        figures = chunk.target.unrolling
-        return unrolling.factor(scan.body, self.plan, scan.length, dimensions, users, figures, chunk.few, chunk.many)
+        chunk, figures = self.chunk, self.chunk.target.unrolling
+        return unrolling.factor(scan.body, self.plan, scan.length, dimensions, figures, chunk.few, chunk.many)
 
     def within(self, **changes: Any) -> "_Loop":
         """The same, with changes of the context."""
@@ -139,7 +137,7 @@ def _one_by_one(loop: _Loop, elements: Sequence[Emitted]) -> list[Item]:
     )
     known = applied.known
     stacks = [_rows(s, k.varying, 0, 1) for s, k in zip(stacked, known[scan.carries :], strict=True)]
-    after = loop.carried.after(last, known[: scan.carries], chunk)
+    after = loop.carried.after(last, known[: scan.carries])
     return after + named(applied.plan, applied.op.results[scan.carries :], stacks)
 
 
@@ -151,7 +149,7 @@ def _rows(array: jax.Array, varying: bool, source: int, target: int) -> jax.Arra
 def _by_blocks(loop: _Loop) -> list[Any] | None:
     """What a loop that nobody watches, of carries alone, carries in the end; None if it is not emitted by blocks."""
     updates = scatter_loops.of_loop(loop.applied.op, loop.plan, loop.chunk.geometry.items)
-    if updates and not any(isinstance(item, Promoted) for item in (*loop.seen, *loop.carried.items)):
+    if updates:
         return _updated(loop, updates)
     streams = loop.turns > 1
     if (reduction := _reduction(loop, streams)) is not None:
@@ -165,7 +163,7 @@ def _spread(loop: _Loop) -> independent_loops.IndependentLoop | None:
     """A loop whose iterations update elements of their own, if it is worth while."""
     turns = independent_loops.turns(loop.scan, loop.plan, loop.chunk, loop.moves)
     spread = independent_loops.of_loop(loop.scan, loop.plan, loop.moves) if turns > 1 else None
-    if spread is None or any(isinstance(loop.carried.items[k], Promoted) for k in spread.updates):
+    if spread is None:
         return None
 
     def iterate(together: IterationBatch, packed: list[Any]) -> list[Any]:
@@ -178,8 +176,7 @@ def _spread(loop: _Loop) -> independent_loops.IndependentLoop | None:
 def _reduction(loop: _Loop, streams: bool) -> reduction_loops.ReductionLoop | None:
     """A loop that only reduces, if it is worth while; `streams` if it could be emitted as one that streams."""
     blocks = reduction_loops.blocks(loop.scan, loop.plan, loop.chunk, loop.moves, streams)
-    values = frozenset(k for k, item in enumerate(loop.carried.items) if isinstance(item, Promoted))
-    reductions = reduction_loops.of_loop(loop.scan, loop.plan, values) if blocks.turns > 1 else None
+    reductions = reduction_loops.of_loop(loop.scan, loop.plan) if blocks.turns > 1 else None
     if reductions is None:
         return None
 

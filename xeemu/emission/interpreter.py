@@ -6,7 +6,6 @@ operations (see `conditionals` and `while_loops`).
 """
 
 import dataclasses
-import functools
 from collections.abc import Mapping, Sequence
 
 import jax
@@ -24,7 +23,7 @@ from xeemu.emission import (
     rowwise,
     while_loops,
 )
-from xeemu.emission.access_constraints import AccessConstraints, BodyConstraints
+from xeemu.emission.access_constraints import BodyConstraints
 from xeemu.emission.compare_fusion import Comparison
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value
@@ -99,20 +98,6 @@ class _Interpreter:
         spared = compare_fusion.spared(body, comparisons)
         found = dict(zip(body.taken, inputs, strict=True))
         return _Pass(self, body, plan, active, each, comparisons, spared, found).results()
-
-    def needed(self, body: Region, plan: Plan, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
-        """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""
-        found = dict(zip(body.taken, inputs, strict=False))
-        read = functools.partial(self.read, found, plan)
-        for number in body.needed(values):
-            op = body.ops[number]
-            applied = Applied(plan, number, op, list(map(read, op.used)), None)
-            is_load = op.name == ops.LOAD
-            results = (
-                memory_ops.accessed(applied, AccessConstraints(), self.context) if is_load else self.results(applied)
-            )
-            found |= dict(zip(op.results, results, strict=True))
-        return list(map(read, values))
 
     def read(self, found: dict[Value, Item], plan: Plan, value: Value) -> Item:
         """What an operand stands for; an array is made once."""

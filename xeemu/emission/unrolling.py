@@ -22,7 +22,6 @@ def factor(
     plan: Plan,
     length: int,
     dimensions: int,
-    values: frozenset[int] = frozenset(),
     figures: Unrolling = CPU.unrolling,
     few: bool = False,
     many: bool = False,
@@ -34,15 +33,14 @@ def factor(
       plan: its analysis.
       length: iterations.
       dimensions: of the nd-range.
-      values: numbers of the operations that access what the loop carries as values (see `scalar_promotion`).
       figures: of the host.
       few: whether it will for few groups, so that short code is worth more than fast code.
       many: whether it takes much longer for an iteration of all work-items than to begin it.
     """
     accesses = any(e.name in (ops.LOAD, ops.STORE) for e in body.ops)
-    if not accesses or len(body.ops) > figures.largest_body:
+    if not (accesses or any(v.shape for v in body.inputs)) or len(body.ops) > figures.largest_body:
         return 1
-    others = [n for n, op in enumerate(body.ops) if n not in values and not _streams(op, plan, dimensions)]
+    others = [n for n, op in enumerate(body.ops) if not _streams(op, plan, dimensions)]
     steps = moves(body, plan)
     most = figures.most_of_fills if others else figures.most_of_many if many else figures.most
     branching = (_branches(n, op, plan, steps, dimensions) for n, op in enumerate(body.ops))
