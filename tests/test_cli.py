@@ -582,9 +582,9 @@ kernel void racing(global int* a) { a[0] += 1; }
             (("k.cl:scale", "--global", "4", "--static", "N=3"), r"no static parameters; write -DN=3 in --options"),
             (
                 ("k.cl:racing", "--global", "4"),
-                r"takes 1 arguments \(global int\* a\), but got 0; write also --arg zeros",
+                r"takes 1 argument \(global int\* a\), but got 0; write also --arg zeros",
             ),
-            (("k.cl:racing", "--global", "4", "--arg", "zeros:4", "--arg", "1"), r"takes 1 arguments .* but got 2"),
+            (("k.cl:racing", "--global", "4", "--arg", "zeros:4", "--arg", "1"), r"takes 1 argument .* but got 2"),
             (("k.cl:racing", "--global", "4", "--arg", "zeroes:4"), r"for `global int\* a`: it is no number, no array"),
             (("k.cl:racing", "--global", "4", "--arg", "zeros:4:flot"), r"'flot' is no type; the types are bool"),
             (("k.cl:racing", "--global", "4", "--arg", "zeros:4:seed=1"), r"zeros has no seed"),

@@ -3,6 +3,7 @@
 import collections
 import math
 
+import examples
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +16,7 @@ from jax import lax
 import xeemu as xe
 from xeemu import kernels
 from xeemu.cost import census, costing, counting, sampling
-from xeemu.knowledge import access_tree
+from xeemu.knowledge import symbolic_execution
 from xeemu.launching.arguments import Description, scalars
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
@@ -344,7 +345,7 @@ def _counts(kernel, nd_range, arguments, static, device="max1550", memory_bytes=
     options, device = Options(memory_bytes, False, False, "cpu"), xe.device(device)
     bound = kernel.bind_static(static)
     prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, arguments)), bound, options)
-    plan = access_tree.of_program(prepared.program, prepared.plan, scalars(arguments))
+    plan = symbolic_execution.of_program(prepared.program, prepared.plan, scalars(arguments))
     drawn = sample and sampling.draw(prepared.program.geometry.groups, prepared.cut.chunk, sample)
     ledger = counting.Ledger(census.take(plan, device, blank), drawn)
     _, state = costing.Counted(prepared, ledger).run(arguments)
@@ -572,7 +573,7 @@ RANDOM = settings(derandomize=True, deadline=None, suppress_health_check=list(He
 PROGRAMS = st.one_of(programs.programs(), programs.programs(plain=True))
 
 
-@settings(RANDOM, max_examples=6)
+@settings(RANDOM, max_examples=examples.some(6))
 @given(PROGRAMS)
 def test_what_is_known_of_a_random_program_is_what_a_run_counts(program):
     assert_known_as_counted(program)

@@ -5,6 +5,7 @@ elements of the same array, where it sees the two in different shapes: a store o
 and a loop that looks at what a second store has left were enough.
 """
 
+import examples
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from launches import prepared
 
 import xeemu as xe
 from xeemu.emission import hazards
-from xeemu.knowledge import analysis
+from xeemu.knowledge import analysis, dataflow
 
 ITEMS = 16
 LID = np.arange(ITEMS)
@@ -116,7 +117,7 @@ SIZES, RESULTS, GROUPS = (
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples.some(15))
 @given(st.lists(STEPS, min_size=1, max_size=4), SIZES, RESULTS, GROUPS)
 def test_memories_hold_what_was_stored(steps, size, result, groups):
     compare(steps, size, result, groups)
@@ -171,7 +172,7 @@ def test_facts_of_a_program_are_found_once_for_each_plan():
         asked.append(number)
         return number + len(body.ops)
 
-    body, other = ready.program.body, analysis.analyse(ready.program)
+    body, other = ready.program.body, dataflow.analyse(ready.program)
     found = [count(body, plan, number) for plan in (ready.plan, other) for number in (1, 2, 1)]
     assert found == [number + len(body.ops) for number in (1, 2, 1, 1, 2, 1)]
     assert asked == [1, 2, 1, 2]

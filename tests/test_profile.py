@@ -5,6 +5,7 @@ import json
 import math
 
 import chex
+import examples
 import jax
 import jax.numpy as jnp
 import measured
@@ -18,7 +19,7 @@ from jax import lax
 import xeemu as xe
 from xeemu import kernels
 from xeemu.commands import cli
-from xeemu.knowledge import periodicity
+from xeemu.knowledge import budget
 
 SMALL = {
     "convolution_global": (1024, 33),
@@ -258,16 +259,16 @@ def too_hard(wg, x):
 @pytest.mark.thorough
 def test_what_is_too_hard_is_given_up_and_leaves_the_rest_known(monkeypatch):
     spent = []
-    spend = periodicity.spend
+    spend = budget.spend
 
     def counted(units):
         spent.append(units)
         spend(units)
 
-    monkeypatch.setattr(periodicity, "spend", counted)
+    monkeypatch.setattr(budget, "spend", counted)
     report = xe.estimate(too_hard, xe.NDRange(24 * 2000, 24))(np.zeros(100, np.float32))
     assert sorted((site.lanes for site in report.sites), key=str) == [24 * 2000, None]
-    assert sum(spent) < 3 * periodicity.UNITS
+    assert sum(spent) < 3 * budget.UNITS
 
 
 def test_an_estimate_of_the_largest_launches_is_exact():
@@ -402,6 +403,7 @@ def _splitmix64(x):
     return z ^ (z >> np.uint64(31))
 
 
+@pytest.mark.thorough
 def test_histogram_slm_takes_the_passes_that_a_gpu_counted():
     kernel = kernels.example("histogram_slm").kernel
     rows = [(row, p) for row, p in _of("hist_slm", 1) if p["data"] == "uniform" and p["bins"] == "256"]
@@ -423,7 +425,7 @@ def test_histogram_slm_takes_the_passes_that_a_gpu_counted():
 # --- Random programs ---
 
 
-@settings(derandomize=True, deadline=None, max_examples=3, suppress_health_check=list(HealthCheck))
+@settings(derandomize=True, deadline=None, max_examples=examples.some(3), suppress_health_check=list(HealthCheck))
 @given(st.one_of(programs.programs(), programs.programs(plain=True)))
 def test_profiling_changes_no_result_and_an_estimate_no_count(program):
     kernel, sizes = programs.kernel(program), program.nd_range

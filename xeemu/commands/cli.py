@@ -37,6 +37,7 @@ from xeemu.kernels import litmus as litmus_tests
 from xeemu.kernels.example import Example
 from xeemu.launching.arguments import DEFAULT_DEVICE
 from xeemu.memory_model.witness import Witness
+from xeemu.plurals import counted
 from xeemu.sweeps.progress import phase
 
 _DIFFERENT, _FOUND, _REFUSED, _INTERRUPTED = 1, 1, 2, 130  # exit codes
@@ -249,7 +250,7 @@ def _tune(given: argparse.Namespace) -> int:
     shown = table if given.top is None else table.top(given.top)
     _told_or_json(shown, shown.to_dict() if given.json else None)
     if not given.json and (more := len(table) - len(shown)):
-        print(f"\n{more} configurations more, {len(table.invalid) - len(shown.invalid)} of them invalid")
+        print(f"\n{counted(more, 'configuration')} more, {len(table.invalid) - len(shown.invalid)} of them invalid")
     return _REFUSED if len(table.invalid) == len(table) else 0
 
 

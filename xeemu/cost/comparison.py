@@ -1,13 +1,13 @@
 """Comparison: the figures of two reports, a row for each that differs."""
 
 import dataclasses
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xeemu.cost import figures
 from xeemu.cost.storage import plain
 from xeemu.errors import KernelArgumentError
+from xeemu.language.places import short_place
 from xeemu.language.source import called
 from xeemu.pages import notebook
 from xeemu.pages.notebook import Columns
@@ -167,7 +167,7 @@ def _names(sites: Sequence[Mapping[str, Any]]) -> list[str]:
 def _places(report: "Report") -> dict[str, str]:
     """Where the sites are, by their names."""
     sites = [plain(site) for site in report.sites]
-    return {n: f"{os.path.basename(s['file'])}:{s['line']}" for n, s in zip(_names(sites), sites, strict=True)}
+    return {n: short_place(s["file"], s["line"]) for n, s in zip(_names(sites), sites, strict=True)}
 
 
 def _hint_name(hint: Any) -> str:

@@ -6,6 +6,7 @@ operations (see `conditionals` and `while_loops`).
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 
 import jax
@@ -23,7 +24,7 @@ from xeemu.emission import (
     rowwise,
     while_loops,
 )
-from xeemu.emission.access_constraints import BodyConstraints
+from xeemu.emission.access_constraints import AccessConstraints, BodyConstraints
 from xeemu.emission.compare_fusion import Comparison
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value
@@ -99,6 +100,20 @@ class _Interpreter:
         found = dict(zip(body.taken, inputs, strict=True))
         return _Pass(self, body, plan, active, each, comparisons, spared, found).results()
 
+    def needed(self, body: Region, plan: Plan, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
+        """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""
+        found = dict(zip(body.taken, inputs, strict=False))
+        read = functools.partial(self.read, found, plan)
+        for number in body.needed(values):
+            op = body.ops[number]
+            applied = Applied(plan, number, op, list(map(read, op.used)), None)
+            is_load = op.name == ops.LOAD
+            results = (
+                memory_ops.accessed(applied, AccessConstraints(), self.context) if is_load else self.results(applied)
+            )
+            found |= dict(zip(op.results, results, strict=True))
+        return list(map(read, values))
+
     def read(self, found: dict[Value, Item], plan: Plan, value: Value) -> Item:
         """What an operand stands for; an array is made once."""
         if value in found or not isinstance(value, Constant):
@@ -131,7 +146,7 @@ class _Interpreter:
             out = op.results[0]
             return [Emitted(plan.values[op.results[0]], out.shape, out.dtype)]
         if op.name == ops.ALLOCATE:
-            return [memory_ops.allocated(op, plan.values[op.results[0]].alike, self.context.chunk)]
+            return [memory_ops.allocated(op, plan.values[op.results[0]].group_invariant, self.context.chunk)]
         if op.name == ops.BARRIER:
             return memory_ops.after_barrier(applied, self.context)
         if op.name == ops.FENCE:

@@ -109,9 +109,7 @@ class Finding:
 
     def __str__(self) -> str:
         head, *rest = self.text.splitlines()
-        often = (
-            "" if self.count == 1 else f" ({self.count} work-groups)" if self._by_group else f" ({self.count} times)"
-        )
+        often = "" if self.count == 1 else f" ({self.count} {'work-groups' if self._by_group else 'times'})"
         return "\n".join([head + often, *rest])
 
     def _repr_html_(self) -> str:

@@ -24,6 +24,7 @@ from xeemu.language.interface import Bound, Interface, Retrace
 from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
+from xeemu.plurals import counted
 
 # The keywords for granules, for parameters that are null pointers and for a check; no parameter of C is called so.
 _GRANULES = "granule bytes"
@@ -244,7 +245,7 @@ class _Binding:
             local = any(text.startswith("local") for text in rest)
             note = "; pointers to local memory take xe.Local(bytes)" if local else ""
             raise KernelArgumentError(
-                f"kernel {self.name} takes {len(texts)} arguments ({', '.join(texts)}), but got "
+                f"kernel {self.name} takes {counted(len(texts), 'argument')} ({', '.join(texts)}), but got "
                 f"{len(arguments)}{missing}{note}"
             )
 
