@@ -679,6 +679,16 @@ int main(int count, char **words) {
         assert "main gives 1" in output
         assert "doubled, line 8: error: data-race" in output
 
+    def test_print_what_they_had_printed_before_they_end_with_an_error(self, xeemu, tmp_path):
+        (tmp_path / "mine.cpp").write_text(self.TEXT.replace("return a", 'throw "no"; return a'))
+        code, output, errors = xeemu("program", str(tmp_path / "mine.cpp"), "--options", "-DSUM=0")
+        assert (code, output) == (2, "last 126, 1 words\n")
+        assert errors.startswith('error (kernel): the program ends with an error: throw "no"')
+        with pytest.raises(xe.KernelError) as told:
+            xe.load(tmp_path / "mine.cpp", "-DSUM=0").run()
+        assert told.value.output == "last 126, 1 words\n"
+        assert told.value.__notes__ == ["until then the program had printed:\nlast 126, 1 words\n"]
+
     def test_are_of_sycl_alone(self, xeemu, tmp_path):
         (tmp_path / "mine.cl").write_text("kernel void one(global int *a) { a[0] = 1; }")
         code, _, errors = xeemu("program", str(tmp_path / "mine.cl"))

@@ -120,3 +120,13 @@ def test_headings_name_the_cell_of_a_kernel_and_verdicts_what_is_not_known():
     assert "4217132076.py" not in str(estimate)
     assert "costs depends on data" in str(estimate)
     assert "costs depends on data: xe.profile(...) counts it" in pages[0]
+
+
+def test_a_prompt_shows_texts_that_can_be_read():
+    arrays = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    report, findings = xe.estimate(reverse, SIZES, device="a770")(*arrays), xe.check(reverse, SIZES)(*arrays)[1]
+    table = xe.tune(reverse, {"global_size": 64, "local_size": [16, 32]})(*arrays)
+    assert re.fullmatch(r"<Report of reverse on a770: at least \d+(\.\d+)? ns, bound by \w+>", repr(report))
+    assert repr(xe.trace(reverse, SIZES)(*arrays)) == "<Program of reverse, nd-range 64>"
+    assert (repr(findings), repr(table)) == (str(findings), str(table))
+    assert repr(report.diff(report)) == "no figure differs"

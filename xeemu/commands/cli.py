@@ -255,7 +255,12 @@ def _tune(given: argparse.Namespace) -> int:
 
 
 def _program(given: argparse.Namespace) -> int:
-    result = programs.run(given.file, given.arguments, xe.device(given.device), given.options, given.std)
+    try:
+        result = programs.run(given.file, given.arguments, xe.device(given.device), given.options, given.std)
+    except xe.Error as error:
+        if error.output:
+            printing.say(error.output.rstrip("\n"))
+        raise
     printing.say(programs.told(result, given.check))
     return _DIFFERENT if programs.is_faulty(result, given.check) else 0
 

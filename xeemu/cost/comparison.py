@@ -100,10 +100,13 @@ class Comparison(tuple[Row, ...]):
     def __str__(self) -> str:
         return "\n".join(str(row) for row in self if row.is_seen)
 
+    def __repr__(self) -> str:
+        return str(self) or "no figure differs"  # what a prompt shows
+
     def _repr_html_(self) -> str:
         rows = [(row.figure, *row.shown, row.where) for row in self if row.is_seen]
         parts = (Columns(("figure", "before", "after", "factor", "where"), rows), "" if rows else "no figure differs")
-        return notebook.tables("Differences", parts, str(self) or "no figure differs")
+        return notebook.tables("Differences", parts, repr(self))
 
     def risen(self, share: float, names: Collection[str] = ()) -> tuple[Row, ...]:
         """The figures that have risen by more than a share (0.05 is 5 %), or are not known any more.

@@ -24,6 +24,7 @@ from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value, named
 from xeemu.emission.observer import Event, Passage
 from xeemu.emission.positions import Lanes, Located, Touched
+from xeemu.emission.storage import Storage
 from xeemu.emission.update_coalescing import Row
 from xeemu.emission.values import Buffer, Chunk, Emitted, Made, Split
 from xeemu.ir import ops
@@ -39,9 +40,12 @@ def allocated(op: Op, alike: bool, chunk: Chunk) -> Buffer:
     space, shape = op.attributes["space"], op.attributes["shape"]
     empty, elements = poison(op.attributes["dtype"]), math.prod(shape)
     if alike:
-        return Buffer(jnp.full(elements, empty), "global", shape)
-    sizes = (chunk.count, elements) if space == "local" else (elements, chunk.count * chunk.geometry.items)
-    return Buffer(jnp.full(sizes, empty), space, shape)
+        storage = Storage("global", shape, (elements,), empty.dtype)
+    elif space == "local":
+        storage = Storage(space, shape, (chunk.count, elements), empty.dtype)
+    else:
+        storage = Storage(space, shape, (elements, chunk.count * chunk.geometry.items), empty.dtype)
+    return Buffer(jnp.full(storage.array, empty), storage)
 
 
 def after_barrier(applied: Applied, context: Context) -> list[Item]:
@@ -76,8 +80,13 @@ def accessed(applied: Applied, way: AccessConstraints, context: Context) -> list
         return _Access(applied, way, context, buffer, indices, rest).results()
     joined, shape = linearised_indices.joined(indices, buffer.shape)
     results = _Access(applied, way, context, buffer.seen(shape), joined, rest).results()
-    kept, origin = buffer.shape, buffer.origin
-    return [dataclasses.replace(r, shape=kept, origin=origin) if isinstance(r, Buffer) else r for r in results]
+    return [_as_before(r, buffer) if isinstance(r, Buffer) else r for r in results]
+
+
+def _as_before(after: Buffer, before: Buffer) -> Buffer:
+    """A memory after an access that saw it in another shape."""
+    storage = before.storage.held_as(after.storage.array)
+    return dataclasses.replace(after, storage=storage, origin=before.origin)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

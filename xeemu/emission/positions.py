@@ -276,7 +276,7 @@ def starts(buffer: Buffer, address: Located, further: Sequence[int], chunk: Chun
         for c, base, more in zip(address.known.components, address.bases, further, strict=True)
     )
     if buffer.origin is not None:
-        first = lax.sub(first, buffer.origin.row.astype(first.dtype))
+        first = lax.sub(first, buffer.origin.astype(first.dtype))
     return first, *others
 
 

@@ -174,6 +174,8 @@ class Findings(tuple[Finding, ...]):
     def __str__(self) -> str:
         return "\n\n".join(map(str, self)) or "no findings"
 
+    __repr__ = __str__  # what a prompt shows
+
 
 def _index(ids: tuple[int, ...]) -> str:
     return str(ids[0]) if len(ids) == 1 else f"({', '.join(map(str, ids))})"

@@ -44,7 +44,7 @@ _NEEDS_VALUE_TOO = (
 )
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Program:
     """A kernel as it was traced for one work-group, with what is known about its memories.
 
@@ -100,6 +100,9 @@ class Program:
             found.append(users[0])
             memory = op.results[-1]
         return tuple(found)
+
+    def __repr__(self) -> str:
+        return f"<Program of {self.kernel.name}, nd-range {'x'.join(map(str, self.geometry.global_range))}>"
 
     def __str__(self) -> str:
         return listing.of_program(self)
