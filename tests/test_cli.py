@@ -296,7 +296,7 @@ class TestRunAll:
 class TestRuns:
     def test_the_fastest_later_run_counts(self):
         e = EXAMPLES["reduction_atomics_buffer"]
-        run = runs.run(e, (10,), "max1550", repeat=3, verify=True)
+        run = runs.run(e, (10,), runs.Way("max1550", repeat=3))
         assert run.size == (10,)
         assert run.time_s == run.again_s
         assert run.first_s > 0
@@ -304,7 +304,7 @@ class TestRuns:
         assert run.verdict.agrees
 
     def test_a_single_run_counts_with_its_compilation(self):
-        run = runs.run(EXAMPLES["reduction_atomics_buffer"], None, "max1550", repeat=0, verify=False)
+        run = runs.run(EXAMPLES["reduction_atomics_buffer"], None, runs.Way("max1550", repeat=0, verify=False))
         assert run.again_s is None
         assert run.time_s == run.first_s
         assert run.verdict.agrees is None

@@ -110,8 +110,8 @@ def _run(given: argparse.Namespace) -> int:
         return _run_all(device, given)
     target = _target(given, options)
     repeat = given.repeat if given.schedule is None else 0
-    key, most = given.schedule, given.max_iterations
-    run = runs.run(target.example, given.size, device, repeat, given.verify, schedule=key, max_iterations=most)
+    way = runs.Way(device, repeat, given.verify, given.schedule, given.max_iterations)
+    run = runs.run(target.example, given.size, way)
     printing.print_run(run, device, "not verified: no reference" if target.bare else run.verdict.text)
     _print_texts(run, device)
     if target.bare or given.show:
@@ -147,7 +147,7 @@ def _run_all(device: Device, given: argparse.Namespace) -> int:
 def _run_of_all(example: Example, device: Device, given: argparse.Namespace, prefix: str) -> str:
     """Runs one example, prints its row and says in a word how it ended."""
     try:
-        run = runs.run(example, None, device, given.repeat, given.verify, prefix)
+        run = runs.run(example, None, runs.Way(device, given.repeat, given.verify), prefix)
     except xe.Error as error:
         printing.say(f"{example.name:25} error ({error.code}): {error}")
         return "refused"

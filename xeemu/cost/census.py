@@ -15,7 +15,7 @@ from xeemu.cost.costs import Meter
 from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
-from xeemu.knowledge.access_tree import AccessTree, Frame, Key, Operation, Place
+from xeemu.knowledge.access_tree import AccessSite, AccessTree, Frame, Key, Operation
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.expressions import Expression
@@ -71,7 +71,7 @@ class Census:
         return self.schedule.geometry
 
     @functools.cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[AccessSite, ...]:
         """The memory operations of the source."""
         return tuple(dict.fromkeys(self.place(key) for key in self.operations))
 
@@ -82,7 +82,7 @@ class Census:
         return source.of_op(body.ops[number])
 
     @functools.cached_property
-    def updates(self) -> frozenset[Place]:
+    def updates(self) -> frozenset[AccessSite]:
         """The places of atomic operations that are more than loads."""
         return frozenset(o.place for (o, *_) in self.operations.values() if o.updates)
 
@@ -90,7 +90,7 @@ class Census:
         """The meter of an access, of the elements chosen."""
         return Meter.of(self.operations[key][0], self.vectors[key], chosen, self.device, self.geometry)
 
-    def place(self, key: Key) -> Place:
+    def place(self, key: Key) -> AccessSite:
         """Where in the source an access comes from."""
         return self.operations[key][0].place
 

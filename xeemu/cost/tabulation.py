@@ -22,7 +22,7 @@ from xeemu.devices.bankmap import BankMap
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
-from xeemu.knowledge.access_tree import Frame, Place
+from xeemu.knowledge.access_tree import AccessSite, Frame
 from xeemu.knowledge.registers import live_bytes
 from xeemu.language import listing, source
 from xeemu.language.kernel import Kernel
@@ -149,7 +149,7 @@ def _shape(memory: Allocation, kernel: Kernel) -> tuple[int, ...]:
     return declared if declared is not None and math.prod(declared) == memory.elements else memory.shape
 
 
-def _site(place: Place, counts: Counts, ledger: Ledger, kernel: Kernel) -> SiteReport:
+def _site(place: AccessSite, counts: Counts, ledger: Ledger, kernel: Kernel) -> SiteReport:
     taken = ledger.census
     known, device = counts.figures[place], taken.device
     local = place.memory.space == "local"
@@ -192,7 +192,7 @@ def _site_errors(errors: np.ndarray | None, local: bool, sector_bytes: int | Non
     return {name: known[name] for name in ("requests", "lines", "sectors", "bytes_used")} | moved
 
 
-def _bank_map(place: Place, counts: Counts, taken: Census) -> BankMap | None:
+def _bank_map(place: AccessSite, counts: Counts, taken: Census) -> BankMap | None:
     shown = counts.shown.get(place)
     if shown is None:
         return None
@@ -234,7 +234,7 @@ def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:
     return "~" if any(site.errors is not None for site in sites) else "="
 
 
-def _common(by_place: Mapping[Place, SiteReport], taken: Census) -> tuple[SiteReport, ...]:
+def _common(by_place: Mapping[AccessSite, SiteReport], taken: Census) -> tuple[SiteReport, ...]:
     """Where all work-items of a group access as one, at least in some of the operations of the place."""
     rank, items = len(taken.geometry.local_range), taken.geometry.items
     operations = (operation for each in taken.operations.values() for operation in each)
@@ -359,7 +359,7 @@ def _occupancy(prepared: Prepared, census: Census, barriers: bool) -> Occupancy 
 # --- Totals ---
 
 
-def _atomics(sites: Mapping[Place, SiteReport], counts: Counts, taken: Census) -> AtomicTotals:
+def _atomics(sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Census) -> AtomicTotals:
     updates = taken.updates
     local = [site for place, site in sites.items() if place in updates and site.space == "local"]
     remote = {place: site for place, site in sites.items() if place in updates and site.space == "global"}

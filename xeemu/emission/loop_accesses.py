@@ -17,7 +17,7 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import addressing, induction
 from xeemu.knowledge.analysis import Known, Plan
-from xeemu.knowledge.lattices import Axis
+from xeemu.knowledge.lattices import StridedAxis
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -29,8 +29,6 @@ class CountedLoop:
       plan: the analysis of its body.
       chunk: the work-groups.
       storages: how the memories are held that the body takes, by what is known of them.
-      promoted: the numbers of the carries that are memories carried as values (see `scalar_promotion`).
-      users: the numbers of the operations that do nothing but access these.
       masked: whether masks of the control flow or of the global range leave work-items out.
       remembered: of the memories those of which it is known what a store has left (see `store_to_load_forwarding`).
     """
@@ -39,8 +37,6 @@ class CountedLoop:
     plan: Plan
     chunk: Chunk
     storages: Mapping[Known, Storage]
-    promoted: frozenset[int] = frozenset()
-    users: frozenset[int] = frozenset()
     masked: bool = False
     remembered: frozenset[Known] = frozenset()
 
@@ -138,9 +134,9 @@ class MovingAccess:
         address = self.reference.address.trusted()
         return dataclasses.replace(self, reference=dataclasses.replace(self.reference, address=address))
 
-    def along(self, turns: int) -> Axis:
+    def along(self, turns: int) -> StridedAxis:
         """So many iterations, as an axis of addresses."""
-        return Axis(turns, self.move)
+        return StridedAxis(turns, self.move)
 
     def window(self, turns: int) -> StridedWindow | None:
         """The window of so many iterations."""

@@ -167,10 +167,7 @@ def _single(version: Version) -> Versions:
 def _scattered(loop: CountedLoop) -> Batched | None:
     """A loop that only updates memories at such places."""
     chunk, items = loop.chunk, loop.chunk.geometry.items
-    memories = {loop.plan.values[v] for v in loop.body.taken if loop.plan.values[v].space}
-    # A part of the groups cannot have its own of what this loop or one around it carries as values.
-    divisible = memories <= loop.storages.keys()
-    updates = scatter_loops.of_loop(loop.scan, loop.plan, items) if divisible else None
+    updates = scatter_loops.of_loop(loop.scan, loop.plan, items)
     if updates is None:
         return None
     often = scatter_loops.updates_often(loop.scan, loop.plan, updates, items, chunk.target.blocks.often)

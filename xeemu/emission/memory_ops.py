@@ -17,7 +17,6 @@ from xeemu.emission import (
     linearised_indices,
     placed_windows,
     positions,
-    promoted,
 )
 from xeemu.emission.access_constraints import AccessConstraints
 from xeemu.emission.access_plans import Loading, Updating
@@ -25,14 +24,13 @@ from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value, named
 from xeemu.emission.observer import Event, Passage
 from xeemu.emission.positions import Lanes, Located, Touched
-from xeemu.emission.promoted import Promoted
 from xeemu.emission.storage import Storage
 from xeemu.emission.update_coalescing import Row
 from xeemu.emission.values import Buffer, Chunk, Emitted, Made, Split
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Known
-from xeemu.knowledge.lattices import Axis
+from xeemu.knowledge.lattices import StridedAxis
 from xeemu.language import primitives
 from xeemu.language.memory import poison
 
@@ -60,7 +58,7 @@ def after_barrier(applied: Applied, context: Context) -> list[Item]:
 
 def _settled(buffer: Buffer, known: Known, chunk: Chunk) -> Buffer:
     """A memory at a barrier; what all groups fill alike is then read by all of them."""
-    if not known.group_invariant or isinstance(buffer, Promoted) or not chunk.target.computes_again:
+    if not known.group_invariant or not chunk.target.computes_again:
         return buffer
     return buffer.holding(fusion_barriers.settled(buffer.data))
 
@@ -78,7 +76,7 @@ def accessed(applied: Applied, way: AccessConstraints, context: Context) -> list
     if way.entangled and 1 in buffer.data.shape:  # XLA leaves such axes out, and sees it in two shapes then
         buffer = dataclasses.replace(buffer, viewed=True)
     indices, rest = values[: what.rank], values[what.rank :]
-    if not indices or context.observer.watches or isinstance(buffer, Promoted):
+    if not indices or context.observer.watches:
         return _Access(applied, way, context, buffer, indices, rest).results()
     joined, shape = linearised_indices.joined(indices, buffer.shape)
     results = _Access(applied, way, context, buffer.seen(shape), joined, rest).results()
@@ -117,11 +115,6 @@ class _Access:
         what: primitives.Access = self.applied.op.attributes["access"]
         return what
 
-    @property
-    def guarded(self) -> bool:
-        """Whether it needs no mask, as its bounds say the same."""
-        return self.way.guarded and not isinstance(self.buffer, Promoted)
-
     def results(self) -> list[Item]:
         """What it gives."""
         return self._loaded() if ops.operation(self.applied.op) == "load" else self._updated()
@@ -129,14 +122,12 @@ class _Access:
     def _loaded(self) -> list[Item]:
         """The value that a load gives."""
         mask, other = self.values if self.what.masked else (None, None)
-        if self.guarded:
+        if self.way.guarded:
             mask = other = None
         chunk, op, plan = self.context.chunk, self.applied.op, self.applied.plan
         # A load by work-items that do not run harms nobody.
         where = positions.lanes(self.what, mask, [], chunk)
         varying = plan.values[op.results[0]].varying
-        if isinstance(self.buffer, Promoted):
-            return named(plan, op.results, [promoted.load(self.buffer, where, other, varying, chunk)])
         address = self._in_turn(self._event(where, self.values, chunk).address, chunk)
         if self.way.settled and where.count and not self._at_once:
             address = address.settled()
@@ -168,7 +159,7 @@ class _Access:
 
     def _loading(self, gathered: bool, split: Split | None) -> Loading:
         """What decides on how a load is carried out, beside its reference."""
-        constant = ops.other(self.applied.op) if self.guarded else None
+        constant = ops.other(self.applied.op) if self.way.guarded else None
         stored = self.buffer.stored if self.way.forwarded else ()
         return Loading(constant.array if constant else None, gathered, self.way.neighbour, stored, split)
 
@@ -182,12 +173,10 @@ class _Access:
         """The memory after an access that is no load, perhaps after the old value."""
         applied, active, present = self.applied, self.applied.active, self.context.present
         values = self.values[:-1] if self.what.masked else self.values
-        mask = self.values[-1] if self.what.masked and not self.guarded else None
+        mask = self.values[-1] if self.what.masked and not self.way.guarded else None
         chunk = self.context.storing(applied.plan.values[applied.op.operands[0]])
         masks: list[jax.Array | None] = [None if active is None else active[:, None], present]
         where = positions.lanes(self.what, mask, masks, chunk)
-        if isinstance(self.buffer, Promoted):
-            return [promoted.store(self.buffer, values[0], where, chunk)]
         event = self._event(where, values, chunk)
         address = self._in_turn(event.address, chunk)
         iteration = self.context.iteration
@@ -215,7 +204,7 @@ class _Access:
         """
         buffer, number, operation = self.buffer, self.applied.number, ops.operation(self.applied.op)
         if number == row.first and not buffer.pending:
-            axis = Axis(row.count, row.step)
+            axis = StridedAxis(row.count, row.step)
             window = batched_updates.window(at.reference(), operation, axis, at.chunk)
             place = None if window is None else placed_windows.placed(window, buffer, at.address, at.chunk)
             buffer = dataclasses.replace(buffer, deferred_to=place)

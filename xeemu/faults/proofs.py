@@ -17,7 +17,7 @@ from xeemu.faults.additions import Additions
 from xeemu.faults.following import Following, Marking
 from xeemu.faults.ranges import Ranges
 from xeemu.knowledge import addresses, conflicts, epochs, periodicity
-from xeemu.knowledge.access_tree import AccessTree, Frame, Key, Meeting, Operation, Place
+from xeemu.knowledge.access_tree import AccessSite, AccessTree, Frame, Key, Meeting, Operation
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.conflicts import Clocks
 from xeemu.knowledge.epochs import Pair
@@ -31,7 +31,7 @@ from xeemu.language.orders import Ordering
 class Spot:
     """A memory operation of the source with its memory order; an unrolled loop makes several operations of it."""
 
-    place: Place
+    place: AccessSite
     ordering: Ordering | None
 
     @classmethod
@@ -76,18 +76,18 @@ class Proofs:
         return not (doubts or self.endless or self.additions)
 
     @functools.cached_property
-    def watched(self) -> tuple[Place, ...]:
+    def watched(self) -> tuple[AccessSite, ...]:
         """The memory operations of which something is left to be watched, in the order of the program."""
         racing = {spot.place for pair in self.races for spot in pair}
         keys = self.bounds | self.unwritten | self.blocks
         return tuple(p for p in self.places if p in racing or any(self.place(key) == p for key in keys))
 
     @functools.cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[AccessSite, ...]:
         """All memory operations of the source."""
         return tuple(dict.fromkeys(self.place(key) for key in self.operations))
 
-    def place(self, key: Key) -> Place:
+    def place(self, key: Key) -> AccessSite:
         return self.operations[key][0].place
 
 

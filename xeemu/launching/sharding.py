@@ -31,7 +31,7 @@ from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, Share
 
-Rule = Literal["slice"] | merging.Rule
+Combination = Literal["slice"] | merging.Combination
 
 _TOO_LARGE = (
     "Each device has the arguments and the results as a whole: launch a part of the work at a time, on the part of the "
@@ -44,13 +44,13 @@ class Merge:
     """How the copies of a memory become one.
 
     Attributes:
-      rule: `"slice"`: each device has written its own part, as large as the others' along the first axis; `"stores"`:
-        elements that have changed; or the atomic operation that has updated it.
+      combination: `"slice"`: each device has written its own part, as large as the others' along the first axis;
+        `"stores"`: elements that have changed; or the atomic operation that has updated it.
       proved: of stores, whether no two devices can have stored to one element.
       own: of slices, whether a device needs none but its own.
     """
 
-    rule: Rule
+    combination: Combination
     proved: bool = True
     own: bool = False
 
@@ -85,9 +85,9 @@ def _merge(memory: Allocation, used: Sequence[Operation], plan: AccessTree, prep
         return Merge("slice" if sliced else "stores", proved, own)
     for operation in used:
         _check_update(memory, operation, next(o for o in updates if o.name != "store"))
-    rule = merging.only_update(used)
-    assert rule is not None
-    return Merge(rule)
+    combination = merging.only_update(used)
+    assert combination is not None
+    return Merge(combination)
 
 
 def _is_partial(store: Operation) -> bool:
@@ -231,7 +231,7 @@ class Sharded:
     def compiled(self) -> Callable[..., tuple[list[jax.Array], list[jax.Array], Any]]:
         """The launch; a divided result is smaller than its argument on each device, and cannot take its place."""
         numbered = zip(self.prepared.program.outputs, self.merges, strict=True)
-        donated = [k for k, merge in numbered if merge.rule != "slice"] if self.prepared.options.donate else ()
+        donated = [k for k, merge in numbered if merge.combination != "slice"] if self.prepared.options.donate else ()
         return compiling.compiled(self._emit, self.prepared.compiler_options, donated)
 
     @functools.cached_property
@@ -250,7 +250,7 @@ class Sharded:
 
     def _emit(self, *arguments: jax.Array) -> tuple[list[jax.Array], list[jax.Array], jax.Array | None]:
         """The results, of each the first element that two devices have changed, or -1, and the state of `Bounds`."""
-        specs = [P(self._axes) if merge.rule == "slice" else P() for merge in self.merges]
+        specs = [P(self._axes) if merge.combination == "slice" else P() for merge in self.merges]
         sharded = jax.shard_map(
             self._shard, mesh=self.mesh, in_specs=P(), out_specs=(specs, [P()] * len(specs), P()), check_vma=False
         )
@@ -279,23 +279,23 @@ class Sharded:
         self, merge: Merge, before: jax.Array, after: jax.Array, number: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
         nowhere = jnp.int32(-1)
-        if merge.rule == "slice":
+        if merge.combination == "slice":
             return after if merge.own else self._part(after, number), nowhere
-        if merge.rule == "stores":
+        if merge.combination == "stores":
             return self._merged_stores(merge, before, after)
-        if merge.rule == "add":
+        if merge.combination == "add":
             return before + lax.psum(after - before, self._axes), nowhere
-        if merge.rule in ("min", "max"):
-            return self._chosen(merge.rule, after), nowhere
-        return merging.merged(merge.rule, before, list(lax.all_gather(after, self._axes))), nowhere
+        if merge.combination in ("min", "max"):
+            return self._chosen(merge.combination, after), nowhere
+        return merging.merged(merge.combination, before, list(lax.all_gather(after, self._axes))), nowhere
 
-    def _chosen(self, rule: str, after: jax.Array) -> jax.Array:
+    def _chosen(self, combination: str, after: jax.Array) -> jax.Array:
         """The least or the greatest of what each device has, or NaN if one has that, which collectives may drop."""
-        collective = lax.pmin if rule == "min" else lax.pmax
+        collective = lax.pmin if combination == "min" else lax.pmax
         if not jnp.issubdtype(after.dtype, jnp.floating):
             return collective(after, self._axes)
         missing = jnp.isnan(after)
-        of_numbers = collective(jnp.where(missing, collectives.identity(rule, after.dtype), after), self._axes)
+        of_numbers = collective(jnp.where(missing, collectives.identity(combination, after.dtype), after), self._axes)
         return jnp.where(lax.pmax(missing.astype(np.int8), self._axes) > 0, after.dtype.type(np.nan), of_numbers)
 
     def _part(self, array: jax.Array, number: jax.Array) -> jax.Array:

@@ -23,7 +23,7 @@ from xeemu.memory_model.relations import Relation
 
 
 @dataclasses.dataclass(frozen=True)
-class Frame:
+class EventStructure:
     """The events of executions that took the same branches, and what follows of them from the program alone.
 
     Attributes:
@@ -79,7 +79,7 @@ class Model:
     races: Relation
 
 
-def judge(frame: Frame, rf: Relation, mo: Relation) -> Model:
+def judge(frame: EventStructure, rf: Relation, mo: Relation) -> Model:
     """Applies the model to executions that are given by where reads read from and in which order writes take effect."""
     sw = synchronizes_with(frame, rf, mo)
     hb = (frame.sb | sw.between(frame.general, frame.general)).closure()
@@ -92,7 +92,7 @@ def judge(frame: Frame, rf: Relation, mo: Relation) -> Model:
     return Model(rf, mo, sw, hb, hb_at, consistent, races(frame, hb_at))
 
 
-def release_sequence(frame: Frame, mo: Relation) -> Relation:
+def release_sequence(frame: EventStructure, mo: Relation) -> Relation:
     """C++17 [intro.races], "release sequence": a maximal contiguous part of the modification order.
 
     It has its head, then stores by the head's work-item and atomic updates by anybody.
@@ -101,7 +101,7 @@ def release_sequence(frame: Frame, mo: Relation) -> Relation:
     return ((mo & member) - (mo - member) @ mo).maybe()
 
 
-def synchronizes_with(frame: Frame, rf: Relation, mo: Relation) -> Relation:
+def synchronizes_with(frame: EventStructure, rf: Relation, mo: Relation) -> Relation:
     """C++17 [atomics.order] "release ... synchronizes with", [atomics.fences] for fences; scopes; barriers.
 
     Scopes: OpenCL 2.0 API, "Memory Consistency Model", "inclusive scope". Barriers: SYCL 2020, `group_barrier`: "a
@@ -119,7 +119,7 @@ def synchronizes_with(frame: Frame, rf: Relation, mo: Relation) -> Relation:
     return (observed & frame.inclusive) - frame.item | frame.barrier
 
 
-def happens_before_at_locations(frame: Frame, sw: Relation, hb: Relation) -> Relation:
+def happens_before_at_locations(frame: EventStructure, sw: Relation, hb: Relation) -> Relation:
     """Happens-before between accesses to the same location, by the fences and barriers that order it."""
     found = Relation(np.zeros_like(hb.rows))
     for accesses, ordering in frame.places:
@@ -128,7 +128,7 @@ def happens_before_at_locations(frame: Frame, sw: Relation, hb: Relation) -> Rel
     return found
 
 
-def coherent(frame: Frame, hb: Relation, hb_at: Relation, eco: Relation) -> np.ndarray:
+def coherent(frame: EventStructure, hb: Relation, hb_at: Relation, eco: Relation) -> np.ndarray:
     """C++17 [intro.races]: happens-before has no cycle; write-write, read-read, read-write, write-read coherence.
 
     All four say that what happens before must not be later in the order in which a location's values are seen.
@@ -136,7 +136,7 @@ def coherent(frame: Frame, hb: Relation, hb_at: Relation, eco: Relation) -> np.n
     return hb.irreflexive() & (hb_at @ eco.maybe()).irreflexive()
 
 
-def atomic(frame: Frame, rb: Relation, mo: Relation) -> np.ndarray:
+def atomic(frame: EventStructure, rb: Relation, mo: Relation) -> np.ndarray:
     """C++17 [atomics.order]: an atomic update reads "the last value ... before the write associated with" it."""
     updates = frame.reads & frame.writes
     between = (rb @ mo) & Relation.identity(mo.size)
@@ -145,7 +145,7 @@ def atomic(frame: Frame, rb: Relation, mo: Relation) -> np.ndarray:
 
 
 def sequentially_consistent(
-    frame: Frame, hb: Relation, hb_at: Relation, mo: Relation, rb: Relation, eco: Relation
+    frame: EventStructure, hb: Relation, hb_at: Relation, mo: Relation, rb: Relation, eco: Relation
 ) -> np.ndarray:
     """C++20 [atomics.order], the order S of `seq_cst` operations: RC11's `psc` has no cycle."""
     everything, fences = (1 << mo.size) - 1, frame.seq_csts & frame.fences
@@ -159,7 +159,7 @@ def sequentially_consistent(
     return ((by_accesses | by_fences) & frame.inclusive).acyclic()
 
 
-def races(frame: Frame, hb_at: Relation) -> Relation:
+def races(frame: EventStructure, hb_at: Relation) -> Relation:
     """C++17 [intro.races] "data race"; OpenCL 2.0 adds atomic operations "that do not have inclusive memory scope"."""
     everything = (1 << hb_at.size) - 1
     conflict = frame.location.between(frame.writes, everything) | frame.location.between(everything, frame.writes)

@@ -20,7 +20,7 @@ import numpy as np
 from xeemu.errors import KernelArgumentError
 from xeemu.language.orders import ACQUIRING, RELEASING, SCOPES
 from xeemu.memory_model import axioms
-from xeemu.memory_model.axioms import Frame, Model
+from xeemu.memory_model.axioms import EventStructure, Model
 from xeemu.memory_model.relations import Relation
 from xeemu.memory_model.statements import Location, Position, Statement
 
@@ -111,7 +111,7 @@ class Path:
     program: Program
     events: tuple[Event, ...]
     conditions: Mapping[tuple[tuple[str, int], ...], bool]
-    frame: Frame
+    frame: EventStructure
 
     @functools.cached_property
     def definitions(self) -> Mapping[str, int]:
@@ -197,7 +197,7 @@ def _events(
                 yield Event(item, index, statement, statement.location, statement.reads, statement.writes)
 
 
-def _frame(program: Program, events: Sequence[Event]) -> Frame:
+def _frame(program: Program, events: Sequence[Event]) -> EventStructure:
     def having(property_: Callable[[Event], object]) -> int:
         return sum(1 << k for k, e in enumerate(events) if property_(e))
 
@@ -209,7 +209,7 @@ def _frame(program: Program, events: Sequence[Event]) -> Frame:
         return having(lambda e: e.location == location), having(lambda e: _orders(e, location))
 
     later = Relation.of(itertools.combinations(range(len(events)), 2), len(events))
-    return Frame(
+    return EventStructure(
         sb=later & relating(lambda a, b: b.item is not None and a.item in (None, b.item)),
         item=relating(lambda a, b: a.item == b.item),
         location=relating(lambda a, b: a.location is not None and a.location == b.location),
