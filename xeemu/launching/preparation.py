@@ -62,12 +62,17 @@ class Prepared:
     Attributes:
       analysed: the traced kernel with what is known of it.
       options: how it is emulated.
-      cut: which work-groups are emulated together.
+      chosen: which work-groups are emulated together, if that is not as many as the working set allows.
     """
 
     analysed: Analysed
     options: Options
-    cut: Cut
+    chosen: Cut | None = None
+
+    @functools.cached_property
+    def cut(self) -> Cut:
+        """Which work-groups are emulated together; found out when somebody asks, as only who launches does."""
+        return self.chosen or chunking.of_launch(self.analysed, self.options)
 
     @property
     def program(self) -> Program:
@@ -274,7 +279,7 @@ class Prepared:
 
     def smaller(self, part: float) -> "Prepared":
         """The same in chunks with about such a part of the working set."""
-        return dataclasses.replace(self, cut=self.cut.smaller(part, self.program.geometry.group_range))
+        return dataclasses.replace(self, chosen=self.cut.smaller(part, self.program.geometry.group_range))
 
     def need(self, arguments_bytes: int, working_bytes: int | None = None) -> capacity.Need:
         """The memory that a launch takes; what it works with is as analysed unless it is known."""
@@ -337,8 +342,7 @@ def _prepared(
     traced = traced_program(kernel, nd_range, device, arguments, static)
     plan = dataflow.analyse(traced)
     conversions.check(traced, plan)
-    analysed = Analysed(traced, plan, options.target)
-    return Prepared(analysed, options, chunking.of_launch(analysed, options))
+    return Prepared(Analysed(traced, plan, options.target), options)
 
 
 def traced_program(

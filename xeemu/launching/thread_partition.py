@@ -163,7 +163,7 @@ def _in_chunks(prepared: Prepared, count: int, figures: Threads) -> Prepared:
     if cut.inner is not None:
         finer = cut.finer(part, prepared.program.geometry.group_range)
         if finer.rest <= finer.chunk:  # the groups at the ends are a chunk each, too
-            return dataclasses.replace(prepared, cut=finer)
+            return dataclasses.replace(prepared, chosen=finer)
     return prepared.smaller(part)
 
 
