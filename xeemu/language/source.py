@@ -132,10 +132,19 @@ def _receiving(target: ast.expr, value: ast.AST | None, place: "_Place") -> str 
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         names = (_receiving(t, v, place) for t, v in zip(target.elts, value.elts, strict=True))
         return next((name for name in names if name), None)
+    if isinstance(target, ast.Tuple) and target.elts and _gives_old_value(value):
+        return _receiving(target.elts[0], value, place)
     if not isinstance(target, ast.Name) or not isinstance(value, ast.expr | ast.stmt):
         return None
     own = value.lineno, value.end_lineno, value.col_offset, value.end_col_offset
     return target.id if own == place else None
+
+
+def _gives_old_value(value: ast.AST | None) -> bool:
+    """Whether it is an atomic operation of which the first part is the old value, and the other the memory."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    return value.func.attr.startswith("fetch_") or value.func.attr in ("exchange", "compare_exchange")
 
 
 def calls_of_op(op: Op) -> list[tuple[CodeType, int]]:
