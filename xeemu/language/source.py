@@ -272,9 +272,7 @@ def name_for_caller() -> str | None:
     call = _called_at(frame)
     statements = assignments.statements_of(frame.f_code.co_filename)
     for one in (s for s in statements if frame.f_lineno in _lines_of(s) and isinstance(s, ast.Assign)):
-        if isinstance(statement, ast.Assign) and (
-            found := assignments.given(statement.targets[0], statement.value, call)
-        ):
+        if found := assignments.given(one.targets[0], one.value, call):
             return found
     return assigned_name(of_caller())
 
