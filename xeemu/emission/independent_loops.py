@@ -36,8 +36,7 @@ def of_loop(loop: CountedLoop) -> Mapping[int, Placed] | None:
     language = (n for n, op in enumerate(body.ops) if op.name in ops.LANGUAGE)
     if not all(n in kept or body.ops[n].name in scatter_loops.READING for n in language):
         return None
-    plain = all(op.name in ops.LANGUAGE or scatter_loops.is_plain(op, loop.plan) for op in body.ops)
-    return updates if plain else None
+    return None if any(op.regions for op in body.ops) else updates
 
 
 def _update(body: Region, memory: Value, result: Value, moves: Mapping[int, int]) -> int | None:

@@ -36,7 +36,7 @@ def of_loop(loop: CountedLoop) -> Mapping[int, Reduced] | None:
     changed = [k for k in range(len(carries)) if k not in loop.growth]
     if not changed or not all(_may_be_reduced(carries[k], plan) for k in changed):
         return None
-    if not all(_is_plain(op, plan) for op in body.ops):
+    if not all(map(_is_plain, body.ops)):
         return None
     carried = [_Combined(k) if k in changed else None for k in range(len(carries))]
     after = _followed(body, [*[None] * len(body.seen), *carried])
@@ -54,8 +54,8 @@ def _may_be_reduced(carry: Value, plan: Plan) -> bool:
     return known.form is None or (known.form.uniform and not known.form.pattern.any())
 
 
-def _is_plain(op: Op, plan: Plan) -> bool:
-    return op.name in scatter_loops.READING if op.name in ops.LANGUAGE else scatter_loops.is_plain(op, plan)
+def _is_plain(op: Op) -> bool:
+    return op.name in scatter_loops.READING if op.name in ops.LANGUAGE else not op.regions
 
 
 @dataclasses.dataclass(frozen=True)
