@@ -23,11 +23,11 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import bounding, capacity, chunking, cores, full_overwrite, working_set
+from xeemu.launching import capacity, chunking, cores, full_overwrite, iteration_limits, working_set
 from xeemu.launching.analysed import Analysed, Task
 from xeemu.launching.arguments import Description, platform_of
-from xeemu.launching.bounding import Bounds
 from xeemu.launching.chunking import Cut
+from xeemu.launching.iteration_limits import Bounds
 from xeemu.launching.options import MOST_KEPT, Options
 
 Watch = Callable[[Chunk, Any], Observer]
@@ -99,7 +99,7 @@ class Prepared:
         """The same of some chunks, and where loops are counted a scalar more, which `ended` takes off again."""
         if self.bounds is None:
             return self.watched(arguments, lambda chunk, state: Observer(), (), share)[0]
-        results, given_up = self.watched(arguments, self.bounds.observer, bounding.nowhere(), share)
+        results, given_up = self.watched(arguments, self.bounds.observer, iteration_limits.nowhere(), share)
         return [*results, given_up]
 
     @functools.cached_property
@@ -107,7 +107,7 @@ class Prepared:
         """How long its loops may go on; None where none is counted."""
         inner = [self.cut.inner.task] if self.cut.inner else []
         tasks = [Task(self.program, self.plan), self.analysed.task, *inner]
-        return bounding.of_tasks(tasks, self.options.max_iterations)
+        return iteration_limits.of_tasks(tasks, self.options.max_iterations)
 
     def ended(self, results: list[jax.Array]) -> list[jax.Array]:
         """The arrays that the kernel returns, of what `emit` has given.
