@@ -89,6 +89,22 @@ def test_a_quotient_of_natural_numbers_is_not_rounded_down():
     ]
 
 
+def test_a_remainder_of_natural_numbers_is_not_corrected():
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid = wg.local_id()
+        return out.at[lid].set(x[lid % 3])
+
+    assert text(kernel, "eliminate_dead_code") == [
+        "v1:i32[16] = local_id 0",
+        "v2:i32 = i32(3)",
+        "v3:i32[16] = v1 % v2",
+        "v4:i32[16] = load x[v3]",
+        "store out[v1] v4",
+        "return out",
+    ]
+
+
 def test_a_quotient_of_what_may_be_negative_is():
     @xe.kernel
     def kernel(wg, x, out):

@@ -1,4 +1,7 @@
-"""Divisions that need not round down: `//` of numbers that are not negative by positive ones, which divides only."""
+"""Divisions that need not round down: `//` and `%` of numbers that are not negative by positive ones.
+
+What would correct a remainder is a choice that is known then; so are others, which go as well.
+"""
 
 import dataclasses
 from collections.abc import Sequence
@@ -12,14 +15,16 @@ from xeemu.passes.facts import Facts
 
 
 def simplify_divisions(program: Program, facts: Facts, target: Target) -> Program:
-    """A program in which such a quotient is that of `div`; what would have corrected it is left as dead code."""
+    """A program in which such a quotient is that of `div`, such a remainder that of `rem`; the rest is dead code."""
     made = {value: op for op in program.body.walk() for value in op.results}
-    if not any(op.name == "div" for op in made.values()):
+    if not any(op.name in ("div", "rem") for op in made.values()):
         return program
 
     def divided(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
         if op.name != "select_n":
             return None
+        if (known := facts.known(op.operands[0]).only) is not None:
+            return rewriter.values([op.operands[1 + known]])
         division = floor_division.natural(op.results[0], made, lambda value: facts.known(value).interval)
         return None if division is None else rewriter.values(division.results)
 
