@@ -101,7 +101,7 @@ def _may_be_absent(op: Op, geometry: Geometry) -> bool:
         return True
     lane = op.operands[1]
     if op.attributes["collective"].kind in ("broadcast", "select") and isinstance(lane, Constant):
-        whole = geometry.items if op.attributes["collective"].level == collectives.GROUP else geometry.sub_group_size
+        whole = op.attributes["collective"].lanes
         return not 0 <= int(lane.array) < whole - (-geometry.items % whole)
     return True
 
@@ -356,14 +356,13 @@ class _Run:
         shape = op.operands[0].shape
         rows = (self.geometry.items, *shape[len(self.geometry.local_range) :])
         x = operands[0].mapped(lambda part: np.broadcast_to(part, shape).reshape(rows))
-        lanes = self.geometry.items if chosen.level == collectives.GROUP else chosen.sub_group_size
         mask = operands[-1] if chosen.masked else _constant(np.bool_(True))
         arguments = operands[1 : len(operands) - chosen.masked]
         # Reductions leave out what is not active.
         if x.origin is not None and not arguments and mask.array is not None:
             out = _known_as(mask, False, self.geometry.local_range).reshape(-1)
             x = _value(x.array, x.known, np.where(out[(slice(None), *(None,) * (len(rows) - 1))], 0, x.origin))
-        result = self._exchanged(op, x, arguments[0], mask, lanes, rows) if arguments else _combined(chosen, x, lanes)
+        result = self._exchanged(op, x, arguments[0], mask, chosen.lanes, rows) if arguments else _combined(chosen, x)
         one = chosen.level == collectives.GROUP and chosen.kind in ("reduce", "broadcast")
         return result.mapped(lambda part: part[0] if one else part.reshape(shape))
 
@@ -443,10 +442,11 @@ def _uniform(op: Op, x: _Value) -> _Value:
     return _constant(x.array.max())
 
 
-def _combined(chosen: Collective, x: _Value, lanes: int) -> _Value:
+def _combined(chosen: Collective, x: _Value) -> _Value:
     """What lanes get that combine all of theirs, `[items, *private]`."""
     if x.origin is None:
         return _BLANK
+    lanes = chosen.lanes
     origins = [x.origin[first : first + lanes] for first in range(0, len(x.origin), lanes)]
     if chosen.kind == "reduce" and chosen.op in ("and", "or") and x.array is not None and x.array.dtype.kind == "b":
         decided = _known_as(x, chosen.op == "or", x.origin.shape)
