@@ -61,7 +61,7 @@ class Ledger:
     @functools.cached_property
     def loops(self) -> Mapping[Key, int]:
         """The loops that test a predicate: their numbers."""
-        return {key: number for number, key in enumerate(self.census.schedule.loops)}
+        return {key: number for number, key in enumerate(self.census.tree.loops)}
 
     @functools.cached_property
     def shown(self) -> Mapping[Key, int]:

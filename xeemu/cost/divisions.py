@@ -54,7 +54,7 @@ def of_launch(
       executions: of each call path, by all groups; None where that is not known.
     """
     bodies: dict[Plan, float] = {}
-    _divide(taken.schedule.root, 1.0, _Sizes(taken, executions), bodies)
+    _divide(taken.tree.root, 1.0, _Sizes(taken, executions), bodies)
     accesses: dict[AccessSite, list[tuple[float, float]]] = {place: [] for place in sites}
     alike = _alike(taken)
     for operation, share in waiting.shares(sites, taken):
@@ -93,7 +93,7 @@ def _follows_group(operation: Operation, taken: Census) -> bool:
         return False
     if taken.geometry.groups == 1:
         return not operation.updates
-    return not index.known or any(axis in index.axes for axis in taken.schedule.groups)
+    return not index.known or any(axis in index.axes for axis in taken.tree.groups)
 
 
 def _divide(frame: Frame, parts: float, sizes: _Sizes, found: dict[Plan, float]) -> None:

@@ -69,7 +69,7 @@ def of_launch(sites: Mapping[AccessSite, SiteReport], taken: Census, waits: Sequ
       None at all if it is not known how often a part of the program is executed.
     """
     numbering = _Numbering()
-    numbering.walk(taken.schedule.root)
+    numbering.walk(taken.tree.root)
     executed = _executed(taken, numbering)
     if executed is None:
         return ()

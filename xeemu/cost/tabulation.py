@@ -294,7 +294,7 @@ def _spilled(prepared: Prepared, counts: Counts, taken: Census, there: int) -> f
         times = (counts.executions[frame.plan] or 0) * items
         return max(own, inside), max(0.0, own - inside) * times + sum(every for _, every in inner.values())
 
-    return of(taken.schedule.root)[1]
+    return of(taken.tree.root)[1]
 
 
 def _register_bytes(prepared: Prepared, taken: Census) -> int | None:

@@ -181,7 +181,7 @@ class Launch:
         """Those of a change, without what iterations of its loops execute that are spared."""
         times = {id(site): times for site, times in change.loops}
         total = dict(change.instructions)
-        frames = {frame.plan: frame for frame in self.taken.schedule.root.frames()} if times else {}
+        frames = {frame.plan: frame for frame in self.taken.tree.root.frames()} if times else {}
         for frame in frames.values():
             sites = [self.sites[o.place] for o in frame.operations() if o.place in self.sites]
             if frame.kind != "iteration" or not sites or any(id(site) not in times for site in sites):

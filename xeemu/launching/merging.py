@@ -40,11 +40,11 @@ def only_update(used: Sequence[Operation]) -> Update | None:
     return names.pop() if len(names) == 1 else None
 
 
-def keep_apart(used: Sequence[Operation], plan: AccessTree) -> bool:
+def keep_apart(used: Sequence[Operation], tree: AccessTree) -> bool:
     """Whether no two work-groups access one element by these operations, unless both only read it."""
     pairs = itertools.combinations_with_replacement(used, 2)
     with Budget().portion():
-        return conflicts.all_keep_to_groups(used, plan) or all(conflicts.keeps_to_groups(pair, plan) for pair in pairs)
+        return conflicts.all_keep_to_groups(used, tree) or all(conflicts.keeps_to_groups(pair, tree) for pair in pairs)
 
 
 def merged(combination: Combination, before: jax.Array, after: Sequence[jax.Array]) -> jax.Array:

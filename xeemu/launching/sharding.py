@@ -26,7 +26,7 @@ from xeemu.knowledge.periodicity import Box
 from xeemu.language import collectives
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
-from xeemu.launching import bounding, capacity, merging
+from xeemu.launching import capacity, iteration_limits, merging
 from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, Share
@@ -64,24 +64,24 @@ def of_launch(prepared: Prepared) -> "Sharded":
     """
     program, mesh = prepared.program, prepared.options.mesh
     assert mesh is not None
-    plan = symbolic_execution.of_program(program, prepared.plan, [None] * len(program.arguments))
-    operations = [o for o in plan.root.operations() if o.frame.boxes and o.place.memory.space == "global"]
+    tree = symbolic_execution.of_program(program, prepared.plan, [None] * len(program.arguments))
+    operations = [o for o in tree.root.operations() if o.frame.boxes and o.place.memory.space == "global"]
     merges = []
     for number in program.outputs:
         memory = program.arguments[number]
         assert memory is not None
         used = [o for o in operations if o.place.memory is memory]
-        merges.append(_merge(memory, used, plan, prepared, mesh))
+        merges.append(_merge(memory, used, tree, prepared, mesh))
     return Sharded(prepared, mesh, tuple(merges))
 
 
-def _merge(memory: Allocation, used: Sequence[Operation], plan: AccessTree, prepared: Prepared, mesh: Mesh) -> Merge:
+def _merge(memory: Allocation, used: Sequence[Operation], tree: AccessTree, prepared: Prepared, mesh: Mesh) -> Merge:
     updates = [o for o in used if o.name != "load"]
     stores = [o for o in updates if o.name == "store"]
     if len(stores) == len(updates):
-        proved = merging.keep_apart(used, plan)
-        sliced = proved and _is_sliced(memory, stores, plan, prepared, mesh)
-        own = sliced and len(stores) == len(used) and not plan.geometry.ragged and not any(map(_is_partial, stores))
+        proved = merging.keep_apart(used, tree)
+        sliced = proved and _is_sliced(memory, stores, tree, prepared, mesh)
+        own = sliced and len(stores) == len(used) and not tree.geometry.ragged and not any(map(_is_partial, stores))
         return Merge("slice" if sliced else "stores", proved, own)
     for operation in used:
         _check_update(memory, operation, next(o for o in updates if o.name != "store"))
@@ -126,43 +126,43 @@ def _check_update(memory: Allocation, operation: Operation, update: Operation) -
 
 
 def _is_sliced(
-    memory: Allocation, stores: Sequence[Operation], plan: AccessTree, prepared: Prepared, mesh: Mesh
+    memory: Allocation, stores: Sequence[Operation], tree: AccessTree, prepared: Prepared, mesh: Mesh
 ) -> bool:
     """Whether each device is known to store to its own part of a memory, of parts of one size."""
-    shards, groups = mesh.size, plan.geometry.groups
+    shards, groups = mesh.size, tree.geometry.groups
     even = not _left(prepared.cut) and len(set(np.diff(prepared.cut.shares(shards)))) == 1
     if not even or not memory.elements or memory.shape[0] % shards or not all(map(instances.is_known, stores)):
         return False
     try:
-        hulls = [_hull(stores, plan, range(k * groups // shards, (k + 1) * groups // shards)) for k in range(shards)]
+        hulls = [_hull(stores, tree, range(k * groups // shards, (k + 1) * groups // shards)) for k in range(shards)]
     except TooLarge:
         return False
     part = memory.elements // shards
     return all(hull is None or (hull[0] >= k * part and hull[1] < (k + 1) * part) for k, hull in enumerate(hulls))
 
 
-def _hull(stores: Sequence[Operation], plan: AccessTree, groups: range) -> tuple[int, int] | None:
+def _hull(stores: Sequence[Operation], tree: AccessTree, groups: range) -> tuple[int, int] | None:
     """The least and the greatest element that some groups store to; None if they store nothing."""
     ends = []
     for operation in stores:
-        index, mask = addresses.linear_index(operation), addresses.possible(operation, plan)
+        index, mask = addresses.linear_index(operation), addresses.possible(operation, tree)
 
         def examine(inside: periodicity.Progressions, index: Any = index, mask: Any = mask) -> tuple[int, int] | None:
             if not inside.of(mask) and not inside.first(mask).any():
                 return None
             return inside.extremes(index)
 
-        ends += periodicity.divided([_within(box, plan, groups) for box in operation.frame.boxes], examine)
+        ends += periodicity.divided([_within(box, tree, groups) for box in operation.frame.boxes], examine)
     found = [end for end in ends if end is not None]
     return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 
 
-def _within(box: Box, plan: AccessTree, groups: range) -> Box:
+def _within(box: Box, tree: AccessTree, groups: range) -> Box:
     """The part of a box with some consecutive groups, or a larger one: whole rows of the leading dimensions."""
-    counts = plan.geometry.group_range
+    counts = tree.geometry.group_range
     firsts, lasts = (np.unravel_index(n, counts) for n in (groups.start, groups.stop - 1))
     narrowed = dict(box)
-    for axis, first, last in zip(plan.groups, firsts, lasts, strict=True):
+    for axis, first, last in zip(tree.groups, firsts, lasts, strict=True):
         own = box[axis]
         narrowed[axis] = range(max(own.start, int(first)), min(own.stop, int(last) + 1))
         if first != last:
@@ -205,7 +205,7 @@ class Sharded:
             if inside_jit:
                 self._check_proved()
                 results, _, given_up = self._emit(*map(jnp.asarray, given))
-                return results if given_up is None else bounding.poisoned(results, given_up)
+                return results if given_up is None else iteration_limits.poisoned(results, given_up)
             # A computation of its own, even while somebody traces another, of which no argument is a part.
             # Its results are constants there, on one device: the mesh may be none of that computation's.
             gathered = compiling.is_tracing() and jax.process_count() == 1

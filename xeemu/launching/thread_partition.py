@@ -128,11 +128,11 @@ class _Assemblies:
 def _assemblies(prepared: Prepared) -> _Assemblies | None:
     """How results come about; None if something that is written may depend on the order of the groups."""
     program, each = prepared.program, dict[Allocation, _Assembly]()
-    plan = symbolic_execution.of_program(program, prepared.plan, [None] * len(program.arguments))
-    operations = list(plan.root.operations())
+    tree = symbolic_execution.of_program(program, prepared.plan, [None] * len(program.arguments))
+    operations = list(tree.root.operations())
     for memory in program.written:
         if memory.space == "global":
-            assembly = _assembly(memory, [o for o in operations if o.place.memory is memory], plan)
+            assembly = _assembly(memory, [o for o in operations if o.place.memory is memory], tree)
             if assembly is None:
                 return None
             each[memory] = assembly
@@ -140,13 +140,13 @@ def _assemblies(prepared: Prepared) -> _Assemblies | None:
     return _Assemblies(each) if all(memory in each for memory in returned) else None
 
 
-def _assembly(memory: Allocation, used: Sequence[Operation], plan: AccessTree) -> _Assembly | None:
-    own = row_ownership.places_of_row(memory, used, plan)
+def _assembly(memory: Allocation, used: Sequence[Operation], tree: AccessTree) -> _Assembly | None:
+    own = row_ownership.places_of_row(memory, used, tree)
     if own is not None:
         return own
     executed = [operation for operation in used if operation.frame.boxes]
     if all(operation.access.ordering is None for operation in executed):
-        return "stores" if merging.keep_apart(executed, plan) else None
+        return "stores" if merging.keep_apart(executed, tree) else None
     # Sums of floats depend on the order.
     return merging.only_update(executed) if memory.dtype.kind in "iu" else None
 
@@ -163,7 +163,7 @@ def _in_chunks(prepared: Prepared, count: int, figures: Threads) -> Prepared:
     if cut.inner is not None:
         finer = cut.finer(part, prepared.program.geometry.group_range)
         if finer.rest <= finer.chunk:  # the groups at the ends are a chunk each, too
-            return dataclasses.replace(prepared, cut=finer)
+            return dataclasses.replace(prepared, chosen=finer)
     return prepared.smaller(part)
 
 
