@@ -14,6 +14,7 @@ PIPES: tuple[Mapping[str, str], ...] = (
     {"f64": "fp64_lanes_per_cycle"},
     {
         "i32": "int32_lanes_per_cycle",
+        "address": "int32_lanes_per_cycle",
         "i32mul": "int32_multiply_lanes_per_cycle",
         "i64mul": "int64_multiply_lanes_per_cycle",
     },
